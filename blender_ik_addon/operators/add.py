@@ -76,8 +76,8 @@ class POSE_OT_chain_ik_add(ChainOperator):
     chain_count: IntProperty(
         name="Chain Length",
         description="Number of bones in the chain, counted from the tip bone up through its"
-        " parents. Default 0: the selected bones or, if only the tip is selected, all bones up to"
-        " the first that is not connected",
+        " parents. 0: the selected bones or, if only the tip is selected, all bones up to the"
+        " first that is not connected",
         min=0,
         max=300,
         options=ANEW,
@@ -85,20 +85,20 @@ class POSE_OT_chain_ik_add(ChainOperator):
     use_connected: BoolProperty(
         name="Connected Only",
         description="If only the tip bone is selected, begin the chain at the first bone above it"
-        " that is not connected to its parent. Off: begin at the topmost parent. Default on",
+        " that is not connected to its parent. Off: begin at the topmost parent",
         default=True,
         options=ANEW,
     )
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way; default Automatic",
+        description="How the bones find their way",
         translation_context=OWN_WORDS,
         items=(AUTOMATIC, *SOLVERS),
         options=ANEW,
     )
     control: EnumProperty(
         name="Control",
-        description="What a new target or pole is; default: that of the preferences",
+        description="What a new target or pole is, as in the preferences until it is chosen here",
         items=CONTROLS,
     )
     parent: StringProperty(
@@ -108,26 +108,26 @@ class POSE_OT_chain_ik_add(ChainOperator):
     )
     use_tail: BoolProperty(
         name="Use Tail",
-        description="Bring the tip bone's tail to the target; default on",
+        description="Bring the tip bone's tail to the target",
         default=True,
         options=ANEW,
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Turn the hand, foot or tip as the target is turned; default: on if a"
-        " hand or foot is selected",
+        description="Turn the hand, foot or tip as the target is turned. On at first if a hand or"
+        " foot is selected",
         options=ANEW,
     )
     use_pole: BoolProperty(
         name="Add Pole",
-        description="Add a pole on the side to which the limb bends; default: that of the"
-        " preferences",
+        description="Add a pole on the side to which the limb bends, as in the preferences until"
+        " it is chosen here",
         options=ANEW,
     )
     use_snap: BoolProperty(
         name="Snap Target",
-        description="Move the target to the tip, so that the pose stays as it is; default:"
-        " on for bones and empties",
+        description="Move the target to the tip, so that the pose stays as it is. On at first if"
+        " the target is a bone or an empty",
         default=True,
         options=ANEW,
     )
@@ -252,7 +252,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
 
     control: EnumProperty(
         name="Control",
-        description="What the pole is; default: that of the preferences",
+        description="What the pole is, as in the preferences until it is chosen here",
         items=CONTROLS,
     )
 

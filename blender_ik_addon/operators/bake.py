@@ -49,12 +49,12 @@ class Ranged:
 
     frame_start: IntProperty(
         name="Start Frame",
-        description="The first frame of the range; default: that of the scene",
+        description="The first frame of the range, at first that of the scene",
         options=ANEW,
     )
     frame_end: IntProperty(
         name="End Frame",
-        description="The last frame of the range; default: that of the scene",
+        description="The last frame of the range, at first that of the scene",
         options=ANEW,
     )
 
@@ -79,24 +79,23 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
 
     step: IntProperty(
         name="Step",
-        description="Key every so many frames, and the last one; default 1, each frame. All are"
-        " played",
+        description="Key every so many frames, and the last one; 1: each frame. All are played",
         default=1,
         min=1,
         options=ANEW,
     )
     which: EnumProperty(
-        name="Chains", description="Which chains to bake; default Active", items=WHICH, options=ANEW
+        name="Chains", description="Which chains to bake", items=WHICH, options=ANEW
     )
     action: EnumProperty(
-        name="Action", description="Where the keys go; default Active", items=ACTIONS, options=ANEW
+        name="Action", description="Where the keys go", items=ACTIONS, options=ANEW
     )
     tolerance: FloatProperty(
         name="Tolerance",
         description=(
-            "Leave out keys as long as no bone turns by more than this from what was baked, in"
-            " radians, or moves or grows by more of its own length, at any keyed frame. Default 0,"
-            " all keys stay"
+            "Leave out keys as long as no bone turns by more than this from what was"
+            " baked, in radians, or moves or grows by more of its own length, at any keyed frame."
+            " 0: all keys stay"
         ),
         default=0.0,
         min=0.0,
@@ -107,7 +106,7 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
     )
     mute: BoolProperty(
         name="Mute",
-        description="Mute the chains afterwards, so that the keys play; default on",
+        description="Mute the chains afterwards, so that the keys play",
         default=True,
         options=ANEW,
     )

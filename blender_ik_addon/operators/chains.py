@@ -34,13 +34,13 @@ class POSE_OT_chain_ik_remove(ChainOperator):
 
     keep_pose: BoolProperty(
         name="Keep Pose",
-        description="Leave the bones as the chain has posed them; default off",
+        description="Leave the bones as the chain has posed them",
         options=ANEW,
     )
     delete_controls: BoolProperty(
         name="Delete Controls",
-        description="Delete the target and the pole as well that were made for this chain,"
-        " where no other chain follows them; default: on in the dialog, else off",
+        description="Delete the target and the pole as well that were made for this chain, where"
+        " no other chain follows them. On at first in the dialog",
         options=ANEW,
     )
 
@@ -71,7 +71,7 @@ class POSE_OT_chain_ik_restore(ChainOperator):
 
     use_all: BoolProperty(
         name="All Chains",
-        description="Restore all chains of the armature; default off",
+        description="Restore all chains of the armature",
         options=ANEW,
     )
 
@@ -119,7 +119,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
 
     index: IntProperty(
         name="Index",
-        description="Place of the chain in the list, from 0; default 0",
+        description="Place of the chain in the list, from 0",
         min=0,
         options={*ANEW, "HIDDEN"},
     )

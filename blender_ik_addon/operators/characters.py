@@ -75,13 +75,13 @@ class POSE_OT_chain_ik_setup(ChainOperator):
 
     scope: EnumProperty(
         name="Limbs",
-        description="Which limbs get chains; default All Limbs",
+        description="Which limbs get chains",
         items=SCOPES,
         options=ANEW,
     )
     kinds: EnumProperty(
         name="Kinds",
-        description="Which kinds of limbs get chains; default all but Finger",
+        description="Which kinds of limbs get chains",
         translation_context=OWN_WORDS,
         items=KINDS,
         default=USUAL,
@@ -89,7 +89,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     )
     control: EnumProperty(
         name="Control",
-        description="What targets and poles are; default: that of the preferences",
+        description="What targets and poles are, as in the preferences until it is chosen here",
         items=CONTROLS,
     )
     parent: StringProperty(
@@ -99,8 +99,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     )
     use_limits: BoolProperty(
         name="Limits",
-        description="Limit knees, elbows, fingers, necks and tails as in books of anatomy; default"
-        " off",
+        description="Limit knees, elbows, fingers, necks and tails as in books of anatomy",
     )
 
     @classmethod

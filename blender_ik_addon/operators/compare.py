@@ -74,7 +74,7 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
 
     index: IntProperty(
         name="Row",
-        description="Its place in the list of compared solvers; default 0",
+        description="Its place in the list of compared solvers",
         min=0,
         options={*ANEW, "HIDDEN"},
     )

@@ -39,13 +39,13 @@ class POSE_OT_chain_ik_convert(ChainOperator):
 
     direction: EnumProperty(
         name="Direction",
-        description="Which way to convert; default To Chains",
+        description="Which way to convert",
         items=DIRECTIONS,
         options=ANEW,
     )
     use_all: BoolProperty(
         name="All",
-        description="Convert all constraints or chains of the armature; default off",
+        description="Convert all constraints or chains of the armature",
         default=False,
         options=ANEW,
     )

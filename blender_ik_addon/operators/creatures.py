@@ -52,7 +52,7 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
 
     creature: EnumProperty(
         name="Creature",
-        description="Which creature the chain becomes; default From File",
+        description="Which creature the chain becomes",
         items=(*SOURCES, *SHIPPED),
         options=ANEW,
     )
@@ -102,7 +102,7 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
 
     to: EnumProperty(
         name="To",
-        description="Where the creature is written to; default To File",
+        description="Where the creature is written to",
         items=DESTINATIONS,
         options=ANEW,
     )

@@ -65,7 +65,7 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
     index: IntProperty(
         name="Chain",
         description="Which chain of the list gets a joint for the active bone, the first is 0;"
-        " default -1, the active chain, for all selected bones",
+        " -1: the active chain, for all selected bones",
         default=-1,
         options={"HIDDEN", "SKIP_SAVE"},
     )
@@ -152,7 +152,7 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
 
     preset: EnumProperty(
         name="Joint",
-        description="What the selected bones are; default Knee",
+        description="What the selected bones are",
         items=[(each.name, each.value, about) for each, about in ABOUT_PRESETS.items()],
         options={"SKIP_SAVE"},
     )

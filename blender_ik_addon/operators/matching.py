@@ -103,7 +103,7 @@ class AnyFrames(Ranged):
 
     use_range: BoolProperty(
         name="Range",
-        description="Do it at each frame of a range, and set keys; default off",
+        description="Do it at each frame of a range, and set keys",
         options=ANEW,
     )
 
@@ -122,7 +122,7 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
 
     use_keys: BoolProperty(
         name="Key",
-        description="Key target and pole; default off",
+        description="Key target and pole",
         translation_context=OWN_WORDS,
         options=ANEW,
     )
@@ -159,7 +159,7 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
 
     use_keys: BoolProperty(
         name="Key",
-        description="Key the bones at this frame; default off",
+        description="Key the bones at this frame",
         translation_context=OWN_WORDS,
         options=ANEW,
     )
@@ -201,7 +201,7 @@ class POSE_OT_chain_ik_switch(Matching):
 
     to: EnumProperty(
         name="To",
-        description="What poses the bones from this frame on; default Other",
+        description="What poses the bones from this frame on",
         translation_context=OWN_WORDS,
         items=SIDES,
         options=ANEW,

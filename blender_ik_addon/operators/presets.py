@@ -129,12 +129,8 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore
     bl_label = "Add Chain Preset"
     bl_description = "Add the settings of the active chain to the presets, or remove a preset"
     # The same properties of the base have no tooltips.
-    remove_name: BoolProperty(
-        description="Remove the preset of this name; default off", options=HIDDEN
-    )
-    remove_active: BoolProperty(
-        description="Remove the preset that was chosen; default off", options=HIDDEN
-    )
+    remove_name: BoolProperty(description="Remove the preset of this name", options=HIDDEN)
+    remove_active: BoolProperty(description="Remove the preset that was chosen", options=HIDDEN)
 
     preset_menu = PANEL
     preset_subdir = FOLDER

@@ -33,7 +33,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
 
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way; default Automatic",
+        description="How the bones find their way",
         translation_context=OWN_WORDS,
         items=(AUTOMATIC, *SOLVERS),
     )
@@ -44,33 +44,32 @@ class POSE_OT_chain_ik_solve(ChainOperator):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="How many bones are turned, counted from the tip bone up its parents; default"
-        " 0, those selected, or all up to the first",
+        description="How many bones are turned, counted from the tip bone up its parents; 0:"
+        " those selected, or all up to the first",
         min=0,
         max=300,
         options=ANEW,
     )
     use_flip_bend: BoolProperty(
-        name="Flip Bend", description="Bend to the other side; default off", options=ANEW
+        name="Flip Bend", description="Bend to the other side", options=ANEW
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
-        description="How the limb bends where its object is mirrored by negative scale;"
-        " default Mirror Bend",
+        description="How the limb bends where its object is mirrored by negative scale",
         items=NEGATIVE_SCALES,
     )
     use_tail: BoolProperty(
         name="Use Tail",
-        description="Bring the tip bone's tail to the target; default on",
+        description="Bring the tip bone's tail to the target",
         default=True,
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Turn the hand, foot or tip as the target is turned; default off",
+        description="Turn the hand, foot or tip as the target is turned",
     )
     influence: FloatProperty(
         name="Influence",
-        description="How far the bones go from their own pose, 0, to the target, 1; default 1",
+        description="How far the bones go from their own pose, 0, to the target, 1",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -78,15 +77,14 @@ class POSE_OT_chain_ik_solve(ChainOperator):
     )
     iterations: IntProperty(
         name="Iterations",
-        description="Most iterations of the solver; it stops sooner where the target is reached."
-        " Default 500",
+        description="Most iterations of the solver; it stops sooner where the target is reached",
         default=500,
         min=1,
         soft_max=500,
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="The target is reached at this distance; in scene units, default 0.00001",
+        description="The target is reached at this distance; in scene units",
         default=1e-5,
         min=0.0,
         precision=6,
@@ -94,7 +92,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
     )
     use_rest_start: BoolProperty(
         name="From Rest Pose",
-        description="Start from the rest pose instead of the present one; default off",
+        description="Start from the rest pose instead of the present one",
     )
 
     @classmethod

@@ -58,8 +58,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
 
     solver_of_two: EnumProperty(
         name="Solver, Two Bones",
-        description="The algorithm of new chains of two bones that share none with other"
-        " chains; default Two-Bone",
+        description="The algorithm of new chains of two bones that share none with other chains",
         translation_context=OWN_WORDS,
         items=SOLVERS_OF_TWO,
         default="TWO_BONE",
@@ -67,8 +66,8 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     solver: EnumProperty(
         name="Solver, Others",
-        description="The algorithm of all other new chains. Those that share bones take"
-        " Newton where this one cannot solve them. Default Newton",
+        description="The algorithm of all other new chains. Those that share bones take Newton"
+        " where this one cannot solve them",
         translation_context=OWN_WORDS,
         items=SOLVERS_OF_MORE,
         default="NEWTON",
@@ -76,22 +75,20 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     start_from: EnumProperty(
         name="Start From",
-        description="The pose that every solve of new chains starts from; default Keyed",
+        description="The pose that every solve of new chains starts from",
         items=STARTS,
         default="KEYED",
         options=set(),
     )
     use_limits: BoolProperty(
         name="Limits",
-        description="New chains keep to the IK locks, limits and stiffness of their bones;"
-        " default on",
+        description="New chains keep to the IK locks, limits and stiffness of their bones",
         default=True,
         options=set(),
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="How near new chains have to come to their targets, in scene units; default"
-        " 0.00001",
+        description="How near new chains have to come to their targets, in scene units",
         default=1e-5,
         min=0.0,
         soft_max=0.1,
@@ -101,7 +98,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     iterations: IntProperty(
         name="Iterations",
-        description="How many iterations new chains may take at most; default 500",
+        description="How many iterations new chains may take at most",
         default=500,
         min=1,
         soft_max=500,
@@ -109,22 +106,22 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     pole: EnumProperty(
         name="Add Pole",
-        description="Which chains get a pole from Add Chain. Set Up Limbs adds one to limbs"
-        " that need it. Default Two Bones",
+        description="Which chains get a pole from Add Chain. Set Up Limbs adds one to limbs that"
+        " need it",
         items=POLES,
         default="TWO",
         options=set(),
     )
     control: EnumProperty(
         name="Controls",
-        description="What new targets and poles are; default Bones",
+        description="What new targets and poles are",
         items=CONTROLS,
         default="BONE",
         options=set(),
     )
     use_theme_colours: BoolProperty(
         name="Theme Colors",
-        description="Draw chains in the colors of the theme, else in those below; default on",
+        description="Draw chains in the colors of the theme, else in those below",
         default=True,
         options=set(),
     )
@@ -145,8 +142,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     limit_colour: _colour("Joint Limits", "Color of the limits of joints", (0.95, 0.85, 0.3))
     line_width: FloatProperty(
         name="Line Width",
-        description="How wide lines of chains are drawn, in pixels at the usual interface scale;"
-        " default 3",
+        description="How wide lines of chains are drawn, in pixels at the usual interface scale",
         default=3.0,
         min=1.0,
         max=10.0,
@@ -156,7 +152,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     ghost_width: FloatProperty(
         name="Ghost Width",
         description="How wide the poses of compared solvers are drawn, in pixels at the usual"
-        " interface scale; default 2",
+        " interface scale",
         default=2.0,
         min=1.0,
         max=10.0,
@@ -165,8 +161,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     joint_size: FloatProperty(
         name="Joint Size",
-        description="How large joints are drawn, in pixels at the usual interface scale;"
-        " default 7.5",
+        description="How large joints are drawn, in pixels at the usual interface scale",
         default=7.5,
         min=1.0,
         max=30.0,
@@ -175,7 +170,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     log_level: EnumProperty(
         name="Log",
-        description="What is written to the console; default Warnings",
+        description="What is written to the console",
         translation_context=OWN_WORDS,
         items=logs.LEVELS,
         default="WARNING",

@@ -32,8 +32,8 @@ class ForceSettings(bpy.types.PropertyGroup):
 
     stiffness_root: FloatProperty(
         name="Stiffness Root",
-        description="How strongly the first bones spring back to the start pose, against mass times"
-        " gravity; no unit, default 1",
+        description="How strongly the first bones spring back to the start pose, against mass"
+        " times gravity; no unit",
         default=1.0,
         min=0.0,
         soft_max=10.0,
@@ -43,7 +43,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     stiffness_tip: FloatProperty(
         name="Stiffness Tip",
         description="How strongly the last bones spring back; those between have what lies"
-        " between. No unit, default 1",
+        " between. No unit",
         default=1.0,
         min=0.0,
         soft_max=10.0,
@@ -52,8 +52,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     comfort_root: FloatProperty(
         name="Comfort Root",
-        description="How far the first bones turn before they spring back at all; in degrees,"
-        " default 0",
+        description="How far the first bones turn before they spring back at all; in degrees",
         default=0.0,
         min=0.0,
         max=math.pi,
@@ -64,7 +63,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     comfort_tip: FloatProperty(
         name="Comfort Tip",
         description="How far the last bones turn before they spring back; those between have what"
-        " lies between. In degrees, default 0",
+        " lies between. In degrees",
         default=0.0,
         min=0.0,
         max=math.pi,
@@ -75,7 +74,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     mass: FloatProperty(
         name="Mass",
         description="Weight of the whole chain, of which each bone has its share by length. It"
-        " counts with gravity; no unit, default 1",
+        " counts with gravity; no unit",
         default=1.0,
         min=0.0,
         soft_max=10.0,
@@ -84,8 +83,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     gravity: FloatProperty(
         name="Gravity",
-        description="How strongly the bones are pulled down, along -Z of the world; no unit,"
-        " default 0, off",
+        description="How strongly the bones are pulled down, along -Z of the world; no unit. 0:"
+        " off",
         default=0.0,
         soft_min=0.0,
         soft_max=10.0,
@@ -102,7 +101,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     force_mode: EnumProperty(
         name="Force Mode",
-        description="How the pull of the target turns the joints; default Exact",
+        description="How the pull of the target turns the joints",
         items=MODES,
         default="EXACT",
         options=set(),
@@ -111,8 +110,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     force_gain: FloatProperty(
         name="Step Size",
-        description="How far each step turns a joint, for a pull as long as the chain, in degrees."
-        " Default 0: the largest step that is stable",
+        description="How far each step turns a joint, for a pull as long as the chain, in"
+        " degrees. 0: the largest step that is stable",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -123,17 +122,16 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     use_gradual: BoolProperty(
         name="Gradual",
-        description="Ease toward the target from frame to frame, instead of being there at"
-        " once. The pose then depends on the frames before: play from the start, and bake to"
-        " keep it. Default off",
+        description="Ease toward the target from frame to frame, instead of being there at once."
+        " The pose then depends on the frames before: play from the start, and bake to keep it",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
     ease: FloatProperty(
         name="Time Constant",
-        description="Seconds until one third of the distance to the target is left. A larger value"
-        " makes the chain slower. Default 0.2; 0: no delay",
+        description="Seconds until one third of the distance to the target is left. A larger"
+        " value makes the chain slower. 0: no delay",
         default=0.2,
         min=0.0,
         soft_max=5.0,
@@ -146,7 +144,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     fastest: FloatProperty(
         name="Max Speed",
         translation_context=OWN_WORDS,
-        description="How far a joint turns in a second at most; in degrees, default 0, no limit",
+        description="How far a joint turns in a second at most; in degrees. 0: no limit",
         default=0.0,
         min=0.0,
         soft_max=20.0,

@@ -29,55 +29,50 @@ class ShownSettings(bpy.types.PropertyGroup):
 
     show_overlay: BoolProperty(
         name="Chain IK",
-        description="Draw chains in the viewport; default on",
+        description="Draw chains in the viewport",
         default=True,
         options=set(),
     )
     show_chains: BoolProperty(
         name="Chains",
         description="Draw every chain as a line: green if it reaches its target, amber if limits,"
-        " stretch or the soft distance play a part, red if the target is out of reach;"
-        " default on",
+        " stretch or the soft distance play a part, red if the target is out of reach",
         default=True,
         options=set(),
     )
     show_joints: BoolProperty(
         name="Joints",
-        description="Draw a dot at every joint of every chain; default on",
+        description="Draw a dot at every joint of every chain",
         default=True,
         options=set(),
     )
     show_reach: BoolProperty(
         name="Reach",
-        description="Draw how far the active chain reaches, and what is too near for it;"
-        " default on",
+        description="Draw how far the active chain reaches, and what is too near for it",
         default=True,
         options=set(),
     )
     show_target_lines: BoolProperty(
         name="Target Lines",
-        description="Draw a dashed line from the root of every chain to its target; default on",
+        description="Draw a dashed line from the root of every chain to its target",
         default=True,
         options=set(),
     )
     show_poles: BoolProperty(
         name="Pole",
-        description="Draw the plane that the active chain bends in, and a line to its pole;"
-        " default on",
+        description="Draw the plane that the active chain bends in, and a line to its pole",
         default=True,
         options=set(),
     )
     show_limits: BoolProperty(
         name="Limits",
-        description="Draw how far each joint of the active chain may turn, and where it stands;"
-        " default on",
+        description="Draw how far each joint of the active chain may turn, and where it stands",
         default=True,
         options=set(),
     )
     show_text: BoolProperty(
         name="Distances",
-        description="Write the distance that is left to a target, in the unit of the scene;"
-        " default on",
+        description="Write the distance that is left to a target, in the unit of the scene",
         default=True,
         options=set(),
     )
@@ -94,8 +89,8 @@ class SceneSettings(bpy.types.PropertyGroup):
 
     use_live: BoolProperty(
         name="Live",
-        description="Chains follow whenever their targets move, on playback and in renders."
-        " Off: they stand still. Default on",
+        description="Chains follow whenever their targets move, on playback and in renders. Off:"
+        " they stand still",
         default=True,
         options=set(),
         update=_toggle_live,
@@ -118,33 +113,31 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     active_index: IntProperty(
         name="Active Chain",
-        description="Place of the chain that is shown in the list of chains; default 0, the first",
+        description="Place of the chain that is shown in the list of chains; 0: the first",
         options=set(),
         override=OVERRIDABLE,
     )
     is_control: BoolProperty(
         name="Control",
-        description="A chain has made this object; it may go with the chain; default off",
+        description="A chain has made this object; it may go with the chain",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
     filled_paths: StringProperty(
         name="Filled Paths",
-        description="Fingerprints of the motion paths that Update Motion Paths has filled;"
-        " default none",
+        description="Fingerprints of the motion paths that Update Motion Paths has filled",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
     format: IntProperty(
         name="Format",
-        description="Version of these settings in the file; default 0, not saved yet",
+        description="Version of these settings in the file; 0: not saved yet",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
     seen_bones: StringProperty(
         name="Seen Bones",
-        description="Record of bone names and rest poses (JSON), used to follow renamed bones;"
-        " default empty",
+        description="Record of bone names and rest poses (JSON), used to follow renamed bones",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )

@@ -61,14 +61,13 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     mute: BoolProperty(
         name="Mute",
-        description="Switch the chain off: its bones get back the pose that they had before."
-        " Default off",
+        description="Switch the chain off: its bones get back the pose that they had before",
         override=OVERRIDABLE,
         update=tag,
     )
     influence: FloatProperty(
         name="Influence",
-        description="How far the bones go from their own pose, 0, to the target, 1; default 1",
+        description="How far the bones go from their own pose, 0, to the target, 1",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -87,8 +86,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     chain_count: IntProperty(
         name="Chain Length",
         translation_context=OWN_WORDS,
-        description="How many bones the chain has, counted from the tip bone up its parents;"
-        " default 0, all up to the first",
+        description="How many bones the chain has, counted from the tip bone up its parents; 0:"
+        " all up to the first",
         default=0,
         min=0,
         max=300,
@@ -98,8 +97,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way to the target. The panels show what this"
-        " one uses. Default Newton",
+        description="How the bones find their way to the target. The panels show what this one"
+        " uses",
         translation_context=OWN_WORDS,
         items=SOLVERS,
         default="NEWTON",
@@ -144,7 +143,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Pole Angle",
         translation_context=OWN_WORDS,
         description="Turns the bend away from the pole, about the line from the root to the"
-        " target; in degrees, default 0",
+        " target; in degrees",
         subtype="ANGLE",
         soft_min=-3.141593,
         soft_max=3.141593,
@@ -155,7 +154,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Bend",
         translation_context=OWN_WORDS,
         description="What tells to which side the chain bends. Chains that share bones bend from"
-        " the pose that they start from instead of With Body; default Toward Pole",
+        " the pose that they start from instead of With Body",
         items=POLE_MODES,
         default="TARGET",
         options=set(),
@@ -166,8 +165,8 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Lean",
         translation_context=OWN_WORDS,
         description="The bend turns over where the limb points away from its direction at rest."
-        " This angle moves that place to where the limb does not go: positive away from the side"
-        " that it bends to, negative toward it. Arms: -60 degrees; default 0",
+        " This angle moves that place to where the limb does not go: positive away from the"
+        " side that it bends to, negative toward it. Arms: -60 degrees",
         default=0.0,
         min=-pi,
         max=pi,
@@ -178,14 +177,14 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_flip_bend: BoolProperty(
         name="Flip Bend",
-        description="Bend to the other side, away from the pole; default off",
+        description="Bend to the other side, away from the pole",
         override=OVERRIDABLE,
         update=tag,
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
-        description="To which side the chain bends while its object is mirrored by a"
-        " negative scale; default Mirror Bend",
+        description="To which side the chain bends while its object is mirrored by a negative"
+        " scale",
         items=NEGATIVE_SCALES,
         default="MIRROR",
         options=set(),
@@ -194,7 +193,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_tail: BoolProperty(
         name="Use Tail",
-        description="Bring the tail of the tip bone to the target. Off: its head. Default on",
+        description="Bring the tail of the tip bone to the target. Off: its head",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -202,15 +201,14 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Turn a bone of the chain as the target is turned, such as a hand or"
-        " foot; default off",
+        description="Turn a bone of the chain as the target is turned, such as a hand or foot",
         options=set(),
         override=OVERRIDABLE,
         update=_rechain,
     )
     rotation_bone: EnumProperty(
         name="Rotation Bone",
-        description="Which bone turns with the target; default Tip Bone",
+        description="Which bone turns with the target",
         items=ROTATION_BONES,
         default="TIP",
         options=set(),
@@ -219,8 +217,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     orient_weight: FloatProperty(
         name="Rotation Weight",
-        description="How much of the target's rotation the bone takes, from 0, none, to 1, all;"
-        " default 1",
+        description="How much of the target's rotation the bone takes, from 0, none, to 1, all",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -230,8 +227,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     iterations: IntProperty(
         name="Iterations",
-        description="Most iterations of the solver in one update; it stops sooner where the target"
-        " is reached. Default 500",
+        description="Most iterations of the solver in one update; it stops sooner where the"
+        " target is reached",
         default=500,
         min=1,
         soft_max=500,
@@ -241,8 +238,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="A chain has reached its target at this distance; in scene units, default"
-        " 0.00001",
+        description="A chain has reached its target at this distance; in scene units",
         default=1e-5,
         min=0.0,
         soft_max=0.1,
@@ -254,9 +250,9 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_finish: BoolProperty(
         name="Finish with Newton",
-        description=f"Let Newton finish what {MOST_SWEEPS} sweeps of FABRIK or CCD leave, and bring"
-        " limited chains to their poles and rotations. Off: the bare algorithm, as a game engine"
-        " runs it. Default on",
+        description=f"Let Newton finish what {MOST_SWEEPS} sweeps of FABRIK or CCD leave, and"
+        " bring limited chains to their poles and rotations. Off: the bare algorithm, as a"
+        " game engine runs it",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -265,7 +261,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     use_limits: BoolProperty(
         name="Limits",
         description="Keep each bone within the limits of its joint in the list below. Bones"
-        " without a joint use their own IK locks, limits and stiffness. Default on",
+        " without a joint use their own IK locks, limits and stiffness",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -279,7 +275,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     active_joint_index: IntProperty(
         name="Active Joint",
-        description="Place of the joint that is shown in the list of joints; default 0, the first",
+        description="Place of the joint that is shown in the list of joints; 0: the first",
         options=set(),
         override=OVERRIDABLE,
     )
@@ -287,7 +283,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Weight",
         translation_context=OWN_WORDS,
         description="How much the target of this chain counts, from 0 to 1, where chains that"
-        " share bones cannot all reach theirs; default 1",
+        " share bones cannot all reach theirs",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -297,9 +293,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     soft_distance: FloatProperty(
         name="Soft Distance",
-        description="The chain straightens more slowly once it is this near to full reach,"
-        " so that knees do not pop; it then stops short of the target. In scene units,"
-        " default 0, off",
+        description="The chain straightens more slowly once it is this near to full reach, so"
+        " that knees do not pop; it then stops short of the target. In scene units. 0: off",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -309,23 +304,22 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_stretch: BoolProperty(
         name="Stretch",
-        description="Let bones grow to a target that is out of reach: those with an IK"
-        " Stretch above 0 (Properties, tab Bone, Inverse Kinematics). Default off",
+        description="Let bones grow to a target that is out of reach: those with an IK Stretch"
+        " above 0 (Properties, tab Bone, Inverse Kinematics)",
         options=set(),
         override=OVERRIDABLE,
         update=restretch,
     )
     use_keep_volume: BoolProperty(
         name="Keep Volume",
-        description="Make bones thinner as they grow; default off",
+        description="Make bones thinner as they grow",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
     follow_lead: EnumProperty(
         name="Lead",
-        description="Which end of the chain goes to the target and drags the other bones"
-        " along; default Tip",
+        description="Which end of the chain goes to the target and drags the other bones along",
         translation_context=OWN_WORDS,
         items=LEADS,
         default="TIP",
@@ -335,16 +329,16 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_anchor: BoolProperty(
         name="Anchor",
-        description="Keep the other end of the chain where it is. Off: the whole chain is"
-        " dragged along. Default off",
+        description="Keep the other end of the chain where it is. Off: the whole chain is dragged"
+        " along",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
     max_bend: FloatProperty(
         name="Max Bend",
-        description="Largest angle between a bone and the next one, in degrees; default 180, no"
-        " limit. Not used where joints have limits",
+        description="Largest angle between a bone and the next one, in degrees; 180: no limit."
+        " Not used where joints have limits",
         default=pi,
         min=0.0,
         max=pi,
@@ -354,8 +348,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     start_from: EnumProperty(
         name="Start From",
-        description="The pose that each update starts from: of several solutions, the chain"
-        " takes the nearest one. Default Keyed",
+        description="The pose that each update starts from: of several solutions, the chain takes"
+        " the nearest one",
         items=STARTS,
         default="KEYED",
         options=set(),

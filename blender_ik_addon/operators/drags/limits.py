@@ -50,17 +50,17 @@ class POSE_OT_chain_ik_set_limit(Dragging):
 
     bone: StringProperty(name="Bone", description="A bone of the chain", options=ANEW)
     turn: EnumProperty(
-        name="Axis", description="The axis that it turns about; default X", items=AXES, options=ANEW
+        name="Axis", description="The axis that it turns about", items=AXES, options=ANEW
     )
     end: EnumProperty(
         name="End",
-        description="The end of the range to move; default Min",
+        description="The end of the range to move",
         items=ENDS,
         options=ANEW,
     )
     angle: FloatProperty(
         name="Angle",
-        description="Where the range ends, in degrees, no farther than its other end; default 0",
+        description="Where the range ends, in degrees, no farther than its other end",
         subtype="ANGLE",
         options=ANEW,
     )

@@ -29,7 +29,7 @@ class Placing(Dragging):
 
     location: FloatVectorProperty(
         name="Location",
-        description="Where to move it in world space, in scene units; default 0",
+        description="Where to move it in world space, in scene units",
         subtype="TRANSLATION",
         options=ANEW,
     )

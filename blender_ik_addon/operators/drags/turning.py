@@ -34,7 +34,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
 
     angle: FloatProperty(
         name="Pole Angle",
-        description="The pole angle to set, in degrees; default 0",
+        description="The pole angle to set, in degrees",
         subtype="ANGLE",
         options=ANEW,
     )

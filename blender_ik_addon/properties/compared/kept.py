@@ -70,8 +70,7 @@ class ComparedChain(bpy.types.PropertyGroup):
     active_index: IntProperty(name="Active Solver", description="Whose status is shown below")
     show_ghosts: BoolProperty(
         name="Ghosts",
-        description="Draw the pose of every solver in the viewport, each in its own color;"
-        " default on",
+        description="Draw the pose of every solver in the viewport, each in its own color",
         default=True,
         options={"SKIP_SAVE"},
     )

@@ -60,7 +60,7 @@ STIFF_AXES = RANGED_AXES | {"CONE": "xyz"}
 def _use_limit(axis: str) -> Any:
     return BoolProperty(
         name=f"Limit {axis}",
-        description=f"Keep turns about the bone's {axis} axis between two angles; default off",
+        description=f"Keep turns about the bone's {axis} axis between two angles",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
@@ -72,7 +72,7 @@ def _end(axis: str, word: str, degrees: int) -> Any:
     return FloatProperty(
         name=f"{word} {axis}",
         description=f"{least} turn about the bone's {axis} axis; both ends may lie on one side of"
-        f" zero. In degrees, default {degrees}",
+        " zero. In degrees",
         default=math.radians(degrees),
         soft_min=-math.pi,
         soft_max=math.pi,
@@ -87,7 +87,7 @@ def _stiffness(axis: str) -> Any:
     return FloatProperty(
         name=f"Stiffness {axis}",
         description=f"How little the bone turns about its {axis} axis while others can, from 0,"
-        f" freely, to {MOST_STIFFNESS:g}; default 0",
+        f" freely, to {MOST_STIFFNESS:g}",
         min=0.0,
         max=MOST_STIFFNESS,
         subtype="FACTOR",
@@ -102,7 +102,7 @@ def _slide_end(word: str, default: float) -> Any:
     return FloatProperty(
         name=f"{word} Slide",
         description=f"{least} way along the bone's Y axis at rest, from its stored location; in"
-        f" scene units, default {default:g}",
+        " scene units",
         default=default,
         subtype="DISTANCE",
         options=set(),
@@ -124,7 +124,7 @@ class JointSettings(bpy.types.PropertyGroup):
     )
     kind: EnumProperty(
         name="Kind",
-        description="Which turns the joint allows: about which axes of the bone. Default Ball",
+        description="Which turns the joint allows: about which axes of the bone",
         items=KINDS_OF_JOINTS,
         default="BALL",
         options=set(),
@@ -133,7 +133,7 @@ class JointSettings(bpy.types.PropertyGroup):
     )
     relative_to: EnumProperty(
         name="Angles From",
-        description="Which pose of the bone is zero for the angles of the joint; default Rest Pose",
+        description="Which pose of the bone is zero for the angles of the joint",
         items=ZEROS,
         default="REST",
         options=set(),
@@ -151,7 +151,7 @@ class JointSettings(bpy.types.PropertyGroup):
     max_z: _end("Z", "Max", 180)
     cone_angle: FloatProperty(
         name="Cone Angle",
-        description="How far the bone may swing from zero to every side; in degrees, default 45",
+        description="How far the bone may swing from zero to every side; in degrees",
         default=math.radians(45.0),
         min=0.0,
         max=math.pi,
@@ -165,8 +165,8 @@ class JointSettings(bpy.types.PropertyGroup):
     stiffness_z: _stiffness("Z")
     use_slide: BoolProperty(
         name="Slide",
-        description="Let the bone move along its own Y axis, as a piston does. It must not"
-        " be connected to its parent. Default off",
+        description="Let the bone move along its own Y axis, as a piston does. It must not be"
+        " connected to its parent",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
