@@ -63,7 +63,7 @@ class POSE_OT_chain_ik_restore(ChainOperator):
     """Mute chains and give their bones the pose back that they had before they went live."""
 
     bl_idname = "pose.chain_ik_restore"
-    bl_label = "Restore Pose"
+    bl_label = "Restore and Mute"
     bl_description = (
         "Mute the active chain and give its bones back the pose that they had before it went live"
     )

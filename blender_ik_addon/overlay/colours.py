@@ -19,7 +19,7 @@ ALPHAS = {"idle": FAINT, "reach": FAINT}
 
 
 class Colours(NamedTuple):
-    """Colours with alpha; those of chains are named as the values of ``ChainState``.
+    """Colours with alpha; those of chains are named as in ``preferences.LOOKS``.
 
     Attributes:
         reached: Chains at their targets.
@@ -47,7 +47,7 @@ class Colours(NamedTuple):
 
     def of_ending(self, ending: Ending | None) -> Colour:
         """Return the colour of a chain by how its last solve ended."""
-        colour: Colour = getattr(self, state_of_ending(ending))
+        colour: Colour = getattr(self, preferences.LOOKS[state_of_ending(ending)].colour)
         return colour
 
 

@@ -13,7 +13,6 @@ from ..translations import translate
 CATEGORY = "Chain IK"
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
 SIDEBAR_CHARACTERS = 40
-STATUS_LINES = 3
 
 
 class ChainPanel(bpy.types.Panel):
@@ -47,6 +46,13 @@ class ActiveChainPanel(ChainPanel):
         self.draw_settings(layout, settings)
 
 
+def draw_used(layout: bpy.types.UILayout, settings: ChainSettings, *names: str) -> None:
+    """Draw those of a chain's settings that its solver uses, in the order given."""
+    for name in names:
+        if uses(settings, name):
+            layout.prop(settings, name)
+
+
 def draw_anchor(
     layout: bpy.types.UILayout, settings: ChainSettings, target: str, bone: str
 ) -> None:
@@ -57,37 +63,26 @@ def draw_anchor(
         layout.prop_search(settings, bone, followed.data, "bones")
 
 
+def sidebar_width(context: bpy.types.Context) -> float:
+    """Return the width of the sidebar, in pixels at an interface scale of 1."""
+    region, user = context.region, context.preferences
+    # Without a window there is none to be too narrow.
+    return 1e4 if region is None or user is None else region.width / (user.system.ui_scale or 1.0)
+
+
 def draw_text(layout: bpy.types.UILayout, text: str, width: int = SIDEBAR_CHARACTERS) -> None:
     """Draw what a chain says in as many lines as it takes; labels do not wrap by themselves."""
-    draw_lines(layout, _lines_of(text, width))
-
-
-def draw_lines(layout: bpy.types.UILayout, lines: list[str]) -> None:
-    """Draw lines that are translated already."""
-    for line in lines:
+    for line in lines_of(text, width):
         layout.label(text=line, translate=False)
 
 
-def status_lines(text: str) -> list[str]:
-    """Return a status in a fixed number of lines, so that what is below stays where it is."""
-    lines = _lines_of(text, SIDEBAR_CHARACTERS, STATUS_LINES)
-    return lines + [""] * (STATUS_LINES - len(lines))
-
-
-def is_cut(text: str) -> bool:
-    """Tell whether a status has more lines than ``status_lines`` shows of it."""
-    return len(_lines_of(text, SIDEBAR_CHARACTERS)) > STATUS_LINES
-
-
-def _lines_of(text: str, width: int, most: int | None = None) -> list[str]:
+def lines_of(text: str, width: int) -> list[str]:
     """Return an English sentence in Blender's language, in lines.
 
     Args:
         text: What a chain says.
         width: How many letters fit; of Chinese characters half as many do.
-        most: How many lines there may be; None for any number.
     """
     said = translate(text)
     is_wide = any(unicodedata.east_asian_width(each) in "FW" for each in said)
-    fitting = width // 2 if is_wide else width
-    return textwrap.wrap(said, fitting, max_lines=most, placeholder=" ...")
+    return textwrap.wrap(said, width // 2 if is_wide else width)

@@ -1,4 +1,4 @@
-"""The entries in Pose > Inverse Kinematics, and a pie menu of the same."""
+"""The menu beside the list, the entries in Pose > Inverse Kinematics, and a pie menu."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ PIE = (
     *("pose.chain_ik_store", "pose.chain_ik_restore"),
 )
 """As Blender places them: left, right, below, above, then the four corners from the top left."""
+ENTRIES = (
+    ("pose.chain_ik_add", "pose.chain_ik_remove", "pose.chain_ik_setup", "pose.chain_ik_mirror"),
+    ("pose.chain_ik_switch", "pose.chain_ik_snap_target", "pose.chain_ik_apply"),
+    ("pose.chain_ik_bake", "pose.chain_ik_motion_paths"),
+)
+"""Those of the pose menu, from the top down, before the ones of the menu beside the list."""
 
 
 class VIEW3D_MT_chain_ik_pie(bpy.types.Menu):
@@ -31,34 +37,46 @@ class VIEW3D_MT_chain_ik_pie(bpy.types.Menu):
             pie.operator(name)
 
 
+class VIEW3D_MT_chain_ik_more(bpy.types.Menu):
+    """What is done with chains now and then."""
+
+    bl_label = "More"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        once = layout.column()
+        # Scripts can name a bone in any mode, an entry cannot.
+        once.enabled = context.mode == "POSE"
+        once.operator("pose.chain_ik_solve")
+        layout.operator_menu_enum("pose.chain_ik_convert", "direction")
+        layout.operator("pose.chain_ik_compare", icon="PRESET")
+        layout.separator()
+        layout.operator("pose.chain_ik_store", icon="ARMATURE_DATA")
+        layout.operator("pose.chain_ik_restore", icon="LOOP_BACK")
+
+
 def draw_in_menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """Draw the entries below Blender's own."""
-    layout = self.layout
-    layout.separator()
-    layout.operator("pose.chain_ik_add")
-    layout.operator("pose.chain_ik_remove")
-    layout.operator("pose.chain_ik_setup")
-    layout.operator("pose.chain_ik_mirror")
-    layout.separator()
-    layout.operator("pose.chain_ik_solve")
-    layout.operator("pose.chain_ik_switch")
-    layout.operator("pose.chain_ik_snap_target")
-    layout.operator("pose.chain_ik_apply")
-    layout.separator()
-    layout.operator("pose.chain_ik_store")
-    layout.operator("pose.chain_ik_restore")
-    layout.operator("pose.chain_ik_bake")
-    layout.operator("pose.chain_ik_motion_paths")
-    layout.operator_menu_enum("pose.chain_ik_convert", "direction")
+    for names in ENTRIES:
+        self.layout.separator()
+        for name in names:
+            self.layout.operator(name)
+    self.layout.separator()
+    self.layout.menu_contents("VIEW3D_MT_chain_ik_more")
+
+
+_register_menus, _unregister_menus = bpy.utils.register_classes_factory(
+    (VIEW3D_MT_chain_ik_more, VIEW3D_MT_chain_ik_pie)
+)
 
 
 def register() -> None:
-    """Register the pie menu and add the entries."""
-    bpy.utils.register_class(VIEW3D_MT_chain_ik_pie)
+    """Register the menus and add the entries."""
+    _register_menus()
     bpy.types.VIEW3D_MT_pose_ik.append(draw_in_menu)  # type: ignore[arg-type]
 
 
 def unregister() -> None:
     """Remove what ``register`` added."""
     bpy.types.VIEW3D_MT_pose_ik.remove(draw_in_menu)  # type: ignore[arg-type]
-    bpy.utils.unregister_class(VIEW3D_MT_chain_ik_pie)
+    _unregister_menus()

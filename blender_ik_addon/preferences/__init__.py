@@ -5,11 +5,12 @@ from __future__ import annotations
 from ..registering import in_order
 from . import logs
 from .addon import CONTROLS, ChainPreferences, preferences
-from .colours import Widths, colours, ghost_colours, widths
+from .colours import LOOKS, Widths, colours, ghost_colours, widths
 from .new_chains import new_chain, wants_pole
 
 __all__ = [
     "CONTROLS",
+    "LOOKS",
     "ChainPreferences",
     "Widths",
     "colours",

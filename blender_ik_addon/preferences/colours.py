@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import bpy
 
+from ..properties import ChainState
 from .addon import COLOURS, preferences
 
 Colour = tuple[float, float, float]
 
 # Indices of the theme's bone colour sets that are easy to tell apart, in order of use.
 _OF_GHOSTS = (3, 2, 8, 1, 6, 5, 0, 4, 12)
+
+
+class Look(NamedTuple):
+    """What a state of a chain looks like: in panels, and there and in the viewport."""
+
+    icon: Literal["CON_KINEMATIC", "CON_ROTLIMIT", "DRIVER_DISTANCE", "PAUSE", "ERROR"]
+    colour: str
+    """As ``colours`` names it."""
+
+
+LOOKS = {
+    ChainState.REACHED: Look("CON_KINEMATIC", "reached"),
+    ChainState.HELD: Look("CON_ROTLIMIT", "held"),
+    ChainState.MISSED: Look("DRIVER_DISTANCE", "missed"),
+    ChainState.IDLE: Look("PAUSE", "idle"),
+    ChainState.BROKEN: Look("ERROR", "idle"),
+}
 
 
 class Widths(NamedTuple):

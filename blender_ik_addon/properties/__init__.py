@@ -61,6 +61,7 @@ from .settings import ChainSettings
 from .sharing import shares_bones
 from .status import (
     ChainState,
+    limits_in_words,
     paths_in_words,
     state,
     state_of_ending,
@@ -124,6 +125,7 @@ __all__ = [
     "is_off_its_keys",
     "keep_compared",
     "kept_of",
+    "limits_in_words",
     "live_rigs",
     "mark",
     "mark_of",

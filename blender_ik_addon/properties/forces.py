@@ -94,7 +94,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     creature: StringProperty(
         name="Creature",
         description="Text of a creature file: stiffness, comfort, mass and joints from root to"
-        " tip. It replaces the five numbers below. Choose Load > None to use the numbers again",
+        " tip. It replaces stiffness, comfort and mass. Load > None brings these numbers back",
         options=set(),
         override=OVERRIDABLE,
         update=tag,

@@ -23,6 +23,7 @@ from ..rig.tools.pole_axis import is_in_line, pole_axis
 from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .choices import uses
+from .joints import has_joint, joints_by_bone
 from .records import (
     bones_of_chain,
     bones_of_chains,
@@ -240,6 +241,15 @@ def _posed_bones(rig: bpy.types.Object) -> set[str]:
         return set()
     bones = enumerate(bones_of_chains(rig))
     return set[str]().union(*[names for i, names in bones if may_pose(rig, i)])
+
+
+def limits_in_words(settings: ChainGroup) -> str:
+    """Return how many bones of a chain its joints leave to their own IK settings; empty if none."""
+    names, pose = bones_of_chain(settings), owner_of(settings).pose
+    ours = joints_by_bone(settings, names)
+    count = sum([has_joint(pose.bones[name]) for name in names if name not in ours])
+    many = f"{count} bones use their own IK limits" if count else ""
+    return "1 bone uses its own IK limits" if count == 1 else many
 
 
 def tree_of(settings: ChainGroup) -> list[ChainGroup]:

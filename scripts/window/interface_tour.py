@@ -59,12 +59,12 @@ def cut(path: Path, box: Box) -> None:
 
 
 def unfold() -> None:
-    """Have two panels open: no script knows where their titles are to be clicked."""
+    """Have the panel of a bone open: no script knows where its title is to be clicked."""
     package = sys.modules[MODULE]
-    compare, bone = bpy.types.VIEW3D_PT_chain_ik_compare, bpy.types.BONE_PT_inverse_kinematics
+    bone = bpy.types.BONE_PT_inverse_kinematics
     package.unregister()
     bpy.utils.unregister_class(bone)
-    compare.bl_options = bone.bl_options = set()
+    bone.bl_options = set()
     bpy.utils.register_class(bone)
     package.register()
 

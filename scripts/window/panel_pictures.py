@@ -5,8 +5,8 @@
 
 Each solver is drawn at interface scales of 1 and 2, in Blender's dark and light theme, and in the
 languages of the longest words: the sidebar from its top down in as many pictures as it takes, with
-all panels open; then the popover with the whole status, Pose > Inverse Kinematics and the pie menu,
-and the tab of a bone. Somebody has to look at
+all panels open; then the popover with the whole status, the menu beside the list, Pose > Inverse
+Kinematics and the pie menu, and the tab of a bone. Somebody has to look at
 them: that nothing is cut off or lies over something else cannot be told by a script. What it can
 tell, it does: it ends with code 1 where Blender printed an error while it drew.
 
@@ -71,6 +71,9 @@ def make_arm() -> bpy.types.Object:
         chain.name, chain.target, chain.pole_target = name, target, pole
         chain.chain_count, chain.bone = count, tip
     rig.chain_ik.chains[1].mute = True
+    # What the panels show only where it counts.
+    rig.chain_ik.chains[0].negative_scale = "KEEP"
+    rig.pose.bones["Forearm"].use_ik_limit_z = True
     joint = rig.chain_ik.chains[0].joints.add()
     joint.bone, joint.use_limit_x, joint.use_slide = "Upper Arm", True, True
     select_bones(rig, "Hand", "Forearm", "Upper Arm")
@@ -155,11 +158,13 @@ class Pictures:
         view.language = english
 
     def dress(self, scale: float, theme: str) -> Session:
-        """Set the scale of the interface and its theme."""
+        """Set the scale of the interface and its theme, and compare solvers."""
         use_theme(theme)
         bpy.context.preferences.view.ui_scale = scale
         yield REDRAW
         yield from self.viewport.show_tab(TAB)
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_compare()
 
     def show_solver(self, solver: str, name: str) -> Session:
         """Take the sidebar with a solver, page by page."""
@@ -177,6 +182,7 @@ class Pictures:
         chain.solver, chain.bone = "NEWTON", LONG_NAME
         for what, call in (
             ("details", lambda: bpy.ops.wm.call_panel(name="VIEW3D_PT_chain_ik_details")),
+            ("more", lambda: bpy.ops.wm.call_menu(name="VIEW3D_MT_chain_ik_more")),
             ("menu", lambda: bpy.ops.wm.call_menu(name="VIEW3D_MT_pose_ik")),
             ("pie", lambda: bpy.ops.wm.call_menu_pie(name="VIEW3D_MT_chain_ik_pie")),
         ):

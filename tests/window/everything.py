@@ -41,7 +41,7 @@ def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Ses
     panels = [*shown.registered(bpy.types.Panel), *shown.added_to(bpy.types.Panel)]
     left = {shown.name_of(cls): cls for cls in panels if hasattr(cls, "bl_label")}
     check(len(left) > 5, f"Only these panels were found: {sorted(left)}.")
-    yield from _share_bones(viewport)
+    yield from _fill_panels(viewport)
     for _ in solvers:
         yield REDRAW
         for name, cls in sorted(left.items()):
@@ -144,8 +144,8 @@ def _open_panel(viewport: Viewport, area: bpy.types.Area, cls: type, picture: Pa
     yield from _look(viewport, picture)
 
 
-def _share_bones(viewport: Viewport) -> Session:
-    """Add a joint to the chain, and another chain that shares bones with it."""
+def _fill_panels(viewport: Viewport) -> Session:
+    """Add a joint to the chain, and another chain that shares bones with it; compare solvers."""
     rig = bpy.context.active_object
     with viewport.context():
         select_bones(rig, "forearm.L")
@@ -161,3 +161,5 @@ def _share_bones(viewport: Viewport) -> Session:
     other.bone, other.target = "forearm.R", target
     rig.chain_ik.active_index = 0
     yield REDRAW
+    with viewport.context():
+        bpy.ops.pose.chain_ik_compare()

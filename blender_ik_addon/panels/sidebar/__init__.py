@@ -2,11 +2,11 @@
 
 from ...registering import in_order
 
-# From the top down: what everybody needs, then the rest. The panel that comes and goes with shared
-# bones is the last, so that no other one moves.
+# From the top down: what everybody needs, then the rest. The panels that come and go, with
+# shared bones and with a comparison, are the last, so that no other one moves.
 PANELS = (
-    *("chain_list", "status", "target", "pole", "rotation", "solver", "force"),
-    *("limits", "reach", "advanced", "compare", "matching", "tree"),
+    *("chain_list", "status", "matching", "target", "pole", "rotation", "solver", "force"),
+    *("limits", "reach", "advanced", "tree", "compare"),
 )
 
 register, unregister = in_order(__name__, *PANELS)

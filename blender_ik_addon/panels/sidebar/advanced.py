@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, uses
-from ..base import ActiveChainPanel
-from ..used import draw_used
+from ...properties import ChainSettings, owner_of, uses
+from ..base import ActiveChainPanel, draw_used
 
 
 class VIEW3D_PT_chain_ik_advanced(ActiveChainPanel):
@@ -16,13 +15,15 @@ class VIEW3D_PT_chain_ik_advanced(ActiveChainPanel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        draw_used(layout, settings, ("tolerance", "iterations"))
+        draw_used(layout, settings, "tolerance", "iterations")
         if uses(settings, "use_finish"):
             # The whole label is too long for its half of the sidebar.
             layout.row(heading="Finish").prop(settings, "use_finish", text="With Newton")
-        draw_used(layout, settings, ("start_from",))
+        draw_used(layout, settings, "start_from")
         layout.prop(settings, "use_tail")
-        if uses(settings, "negative_scale"):
+        # It counts for mirrored objects only; what somebody has set can be seen and undone.
+        is_needed = owner_of(settings).matrix_world.is_negative or settings.negative_scale == "KEEP"
+        if is_needed and uses(settings, "negative_scale"):
             column = layout.column(align=True)
             column.use_property_split = False
             column.label(text="Negative Scale")

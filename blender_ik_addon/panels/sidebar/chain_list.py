@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import bpy
 
-from ...properties import ChainSettings, ChainState, active_armature, paths_in_words, state
+from ...preferences import LOOKS
+from ...properties import ChainSettings, active_armature, paths_in_words, state
 from ...rig.keying.motion_paths import has_paths
 from ..base import ChainPanel, draw_text
 
-Icon = Literal["CON_KINEMATIC", "CON_ROTLIMIT", "DRIVER_DISTANCE", "PAUSE", "ERROR"]
-ICONS: dict[ChainState, Icon] = {
-    ChainState.REACHED: "CON_KINEMATIC",
-    ChainState.HELD: "CON_ROTLIMIT",
-    ChainState.MISSED: "DRIVER_DISTANCE",
-    ChainState.IDLE: "PAUSE",
-    ChainState.BROKEN: "ERROR",
-}
-"""What each state looks like in the list."""
-
 
 class CHAINIK_UL_chains(bpy.types.UIList):
-    """One row for each chain: state, name, influence, mute."""
+    """One row for each chain: state, name, mute."""
 
     def draw_item(
         self,
@@ -35,11 +26,8 @@ class CHAINIK_UL_chains(bpy.types.UIList):
         _active_property: str,
         _index: int,
     ) -> None:
-        # Names need the room: they tell the chains apart.
-        row = layout.split(factor=0.6, align=True)
-        row.prop(item, "name", text="", emboss=False, icon=ICONS[state(item)])
-        row = row.row(align=True)
-        row.prop(item, "influence", text="", slider=True)
+        row = layout.row(align=True)
+        row.prop(item, "name", text="", emboss=False, icon=LOOKS[state(item)].icon)
         row.prop(item, "mute", text="", invert_checkbox=True)
 
 
@@ -62,20 +50,13 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         column.operator("pose.chain_ik_add", text="", icon="ADD")
         column.operator("pose.chain_ik_remove", text="", icon="REMOVE")
         column.separator()
-        column.operator("pose.chain_ik_store", text="", icon="ARMATURE_DATA")
-        column.operator("pose.chain_ik_restore", text="", icon="LOOP_BACK")
-        column.separator()
         column.operator("pose.chain_ik_mirror", text="", icon="MOD_MIRROR")
+        column.separator()
+        column.menu("VIEW3D_MT_chain_ik_more", text="", icon="DOWNARROW_HLT")
         layout.operator("pose.chain_ik_setup", icon="OUTLINER_OB_ARMATURE")
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
-        once = row.row(align=True)
-        # Scripts can name a bone in any mode, a button cannot.
-        once.enabled = owner.mode == "POSE"
-        once.operator("pose.chain_ik_solve")
-        row = layout.row(align=True)
         row.operator("pose.chain_ik_bake")
-        row.operator_menu_enum("pose.chain_ik_convert", "direction")
         _draw_paths(layout, context)
 
 

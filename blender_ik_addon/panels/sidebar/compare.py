@@ -1,4 +1,4 @@
-"""Every solver on the active chain, side by side."""
+"""Every solver on a chain, side by side: what *Compare Solvers* has found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...properties import (
     kept_of,
 )
 from ...translations import translate
-from ..base import ActiveChainPanel, draw_lines, status_lines
+from ..base import ActiveChainPanel, draw_text, sidebar_width
 
 NONE = "-"
 # Share of a row that the name takes: beside all figures, and beside the residual alone.
@@ -53,21 +53,22 @@ class CHAINIK_UL_compared(bpy.types.UIList):
 
 
 class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
-    """The results of every solver and of Blender's constraint on the active chain."""
+    """The results of every solver and of Blender's constraint; shown while there are any."""
 
     bl_label = "Compare"
-    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return super().poll(context) and compared_chain(context.window_manager) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = cast(bpy.types.UILayout, self.layout)
         kept = kept_of(context.window_manager)
         row = layout.row(align=True)
         row.operator("pose.chain_ik_compare", icon="PRESET")
-        settings = compared_chain(context.window_manager)
-        if settings is None:
-            return
         row.prop(kept, "show_ghosts", text="", icon="GHOST_ENABLED")
         row.operator("pose.chain_ik_compare_clear", text="", icon="X")
+        settings = compared_chain(context.window_manager)
         frame = f"{kept.frame:.2f}".rstrip("0").rstrip(".")
         chain = settings.name
         text = f"'{chain}' at frame {frame}"
@@ -75,8 +76,7 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
             text = f"'{chain}' at frame {frame}, not the active chain"
         layout.label(text=translate(text), translate=False)
         row = layout.row(align=True)
-        row = _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time"))
-        row.label(text="")
+        _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time", " "))
         layout.template_list(
             *("CHAINIK_UL_compared", "", kept, "solvers", kept, "active_index"),
             rows=len(kept.solvers),
@@ -89,9 +89,7 @@ def _draw_cells(
     row: bpy.types.UILayout, context: bpy.types.Context, name: str, figures: tuple[str, ...]
 ) -> bpy.types.UILayout:
     """Draw a name and as many figures as there is room for; return the row behind them."""
-    region, user = context.region, context.preferences
-    scale = 1.0 if user is None else user.system.ui_scale
-    has_room = region is None or region.width >= ROOM * scale
+    has_room = sidebar_width(context) >= ROOM
     row = row.split(factor=SHARE_BESIDE_ALL if has_room else SHARE_BESIDE_ONE, align=True)
     row.label(text=name, text_ctxt=OWN_WORDS)
     # Columns as wide in every row, whatever stands in them.
@@ -102,15 +100,15 @@ def _draw_cells(
 
 
 def _draw_chosen(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
-    """Draw all figures and the status of the chosen solver, at a fixed height."""
-    figures, text = "", ""
-    if 0 <= kept.active_index < len(kept.solvers):
-        row = kept.solvers[kept.active_index]
-        text = row.status
-        count = "1 iteration" if row.count == "1" else f"{row.count} iterations"
-        told = (row.gap, translate(count) if row.count else "", row.time)
-        figures = ", ".join([each for each in told if each])
-    draw_lines(layout.column(align=True), [figures, *status_lines(text)])
+    """Draw all figures and the status of the chosen solver."""
+    if not 0 <= kept.active_index < len(kept.solvers):
+        return
+    row = kept.solvers[kept.active_index]
+    count = "1 iteration" if row.count == "1" else f"{row.count} iterations"
+    told = (row.gap, translate(count) if row.count else "", row.time)
+    column = layout.column(align=True)
+    column.label(text=", ".join([each for each in told if each]), translate=False)
+    draw_text(column, row.status)
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -1,10 +1,12 @@
-"""The panel of the solver Force: stiffness and weight of the bones, and how they ease."""
+"""The panels of the solver Force: what the bones resist and weigh, and how they ease."""
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
-from ...properties import OWN_WORDS, ChainSettings, creature_name
+from ...properties import OWN_WORDS, ChainSettings, active_chain, creature_name
 from ...rig.anatomy.creature_files import InvalidCreatureError
 from ..base import ActiveChainPanel
 
@@ -18,7 +20,6 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         force = settings.force
-        _draw_creature(layout, settings)
         plain = layout.column()
         plain.active = not force.creature
         # In two lines: with both words in one, labels are longer than their column.
@@ -26,8 +27,10 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
         _draw_ends(plain.column(align=True), force, "stiffness")
         plain.label(text="Comfort")
         _draw_ends(plain.column(align=True), force, "comfort")
-        plain.prop(force, "mass")
         layout.prop(force, "gravity")
+        mass = layout.row()
+        mass.active = plain.active
+        mass.prop(force, "mass")
         layout.prop(force, "force_mode")
         layout.prop(force, "force_gain")
         layout.prop(force, "use_gradual")
@@ -37,29 +40,36 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
         eased.prop(force, "fastest")
 
 
+class VIEW3D_PT_chain_ik_creature(ActiveChainPanel):
+    """The text that may stand for stiffness, comfort and mass, by its name."""
+
+    bl_label = "Creature"
+    bl_parent_id = "VIEW3D_PT_chain_ik_force"
+    bl_options = {"DEFAULT_CLOSED"}
+    about = "force"
+
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        # Seen while the panel is closed, too: a creature makes the numbers above idle.
+        try:
+            name = creature_name(cast(ChainSettings, active_chain(context)))
+        except InvalidCreatureError:
+            # The status says what to change in the text.
+            self.layout.label(text="Not readable")
+        else:
+            # A name may be a word that Blender would translate.
+            self.layout.label(text=name or "None", translate=not name)
+
+    def draw_settings(self, layout: bpy.types.UILayout, _settings: ChainSettings) -> None:
+        row = layout.row(align=True)
+        row.operator_menu_enum("pose.chain_ik_creature_load", "creature", text="Load")
+        row.operator_menu_enum("pose.chain_ik_creature_save", "to", text="Save")
+
+
 def _draw_ends(layout: bpy.types.UILayout, force: bpy.types.PropertyGroup, name: str) -> None:
     """Draw what a chain has at its root and at its tip."""
     layout.prop(force, f"{name}_root", text="Root")
     layout.prop(force, f"{name}_tip", text="Tip")
 
 
-def _draw_creature(layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-    """Draw the name of a creature, and where it comes from and goes to."""
-    row = layout.split(factor=0.4)
-    title = row.row()
-    title.alignment = "RIGHT"
-    title.label(text="Creature")
-    try:
-        name = creature_name(settings)
-    except InvalidCreatureError:
-        # The status says what to change in the text.
-        row.label(text="Not readable")
-    else:
-        # A name may be a word that Blender would translate.
-        row.label(text=name or "None", translate=not name)
-    row = layout.row(align=True)
-    row.operator_menu_enum("pose.chain_ik_creature_load", "creature", text="Load")
-    row.operator_menu_enum("pose.chain_ik_creature_save", "to", text="Save")
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_force,))
+classes = (VIEW3D_PT_chain_ik_force, VIEW3D_PT_chain_ik_creature)
+register, unregister = bpy.utils.register_classes_factory(classes)

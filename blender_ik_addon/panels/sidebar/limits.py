@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, JointSettings, active_chain, owner_of
-from ..base import ActiveChainPanel
+from ...properties import ChainSettings, JointSettings, active_chain, limits_in_words, owner_of
+from ..base import ActiveChainPanel, draw_text
 from ..joint_fields import draw_joint
 
 
@@ -54,6 +54,7 @@ class VIEW3D_PT_chain_ik_limits(ActiveChainPanel):
         column.separator()
         column.operator("pose.chain_ik_joints_copy", text="", icon="COPYDOWN")
         column.operator("pose.chain_ik_joint_to_selected", text="", icon="PASTEDOWN")
+        draw_text(held.column(align=True), limits_in_words(settings))
         held.operator_menu_enum("pose.chain_ik_joint_preset", "preset")
         index = settings.active_joint_index
         if 0 <= index < len(settings.joints):

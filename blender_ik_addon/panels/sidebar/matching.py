@@ -1,20 +1,28 @@
-"""The panel that matches target and pole to the pose of the bones, and the other way round."""
+"""How much the chain counts, and what matches the pose of the bones to its controls and back."""
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
+from ...properties import ChainSettings, active_chain, uses
 from ..base import ActiveChainPanel
 
 
 class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
-    """Matches target and pole to the pose of the bones, and the other way round."""
+    """The way from the bones' own pose to the chain's, and what matches the two."""
 
     bl_label = "FK/IK"
-    bl_options = {"DEFAULT_CLOSED"}
-    about = "start_from"
 
-    def draw(self, _context: bpy.types.Context) -> None:
+    def draw(self, context: bpy.types.Context) -> None:
+        settings = cast(ChainSettings, active_chain(context))
+        row = self.layout.row()
+        row.use_property_split = True
+        row.active = not settings.mute
+        row.prop(settings, "influence", slider=True)
+        if not uses(settings, "start_from"):
+            return
         # Not greyed out for a muted chain: muted is FK, one of the two sides.
         column = self.layout.column(align=True)
         column.operator("pose.chain_ik_switch", icon="ARROW_LEFTRIGHT")

@@ -11,7 +11,7 @@ from ..base import ActiveChainPanel
 class VIEW3D_PT_chain_ik_reach(ActiveChainPanel):
     """What happens toward full reach and beyond it."""
 
-    bl_label = "Reach"
+    bl_label = "Stretch and Softness"
     bl_options = {"DEFAULT_CLOSED"}
     about = "soft_distance"
 

@@ -1,4 +1,4 @@
-"""How the chain is solved, and how much of the solution is taken."""
+"""How the chain is solved."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import bpy
 from bl_ui.utils import PresetPanel
 
 from ...properties import ChainSettings, active_chain, owner_of
-from ..base import ActiveChainPanel
-from ..used import draw_used
+from ..base import ActiveChainPanel, draw_used
 
 
 class CHAINIK_PT_presets(PresetPanel, bpy.types.Panel):
@@ -31,9 +30,8 @@ class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
             CHAINIK_PT_presets.draw_panel_header(self.layout)
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        layout.prop(settings, "influence", slider=True)
         layout.prop(settings, "solver")
-        draw_used(layout, settings, ("follow_lead", "use_anchor", "max_bend"))
+        draw_used(layout, settings, "follow_lead", "use_anchor", "max_bend")
 
 
 classes = (CHAINIK_PT_presets, VIEW3D_PT_chain_ik_solver)

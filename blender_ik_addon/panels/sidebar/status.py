@@ -1,30 +1,44 @@
-"""What the last solve did, in words, at a height that never changes."""
+"""What the last solve did: one line, and behind a button all of it."""
 
 from __future__ import annotations
 
-import bpy
+from functools import cache
+from typing import Any
 
-from ...properties import ChainSettings, active_chain
-from ..base import ActiveChainPanel, draw_lines, draw_text, is_cut, status_lines
+import bpy.utils.previews
+import numpy as np
+
+from ...preferences import LOOKS, colours
+from ...properties import ChainSettings, active_chain, state
+from ..base import ActiveChainPanel, draw_text, lines_of, sidebar_width
 
 # Width of the popover, in Blender's interface units and in characters.
 DETAILS_UNITS = 20
 DETAILS_CHARACTERS = 60
+# Pixels at an interface scale of 1: what stands beside the text, and a letter of usual width.
+BESIDE, LETTER, LEAST_CHARACTERS = 70.0, 6.2, 10
+# Pixels of the icon of a dot: its sides, and the dot's radius.
+SIZE, RADIUS = 32, 10.0
 
 
 class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
-    """What the last solve did, at a fixed height."""
+    """What the last solve did, in one line whatever it says, so that nothing below moves."""
 
     bl_label = "Status"
 
-    def draw_header_preset(self, context: bpy.types.Context) -> None:
-        settings = active_chain(context)
-        if settings is not None and is_cut(settings.status):
-            # A popover covers the panels below; a sub-panel would move them.
-            self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
+    def draw_header_preset(self, _context: bpy.types.Context) -> None:
+        # A popover covers the panels below; a sub-panel would move them.
+        self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        draw_lines(layout.column(align=True), status_lines(settings.status))
+        look = LOOKS[state(settings)]
+        # Blender would cut a long text in its middle; how it begins matters most.
+        room = (sidebar_width(bpy.context) - BESIDE) / LETTER
+        line, *others = lines_of(settings.status, max(int(room), LEAST_CHARACTERS))
+        row = layout.row(align=True)
+        row.label(text="", icon_value=_dot_icon(colours(bpy.context)[look.colour]))
+        text = f"{line} ..." if others else line
+        row.label(text=text, icon=look.icon, translate=False)
 
 
 class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
@@ -46,5 +60,31 @@ class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
         draw_text(column, settings.status, DETAILS_CHARACTERS)
 
 
+# ``Any``: the stubs do not know what ``new`` returns.
+@cache
+def _icons() -> Any:
+    return bpy.utils.previews.new()
+
+
+def _dot_icon(colour: tuple[float, float, float]) -> int:
+    """Return the number of the icon of a dot in a colour, sRGB, made where it is new."""
+    icons, name = _icons(), str(colour)
+    if name not in icons:
+        steps = np.arange(SIZE) - 0.5 * (SIZE - 1)
+        alpha = np.clip(RADIUS + 0.5 - np.hypot(steps, steps[:, None]), 0.0, 1.0)[..., None]
+        icon = icons.new(name)
+        icon.icon_size = SIZE, SIZE
+        # Blender expects colours that are multiplied with their alpha.
+        icon.icon_pixels_float.foreach_set((alpha * (*colour, 1.0)).astype(np.float32).ravel())
+    return int(icons[name].icon_id)
+
+
 classes = (VIEW3D_PT_chain_ik_details, VIEW3D_PT_chain_ik_status)
-register, unregister = bpy.utils.register_classes_factory(classes)
+register, _unregister_panels = bpy.utils.register_classes_factory(classes)
+
+
+def unregister() -> None:
+    """Remove the panels and the icons."""
+    _unregister_panels()
+    bpy.utils.previews.remove(_icons())
+    _icons.cache_clear()

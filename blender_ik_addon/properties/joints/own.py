@@ -216,15 +216,20 @@ def has_joint(bone: bpy.types.PoseBone) -> bool:
     )
 
 
-def slides_of(chain: ChainGroup, bones: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Return the slide ranges that the joints of a chain of bones have, by the bone that slides."""
+def joints_by_bone(chain: ChainGroup, bones: Sequence[str]) -> dict[str, JointSettings]:
+    """Return the joints of a chain of bones by the bone that each one holds."""
     child = dict(pairwise(bones))
     return {
-        child.get(joint.bone, "") if joint.relative_to == "CHILD" else joint.bone: (
-            joint.slide_min,
-            joint.slide_max,
-        )
+        child.get(joint.bone, "") if joint.relative_to == "CHILD" else joint.bone: joint
         for joint in chain.joints
+    }
+
+
+def slides_of(chain: ChainGroup, bones: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return the slide ranges that the joints of a chain of bones have, by the bone that slides."""
+    return {
+        bone: (joint.slide_min, joint.slide_max)
+        for bone, joint in joints_by_bone(chain, bones).items()
         if joint.use_slide
     }
 

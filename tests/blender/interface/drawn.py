@@ -92,6 +92,15 @@ class RecordingLayout:
         assert choice in operator_type(name).properties
         self._note("operator", name, arguments.get("text", operator_type(name).name))
 
+    def menu(self, name: str, **arguments: object) -> None:
+        """Note a menu, and what it holds, as it is one click away."""
+        _check_arguments("menu", arguments)
+        self._note("menu", name, arguments.get("text", ""), arguments.get("icon", ""))
+        self.menu_contents(name)
+
+    def menu_contents(self, name: str) -> None:
+        getattr(bpy.types, name).draw(FakePanel(bpy.types.Menu, self), bpy.context)
+
     def popover(self, panel: str, **arguments: object) -> None:
         _check_arguments("popover", arguments)
         assert hasattr(bpy.types, panel)

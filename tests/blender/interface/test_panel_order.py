@@ -11,16 +11,17 @@ from tests.blender.interface.test_panel_settings import SHOWN
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects, state
 
-FIRST = ["Status", "Target", "Pole", "Rotation", "Solver"]
-LATER = ["Limits", "Reach", "Advanced", "Compare", "FK/IK"]
+FIRST = ["Status", "FK/IK", "Target", "Pole", "Rotation", "Solver"]
+LATER = ["Limits", "Stretch and Softness", "Advanced"]
 # The identifiers of what each panel shows, in its order.
 CONTENTS = {
+    "FK/IK": ["influence"],
     "Target": ["target", "bone", "chain_count"],
     "Pole": ["pole_mode", "pole_target", "pole_angle", "use_flip_bend"],
     "Rotation": ["use_rotation", "rotation_bone", "orient_weight"],
-    "Solver": ["influence", "solver", "follow_lead", "use_anchor", "max_bend"],
+    "Solver": ["solver", "follow_lead", "use_anchor", "max_bend"],
     "Limits": ["use_limits"],
-    "Reach": ["soft_distance", "use_stretch", "use_keep_volume"],
+    "Stretch and Softness": ["soft_distance", "use_stretch", "use_keep_volume"],
     "Advanced": [
         *("tolerance", "iterations", "use_finish", "start_from", "use_tail", "negative_scale"),
     ],
@@ -52,9 +53,9 @@ def labels_of(solver: str) -> list[str]:
 def test_what_everybody_needs_comes_first(solver):
     labels = labels_of(solver)
     if solver == "FOLLOW":
-        assert labels == ["Status", "Target", "Solver", "Limits", "Advanced", "Compare"]
+        assert labels == ["Status", "FK/IK", "Target", "Solver", "Limits", "Advanced"]
     else:
-        force = ["Force"] if solver == "FORCE" else []
+        force = ["Force", "Creature"] if solver == "FORCE" else []
         assert labels == FIRST + force + LATER
 
 
@@ -63,6 +64,7 @@ def test_what_everybody_needs_comes_first(solver):
 def test_a_panel_shows_its_settings_that_the_solver_uses_in_its_order(label, solver):
     ob, chain = make_active_arm(solver=solver)
     chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
+    chain.negative_scale = "KEEP"
     select_objects(active=ob)
     shown = [item.name for item in draw(only=label) if item.kind == "prop"]
     assert shown == [name for name in CONTENTS[label] if name in SHOWN[solver]]

@@ -69,6 +69,7 @@ def test_every_solver_has_its_settings():
 def test_the_settings_that_a_solver_uses_are_shown_and_no_others(solver):
     ob, chain = make_active_arm(solver=solver)
     chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
+    chain.negative_scale = "KEEP"
     select_objects(active=ob)
     drawn = draw()
     assert names(drawn) == SHOWN[solver]

@@ -38,6 +38,10 @@ ELSEWHERE = {
         "The action '{}' animates '{}' as well",
     ),
     "test_tree_panels.py::test_chains_that_share_bones_say_so": ("Solved together with {}",),
+    "test_panels.py::test_limits_tell_how_many_bones_use_their_own": (
+        "1 bone uses its own IK limits",
+        "{} bones use their own IK limits",
+    ),
     "test_tree_panels.py::test_goals_that_lost_are_told": ("{}: {} off",),
     "test_sentences.py::test_a_chain_that_is_new_waits": ("Not solved yet",),
     "test_many_graphs.py::test_a_rig_that_another_scene_has_posed": ("Not solved here",),
