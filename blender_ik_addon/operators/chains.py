@@ -126,7 +126,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
 
     use_extend: BoolProperty(
         name="Extend",
-        description="Keep what is selected, as with Shift; default off",
+        description="Keep what is selected, as with Shift",
         options={*ANEW, "HIDDEN"},
     )
 
