@@ -1,0 +1,211 @@
+"""The turn of a hand spread along its forearm: nothing moves, and each bone takes its share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.algebra.twist_spread import (
+    Segment,
+    TwistSpread,
+    about,
+    twist_about,
+)
+from tests.helpers import make_rng
+
+Y = np.array([0.0, 1.0, 0.0])
+EXACT = 1e-12
+# Upper arm of two bones, forearm of three, hand; a twist bone at each, that of the forearm askew.
+UPPER = Segment((0, 1), (6,), 2, keeps_root=False)
+FORE = Segment((2, 3, 4), (7,), 5, keeps_root=True)
+PARENTS = (-1, 0, 1, 2, 3, 4, 1, 3)
+IN_LINE = (1, 3, 4)
+LENGTHS = np.array([1.0, 1.0, 0.5, 1.0, 0.5, 0.4, 0.5, 0.5])
+SHARES = np.array([0.0, 0.5, 0.0, 0.25, 0.75, 0.0, 0.7, 0.5])
+seeds = st.integers(0, 2**31)
+angles = st.floats(-np.pi + 1e-3, np.pi - 1e-3)
+
+
+def random_rotations(rng, *shape, most=2.5):
+    """Return rotations by less than a half turn, which have a twist about every axis."""
+    axes = rng.normal(size=(*shape, 3))
+    axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
+    return about(axes, rng.uniform(0.0, most, shape))
+
+
+class Limb:
+    """A limb at rest, three alike."""
+
+    def __init__(self, seed: int) -> None:
+        rng = make_rng(seed)
+        self.offsets = random_rotations(rng, 3, 8)
+        # Bones of one segment are in line; how they are rolled at rest is arbitrary.
+        for row in IN_LINE:
+            self.offsets[:, row] = about(Y, rng.uniform(-3.0, 3.0, 3))
+        self.axes = np.tile(Y, (3, 8, 1))
+        self.before = rotation.rotate(rotation.conjugate(self.offsets), self.axes)
+        self.axes[:, 6:] = self.before[:, 6:]
+        shares = np.tile(SHARES, (3, 1))
+        may_roll = np.ones((3, 2), dtype=bool)
+        self.spread = TwistSpread((UPPER, FORE), PARENTS, self.axes, self.before, shares, may_roll)
+
+    def posed(self, local):
+        """Return rotations (3, 8, 4) and joints (3, 7, 3): heads of the line, and its end."""
+        posed, heads = np.empty_like(local), np.zeros((3, 7, 3))
+        for row, above in enumerate(PARENTS):
+            parent = np.array([1.0, 0, 0, 0]) if above < 0 else posed[:, above]
+            posed[:, row] = rotation.multiply(
+                rotation.multiply(parent, self.offsets[:, row]), local[:, row]
+            )
+            if row < 6:
+                way = rotation.rotate(posed[:, row], np.tile(LENGTHS[row] * Y, (3, 1)))
+                heads[:, row + 1] = heads[:, row] + way
+        return posed, heads
+
+    def straight(self, rng, hand):
+        """Return a pose whose forearm is straight, with its hand turned by an angle."""
+        local = random_rotations(rng, 3, 8)
+        local[:, [3, 4]] = [1.0, 0.0, 0.0, 0.0]
+        local[:, 7] = about(self.before[:, 7], rng.uniform(-3.0, 3.0, 3))
+        local[:, 5] = about(self.before[:, 5], np.full(3, hand))
+        return local
+
+    def turn_of(self, local, row, first=2):
+        """Return how far a bone is turned about the forearm from its first bone."""
+        (posed, _), (rest, _) = self.posed(local), self.posed(np.tile([1.0, 0, 0, 0], (3, 8, 1)))
+        turns = rotation.multiply(posed, rotation.conjugate(rest))
+        seen = rotation.multiply(rotation.conjugate(turns[:, first]), turns[:, row])
+        return twist_about(seen, rotation.rotate(rest[:, first], np.tile(Y, (3, 1))))
+
+
+def spread(limb, local, influence=1.0, zero=None, clamped=None):
+    zero = np.tile([1.0, 0.0, 0.0, 0.0], (3, 8, 1)) if zero is None else zero
+    return limb.spread.spread(local, zero, np.full((3, 8), influence), clamped)
+
+
+def assert_alike(one, other, tolerance=EXACT):
+    """Check that quaternions are the same rotations."""
+    assert np.minimum(np.abs(one - other), np.abs(one + other)).max() <= tolerance
+
+
+@given(seeds, st.sampled_from((0.0, 0.3, 1.0)))
+def test_no_joint_moves_and_neither_do_elbow_and_hand(seed, influence):
+    limb, local = Limb(seed), random_rotations(make_rng(seed), 3, 8)
+    zero = random_rotations(make_rng(seed + 1), 3, 8)
+    before, joints = limb.posed(local)
+    after, same = limb.posed(spread(limb, local, influence, zero))
+    np.testing.assert_allclose(same, joints, atol=EXACT)
+    assert_alike(after[:, [2, 5]], before[:, [2, 5]])
+
+
+@given(seeds, angles)
+def test_bones_turn_in_proportion_to_where_they_are(seed, hand):
+    limb = Limb(seed)
+    local = spread(limb, limb.straight(make_rng(seed), hand))
+    for row, share in ((2, 0.0), (3, 0.25), (7, 0.5), (4, 0.75), (5, 1.0)):
+        np.testing.assert_allclose(limb.turn_of(local, row), share * hand, atol=1e-9)
+
+
+@given(seeds, angles)
+def test_the_turns_from_bone_to_bone_add_up_to_that_of_the_hand(seed, hand):
+    limb = Limb(seed)
+    local = spread(limb, limb.straight(make_rng(seed), hand))
+    steps = [twist_about(local[:, row], limb.before[:, row]) for row in (3, 4, 5)]
+    np.testing.assert_allclose(np.sum(steps, axis=0), hand, atol=1e-9)
+
+
+@given(seeds)
+def test_the_roll_of_the_upper_arm_grows_from_none_at_the_shoulder(seed):
+    limb, rng = Limb(seed), make_rng(seed)
+    roll = rng.uniform(-3.0, 3.0, 3)
+    local = np.tile([1.0, 0.0, 0.0, 0.0], (3, 8, 1))
+    local[:, 0] = about(np.tile(Y, (3, 1)), roll)
+    local = spread(limb, local)
+    turns = [twist_about(local[:, row], limb.before[:, row]) for row in (1, 6, 2)]
+    assert np.abs(twist_about(local[:, 0], limb.axes[:, 0])).max() < 1e-9
+    np.testing.assert_allclose(turns[0], 0.5 * roll, atol=1e-9)
+    np.testing.assert_allclose(turns[1], 0.2 * roll, atol=1e-9)
+    np.testing.assert_allclose(turns[2], 0.5 * roll, atol=1e-9)
+
+
+@given(seeds, st.sampled_from((0.0, 0.4, 1.0)))
+def test_spread_again_nothing_changes_but_what_influence_has_left(seed, influence):
+    limb, local = Limb(seed), random_rotations(make_rng(seed), 3, 8)
+    zero = random_rotations(make_rng(seed + 1), 3, 8)
+    once = spread(limb, local, influence, zero)
+    assert_alike(spread(limb, once, influence, zero), once, 1e-9)
+
+
+@given(seeds, angles, angles)
+def test_rolls_before_do_not_matter(seed, hand, roll):
+    limb = Limb(seed)
+    local = limb.straight(make_rng(seed), hand)
+    rolled, own = local.copy(), np.tile(Y, (3, 1))
+    rolled[:, 3] = rotation.multiply(local[:, 3], about(own, np.full(3, roll)))
+    rolled[:, 4] = rotation.multiply(about(limb.before[:, 4], np.full(3, -roll)), local[:, 4])
+    rolled[:, 7] = rotation.multiply(about(limb.before[:, 7], np.full(3, 0.7)), local[:, 7])
+    assert_alike(spread(limb, rolled), spread(limb, local), 1e-9)
+
+
+@given(seeds, st.floats(-np.radians(170), np.radians(169)))
+def test_a_hand_that_turns_from_one_side_to_the_other_turns_the_bones_in_small_steps(seed, hand):
+    limb, step, swing = Limb(seed), np.radians(1.0), random_rotations(make_rng(seed), 3, most=1.5)
+    swing = rotation.multiply(
+        swing, about(limb.before[:, 5], -twist_about(swing, limb.before[:, 5]))
+    )
+    poses = []
+    for angle in (hand, hand + step):
+        local = limb.straight(make_rng(seed), 0.0)
+        local[:, 5] = rotation.multiply(swing, about(limb.before[:, 5], np.full(3, angle)))
+        poses.append(limb.posed(spread(limb, local))[0])
+    between = rotation.multiply(rotation.conjugate(poses[0]), poses[1])
+    most = 2.0 * np.arcsin(np.minimum(np.linalg.norm(between[..., 1:], axis=-1), 1.0))
+    assert most.max() <= step * (1.0 + 1e-6)
+
+
+@given(seeds)
+def test_the_signs_of_quaternions_do_not_matter(seed):
+    limb, rng = Limb(seed), make_rng(seed)
+    local, zero = random_rotations(rng, 3, 8), random_rotations(rng, 3, 8)
+    signs = rng.choice([-1.0, 1.0], (2, 3, 8, 1))
+    after = spread(limb, local, 0.4, zero)
+    assert_alike(spread(limb, signs[0] * local, 0.4, signs[1] * zero), after, 1e-9)
+
+
+def test_without_influence_the_pose_without_it_stays():
+    limb, zero = Limb(3), random_rotations(make_rng(3), 3, 8)
+    assert_alike(spread(limb, zero, 0.0, zero), zero)
+
+
+def test_segments_that_may_not_roll_stay():
+    limb, local = Limb(4), random_rotations(make_rng(4), 3, 8)
+    limb.spread.may_roll[:] = [[True, True], [False, True], [False, False]]
+    after = spread(limb, local)
+    assert np.array_equal(after[2], local[2])
+    assert np.array_equal(after[1, :2], local[1, :2])
+    assert not np.array_equal(after[1, 3], local[1, 3])
+    alone = limb.spread.take(np.array([1]))
+    one = alone.spread(local[1:2], local[1:2], np.ones((1, 8)))
+    np.testing.assert_array_equal(one[0], after[1])
+
+
+@pytest.mark.parametrize("most", [0.0, 0.1, 5.0])
+def test_bones_roll_as_far_as_a_limit_allows(most):
+    limb, hand = Limb(5), 1.2
+    local = limb.straight(make_rng(5), hand)
+
+    def clamped(turned):
+        """Limit the roll of the third bone of the forearm."""
+        held = turned.copy()
+        roll = twist_about(turned[:, 4], limb.before[:, 4])
+        over = roll - np.clip(roll, -most, most)
+        held[:, 4] = rotation.multiply(turned[:, 4], about(np.tile(Y, (3, 1)), -over))
+        return held
+
+    after = spread(limb, local, clamped=clamped)
+    roll = twist_about(after[:, 4], limb.before[:, 4])
+    np.testing.assert_allclose(roll, min(0.5 * hand, most), atol=3e-6)
+    assert_alike(limb.posed(after)[0][:, 5], limb.posed(local)[0][:, 5])
