@@ -59,7 +59,10 @@ class KnownRig:
         kept = self.compiled.items() if known else ()
         self.compiled = {index: pair for index, pair in kept if pair[0] is not None}
         asked: list[Asked] = [
-            (each.bone, each.chain_count, each.use_tail, each.use_rotation, each.rotation_bone)
+            (
+                *(each.bone, each.chain_count, each.use_tail),
+                *(each.use_rotation, each.rotation_bone, each.use_twist_spread),
+            )
             for each in settings
         ]
         if [each for each, _ in known] != asked or not known:

@@ -89,6 +89,7 @@ ROOTED = frozenset(
         "use_rotation",
         "orient_weight",
         "rotation_bone",
+        "use_twist_spread",
         "pole_target",
         "pole_subtarget",
         "pole_angle",

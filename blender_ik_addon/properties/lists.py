@@ -68,6 +68,7 @@ def add_chain(
     settings.use_tail = wanted.use_tail
     settings.use_rotation = wanted.use_rotation
     settings.rotation_bone = wanted.rotation_bone
+    settings.use_twist_spread = wanted.use_twist_spread
     settings.chain_count = wanted.chain_count
     settings.bone = wanted.bone
     if not solver:

@@ -57,6 +57,7 @@ def chain_spec(
         use_tail=settings.use_tail,
         use_rotation=settings.use_rotation,
         rotation_bone=RotationBone(settings.rotation_bone),
+        use_twist_spread=settings.use_twist_spread,
         target=_target(settings),
         pole=_pole(settings) if settings.pole_mode == "TARGET" else None,
         pole_mode=PoleMode(settings.pole_mode),
@@ -103,6 +104,7 @@ def bones_spec(settings: ChainGroup) -> ChainSpec:
         use_tail=settings.use_tail,
         use_rotation=settings.use_rotation,
         rotation_bone=RotationBone(settings.rotation_bone),
+        use_twist_spread=settings.use_twist_spread,
     )
 
 

@@ -215,6 +215,14 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=_rechain,
     )
+    use_twist_spread: BoolProperty(
+        name="Twist Spread",
+        description="Spread the turn of the hand or foot evenly along the bones of the segment"
+        " before it, and along twist bones. No joint moves",
+        options=set(),
+        override=OVERRIDABLE,
+        update=_rechain,
+    )
     orient_weight: FloatProperty(
         name="Rotation Weight",
         description="How much of the target's rotation the bone takes, from 0, none, to 1, all",

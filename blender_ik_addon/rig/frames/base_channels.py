@@ -20,12 +20,12 @@ BEYOND_PARENT = np.array(
 
 @dataclass(frozen=True)
 class BaseChannels:
-    """The k written bones of b chains alike.
+    """The k written bones of b chains alike; the first n, without twist bones, are turned.
 
     Attributes:
-        local: Local rotations of the start pose wxyz, shape (b, k, 4).
+        local: Local rotations of the start pose wxyz, shape (b, n, 4).
         rest: Rotations of the frames that those act in, as they stand in the start pose, in the
-            space of the base, shape (b, k, 4).
+            space of the base, shape (b, n, 4).
         near: Rotation channels to stay near, so that curves do not flip, shape (b, k, 4).
         modes: Rotation modes, shape (k,).
     """
@@ -49,7 +49,7 @@ class BaseChannels:
 
         With turns p and q, in the space of the base, that is R^-1 p^-1 q R L: linear in the 16
         products of their numbers, with R the frame that the bone acts in (none for the first one)
-        and L its local rotation. Shape (b, k, 4, 16).
+        and L its local rotation. Shape (b, n, 4, 16).
         """
         frame = self.rest.copy()
         frame[:, 0] = NOT_TURNED
@@ -62,7 +62,7 @@ class BaseChannels:
         return into
 
     def with_tips(self, turns: Array, tips: Array | None) -> Array:
-        """Return turns of all written bones: a tip beyond the effector turns, or goes along.
+        """Return turns of all bones of a limb: a tip beyond the effector turns, or goes along.
 
         Args:
             turns: Of the bones with a segment, shape (b, m, 4).
@@ -74,7 +74,7 @@ class BaseChannels:
         return np.concatenate((turns, last[:, None]), axis=1)
 
     def turned(self, turns: Array) -> Array:
-        """Return the local rotations wxyz (b, k, 4) of bones after their turns (b, k, 4)."""
+        """Return the local rotations wxyz (b, n, 4) of bones after their turns (b, n, 4)."""
         parents = np.empty_like(turns)
         parents[:, 0], parents[:, 1:] = NOT_TURNED, turns[:, :-1]
         products = (parents[..., :, None] * turns[..., None, :]).reshape(*turns.shape[:2], 16)

@@ -21,8 +21,8 @@ class Laid(NamedTuple):
     """Where local rotations put chains, root heads at the origin.
 
     Attributes:
-        rest: Rotations of the frames that bones turn in, wxyz, shape (B, k, 4).
-        posed: Rotations of the bones, shape (B, k, 4).
+        rest: Rotations of the frames that bones turn in, wxyz, shape (B, n, 4).
+        posed: Rotations of the bones, shape (B, n, 4).
         joints: Heads and effectors, shape (B, m + 1, 3).
     """
 
@@ -33,13 +33,13 @@ class Laid(NamedTuple):
 
 @dataclass(frozen=True)
 class BaseChain:
-    """What of the k bones of B chains alike stays while they turn.
+    """What of the n bones of B chains alike stays while they turn, without twist bones.
 
     Attributes:
-        offsets: Rest rotations seen from the parents wxyz, shape (B, k, 4).
+        offsets: Rest rotations seen from the parents wxyz, shape (B, n, 4).
         segments: From head to next joint in the space of the posed bone, own scale included,
             shape (B, m, 3).
-        sizes: Own scales, shape (B, k).
+        sizes: Own scales, shape (B, n).
         hints: Where straight chains bend, in the spaces of the posed root bones, shape (B, 3).
     """
 
@@ -52,13 +52,13 @@ class BaseChain:
     def of(cls, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> BaseChain:
         """Return chains alike, in these poses, as one record."""
         frames = framed_chains(live_chains, poses)
-        skeletons = [
-            (live_chain.job.skeleton, live_chain.job.plan.written) for live_chain in live_chains
-        ]
+        jobs = [live_chain.job for live_chain in live_chains]
+        count = jobs[0].plan.tip_row + 1
+        skeletons = [(job.skeleton, job.plan.written[:count]) for job in jobs]
         return cls(
             np.array([skeleton.offsets_wxyz[bones] for skeleton, bones in skeletons]),
             frames.segments * frames.scale[:, : frames.segments.shape[1]],
-            frames.scale[:, :, 1],
+            frames.scale[:, :count, 1],
             frames.hints[:, 0],
         )
 
@@ -68,6 +68,7 @@ class BaseChain:
 
     def laid(self, local: Array) -> Laid:
         """Return where local rotations (B, k, 4) put the bones: each after the one it hangs on."""
+        local = local[:, : self.offsets.shape[1]]
         rest, posed = np.empty_like(local), np.empty_like(local)
         rest[:, 0] = NOT_TURNED
         size, head = np.ones(len(local)), np.zeros((len(local), 3))

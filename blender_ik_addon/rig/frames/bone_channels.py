@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.twist_spread import TwistSpread
 from ..planning.driven import Driven
 from ..reading.channels import Pose, channels_of, quaternions_of, with_locks
 from .chain_joints import ChainJoints
+from .twist_rows import Limb, twist_spread
 
 Pick = slice | Indices
 
@@ -32,6 +34,7 @@ class BoneChannels:
         locks: As ``Pose.locks``, shape (B, k, 4).
         uses_4d_locks: As ``Pose.uses_4d_locks``, shape (B, k).
         joints: None where all bones turn freely.
+        spread: How turns of hands and feet are spread along limbs; None where none is.
     """
 
     modes: npt.NDArray[np.int32]
@@ -40,6 +43,7 @@ class BoneChannels:
     locks: Flags
     uses_4d_locks: Flags
     joints: ChainJoints | None
+    spread: TwistSpread | None
 
     @classmethod
     def of(
@@ -47,6 +51,9 @@ class BoneChannels:
     ) -> BoneChannels:
         """Return the channels of chains or trees alike, in these poses, with these joints."""
         placed = [(pose, own.bones) for own, pose in zip(driven, poses, strict=True)]
+        limbs = [
+            Limb(own.skeleton, pose, own.bones) for own, pose in zip(driven, poses, strict=True)
+        ]
         return cls(
             modes=driven[0].modes,
             stored=np.array([own.stored for own in driven]),
@@ -54,6 +61,7 @@ class BoneChannels:
             locks=np.array([pose.locks[bones] for pose, bones in placed]),
             uses_4d_locks=np.array([pose.uses_4d_locks[bones] for pose, bones in placed]),
             joints=joints,
+            spread=twist_spread(driven[0].spread, driven[0].hanging.parents, limbs),
         )
 
     @cached_property
@@ -90,7 +98,7 @@ class BoneChannels:
         return np.where((influence == 1.0)[..., None], local, whole)
 
     def finished(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags, Flags]:
-        """Return what influence and locks leave of solved poses.
+        """Return what twist spread, influence and locks leave of solved poses.
 
         Args:
             pick: Which chains or trees, b of them.
@@ -102,9 +110,11 @@ class BoneChannels:
             which chains or trees stand elsewhere than they were solved, (b,).
         """
         if self.is_whole:
+            local = self.twisted(pick, local)
             none = np.zeros(local.shape[:2], dtype=np.bool_)
             return rotation_channels(local, near, self.modes), none, none[:, 0]
-        channels, is_kept = self.held(pick, self.blended(pick, local), near)
+        blended = self.twisted(pick, self.blended(pick, local))
+        channels, is_kept = self.held(pick, blended, near)
         is_blended = (self.influence[pick] < 1.0).any(axis=1)
         return channels, is_kept, is_blended | is_kept.any(axis=1)
 
@@ -119,6 +129,14 @@ class BoneChannels:
         if self.joints is not None:
             blended = self.joints.take(pick).clamped(blended)
         return np.where(is_blended[:, None, None], blended, local)
+
+    def twisted(self, pick: Pick, local: Array) -> Array:
+        """Return poses wxyz (b, k, 4) with the turns of hands and feet spread along limbs."""
+        if self.spread is None:
+            return local
+        clamped = None if self.joints is None else self.joints.take(pick).clamped
+        zero, influence = self.fades_to[pick], self.influence[pick]
+        return self.spread.take(pick).spread(local, zero, influence, clamped)
 
     def held(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags]:
         """Return what locks leave of poses: as ``finished``, but for influence."""

@@ -128,7 +128,7 @@ class ChainFrames:
         """
         whole = rotation.matrix_from_quaternion(solutions.chain_rotation_wxyz)
         directions = np.diff(solutions.joint_positions, axis=1)
-        count, last, segments = directions.shape[1], start.rotations.shape[1] - 1, self.segments
+        count, last, segments = directions.shape[1], self.hanging.tips[0], self.segments
 
         def scale_of(rows: slice, frame: spaces.ParentFrames, local: Array | None) -> Array:
             scale: Array = self.scale[:, rows]
@@ -199,7 +199,7 @@ class ChainFrames:
         """
         angles = np.linalg.norm(turns, axis=2, keepdims=True)
         steps = rotation.quaternion_from_axis_angle(np.concatenate((angles, turns), axis=2))
-        steps, last = rotation.matrix_from_quaternion(steps), pose.rotations.shape[1] - 1
+        steps, last = rotation.matrix_from_quaternion(steps), self.hanging.tips[0]
 
         def local_turn(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
             local: Array = pose.rotations[:, rows]
@@ -255,8 +255,8 @@ class ChainFrames:
             # A slide moves the head that the segment before it leads to.
             moved = self.slide.heads * slides[..., None]
             root, ways = root + transform_direction(self.parent, moved[:, 0]), ways + moved
-            if len(hang.parents) > hang.count:
-                ends = ends + moved[:, hang.count :]
+            if hang.turns_afterwards(0):
+                ends = ends + moved[:, [hang.tips[0]]]
         scales, heads = np.empty(self.scale.shape), np.empty(self.scale.shape)
         rotations, frames, matrices = np.empty((3, *self.scale.shape, 3))
         for rest, (rows, above) in zip(self.rest, hang.generations, strict=True):

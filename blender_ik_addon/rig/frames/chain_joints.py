@@ -69,12 +69,12 @@ class ChainJoints:
         return rotation.multiply(self.zero[:, : turns.shape[1]], turns)
 
     def clamped(self, local: Array) -> Array:
-        """Return local rotations wxyz (B, k, 4) brought inside the ranges."""
+        """Return the local rotations wxyz (B, n, 4) of the first n bones brought inside ranges."""
         return self.local_of(self.clamped_turns(self.turns_of(local)))
 
     def clamped_turns(self, turns: Array) -> Array:
-        """Return turns of joints wxyz (B, k, 4) brought inside the ranges."""
-        return clamp_rotations(self.kinds, turns, self.low, self.high)
+        """Return turns of the first n joints wxyz (B, n, 4) brought inside the ranges."""
+        return clamp_rotations(self.kinds[: turns.shape[1]], turns, self.low, self.high)
 
     def for_core(
         self,

@@ -58,8 +58,7 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
         [segments_of(each.skeleton, each.pose, each.plan, each.slide) for each in chains]
     )
     ways = np.zeros((len(chains), len(plan.written), 3))
-    count = min(len(plan.written), hang.count + 1) - 1
-    ways[:, 1 : count + 1] = segments[:, :count]
+    ways[:, 1 : plan.tip_row + 1] = segments[:, : plan.tip_row]
     return ChainFrames(
         hanging=hang,
         rest=rest_by_generation(hang, rest),

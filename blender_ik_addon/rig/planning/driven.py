@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...core import SolveOptions, Solver
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.twist_spread import Segment
 from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom
@@ -92,6 +93,19 @@ class Driven:
         )
 
     @cached_property
+    def spread(self) -> tuple[Segment, ...]:
+        """Along which segments turns are spread: those that one chain alone drives, by rows."""
+        found, parents = list[Segment](), self.hanging.parents
+        for chain, rows in enumerate(self.hanging.rows):
+            for segment in self.live_chains[chain].job.plan.spread:
+                own, changed = segment.among(rows), {rows[row] for row in segment.changed}
+                others = self.hanging.rows[:chain] + self.hanging.rows[chain + 1 :]
+                hung = {row for row, above in enumerate(parents) if above in own.rolled}
+                if hung <= changed and all(changed.isdisjoint(other) for other in others):
+                    found.append(own)
+        return tuple(found)
+
+    @cached_property
     def poled(self) -> tuple[int, ...]:
         """The chains that have poles."""
         return tuple(i for i, spec in enumerate(self.specs) if spec.pole is not None)
@@ -115,6 +129,7 @@ class Driven:
         drag = (options.lead, options.max_bend, options.use_anchor)
         return (
             self.hanging,
+            self.spread,
             options.solver,
             options.orient_weight if plan.turns_tip else None,
             options.use_finish,

@@ -24,10 +24,11 @@ class Hanging:
 
     Attributes:
         parents: Rows of their parents, -1 for the one root.
-        count: How many bones, the first, are solved together. The others are tips beyond their
-            effectors that no other chain drives: they turn afterwards.
+        count: How many bones, the first, are solved together. The others turn afterwards: tips
+            beyond their effectors that no other chain drives, and twist bones after these.
         carriers: Rows of the bones that carry the effectors.
         rows: Of each chain, the rows of the bones that it writes, root first.
+        tips: Of each chain, the row of the last bone of its limb.
         unturned: The bones solved together that do not inherit their parents' rotation.
     """
 
@@ -35,20 +36,23 @@ class Hanging:
     count: int
     carriers: tuple[int, ...]
     rows: tuple[tuple[int, ...], ...]
+    tips: tuple[int, ...]
     unturned: tuple[int, ...] = ()
 
     @classmethod
     def of_chain(cls, skeleton: Skeleton, plan: ChainPlan) -> Hanging:
-        """Return how the bones of a chain hang: each on the one before it."""
+        """Return how the bones of a chain hang: each on the one before it, but for twist bones."""
         written, segments = len(plan.written), len(plan.segments)
         turns = skeleton.frames.use_inherit_rotation[plan.segments[1:]]
         unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
-        bones, parents = tuple(range(written)), tuple(range(-1, written - 1))
-        return cls(parents, segments, (segments - 1,), (bones,), unturned)
+        row_of = {int(bone): row for row, bone in enumerate(plan.written)}
+        parents = [row_of[int(skeleton.parents[bone])] for bone in plan.written[1:]]
+        bones, carrier = tuple(range(written)), segments - 1
+        return cls((-1, *parents), segments, (carrier,), (bones,), (plan.tip_row,), unturned)
 
     @cached_property
     def generations(self) -> Generations:
-        """The root, the bones below it, those below these, and last the tips beyond effectors."""
+        """The root, the bones below it, those below these; tips beyond effectors; twist bones."""
         return tuple(self._generations())
 
     def _generations(self) -> Iterator[tuple[slice, Indices | slice | None]]:
@@ -56,7 +60,7 @@ class Hanging:
         for row, above in enumerate(self.parents):
             depth.append(depth[above] + 1 if above >= 0 else 0)
             if row >= self.count:
-                depth[row] = len(self.parents)
+                depth[row] = len(self.parents) + (row not in self.tips)
         for _, group in groupby(range(len(depth)), lambda row: depth[row]):
             rows = list(group)
             above = self.parents[rows[0]]
@@ -89,7 +93,7 @@ class Hanging:
 
     def turns_afterwards(self, chain: int) -> bool:
         """Tell whether a chain's tip is turned after all else."""
-        return self.rows[chain][-1] >= self.count
+        return self.tips[chain] >= self.count
 
     def path(self, row: int) -> list[int]:
         """Return a bone's row and those of all bones above it, the bone first."""

@@ -140,7 +140,7 @@ def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[in
         if row is None:
             continue
         if joint.relative_to is RelativeTo.CHILD:
-            row += 1
+            row = row + 1 if row < plan.tip_row else len(rows)
         if row == len(rows):
             raise RigError(
                 f"Bone '{joint.bone}' is the last of the chain and has no child in it to limit:"

@@ -60,6 +60,7 @@ class TreePlan(Driven):
         options = self.options
         return (
             self.hanging,
+            self.spread,
             tuple(self.modes.tolist()),
             tuple(self.is_current.tolist()),
             options.solver,
@@ -113,13 +114,14 @@ def planned_tree(
         for live_chain in live_chains
     )
     first = np.array([writers[bone][0] for bone in bones])
+    tips = [int(own[each.job.plan.tip_row]) for own, each in zip(rows, live_chains, strict=True)]
     index = np.array(bones)
     start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
     for number in reversed(range(len(live_chains))):
         start[rows[number]] = live_chains[number].start
         stored[rows[number]] = live_chains[number].stored
     specs = [live_chain.job.spec for live_chain in live_chains]
-    carriers = _carriers(live_chains, row_of, rows, count)
+    carriers = _carriers(live_chains, row_of, tips, count)
     turns = skeleton.frames.use_inherit_rotation
     return TreePlan(
         live_chains=tuple(live_chains),
@@ -129,6 +131,7 @@ def planned_tree(
             count,
             tuple(carriers),
             tuple(tuple(own.tolist()) for own in rows),
+            tuple(tips),
             tuple((1 + np.flatnonzero(~turns[index[1:count]])).tolist()),
         ),
         ends=_ends(live_chains, skeleton, pose, index[carriers]),
@@ -146,20 +149,21 @@ def planned_tree(
 def _ordered(
     live_chains: Sequence[LiveChain], skeleton: Skeleton, writers: dict[int, list[int]]
 ) -> tuple[list[int], int]:
-    """Return the bones, parents first and tips that turn afterwards last, and how many do not."""
-    last = {
-        live_chain.job.plan.tip
-        for live_chain in live_chains
-        if len(live_chain.job.plan.written) > len(live_chain.job.plan.segments)
-        and len(writers[live_chain.job.plan.tip]) == 1
-    }
+    """Return the bones, parents first and those that turn afterwards last, and how many do not.
+
+    Of these, tips beyond effectors come before twist bones.
+    """
+    plans = [live_chain.job.plan for live_chain in live_chains]
+    last = {plan.tip: 1 for plan in plans if plan.turns_beyond and len(writers[plan.tip]) == 1}
+    limbs = {bone for plan in plans for bone in plan.written[: plan.tip_row + 1].tolist()}
+    last |= dict.fromkeys(set(writers) - limbs, 2)
     depth = {bone: len(skeleton.ancestors(bone)) for bone in writers}
-    bones = sorted(writers, key=lambda bone: (bone in last, depth[bone], bone))
+    bones = sorted(writers, key=lambda bone: (last.get(bone, 0), depth[bone], bone))
     return bones, len(bones) - len(last)
 
 
 def _carriers(
-    live_chains: Sequence[LiveChain], row_of: dict[int, int], rows: Sequence[Indices], count: int
+    live_chains: Sequence[LiveChain], row_of: dict[int, int], tips: Sequence[int], count: int
 ) -> list[int]:
     """Return the rows of the bones that carry the effectors.
 
@@ -167,9 +171,9 @@ def _carriers(
     other chains go on from it, so that all of them are told of its turn.
     """
     found = []
-    for live_chain, own in zip(live_chains, rows, strict=True):
-        plan, tip = live_chain.job.plan, int(own[-1])
-        is_beyond = len(plan.written) > len(plan.segments) and tip < count
+    for live_chain, tip in zip(live_chains, tips, strict=True):
+        plan = live_chain.job.plan
+        is_beyond = plan.turns_beyond and tip < count
         found.append(tip if is_beyond else row_of[int(plan.segments[-1])])
     return found
 

@@ -39,10 +39,12 @@ MOST_TAKEN, FEW_TAKEN = 64, 24
 class _Start(NamedTuple):
     """Chains in the poses that they start from: one row a chain.
 
-    Local rotations and tips are wxyz; ``bones`` makes channels of turns from there.
+    Local rotations and tips are wxyz; those of twist bones, which are no part of the chain, are
+    ``helpers``. ``bones`` makes channels of turns from there.
     """
 
     local: Array
+    helpers: Array
     tip: Array
     chains: Chains
     bones: BaseChannels
@@ -114,8 +116,9 @@ class BaseSolve:
             # there a flip is relative to the stored pose.
             poses = (self._bending(chain, each) for each in (local, own.channels.zero[pick]))
             use_flip = use_flip & is_on_side_of(*poses)
+        local, helpers = np.split(local, [laid.rest.shape[1]], axis=1)
         bones = BaseChannels(local, laid.rest, near, own.channels.modes)
-        return _Start(local, laid.posed[:, -1], chains, bones, use_flip)
+        return _Start(local, helpers, laid.posed[:, -1], chains, bones, use_flip)
 
     def _bending(self, chain: BaseChain, local: Array) -> tuple[Array, Array]:
         """Return the joints (b, n, 3) that bend in a pose, and where they would if straight."""
@@ -136,8 +139,9 @@ class BaseSolve:
                 if len(self._taken) >= MOST_TAKEN:
                     self._taken.clear()
                 self._taken[key] = chains
-        use_flip = start.use_flip[pick]
-        return _Start(start.local[pick], start.tip[pick], chains, start.bones.take(pick), use_flip)
+        bones, use_flip = start.bones.take(pick), start.use_flip[pick]
+        helpers, tip = start.helpers[pick], start.tip[pick]
+        return _Start(start.local[pick], helpers, tip, chains, bones, use_flip)
 
     def _options_in(self, pick: Pick, bases: Bases) -> SolveOptions:
         """Return the options of some of the chains, with distances in the bases."""
@@ -161,7 +165,10 @@ class BaseSolve:
     def _turned(
         self, pick: Pick, start: _Start, chains: Chains, solutions: Solutions, tips: Array | None
     ) -> tuple[Array, Array]:
-        """Return the local rotations wxyz (b, k, 4) of a solution, and what tips lack (b,)."""
+        """Return the local rotations wxyz (b, n, 4) of a solution, and what tips lack (b,).
+
+        Of the n bones of the limb, without twist bones.
+        """
         own, no_gaps = self.settings, np.zeros(len(start.local))
         is_tip_beyond = tips is not None and not own.plan.ends_at_tail
         weight = own.spec.options.orient_weight
@@ -197,6 +204,8 @@ class BaseSolve:
     ) -> Solved:
         """Return what influence and locks leave of a solution, measured on what is left."""
         own, (solutions, local, tip_gaps) = self.settings, found
+        if start.helpers.shape[1]:
+            local = np.concatenate((local, start.helpers), axis=1)
         channels, is_kept, is_moved = own.channels.finished(pick, local, start.bones.near)
         points, gaps = solutions.joint_positions, solutions.residual
         if is_moved.any():

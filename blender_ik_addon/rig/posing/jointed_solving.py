@@ -188,7 +188,7 @@ def turn_tips(asked: Posing, found: JointedPoses, joints: ChainJoints | None) ->
     after = [i for i, chain in enumerate(tips.chains) if hang.turns_afterwards(chain)]
     if not after:
         return found
-    rows = [hang.rows[tips.chains[i]][-1] for i in after]
+    rows = [hang.tips[tips.chains[i]] for i in after]
     frame = spaces.ParentFrames(pose.frames[:, rows], np.ones(3))
     matrix = turned_to(asked.start.matrices[:, rows], tips.wanted[:, after])
     wanted = spaces.local_from_pose(frame, matrix, frames.scale[:, rows])

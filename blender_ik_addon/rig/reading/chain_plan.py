@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import re
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
+from ...core.algebra.twist_spread import Segment
 from .animation import driven_paths
 from .dependencies import Dependencies, MovedBy
 from .refusals import RigError
@@ -18,6 +20,8 @@ from .world import check_in_scene
 
 # A chain of more of them turns its tip where it lacks the hand that it is to turn.
 MOST_BONES_OF_LIMB = 2
+# Bones of one segment point the same way at rest, up to the cosine of one degree.
+IN_LINE = 0.99985
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +32,11 @@ class ChainPlan:
         segments: Bones whose segments reach from root to effector, root first, shape (m,).
         tip: The bone whose tail or head is the effector, and that takes the target's rotation: the
             last segment, or the bone after it.
-        written: Bones that are written, root first: the segments, and a tip that is turned.
+        written: Bones that are written, root first: the segments, and a tip that is turned; last
+            the twist bones that hang on them.
         ends_at_tail: Whether the effector is the tail of ``tip``, else its head.
         turns_tip: Whether the tip takes the target's rotation.
+        spread: Along which segments turns are spread, by rows of written bones.
     """
 
     segments: Indices
@@ -38,6 +44,17 @@ class ChainPlan:
     written: Indices
     ends_at_tail: bool
     turns_tip: bool = False
+    spread: tuple[Segment, ...] = ()
+
+    @property
+    def turns_beyond(self) -> bool:
+        """Whether the tip that takes the target's rotation comes after the effector."""
+        return self.turns_tip and not self.ends_at_tail
+
+    @property
+    def tip_row(self) -> int:
+        """The row of the last bone of the limb among the written ones."""
+        return len(self.segments) - 1 + self.turns_beyond
 
     @property
     def bends_without_tip(self) -> bool:
@@ -53,7 +70,7 @@ def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     """
     asked = (
         *(spec.bone, spec.chain_count, spec.use_tail),
-        *(spec.use_rotation, spec.rotation_bone),
+        *(spec.use_rotation, spec.rotation_bone, spec.use_twist_spread),
     )
     known: ChainPlan | None = skeleton.plans.get(asked)
     if known is None:
@@ -93,8 +110,60 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
         tip, ends_at_tail = (tip, True) if hand is None else (hand, False)
         # A limb of two bones that has no hand could reach with one of them only.
         turns_tip = hand is not None or len(segments) > MOST_BONES_OF_LIMB
-    written = [*segments, tip] if turns_tip and not ends_at_tail else segments
-    return ChainPlan(np.array(segments), tip, np.array(written), ends_at_tail, turns_tip)
+    limb = [*segments, tip] if turns_tip and not ends_at_tail else segments
+    spread, helpers = tuple[Segment, ...](), list[int]()
+    if turns_tip and spec.use_twist_spread:
+        spread, helpers = _spread(skeleton, limb)
+    written = np.array([*limb, *helpers])
+    return ChainPlan(np.array(segments), tip, written, ends_at_tail, turns_tip, spread)
+
+
+def _spread(skeleton: Skeleton, limb: Sequence[int]) -> tuple[tuple[Segment, ...], list[int]]:
+    """Return the segments of a limb along which turns are spread, and their twist bones.
+
+    Args:
+        skeleton: The armature's bones.
+        limb: The bones of the limb, root first; the last one is turned.
+    """
+    found, helpers = [], list[int]()
+    for line in _lines(skeleton, limb):
+        bones = {limb[row] for row in line}
+        own = [
+            bone
+            for bone, name in enumerate(skeleton.names)
+            if int(skeleton.parents[bone]) in bones and "twist" in name.lower() and bone not in limb
+        ]
+        if len(line) > 1 or own:
+            first, end = len(limb) + len(helpers), line[-1] + 1
+            rows = tuple(range(first, first + len(own)))
+            found.append(Segment(tuple(line), rows, end, keeps_root=end == len(limb) - 1))
+            helpers += own
+    return tuple(found), helpers
+
+
+def _lines(skeleton: Skeleton, limb: Sequence[int]) -> list[list[int]]:
+    """Return the rows of each segment's bones: in line at rest, with names alike but for numbers.
+
+    A knee that is straight at rest is told from two bones of one segment by their names.
+    """
+    heads = skeleton.rest[limb][:, :3, 3]
+    ways: Array = np.diff(heads, axis=0)
+    lengths = np.linalg.norm(ways, axis=1)
+    lines: list[list[int]] = []
+    for row, bone in enumerate(limb[:-1]):
+        stem = _stem(skeleton.names[bone])
+        if row and stem == _stem(skeleton.names[limb[row - 1]]):
+            along = ways[row] @ ways[row - 1]
+            if along > IN_LINE * lengths[row] * lengths[row - 1]:
+                lines[-1].append(row)
+                continue
+        lines.append([row])
+    return lines
+
+
+def _stem(name: str) -> str:
+    """Return a bone's name without numbers and what separates them."""
+    return re.sub(r"[\d._\-\s]+", "", name)
 
 
 def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
@@ -138,7 +207,7 @@ def check(
             moved_by.add_anchor(anchor)
             if not own.isdisjoint(moved_by.points):
                 raise _below_itself(armature_object, anchor, word)
-    _check_drivers(armature_object, names, use_stretch=spec.use_stretch)
+    _check_drivers(armature_object, skeleton, plan, use_stretch=spec.use_stretch)
     root = skeleton.names[plan.segments[0]]
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
         (tie, below), above = pulled
@@ -151,11 +220,20 @@ def check(
 
 
 def _check_drivers(
-    armature_object: bpy.types.Object, names: set[str], *, use_stretch: bool
+    armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, *, use_stretch: bool
 ) -> None:
     paths = driven_paths(armature_object)
-    driven = names & {name for name, prop in paths if prop.startswith("rotation")}
-    if driven:
+    limb, helpers = (
+        {skeleton.names[bone] for bone in bones}
+        for bones in np.split(plan.written, [plan.tip_row + 1])
+    )
+    names, turned = limb | helpers, {name for name, prop in paths if prop.startswith("rotation")}
+    if driven := helpers & turned:
+        raise RigError(
+            f"Bone '{min(driven)}' has a driver on its rotation, which always wins:"
+            " remove the driver, or switch Twist Spread off."
+        )
+    if driven := limb & turned:
         raise RigError(
             f"Bone '{min(driven)}' has a driver on its rotation, which always wins:"
             " remove the driver or end the chain before that bone."

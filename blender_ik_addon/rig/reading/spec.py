@@ -166,6 +166,7 @@ class ChainSpec:
         use_rotation: A bone takes the target's rotation.
         rotation_bone: Which one: the tip bone, or the one bone at its tail, such as the hand of
             an arm; without such a bone the tip, where the chain has more than two bones.
+        use_twist_spread: The turn of that bone is spread along the bones of the segment before it.
         target: What to follow.
         pole: What to bend toward; None where the mode is FOLLOW.
         pole_mode: What tells the side.
@@ -190,6 +191,7 @@ class ChainSpec:
     use_tail: bool = True
     use_rotation: bool = False
     rotation_bone: RotationBone = RotationBone.TIP
+    use_twist_spread: bool = False
     target: Anchor | None = None
     pole: Anchor | None = None
     pole_mode: PoleMode = PoleMode.TARGET

@@ -18,7 +18,7 @@ CONTENTS = {
     "FK/IK": ["influence"],
     "Target": ["target", "bone", "chain_count"],
     "Pole": ["pole_mode", "pole_target", "pole_angle", "use_flip_bend"],
-    "Rotation": ["use_rotation", "rotation_bone", "orient_weight"],
+    "Rotation": ["use_rotation", "rotation_bone", "orient_weight", "use_twist_spread"],
     "Solver": ["solver", "follow_lead", "use_anchor", "max_bend"],
     "Limits": ["use_limits"],
     "Stretch and Softness": ["soft_distance", "use_stretch", "use_keep_volume"],

@@ -16,6 +16,7 @@ ROOTED = ALWAYS | {
     "rotation_bone",
     "orient_weight",
     "pole_mode",
+    "use_twist_spread",
     "pole_target",
     "pole_angle",
     "use_flip_bend",

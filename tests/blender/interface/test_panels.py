@@ -298,7 +298,7 @@ def test_the_status_is_one_line_with_the_icon_of_the_list_and_details_has_it_in_
 
 def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     _, chain = make_active_arm()
-    needs_more = {"orient_weight", "rotation_bone", "use_keep_volume"}
+    needs_more = {"orient_weight", "rotation_bone", "use_twist_spread", "use_keep_volume"}
     assert all(item.is_active for item in draw() if item.name not in needs_more)
     chain.mute = True
     rigs.updated()

@@ -28,6 +28,7 @@ FLAGS = st.sampled_from(
         "use_flip_bend",
         "use_tail",
         "use_rotation",
+        "use_twist_spread",
         "use_finish",
         "use_limits",
         "use_stretch",

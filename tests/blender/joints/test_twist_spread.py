@@ -1,0 +1,371 @@
+"""Twist spread: bones along a forearm share the hand's turn, as Blender evaluates them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import addon_utils
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.oriented import turned_target
+from tests.blender.setups.twisted_rigs import (
+    ELBOW,
+    MOVED,
+    RIGS,
+    SEGMENTED,
+    SHOULDER,
+    WRIST,
+    hand_of,
+    make_arm,
+    make_bones,
+    matrices,
+    turn_between,
+    turn_hand,
+)
+from tests.helpers import make_rng
+
+# How far along the forearm bones begin; by which bone turns are counted.
+SHARES = {
+    "DEF-hand.L": {"DEF-forearm.L": 0.0, "DEF-forearm.L.001": 0.5, "DEF-hand.L": 1.0},
+    "hand_l": {
+        **{"lowerarm_l": 0.0, "lowerarm_twist_02_l": 1 / 3, "lowerarm_twist_01_l": 2 / 3},
+        "hand_l": 1.0,
+    },
+}
+# Of the upper arm, counted from the bone before it.
+UPPER_SHARES = {
+    "DEF-hand.L": ("shoulder.L", {"DEF-upper_arm.L": 0.0, "DEF-upper_arm.L.001": 0.5}),
+    "hand_l": (
+        "clavicle_l",
+        {"upperarm_twist_01_l": 0.0, "upperarm_twist_02_l": 0.5, "upperarm_l": 1.0},
+    ),
+}
+# Radians, and shares of the arm's length: float32 matrices and channels.
+TURNED = 5e-6
+UNMOVED = 2.5e-7
+FOREARM = np.subtract(WRIST, ELBOW)
+
+
+def twists(ob: bpy.types.Object) -> dict[str, float]:
+    shares = SHARES[hand_of(ob)]
+    first = next(iter(shares))
+    return {bone: turn_between(ob, first, bone, FOREARM) for bone in shares}
+
+
+def stiffen(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> None:
+    """Have the bones of one segment stay in line, as people limit them."""
+    for bone in ("DEF-upper_arm.L.001", "DEF-forearm.L.001"):
+        if bone in ob.pose.bones:
+            give(chain, bone, "HINGE_Y")
+    rigs.updated()
+
+
+def assert_spread(ob: bpy.types.Object, tolerance: float = TURNED) -> None:
+    """Check that the bones along the forearm have their shares of the hand's turn."""
+    shares, found = SHARES[hand_of(ob)], twists(ob)
+    for bone, share in shares.items():
+        assert found[bone] == pytest.approx(share * found[hand_of(ob)], abs=tolerance), bone
+
+
+def assert_unmoved(after: dict[str, np.ndarray], before: dict[str, np.ndarray]) -> None:
+    """Check heads of all bones but those that have no place on the limb, and the hand's turn."""
+    for name, matrix in before.items():
+        gap = np.linalg.norm(after[name][:3, 3] - matrix[:3, 3])
+        assert gap <= UNMOVED * np.linalg.norm(matrix[:3, 3]), name
+        if "hand" in name or "finger" in name:
+            np.testing.assert_allclose(after[name], matrix, atol=4e-7, err_msg=name)
+
+
+@RIGS
+@pytest.mark.parametrize("solver", ["NEWTON", "FABRIK", "CCD", "FORCE"])
+@pytest.mark.parametrize("influence", [1.0, 0.4])
+def test_switching_it_on_moves_no_joint(bones, solver, influence):
+    ob, chain, target = make_arm(bones, solver=solver, influence=influence)
+    rng = make_rng(4)
+    for _ in range(5):
+        chain.use_twist_spread = False
+        swing = scaled_rigs.random_quaternion(rng, 0.8)
+        turn_hand(ob, target, rng.uniform(-3.0, 3.0), swing, rng.uniform(-0.1, 0.0, 3))
+        rigs.updated()
+        before, status = matrices(ob), chain.status
+        chain.use_twist_spread = True
+        rigs.updated()
+        assert_unmoved(matrices(ob), before)
+        assert chain.status == status
+
+
+@RIGS
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1.5, 1.5, 1.5), (0.5, 2.0, 1.2)])
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE"])
+def test_bones_of_the_forearm_turn_in_proportion_to_where_they_are(bones, scale, mode):
+    ob, chain, target = make_arm(bones, mode, use_twist_spread=True, solver="NEWTON")
+    stiffen(ob, chain)
+    ob.scale, ob.rotation_euler = scale, (0.3, 0.2, -0.4)
+    rigs.updated()
+    for angle in np.radians((-170.0, -60.0, 0.0, 30.0, 120.0, 170.0)):
+        turn_hand(ob, target, angle, moved=(0.0, 0.0, -0.05))
+        rigs.updated()
+        # Where the hand swings far from the forearm, float32 tells its twist less well.
+        assert_spread(ob, 2e-5)
+        # The elbow bends a little, so that the hand swings.
+        assert scale != (1, 1, 1) or twists(ob)[hand_of(ob)] == pytest.approx(angle, abs=0.2)
+
+
+@RIGS
+def test_the_roll_of_the_upper_arm_grows_along_it(bones):
+    ob, chain, target = make_arm(bones, use_twist_spread=True, solver="NEWTON")
+    stiffen(ob, chain)
+    root, shares = UPPER_SHARES[hand_of(ob)]
+    upper = np.subtract(ELBOW, SHOULDER)
+    for moved in ((-0.2, 0.2, 0.1), (-0.3, -0.1, -0.2)):
+        turn_hand(ob, target, 0.0, moved=moved)
+        rigs.updated()
+        found = {bone: turn_between(ob, root, bone, upper) for bone in shares}
+        last = next(reversed(shares))
+        assert abs(found[last]) > 0.02
+        for bone, share in shares.items():
+            assert found[bone] == pytest.approx(share / shares[last] * found[last], abs=3e-3)
+
+
+@RIGS
+def test_a_turn_from_side_to_side_is_continuous(bones):
+    ob, _, target = make_arm(bones, use_twist_spread=True, solver="NEWTON")
+    step = np.radians(2.0)
+    former = None
+    for angle in np.arange(np.radians(-170.0), np.radians(170.0), step):
+        turn_hand(ob, target, angle, moved=(-0.02, 0.0, 0.02))
+        rigs.updated()
+        found = [rigs.evaluated(ob).pose.bones[name].matrix.to_quaternion() for name in twists(ob)]
+        if former is not None:
+            pairs = zip(found, former, strict=True)
+            assert max(one.rotation_difference(other).angle for one, other in pairs) < 1.01 * step
+        former = found
+
+
+@pytest.mark.parametrize("most", [0.0, 20.0])
+def test_a_bone_rolls_no_farther_than_its_limits_allow(most):
+    ob, chain, target = make_arm(SEGMENTED, use_twist_spread=True, solver="NEWTON")
+    give(chain, "DEF-forearm.L.001", "HINGE_Y", y=(-most, most))
+    chain.use_twist_spread = False
+    turn_hand(ob, target, 1.5, moved=(-0.03, 0.0, 0.01))
+    rigs.updated()
+    before = matrices(ob)
+    chain.use_twist_spread = True
+    rigs.updated()
+    assert twists(ob)["DEF-forearm.L.001"] == pytest.approx(np.radians(most), abs=1e-5)
+    assert_unmoved(matrices(ob), before)
+
+
+def test_a_hinge_at_the_elbow_keeps_the_rolls_of_the_upper_arm_where_they_are():
+    ob, chain, target = make_arm(SEGMENTED, use_twist_spread=True, solver="NEWTON")
+    give(chain, "DEF-forearm.L", "HINGE_X", x=(-140, 140))
+    stiffen(ob, chain)
+    for angle in (-2.0, 0.5, 2.5):
+        turn_hand(ob, target, angle, moved=(-0.05, -0.05, 0.05))
+        rigs.updated()
+        turned = ob.pose.bones["DEF-forearm.L"].rotation_quaternion
+        assert abs(turned.y) + abs(turned.z) < 3e-6
+        assert_spread(ob, 1e-5)
+
+
+@pytest.mark.parametrize("bone", ["DEF-forearm.L.001", "DEF-hand.L"])
+def test_where_a_rotation_is_locked_nothing_is_spread(bone):
+    poses = []
+    for use_spread in (False, True):
+        ob, _, target = make_arm(SEGMENTED, use_twist_spread=use_spread)
+        ob.pose.bones[bone].lock_rotation[1] = True
+        turn_hand(ob, target, 1.5, moved=MOVED)
+        rigs.updated()
+        poses.append(rigs.rotations(ob))
+    for name in ("DEF-forearm.L.001", "DEF-hand.L"):
+        assert poses[0][name] == poses[1][name]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda ob: setattr(ob.pose.bones["DEF-forearm.L.001"], "scale", (1.3, 1.0, 0.8)),
+        lambda ob: setattr(ob.data.bones["DEF-hand.L"], "use_inherit_rotation", False),
+        lambda ob: setattr(ob.data.bones["DEF-hand.L"], "inherit_scale", "ALIGNED"),
+    ],
+    ids=["uneven scale", "no inherited rotation", "aligned scale"],
+)
+def test_where_rolls_would_move_something_nothing_is_spread(change: Callable):
+    poses = []
+    for use_spread in (False, True):
+        ob, _, target = make_arm(SEGMENTED, use_twist_spread=use_spread, solver="NEWTON")
+        change(ob)
+        turn_hand(ob, target, 1.5, moved=MOVED)
+        rigs.updated()
+        poses.append(rigs.rotations(ob))
+    for name in ("DEF-forearm.L.001", "DEF-hand.L"):
+        assert poses[0][name] == pytest.approx(poses[1][name], abs=1e-6)
+
+
+@RIGS
+def test_bones_that_grow_keep_their_joints(bones):
+    ob, chain, target = make_arm(bones, solver="NEWTON", use_stretch=True)
+    chain.use_keep_volume = True
+    for bone in ob.pose.bones:
+        bone.ik_stretch = 0.5
+    turn_hand(ob, target, 1.5, moved=(0.3, 0.1, 0.1))
+    rigs.updated()
+    before, turns = matrices(ob), rigs.rotations(ob)
+    assert min(ob.pose.bones[name].scale.x for name in bones) < 0.9
+    chain.use_twist_spread = True
+    rigs.updated()
+    after = matrices(ob)
+    for name in (name for name in bones if "twist" not in name):
+        np.testing.assert_allclose(after[name][:3, 3], before[name][:3, 3], atol=1e-6)
+    second = list(SHARES[hand_of(ob)])[1]
+    assert np.abs(np.subtract(rigs.rotations(ob)[second], turns[second])).max() > 0.1
+
+
+@RIGS
+def test_a_chain_that_is_dragged_leaves_the_hand_and_the_twist_bones_alone(bones):
+    ob, chain, target = make_arm(bones, use_twist_spread=True, solver="FOLLOW")
+    turn_hand(ob, target, 2.0, moved=MOVED)
+    rigs.updated()
+    assert chain.status.startswith("Reached"), chain.status
+    for name in bones:
+        if "twist" in name or "hand" in name:
+            assert rigs.rotations(ob)[name] == pytest.approx((1.0, 0.0, 0.0, 0.0), abs=1e-6)
+
+
+@RIGS
+def test_in_a_tree_segments_that_one_chain_alone_drives_are_spread(bones):
+    ob, chain, target = make_arm(bones, chain_count=0, use_twist_spread=True, solver="NEWTON")
+    shoulder = next(iter(bones))
+    other = rigs.make_empty("Other", np.add(bones[shoulder][2], (0.0, 0.0, 0.01)))
+    rigs.add_chain(ob, shoulder, other, solver="NEWTON")
+    stiffen(ob, chain)
+    turn_hand(ob, target, 1.5, moved=(-0.05, 0.0, 0.0))
+    rigs.updated()
+    assert_spread(ob, 1e-5)
+    before = matrices(ob)
+    chain.use_twist_spread = False
+    rigs.updated()
+    assert_unmoved(matrices(ob), before)
+    assert abs(twists(ob)[list(SHARES[hand_of(ob)])[1]]) < 1e-5
+
+
+def test_in_a_tree_segments_that_others_share_stay():
+    ob, chain, target = make_arm(SEGMENTED, use_twist_spread=True, solver="NEWTON")
+    other = rigs.make_empty("Other", WRIST)
+    rigs.add_chain(ob, "DEF-forearm.L.001", other, chain_count=4, solver="NEWTON")
+    turn_hand(ob, target, 1.5)
+    rigs.updated()
+    assert abs(twists(ob)["DEF-forearm.L.001"]) < 1e-3
+    assert chain.status.startswith("Reached"), chain.status
+
+
+def test_a_limb_that_ends_with_the_turned_bone_itself_is_spread_as_well():
+    ob, chain, target = make_arm(SEGMENTED, use_twist_spread=True, solver="NEWTON")
+    chain.rotation_bone, chain.chain_count = "TIP", 5
+    chain.bone = "DEF-hand.L"
+    target.location = np.add(rigs.tail(ob, "DEF-hand.L"), (-0.05, 0.0, -0.02))
+    stiffen(ob, chain)
+    assert_spread(ob, 1e-5)
+    assert chain.status.startswith("Reached"), chain.status
+
+
+@pytest.fixture(scope="module")
+def generated(registered_addon: None) -> Iterator[Callable[[], bpy.types.Object]]:
+    addon_utils.enable("rigify", default_set=True)
+
+    def generate() -> bpy.types.Object:
+        """Return Rigify's human, generated, with deforming bones that only chains turn."""
+        bpy.ops.object.armature_basic_human_metarig_add()
+        bpy.ops.pose.rigify_generate()
+        ob = bpy.context.object
+        for bone in ob.pose.bones:
+            if bone.name.startswith("DEF-"):
+                bone.lock_rotation, bone.lock_rotation_w = (False, False, False), False
+                for constraint in list(bone.constraints):
+                    bone.constraints.remove(constraint)
+        return ob
+
+    yield generate
+    addon_utils.disable("rigify", default_set=True)
+
+
+@pytest.mark.parametrize(
+    ("names", "bend"),
+    [(("thigh.L", "shin.L", "foot.L"), 0.0), (("leg.1", "leg.2", "foot"), 0.02)],
+    ids=["straight knee", "bent line"],
+)
+def test_a_knee_is_no_middle_of_a_segment(names, bend):
+    joints = [(0, 0, 1), (0, -bend, 0.5), (0, 0, 0), (0, -0.2, 0)]
+    above = ("", *names[:-1])
+    bones = dict(zip(names, zip(above, joints[:-1], joints[1:], strict=True), strict=True))
+    ob = make_bones(bones)
+    target = turned_target((0.1, -0.1, 0.2), seed=3)
+    settings = {"chain_count": 2, "use_rotation": True, "rotation_bone": "AUTO"}
+    chain = rigs.add_chain(ob, names[1], target, **settings)
+    rigs.updated()
+    before = rigs.rotations(ob)
+    chain.use_twist_spread = True
+    rigs.updated()
+    assert rigs.rotations(ob) == before
+
+
+def test_segments_in_a_row_each_begin_without_a_roll():
+    joints = [(0, 0, 0), (0.5, 0, 0), (1, 0, 0), (1.4, 0, 0.3), (1.8, 0, 0.6), (2.2, 0.3, 0.6)]
+    joints += [(2.6, 0.6, 0.6), (2.9, 0.6, 0.7)]
+    names = [f"{part}.{number}" for part in "abc" for number in (1, 2)] + ["hand"]
+    bones = {
+        name: (above, head, tail)
+        for name, above, head, tail in zip(
+            names, ("", *names[:-1]), joints[:-1], joints[1:], strict=True
+        )
+    }
+    ob = make_bones(bones)
+    target = turned_target((2.2, 0.4, 0.9))
+    settings = {"chain_count": 6, "use_rotation": True, "rotation_bone": "AUTO"}
+    chain = rigs.add_chain(ob, "c.2", target, solver="NEWTON", **settings)
+    rigs.updated()
+    before = matrices(ob)
+    chain.use_twist_spread = True
+    rigs.updated()
+    after = matrices(ob)
+    for name, matrix in before.items():
+        np.testing.assert_allclose(after[name][:3, 3], matrix[:3, 3], atol=1e-6)
+    # The first of the last segment keeps its roll: the hand's turn counts from there.
+    for name in ("a.1", "b.1"):
+        assert ob.pose.bones[name].rotation_quaternion.y == pytest.approx(0.0, abs=1e-6), name
+    np.testing.assert_allclose(after["c.1"], before["c.1"], atol=1e-6)
+    assert abs(ob.pose.bones["c.2"].rotation_quaternion.y) > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", ["L", "R"])
+def test_the_deforming_bones_of_a_generated_rig_share_the_turn(generated, side):
+    ob = generated()
+    fore, end, hand = (f"DEF-{name}" for name in (f"forearm.{side}", f"forearm.{side}.001", ""))
+    hand = f"DEF-hand.{side}"
+    bone = ob.data.bones[hand]
+    axis = bone.head_local - ob.data.bones[fore].head_local
+    target = rigs.make_empty("Target", bone.head_local)
+    target.rotation_mode = "QUATERNION"
+    settings = {"chain_count": 4, "use_rotation": True, "rotation_bone": "AUTO"}
+    chain = rigs.add_chain(ob, end, target, solver="NEWTON", **settings)
+    for name in (f"DEF-upper_arm.{side}.001", end):
+        give(chain, name, "HINGE_Y")
+    rest = bone.matrix_local.to_quaternion()
+    for angle in (-2.9, 0.7, 2.0):
+        chain.use_twist_spread = False
+        turn = scaled_rigs.Quaternion(axis, angle)
+        target.rotation_quaternion = turn @ rest
+        target.location = bone.head_local * 0.97
+        rigs.updated()
+        before = matrices(ob)
+        chain.use_twist_spread = True
+        rigs.updated()
+        assert_unmoved(matrices(ob), before)
+        half, whole = (turn_between(ob, fore, name, axis) for name in (end, hand))
+        assert abs(whole) > 0.5
+        assert half == pytest.approx(0.5 * whole, abs=1e-5)

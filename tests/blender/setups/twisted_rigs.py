@@ -1,0 +1,126 @@
+"""Limbs whose segments have several bones, or twist bones, and targets that turn their hands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix, Quaternion, Vector
+
+from tests.blender.setups import rigs, scaled_rigs
+
+Bones = Mapping[str, tuple[str, Sequence[float], Sequence[float]]]
+"""Parent, head and tail by name."""
+
+SHOULDER, ELBOW, WRIST, PALM = (0.2, 0, 1.5), (0.5, 0.03, 1.45), (0.8, 0, 1.4), (0.9, 0, 1.38)
+
+
+def between(one: Sequence[float], other: Sequence[float], share: float) -> Vector:
+    return Vector(one).lerp(Vector(other), share)
+
+
+# As Rigify generates them.
+SEGMENTED: Bones = {
+    "shoulder.L": ("", (0, 0, 1.5), SHOULDER),
+    "DEF-upper_arm.L": ("shoulder.L", SHOULDER, between(SHOULDER, ELBOW, 0.5)),
+    "DEF-upper_arm.L.001": ("DEF-upper_arm.L", between(SHOULDER, ELBOW, 0.5), ELBOW),
+    "DEF-forearm.L": ("DEF-upper_arm.L.001", ELBOW, between(ELBOW, WRIST, 0.5)),
+    "DEF-forearm.L.001": ("DEF-forearm.L", between(ELBOW, WRIST, 0.5), WRIST),
+    "DEF-hand.L": ("DEF-forearm.L.001", WRIST, PALM),
+    "finger.L": ("DEF-hand.L", PALM, (0.95, 0, 1.35)),
+}
+# As Unreal's mannequins have them: the twist bones of the forearm at a third and two thirds.
+UNREAL: Bones = {
+    "clavicle_l": ("", (0, 0, 1.5), SHOULDER),
+    "upperarm_l": ("clavicle_l", SHOULDER, ELBOW),
+    "upperarm_twist_01_l": ("upperarm_l", SHOULDER, between(SHOULDER, ELBOW, 0.4)),
+    "upperarm_twist_02_l": (
+        "upperarm_l", between(SHOULDER, ELBOW, 0.5), between(SHOULDER, ELBOW, 0.9),
+    ),
+    "lowerarm_l": ("upperarm_l", ELBOW, WRIST),
+    "lowerarm_twist_02_l": (
+        "lowerarm_l", between(ELBOW, WRIST, 1 / 3), between(ELBOW, WRIST, 0.6),
+    ),
+    # Points aside, as bones do that come from other programs.
+    "lowerarm_twist_01_l": ("lowerarm_l", between(ELBOW, WRIST, 2 / 3), (0.7, 0.11, 1.42)),
+    "hand_l": ("lowerarm_l", WRIST, PALM),
+    "finger_l": ("hand_l", PALM, (0.95, 0, 1.35)),
+}  # fmt: skip
+HANDS = {"DEF-hand.L": "DEF-forearm.L.001", "hand_l": "lowerarm_l"}
+"""The bone before each hand."""
+RIGS = pytest.mark.parametrize("bones", [SEGMENTED, UNREAL], ids=["segmented", "unreal"])
+MOVED = (-0.1, 0.03, -0.1)
+"""A way of the hand at rest that bends the arm."""
+
+
+def make_bones(bones: Bones, name: str = "Rig", mode: str = "QUATERNION") -> bpy.types.Object:
+    """Return an armature object with bones."""
+    ob = rigs.make_armature(name)
+    rigs.enter(ob, "EDIT")
+    for bone, (parent, head, tail) in bones.items():
+        new = ob.data.edit_bones.new(bone)
+        new.head, new.tail, new.roll = head, tail, 0.3
+        if parent:
+            new.parent = ob.data.edit_bones[parent]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for bone in ob.pose.bones:
+        bone.rotation_mode = mode
+    return ob
+
+
+def make_arm(
+    bones: Bones, mode: str = "QUATERNION", **settings: object
+) -> tuple[bpy.types.Object, bpy.types.PropertyGroup, bpy.types.Object]:
+    """Return an arm with its chain from the upper arm to the forearm, and its target.
+
+    The target stands at the hand at rest, as it is turned there.
+    """
+    ob = make_bones(bones, mode=mode)
+    last = next(last for hand, last in HANDS.items() if hand in bones)
+    target = rigs.make_empty("Target")
+    target.rotation_mode = "QUATERNION"
+    count = len([name for name in bones if "arm" in name and "twist" not in name])
+    given = {"chain_count": count, "use_rotation": True, "rotation_bone": "AUTO"}
+    turn_hand(ob, target, 0.0)
+    chain = rigs.add_chain(ob, last, target, **{**given, **settings})
+    scaled_rigs.update()
+    return ob, chain, target
+
+
+def hand_of(ob: bpy.types.Object) -> str:
+    return next(hand for hand in HANDS if hand in ob.data.bones)
+
+
+def turn_hand(
+    ob: bpy.types.Object,
+    target: bpy.types.Object,
+    angle: float,
+    swing: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
+    moved: Sequence[float] = (0.0, 0.0, 0.0),
+) -> None:
+    """Turn a target from the hand at rest about the forearm, after a swing, and move it."""
+    bone = ob.data.bones[hand_of(ob)]
+    axis = Vector(WRIST) - Vector(ELBOW)
+    turn = Quaternion(swing) @ Quaternion(axis, angle) @ bone.matrix_local.to_quaternion()
+    matrix = ob.matrix_world @ Matrix.LocRotScale(bone.head_local + Vector(moved), turn, None)
+    target.location, target.rotation_quaternion = matrix.to_translation(), matrix.to_quaternion()
+
+
+def matrices(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    """Return the evaluated matrices of all bones, armature space."""
+    return {bone.name: np.array(bone.matrix) for bone in rigs.evaluated(ob).pose.bones}
+
+
+def turn_between(ob: bpy.types.Object, bone: str, other: str, axis: Sequence[float]) -> float:
+    """Return how far one bone is turned from another, about an axis of the rest pose, radians."""
+    posed = rigs.evaluated(ob).pose.bones
+    turns = [
+        posed[name].matrix.to_quaternion()
+        @ ob.data.bones[name].matrix_local.to_quaternion().inverted()
+        for name in (bone, other)
+    ]
+    turn = turns[0].inverted() @ turns[1]
+    along = Vector((turn.x, turn.y, turn.z)).dot(Vector(axis).normalized())
+    return float(np.remainder(2.0 * np.arctan2(along, turn.w) + np.pi, 2.0 * np.pi) - np.pi)

@@ -1,0 +1,241 @@
+"""Twist spread and time: what is stored, keyed, undone and saved, and what it costs without."""
+
+from __future__ import annotations
+
+import sys
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Quaternion
+
+from tests.blender.kept.test_overrides import make_override, reopen
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_bones
+from tests.blender.setups.twisted_rigs import MOVED, RIGS, UNREAL, make_arm, make_bones, turn_hand
+
+
+@RIGS
+def test_the_same_targets_give_the_same_pose_whatever_came_before(bones):
+    ob, _, target = make_arm(bones, use_twist_spread=True)
+    poses = []
+    for before in (-2.9, 0.0, 3.0):
+        turn_hand(ob, target, before)
+        rigs.updated()
+        turn_hand(ob, target, 1.4, moved=MOVED)
+        rigs.updated()
+        poses.append(rigs.rotations(ob))
+    assert poses[0] == poses[1] == poses[2]
+
+
+@RIGS
+@pytest.mark.parametrize("influence", [1.0, 0.5])
+def test_a_chain_that_goes_on_from_its_last_pose_rests(bones, influence):
+    settings = {"start_from": "CURRENT", "influence": influence}
+    ob, _, target = make_arm(bones, use_twist_spread=True, **settings)
+    turn_hand(ob, target, 1.4, moved=MOVED)
+    rigs.updated()
+    before = rigs.rotations(ob)
+    for _ in range(3):
+        ob.update_tag()
+        target.update_tag()
+        rigs.updated()
+    assert rigs.rotations(ob) == before
+
+
+@RIGS
+@pytest.mark.parametrize("how", ["mute", "influence", "off"])
+def test_bones_get_their_own_pose_back(bones, how):
+    ob, chain, target = make_arm(bones, use_twist_spread=True)
+    chain.mute = True
+    rigs.updated()
+    rigs.turn_bones(ob)
+    own = rigs.rotations(ob)
+    chain.stored_pose = ""
+    chain.mute = False
+    turn_hand(ob, target, 2.0, moved=MOVED)
+    rigs.updated()
+    changed = [name for name, turn in rigs.rotations(ob).items() if turn != own[name]]
+    assert set(changed) >= {name for name in bones if "arm" in name}
+    if how == "mute":
+        chain.mute = True
+    elif how == "influence":
+        chain.influence = 0.0
+    else:
+        chain.use_twist_spread = False
+        chain.mute = True
+    rigs.updated()
+    for name, turn in rigs.rotations(ob).items():
+        assert turn == pytest.approx(own[name], abs=1e-6), name
+
+
+def test_switched_off_twist_bones_get_their_own_pose_back_while_the_chain_goes_on():
+    ob, chain, target = make_arm(UNREAL, use_twist_spread=True)
+    turn_hand(ob, target, 2.0, moved=MOVED)
+    rigs.updated()
+    helpers = [name for name in UNREAL if "twist" in name]
+    assert any(rigs.rotations(ob)[name] != (1.0, 0.0, 0.0, 0.0) for name in helpers)
+    chain.use_twist_spread = False
+    rigs.updated()
+    assert all(rigs.rotations(ob)[name] == (1.0, 0.0, 0.0, 0.0) for name in helpers)
+    assert chain.status.startswith("Reached")
+
+
+@RIGS
+def test_baked_keys_show_the_spread(bones):
+    ob, _, target = make_arm(bones, use_twist_spread=True)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 6
+    for frame, angle in ((1, -2.5), (6, 2.5)):
+        turn_hand(ob, target, angle, moved=np.multiply(MOVED, frame / 6))
+        for path in ("location", "rotation_quaternion"):
+            target.keyframe_insert(path, frame=frame)
+    live = []
+    for frame in range(1, 7):
+        rigs.go_to(frame)
+        live.append(rigs.pose(ob))
+    select_bones(ob, [])
+    press(bpy.ops.pose.chain_ik_bake)
+    assert ob.chain_ik.chains[0].mute
+    keyed = {curve.data_path.split('"')[1] for curve in rigs.curves_of(ob)}
+    assert keyed == {name for name in bones if "arm" in name or "hand" in name}
+    for frame in range(1, 7):
+        np.testing.assert_allclose(rigs.pose(ob, rigs.go_to(frame)), live[frame - 1], atol=4e-6)
+    # From the keys the chain finds the same pose: they are not spread once more.
+    ob.chain_ik.chains[0].mute = False
+    for frame in range(1, 7):
+        np.testing.assert_allclose(rigs.pose(ob, rigs.go_to(frame)), live[frame - 1], atol=2e-5)
+
+
+@RIGS
+def test_applied_bones_keep_the_spread(bones):
+    ob, _, target = make_arm(bones, use_twist_spread=True)
+    turn_hand(ob, target, 2.0, moved=MOVED)
+    rigs.updated()
+    before = rigs.rotations(ob)
+    select_bones(ob, [])
+    press(bpy.ops.pose.chain_ik_apply)
+    assert rigs.rotations(ob) == before
+
+
+@RIGS
+def test_it_survives_undo_and_a_saved_file(bones, tmp_path):
+    ob, chain, target = make_arm(bones)
+    turn_hand(ob, target, 2.0, moved=MOVED)
+    rigs.updated()
+    bpy.ops.ed.undo_push(message="off")
+    off = rigs.pose(ob)
+    chain.use_twist_spread = True
+    rigs.updated()
+    bpy.ops.ed.undo_push(message="on")
+    on = rigs.pose(ob)
+    assert np.abs(on - off).max() > 0.1
+    bpy.ops.ed.undo()
+    np.testing.assert_allclose(rigs.pose(bpy.data.objects["Rig"]), off, atol=1e-6)
+    bpy.ops.ed.redo()
+    np.testing.assert_allclose(rigs.pose(bpy.data.objects["Rig"]), on, atol=1e-6)
+    path = str(tmp_path / "spread.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    ob = bpy.data.objects["Rig"]
+    assert ob.chain_ik.chains[0].use_twist_spread
+    np.testing.assert_allclose(rigs.pose(ob, rigs.updated()), on, atol=1e-6)
+
+
+def test_a_driven_twist_bone_is_told():
+    ob, chain, _ = make_arm(UNREAL, mode="XYZ", use_twist_spread=True)
+    ob.pose.bones["lowerarm_twist_01_l"].driver_add("rotation_euler", 1).driver.expression = "0.1"
+    ob.update_tag()
+    rigs.updated()
+    assert chain.status == (
+        "Bone 'lowerarm_twist_01_l' has a driver on its rotation, which always wins:"
+        " remove the driver, or switch Twist Spread off."
+    )
+
+
+@RIGS
+def test_chains_without_it_do_nothing_for_it(bones):
+    ob, chain, target = make_arm(bones)
+    calls = []
+
+    def note(frame, event, _):
+        if event == "call" and "twist" in frame.f_code.co_filename.rpartition("/")[2]:
+            calls.append(frame.f_code.co_name)
+
+    counted = {}
+    for use_spread in (False, True):
+        chain.use_twist_spread = use_spread
+        rigs.updated()
+        turn_hand(ob, target, 1.0 + use_spread, moved=MOVED)
+        calls.clear()
+        sys.setprofile(note)
+        rigs.updated()
+        sys.setprofile(None)
+        counted[use_spread] = len([name for name in calls if name != "note"])
+    # This file has twist in its name as well: it calls nothing while it is counted.
+    assert counted[False] == 0
+    assert counted[True] > 0
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.5])
+def test_set_up_limbs_switches_it_on_where_nothing_moves_by_it(turn):
+    ob = make_bones(UNREAL)
+    ob.pose.bones["hand_l"].rotation_quaternion = Quaternion((0.3, 1.0, 0.2), turn)
+    rigs.updated()
+    before = rigs.pose(ob)
+    select_bones(ob, [])
+    press(bpy.ops.pose.chain_ik_setup)
+    (chain,) = ob.chain_ik.chains
+    assert chain.use_twist_spread == (turn == 0.0)
+    named = [bone.name for bone in ob.pose.bones]
+    posed = {bone.name: np.array(bone.matrix) for bone in rigs.evaluated(ob).pose.bones}
+    for name, matrix in zip(named[: len(before)], before, strict=True):
+        np.testing.assert_allclose(posed[name], matrix, atol=2e-5)
+
+
+def test_set_up_limbs_leaves_driven_twist_bones_alone():
+    ob = make_bones(UNREAL, mode="XYZ")
+    ob.pose.bones["lowerarm_twist_01_l"].driver_add("rotation_euler", 1).driver.expression = "0"
+    rigs.updated()
+    select_bones(ob, [])
+    press(bpy.ops.pose.chain_ik_setup)
+    (chain,) = ob.chain_ik.chains
+    assert not chain.use_twist_spread
+    assert chain.status.startswith("Reached"), chain.status
+
+
+def test_a_library_override_keeps_what_was_switched_on_there(tmp_path):
+    ob, _, target = make_arm(UNREAL)
+    library = str(tmp_path / "library.blend")
+    turn_hand(ob, target, 2.0, moved=MOVED)
+    rigs.updated()
+    bpy.ops.wm.save_as_mainfile(filepath=library)
+    ob = make_override(tmp_path / "library.blend")
+    off = rigs.pose(ob, rigs.updated())
+    ob.chain_ik.chains[0].use_twist_spread = True
+    on = rigs.pose(ob, rigs.updated())
+    assert np.abs(on - off).max() > 0.1
+    ob = reopen(tmp_path)
+    assert ob.chain_ik.chains[0].use_twist_spread
+    np.testing.assert_allclose(rigs.pose(ob, rigs.updated()), on, atol=1e-6)
+
+
+def test_the_other_side_is_spread_as_well():
+    arm = {name: bone for name, bone in UNREAL.items() if name != "finger_l"}
+    other = {
+        name[:-1] + "r": (
+            parent and parent[:-1] + "r",
+            np.multiply(head, (-1.0, 1.0, 1.0)),
+            np.multiply(tail, (-1.0, 1.0, 1.0)),
+        )
+        for name, (parent, head, tail) in arm.items()
+    }
+    ob, *_ = make_arm({**arm, **other}, chain_count=2, use_twist_spread=True)
+    select_bones(ob, ["lowerarm_l"])
+    press(bpy.ops.pose.chain_ik_mirror)
+    assert ob.chain_ik.chains[1].use_twist_spread
+    mirrored = ob.chain_ik.chains[1].target
+    mirrored.rotation_mode = "QUATERNION"
+    mirrored.rotation_quaternion = Quaternion((1, 0, 0), 0.9) @ mirrored.rotation_quaternion
+    rigs.updated()
+    assert abs(ob.pose.bones["lowerarm_twist_01_r"].rotation_quaternion.w) < 0.99
