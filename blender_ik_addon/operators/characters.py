@@ -43,6 +43,7 @@ from ..rig.tools.controls import (
     soft_distance,
     target_control,
 )
+from ..rig.tools.twisting import with_twist_spread
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
@@ -199,7 +200,7 @@ def _placed(
     """Return limbs with their chains and placements, and what is wrong with the others."""
     placed, problems = [], []
     for limb in limbs:
-        spec = chain_of(limb)
+        spec = with_twist_spread(owner, chain_of(limb))
         try:
             placed.append((limb, spec, placement(owner, spec)))
         except IKError as error:
