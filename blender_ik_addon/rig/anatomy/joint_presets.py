@@ -82,7 +82,7 @@ def preset_joint(
     bone = int(plan.written[row])
     name = skeleton.names[bone]
     if preset in (JointPreset.NECK, JointPreset.TAIL):
-        share = min(len(plan.written), NECK_BONES)
+        share = min(plan.tip_row + 1, NECK_BONES)
         swing, twist = (45.0 / share, 60.0 / share) if preset is JointPreset.NECK else (30.0, 15.0)
         joint = _cone(name, math.radians(swing), math.radians(twist))
     else:
