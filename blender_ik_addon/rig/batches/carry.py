@@ -10,9 +10,7 @@ its parents. What no chain moves stays as Blender has it, to the last digit: cha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import cast
 
-import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
@@ -31,12 +29,17 @@ def can_carry(job: Job, moved: Collection[Point]) -> bool:
         job: The chain.
         moved: The bones that are written before it is solved.
     """
-    by, uid = job.moved_by, job.object.session_uid
-    data = cast(bpy.types.Armature, job.object.data).animation_data
-    if by.has_constraints or (data is not None and data.drivers):
+    by, owner = job.moved_by, job.object
+    if any(each.animation_data and each.animation_data.drivers for each in (owner, owner.data)):
         return False
-    anchored = set(by.anchor_points)
-    return all(point[0] == uid and point not in anchored for point in by.points if point in moved)
+    names, root = job.skeleton.names, int(job.plan.segments[0])
+    line = [(owner.session_uid, names[bone]) for bone in job.skeleton.ancestors(root)]
+    found = {point for point in by.points if point in moved}
+    if not found.isdisjoint(by.anchor_points) or not found.issubset(line[1:]):
+        return False
+    # From the first bone on that is written, only parents may have a say.
+    end = max((line.index(point) for point in found), default=0)
+    return set(by.tied_points).isdisjoint(line[: end + 1])
 
 
 class Carry:

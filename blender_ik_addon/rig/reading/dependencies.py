@@ -41,12 +41,14 @@ class MovedBy:
         owners: Session uids of the objects on the way.
         has_constraints: As in ``Dependencies``.
         anchor_points: Those of the bones that move its target or pole.
+        tied_points: As in ``Dependencies``.
     """
 
     points: tuple[Point, ...]
     owners: tuple[int, ...]
     has_constraints: bool
     anchor_points: tuple[Point, ...]
+    tied_points: tuple[Point, ...]
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Dependencies:
         owners: Session uids of the objects on the way.
         has_constraints: Whether constraints were met. Muting one changes what depends on what,
             and Blender then tells of its owner only.
+        tied_points: Bones that constraints move beside their parents, and chains' first ones.
         use_drivers: Whether what drivers read counts. Those of an object count for all of its
             bones, which is right for an order, but too much to call two chains a ring.
     """
@@ -65,6 +68,7 @@ class Dependencies:
     points: set[Point] = field(default_factory=set)
     owners: set[int] = field(default_factory=set)
     has_constraints: bool = False
+    tied_points: set[Point] = field(default_factory=set)
     use_drivers: bool = True
     _anchor_points: frozenset[Point] = frozenset()
     _seen: set[int] = field(default_factory=set)
@@ -73,7 +77,8 @@ class Dependencies:
     def found(self) -> MovedBy:
         """Return what has been added, to keep."""
         points, owners = tuple(self.points), tuple(self.owners)
-        return MovedBy(points, owners, self.has_constraints, tuple(self._anchor_points))
+        anchored, tied = tuple(self._anchor_points), tuple(self.tied_points)
+        return MovedBy(points, owners, self.has_constraints, anchored, tied)
 
     def add_anchor(self, anchor: Anchor) -> None:
         """Add what moves a target or pole."""
@@ -91,6 +96,8 @@ class Dependencies:
         self._anchor_points = frozenset(self.points)
         first = armature_object.pose.bones.get(root)
         if first is not None:
+            if first.constraints:
+                self.tied_points.add((armature_object.session_uid, root))
             self._add_constraints(first)
             self._add_bone(armature_object, first.parent.name if first.parent else "")
         self.owners.add(armature_object.session_uid)
@@ -121,8 +128,11 @@ class Dependencies:
             if point in self.points:
                 return
             self.points.add(point)
+            pulls = self._pulling(owner).get(pose_bone.name, ())
+            if pose_bone.constraints or pulls:
+                self.tied_points.add(point)
             self._add_constraints(pose_bone)
-            self._add_each(pull.constraint for pull in self._pulling(owner).get(pose_bone.name, ()))
+            self._add_each(pull.constraint for pull in pulls)
             pose_bone = pose_bone.parent
 
     def find_pull_on_both(
