@@ -28,7 +28,8 @@ from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec, NegativeScale, RotationBone
 from ..rig.tools.control_bones import takes_bones
-from ..rig.tools.controls import Placement, move_to, placement, pole_control, target_control
+from ..rig.tools.control_spaces import move_to
+from ..rig.tools.controls import Placement, placement, pole_control, target_control
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator

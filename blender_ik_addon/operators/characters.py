@@ -20,6 +20,7 @@ from ..properties import (
     check_opposite,
     copy_mirrored,
     free_name,
+    movers,
     names_of_chains,
     owner_of,
     set_presets,
@@ -35,6 +36,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec
 from ..rig.tools.control_bones import takes_bones
+from ..rig.tools.control_spaces import copy_spaces, hangs
 from ..rig.tools.controls import (
     Control,
     Placement,
@@ -184,6 +186,9 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
             pole=pole and _opposite_anchor(context, owner, pole, "SPHERE", length),
         )
         copy = add_chain(owner, wanted, 0, solver)
+        for control, other in ((target, wanted.target), (pole, wanted.pole)):
+            if control and other and control != other and not hangs(other):
+                copy_spaces(control, other, movers(), opposite)
         left_out = copy_mirrored(chains_of(owner)[index], copy)
         store(copy)
         if left_out:

@@ -18,6 +18,7 @@ from ..rig.tools.control_bones import (
     style_bones,
     takes_bones,
 )
+from ..rig.tools.control_spaces import leave
 from ..rig.tools.controls import Control, make_empty
 
 NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
@@ -74,7 +75,8 @@ def make_controls(
 def delete_controls(
     context: bpy.types.Context, armature_object: bpy.types.Object, anchors: Sequence[Anchor]
 ) -> None:
-    """Delete controls: empties, and bones of an armature."""
+    """Delete controls: empties, and bones of an armature; what goes along with them stays."""
+    leave(anchors, bpy.data.objects)
     bones = [anchor.bone for anchor in anchors if anchor.bone]
     for anchor in anchors:
         if not anchor.bone:

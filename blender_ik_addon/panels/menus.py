@@ -15,7 +15,10 @@ PIE = (
 """As Blender places them: left, right, below, above, then the four corners from the top left."""
 ENTRIES = (
     ("pose.chain_ik_add", "pose.chain_ik_remove", "pose.chain_ik_setup", "pose.chain_ik_mirror"),
-    ("pose.chain_ik_switch", "pose.chain_ik_snap_target", "pose.chain_ik_apply"),
+    (
+        *("pose.chain_ik_switch", "pose.chain_ik_switch_space"),
+        *("pose.chain_ik_snap_target", "pose.chain_ik_apply"),
+    ),
     ("pose.chain_ik_bake", "pose.chain_ik_motion_paths"),
 )
 """Those of the pose menu, from the top down, before the ones of the menu beside the list."""

@@ -28,6 +28,7 @@ from .compared import (
     kept_of,
     mark_of,
 )
+from .controls import check_space_name, control_of, movers, space_name, space_names
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
 from .forces import creature_name, creature_text, take_creature
@@ -106,8 +107,10 @@ __all__ = [
     "chains_of",
     "check_free",
     "check_opposite",
+    "check_space_name",
     "compare_solvers",
     "compared_chain",
+    "control_of",
     "copy_joint",
     "copy_joints",
     "copy_mirrored",
@@ -130,6 +133,7 @@ __all__ = [
     "mark",
     "mark_of",
     "move_limit_end",
+    "movers",
     "names_of_chains",
     "own_controls",
     "owner_of",
@@ -140,6 +144,8 @@ __all__ = [
     "remove_joint",
     "set_presets",
     "shares_bones",
+    "space_name",
+    "space_names",
     "state",
     "state_of_ending",
     "status_with",

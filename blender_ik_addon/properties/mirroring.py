@@ -13,7 +13,7 @@ from .records import bones_of_chain
 # What a mirrored chain has of its own, or cannot be written.
 OWN = frozenset(
     "rna_type name bone target subtarget pole_target pole_subtarget stored_pose status residual"
-    " joints active_joint_index force mute".split()
+    " joints active_joint_index force mute space pole_space".split()
 )
 TURNED = ("pole_angle",)
 

@@ -21,6 +21,7 @@ from ..core.solving.sweeps import MOST_SWEEPS
 from ..rig.reading.anchors import shown_everywhere
 from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, UNNAMED, name_apart, owner_of, tag
 from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, POLE_MODES, ROTATION_BONES, SOLVERS, STARTS
+from .controls import space_properties
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
@@ -139,6 +140,8 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=naming("pole_subtarget", _retarget),
     )
+    space: space_properties("TARGET")
+    pole_space: space_properties("POLE")
     pole_angle: FloatProperty(
         name="Pole Angle",
         translation_context=OWN_WORDS,

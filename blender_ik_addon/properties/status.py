@@ -23,6 +23,7 @@ from ..rig.tools.pole_axis import is_in_line, pole_axis
 from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .choices import uses
+from .controls import lost_spaces
 from .joints import has_joint, joints_by_bone
 from .records import (
     bones_of_chain,
@@ -86,6 +87,9 @@ def status(settings: ChainGroup) -> str:
         text += f". {NEW_KEYS}"
     if isinstance(outcome, Outcome) and not is_idle(settings) and _may_flip(settings):
         text += f". {IN_LINE}"
+    for control in lost_spaces(settings):
+        lost = f"The space of '{control}' no longer exists: choose another space"
+        text += f". {lost}"
     return text
 
 

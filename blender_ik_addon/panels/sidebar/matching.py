@@ -6,8 +6,11 @@ from typing import cast
 
 import bpy
 
-from ...properties import ChainSettings, active_chain, uses
+from ...properties import ChainSettings, active_chain, control_of, uses
 from ..base import ActiveChainPanel
+
+SPACES = (("TARGET", "space"), ("POLE", "pole_space"))
+"""The controls of a chain, and the settings that show what they go along with."""
 
 
 class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
@@ -28,6 +31,12 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
         column.operator("pose.chain_ik_switch", icon="ARROW_LEFTRIGHT")
         column.operator("pose.chain_ik_snap_target", icon="SNAP_ON")
         column.operator("pose.chain_ik_apply", icon="CHECKMARK")
+        for which, setting in SPACES:
+            if control_of(settings, which) is not None:
+                row = self.layout.row(align=True)
+                row.prop(settings, setting, placeholder="World")
+                switch = row.operator("pose.chain_ik_switch_space", text="", icon="KEY_HLT")
+                switch.which = which
 
 
 register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_match,))

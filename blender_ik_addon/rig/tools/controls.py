@@ -22,7 +22,7 @@ from ..reading.chain_plan import check, planned
 from ..reading.channels import matrices_of, read_pose
 from ..reading.refusals import no_length, scaled_flat
 from ..reading.skeleton import compiled
-from ..reading.spec import Anchor, ChainSpec, NegativeScale
+from ..reading.spec import ChainSpec, NegativeScale
 from ..reading.targets import find_unmirrored
 from ..reading.world import not_finite
 
@@ -208,25 +208,3 @@ def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.
     empty.chain_ik.is_control = True
     collection.objects.link(empty)
     return empty
-
-
-def move_to(anchor: Anchor, matrix: Array) -> None:
-    """Move an object or a bone to a world matrix without scale; its own scale stays.
-
-    Its orientation (``rotation.orientation``) becomes that of the matrix, also with negative scale.
-    """
-    if anchor.bone:
-        moved: bpy.types.Object | bpy.types.PoseBone = anchor.object.pose.bones[anchor.bone]
-        matrix = np.linalg.inv(np.array(anchor.object.matrix_world, dtype=np.float64)) @ matrix
-    else:
-        moved = anchor.object
-    scale = moved.scale.copy()
-    _, y, z = np.where(np.array(scale) < 0.0, -1.0, 1.0)
-    placed = np.eye(4)
-    placed[:3, :3] = rotation.orientation(matrix[:3, :3]) * np.array([y * z, y, z])
-    placed[:3, 3] = matrix[:3, 3]
-    if isinstance(moved, bpy.types.PoseBone):
-        moved.matrix = Matrix(placed.tolist())
-    else:
-        moved.matrix_world = Matrix(placed.tolist())
-    moved.scale = scale

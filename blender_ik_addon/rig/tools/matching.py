@@ -17,7 +17,8 @@ from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import channels_of
-from .controls import move_to, placement
+from .control_spaces import move_to
+from .controls import placement
 from .placing import check_movable
 
 # Between two passes that place the same controls: shares of their numbers, and scene units.
@@ -134,7 +135,7 @@ def key_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str = "") 
         interpolation: From the keys on; empty for that of the keys before them.
     """
     for anchor in anchors:
-        for prop in _channels(channels_of(anchor)):
+        for prop in channel_names(channels_of(anchor)):
             _insert(anchor, prop, -1, frame, interpolation)
 
 
@@ -151,7 +152,7 @@ def hold_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str) -> N
     for anchor in anchors:
         moved = channels_of(anchor)
         known = {(each.data_path, each.array_index): each for each in curves(anchor.object)}
-        for prop in _channels(moved):
+        for prop in channel_names(moved):
             for component in range(len(getattr(moved, prop))):
                 curve = known.get((moved.path_from_id(prop), component))
                 if curve is None:
@@ -170,7 +171,8 @@ def _insert(anchor: Anchor, prop: str, component: int, frame: int, interpolation
             interpolate(curve, frame, interpolation)
 
 
-def _channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
+def channel_names(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
+    """Return the properties of an object or a bone that hold its location and rotation."""
     names = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
     return "location", names.get(moved.rotation_mode, "rotation_euler")
 

@@ -26,6 +26,8 @@ ROOTED = ALWAYS | {
     "use_stretch",
     "use_keep_volume",
     "start_from",
+    "space",
+    "pole_space",
 }
 ITERATED = ROOTED | {"iterations", "tolerance"}
 FORCES = {

@@ -305,7 +305,7 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     assert "Muted" in names(draw(only="Status"), "label")
     of_joints = names(draw(only="Limits"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():
-        is_setting = item.kind in ("prop", "label") and item.name != "use_live"
+        is_setting = item.kind in ("prop", "label") and item.name not in ("use_live", "space")
         assert item.is_active == (not is_setting and item.name not in of_joints)
 
 
@@ -316,7 +316,9 @@ def test_both_sides_of_a_switch_are_at_hand_whether_the_chain_is_muted_or_not():
         influence, *drawn = draw(only="FK")
         assert (influence.name, influence.is_active) == ("influence", not mute)
         actions = ["switch", "snap_target", "apply"]
-        assert [item.name for item in drawn] == [f"pose.chain_ik_{action}" for action in actions]
+        expected = [f"pose.chain_ik_{action}" for action in actions]
+        expected += ["space", "pose.chain_ik_switch_space"]
+        assert [item.name for item in drawn] == expected
         assert all(item.is_active for item in drawn)
 
 

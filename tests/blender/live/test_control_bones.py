@@ -120,6 +120,8 @@ BY_HAND = [name for name in CHANGES if not name.startswith("keyed")]
 # What no chain is solved by, or what whoever sets it tells of.
 BOOKS = {"active_index", "active_joint_index", "filled_paths", "format", "is_control"}
 BOOKS |= {"seen_bones", "stored_pose"}
+# What is no setting of a chain, but a constraint of its control.
+BOOKS |= {"space", "pole_space"}
 UNSEEN = ("rotation mode", "no limits", "moved", "rename")
 
 

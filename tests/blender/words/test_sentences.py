@@ -111,6 +111,14 @@ ELSEWHERE = {
     "test_operator_add_meaning.py::test_a_parent_that_nothing_can_hang_under": (
         "Bone '{}' has a scale of zero, so controls cannot hang under it",
     ),
+    "test_switch_space.py::test_the_status_tells_of_a_space_whose_bone_was_deleted": (
+        "The space of '{}' no longer exists",
+    ),
+    "test_switch_space.py::test_spaces_that_make_a_ring": ("Space '{}' moves with '{}' already",),
+    "test_switch_space.py::test_a_control_with_a_parent": ("Control '{}' has the parent '{}'",),
+    "test_switch_space.py::test_a_space_that_is_scaled_to_nothing": (
+        "Space '{}' has a scale of zero",
+    ),
     "test_put_back.py::test_a_key_that_auto_keying_has_set_is_told_of_where_it_is": (
         ". Auto Keying has keyed it",
     ),
@@ -147,7 +155,13 @@ NEVER_SAID = (
     # What is not solved has a sentence of its own, which a comparison tells.
     "This chain is not solved: its status",
 )
-NO_SENTENCES = {"Chain IK Anchor", "Chain IK Compare", "Chain IK Controls", "WGT-Chain IK {}"}
+NO_SENTENCES = {
+    "Chain IK Anchor",
+    "Chain IK Space",
+    "Chain IK Compare",
+    "Chain IK Controls",
+    "WGT-Chain IK {}",
+}
 # What is written to the console.
 NO_SENTENCES |= {"'%s', chain '%s': %s"}
 NO_SENTENCES |= {preset.word for preset in PRESETS.values()}

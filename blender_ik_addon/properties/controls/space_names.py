@@ -1,0 +1,149 @@
+"""Spaces by their names: bones of the chain's armature, objects, or nothing for the world."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import bpy
+from bpy.props import StringProperty
+
+from ...core import IKError
+from ...rig.reading.refusals import RigError
+from ...rig.reading.spec import Anchor
+from ...rig.tools.control_spaces import (
+    Mover,
+    acting,
+    check_control,
+    check_space,
+    hangs,
+    is_lost,
+    label,
+    makes_ring,
+    set_space,
+    space_of,
+    spaces_of,
+)
+from ..chains import ChainGroup, chains_of, owner_of
+from ..records import anchors_of, bones_of_chains, target_and_pole
+
+_LOG = logging.getLogger(__name__)
+WHICH = ("TARGET", "POLE")
+"""The controls of a chain."""
+
+
+def control_of(settings: ChainGroup, which: str) -> Anchor | None:
+    """Return the target or the pole of a chain; None where it has none that exists."""
+    control = target_and_pole(settings)[WHICH.index(which)]
+    if control is None or (control.bone and control.bone not in control.object.pose.bones):
+        return None
+    return control
+
+
+def space_name(settings: ChainGroup, which: str) -> str:
+    """Return what a control goes along with; empty for the world."""
+    control = control_of(settings, which)
+    found = None if control is None else acting(control)
+    space = None if found is None else space_of(found)
+    return "" if space is None else label(space)
+
+
+def find_space(settings: ChainGroup, name: str) -> Anchor | None:
+    """Return the bone of a chain's armature, or else the object, of a name; None for the world.
+
+    Raises:
+        RigError: If there is none.
+    """
+    owner = owner_of(settings)
+    if not name:
+        return None
+    if name in owner.pose.bones:
+        return Anchor(owner, name)
+    found = bpy.data.objects.get(name)
+    if found is None:
+        raise RigError(f"There is no bone or object '{name}': choose another space.")
+    return Anchor(found)
+
+
+def check_space_name(settings: ChainGroup, which: str, name: str) -> tuple[Anchor, Anchor | None]:
+    """Return a control of a chain, and what it can go along with.
+
+    Raises:
+        RigError: If it cannot, with what to do instead.
+    """
+    control = control_of(settings, which)
+    if control is None:
+        raise RigError(f"This chain has no {which.lower()}: choose one first.")
+    space = find_space(settings, name)
+    if space is not None:
+        check_control(control)
+        check_space(control, space, movers())
+    return control, space
+
+
+def movers() -> list[Mover]:
+    """Return all chains of the file as what moves bones."""
+    return [
+        Mover(owner, bones, anchors_of(settings))
+        for owner in bpy.data.objects
+        if owner.type == "ARMATURE" and owner.pose is not None
+        for settings, bones in zip(chains_of(owner), bones_of_chains(owner), strict=True)
+        if bones
+    ]
+
+
+def space_names(settings: ChainGroup, which: str, text: str = "") -> list[str]:
+    """Return what a control can go along with, those first that it has been given already.
+
+    Args:
+        settings: Of the chain.
+        which: The control.
+        text: What the names contain, in any case.
+    """
+    control, owner = control_of(settings, which), owner_of(settings)
+    if control is None or hangs(control):
+        return []
+    bones = [Anchor(owner, name) for name in owner.pose.bones.keys()]
+    scene = bpy.context.scene
+    objects = [Anchor(each) for each in (scene.objects if scene else ()) if each != owner]
+    spaces = (*spaces_of(control), *bones, *objects)
+    fitting = [space for space in spaces if text.lower() in label(space).lower()]
+    chains = movers()
+    found = [label(space) for space in fitting if not makes_ring(control, space, chains)]
+    return list(dict.fromkeys(found))
+
+
+def lost_spaces(settings: ChainGroup) -> list[str]:
+    """Return the controls of a chain whose acting space is gone."""
+    controls = (control_of(settings, which) for which in WHICH)
+    found = ((each, acting(each)) for each in controls if each is not None)
+    return [label(each) for each, space in found if space is not None and is_lost(space)]
+
+
+def space_properties(which: str) -> Any:
+    """Return the setting that shows and switches what a control goes along with."""
+    word = which.lower()
+
+    def get(settings: ChainGroup) -> str:
+        return space_name(settings, which)
+
+    def switch(settings: ChainGroup, name: str) -> None:
+        # Blender lets no error out of here: the operator says it to the user.
+        try:
+            set_space(*check_space_name(settings, which, name))
+        except IKError as error:
+            _LOG.warning("'%s', chain '%s': %s", owner_of(settings).name, settings.name, error)
+
+    def search(settings: ChainGroup, _context: bpy.types.Context | None, text: str) -> list[str]:
+        return space_names(settings, which, text)
+
+    return StringProperty(
+        name="Space" if which == "TARGET" else "Pole Space",
+        description=f"What the {word} goes along with: a bone or an object. Switched here, the"
+        f" {word} stays where it is, and no key is set; default empty, the world",
+        get=get,
+        set=switch,
+        search=search,
+        search_options=set(),
+        options=set(),
+    )

@@ -1,0 +1,375 @@
+"""What a control goes along with: its spaces, of which at most one acts.
+
+Each space is a constraint of Blender's own on the control, with an influence of 0 or 1, so a file
+plays without the extension as far as targets go. No space acting is the *World*: the space of the
+object, or of the armature of a bone. Along with another bone of its armature a bone goes by an
+Armature constraint, which counts from the rest pose and stores nothing; along with anything else
+by Child Of, whose inverse is set where both stand when it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array
+from ..planning.checks import bone_not_finite
+from ..reading.dependencies import Dependencies, Point
+from ..reading.refusals import RigError
+from ..reading.spec import Anchor
+from ..reading.world import channels_of, not_finite
+
+NAME = "Chain IK Space"
+# From this influence on a space acts; it is 0 or 1 unless somebody has set it by hand.
+ACTING = 0.5
+# A space thinner than this share of its longest side shows no place in it.
+FLAT = 1e-6
+
+
+class Mover(NamedTuple):
+    """A chain as what moves bones.
+
+    Attributes:
+        object: Its armature object.
+        bones: Names of the bones that it writes, root first.
+        anchors: What it follows.
+    """
+
+    object: bpy.types.Object
+    bones: list[str]
+    anchors: list[Anchor]
+
+
+def label(anchor: Anchor) -> str:
+    """Return what people call an object or a bone."""
+    return anchor.bone or anchor.object.name
+
+
+def constraints_of(control: Anchor) -> list[bpy.types.Constraint]:
+    """Return the spaces of a control, in the order in which Blender evaluates them.
+
+    Raises:
+        RigError: If its bone is gone.
+    """
+    return [each for each in channels_of(control).constraints if each.name.startswith(NAME)]
+
+
+def space_of(constraint: bpy.types.Constraint) -> Anchor | None:
+    """Return what a space goes along with; None if that object is gone. The bone may be gone."""
+    held: Any = constraint
+    if constraint.type == "ARMATURE":
+        held = constraint.targets[0] if constraint.targets else None
+    target = None if held is None else held.target
+    return None if target is None else Anchor(target, held.subtarget)
+
+
+def acting(control: Anchor) -> bpy.types.Constraint | None:
+    """Return the space that a control goes along with now; None for the world."""
+    return next((each for each in constraints_of(control) if _acts(each)), None)
+
+
+def is_lost(constraint: bpy.types.Constraint) -> bool:
+    """Tell whether what a space goes along with is gone."""
+    space = space_of(constraint)
+    return space is None or (bool(space.bone) and space.bone not in space.object.pose.bones)
+
+
+def spaces_of(control: Anchor) -> list[Anchor]:
+    """Return what a control has been given to go along with, as far as it is still there."""
+    found = ((space_of(each), is_lost(each)) for each in constraints_of(control))
+    return [space for space, is_gone in found if space is not None and not is_gone]
+
+
+def set_space(control: Anchor, space: Anchor | None) -> None:
+    """Have a control go along with something from now on; it stays where it is.
+
+    Args:
+        control: The object or bone.
+        space: What it goes along with; None for the world.
+
+    Raises:
+        RigError: If that has no sound place.
+    """
+    wanted = carried(control) @ unconstrained(control)
+    chosen = None if space is None else add_space(control, space)
+    for constraint in constraints_of(control):
+        constraint.influence = float(constraint == chosen)
+    place(control, wanted)
+
+
+def add_space(control: Anchor, space: Anchor) -> Any:
+    """Return the space of a control, made where it has none yet; a new one does not act.
+
+    Raises:
+        RigError: If nothing can go along with that as it stands.
+    """
+    stands = _sound(space)
+    known = (each for each in constraints_of(control) if space_of(each) == space)
+    if (found := next(known, None)) is not None:
+        return found
+    is_own = bool(control.bone) and control.object == space.object
+    # Segments of a bone bend what an Armature constraint takes along.
+    is_simple = is_own and space.object.data.bones[space.bone].bbone_segments == 1
+    constraints = channels_of(control).constraints
+    made: Any = constraints.new("ARMATURE") if is_simple else constraints.new("CHILD_OF")
+    made.influence, made.name = 0.0, f"{NAME} {label(space)}"
+    held = made.targets.new() if is_simple else made
+    held.target, held.subtarget = space.object, space.bone
+    if not is_simple:
+        made.inverse_matrix = Matrix(_inverse(control, space, stands).tolist())
+    return made
+
+
+def _inverse(control: Anchor, space: Anchor, stands: Array) -> Array:
+    """Return the inverse for Child Of: a bone goes along as from rest, all else as both stand.
+
+    On a bone this constraint starts from the space of its armature, and ends in world space.
+
+    Args:
+        control: The object or bone.
+        space: What it goes along with.
+        stands: Where that stands, world space, shape (4, 4).
+    """
+    start = np.eye(4)
+    if control.bone and control.object == space.object:
+        stands = _matrix(space.object.data.bones[space.bone].matrix_local)
+    elif control.bone:
+        start = _matrix(control.object.matrix_world)
+    inverse: Array = np.linalg.solve(stands, start)
+    return inverse
+
+
+def remove_space(control: Anchor, constraint: bpy.types.Constraint) -> None:
+    """Take a space away from a control, which stays where it is."""
+    if _acts(constraint):
+        set_space(control, None)
+    channels_of(control).constraints.remove(constraint)
+
+
+def leave(gone: Collection[Anchor], owners: Iterable[bpy.types.Object]) -> None:
+    """Take all spaces away that go along with something; what has them stays where it is.
+
+    Args:
+        gone: Objects and bones that are to be deleted.
+        owners: Objects that may have such spaces, or bones with them.
+    """
+    for owner in owners:
+        bones = () if owner.pose is None else owner.pose.bones
+        for control in (Anchor(owner), *(Anchor(owner, each.name) for each in bones)):
+            for constraint in constraints_of(control):
+                if space_of(constraint) in gone:
+                    remove_space(control, constraint)
+
+
+def copy_spaces(
+    source: Anchor, copy: Anchor, chains: Iterable[Mover], renamed: Callable[[str], str] = str
+) -> None:
+    """Give a control the spaces of another one, the same one acting; it stays where it is.
+
+    What would make a ring is left out.
+
+    Args:
+        source: The other control.
+        copy: The control.
+        chains: All that could move one with the other.
+        renamed: Tells the name of the bone or object that is meant instead of each.
+    """
+    known, active = list(chains), acting(source)
+    for constraint in constraints_of(source):
+        space = space_of(constraint)
+        if space is None or is_lost(constraint):
+            continue
+        name = renamed(label(space))
+        if space.bone:
+            meant = Anchor(space.object, name if name in space.object.pose.bones else space.bone)
+        else:
+            meant = Anchor(bpy.data.objects.get(name) or space.object)
+        if not makes_ring(copy, meant, known):
+            add_space(copy, meant)
+            if constraint == active:
+                set_space(copy, meant)
+
+
+def hangs(control: Anchor) -> bool:
+    """Tell whether a control has a parent, which would move it beside any space."""
+    return channels_of(control).parent is not None
+
+
+def check_control(control: Anchor) -> None:
+    """Raise if a control cannot have spaces, because it hangs under something already.
+
+    Raises:
+        RigError: With what to do first.
+    """
+    parent = channels_of(control).parent
+    if parent is not None:
+        raise RigError(
+            f"Control '{label(control)}' has the parent '{parent.name}', so a space would move it"
+            " twice: clear the parent first."
+        )
+
+
+def check_space(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> None:
+    """Raise if a control cannot go along with something.
+
+    Raises:
+        RigError: With what to do instead.
+    """
+    if makes_ring(control, space, chains):
+        raise RigError(
+            f"Space '{label(space)}' moves with '{label(control)}' already: choose another space."
+        )
+    _sound(space)
+
+
+def makes_ring(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool:
+    """Tell whether a control moves what it would go along with, in any way but by drivers.
+
+    Args:
+        control: The object or bone.
+        space: What it would go along with.
+        chains: All chains; what these write moves with their targets.
+    """
+    moved_by = Dependencies(use_drivers=False)
+    moved_by.add_anchor(space)
+    waiting = list(chains)
+    while found := [each for each in waiting if _is_among(each, moved_by.points)]:
+        waiting = [each for each in waiting if each not in found]
+        for chain in found:
+            for anchor in chain.anchors:
+                moved_by.add_anchor(anchor)
+            moved_by.add_chain(chain.object, chain.bones[0])
+    uid = control.object.session_uid
+    if not control.bone:
+        return uid in moved_by.owners
+    is_carrier = space.object == control.object and not space.bone
+    return is_carrier or (uid, control.bone) in moved_by.points
+
+
+def _is_among(chain: Mover, points: Container[Point]) -> bool:
+    """Tell whether a chain writes one of some bones."""
+    return any((chain.object.session_uid, name) in points for name in chain.bones)
+
+
+def unconstrained(control: Anchor) -> Array:
+    """Return where its channels alone put a control without parent, shape (4, 4).
+
+    Of objects in world space, of bones in the space of their armature.
+    """
+    moved = channels_of(control)
+    basis = _matrix(moved.matrix_basis)
+    if isinstance(moved, bpy.types.PoseBone):
+        return _matrix(moved.bone.matrix_local) @ basis
+    return basis
+
+
+def carried(control: Anchor) -> Array:
+    """Return how its spaces move a control from where its channels put it, shape (4, 4).
+
+    In the space of ``unconstrained``.
+    """
+    carrying = np.eye(4)
+    for constraint in constraints_of(control):
+        if _acts(constraint) and not is_lost(constraint):
+            carrying = carrying_of(control, constraint) @ carrying
+    return carrying
+
+
+def _acts(constraint: bpy.types.Constraint) -> bool:
+    return not constraint.mute and constraint.influence >= ACTING
+
+
+def carrying_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
+    """Return how one space moves a control while it acts, as ``carried``."""
+    space = space_of(constraint)
+    assert space is not None
+    if constraint.type == "ARMATURE":
+        bone = space.object.pose.bones[space.bone]
+        return _matrix(bone.matrix) @ np.linalg.inv(_matrix(bone.bone.matrix_local))
+    held: Any = constraint
+    moved: Array = _shown(space) @ _matrix(held.inverse_matrix)
+    return np.linalg.solve(_matrix(control.object.matrix_world), moved) if control.bone else moved
+
+
+def move_to(anchor: Anchor, matrix: Array) -> None:
+    """Move an object or a bone to a world matrix without scale; its own scale stays.
+
+    Its orientation (``rotation.orientation``) becomes that of the matrix, also with negative scale.
+    """
+    if anchor.bone:
+        matrix = np.linalg.inv(_matrix(anchor.object.matrix_world)) @ matrix
+    place(anchor, matrix)
+
+
+def place(anchor: Anchor, matrix: Array, carrying: Array | None = None) -> None:
+    """Move an object or a bone to a place, through the space that acts; its own scale stays.
+
+    Also where that is sheared, the orientation becomes that of the matrix: its Y and the plane of
+    its Y and Z are those that the space shows.
+
+    Args:
+        anchor: The object or bone.
+        matrix: Of world space, of a bone in the space of its armature, shape (4, 4).
+        carrying: How its spaces move it from there, shape (4, 4); None for how they do now.
+    """
+    moved = channels_of(anchor)
+    carrying = carried(anchor) if carrying is None else carrying
+    scale = moved.scale.copy()
+    _, y, z = np.where(np.array(scale) < 0.0, -1.0, 1.0)
+    placed = np.linalg.inv(carrying) @ matrix
+    placed[:3, :3] = rotation.orientation(placed[:3, :3]) * np.array([y * z, y, z])
+    before = _rotation(moved)
+    if isinstance(moved, bpy.types.PoseBone):
+        moved.matrix = Matrix(placed.tolist())
+    else:
+        moved.matrix_world = Matrix(placed.tolist())
+    moved.scale = scale
+    if before is not None:
+        # The same turn, told as near as can be to the one before: between keys nothing spins.
+        after = _rotation(moved)
+        after.make_compatible(before)
+        setattr(moved, _rotation_property(moved), after)
+
+
+def _rotation_property(moved: bpy.types.Object | bpy.types.PoseBone) -> str:
+    return "rotation_quaternion" if moved.rotation_mode == "QUATERNION" else "rotation_euler"
+
+
+def _rotation(moved: bpy.types.Object | bpy.types.PoseBone) -> Any:
+    """Return a copy of its rotation; None for axis and angle."""
+    if moved.rotation_mode == "AXIS_ANGLE":
+        return None
+    return getattr(moved, _rotation_property(moved)).copy()
+
+
+def _sound(space: Anchor) -> Array:
+    """Return where a space stands, world space, shape (4, 4).
+
+    Raises:
+        RigError: If that is nowhere, or so flat that nothing can be placed in it.
+    """
+    matrix = _shown(space)
+    if not np.isfinite(matrix).all():
+        raise bone_not_finite(space.bone) if space.bone else not_finite(space, "space")
+    sides = np.linalg.svd(matrix[:3, :3], compute_uv=False)
+    if sides[-1] <= FLAT * sides[0]:
+        raise RigError(
+            f"Space '{label(space)}' has a scale of zero, so nothing can go along with it:"
+            " choose another space."
+        )
+    return matrix
+
+
+def _shown(space: Anchor) -> Array:
+    matrix = _matrix(space.object.matrix_world)
+    moved = channels_of(space)
+    return matrix @ _matrix(moved.matrix) if isinstance(moved, bpy.types.PoseBone) else matrix
+
+
+def _matrix(matrix: Matrix) -> Array:
+    return np.array(matrix, dtype=np.float64)

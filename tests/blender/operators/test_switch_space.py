@@ -1,0 +1,403 @@
+"""Spaces: what a control goes along with, switched without a move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix
+
+from blender_ik_addon.core.algebra import rotation
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_bones, state
+from tests.helpers import make_rng
+
+switch = bpy.ops.pose.chain_ik_switch_space
+
+LIMB = ((0.2, 0.0, 1.0), (0.7, 0.1, 1.0), (1.2, 0.0, 1.0), (1.4, 0.0, 1.0))
+ARM = ("upper_arm.L", "forearm.L", "hand.L")
+KINDS = ("BONE", "EMPTY")
+SCALES = ((1, 1, 1), (-1, 1, 1), (1.2, 0.8, 1.5))
+# What the controls may go along with: bones, one of them with segments, and an object.
+SPACES = ("", "Body.0", "Body.1", "Curved", "Prop")
+# No control moves by more, as a share of the size of its rig.
+MOST = 1e-5
+
+
+def make_body(kind: str = "BONE", scale=(1, 1, 1)) -> bpy.types.Object:
+    """Return an arm on a body, with target and pole, and a thing that it could hold."""
+    ob = rigs.make_armature()
+    rigs.add_bones(ob, ((0, 0, 0), (0.1, 0, 0.6), (0, 0, 1.2)), prefix="Body")
+    rigs.add_bones(ob, ((-0.5, 0.3, 0), (-0.5, 0.2, 0.5)), prefix="Prop")
+    ob.data.bones["Prop.0"].name = "Curved"
+    ob.data.bones["Curved"].bbone_segments = 4
+    made = rigs.add_bones(ob, LIMB, prefix="A", parent="Body.1", is_connected=False)
+    for old, new in zip(made, ARM, strict=True):
+        ob.data.bones[old].name = new
+    rigs.make_empty("Prop", (0.5, -0.4, 0.3)).rotation_euler = (0.2, 0.5, -1.0)
+    ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), scale
+    select_bones(ob, ARM)
+    press(bpy.ops.pose.chain_ik_add, control=kind, use_pole=True)
+    return ob
+
+
+def control_of(ob: bpy.types.Object, which: str) -> bpy.types.Object | bpy.types.PoseBone:
+    chain = ob.chain_ik.chains[0]
+    name = "target" if which == "TARGET" else "pole_target"
+    bone = chain.subtarget if which == "TARGET" else chain.pole_subtarget
+    return ob.pose.bones[bone] if bone else getattr(chain, name)
+
+
+def shown(control: bpy.types.Object | bpy.types.PoseBone) -> np.ndarray:
+    """Return where a control is seen, world space, without scale and shear, as chains take it."""
+    matrix = _world(control)
+    matrix[:3, :3] = rotation.orientation(matrix[:3, :3].astype(np.float64))
+    return matrix
+
+
+def move_things(ob: bpy.types.Object, rng: np.random.Generator, frame: int | None = None) -> None:
+    """Pose what controls may go along with, and key it at a frame."""
+    for thing in (ob.pose.bones["Body.0"], ob.pose.bones["Body.1"], ob.pose.bones["Curved"]):
+        turn = rng.normal(size=4) * 0.3 + (1.0, 0.0, 0.0, 0.0)
+        thing.rotation_quaternion = turn / np.linalg.norm(turn)
+        thing.location = rng.uniform(-0.2, 0.2, 3) * (thing.name != "Body.1")
+    prop = bpy.data.objects["Prop"]
+    prop.location, prop.rotation_euler = rng.uniform(-1, 1, 3), rng.uniform(-2, 2, 3)
+    if frame is not None:
+        for thing in (*ob.pose.bones[:3], prop):
+            thing.keyframe_insert("location", frame=frame)
+            is_bone = isinstance(thing, bpy.types.PoseBone)
+            thing.keyframe_insert(f"rotation_{'quaternion' if is_bone else 'euler'}", frame=frame)
+    rigs.updated()
+
+
+def move_control(control: bpy.types.Object | bpy.types.PoseBone, rng: np.random.Generator) -> None:
+    control.location = np.array(control.location) + rng.uniform(-0.2, 0.2, 3)
+    turn = Matrix.Rotation(rng.uniform(-1, 1), 4, rng.normal(size=3)).to_quaternion()
+    if control.rotation_mode == "QUATERNION":
+        control.rotation_quaternion = turn @ control.rotation_quaternion
+    else:
+        control.rotation_euler = (turn @ control.rotation_euler.to_quaternion()).to_euler()
+    rigs.updated()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_a_setting_switches_what_a_control_goes_along_with_and_nothing_moves(kind, scale):
+    ob, rng = make_body(kind, scale), make_rng(0)
+    chain = ob.chain_ik.chains[0]
+    for _ in range(25):
+        for which, setting in (("TARGET", "space"), ("POLE", "pole_space")):
+            move_things(ob, rng)
+            control = control_of(ob, which)
+            move_control(control, rng)
+            before = shown(control)
+            space = SPACES[rng.integers(len(SPACES))]
+            setattr(chain, setting, space)
+            rigs.updated()
+            assert getattr(chain, setting) == space
+            np.testing.assert_allclose(shown(control), before, atol=MOST)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("space", SPACES[1:])
+def test_a_control_goes_along_with_its_space_as_a_part_of_it(kind, space):
+    ob, rng = make_body(kind), make_rng(1)
+    chain, control = ob.chain_ik.chains[0], control_of(ob, "TARGET")
+    held = bpy.data.objects["Prop"] if space == "Prop" else ob.pose.bones[space]
+    move_things(ob, rng)
+    chain.space = space
+    rigs.updated()
+    seen = np.linalg.inv(_world(held)) @ _world(control)
+    for _ in range(3):
+        move_things(ob, rng)
+        np.testing.assert_allclose(np.linalg.inv(_world(held)) @ _world(control), seen, atol=MOST)
+    # The armature takes along whatever is its own.
+    before = _world(control)
+    ob.location.x += 1.0
+    rigs.updated()
+    moves = space != "Prop"
+    np.testing.assert_allclose((_world(control) - before)[:3, 3], (moves, 0, 0), atol=MOST)
+
+
+def _world(thing: bpy.types.Object | bpy.types.PoseBone) -> np.ndarray:
+    if isinstance(thing, bpy.types.PoseBone):
+        owner = rigs.evaluated(thing.id_data)
+        return np.array(owner.matrix_world @ owner.pose.bones[thing.name].matrix)
+    return np.array(rigs.evaluated(thing).matrix_world)
+
+
+def switch_at_random(kind: str, scale: tuple, count: int) -> float:
+    """Switch spaces at random frames of a shot; return the farthest that a control was moved."""
+    ob, rng = make_body(kind, scale), make_rng(7)
+    for frame in (1, 20, 40, 60):
+        move_things(ob, rng, frame)
+        for which in ("TARGET", "POLE"):
+            control = control_of(ob, which)
+            move_control(control, rng)
+            for prop in ("location", f"rotation_{'quaternion' if kind == 'BONE' else 'euler'}"):
+                control.keyframe_insert(prop, frame=frame)
+    farthest = 0.0
+    for _ in range(count):
+        which = ("TARGET", "POLE")[rng.integers(2)]
+        frame = int(rng.integers(2, 61))
+        before = {at: _shown_at(ob, which, at) for at in (frame - 1, frame)}
+        press(switch, which=which, space=SPACES[rng.integers(len(SPACES))])
+        moved = [np.abs(shown(control_of(ob, which)) - before[frame]).max()]
+        for at, matrix in before.items():
+            moved.append(np.abs(_shown_at(ob, which, at) - matrix).max())
+        rigs.go_to(frame)
+        farthest = max(farthest, *moved)
+        assert_one_acts(control_of(ob, which))
+    return farthest
+
+
+def _shown_at(ob: bpy.types.Object, which: str, frame: float) -> np.ndarray:
+    rigs.go_to(frame)
+    return shown(control_of(ob, which))
+
+
+def assert_one_acts(control: bpy.types.Object | bpy.types.PoseBone) -> None:
+    """Fail unless at each frame one space acts at most, and none in part."""
+    for frame in range(1, 63):
+        values = sorted(curve.evaluate(frame) for curve in influences(control))
+        assert values in ([0.0] * len(values), [0.0] * (len(values) - 1) + [1.0])
+
+
+def influences(control: bpy.types.Object | bpy.types.PoseBone) -> list[bpy.types.FCurve]:
+    path = control.path_from_id() + "." if isinstance(control, bpy.types.PoseBone) else ""
+    curves = rigs.curves_of(control.id_data)
+    return [each for each in curves if each.data_path.startswith(f"{path}constraints[")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", SCALES[:2], ids=str)
+def test_switched_with_keys_nothing_moves_at_the_frame_nor_the_one_before(kind, scale):
+    assert switch_at_random(kind, scale, 12) <= MOST
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", KINDS)
+def test_switched_a_thousand_times_at_random_frames_nothing_moves(kind):
+    assert switch_at_random(kind, (1, 1, 1), 500) <= MOST
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_over_a_range_a_control_stays_at_each_frame_and_goes_on_in_the_new_space(kind):
+    ob, rng = make_body(kind), make_rng(3)
+    for frame in (1, 12, 24):
+        move_things(ob, rng, frame)
+        control = control_of(ob, "TARGET")
+        move_control(control, rng)
+        control.keyframe_insert("location", frame=frame)
+    before = {frame: _shown_at(ob, "TARGET", frame) for frame in np.arange(1.0, 20.5, 0.5)}
+    rigs.go_to(10)
+    press(switch, space="Body.0", use_range=True, frame_start=6, frame_end=20)
+    assert bpy.context.scene.frame_current == 10
+    for frame in (20, 3, 11, 5, 6, 1, 17):
+        np.testing.assert_allclose(_shown_at(ob, "TARGET", frame), before[frame], atol=MOST)
+        assert ob.chain_ik.chains[0].space == ("Body.0" if frame >= 6 else "")
+    # Half a frame on, nothing has spun from one key to the next.
+    for frame in np.arange(6.5, 20.0):
+        np.testing.assert_allclose(_shown_at(ob, "TARGET", frame), before[frame], atol=0.02)
+
+
+def test_a_switch_holds_up_to_the_next_one_that_is_keyed():
+    ob = make_body()
+    for frame, space in ((20, "Body.0"), (50, ""), (30, "Prop"), (10, "Body.1")):
+        rigs.go_to(frame)
+        press(switch, space=space)
+    expected = {9: "", 10: "Body.1", 19: "Body.1", 20: "Body.0", 29: "Body.0", 30: "Prop"}
+    for frame, space in (expected | {49: "Prop", 50: "", 60: ""}).items():
+        rigs.go_to(frame)
+        assert ob.chain_ik.chains[0].space == space, frame
+    assert_one_acts(control_of(ob, "TARGET"))
+
+
+def test_the_way_between_two_spaces_is_never_seen_between_frames():
+    ob = make_body()
+    ob.pose.bones["Body.0"].location = (0.4, 0.0, 0.0)
+    rigs.updated()
+    before = shown(control_of(ob, "TARGET"))
+    rigs.go_to(10)
+    press(switch, space="Body.0")
+    for frame in (9.0, 9.25, 9.5, 9.75, 10.0):
+        rigs.go_to(frame)
+        np.testing.assert_allclose(shown(control_of(ob, "TARGET")), before, atol=MOST)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fk_and_ik_are_matched_through_a_space(kind):
+    ob = make_body(kind)
+    chain = ob.chain_ik.chains[0]
+    chain.space, chain.pole_space = "Body.0", "Prop"
+    move_things(ob, make_rng(5))
+    chain.influence = 0.0
+    rigs.updated()
+    for name in ARM:
+        ob.pose.bones[name].rotation_quaternion = (0.9, 0.2, -0.3, 0.1)
+    rigs.updated()
+    posed = {name: np.array(rigs.evaluated(ob).pose.bones[name].matrix) for name in ARM}
+    press(bpy.ops.pose.chain_ik_snap_target)
+    ob.chain_ik.chains[0].influence = 1.0
+    rigs.updated()
+    assert ob.chain_ik.chains[0].status.startswith("Reached")
+    for name in ARM:
+        np.testing.assert_allclose(
+            rigs.evaluated(ob).pose.bones[name].matrix, posed[name], atol=1e-4
+        )
+
+
+def test_spaces_that_make_a_ring_are_neither_offered_nor_taken(caplog):
+    ob = make_body()
+    chain = ob.chain_ik.chains[0]
+    # A second chain, whose target goes along with what the first one moves.
+    rigs.add_bones(ob, ((2, 0, 0), (2, 0, 0.5), (2.1, 0, 1.0)), prefix="Tail")
+    follower = rigs.make_empty("Follower", (2.1, 0, 0.9))
+    follower.parent, follower.parent_type, follower.parent_bone = ob, "BONE", "hand.L"
+    rigs.add_chain(ob, "Tail.1", follower)
+    rigs.updated()
+    ob.chain_ik.active_index = 0
+    control = chain.subtarget
+    for name in ("hand.L", "forearm.L", control, "Tail.1", "Follower"):
+        before = state()
+        assert refusal(switch, space=name) == (
+            f"Space '{name}' moves with '{control}' already: choose another space."
+        )
+        assert state() == before
+    assert chain.space == ""
+    chain.space = "hand.L"
+    assert chain.space == ""
+    assert f"Space 'hand.L' moves with '{control}' already" in caplog.text
+    assert refusal(switch, space="Nowhere").startswith("There is no bone or object 'Nowhere'")
+
+
+def test_a_control_with_a_parent_has_to_be_taken_off_first():
+    ob = make_body()
+    control = ob.chain_ik.chains[0].subtarget
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones[control].parent = ob.data.edit_bones["Body.0"]
+    rigs.enter(ob, "POSE")
+    assert refusal(switch, space="Body.1") == (
+        f"Control '{control}' has the parent 'Body.0', so a space would move it twice: clear the"
+        " parent first."
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_space_that_is_scaled_to_nothing_is_refused(kind):
+    make_body(kind)
+    bpy.data.objects["Prop"].scale = (1, 0, 1)
+    rigs.updated()
+    before = state()
+    assert refusal(switch, space="Prop") == (
+        "Space 'Prop' has a scale of zero, so nothing can go along with it: choose another space."
+    )
+    assert state() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_status_tells_of_a_space_whose_bone_was_deleted(kind):
+    ob = make_body(kind)
+    chain = ob.chain_ik.chains[0]
+    chain.space = "Curved"
+    rigs.updated()
+    assert chain.status.startswith("Reached")
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones.remove(ob.data.edit_bones["Curved"])
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    chain = ob.chain_ik.chains[0]
+    name = chain.subtarget or chain.target.name
+    lost = f"The space of '{name}' no longer exists: choose another space"
+    assert chain.status.endswith(lost)
+    assert chain.space == "Curved"
+    press(switch, space="Body.0")
+    assert ob.chain_ik.chains[0].space == "Body.0"
+    assert lost not in ob.chain_ik.chains[0].status
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_goes_along_with_a_deleted_control_stays(kind):
+    ob = make_body(kind)
+    made = rigs.add_bones(ob, ((2, 0, 0), (2, 0, 0.5), (2.1, 0, 1.0)), prefix="Tail")
+    select_bones(ob, made)
+    press(bpy.ops.pose.chain_ik_add, control=kind)
+    other = ob.chain_ik.chains[1]
+    ob.chain_ik.chains[0].space = other.subtarget or other.target.name
+    move_control(control_of(ob, "TARGET"), make_rng(2))
+    before = shown(control_of(ob, "TARGET"))
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    control = control_of(ob, "TARGET")
+    np.testing.assert_allclose(shown(control), before, atol=MOST)
+    assert not control.constraints
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    assert not ob.chain_ik.chains
+    assert not any(bone.constraints for bone in ob.pose.bones)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_undo_redo_and_a_file_keep_spaces(kind, tmp_path: Path):
+    ob = make_body(kind)
+    bpy.ops.ed.undo_push(message="before")
+    move_things(ob, make_rng(1))
+    press(switch, space="Body.0")
+    before = shown(control_of(ob, "TARGET"))
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Rig"].chain_ik.chains[0].space == ""
+    bpy.ops.ed.redo()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "spaces.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "spaces.blend"))
+    rigs.updated()
+    ob = bpy.data.objects["Rig"]
+    assert ob.chain_ik.chains[0].space == "Body.0"
+    np.testing.assert_allclose(shown(control_of(ob, "TARGET")), before, atol=MOST)
+    ob.data.bones["Body.0"].name = "Pelvis"
+    rigs.updated()
+    assert ob.chain_ik.chains[0].space == "Pelvis"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_other_side_goes_along_with_the_bones_of_the_other_side(kind):
+    ob = make_body(kind)
+    rigs.add_bones(ob, ((0.3, 0, 0), (0.3, 0, 0.2)), prefix="Hip")
+    ob.data.bones["Hip.0"].name = "Hip.L"
+    rigs.enter(ob, "EDIT")
+    for bone in ob.data.edit_bones:
+        sided = bone.name in (*ARM, "Hip.L")
+        bone.select = bone.select_head = bone.select_tail = sided
+    bpy.ops.armature.symmetrize()
+    rigs.enter(ob, "POSE")
+    chain = ob.chain_ik.chains[0]
+    chain.space, chain.pole_space = "Hip.L", "Body.0"
+    rigs.updated()
+    press(bpy.ops.pose.chain_ik_mirror)
+    copy = ob.chain_ik.chains[1]
+    assert (copy.space, copy.pole_space) == ("Hip.R", "Body.0")
+    assert copy.status.startswith("Reached")
+
+
+def test_a_library_override_switches_spaces(tmp_path: Path):
+    make_body("EMPTY")
+    path = str(tmp_path / "library.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path, link=True) as (found, wanted):
+        wanted.objects = found.objects
+    for each in wanted.objects:
+        rigs.link(each)
+    for each in list(wanted.objects):
+        each.override_create(remap_local_usages=True)
+    ob = next(each for each in bpy.data.objects if each.override_library and each.pose)
+    select_bones(ob, ["upper_arm.L"])
+    press(switch, space="Body.0")
+    before = shown(control_of(ob, "TARGET"))
+    assert ob.chain_ik.chains[0].space == "Body.0"
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    rigs.updated()
+    ob = next(each for each in bpy.data.objects if each.override_library and each.pose)
+    assert ob.chain_ik.chains[0].space == "Body.0"
+    np.testing.assert_allclose(shown(control_of(ob, "TARGET")), before, atol=MOST)
