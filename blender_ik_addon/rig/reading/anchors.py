@@ -18,6 +18,8 @@ from .channels import read_flags, read_integers
 from .spec import Anchor
 
 NAME = "Chain IK Anchor"
+SPACE = "Chain IK Space"
+"""How the names of constraints begin by which a control goes along with something."""
 
 
 def keep_evaluated(

@@ -12,12 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags
+from .anchors import SPACE
 from .channels import CHANNEL_SIZES, PROPERTY_SIZES, property_of_mode, read_floats
 
 # Blender sets no second key nearer than this to another one, in frames.
 SAME_FRAME = 0.01
 # Names inside the brackets have quotes and backslashes escaped by a backslash.
 _BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)')
+
+_SPACE_PATH = re.compile(
+    rf'(pose\.bones\["(?:[^"\\]|\\.)*"\])\.constraints\["{SPACE}(?:[^"\\]|\\.)*"\]\.influence'
+)
 
 
 def bone_of_path(path: str) -> tuple[str, str] | None:
@@ -176,10 +181,16 @@ def animated_poses(owner: bpy.types.Object) -> tuple[frozenset[str], bool]:
     """
     if owner.animation_data is None:
         return frozenset(), True
-    found = [bone_of_path(path) for path in {path for path, _ in animated_paths(owner)}]
+    found = [_posed_by(path) for path in {path for path, _ in animated_paths(owner)}]
     bones = [bone for bone in found if bone is not None]
     has_more = len(bones) < len(found) or any([bone[1] not in CHANNEL_SIZES for bone in bones])
     return frozenset([bone[0] for bone in bones]), not has_more
+
+
+def _posed_by(path: str) -> tuple[str, str] | None:
+    """Return bone and channel as ``bone_of_path``; a space that acts moves a bone as these do."""
+    match = _SPACE_PATH.fullmatch(path)
+    return bone_of_path(path) if match is None else bone_of_path(f"{match[1]}.location")
 
 
 @dataclass(frozen=True)
