@@ -33,6 +33,7 @@ tooltips. [Scripting](scripting.md) has examples.
 PACKAGE = "blender_ik_addon"
 GROUPS = {
     "ObjectSettings": ("An armature object", "`object.chain_ik`"),
+    "BodySettings": ("The body of its chains", "`object.chain_ik.body`"),
     "ChainSettings": ("A chain", "`object.chain_ik.chains[...]`, on an armature object."),
     "JointSettings": (
         "A joint of the chain's own",

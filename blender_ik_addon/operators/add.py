@@ -18,17 +18,19 @@ from ..properties import (
     chain_key,
     free_name,
     is_off_its_keys,
+    movers,
     names_of_chains,
     owner_of,
     store,
+    target_and_pole,
 )
 from ..rig.anatomy.limbs import is_end
+from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec, NegativeScale, RotationBone
 from ..rig.tools.control_bones import takes_bones
-from ..rig.tools.control_spaces import move_to
 from ..rig.tools.controls import Placement, placement, pole_control, target_control
 from ..translations import said
 from . import selection
@@ -229,14 +231,14 @@ class POSE_OT_chain_ik_add(ChainOperator):
         """Return the chain with a target, and with the pole that it has or is to have."""
         owner, controls = selected.armature_object, []
         if wanted.target is None:
-            controls.append(target_control(wanted.name, placed))
+            controls.append(target_control(wanted.name, placed, self.parent))
         elif self.use_snap:
             move_to(wanted.target, placed.target)
             name = wanted.target.bone or wanted.target.object.name
             self.report({"INFO"}, said(f"'{name}' was moved to the tip of the chain"))
         if wanted.pole is None and self.use_pole:
-            controls.append(pole_control(wanted.name, placed))
-        made = iter(make_controls(context, owner, controls, self.control, self.parent))
+            controls.append(pole_control(wanted.name, placed, self.parent))
+        made = iter(make_controls(context, owner, controls, self.control))
         if controls and self.control == "BONE" and not takes_bones(owner):
             self.report({"INFO"}, said(NO_BONES))
         target = wanted.target or next(made)
@@ -285,6 +287,11 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
         settings.pole_mode, settings.pole_angle = "TARGET", angle
         settings.pole_target = pole.object
         settings.pole_subtarget = pole.bone
+        target, _ = target_and_pole(settings)
+        if target is not None and target != pole and not hangs(pole):
+            # What was made is to be evaluated before it goes along with anything.
+            context.view_layer.update()
+            copy_spaces(target, pole, movers())
         return {"FINISHED"}
 
 

@@ -8,7 +8,9 @@ from bpy.props import BoolProperty, IntProperty
 from ..core import IKError
 from ..properties import (
     active_armature,
+    body_controls,
     chains_of,
+    forget_body,
     names_of_chains,
     own_controls,
     owner_of,
@@ -55,6 +57,9 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         owner = owner_of(settings)
         controls = own_controls(settings) if self.delete_controls else []
         self.warn_of_readers(remove_chain(settings, keep_pose=self.keep_pose))
+        if self.delete_controls and not chains_of(owner):
+            controls += body_controls(owner)
+            forget_body(owner)
         delete_controls(context, owner, controls)
         return {"FINISHED"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -12,36 +13,42 @@ from ..core import IKError
 from ..preferences import CONTROLS, new_chain
 from ..properties import (
     OWN_WORDS,
+    Trunked,
     active_armature,
     add_chain,
     bones_of_chain,
     bones_spec,
     chains_of,
     check_opposite,
+    controls_of,
     copy_mirrored,
     free_name,
+    hang_controls,
+    lacks_spaces,
     movers,
     names_of_chains,
     owner_of,
     set_presets,
     store,
     target_and_pole,
+    trunk_of,
 )
 from ..rig.anatomy.bone_names import opposite
 from ..rig.anatomy.free_bones import free_bones
 from ..rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
 from ..rig.anatomy.limbs import Limb, LimbKind, find_limbs
 from ..rig.anatomy.symmetry import mirrored_place
+from ..rig.controls.control_spaces import copy_spaces, hangs
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec
 from ..rig.tools.control_bones import takes_bones
-from ..rig.tools.control_spaces import copy_spaces, hangs
 from ..rig.tools.controls import (
     Control,
     Placement,
     Shape,
     placement,
+    root_control,
     soft_distance,
     target_control,
 )
@@ -71,8 +78,8 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     bl_label = "Set Up Limbs"
     bl_description = (
         "Find the limbs of the armature by the names and parents of its bones,"
-        " and add a chain with a target to each. Elbows and knees go along by themselves. The pose"
-        " does not move"
+        " and add a chain with a target to each. Elbows and knees go along by themselves, controls"
+        " with a root, the torso or each other. The pose does not move"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -97,7 +104,8 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     )
     parent: StringProperty(
         name="Parent",
-        description="The bone that new control bones hang under, such as the root; empty for none",
+        description="The bone that all new control bones hang under, instead of a root and spaces"
+        " of their own. Empty: none",
         search=parents,
     )
     use_limits: BoolProperty(
@@ -112,8 +120,22 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, active_armature(context))
         choose_control(self, context)
-        placed, problems = _placed(owner, self._limbs(context, owner))
+        skeleton = compiled(owner)
+        is_free = free_bones(owner, skeleton)
+        limbs = find_limbs(skeleton, is_free)
+        free = self._free(context, owner, limbs)
+        # Where a parent carries all controls, no root does.
+        kind = self.control if takes_bones(owner) else "EMPTY"
+        trunk = None if self.parent else trunk_of(owner, skeleton, is_free, limbs, kind)
+        if not (free or (trunk and _lacks(owner, trunk, limbs))):
+            raise RigError(ALL_HAVE)
+        placed, problems = _placed(owner, free)
         names = _add_chains(context, owner, placed, self.control, self.parent)
+        if self.use_limits:
+            self._limit(owner, [limb for limb, *_ in placed])
+        count = 0
+        if trunk and (names or not free):
+            count = _hang(context, owner, trunk, limbs)
         if self.control == "BONE" and not takes_bones(owner):
             self.report({"INFO"}, said(NO_BONES))
         for problem in problems:
@@ -121,9 +143,9 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         if names:
             chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
             self.report({"INFO"}, said(f"Set up {chains}: {', '.join(names)}"))
-        if self.use_limits:
-            self._limit(owner, [limb for limb, *_ in placed])
-        return {"FINISHED"} if names else {"CANCELLED"}
+        elif count:
+            self.report({"INFO"}, said(f"Controls that got spaces: {count}"))
+        return {"FINISHED"} if names or not free else {"CANCELLED"}
 
     def _limit(self, owner: bpy.types.Object, limbs: list[Limb]) -> None:
         """Give the limbs that have just been set up joints by anatomy."""
@@ -132,18 +154,19 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         presets = {bone: joint for limb in limbs for bone, joint in joints_of(limb).items()}
         report_changes(self, set_presets(owner, presets))
 
-    def _limbs(self, context: bpy.types.Context, owner: bpy.types.Object) -> list[Limb]:
+    def _free(
+        self, context: bpy.types.Context, owner: bpy.types.Object, found: Sequence[Limb]
+    ) -> list[Limb]:
         """Return the limbs that are asked for and that no chain drives yet.
 
         Raises:
-            RigError: If there are none.
+            RigError: If none is found that could be asked for.
         """
-        skeleton = compiled(owner)
         driven = {bone for chain in chains_of(owner) for bone in bones_of_chain(chain)}
         chosen = selection.selected_bones(context, owner)
         limbs = [
             limb
-            for limb in find_limbs(skeleton, free_bones(owner, skeleton))
+            for limb in found
             if limb.kind.name in self.kinds
             and (self.scope == "ALL" or not chosen.isdisjoint((*limb.bones, limb.end)))
         ]
@@ -153,10 +176,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
                 f"No limb of these kinds ({labels}) was found from bone names and parents: select"
                 " the bones of a limb in pose mode and press +."
             )
-        free = [limb for limb in limbs if driven.isdisjoint((*limb.bones, limb.end))]
-        if not free:
-            raise RigError(ALL_HAVE)
-        return free
+        return [limb for limb in limbs if driven.isdisjoint((*limb.bones, limb.end))]
 
 
 class POSE_OT_chain_ik_mirror(ChainOperator):
@@ -223,8 +243,8 @@ def _add_chains(
     """Make all controls at once, add the chains and return their names."""
     controls: list[Control] = []
     for _, spec, place in placed:
-        controls.append(target_control(spec.name, place))
-    made = iter(make_controls(context, owner, controls, kind, parent))
+        controls.append(target_control(spec.name, place, parent))
+    made = iter(make_controls(context, owner, controls, kind))
     names = []
     for limb, spec, place in placed:
         name = free_name(names_of_chains(owner), spec.name)
@@ -235,6 +255,24 @@ def _add_chains(
         store(settings)
         names.append(wanted.name)
     return names
+
+
+def _lacks(owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]) -> bool:
+    """Tell whether a body that has all its chains lacks a root, or controls their spaces."""
+    controls = controls_of(owner, limbs)
+    return bool(controls) and (trunk.root is None or lacks_spaces(controls))
+
+
+def _hang(
+    context: bpy.types.Context, owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]
+) -> int:
+    """Have the controls of a body go along with what carries them; return how many do now."""
+    if trunk.root is None:
+        (root,) = make_controls(context, owner, [root_control(owner, trunk.hips)], "BONE")
+        trunk = replace(trunk, root=root)
+    # What was made is to be evaluated before anything goes along with it.
+    context.view_layer.update()
+    return hang_controls(owner, compiled(owner), trunk, controls_of(owner, limbs))
 
 
 def _opposite_anchor(

@@ -10,15 +10,15 @@ import bpy
 
 from ..preferences import preferences
 from ..properties import active_armature
+from ..rig.controls.control_spaces import leave
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
-    check_parent,
+    check_parents,
     rest_matrices,
     style_bones,
     takes_bones,
 )
-from ..rig.tools.control_spaces import leave
 from ..rig.tools.controls import Control, make_empty
 
 NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
@@ -45,7 +45,6 @@ def make_controls(
     armature_object: bpy.types.Object,
     controls: Sequence[Control],
     kind: str,
-    parent: str = "",
 ) -> list[Anchor]:
     """Make controls where they belong, and return them.
 
@@ -56,18 +55,17 @@ def make_controls(
         armature_object: Gets the bones, and becomes the active object then.
         controls: What to make.
         kind: "BONE" or "EMPTY"; an armature that takes no bones gets empties.
-        parent: Name of the bone to hang control bones under; empty for none.
 
     Raises:
-        RigError: If nothing can hang there; nothing is made then.
+        RigError: If nothing can hang under a parent; nothing is made then.
     """
-    check_parent(armature_object, parent)
+    check_parents(armature_object, controls)
     if kind == "EMPTY" or not controls or not takes_bones(armature_object):
         collection = _collection_beside(context, armature_object)
         return [Anchor(make_empty(collection, control)) for control in controls]
-    matrices = rest_matrices(armature_object, controls, parent)
+    matrices = rest_matrices(armature_object, controls)
     with _edit_mode(context, armature_object):
-        anchors = add_edit_bones(armature_object, controls, matrices, parent)
+        anchors = add_edit_bones(armature_object, controls, matrices)
     style_bones(anchors, controls)
     return anchors
 

@@ -23,11 +23,11 @@ from ..properties import (
     space_name,
     space_names,
 )
+from ..rig.controls.control_spaces import label
 from ..rig.keying.baking import Keying, bake, is_animated, mute_for_good
 from ..rig.keying.written import written_channels
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec
-from ..rig.tools.control_spaces import label
 from ..rig.tools.matching import (
     Goals,
     find_bend,
@@ -348,13 +348,13 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
 
     which: EnumProperty(
         name="Control",
-        description="Which control of the chain is switched; default Target",
+        description="Which control of the chain is switched",
         items=CONTROLS,
         options=ANEW,
     )
     space: StringProperty(
         name="Space",
-        description="A bone of the armature, or an object; default empty, the world",
+        description="A bone of the armature, or an object. Empty: the world",
         search=spaces,
         search_options=set(),
         options=ANEW,

@@ -12,9 +12,9 @@ from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
-from ..rig.tools.control_bones import is_control_bone
 from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
+from .controls import is_control
 from .joints import has_joint, slides_of, take_over
 from .records import anchors_of, bones_of_chain
 from .sharing import shares_bones
@@ -220,8 +220,4 @@ def own_controls(settings: ChainGroup) -> list[Anchor]:
         if chain != settings
         for anchor in anchors_of(chain)
     ]
-    return [each for each in anchors_of(settings) if each not in shared and _is_control(each)]
-
-
-def _is_control(anchor: Anchor) -> bool:
-    return is_control_bone(anchor) if anchor.bone else bool(anchor.object.chain_ik.is_control)
+    return [each for each in anchors_of(settings) if each not in shared and is_control(each)]

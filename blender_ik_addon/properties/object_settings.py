@@ -12,7 +12,7 @@ from bpy.props import (
 )
 
 from ..rig.live import live
-from .chains import EXTENSIBLE, OVERRIDABLE
+from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE
 from .forces import ForceSettings
 from .joints import JointSettings
 from .settings import ChainSettings
@@ -102,6 +102,19 @@ class SceneSettings(bpy.types.PropertyGroup):
     )
 
 
+class BodySettings(bpy.types.PropertyGroup):
+    """The body that the chains of an armature object are the limbs of."""
+
+    root: StringProperty(
+        name="Root",
+        description="The bone of the hips, which carries all limbs: the torso. Set Up Limbs finds"
+        " it. Empty: no body",
+        maxlen=LONGEST_NAME,
+        options=set(),
+        override=OVERRIDABLE,
+    )
+
+
 class ObjectSettings(bpy.types.PropertyGroup):
     """The chains of an armature object."""
 
@@ -110,6 +123,12 @@ class ObjectSettings(bpy.types.PropertyGroup):
         description="The chains of this armature",
         type=ChainSettings,
         override=EXTENSIBLE,
+    )
+    body: PointerProperty(
+        name="Body",
+        description="What the limbs of the armature belong to",
+        type=BodySettings,
+        override=OVERRIDABLE,
     )
     active_index: IntProperty(
         name="Active Chain",
@@ -144,7 +163,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
 
 
 classes = (
-    *(JointSettings, ForceSettings, ChainSettings, ObjectSettings),
+    *(JointSettings, ForceSettings, ChainSettings, BodySettings, ObjectSettings),
     *(ShownSettings, SceneSettings),
 )
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(classes)

@@ -48,8 +48,11 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
         return
     renamed = renamed_since(group.seen_bones, present)
     group.seen_bones = present
+    later = renamed.get(own.name_full, {})
+    if group.body.root in later:
+        group.body.root = later[group.body.root]
     for settings in chains if renamed else ():
-        _follow_own(settings, renamed.get(own.name_full, {}))
+        _follow_own(settings, later)
         _follow_anchors(settings, renamed)
 
 

@@ -9,9 +9,7 @@ import bpy
 from bpy.props import StringProperty
 
 from ...core import IKError
-from ...rig.reading.refusals import RigError
-from ...rig.reading.spec import Anchor
-from ...rig.tools.control_spaces import (
+from ...rig.controls.control_spaces import (
     Mover,
     acting,
     check_control,
@@ -24,6 +22,8 @@ from ...rig.tools.control_spaces import (
     space_of,
     spaces_of,
 )
+from ...rig.reading.refusals import RigError
+from ...rig.reading.spec import Anchor
 from ..chains import ChainGroup, chains_of, owner_of
 from ..records import anchors_of, bones_of_chains, target_and_pole
 
@@ -140,7 +140,7 @@ def space_properties(which: str) -> Any:
     return StringProperty(
         name="Space" if which == "TARGET" else "Pole Space",
         description=f"What the {word} goes along with: a bone or an object. Switched here, the"
-        f" {word} stays where it is, and no key is set; default empty, the world",
+        f" {word} stays where it is, and no key is set. Empty: the world",
         get=get,
         set=switch,
         search=search,

@@ -9,16 +9,15 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Indices
+from ...core.algebra.arithmetic import Array
+from ..controls.control_shapes import shape_of
 from ..planning.checks import bone_not_finite
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
-from .controls import BONE_SIZE, Control, Shape
+from .controls import BONE_SIZE, Control
 
 COLLECTION = "Chain IK Controls"
 PALETTE = "THEME09"
-# Segments of the circles that a sphere is drawn with.
-SEGMENTS = 24
 # Blender deletes bones without length; so much of their distance float32 tells well.
 LEAST_LENGTH = 1e-4
 # A bone of which one side is a smaller share of another puts nothing below it where it belongs.
@@ -31,56 +30,64 @@ def takes_bones(armature_object: bpy.types.Object) -> bool:
     return all(each.library is None and each.override_library is None for each in both)
 
 
-def check_parent(armature_object: bpy.types.Object, parent: str) -> None:
-    """Raise if control bones cannot hang under a bone.
+def check_parents(armature_object: bpy.types.Object, controls: Sequence[Control]) -> None:
+    """Raise if control bones cannot hang under their parents.
 
     Raises:
         RigError: With what to do next.
     """
-    if parent and parent not in armature_object.data.bones:
-        raise RigError(f"Bone '{parent}' does not exist: choose another parent for the controls.")
+    for parent in [control.parent for control in controls if control.parent]:
+        if parent not in armature_object.data.bones:
+            raise RigError(
+                f"Bone '{parent}' does not exist: choose another parent for the controls."
+            )
 
 
-def rest_matrices(
-    armature_object: bpy.types.Object, controls: Sequence[Control], parent: str
-) -> list[Array]:
+def rest_matrices(armature_object: bpy.types.Object, controls: Sequence[Control]) -> list[Array]:
     """Return the rest matrices that put new bones where controls belong now.
 
     Args:
         armature_object: The original object.
         controls: What to make.
-        parent: Name of the bone to hang them under; empty for none.
 
     Returns:
         One for each control, armature space, shape (4, 4).
 
     Raises:
-        RigError: If that bone is nowhere, or nothing can be put anywhere under it.
+        RigError: If the parent of one is nowhere, or nothing can be put anywhere under it.
     """
     to_armature = np.linalg.inv(_matrix(armature_object.matrix_world))
-    if parent:
-        bone = armature_object.pose.bones[parent]
-        posed = _matrix(bone.matrix)
-        if not np.isfinite(posed).all():
-            raise bone_not_finite(parent)
-        sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
-        if sides[-1] <= FLAT * sides[0]:
-            raise RigError(
-                f"Bone '{parent}' has a scale of zero, so controls cannot hang under it:"
-                " choose another parent for the controls."
-            )
-        to_armature = _matrix(bone.bone.matrix_local) @ np.linalg.inv(posed) @ to_armature
-    matrices = [to_armature @ control.matrix for control in controls]
+    to_rest = {
+        parent: _rest_under(armature_object, parent) @ to_armature
+        for parent in {control.parent for control in controls}
+    }
+    matrices = [to_rest[control.parent] @ control.matrix for control in controls]
     for matrix in matrices:
         matrix[:3, :3] = rotation.orientation(matrix[:3, :3])
     return matrices
+
+
+def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
+    """Return what takes a place under a bone as posed to the same under it at rest."""
+    if not parent:
+        return np.eye(4)
+    bone = armature_object.pose.bones[parent]
+    posed = _matrix(bone.matrix)
+    if not np.isfinite(posed).all():
+        raise bone_not_finite(parent)
+    sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
+    if sides[-1] <= FLAT * sides[0]:
+        raise RigError(
+            f"Bone '{parent}' has a scale of zero, so controls cannot hang under it:"
+            " choose another parent for the controls."
+        )
+    return _matrix(bone.bone.matrix_local) @ np.linalg.inv(posed)
 
 
 def add_edit_bones(
     armature_object: bpy.types.Object,
     controls: Sequence[Control],
     matrices: Sequence[Array],
-    parent: str,
 ) -> list[Anchor]:
     """Add bones to an armature in edit mode; return anchors, as references end with that mode."""
     edit_bones = armature_object.data.edit_bones
@@ -91,7 +98,7 @@ def add_edit_bones(
         least = LEAST_LENGTH * max(1.0, float(np.abs(matrix[:3, 3]).max()))
         bone.tail = (0.0, max(BONE_SIZE * control.length / unit, least), 0.0)
         bone.matrix = Matrix(matrix.tolist())
-        bone.parent = edit_bones[parent] if parent else None
+        bone.parent = edit_bones[control.parent] if control.parent else None
         bone.use_deform = False
         anchors.append(Anchor(armature_object, bone.name))
     return anchors
@@ -105,7 +112,7 @@ def style_bones(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
             COLLECTION
         )
         collection.assign(bone)
-        bone.custom_shape = _shape(control.shape)
+        bone.custom_shape = shape_of(control.shape)
         bone.color.palette = PALETTE
         bone.rotation_mode = "QUATERNION"
 
@@ -114,36 +121,6 @@ def is_control_bone(anchor: Anchor) -> bool:
     """Tell whether a bone was made as a control."""
     bone = anchor.object.data.bones.get(anchor.bone)
     return bone is not None and COLLECTION in bone.collections
-
-
-def _shape(shape: Shape) -> bpy.types.Object:
-    """Return the object that bones are drawn as; it is in no scene."""
-    name = f"WGT-Chain IK {shape.title()}"
-    known = bpy.data.objects.get(name)
-    if known is not None:
-        return known
-    points, edges = _box() if shape == "CUBE" else _sphere()
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata(points.tolist(), edges.tolist(), [])
-    return bpy.data.objects.new(name, mesh)
-
-
-def _box() -> tuple[Array, Indices]:
-    """Return the corners and edges of a box around a bone of length one along Y."""
-    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (0.0, 1.0) for z in (-0.5, 0.5)])
-    # Two corners that differ along one axis only are the ends of an edge.
-    differs = (corners[:, None] != corners[None]).sum(axis=2)
-    return corners, np.argwhere(np.triu(differs == 1))
-
-
-def _sphere() -> tuple[Array, Indices]:
-    """Return the points and edges of three circles about the head of a bone of length one."""
-    angles = np.linspace(0.0, 2.0 * np.pi, SEGMENTS, endpoint=False)
-    flat = 0.5 * np.stack((np.cos(angles), np.sin(angles), np.zeros(SEGMENTS)), axis=1)
-    points = np.concatenate([np.roll(flat, axis, axis=1) for axis in range(3)])
-    around = np.arange(SEGMENTS)
-    ring = np.stack((around, np.roll(around, -1)), axis=1)
-    return points, np.concatenate([ring + SEGMENTS * axis for axis in range(3)])
 
 
 def _matrix(matrix: Matrix) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import bpy
 import numpy as np
@@ -12,6 +11,7 @@ from mathutils import Matrix
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
+from ..controls.control_shapes import Shape
 from ..frames.carried_sides import CarriedSides
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
@@ -26,8 +26,6 @@ from ..reading.spec import ChainSpec, NegativeScale
 from ..reading.targets import find_unmirrored
 from ..reading.world import not_finite
 
-Shape = Literal["CUBE", "SPHERE"]
-
 # Shares of the chain's length: distance of a pole, which is outside of the body then, and display
 # sizes of controls.
 POLE_DISTANCE = 1.5
@@ -38,6 +36,9 @@ BONE_SIZE = 0.2
 # Soft distances of new limbs as shares of the chain's length: what they are to be, and the least
 # that is worth a setting. Ten times more, limbs would stop visibly short of their targets.
 SOFT, LEAST_SOFT = 0.02, 1e-4
+# The ring of a root: its radius beside the way to what stands on the floor, as what lies in this
+# share of the height above it, and the least one beside the height.
+ROOT_MARGIN, STANDING, LEAST_ROOT = 1.3, 0.1, 0.2
 
 
 @dataclass(frozen=True)
@@ -171,24 +172,45 @@ class Control:
         matrix: World matrix without scale, shape (4, 4).
         length: Of its chain, scene units; controls are drawn in proportion.
         shape: How it is drawn.
+        parent: Name of the bone that a control bone hangs under; empty for none.
     """
 
     name: str
     matrix: Array
     length: float
     shape: Shape
+    parent: str = ""
 
 
-def target_control(chain: str, placed: Placement) -> Control:
+def target_control(chain: str, placed: Placement, parent: str = "") -> Control:
     """Return a new target for a chain."""
-    return Control(_named(chain, "Target"), placed.target, placed.length, "CUBE")
+    return Control(_named(chain, "Target"), placed.target, placed.length, "CUBE", parent)
 
 
-def pole_control(chain: str, placed: Placement) -> Control:
+def pole_control(chain: str, placed: Placement, parent: str = "") -> Control:
     """Return a new pole for a chain."""
     matrix = np.eye(4)
     matrix[:3, 3] = placed.pole
-    return Control(_named(chain, "Pole"), matrix, placed.length, "SPHERE")
+    return Control(_named(chain, "Pole"), matrix, placed.length, "SPHERE", parent)
+
+
+def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
+    """Return a new root for a body: on the floor under the hips, around all that stands there.
+
+    The floor is where the lowest bone under the hips is now.
+    """
+    world = np.array(armature_object.matrix_world, dtype=np.float64)
+    bones = armature_object.pose.bones
+    below = (bones[hips], *bones[hips].children_recursive)
+    ends = np.array([[bone.head, bone.tail] for bone in below], dtype=np.float64)
+    points = spaces.transform_point(world, ends.reshape(-1, 3))
+    across = np.linalg.norm(points[:, :2] - points[0, :2], axis=1)
+    floor, height = float(np.min(points[:, 2])), float(np.ptp(points[:, 2]))
+    standing = across[points[:, 2] <= floor + STANDING * height]
+    matrix = np.eye(4)
+    matrix[:3, 3] = (*points[0, :2], floor)
+    radius = max(ROOT_MARGIN * float(np.max(standing)), LEAST_ROOT * height)
+    return Control("Root", matrix, radius / BONE_SIZE, "RING")
 
 
 def _named(chain: str, word: str) -> str:
@@ -202,7 +224,7 @@ def _named(chain: str, word: str) -> str:
 def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.Object:
     """Return a new empty in a collection, marked as a control of chains."""
     empty = bpy.data.objects.new(control.name, None)
-    empty.empty_display_type = control.shape
+    empty.empty_display_type = "SPHERE" if control.shape == "SPHERE" else "CUBE"
     empty.empty_display_size = EMPTY_SIZE * control.length
     empty.matrix_world = Matrix(control.matrix.tolist())
     empty.chain_ik.is_control = True

@@ -10,6 +10,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
+from ..controls.control_spaces import move_to
 from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import reader, written_channels
@@ -17,7 +18,6 @@ from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import channels_of
-from .control_spaces import move_to
 from .controls import placement
 from .placing import check_movable
 

@@ -7,12 +7,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ..keying.curve_points import interpolate
-from ..keying.keys import check_keyable
-from ..reading.animation import curves
-from ..reading.spec import Anchor
-from ..reading.world import channels_of
-from .control_spaces import (
+from ..controls.control_spaces import (
     ACTING,
     add_space,
     carried,
@@ -21,6 +16,11 @@ from .control_spaces import (
     place,
     unconstrained,
 )
+from ..keying.curve_points import interpolate
+from ..keying.keys import check_keyable
+from ..reading.animation import curves
+from ..reading.spec import Anchor
+from ..reading.world import channels_of
 from .matching import channel_names, hold_anchors, key_anchors
 
 

@@ -176,7 +176,8 @@ def moved(ob: bpy.types.Object, before: dict[str, np.ndarray]) -> float:
 
 
 # What chains without limits move by is their tolerance, where the spine of a shark is straight.
-TOLERANCE = {"wolf": 1e-5, "shark": 3e-5}
+# Straight fingers in a skeleton of 150 units turn the last digit of a space into so much.
+TOLERANCE = {"wolf": 1e-5, "shark": 3e-5, "mixamo_names": 6e-5}
 
 
 @pytest.mark.parametrize("use_limits", [False, True])

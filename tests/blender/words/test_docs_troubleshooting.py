@@ -20,7 +20,7 @@ REPORTS = (
     "rig/comparing/comparing.py",
     "rig/tools/converting.py",
     "rig/tools/control_bones.py",
-    "rig/tools/control_spaces.py",
+    "rig/controls/control_spaces.py",
     "rig/tools/pole_angles.py",
     "rig/comparing/trial.py",
 )

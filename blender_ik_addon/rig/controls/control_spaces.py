@@ -19,16 +19,18 @@ from mathutils import Matrix
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..planning.checks import bone_not_finite
+from ..reading.anchors import SPACE
 from ..reading.dependencies import Dependencies, Point
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import channels_of, not_finite
 
-NAME = "Chain IK Space"
 # From this influence on a space acts; it is 0 or 1 unless somebody has set it by hand.
 ACTING = 0.5
 # A space thinner than this share of its longest side shows no place in it.
 FLAT = 1e-6
+# What moves a control by less moves it by less than Blender stores.
+SAME = 1e-7
 
 
 class Mover(NamedTuple):
@@ -56,7 +58,7 @@ def constraints_of(control: Anchor) -> list[bpy.types.Constraint]:
     Raises:
         RigError: If its bone is gone.
     """
-    return [each for each in channels_of(control).constraints if each.name.startswith(NAME)]
+    return [each for each in channels_of(control).constraints if each.name.startswith(SPACE)]
 
 
 def space_of(constraint: bpy.types.Constraint) -> Anchor | None:
@@ -95,11 +97,12 @@ def set_space(control: Anchor, space: Anchor | None) -> None:
     Raises:
         RigError: If that has no sound place.
     """
-    wanted = carried(control) @ unconstrained(control)
+    before = carried(control)
     chosen = None if space is None else add_space(control, space)
     for constraint in constraints_of(control):
         constraint.influence = float(constraint == chosen)
-    place(control, wanted)
+    if not np.allclose(before, carried(control), rtol=0.0, atol=SAME):
+        place(control, before @ unconstrained(control))
 
 
 def add_space(control: Anchor, space: Anchor) -> Any:
@@ -117,7 +120,7 @@ def add_space(control: Anchor, space: Anchor) -> Any:
     is_simple = is_own and space.object.data.bones[space.bone].bbone_segments == 1
     constraints = channels_of(control).constraints
     made: Any = constraints.new("ARMATURE") if is_simple else constraints.new("CHILD_OF")
-    made.influence, made.name = 0.0, f"{NAME} {label(space)}"
+    made.influence, made.name = 0.0, f"{SPACE} {label(space)}"
     held = made.targets.new() if is_simple else made
     held.target, held.subtarget = space.object, space.bone
     if not is_simple:

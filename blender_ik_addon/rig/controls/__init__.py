@@ -1,0 +1,1 @@
+"""What controls look like, and what they go along with."""

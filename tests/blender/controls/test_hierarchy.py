@@ -1,0 +1,322 @@
+"""Set Up Limbs hangs the controls of a body on each other: what carries them takes them along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import addon_utils
+import bpy
+import numpy as np
+import pytest
+from mathutils import Vector
+
+from tests.blender.operators.test_characters import CONVENTIONS, RIGS, USUAL, make_limbs
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_bones, state
+
+setup = bpy.ops.pose.chain_ik_setup
+remove = bpy.ops.pose.chain_ik_remove
+
+# Chains that are straight from the beginning come to rest within their tolerance.
+STRAIGHT = {"wolf": 3e-5, "shark": 3e-5}
+HIPS = {
+    "human": "spine",
+    "wolf": "spine.004",
+    "cat": "spine",
+    "horse": "spine.001",
+    "bird": "spine.003",
+    "shark": "spine.003",
+}
+
+
+@pytest.fixture(scope="module")
+def rigify(registered_addon: None) -> Iterator[None]:
+    addon_utils.enable("rigify", default_set=True)
+    yield
+    addon_utils.disable("rigify", default_set=True)
+
+
+def make_rigify(name: str, control: str = "BONE", **settings: object) -> bpy.types.Object:
+    getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
+    press(setup, control=control, **{"kinds": USUAL} | settings)
+    return bpy.context.object
+
+
+def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    """Return where bones are, world space, as a share of the size of the body."""
+    owner = rigs.evaluated(ob)
+    found = {bone.name: np.array(owner.matrix_world @ bone.matrix) for bone in owner.pose.bones}
+    size = max(max(map(abs, bone.head_local)) for bone in ob.data.bones if bone.use_deform)
+    return {name: matrix[:3, 3] / size for name, matrix in found.items()}
+
+
+def farthest(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
+    return max(float(np.abs(after[name] - place).max()) for name, place in before.items())
+
+
+def missing(ob: bpy.types.Object) -> list[str]:
+    """Return what the chains say that have not reached their targets."""
+    return [
+        f"{chain.name}: {chain.status}"
+        for chain in ob.chain_ik.chains
+        if not chain.status.startswith("Reached")
+    ]
+
+
+def spaces(ob: bpy.types.Object) -> dict[str, str]:
+    return {chain.name: chain.space for chain in ob.chain_ik.chains}
+
+
+def offered(ob: bpy.types.Object, chain: str) -> list[str]:
+    control = ob.pose.bones[ob.chain_ik.chains[chain].subtarget]
+    return [each.targets[0].subtarget for each in control.constraints]
+
+
+@pytest.mark.parametrize("control", ["BONE", "EMPTY"])
+@pytest.mark.parametrize("name", RIGS)
+def test_a_body_gets_a_root_and_nothing_moves(rigify, name, control):
+    getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
+    ob = bpy.context.object
+    rigs.updated()
+    before = places(ob)
+    press(setup, control=control)
+    assert farthest(before, places(ob)) <= STRAIGHT.get(name, 1e-6)
+    assert ob.chain_ik.body.root == HIPS[name]
+    root = "Root" if control == "BONE" else ob.name
+    for chain in ob.chain_ik.chains:
+        is_standing = "Leg" in chain.name or "Arm" in chain.name
+        assert (chain.space == root) == is_standing, chain.name
+        assert chain.space
+    assert (control == "BONE") == ("Root" in ob.data.bones)
+    parents = {bone.name: bone.parent and bone.parent.name for bone in ob.data.bones}
+    assert parents[HIPS[name]] is None
+    assert ob.pose.bones[HIPS[name]].custom_shape is not None
+
+
+def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
+    ob = make_rigify("human", kinds={"ARM", "LEG", "SPINE", "NECK", "FINGER"})
+    found = spaces(ob)
+    chest, head = "Spine Target", "Neck Target"
+    assert (found["Spine"], found["Neck"]) == ("spine", chest)
+    assert {found[name] for name in ("Arm.L", "Arm.R", "Leg.L", "Leg.R")} == {"Root"}
+    assert (found["Thumb.L"], found["Pinky.R"]) == ("Arm Target.L", "Arm Target.R")
+    assert set(offered(ob, "Arm.L")) == {"Root", "spine", chest, head}
+    assert set(offered(ob, "Neck")) == {chest, "spine", "Root"}
+    # The ring lies on the floor, under the hips, around both feet.
+    root, foot = rigs.evaluated(ob).pose.bones["Root"], ob.pose.bones["heel.02.L"]
+    assert root.head.z == pytest.approx(foot.head.z, abs=1e-4)
+    np.testing.assert_allclose(root.head.xy, ob.pose.bones["spine"].head.xy, atol=1e-5)
+    assert np.linalg.norm(ob.pose.bones["toe.L"].tail.xy - root.head.xy) < root.length
+    assert not ob.data.bones["Root"].use_deform
+
+
+def lower(ob: bpy.types.Object, share: float) -> None:
+    """Move the torso down, by a share of the height of the hips above the floor."""
+    bone = ob.pose.bones[ob.chain_ik.body.root]
+    lowest = min(min(each.head.z, each.tail.z) for each in ob.pose.bones)
+    way = Vector((0, 0, share * (lowest - bone.head.z)))
+    bone.location = bone.bone.matrix_local.to_3x3().inverted() @ way
+    rigs.updated()
+
+
+@pytest.mark.parametrize("control", ["BONE", "EMPTY"])
+@pytest.mark.parametrize("name", ["human", "wolf", "cat", "horse", "bird"])
+def test_the_torso_pulled_down_is_a_crouch_with_the_feet_where_they_were(rigify, name, control):
+    ob = make_rigify(name, control)
+    before = places(ob)
+    ends = [end for limb, (*_, end) in RIGS[name].items() if "Leg" in limb]
+    for share in (0.05, 0.15, 0.3):
+        lower(ob, share)
+        assert not missing(ob)
+    after = places(ob)
+    for end in (f"{each}{side}" for each in ends for side in (".L", ".R")):
+        np.testing.assert_allclose(after[end], before[end], atol=2e-5, err_msg=end)
+    lower(ob, 0.0)
+    assert farthest(before, places(ob)) <= 5e-5
+
+
+@pytest.mark.parametrize("name", ["human", "wolf", "cat", "horse", "bird"])
+def test_the_root_takes_everything_along_once_around(rigify, name):
+    ob = make_rigify(name)
+    lower(ob, 0.2)
+    root = ob.pose.bones["Root"]
+    root.rotation_mode = "XYZ"
+    start = _world(ob)
+    for step in range(9):
+        root.location = (0.4 * step, -0.1 * step, 0.05 * step)
+        root.rotation_euler = (0.1 * step, -0.05 * step, step * np.pi / 4.0)
+        rigs.updated()
+        assert not missing(ob)
+        world = _world(ob)
+        moved = world["Root"] @ np.linalg.inv(start["Root"])
+        for bone, matrix in start.items():
+            np.testing.assert_allclose((moved @ matrix)[:3, 3], world[bone][:3, 3], atol=2e-4)
+
+
+def _world(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    owner = rigs.evaluated(ob)
+    return {bone.name: np.array(owner.matrix_world @ bone.matrix) for bone in owner.pose.bones}
+
+
+def test_empties_go_along_with_the_armature_object(rigify):
+    ob = make_rigify("human", "EMPTY")
+    before = _world(ob)
+    ob.location, ob.rotation_euler = (1.0, -2.0, 0.5), (0.2, 0.1, 3.0)
+    rigs.updated()
+    assert not missing(ob)
+    moved = np.array(ob.matrix_world)
+    for bone, matrix in before.items():
+        np.testing.assert_allclose((moved @ matrix)[:3, 3], _world(ob)[bone][:3, 3], atol=1e-4)
+
+
+def test_a_root_that_the_skeleton_has_is_used():
+    ob = make_limbs(CONVENTIONS["Unreal"], ".L")
+    rigs.add_bones(ob, ((0, 0, 0), (0, 0.3, 0)), prefix="root")
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones["Bone.0"].parent = ob.data.edit_bones["root.0"]
+    rigs.enter(ob, "OBJECT")
+    press(setup)
+    assert set(spaces(ob).values()) == {"root.0"}
+    assert ob.chain_ik.body.root == "Bone.0"
+    assert not ob.pose.bones["Bone.0"].constraints
+    assert "Root" not in ob.data.bones
+
+
+def test_a_limb_alone_has_no_body_and_a_parent_takes_the_place_of_all_spaces(rigify):
+    ob = make_limbs(CONVENTIONS["plain, dots"], ".L")
+    rigs.enter(ob, "EDIT")
+    for name in ("thigh.L", "shin.L", "foot.L"):
+        ob.data.edit_bones.remove(ob.data.edit_bones[name])
+    rigs.enter(ob, "OBJECT")
+    press(setup)
+    assert spaces(ob) == {"Arm.L": ""}
+    assert ob.chain_ik.body.root == ""
+    human = make_rigify("human", parent="spine")
+    assert set(spaces(human).values()) == {""}
+    assert "Root" not in human.data.bones
+    assert human.data.bones["Arm Target.L"].parent.name == "spine"
+
+
+def make_former(ob: bpy.types.Object) -> None:
+    """Make a character as it was before there were bodies: chains, and controls without spaces."""
+    for bone in ob.pose.bones:
+        for constraint in list(bone.constraints):
+            bone.constraints.remove(constraint)
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones.remove(ob.data.edit_bones["Root"])
+    rigs.enter(ob, "POSE")
+    ob.chain_ik.body.root = ""
+    rigs.updated()
+
+
+def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigify, capfd):
+    ob = make_rigify("human")
+    wanted = spaces(ob)
+    make_former(ob)
+    control = ob.pose.bones["Arm Target.L"]
+    control.location = (0.0, -0.1, 0.05)
+    ob.pose.bones["spine"].rotation_quaternion = (0.99, 0.1, 0.0, 0.1)
+    rigs.updated()
+    # What has keys stays in its own space, but for a root, which stands still.
+    for name in ("Spine Target", "Arm Target.R"):
+        ob.pose.bones[name].keyframe_insert("location", frame=1)
+    before, count = places(ob), len(ob.chain_ik.chains)
+    press(setup)
+    assert "Controls that got spaces: 6" in capfd.readouterr().out
+    assert len(ob.chain_ik.chains) == count
+    assert farthest(before, places(ob)) <= 1e-6
+    assert spaces(ob) == wanted | {"Spine": ""}
+    assert set(offered(ob, "Spine")) == {"spine", "Root"}
+    earlier = state()
+    assert refusal(setup).startswith("Every limb that was found has a chain already")
+    assert state() == earlier
+
+
+def test_a_space_that_somebody_has_chosen_stays(rigify):
+    ob = make_rigify("human", kinds={"ARM"})
+    ob.chain_ik.chains["Arm.L"].space = ""
+    press(setup, kinds=USUAL)
+    assert spaces(ob)["Arm.L"] == ""
+    assert spaces(ob)["Leg.L"] == "Root"
+    assert [bone.name for bone in ob.data.bones if bone.name.startswith("Root")] == ["Root"]
+
+
+def test_the_last_chain_takes_the_root_with_it(rigify):
+    bpy.ops.object.armature_human_metarig_add()
+    ob = bpy.context.object
+    bones = set(ob.data.bones.keys())
+    rigs.updated()
+    before = places(ob)
+    press(setup, control="BONE")
+    lower(ob, 0.2)
+    while ob.chain_ik.chains:
+        press(remove, delete_controls=True)
+    assert set(ob.data.bones.keys()) == bones
+    assert not any(bone.constraints or bone.custom_shape for bone in ob.pose.bones)
+    assert ob.chain_ik.body.root == ""
+    ob.pose.bones["spine"].location = (0, 0, 0)
+    rigs.updated()
+    assert farthest(before, places(ob)) <= 1e-6
+
+
+def test_undo_and_a_file_keep_the_body(rigify, tmp_path: Path):
+    bpy.ops.object.armature_cat_metarig_add()
+    name = bpy.context.object.name
+    bones = bpy.context.object.data.bones.keys()
+    bpy.ops.ed.undo_push(message="before")
+    press(setup, control="BONE")
+    bpy.ops.ed.undo()
+    ob = bpy.data.objects[name]
+    assert ob.data.bones.keys() == bones
+    assert ob.chain_ik.body.root == ""
+    assert not any(bone.constraints for bone in ob.pose.bones)
+    bpy.ops.ed.redo()
+    ob = bpy.data.objects[name]
+    lower(ob, 0.2)
+    before = places(ob)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "body.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "body.blend"))
+    rigs.updated()
+    ob = bpy.data.objects[name]
+    assert farthest(before, places(ob)) <= 1e-6
+    ob.data.bones["spine"].name = "pelvis"
+    rigs.updated()
+    assert ob.chain_ik.body.root == "pelvis"
+    assert spaces(ob)["Tail"] == "pelvis"
+
+
+def test_a_new_pole_goes_along_with_what_its_target_does(rigify):
+    ob = make_rigify("human")
+    names = [chain.name for chain in ob.chain_ik.chains]
+    ob.chain_ik.active_index = names.index("Leg.L")
+    before = places(ob)
+    press(bpy.ops.pose.chain_ik_pole_add, control="BONE")
+    assert ob.chain_ik.chains["Leg.L"].pole_space == "Root"
+    assert farthest(before, places(ob)) <= 1e-6
+
+
+def test_the_targets_play_the_same_without_the_extension(rigify):
+    ob = make_rigify("human")
+    for frame, share in ((1, 0.0), (10, 0.3)):
+        lower(ob, share)
+        for bone in ("spine", "Root"):
+            ob.pose.bones[bone].keyframe_insert("location", frame=frame)
+    controls = [chain.subtarget for chain in ob.chain_ik.chains]
+    rigs.go_to(7)
+    before = {name: _world(ob)[name] for name in controls}
+    # What the extension does is a handler: without it, only what Blender does is left.
+    bpy.context.scene.chain_ik.use_live = False
+    for frame in (1, 10, 7):
+        rigs.go_to(frame)
+    for name, matrix in before.items():
+        np.testing.assert_allclose(_world(ob)[name], matrix, atol=1e-6)
+
+
+def test_selected_limbs_alone_get_the_body_as_well(rigify):
+    bpy.ops.object.armature_human_metarig_add()
+    ob = bpy.context.object
+    select_bones(ob, ["forearm.L"])
+    press(setup, scope="SELECTED", control="BONE")
+    assert spaces(ob) == {"Arm.L": "Root"}
+    assert offered(ob, "Arm.L") == ["Root", "spine"]
