@@ -23,6 +23,7 @@ from tests.blender.edits.random_scene import (
 from tests.blender.setups.selecting import select_bones
 
 CONTROLS = st.sampled_from(("BONE", "EMPTY"))
+CONTROLS_OF_CHAINS = st.sampled_from(("TARGET", "POLE"))
 WHICH = st.sampled_from(("ACTIVE", "SELECTED", "ALL"))
 MATCHINGS = st.sampled_from(("chain_ik_snap_target", "chain_ik_apply"))
 DIRECTIONS = st.sampled_from(("TO_CHAINS", "TO_CONSTRAINTS"))
@@ -95,6 +96,19 @@ class DayEdits:
     def switch(self, i, bone, chain, to):
         if self.pose(i, bone, chain):
             press(bpy.ops.pose.chain_ik_switch, to=to)
+
+    @edit(i=THING, bone=THING, chain=THING, other=THING, which=CONTROLS_OF_CHAINS, by_button=FLAG)
+    def switch_space(self, i, bone, chain, other, which, by_button):
+        """Have a control go along with the world, a bone or an object."""
+        if not self.pose(i, bone, chain):
+            return
+        ob = armature(i)
+        names = ["", *ob.pose.bones.keys(), *[each.name for each in bpy.context.scene.objects]]
+        space, settings = names[other % len(names)], chain_of(ob, chain)
+        if by_button:
+            press(bpy.ops.pose.chain_ik_switch_space, which=which, space=space)
+        elif settings is not None and ob.is_editable:
+            setattr(settings, "space" if which == "TARGET" else "pole_space", space)
 
     @edit(i=THING, bone=THING, direction=DIRECTIONS, use_all=FLAG)
     def convert(self, i, bone, direction, use_all):
