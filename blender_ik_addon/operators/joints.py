@@ -8,6 +8,7 @@ import bpy
 from bpy.props import EnumProperty, IntProperty
 
 from ..properties import (
+    OWN_WORDS,
     ChainGroup,
     JointChanges,
     bones_of_chain,
@@ -153,6 +154,7 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
     preset: EnumProperty(
         name="Joint",
         description="What the selected bones are",
+        translation_context=OWN_WORDS,
         items=[(each.name, each.value, about) for each, about in ABOUT_PRESETS.items()],
         options={"SKIP_SAVE"},
     )
