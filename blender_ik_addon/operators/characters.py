@@ -37,12 +37,13 @@ from ..rig.anatomy.bone_names import opposite
 from ..rig.anatomy.free_bones import free_bones
 from ..rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
 from ..rig.anatomy.limbs import Limb, LimbKind, find_limbs
-from ..rig.anatomy.symmetry import mirrored_place
+from ..rig.anatomy.symmetry import mirrored_in_world, mirrored_place
+from ..rig.controls.control_sizes import look_of
 from ..rig.controls.control_spaces import copy_spaces, hangs
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec
-from ..rig.tools.control_bones import takes_bones
+from ..rig.tools.control_bones import look_of_bone, takes_bones
 from ..rig.tools.controls import (
     Control,
     Placement,
@@ -242,8 +243,11 @@ def _add_chains(
 ) -> list[str]:
     """Make all controls at once, add the chains and return their names."""
     controls: list[Control] = []
-    for _, spec, place in placed:
-        controls.append(target_control(spec.name, place, parent))
+    places = {limb.name: place.target for limb, _, place in placed}
+    for limb, spec, place in placed:
+        other = places.get(opposite(limb.name)) if opposite(limb.name) != limb.name else None
+        look = look_of(owner, limb, place.target, other)
+        controls.append(target_control(spec.name, place, parent, look))
     made = iter(make_controls(context, owner, controls, kind))
     names = []
     for limb, spec, place in placed:
@@ -285,7 +289,10 @@ def _opposite_anchor(
         return Anchor(anchor.object, other)
     if not anchor.bone and other != name and other in context.scene.objects:
         return Anchor(context.scene.objects[other])
-    control = Control(other, mirrored_place(owner, anchor), length, shape)
+    look = look_of_bone(anchor.object, anchor.bone) if anchor.bone else None
+    if look is not None:
+        look = replace(look, matrix=mirrored_in_world(owner, look.matrix))
+    control = Control(other, mirrored_place(owner, anchor), length, shape, look=look)
     kind = "BONE" if anchor.bone and anchor.object == owner else "EMPTY"
     return make_controls(context, owner, [control], kind)[0]
 

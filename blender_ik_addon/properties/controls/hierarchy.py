@@ -12,6 +12,7 @@ from ...rig.anatomy.hierarchy import Carrier, Trunk, carriers, find_hips
 from ...rig.anatomy.limbs import Limb
 from ...rig.controls.control_shapes import NAME as SHAPE
 from ...rig.controls.control_shapes import shape_of
+from ...rig.controls.control_sizes import belt_of
 from ...rig.controls.control_spaces import (
     add_space,
     constraints_of,
@@ -124,6 +125,7 @@ def hang_controls(
     # What other constraints move is not posed by hand.
     if bone.custom_shape is None and len(bone.constraints) == len(constraints_of(hips)):
         bone.custom_shape = shape_of("BELT")
+        bone.custom_shape_scale_xyz = belt_of(armature_object, trunk.hips, list(controls)).tolist()
         bone.color.palette = PALETTE
     armature_object.chain_ik.body.root = trunk.hips
     known, count = movers(), 0
@@ -169,5 +171,6 @@ def forget_body(armature_object: bpy.types.Object) -> None:
     bone = armature_object.pose.bones.get(body.root)
     if bone is not None and bone.custom_shape and bone.custom_shape.name.startswith(SHAPE):
         bone.custom_shape = None
+        bone.custom_shape_scale_xyz = (1.0, 1.0, 1.0)
         bone.color.palette = "DEFAULT"
     body.root = ""

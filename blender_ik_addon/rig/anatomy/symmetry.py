@@ -22,11 +22,16 @@ def is_mirrored(armature_object: bpy.types.Object, bone: str, other: str) -> boo
 
 def mirrored_place(armature_object: bpy.types.Object, anchor: Anchor) -> Array:
     """Return where an object or a bone is on the other side, world space, shape (4, 4)."""
-    world = np.array(armature_object.matrix_world, dtype=np.float64)
     place = np.array(anchor.object.matrix_world, dtype=np.float64)
     if anchor.bone:
         place = place @ np.array(anchor.object.pose.bones[anchor.bone].matrix, dtype=np.float64)
-    return world @ _mirrored(np.linalg.inv(world) @ place)
+    return mirrored_in_world(armature_object, place)
+
+
+def mirrored_in_world(armature_object: bpy.types.Object, matrix: Array) -> Array:
+    """Return a world matrix (4, 4) on the other side, its X axis turned round."""
+    world = np.array(armature_object.matrix_world, dtype=np.float64)
+    return world @ _mirrored(np.linalg.inv(world) @ matrix)
 
 
 def _mirrored(matrix: Array) -> Array:

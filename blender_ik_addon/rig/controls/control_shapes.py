@@ -19,14 +19,18 @@ SEGMENTS = 24
 
 def shape_of(shape: Shape) -> bpy.types.Object:
     """Return the object that bones are drawn as; it is in no scene."""
-    name = f"{NAME} {shape.title()}"
-    known = bpy.data.objects.get(name)
+    known = bpy.data.objects.get(name_of(shape))
     if known is not None:
         return known
     points, edges = MAKERS[shape]()
-    mesh = bpy.data.meshes.new(name)
+    mesh = bpy.data.meshes.new(name_of(shape))
     mesh.from_pydata(points.tolist(), edges.tolist(), [])
-    return bpy.data.objects.new(name, mesh)
+    return bpy.data.objects.new(name_of(shape), mesh)
+
+
+def name_of(shape: Shape) -> str:
+    """Return the name of the object that bones are drawn as."""
+    return f"{NAME} {shape.title()}"
 
 
 def _box() -> tuple[Array, Indices]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import bpy
 import numpy as np
@@ -10,7 +11,8 @@ from mathutils import Matrix
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..controls.control_shapes import shape_of
+from ..controls.control_shapes import MAKERS, name_of, shape_of
+from ..controls.control_sizes import Look
 from ..planning.checks import bone_not_finite
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
@@ -91,7 +93,7 @@ def add_edit_bones(
 ) -> list[Anchor]:
     """Add bones to an armature in edit mode; return anchors, as references end with that mode."""
     edit_bones = armature_object.data.edit_bones
-    unit = float(np.cbrt(abs(np.linalg.det(_matrix(armature_object.matrix_world)[:3, :3])))) or 1.0
+    unit = _unit(armature_object)
     anchors = []
     for control, matrix in zip(controls, matrices, strict=True):
         bone = edit_bones.new(control.name)
@@ -112,9 +114,51 @@ def style_bones(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
             COLLECTION
         )
         collection.assign(bone)
-        bone.custom_shape = shape_of(control.shape)
+        bone.custom_shape = shape_of(control.look.shape if control.look else control.shape)
+        if control.look:
+            _draw_as(bone, control.matrix, control.look.matrix, _unit(anchor.object))
         bone.color.palette = PALETTE
         bone.rotation_mode = "QUATERNION"
+
+
+def _draw_as(bone: bpy.types.PoseBone, control: Array, shown: Array, unit: float) -> None:
+    """Draw a bone somewhere else than where it is.
+
+    Args:
+        bone: The bone of a control.
+        control: Where that is, world space, shape (4, 4).
+        shown: What takes a shape of length one to where it is drawn, world space, shape (4, 4).
+        unit: Length of one unit of its armature.
+    """
+    place = np.linalg.inv(control) @ shown
+    sides = np.linalg.norm(place[:3, :3], axis=0)
+    turn = Matrix((place[:3, :3] / sides).tolist())
+    # Lengths of the bone are for whoever sees bones without shapes.
+    bone.use_custom_shape_bone_size = False
+    bone.custom_shape_translation = (place[:3, 3] / unit).tolist()
+    bone.custom_shape_rotation_euler = turn.to_euler()
+    bone.custom_shape_scale_xyz = (sides / unit).tolist()
+
+
+def look_of_bone(armature_object: bpy.types.Object, name: str) -> Look | None:
+    """Return how a control bone is drawn around a part of the body; None for others."""
+    bone: Any = armature_object.pose.bones[name]
+    drawn = bone.custom_shape
+    shape = next((each for each in MAKERS if drawn and drawn.name == name_of(each)), None)
+    if shape is None or bone.use_custom_shape_bone_size:
+        return None
+    look = Matrix.LocRotScale(
+        bone.custom_shape_translation,
+        bone.custom_shape_rotation_euler,
+        bone.custom_shape_scale_xyz,
+    )
+    return Look(shape, _matrix(armature_object.matrix_world @ bone.matrix @ look))
+
+
+def _unit(armature_object: bpy.types.Object) -> float:
+    """Return how long one unit of an armature is; one where that is nothing."""
+    sides = _matrix(armature_object.matrix_world)[:3, :3]
+    return float(np.cbrt(abs(np.linalg.det(sides)))) or 1.0
 
 
 def is_control_bone(anchor: Anchor) -> bool:

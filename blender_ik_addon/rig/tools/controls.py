@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import bpy
 import numpy as np
@@ -12,6 +13,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
 from ..controls.control_shapes import Shape
+from ..controls.control_sizes import Look
 from ..frames.carried_sides import CarriedSides
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
@@ -33,6 +35,7 @@ POLE_DISTANCE = 1.5
 SAME_ANGLE = 1e-6
 EMPTY_SIZE = 0.06
 BONE_SIZE = 0.2
+EMPTY_TYPES: dict[Shape, Literal["SPHERE", "CIRCLE"]] = {"SPHERE": "SPHERE", "BELT": "CIRCLE"}
 # Soft distances of new limbs as shares of the chain's length: what they are to be, and the least
 # that is worth a setting. Ten times more, limbs would stop visibly short of their targets.
 SOFT, LEAST_SOFT = 0.02, 1e-4
@@ -170,9 +173,10 @@ class Control:
     Attributes:
         name: Blender appends a number if it is taken.
         matrix: World matrix without scale, shape (4, 4).
-        length: Of its chain, scene units; controls are drawn in proportion.
-        shape: How it is drawn.
+        length: Of its chain, scene units; its bone is in proportion.
+        shape: How it is drawn, in proportion to its bone.
         parent: Name of the bone that a control bone hangs under; empty for none.
+        look: How it is drawn instead of that, around a part of the body; None without.
     """
 
     name: str
@@ -180,11 +184,14 @@ class Control:
     length: float
     shape: Shape
     parent: str = ""
+    look: Look | None = None
 
 
-def target_control(chain: str, placed: Placement, parent: str = "") -> Control:
+def target_control(
+    chain: str, placed: Placement, parent: str = "", look: Look | None = None
+) -> Control:
     """Return a new target for a chain."""
-    return Control(_named(chain, "Target"), placed.target, placed.length, "CUBE", parent)
+    return Control(_named(chain, "Target"), placed.target, placed.length, "CUBE", parent, look)
 
 
 def pole_control(chain: str, placed: Placement, parent: str = "") -> Control:
@@ -224,8 +231,13 @@ def _named(chain: str, word: str) -> str:
 def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.Object:
     """Return a new empty in a collection, marked as a control of chains."""
     empty = bpy.data.objects.new(control.name, None)
-    empty.empty_display_type = "SPHERE" if control.shape == "SPHERE" else "CUBE"
+    shape = control.look.shape if control.look else control.shape
+    empty.empty_display_type = EMPTY_TYPES.get(shape, "CUBE")
     empty.empty_display_size = EMPTY_SIZE * control.length
+    if control.look:
+        # About its place an empty cannot lie on the floor: the middle one of the sides is its size.
+        sides = float(np.median(control.look.sides))
+        empty.empty_display_size = sides if shape == "BELT" else sides / 2.0
     empty.matrix_world = Matrix(control.matrix.tolist())
     empty.chain_ik.is_control = True
     collection.objects.link(empty)

@@ -1,0 +1,199 @@
+"""Controls are as large as the part of the body that they move, and clear of each other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import addon_utils
+import bpy
+import numpy as np
+import pytest
+from mathutils import Euler, Matrix, Vector
+
+from tests.blender.operators.test_characters import MOCAP, RIGS, USUAL, add_rig
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+
+setup = bpy.ops.pose.chain_ik_setup
+mirror = bpy.ops.pose.chain_ik_mirror
+
+Box = tuple[np.ndarray, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def rigify(registered_addon: None) -> Iterator[None]:
+    addon_utils.enable("rigify", default_set=True)
+    yield
+    addon_utils.disable("rigify", default_set=True)
+
+
+def drawn(ob: bpy.types.Object, name: str) -> np.ndarray:
+    """Return the points that a bone is drawn as, world space."""
+    bone = rigs.evaluated(ob).pose.bones[name]
+    size = bone.bone.length if bone.use_custom_shape_bone_size else 1.0
+    place = Matrix.LocRotScale(
+        Vector(bone.custom_shape_translation),
+        Euler(bone.custom_shape_rotation_euler),
+        size * Vector(bone.custom_shape_scale_xyz),
+    )
+    matrix = np.array(ob.matrix_world @ bone.matrix @ place)
+    points = np.array([vertex.co for vertex in bone.custom_shape.data.vertices])
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def drawn_empty(empty: bpy.types.Object) -> np.ndarray:
+    """Return the corners of what an empty is drawn as, world space."""
+    size = empty.empty_display_size
+    ways = np.array(list(itertools.product((-size, size), repeat=3)))
+    if empty.empty_display_type == "CIRCLE":
+        ways[:, 1] = 0.0
+    matrix = np.array(empty.matrix_world)
+    return ways @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def boxes(ob: bpy.types.Object) -> dict[str, Box]:
+    """Return the lowest and highest corner of each control of a chain and of the torso."""
+    found = {chain.name: drawn(ob, chain.subtarget) for chain in ob.chain_ik.chains}
+    found["Torso"] = drawn(ob, ob.chain_ik.body.root)
+    return {name: (points.min(axis=0), points.max(axis=0)) for name, points in found.items()}
+
+
+def overlap(first: Box, second: Box, axes: str) -> bool:
+    """Tell whether boxes overlap as seen along the axes that are left out."""
+    along = ["XYZ".index(axis) for axis in axes]
+    return bool(
+        np.all(
+            np.minimum(first[1], second[1]) > np.maximum(first[0], second[0]),
+            where=[axis in along for axis in range(3)],
+        )
+    )
+
+
+def side_of(name: str) -> str:
+    return name[-1] if name.endswith((".L", ".R")) else ""
+
+
+def feet(ob: bpy.types.Object) -> list[str]:
+    return [chain.name for chain in ob.chain_ik.chains if "Leg" in chain.name]
+
+
+@pytest.mark.parametrize("name", [*RIGS, *MOCAP])
+def test_no_control_covers_another_one(rigify, name):
+    ob = add_rig(name)
+    press(setup, control="BONE", kinds=USUAL)
+    found = boxes(ob)
+    for one, other in itertools.combinations(found, 2):
+        assert not overlap(found[one], found[other], "XYZ"), (one, other)
+        # Beside each other, or one behind the other, they cover each other as the body does.
+        on_two_legs = name in ("human", *MOCAP)
+        if on_two_legs:
+            assert not overlap(found[one], found[other], "XZ"), (one, other)
+        if side_of(one) == side_of(other):
+            assert not overlap(found[one], found[other], "YZ"), (one, other)
+
+
+@pytest.mark.parametrize("name", [*RIGS, *MOCAP])
+def test_feet_lie_flat_on_the_floor_around_foot_and_toes(rigify, name):
+    ob = add_rig(name)
+    press(setup, control="BONE", kinds=USUAL)
+    for limb in feet(ob):
+        chain = ob.chain_ik.chains[limb]
+        points = drawn(ob, chain.subtarget)
+        low, high = points.min(axis=0), points.max(axis=0)
+        foot = next(
+            child for child in ob.pose.bones[chain.bone].children if child.name != chain.subtarget
+        )
+        ends = [
+            ob.matrix_world @ end
+            for bone in (foot, *foot.children_recursive)
+            for end in (bone.head, bone.tail)
+            if "MCH" not in bone.name
+        ]
+        way = np.ptp(np.array(ends), axis=0)
+        # Four corners lie in one level, as low as the lowest bone.
+        level = np.sort(points[:, 2])[:4]
+        np.testing.assert_allclose(level, min(end.z for end in ends), atol=1e-5 * max(way))
+        assert high[2] - low[2] <= 0.2 * max(way[:2])
+        assert max(way[:2]) <= max((high - low)[:2]) <= 1.5 * max(way[:2])
+
+
+def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
+    ob = add_rig("human")
+    ob.rotation_euler, ob.scale = (0.0, 0.0, 0.7), (2.0, 2.0, 2.0)
+    ob.pose.bones["thigh.L"].rotation_mode = "XYZ"
+    ob.pose.bones["thigh.L"].rotation_euler = (-0.5, 0.4, 0.3)
+    rigs.updated()
+    press(setup, control="BONE")
+    points = drawn(ob, "Leg Target.L")
+    assert len(np.unique(points[:, 2].round(4))) == 2
+    toe = np.array(ob.matrix_world @ ob.pose.bones["toe.L"].tail)
+    foot = np.array(ob.matrix_world @ ob.pose.bones["foot.L"].head)
+    forward = (toe - foot) * (1, 1, 0) / np.linalg.norm((toe - foot)[:2])
+    assert (points @ forward).max() > toe @ forward
+    heel = np.array(ob.matrix_world @ ob.pose.bones["heel.02.L"].head)
+    assert (points @ forward).min() < heel @ forward
+
+
+@pytest.mark.parametrize(
+    ("limb", "bone"), [("Arm.L", "hand.L"), ("Arm.R", "hand.R"), ("Neck", "spine.006")]
+)
+def test_boxes_hold_all_bones_of_hands_and_heads(rigify, limb, bone):
+    ob = add_rig("human")
+    press(setup, control="BONE")
+    control = ob.pose.bones[ob.chain_ik.chains[limb].subtarget]
+    to_control = control.matrix.inverted()
+    frame = np.array(to_control @ ob.matrix_world.inverted())
+    box = drawn(ob, control.name) @ frame[:3, :3].T + frame[:3, 3]
+    held = ob.pose.bones[bone]
+    for each in (held, *held.children_recursive):
+        for end in (each.head, each.tail):
+            place = np.array(to_control @ end)
+            assert (place > box.min(axis=0)).all()
+            assert (place < box.max(axis=0)).all()
+
+
+def test_a_tail_is_drawn_as_one_of_its_bones(rigify):
+    ob = add_rig("cat")
+    press(setup, control="BONE")
+    points = drawn(ob, "Tail Target")
+    longest = max(np.linalg.norm(a - b) for a, b in itertools.combinations(points, 2))
+    assert longest == pytest.approx(ob.data.bones["tail.004"].length * np.sqrt(1.5), rel=1e-4)
+
+
+def test_the_ring_of_short_hips_is_as_wide_as_the_thighs(rigify):
+    ob = add_rig("mixamo_names")
+    press(setup, control="BONE")
+    points = drawn(ob, ob.chain_ik.body.root)
+    thighs = [
+        (ob.matrix_world @ ob.pose.bones[f"mixamorig:{side}UpLeg"].head).x
+        for side in ("Left", "Right")
+    ]
+    assert points[:, 0].max() > max(thighs)
+    assert points[:, 0].min() < min(thighs)
+
+
+@pytest.mark.parametrize("limb", ["Arm", "Leg"])
+def test_a_control_that_is_mirrored_is_drawn_as_the_other_one(rigify, limb):
+    ob = add_rig("human")
+    press(setup, control="BONE")
+    expected = drawn(ob, f"{limb} Target.R")
+    ob.chain_ik.active_index = [chain.name for chain in ob.chain_ik.chains].index(f"{limb}.R")
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    ob.chain_ik.active_index = [chain.name for chain in ob.chain_ik.chains].index(f"{limb}.L")
+    press(mirror)
+    found = drawn(ob, f"{limb} Target.R")
+    for point in found:
+        assert np.abs(expected - point).max(axis=1).min() < 1e-5
+
+
+def test_empties_of_feet_are_clear_of_each_other(rigify):
+    for name in ("human", "cat"):
+        ob = add_rig(name)
+        press(setup, control="EMPTY")
+        ends = {limb: drawn_empty(ob.chain_ik.chains[limb].target) for limb in feet(ob)}
+        for one, other in itertools.combinations(ends, 2):
+            first, second = (
+                (points.min(axis=0), points.max(axis=0)) for points in (ends[one], ends[other])
+            )
+            assert not overlap(first, second, "XYZ"), (one, other)
