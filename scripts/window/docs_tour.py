@@ -88,7 +88,8 @@ class Tour:
             offset = (1.0 - cos(turn)) * TO_SHOULDER + sin(turn) * ACROSS
             yield from self.viewport.drag([self.viewport.pixel_of(start + offset)], button="")
             yield REDRAW
-            check(self.chain.status.startswith("Reached"), self.chain.status)
+            # An arm that is nearly straight stays a little short by its soft distance.
+            check(self.chain.status.startswith(("Reached", "Kept")), self.chain.status)
             self.picture(f"drag_{step:02}")
             if step == STEPS // 2:
                 moved = (self.place() - start).length
