@@ -10,8 +10,8 @@ from ..core import IKError
 from ..properties import (
     ChainGroup,
     chain_spec,
+    controls_of_chain,
     owner_of,
-    target_and_pole,
     uses,
 )
 from ..rig.reading.spec import Anchor
@@ -81,7 +81,7 @@ def _followed(
     context: bpy.types.Context, settings: ChainGroup
 ) -> tuple[Anchor | None, Anchor | None]:
     """Return the target and the pole of a chain; None for what it lacks, or the scene does."""
-    target, pole = target_and_pole(settings)
+    target, pole = controls_of_chain(settings)
     if not uses(settings, "pole_target"):
         pole = None
     if solved_chain(context, settings) is None:

@@ -16,13 +16,13 @@ from ..properties import (
     add_chain,
     bones_spec,
     chain_key,
+    controls_of_chain,
     free_name,
     is_off_its_keys,
     movers,
     names_of_chains,
     owner_of,
     store,
-    target_and_pole,
 )
 from ..rig.anatomy.limbs import is_end
 from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
@@ -287,7 +287,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
         settings.pole_mode, settings.pole_angle = "TARGET", angle
         settings.pole_target = pole.object
         settings.pole_subtarget = pole.bone
-        target, _ = target_and_pole(settings)
+        target, _ = controls_of_chain(settings)
         if target is not None and target != pole and not hangs(pole):
             # What was made is to be evaluated before it goes along with anything.
             context.view_layer.update()

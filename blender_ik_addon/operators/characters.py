@@ -40,6 +40,8 @@ from ..rig.anatomy.limbs import Limb, LimbKind, find_limbs
 from ..rig.anatomy.symmetry import mirrored_in_world, mirrored_place
 from ..rig.controls.control_sizes import look_of
 from ..rig.controls.control_spaces import copy_spaces, hangs
+from ..rig.controls.foot_roll import control_above, is_mechanism
+from ..rig.posing.twisting import with_twist_spread
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec
@@ -53,7 +55,7 @@ from ..rig.tools.controls import (
     soft_distance,
     target_control,
 )
-from ..rig.tools.twisting import with_twist_spread
+from ..rig.tools.foot_controls import Foot, drive_foot, foot_of, mirrored_foot
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
@@ -133,7 +135,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         placed, problems = _placed(owner, free)
         names = _add_chains(context, owner, placed, self.control, self.parent)
         if self.use_limits:
-            self._limit(owner, [limb for limb, *_ in placed])
+            self._limit(owner, [limb for limb, *_ in placed], names)
         count = 0
         if trunk and (names or not free):
             count = _hang(context, owner, trunk, limbs)
@@ -148,10 +150,11 @@ class POSE_OT_chain_ik_setup(ChainOperator):
             self.report({"INFO"}, said(f"Controls that got spaces: {count}"))
         return {"FINISHED"} if names or not free else {"CANCELLED"}
 
-    def _limit(self, owner: bpy.types.Object, limbs: list[Limb]) -> None:
+    def _limit(self, owner: bpy.types.Object, limbs: list[Limb], names: list[str]) -> None:
         """Give the limbs that have just been set up joints by anatomy."""
-        for chain in chains_of(owner)[-len(limbs) :] if limbs else ():
-            chain.use_limits = True
+        for chain in chains_of(owner):
+            if chain.name in names:
+                chain.use_limits = True
         presets = {bone: joint for limb in limbs for bone, joint in joints_of(limb).items()}
         report_changes(self, set_presets(owner, presets))
 
@@ -203,13 +206,14 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
             spec,
             name=free_name(names_of_chains(owner), opposite(spec.name)),
             bone=opposite(spec.bone),
-            target=target and _opposite_anchor(context, owner, target, "CUBE", length),
+            target=target and _opposite_target(context, owner, target, length),
             pole=pole and _opposite_anchor(context, owner, pole, "SPHERE", length),
         )
         copy = add_chain(owner, wanted, 0, solver)
         for control, other in ((target, wanted.target), (pole, wanted.pole)):
-            if control and other and control != other and not hangs(other):
-                copy_spaces(control, other, movers(), opposite)
+            if control and other and control != other and not hangs(control_above(other)):
+                source_control, copy_control = control_above(control), control_above(other)
+                copy_spaces(source_control, copy_control, movers(), opposite)
         left_out = copy_mirrored(chains_of(owner)[index], copy)
         store(copy)
         if left_out:
@@ -244,21 +248,47 @@ def _add_chains(
     """Make all controls at once, add the chains and return their names."""
     controls: list[Control] = []
     places = {limb.name: place.target for limb, _, place in placed}
+    feet: list[Foot | None] = []
+    rolls = kind == "BONE" and takes_bones(owner)
+    driven = {bone for chain in chains_of(owner) for bone in bones_of_chain(chain)}
     for limb, spec, place in placed:
         other = places.get(opposite(limb.name)) if opposite(limb.name) != limb.name else None
         look = look_of(owner, limb, place.target, other)
         controls.append(target_control(spec.name, place, parent, look))
+        feet.append(foot_of(owner, limb, controls[-1], driven) if rolls else None)
+        controls += feet[-1].controls if feet[-1] else ()
     made = iter(make_controls(context, owner, controls, kind))
     names = []
-    for limb, spec, place in placed:
-        name = free_name(names_of_chains(owner), spec.name)
-        wanted = replace(spec, name=name, target=next(made), pole_angle=place.pole_angle)
-        settings = add_chain(owner, wanted, place.bone_count, new=new_chain(context))
-        if PRESETS[limb.kind].is_soft:
-            settings.soft_distance = soft_distance(place)
-        store(settings)
-        names.append(wanted.name)
+    for (limb, spec, place), foot in zip(placed, feet, strict=True):
+        target = next(made)
+        if foot:
+            turned = [next(made) for _ in foot.pivots]
+            drive_foot(target, turned, foot.pivots)
+            target = next(made)
+        soft = soft_distance(place) if PRESETS[limb.kind].is_soft else 0.0
+        names.append(_add_limb(context, owner, replace(spec, target=target), place, soft))
+        if foot and foot.toes:
+            toes, place_of_toes = foot.toes
+            wanted = replace(toes, target=next(made))
+            names.append(_add_limb(context, owner, wanted, place_of_toes))
     return names
+
+
+def _add_limb(
+    context: bpy.types.Context,
+    owner: bpy.types.Object,
+    wanted: ChainSpec,
+    place: Placement,
+    soft: float = 0.0,
+) -> str:
+    """Add a chain whose target is there, and return its name."""
+    name = free_name(names_of_chains(owner), wanted.name)
+    wanted = replace(wanted, name=name, pole_angle=place.pole_angle)
+    settings = add_chain(owner, wanted, place.bone_count, new=new_chain(context))
+    if soft:
+        settings.soft_distance = soft
+    store(settings)
+    return name
 
 
 def _lacks(owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]) -> bool:
@@ -279,6 +309,21 @@ def _hang(
     return hang_controls(owner, compiled(owner), trunk, controls_of(owner, limbs))
 
 
+def _opposite_target(
+    context: bpy.types.Context, owner: bpy.types.Object, target: Anchor, length: float
+) -> Anchor:
+    """Return the target of the other side; it is made if there is none, with what turns a foot."""
+    if not is_mechanism(target) or opposite(target.bone) in owner.pose.bones:
+        return _opposite_anchor(context, owner, target, "CUBE", length)
+    control = _opposite_anchor(context, owner, control_above(target), "CUBE", length)
+    # What was made is to be evaluated before anything hangs under it.
+    context.view_layer.update()
+    foot = mirrored_foot(owner, target, control.bone, length)
+    made = make_controls(context, owner, foot.controls, "BONE")
+    drive_foot(control, made, foot.pivots)
+    return made[-1]
+
+
 def _opposite_anchor(
     context: bpy.types.Context, owner: bpy.types.Object, anchor: Anchor, shape: Shape, length: float
 ) -> Anchor:
@@ -292,9 +337,20 @@ def _opposite_anchor(
     look = look_of_bone(anchor.object, anchor.bone) if anchor.bone else None
     if look is not None:
         look = replace(look, matrix=mirrored_in_world(owner, look.matrix))
-    control = Control(other, mirrored_place(owner, anchor), length, shape, look=look)
+    parent = _opposite_pivot(anchor)
+    control = Control(other, mirrored_place(owner, anchor), length, shape, parent, look)
     kind = "BONE" if anchor.bone and anchor.object == owner else "EMPTY"
     return make_controls(context, owner, [control], kind)[0]
+
+
+def _opposite_pivot(control: Anchor) -> str:
+    """Return what turns the foot of the other side where a control hangs on one; empty without."""
+    bones = control.object.data.bones if control.bone else {}
+    parent = bones[control.bone].parent if control.bone else None
+    if parent is None or not is_mechanism(Anchor(control.object, parent.name)):
+        return ""
+    other = opposite(parent.name)
+    return other if other in bones else ""
 
 
 classes = (POSE_OT_chain_ik_setup, POSE_OT_chain_ik_mirror)

@@ -11,6 +11,7 @@ import bpy
 from ..preferences import preferences
 from ..properties import active_armature
 from ..rig.controls.control_spaces import leave
+from ..rig.controls.foot_roll import remove_drivers
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
@@ -76,6 +77,7 @@ def delete_controls(
     """Delete controls: empties, and bones of an armature; what goes along with them stays."""
     leave(anchors, bpy.data.objects)
     bones = [anchor.bone for anchor in anchors if anchor.bone]
+    remove_drivers(anchors)
     for anchor in anchors:
         if not anchor.bone:
             bpy.data.objects.remove(anchor.object)

@@ -13,12 +13,12 @@ from ..properties import (
     OWN_WORDS,
     ChainGroup,
     active_chain,
-    anchors_of,
     chain_key,
     chain_spec,
     chains_of,
     check_space_name,
     is_idle,
+    moved_by_hand,
     owner_of,
     space_name,
     space_names,
@@ -322,7 +322,9 @@ def _live_controls(chosen: Chosen) -> list[Anchor]:
     Those from a library, which take no keys, and those that are gone are left out.
     """
     live = [each for owner in chosen for each in chains_of(owner) if not is_idle(each)]
-    anchors = [anchor for each in live for anchor in anchors_of(each) if anchor.object.is_editable]
+    anchors = [
+        anchor for each in live for anchor in moved_by_hand(each) if anchor.object.is_editable
+    ]
     return [each for each in anchors if not each.bone or each.bone in each.object.pose.bones]
 
 

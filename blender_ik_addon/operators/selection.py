@@ -13,9 +13,9 @@ from ..properties import (
     ChainSettings,
     active_armature,
     active_chain,
-    anchors_of,
     bones_of_chains,
     chains_of,
+    moved_by_hand,
     owner_of,
     uses,
 )
@@ -174,7 +174,7 @@ def selected_chains(context: bpy.types.Context, owner: bpy.types.Object) -> list
         settings
         for settings, driven in zip(chains_of(owner), bones_of_chains(owner), strict=True)
         if any((owner, name) in bones for name in (settings.bone, *driven))
-        or any(map(is_selected, anchors_of(settings)))
+        or any(map(is_selected, moved_by_hand(settings)))
     ]
 
 

@@ -61,13 +61,14 @@ from .lists import (
 from .mirroring import check_opposite, copy_mirrored
 from .object_settings import SHOWN, ShownSettings
 from .records import (
-    anchors_of,
     bones_of_chain,
     bones_of_chains,
     bones_spec,
     chain_spec,
+    controls_of_chain,
     idle_joints,
     live_rigs,
+    moved_by_hand,
     sync_anchors,
     target_and_pole,
 )
@@ -113,7 +114,6 @@ __all__ = [
     "active_armature",
     "active_chain",
     "add_chain",
-    "anchors_of",
     "body_controls",
     "bone_of_joint",
     "bones_of_chain",
@@ -129,6 +129,7 @@ __all__ = [
     "compared_chain",
     "control_of",
     "controls_of",
+    "controls_of_chain",
     "copy_joint",
     "copy_joints",
     "copy_mirrored",
@@ -154,6 +155,7 @@ __all__ = [
     "mark",
     "mark_of",
     "move_limit_end",
+    "moved_by_hand",
     "movers",
     "names_of_chains",
     "own_controls",

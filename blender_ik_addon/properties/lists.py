@@ -8,6 +8,7 @@ from typing import cast
 import bpy
 
 from ..core import Solver
+from ..rig.controls.foot_roll import control_above, mechanism_of
 from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..rig.reading.refusals import RigError
@@ -16,7 +17,7 @@ from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
 from .controls import is_control
 from .joints import has_joint, slides_of, take_over
-from .records import anchors_of, bones_of_chain
+from .records import anchors_of, bones_of_chain, moved_by_hand
 from .sharing import shares_bones
 from .stored import release
 
@@ -101,7 +102,7 @@ def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> Non
         clicked: A bone, of this armature or not, or an object.
     """
     chains = chains_of(armature_object)
-    found = [i for i, each in enumerate(chains) if clicked in anchors_of(each)]
+    found = [i for i, each in enumerate(chains) if clicked in moved_by_hand(each)]
     if not found and clicked.object == armature_object:
         found = [i for i, each in enumerate(chains) if clicked.bone in bones_of_chain(each)]
     holder = cast("ObjectGroup", armature_object.chain_ik)
@@ -211,13 +212,15 @@ def _places_of_bones(bones: list[str], wanted: list[str]) -> list[int | None]:
 
 
 def own_controls(settings: ChainGroup) -> list[Anchor]:
-    """Return the target and the pole of a chain that were made for it and that no other follows."""
+    """Return the controls that were made for a chain and that no other follows, with mechanisms."""
     shared = [
         anchor
         for owner in bpy.data.objects
         if owner.type == "ARMATURE"
         for chain in chains_of(owner)
         if chain != settings
-        for anchor in anchors_of(chain)
+        for anchor in moved_by_hand(chain)
     ]
-    return [each for each in anchors_of(settings) if each not in shared and is_control(each)]
+    controls = [each for each in moved_by_hand(settings) if each not in shared and is_control(each)]
+    mechanisms = [bone for each in anchors_of(settings) for bone in mechanism_of(each)]
+    return controls + [each for each in mechanisms if control_above(each) in controls]

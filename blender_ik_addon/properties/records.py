@@ -9,6 +9,7 @@ from dataclasses import replace
 import bpy
 
 from ..core import IKError, Lead, SolveOptions, Solver
+from ..rig.controls.foot_roll import control_above
 from ..rig.keying.baking import may_move
 from ..rig.keying.going_on import LiveRig
 from ..rig.live import live
@@ -183,6 +184,17 @@ def target_and_pole(settings: ChainGroup) -> tuple[Anchor | None, Anchor | None]
 def anchors_of(settings: ChainGroup) -> list[Anchor]:
     """Return the target and the pole of a chain, as far as it has them."""
     return [anchor for anchor in target_and_pole(settings) if anchor is not None]
+
+
+def controls_of_chain(settings: ChainGroup) -> tuple[Anchor | None, Anchor | None]:
+    """Return what people move for target and pole of a chain to move; None for what it has not."""
+    target, pole = target_and_pole(settings)
+    return target and control_above(target), pole
+
+
+def moved_by_hand(settings: ChainGroup) -> list[Anchor]:
+    """Return the controls of a chain, as far as it has them."""
+    return [control for control in controls_of_chain(settings) if control is not None]
 
 
 def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:

@@ -8,7 +8,7 @@ from bpy.props import FloatVectorProperty
 from mathutils import Vector
 
 from ...core.algebra.arithmetic import Array
-from ...properties import target_and_pole
+from ...properties import controls_of_chain
 from ...rig.keying.auto_keys import key_location
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
@@ -109,7 +109,7 @@ class Placing(Dragging):
 
     @classmethod
     def _anchor(cls, context: bpy.types.Context) -> Anchor | None:
-        target, pole = target_and_pole(selection.chain(context))
+        target, pole = controls_of_chain(selection.chain(context))
         return target if cls.word == "target" else pole
 
     def _place(self, context: bpy.types.Context, point: Array) -> None:

@@ -26,7 +26,7 @@ from ...rig.reading.skeleton import Skeleton
 from ...rig.reading.spec import Anchor
 from ...rig.tools.control_bones import PALETTE, is_control_bone
 from ..chains import chains_of
-from ..records import anchors_of
+from ..records import moved_by_hand
 from .space_names import movers
 
 Controls = Mapping[Limb, Sequence[Anchor]]
@@ -91,7 +91,7 @@ def controls_of(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> Con
     for settings in chains_of(armature_object):
         for limb in limbs:
             if settings.bone in (limb.bones[-1], limb.end):
-                found[limb] = [each for each in anchors_of(settings) if is_control(each)]
+                found[limb] = [each for each in moved_by_hand(settings) if is_control(each)]
     return {limb: controls for limb, controls in found.items() if controls}
 
 

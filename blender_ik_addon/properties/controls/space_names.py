@@ -25,7 +25,7 @@ from ...rig.controls.control_spaces import (
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor
 from ..chains import ChainGroup, chains_of, owner_of
-from ..records import anchors_of, bones_of_chains, target_and_pole
+from ..records import anchors_of, bones_of_chains, controls_of_chain
 
 _LOG = logging.getLogger(__name__)
 WHICH = ("TARGET", "POLE")
@@ -34,7 +34,7 @@ WHICH = ("TARGET", "POLE")
 
 def control_of(settings: ChainGroup, which: str) -> Anchor | None:
     """Return the target or the pole of a chain; None where it has none that exists."""
-    control = target_and_pole(settings)[WHICH.index(which)]
+    control = controls_of_chain(settings)[WHICH.index(which)]
     if control is None or (control.bone and control.bone not in control.object.pose.bones):
         return None
     return control

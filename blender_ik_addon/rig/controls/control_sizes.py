@@ -54,8 +54,10 @@ class Look:
 
 def look_of(
     armature_object: bpy.types.Object, limb: Limb, target: Array, other: Array | None = None
-) -> Look:
+) -> Look | None:
     """Return what the target of a limb is drawn as: its foot, hand, head or chest, or its tip.
+
+    None where that is scaled to nothing.
 
     Args:
         armature_object: The original object, in the pose that the control is made in.
@@ -64,6 +66,8 @@ def look_of(
         other: Where the same control of the other side is, which is kept clear, shape (4, 4); None
             without.
     """
+    if np.linalg.matrix_rank(target[:3, :3]) < 3:
+        return None
     if not limb.end:
         return _look_of_tip(armature_object, limb, target)
     points = _points_below(armature_object, limb.end)
@@ -136,7 +140,9 @@ def _points_below(armature_object: bpy.types.Object, end: str) -> Array:
     ]
     ends = np.array([[each.head, each.tail] for each in (bone, *bones)], dtype=np.float64)
     world = np.array(armature_object.matrix_world, dtype=np.float64)
-    return spaces.transform_point(world, ends.reshape(-1, 3))
+    points = spaces.transform_point(world, ends.reshape(-1, 3))
+    found: Array = points[np.isfinite(points).all(axis=1)]
+    return found
 
 
 def _forward(points: Array) -> Array | None:

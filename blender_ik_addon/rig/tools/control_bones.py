@@ -13,6 +13,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..controls.control_shapes import MAKERS, name_of, shape_of
 from ..controls.control_sizes import Look
+from ..controls.foot_roll import MECHANISM
 from ..planning.checks import bone_not_finite
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
@@ -94,13 +95,14 @@ def add_edit_bones(
     """Add bones to an armature in edit mode; return anchors, as references end with that mode."""
     edit_bones = armature_object.data.edit_bones
     unit = _unit(armature_object)
-    anchors = []
+    anchors: list[Anchor] = []
     for control, matrix in zip(controls, matrices, strict=True):
         bone = edit_bones.new(control.name)
         least = LEAST_LENGTH * max(1.0, float(np.abs(matrix[:3, 3]).max()))
         bone.tail = (0.0, max(BONE_SIZE * control.length / unit, least), 0.0)
         bone.matrix = Matrix(matrix.tolist())
-        bone.parent = edit_bones[control.parent] if control.parent else None
+        parent = anchors[-control.below].bone if control.below else control.parent
+        bone.parent = edit_bones[parent] if parent else None
         bone.use_deform = False
         anchors.append(Anchor(armature_object, bone.name))
     return anchors
@@ -109,16 +111,27 @@ def add_edit_bones(
 def style_bones(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
     """Give new control bones their shapes, their colour and their bone collection."""
     for anchor, control in zip(anchors, controls, strict=True):
-        armature, bone = anchor.object.data, anchor.object.pose.bones[anchor.bone]
-        collection = armature.collections_all.get(COLLECTION) or armature.collections.new(
-            COLLECTION
-        )
-        collection.assign(bone)
+        bone = anchor.object.pose.bones[anchor.bone]
+        if control.shape is None:
+            mechanism = _collection(anchor.object.data, MECHANISM)
+            mechanism.is_visible = False
+            mechanism.assign(bone)
+            bone.rotation_mode = "XYZ"
+            continue
+        _collection(anchor.object.data, COLLECTION).assign(bone)
         bone.custom_shape = shape_of(control.look.shape if control.look else control.shape)
         if control.look:
             _draw_as(bone, control.matrix, control.look.matrix, _unit(anchor.object))
         bone.color.palette = PALETTE
         bone.rotation_mode = "QUATERNION"
+
+
+def _collection(armature: Any, name: str) -> bpy.types.BoneCollection:
+    """Return a bone collection of an armature, made where it is not there yet."""
+    found: bpy.types.BoneCollection = armature.collections_all.get(
+        name
+    ) or armature.collections.new(name)
+    return found
 
 
 def _draw_as(bone: bpy.types.PoseBone, control: Array, shown: Array, unit: float) -> None:
@@ -132,6 +145,9 @@ def _draw_as(bone: bpy.types.PoseBone, control: Array, shown: Array, unit: float
     """
     place = np.linalg.inv(control) @ shown
     sides = np.linalg.norm(place[:3, :3], axis=0)
+    if not sides.all():
+        # Nothing is as small: such a part is scaled to a point or a plane.
+        return
     turn = Matrix((place[:3, :3] / sides).tolist())
     # Lengths of the bone are for whoever sees bones without shapes.
     bone.use_custom_shape_bone_size = False

@@ -35,7 +35,10 @@ POLE_DISTANCE = 1.5
 SAME_ANGLE = 1e-6
 EMPTY_SIZE = 0.06
 BONE_SIZE = 0.2
-EMPTY_TYPES: dict[Shape, Literal["SPHERE", "CIRCLE"]] = {"SPHERE": "SPHERE", "BELT": "CIRCLE"}
+EMPTY_TYPES: dict[Shape | None, Literal["SPHERE", "CIRCLE"]] = {
+    "SPHERE": "SPHERE",
+    "BELT": "CIRCLE",
+}
 # Soft distances of new limbs as shares of the chain's length: what they are to be, and the least
 # that is worth a setting. Ten times more, limbs would stop visibly short of their targets.
 SOFT, LEAST_SOFT = 0.02, 1e-4
@@ -174,31 +177,34 @@ class Control:
         name: Blender appends a number if it is taken.
         matrix: World matrix without scale, shape (4, 4).
         length: Of its chain, scene units; its bone is in proportion.
-        shape: How it is drawn, in proportion to its bone.
+        shape: How it is drawn, in proportion to its bone; None for a bone of a mechanism.
         parent: Name of the bone that a control bone hangs under; empty for none.
         look: How it is drawn instead of that, around a part of the body; None without.
+        below: How many places before it in a list the control stands that its bone hangs under
+            instead of the parent; 0 without.
     """
 
     name: str
     matrix: Array
     length: float
-    shape: Shape
+    shape: Shape | None
     parent: str = ""
     look: Look | None = None
+    below: int = 0
 
 
 def target_control(
     chain: str, placed: Placement, parent: str = "", look: Look | None = None
 ) -> Control:
     """Return a new target for a chain."""
-    return Control(_named(chain, "Target"), placed.target, placed.length, "CUBE", parent, look)
+    return Control(named(chain, "Target"), placed.target, placed.length, "CUBE", parent, look)
 
 
 def pole_control(chain: str, placed: Placement, parent: str = "") -> Control:
     """Return a new pole for a chain."""
     matrix = np.eye(4)
     matrix[:3, 3] = placed.pole
-    return Control(_named(chain, "Pole"), matrix, placed.length, "SPHERE", parent)
+    return Control(named(chain, "Pole"), matrix, placed.length, "SPHERE", parent)
 
 
 def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
@@ -220,7 +226,7 @@ def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
     return Control("Root", matrix, radius / BONE_SIZE, "RING")
 
 
-def _named(chain: str, word: str) -> str:
+def named(chain: str, word: str) -> str:
     """Return a name that ends with the side of the chain's name, so that it can be mirrored."""
     for side in Side:
         if side.value and chain.endswith(side.value):
@@ -232,7 +238,7 @@ def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.
     """Return a new empty in a collection, marked as a control of chains."""
     empty = bpy.data.objects.new(control.name, None)
     shape = control.look.shape if control.look else control.shape
-    empty.empty_display_type = EMPTY_TYPES.get(shape, "CUBE")
+    empty.empty_display_type = EMPTY_TYPES[shape] if shape in EMPTY_TYPES else "CUBE"
     empty.empty_display_size = EMPTY_SIZE * control.length
     if control.look:
         # About its place an empty cannot lie on the floor: the middle one of the sides is its size.

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import move_to
+from ..controls.foot_roll import control_above
 from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import reader, written_channels
@@ -40,10 +41,13 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.ty
     """
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
         if anchor is not None:
-            check_movable(anchor, word, scene)
+            check_movable(control_above(anchor), word, scene)
     # Where they are now does not matter.
     placed = placement(armature_object, replace(spec, target=None, pole=None))
-    goals = {} if spec.target is None else {spec.target: placed.target}
+    goals = {}
+    if spec.target is not None:
+        control = control_above(spec.target)
+        goals[control] = placed.target @ _from_target(spec.target, control)
     if spec.pole is not None:
         matrix = _world(spec.pole)
         matrix[:3, 3] = placed.pole
@@ -124,6 +128,15 @@ def _world(anchor: Anchor) -> Array:
     if isinstance(moved, bpy.types.PoseBone):
         matrix = matrix @ np.array(moved.matrix, dtype=np.float64)
     return matrix
+
+
+def _from_target(target: Anchor, control: Anchor) -> Array:
+    """Return where a control is from its target, as its foot is rolled now, shape (4, 4)."""
+    if target == control:
+        return np.eye(4)
+    bones = target.object.pose.bones
+    end, start = (np.array(bones[each.bone].matrix, dtype=np.float64) for each in (target, control))
+    return np.linalg.solve(end, start)
 
 
 def key_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str = "") -> None:

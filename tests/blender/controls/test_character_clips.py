@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from mathutils import Euler, Vector
 
+from blender_ik_addon.rig.controls.foot_roll import control_above
+from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
@@ -58,7 +60,8 @@ def key(ob: bpy.types.Object, name: str, frame: int, place=(0, 0, 0), turn=(0, 0
 
 
 def target(ob: bpy.types.Object, chain: str) -> str:
-    return ob.chain_ik.chains[chain].subtarget
+    """Return the control that people move for the target of a chain to move."""
+    return control_above(Anchor(ob, ob.chain_ik.chains[chain].subtarget)).bone
 
 
 def walk(ob: bpy.types.Object) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix, Vector
 
+from tests.blender.controls.test_foot_roll import control_of
 from tests.blender.operators.test_characters import MOCAP, RIGS, USUAL, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
@@ -54,7 +55,7 @@ def drawn_empty(empty: bpy.types.Object) -> np.ndarray:
 
 def boxes(ob: bpy.types.Object) -> dict[str, Box]:
     """Return the lowest and highest corner of each control of a chain and of the torso."""
-    found = {chain.name: drawn(ob, chain.subtarget) for chain in ob.chain_ik.chains}
+    found = {chain.name: drawn(ob, control_of(ob, chain.name)) for chain in ob.chain_ik.chains}
     found["Torso"] = drawn(ob, ob.chain_ik.body.root)
     return {name: (points.min(axis=0), points.max(axis=0)) for name, points in found.items()}
 
@@ -99,11 +100,9 @@ def test_feet_lie_flat_on_the_floor_around_foot_and_toes(rigify, name):
     press(setup, control="BONE", kinds=USUAL)
     for limb in feet(ob):
         chain = ob.chain_ik.chains[limb]
-        points = drawn(ob, chain.subtarget)
+        points = drawn(ob, control_of(ob, limb))
         low, high = points.min(axis=0), points.max(axis=0)
-        foot = next(
-            child for child in ob.pose.bones[chain.bone].children if child.name != chain.subtarget
-        )
+        foot = next(child for child in ob.pose.bones[chain.bone].children if child.bone.use_deform)
         ends = [
             ob.matrix_world @ end
             for bone in (foot, *foot.children_recursive)

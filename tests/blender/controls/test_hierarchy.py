@@ -85,6 +85,9 @@ def test_a_body_gets_a_root_and_nothing_moves(rigify, name, control):
     assert ob.chain_ik.body.root == HIPS[name]
     root = "Root" if control == "BONE" else ob.name
     for chain in ob.chain_ik.chains:
+        if "Toe" in chain.name:
+            # They hang on the foot that rolls.
+            continue
         is_standing = "Leg" in chain.name or "Arm" in chain.name
         assert (chain.space == root) == is_standing, chain.name
         assert chain.space

@@ -62,6 +62,12 @@ RIGS = {
         "Top Fin": ("top_fin", "top_fin.001", 2, ""),
     },
 }
+# The bones of toes that stay on the floor while their foot rolls, a chain each.
+TOES = {
+    "human": {"Toe": "toe"},
+    "horse": {"Front Toe": "f_hoof", "Hind Toe": "r_hoof"},
+    "bird": {"Toe": "toe"},
+}
 SIDED = {"Arm", "Leg", "Front Leg", "Hind Leg", "Wing"}
 MOCAP = {
     "mixamo_names": {
@@ -149,6 +155,11 @@ def test_every_limb_of_rigify_s_metarigs_is_found_named_and_set_up_in_one_step(
     before = matrices(ob)
     press(setup, control=control)
     limbs = found(ob)
+    toes = {f"{toe}{side}" for toe in TOES.get(name, {}) for side in SIDES if control == "BONE"}
+    assert {limb for limb in limbs if "Toe" in limb} == toes
+    for limb in toes:
+        bone = f"{TOES[name][limb[:-2]]}{limb[-2:]}"
+        assert limbs.pop(limb) == (bone, bone, 1, "")
     fins = {limb: bones for limb, bones in limbs.items() if "Fin" in limb}
     expected = with_sides(RIGS[name])
     assert {k: v for k, v in limbs.items() if k not in fins} == {
@@ -191,6 +202,7 @@ def test_neither_limits_nor_soft_distances_move_anything(rigify, name, use_limit
     assert all(chain.status.startswith("Reached") for chain in chains)
     assert any(chain.joints for chain in chains) == use_limits
     limbs = [chain for chain in chains if chain.name.startswith(("Arm", "Leg", "Front", "Hind"))]
+    limbs = [chain for chain in limbs if "Toe" not in chain.name]
     assert all(chain.soft_distance > 0.0 for chain in limbs)
     assert all(chain.soft_distance == 0.0 for chain in chains if chain not in limbs)
 
@@ -244,7 +256,10 @@ def test_every_limb_of_recorded_skeletons_is_found_and_named(name):
     bpy.ops.import_anim.bvh(filepath=str(DATA / f"{name}.bvh"))
     ob = bpy.context.object
     press(setup)
-    assert found(ob) == MOCAP[name]
+    limbs = found(ob)
+    for limb in ("Toe.L", "Toe.R"):
+        assert limbs.pop(limb)[1].endswith("ToeBase")
+    assert limbs == MOCAP[name]
     # Their curves go on: the arms play on as they were recorded until a target is moved.
     assert all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
 
@@ -313,13 +328,13 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     ob = bpy.context.object
     select_bones(ob, ["forearm.L", "shin.R"])
     press(setup, scope="SELECTED")
-    assert set(found(ob)) == {"Arm.L", "Leg.R"}
-    assert "Set up 2 chains: Arm.L, Leg.R" in capfd.readouterr().out
+    assert set(found(ob)) == {"Arm.L", "Leg.R", "Toe.R"}
+    assert "Set up 3 chains: Arm.L, Leg.R, Toe.R" in capfd.readouterr().out
     select_bones(ob, ["forearm.R"])
     press(setup, scope="SELECTED")
     assert "Set up 1 chain: Arm.R" in capfd.readouterr().out
     press(setup)
-    assert len(found(ob)) == 6
+    assert len(found(ob)) == 8
     before = state()
     assert refusal(setup) == (
         "Every limb that was found has a chain already: to add another one, select its bones in"

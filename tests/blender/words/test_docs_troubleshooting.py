@@ -21,6 +21,7 @@ REPORTS = (
     "rig/tools/converting.py",
     "rig/tools/control_bones.py",
     "rig/controls/control_spaces.py",
+    "rig/controls/foot_roll.py",
     "rig/tools/pole_angles.py",
     "rig/comparing/trial.py",
 )

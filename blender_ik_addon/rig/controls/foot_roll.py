@@ -1,0 +1,137 @@
+"""Foot roll: bones between the control of a foot and its ankle that drivers of Blender's own turn.
+
+A file plays them without the extension: each driver adds up one custom property of the control, and
+its curve tells the angle. No Python is in them, so whether scripts may run does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..reading.spec import Anchor
+
+MECHANISM = "Chain IK Mechanism"
+ROLL, BANK = "Foot Roll", "Foot Bank"
+DESCRIPTIONS = {
+    ROLL: "Turns the foot: below zero about the heel, up to 45 degrees about the ball, beyond about"
+    " the tip of the toes",
+    BANK: "Turns the foot about an edge of its sole: above zero the outer, below zero the inner",
+}
+HALF_TURN, BENT = math.pi, math.pi / 4.0
+
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """What turns a foot about one of its places.
+
+    Attributes:
+        word: Which place, for the name of its bone.
+        axis: Index of the axis that it turns about: 0 across the foot, 1 along it.
+        channel: The custom property that turns it.
+        points: The curve from that to the angle, radians, in rising order.
+    """
+
+    word: str
+    axis: int
+    channel: str
+    points: Points
+
+
+def pivots(*, has_ball: bool, outward: float) -> list[Pivot]:
+    """Return what turns a foot, from its control to its ankle.
+
+    Args:
+        has_ball: Whether there are toes that stay on the floor as it turns about the ball.
+        outward: The sign of a turn about the way forward that leans the foot outward.
+    """
+    flat = (-HALF_TURN, 0.0)
+    over = [(math.pi / 2.0, -math.pi / 2.0), (HALF_TURN, -HALF_TURN)]
+    found = [
+        Pivot("Outer", 1, BANK, [flat, (0.0, 0.0), (HALF_TURN, outward * HALF_TURN)]),
+        Pivot("Inner", 1, BANK, [(-HALF_TURN, -outward * HALF_TURN), (0.0, 0.0)]),
+        Pivot("Heel", 0, ROLL, [(-HALF_TURN, HALF_TURN), (0.0, 0.0)]),
+        Pivot("Tip", 0, ROLL, [flat, (BENT if has_ball else 0.0, 0.0), *over]),
+    ]
+    if has_ball:
+        bent = [(0.0, 0.0), (BENT, -BENT), (math.pi / 2.0, 0.0)]
+        found.append(Pivot("Ball", 0, ROLL, [flat, *bent]))
+    return found
+
+
+def add_channels(control: Anchor) -> None:
+    """Give a control the properties that turn its foot, both zero."""
+    bone = control.object.pose.bones[control.bone]
+    for name, description in DESCRIPTIONS.items():
+        bone[name] = 0.0
+        shown: Any = bone.id_properties_ui(name)
+        shown.update(
+            min=-HALF_TURN, max=HALF_TURN, default=0.0, subtype="ANGLE", description=description
+        )
+        bone.property_overridable_library_set(f'["{name}"]', True)
+
+
+def drive(turned: Anchor, axis: int, control: Anchor, channel: str, points: Points) -> None:
+    """Have a property of a control turn a bone about one of its axes.
+
+    Args:
+        turned: The bone; its rotation mode is one of Euler angles.
+        axis: Index of the axis.
+        control: The control.
+        channel: The name of its property.
+        points: The curve from that to the angle, radians, in rising order.
+    """
+    bone = turned.object.pose.bones[turned.bone]
+    curve: Any = bone.driver_add("rotation_euler", axis)
+    for modifier in list(curve.modifiers):
+        curve.modifiers.remove(modifier)
+    curve.extrapolation = "CONSTANT"
+    curve.driver.type = "SUM"
+    variable = curve.driver.variables.new()
+    source = variable.targets[0]
+    source.id = control.object
+    path = control.object.pose.bones[control.bone].path_from_id()
+    source.data_path = f'{path}["{channel}"]'
+    while curve.keyframe_points:
+        curve.keyframe_points.remove(curve.keyframe_points[0], fast=True)
+    for value, angle in points:
+        curve.keyframe_points.insert(value, angle, options={"FAST"}).interpolation = "LINEAR"
+    curve.update()
+
+
+def is_mechanism(anchor: Anchor) -> bool:
+    """Tell whether a bone stands between a control and what follows it."""
+    bone = anchor.object.data.bones.get(anchor.bone) if anchor.bone else None
+    return bone is not None and MECHANISM in bone.collections
+
+
+def mechanism_of(target: Anchor) -> list[Anchor]:
+    """Return the bones between a target and its control, the target first; empty without."""
+    found: list[Anchor] = []
+    while is_mechanism(target):
+        found.append(target)
+        parent = target.object.data.bones[target.bone].parent
+        if parent is None:
+            break
+        target = Anchor(target.object, parent.name)
+    return found
+
+
+def control_above(target: Anchor) -> Anchor:
+    """Return what people move for a target to move: the control of its mechanism, or itself."""
+    mechanism = mechanism_of(target)
+    if not mechanism:
+        return target
+    parent = target.object.data.bones[mechanism[-1].bone].parent
+    return mechanism[-1] if parent is None else Anchor(target.object, parent.name)
+
+
+def remove_drivers(bones: Sequence[Anchor]) -> None:
+    """Remove what turns bones of mechanisms, before they are deleted."""
+    for anchor in bones:
+        if is_mechanism(anchor):
+            anchor.object.pose.bones[anchor.bone].driver_remove("rotation_euler")

@@ -1,0 +1,204 @@
+"""The controls of a foot that rolls: its pivots between control and ankle, and its toes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import bpy
+import numpy as np
+
+from ...core import IKError
+from ...core.algebra.arithmetic import Array
+from ..anatomy.bone_names import Part, Side, opposite, read
+from ..anatomy.free_bones import free_bones
+from ..anatomy.limbs import Limb, LimbKind
+from ..anatomy.symmetry import mirrored_place
+from ..controls.control_sizes import Look
+from ..controls.foot_roll import Pivot, add_channels, drive, mechanism_of, pivots
+from ..reading import spaces
+from ..reading.skeleton import compiled
+from ..reading.spec import Anchor, ChainSpec, RotationBone
+from .controls import Control, Placement, named, placement, target_control
+
+# Of a foot without a heel bone: how far behind the ankle its heel is, of its width.
+BEHIND = 0.5
+# How far above the sole the control of toes is drawn, and how high it is, of the sole's height.
+ABOVE, HIGH = 1.2, 1.5
+
+
+@dataclass(frozen=True)
+class Foot:
+    """A foot that rolls.
+
+    Attributes:
+        pivots: What turns it, from the control to the ankle.
+        controls: Its bones from the first pivot to the ankle, each under the one before it; the
+            last is the control of its toes where it has some, under the tip.
+        toes: The chain of the toes and where its control belongs; None without.
+    """
+
+    pivots: Sequence[Pivot]
+    controls: Sequence[Control]
+    toes: tuple[ChainSpec, Placement] | None
+
+
+def foot_of(
+    armature_object: bpy.types.Object, limb: Limb, control: Control, driven: set[str]
+) -> Foot | None:
+    """Return what makes the foot of a limb roll; None for other limbs, and feet on their tips.
+
+    Args:
+        armature_object: The original object.
+        limb: The limb.
+        control: That of its foot, drawn at the sole.
+        driven: Bones that chains drive already.
+    """
+    if limb.kind is not LimbKind.LEG or not limb.end:
+        return None
+    if control.look is None or not _is_flat(control.look):
+        return None
+    bones, side = armature_object.pose.bones, read(limb.name).side
+    toe = _toe_of(armature_object, bones[limb.end], driven)
+    toes = None if toe is None else _placed_toes(armature_object, limb, toe)
+    ball = bones[toe] if toe is not None and toes is not None else None
+    turning = _turning(has_ball=ball is not None, side=side)
+    places = _places(armature_object, control, side, ball)
+    places["Ankle"] = control.matrix
+    words = [*(each.word for each in turning), "Ankle"]
+    made = [
+        Control(named(limb.name, word), places[word], control.length, None, control.parent, below=1)
+        for word in words
+    ]
+    if toes is None or ball is None:
+        return Foot(turning, made, None)
+    look = _toe_look(armature_object, control.look, ball)
+    # Under the tip, so that toes stay on the floor while the foot turns about the ball.
+    below = len(made) - words.index("Tip")
+    made.append(replace(target_control(toes[0].name, toes[1], control.parent, look), below=below))
+    return Foot(turning, made, toes)
+
+
+def drive_foot(control: Anchor, turned: Sequence[Anchor], turning: Sequence[Pivot]) -> None:
+    """Have the properties of a foot's control turn its pivots."""
+    add_channels(control)
+    for anchor, pivot in zip(turned, turning, strict=False):
+        drive(anchor, pivot.axis, control, pivot.channel, pivot.points)
+
+
+def _is_flat(look: Look) -> bool:
+    """Tell whether a control is drawn at the sole: on the floor, not along its bone."""
+    is_level = abs(look.matrix[2, 1]) <= 1e-6 * look.sides[1]
+    return bool(look.shape == "CUBE" and look.sides.all() and is_level)
+
+
+def _toe_of(
+    armature_object: bpy.types.Object, foot: bpy.types.PoseBone, driven: set[str]
+) -> str | None:
+    """Return the name of the bone of the toes under a foot, if a chain can drive it."""
+    skeleton = compiled(armature_object)
+    is_free = free_bones(armature_object, skeleton)
+    toes = [
+        child.name
+        for child in foot.children
+        if read(child.name).part is Part.TOE
+        and not read(child.name).is_helper
+        and child.name not in driven
+        and is_free[skeleton.index[child.name]]
+    ]
+    return toes[0] if len(toes) == 1 else None
+
+
+def _placed_toes(
+    armature_object: bpy.types.Object, limb: Limb, toe: str
+) -> tuple[ChainSpec, Placement] | None:
+    """Return the chain of toes and where its control belongs; None where it has none."""
+    spec = ChainSpec(
+        name=limb.name.replace("Leg", "Toe"),
+        bone=toe,
+        chain_count=1,
+        use_rotation=True,
+        rotation_bone=RotationBone.TIP,
+    )
+    try:
+        return spec, placement(armature_object, spec)
+    except IKError:
+        return None
+
+
+def _places(
+    armature_object: bpy.types.Object,
+    control: Control,
+    side: Side,
+    toe: bpy.types.PoseBone | None,
+) -> dict[str, Array]:
+    """Return where the pivots of a foot are, world space, each turned as its sole, (4, 4)."""
+    assert control.look is not None
+    sole = control.look
+    frame = np.eye(4)
+    frame[:3, :3] = sole.matrix[:3, :3] / sole.sides
+    width, length, height = sole.sides
+    ankle = np.linalg.inv(frame) @ control.matrix
+    start = np.linalg.inv(frame) @ sole.matrix
+    middle, back, bottom = start[0, 3], start[1, 3], start[2, 3] - height / 2.0
+    edge = -width / 2.0 if side is Side.LEFT else width / 2.0
+    ball = back + 0.7 * length
+    spots = {
+        "Outer": (middle + edge, ball, bottom),
+        "Inner": (middle - edge, ball, bottom),
+        "Heel": (middle, min(back, ankle[1, 3] - BEHIND * width), bottom),
+        "Tip": (middle, back + length, bottom),
+    }
+    if toe is not None:
+        world = np.array(armature_object.matrix_world, dtype=np.float64)
+        head = spaces.transform_point(world, np.array(toe.head, dtype=np.float64))
+        spots["Ball"] = tuple(frame[:3, :3].T @ head)
+    places = {}
+    for word, spot in spots.items():
+        places[word] = frame.copy()
+        places[word][:3, 3] = frame[:3, :3] @ np.array(spot)
+    return places
+
+
+def _toe_look(armature_object: bpy.types.Object, sole: Look, toe: bpy.types.PoseBone) -> Look:
+    """Return the box of toes, above that of the sole."""
+    world = np.array(armature_object.matrix_world, dtype=np.float64)
+    ends = spaces.transform_point(world, np.array([toe.head, toe.tail], dtype=np.float64))
+    along = sole.matrix[:3, 1] / sole.sides[1]
+    start = float((ends[0] - sole.matrix[:3, 3]) @ along)
+    matrix = sole.matrix.copy()
+    matrix[:3, 3] += start * along + ABOVE * sole.matrix[:3, 2]
+    matrix[:3, 1] *= max(1.0 - start / sole.sides[1], 0.1)
+    return Look("CUBE", matrix)
+
+
+def mirrored_foot(
+    armature_object: bpy.types.Object, target: Anchor, other: str, length: float
+) -> Foot:
+    """Return what makes the foot of the other side roll as this one; its toes are its own.
+
+    Args:
+        armature_object: The original object.
+        target: The ankle of this side.
+        other: Name of the control bone of the other side.
+        length: Of the chain.
+    """
+    bones = mechanism_of(target)[::-1]
+    made = [
+        Control(
+            opposite(each.bone),
+            mirrored_place(armature_object, each),
+            length,
+            None,
+            other,
+            below=min(i, 1),
+        )
+        for i, each in enumerate(bones)
+    ]
+    side = read(other).side
+    has_ball = len(bones) > len(pivots(has_ball=False, outward=1.0)) + 1
+    return Foot(_turning(has_ball=has_ball, side=side), made, None)
+
+
+def _turning(*, has_ball: bool, side: Side) -> list[Pivot]:
+    return pivots(has_ball=has_ball, outward=-1.0 if side is Side.LEFT else 1.0)

@@ -1,0 +1,329 @@
+"""Foot Roll: one channel turns a foot about its heel, its ball and the tip of its toes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import radians
+
+import addon_utils
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix
+
+from blender_ik_addon.properties.lists import activate_chain_of
+from blender_ik_addon.rig.reading.animation import curves
+from blender_ik_addon.rig.reading.spec import Anchor
+from tests.blender.operators.test_characters import MOCAP, RIGS, add_rig, make_limbs
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+
+setup = bpy.ops.pose.chain_ik_setup
+MECHANISM = "Chain IK Mechanism"
+ROLL, BANK = "Foot Roll", "Foot Bank"
+
+
+@pytest.fixture(scope="module")
+def rigify(registered_addon: None) -> Iterator[None]:
+    addon_utils.enable("rigify", default_set=True)
+    yield
+    addon_utils.disable("rigify", default_set=True)
+
+
+def control_of(ob: bpy.types.Object, chain: str) -> str:
+    """Return the bone that people move for a chain's target to move."""
+    bone = ob.data.bones[ob.chain_ik.chains[chain].subtarget]
+    while MECHANISM in bone.collections:
+        bone = bone.parent
+    return bone.name
+
+
+def make_human(*, down: float = 0.12) -> bpy.types.Object:
+    """Return Rigify's human with controls, its knees bent."""
+    ob = add_rig("human")
+    press(setup, control="BONE")
+    hips = ob.pose.bones["spine"]
+    hips.matrix = Matrix.Translation((0.0, 0.0, -down)) @ hips.matrix
+    rigs.updated()
+    return ob
+
+
+def turn(ob: bpy.types.Object, channel: str, degrees: float, side: str = "L") -> None:
+    ob.pose.bones[f"Leg Target.{side}"][channel] = radians(degrees)
+    ob.update_tag()
+    rigs.updated()
+
+
+def activate(ob: bpy.types.Object, chain: str) -> None:
+    ob.chain_ik.active_index = [each.name for each in ob.chain_ik.chains].index(chain)
+
+
+def posed(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    bones = rigs.evaluated(ob).pose.bones
+    return {bone.name: np.array(bone.matrix) for bone in bones}
+
+
+def off(before: dict[str, np.ndarray], after: dict[str, np.ndarray], *bones: str) -> float:
+    """Return how far bones have moved, as numbers of their matrices; all where none is named."""
+    return max(float(np.abs(after[name] - before[name]).max()) for name in bones or before)
+
+
+def all_reached(ob: bpy.types.Object) -> bool:
+    return all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
+
+
+def mechanism(ob: bpy.types.Object) -> set[str]:
+    return {bone.name for bone in ob.data.bones if MECHANISM in bone.collections}
+
+
+@pytest.mark.parametrize("degrees", [5, 20, 45])
+def test_up_to_45_degrees_the_foot_turns_about_its_ball_and_toes_stay(rigify, degrees):
+    ob = make_human()
+    before = posed(ob)
+    turn(ob, ROLL, degrees)
+    after = posed(ob)
+    assert off(before, after, "toe.L") < 1e-5
+    turned = before["foot.L"][:3, :3].T @ after["foot.L"][:3, :3]
+    assert np.degrees(np.arccos((np.trace(turned) - 1) / 2)) == pytest.approx(degrees, abs=0.01)
+    assert after["foot.L"][2, 3] > before["foot.L"][2, 3]
+    assert all_reached(ob)
+    turn(ob, ROLL, 0)
+    assert off(before, posed(ob)) < 1e-5
+
+
+def test_beyond_it_turns_about_the_tip_of_its_toes_and_the_ball_goes_back(rigify):
+    ob = make_human(down=0.05)
+    before = posed(ob)
+    turn(ob, ROLL, 90)
+    after = posed(ob)
+    np.testing.assert_allclose(after["Leg Tip.L"][:3, 3], before["Leg Tip.L"][:3, 3], atol=1e-6)
+    for bone in ("foot.L", "toe.L"):
+        turned = before[bone][:3, :3].T @ after[bone][:3, :3]
+        assert np.degrees(np.arccos((np.trace(turned) - 1) / 2)) == pytest.approx(90, abs=0.01)
+    heights = []
+    for degrees in range(0, 91, 5):
+        turn(ob, ROLL, degrees)
+        heights.append(posed(ob)["foot.L"][2, 3])
+    # No step is far from the one before: 5 degrees of a foot.
+    assert np.abs(np.diff(heights)).max() < 0.05
+
+
+def test_below_zero_it_turns_about_its_heel(rigify):
+    ob = make_human()
+    before = posed(ob)
+    turn(ob, ROLL, -25)
+    after = posed(ob)
+    np.testing.assert_allclose(after["Leg Heel.L"][:3, 3], before["Leg Heel.L"][:3, 3], atol=1e-6)
+    assert after["toe.L"][2, 3] > before["toe.L"][2, 3] + 0.03
+    assert abs(after["heel.02.L"][2, 3] - before["heel.02.L"][2, 3]) < 0.02
+    assert all_reached(ob)
+
+
+@pytest.mark.parametrize(("side", "outward"), [("L", 1.0), ("R", -1.0)])
+def test_bank_turns_it_about_the_edges_of_its_sole(rigify, side, outward):
+    ob = make_human()
+    before = posed(ob)
+    for degrees, edge in ((20, "Outer"), (-20, "Inner")):
+        turn(ob, BANK, degrees, side)
+        after = posed(ob)
+        name = f"Leg {edge}.{side}"
+        np.testing.assert_allclose(after[name][:3, 3], before[name][:3, 3], atol=1e-6)
+        moved = after[f"foot.{side}"][0, 3] - before[f"foot.{side}"][0, 3]
+        assert np.sign(moved) == np.sign(outward * degrees)
+        assert after[f"toe.{side}"][2, 3] > before[f"toe.{side}"][2, 3]
+        assert all_reached(ob)
+
+
+def test_it_is_driven_without_python_and_plays_without_the_extension(rigify):
+    ob = make_human()
+    for curve in ob.animation_data.drivers:
+        assert (curve.driver.type, list(curve.modifiers)) == ("SUM", [])
+    control = ob.pose.bones["Leg Target.L"]
+    for frame, degrees in ((1, -20.0), (20, 60.0)):
+        control[ROLL] = radians(degrees)
+        control.keyframe_insert(f'["{ROLL}"]', frame=frame)
+    shown = {}
+    for frame in (1, 7, 13, 20):
+        rigs.go_to(frame)
+        shown[frame] = posed(ob)["Leg Ankle.L"]
+        assert all_reached(ob)
+    bpy.context.scene.chain_ik.use_live = False
+    for frame, matrix in shown.items():
+        rigs.go_to(frame)
+        np.testing.assert_allclose(posed(ob)["Leg Ankle.L"], matrix, atol=1e-6)
+
+
+@pytest.mark.parametrize("roll", [0.0, 30.0, -15.0, 70.0])
+def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
+    ob = make_human()
+    turn(ob, ROLL, roll)
+    chain = ob.chain_ik.chains["Leg.L"]
+    activate(ob, "Leg.L")
+    chain.mute = True
+    for bone, angle in (("thigh.L", -0.5), ("shin.L", 0.7), ("foot.L", 0.3)):
+        rigs.updated()
+        ob.pose.bones[bone].rotation_mode = "XYZ"
+        ob.pose.bones[bone].rotation_euler = (angle, 0.05, 0.02)
+    rigs.updated()
+    before = posed(ob)
+    press(bpy.ops.pose.chain_ik_snap_target)
+    chain = ob.chain_ik.chains["Leg.L"]
+    chain.mute = False
+    rigs.updated()
+    # The knee goes along on a side of its own; foot and ankle are where they were.
+    assert off(before, posed(ob), "foot.L") < 2e-5
+    assert ob.pose.bones["Leg Target.L"][ROLL] == pytest.approx(radians(roll))
+    assert not any(any(ob.pose.bones[name].location) for name in mechanism(ob))
+
+
+def test_switching_to_ik_keys_the_control(rigify):
+    ob = make_human()
+    turn(ob, ROLL, 30)
+    activate(ob, "Leg.L")
+    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    rigs.go_to(10)
+    before = posed(ob)
+    press(bpy.ops.pose.chain_ik_switch, to="IK")
+    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L") < 2e-5
+    keyed = {path for curve in curves(ob) for path in [curve.data_path]}
+    assert any('"Leg Target.L"' in path for path in keyed)
+    assert not any(f'"{name}"' in path for path in keyed for name in mechanism(ob))
+
+
+def test_spaces_are_those_of_the_control(rigify):
+    ob = make_human()
+    turn(ob, ROLL, 30)
+    activate(ob, "Leg.L")
+    assert ob.chain_ik.chains["Leg.L"].space == "Root"
+    before = posed(ob)
+    press(bpy.ops.pose.chain_ik_switch_space, space="spine")
+    assert ob.chain_ik.chains["Leg.L"].space == "spine"
+    assert off(before, posed(ob), "foot.L", "toe.L", "Leg Target.L") < 2e-5
+    assert not any(ob.pose.bones[name].constraints for name in mechanism(ob))
+
+
+def test_move_target_moves_the_control(rigify):
+    ob = make_human()
+    activate(ob, "Leg.L")
+    place = ob.matrix_world @ ob.pose.bones["Leg Target.L"].head
+    goal = (place.x, place.y - 0.1, place.z + 0.05)
+    press(bpy.ops.pose.chain_ik_move_target, location=goal)
+    np.testing.assert_allclose(posed(ob)["foot.L"][:3, 3], goal, atol=1e-5)
+    np.testing.assert_allclose(posed(ob)["Leg Target.L"][:3, 3], goal, atol=1e-5)
+
+
+def test_a_click_on_the_control_activates_its_chain(rigify):
+    ob = make_human()
+    for chain in ("Leg.R", "Arm.L", "Leg.L", "Toe.L"):
+        activate_chain_of(ob, Anchor(ob, control_of(ob, chain)))
+        assert ob.chain_ik.chains[ob.chain_ik.active_index].name == chain
+
+
+def test_removed_with_its_controls_nothing_is_left(rigify):
+    ob = add_rig("human")
+    bones = set(ob.data.bones.keys())
+    press(setup, control="BONE")
+    assert mechanism(ob)
+    while ob.chain_ik.chains:
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    assert set(ob.data.bones.keys()) == bones
+    assert not list(ob.animation_data.drivers)
+
+
+def test_mirrored_the_other_foot_rolls_the_same(rigify):
+    ob = make_human()
+    for chain in ("Toe.R", "Leg.R"):
+        activate(ob, chain)
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    assert not any(name.endswith(".R") for name in mechanism(ob))
+    for chain in ("Leg.L", "Toe.L"):
+        activate(ob, chain)
+        press(bpy.ops.pose.chain_ik_mirror)
+    assert ob.chain_ik.chains["Leg.R"].subtarget == "Leg Ankle.R"
+    for channel, degrees in ((ROLL, 30), (ROLL, -20), (BANK, 20), (BANK, -20)):
+        for side in "LR":
+            turn(ob, ROLL, 0, side)
+            turn(ob, BANK, 0, side)
+            turn(ob, channel, degrees, side)
+        after = posed(ob)
+        for bone in ("foot", "toe"):
+            left, right = (after[f"{bone}.{side}"][:3, 3] for side in "LR")
+            np.testing.assert_allclose(left * (-1, 1, 1), right, atol=1e-4)
+    assert all_reached(ob)
+
+
+def test_a_foot_without_a_toe_has_heel_and_tip_only():
+    ob = make_limbs("{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg {0}Foot", ".L")
+    rigs.updated()
+    before = posed(ob)
+    press(setup, control="BONE")
+    assert off(before, {k: v for k, v in posed(ob).items() if k in before}) < 1e-5
+    words = {name.split()[1].removesuffix(".L") for name in mechanism(ob)}
+    assert words == {"Outer", "Inner", "Heel", "Tip", "Ankle"}
+    assert [chain.name for chain in ob.chain_ik.chains if "Toe" in chain.name] == []
+    tip = posed(ob)["Leg Tip.L"][:3, 3]
+    turn(ob, ROLL, 20)
+    after = posed(ob)
+    np.testing.assert_allclose(after["Leg Tip.L"][:3, 3], tip, atol=1e-6)
+    assert after["Leg Ankle.L"][2, 3] > after["Leg Target.L"][2, 3]
+
+
+def test_renamed_bones_roll_on(rigify):
+    ob = make_human()
+    ob.data.bones["Leg Target.L"].name = "Shoe"
+    ob.data.bones["Leg Ball.L"].name = "Bone of its own"
+    rigs.updated()
+    before = posed(ob)
+    ob.pose.bones["Shoe"][ROLL] = radians(30)
+    ob.update_tag()
+    rigs.updated()
+    after = posed(ob)
+    assert after["foot.L"][2, 3] > before["foot.L"][2, 3] + 0.02
+    assert off(before, after, "toe.L") < 1e-5
+
+
+@pytest.mark.parametrize("name", [*RIGS, *MOCAP])
+def test_mechanisms_are_hidden_and_deform_nothing(rigify, name):
+    ob = add_rig(name)
+    press(setup, control="BONE")
+    for bone in mechanism(ob):
+        assert not ob.data.bones[bone].use_deform
+        assert [each.name for each in ob.data.bones[bone].collections] == [MECHANISM]
+    if mechanism(ob):
+        assert not ob.data.collections[MECHANISM].is_visible
+    assert all_reached(ob)
+
+
+def test_empties_get_none(rigify):
+    ob = add_rig("human")
+    bones = ob.data.bones.keys()
+    press(setup, control="EMPTY")
+    assert ob.data.bones.keys() == bones
+    assert not any("Toe" in chain.name for chain in ob.chain_ik.chains)
+
+
+def test_one_foot_leaves_the_other_one_alone(rigify):
+    ob = make_human()
+    before = posed(ob)
+    turn(ob, ROLL, 30, "R")
+    after = posed(ob)
+    for bone in ("thigh.L", "foot.L", "toe.L"):
+        assert off(before, after, bone) < 1e-5
+
+
+def test_a_leg_without_a_foot_is_set_up_as_well():
+    ob = make_limbs("{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg Other", ".L")
+    press(setup, control="BONE")
+    assert "Leg.L" in [chain.name for chain in ob.chain_ik.chains]
+    assert not mechanism(ob)
+
+
+def test_a_foot_and_a_hand_that_are_scaled_to_nothing_keep_the_others(rigify):
+    ob = add_rig("human")
+    ob.pose.bones["foot.L"].scale = (0.0, 0.0, 0.0)
+    ob.pose.bones["hand.L"].scale = (0.0, 0.0, 0.0)
+    rigs.updated()
+    bpy.ops.pose.chain_ik_setup(control="BONE")
+    names = [chain.name for chain in ob.chain_ik.chains]
+    assert {"Leg.R", "Toe.R", "Arm.R"} <= set(names)
+    assert all(np.isfinite(matrix).all() for matrix in posed(ob).values())
