@@ -69,7 +69,7 @@ class Tour:
             bpy.ops.object.mode_set(mode="POSE")
             bpy.ops.pose.select_all(action="DESELECT")
         yield REDRAW
-        check(len(rig().chain_ik.chains) == 6, "Not all limbs have got chains.")
+        check(len(rig().chain_ik.chains) == 8, "Not all limbs have got chains.")
         self.picture("start_2_set_up")
 
     def drag(self) -> Session:

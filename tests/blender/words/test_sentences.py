@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from blender_ik_addon.rig.anatomy.limb_chains import PRESETS
+from blender_ik_addon.rig.controls.foot_roll import DESCRIPTIONS
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.words.said_of_input import INPUT
 from tests.blender.words.said_of_joints import CREATURES, JOINTS
@@ -160,10 +161,13 @@ NO_SENTENCES = {
     "Chain IK Space",
     "Chain IK Compare",
     "Chain IK Controls",
+    "Chain IK Mechanism",
     "WGT-Chain IK {}",
 }
 # What is written to the console.
 NO_SENTENCES |= {"'%s', chain '%s': %s"}
+# Tooltips of properties that bones get.
+NO_SENTENCES |= set(DESCRIPTIONS.values())
 NO_SENTENCES |= {preset.word for preset in PRESETS.values()}
 
 
