@@ -10,6 +10,7 @@ from ..properties import (
     active_armature,
     body_controls,
     chains_of,
+    controls_of_chain,
     forget_body,
     names_of_chains,
     own_controls,
@@ -17,7 +18,6 @@ from ..properties import (
     release,
     remove_chain,
     store,
-    target_and_pole,
 )
 from ..translations import said, translate
 from . import selection
@@ -157,7 +157,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         if owner is None or self.index >= len(chains_of(owner)):
             return self.refuse("There is no such chain: choose one in the list.")
         owner.chain_ik.active_index = self.index
-        target, _ = target_and_pole(chains_of(owner)[self.index])
+        target, _ = controls_of_chain(chains_of(owner)[self.index])
         if target is not None:
             pick(context, target, toggle=self.use_extend)
         return {"FINISHED"}

@@ -67,6 +67,9 @@ def rest_matrices(armature_object: bpy.types.Object, controls: Sequence[Control]
     matrices = [to_rest[control.parent] @ control.matrix for control in controls]
     for matrix in matrices:
         matrix[:3, :3] = rotation.orientation(matrix[:3, :3])
+        if np.linalg.matrix_rank(matrix[:3, :3]) < 3:
+            # A hand that is scaled to nothing is turned nowhere; Blender deletes bones like that.
+            matrix[:3, :3] = np.eye(3)
     return matrices
 
 

@@ -170,8 +170,7 @@ def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
     chain = ob.chain_ik.chains["Leg.L"]
     chain.mute = False
     rigs.updated()
-    # The knee goes along on a side of its own; foot and ankle are where they were.
-    assert off(before, posed(ob), "foot.L") < 2e-5
+    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L") < 2e-5
     assert ob.pose.bones["Leg Target.L"][ROLL] == pytest.approx(radians(roll))
     assert not any(any(ob.pose.bones[name].location) for name in mechanism(ob))
 
@@ -217,6 +216,14 @@ def test_a_click_on_the_control_activates_its_chain(rigify):
     for chain in ("Leg.R", "Arm.L", "Leg.L", "Toe.L"):
         activate_chain_of(ob, Anchor(ob, control_of(ob, chain)))
         assert ob.chain_ik.chains[ob.chain_ik.active_index].name == chain
+
+
+def test_a_click_on_the_diamond_selects_the_control(rigify):
+    ob = make_human()
+    bpy.ops.object.mode_set(mode="POSE")
+    press(bpy.ops.pose.chain_ik_activate, index=ob.chain_ik.chains.find("Leg.L"))
+    assert ob.data.bones.active.name == "Leg Target.L"
+    bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def test_removed_with_its_controls_nothing_is_left(rigify):
