@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
 from window.opening import RIG, add_metarig, install, show_tab
 
-LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Spine", "Neck"}
+LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L", "Toe.R", "Spine", "Neck"}
 FRAMES, TO_FK, TO_IK = range(1, 41), 16, 28
 # Metres, and what matrices of bones may differ by.
 REACHED = 2e-5
