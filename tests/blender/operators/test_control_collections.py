@@ -42,7 +42,9 @@ def collections_of_controls(ob: bpy.types.Object) -> set[str]:
     return {each.name for control in found if control for each in control.users_collection}
 
 
-@pytest.mark.parametrize("press_all", [(setup,), (add,), (partial(add, use_pole=False), pole_add)])
+@pytest.mark.parametrize(
+    "press_all", [(setup, pole_add), (add,), (partial(add, use_pole=False), pole_add)]
+)
 def test_new_empties_go_where_the_armature_is(press_all: tuple[Callable[..., set[str]], ...]):
     ob = make_arm(make_collection("Hero", make_collection("Cast")))
     for each in press_all:
