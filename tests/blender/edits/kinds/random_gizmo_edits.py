@@ -8,7 +8,7 @@ import bpy
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import IKError
-from blender_ik_addon.properties import anchors_of, bones_of_chain, chain_spec
+from blender_ik_addon.properties import bones_of_chain, chain_spec, moved_by_hand
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from blender_ik_addon.rig.tools.placing import place_of
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
@@ -60,7 +60,7 @@ class GizmoEdits:
         settings = chain_of(ob, chain)
         if settings is None or ob.pose is None:
             return
-        for anchor in anchors_of(settings):
+        for anchor in moved_by_hand(settings):
             with suppress(IKError):
                 place_of(anchor)
         with suppress(IKError):
