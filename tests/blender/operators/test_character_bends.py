@@ -113,15 +113,30 @@ def test_a_kick_pops_no_knee(rigify, name, limb, side):
 
 
 @pytest.mark.parametrize("side", [".L", ".R"])
-@pytest.mark.parametrize("radius", [0.16, 0.2])
+@pytest.mark.parametrize("radius", [0.16, 0.2, 0.25])
 def test_a_hand_goes_round_the_head_and_pops_no_elbow(rigify, radius, side):
     ob = make("human")
     press(setup, control="BONE")
     rigs.updated()
     chain, head = ob.chain_ik.chains[f"Arm{side}"], np.array(ob.pose.bones["spine.006"].head)
-    for height in (0.05, 0.15):
+    # Higher up the widest is out of reach.
+    for height in (0.07, 0.15) if radius < 0.25 else (0.07,):
         points = circle(head + height * UP, X, FRONT, radius)
         assert speeds(ob, chain, points).max() < FASTEST
+
+
+@pytest.mark.parametrize("side", [".L", ".R"])
+def test_a_hand_goes_to_the_other_shoulder_and_pops_no_elbow(rigify, side):
+    """There a side that is carried from the arm's direction at rest would turn over."""
+    ob = make("human")
+    press(setup, control="BONE")
+    rigs.updated()
+    bones = ob.pose.bones
+    own = np.array(bones[f"upper_arm{side}"].head)
+    reach = bones[f"upper_arm{side}"].length + bones[f"forearm{side}"].length
+    other = own * (-1, 1, 1)
+    path = line(own + 0.85 * reach * FRONT, other + 0.1 * FRONT, other + 0.12 * FRONT - 0.15 * UP)
+    assert speeds(ob, ob.chain_ik.chains[f"Arm{side}"], path).max() < FASTEST
 
 
 def test_a_foot_that_is_raised_to_the_head_keeps_its_knee_in_front(rigify):

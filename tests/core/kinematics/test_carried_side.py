@@ -56,6 +56,23 @@ def test_it_is_a_unit_vector_across_the_chord(rest, toward, turn, share):
     assert abs(np.dot(there, toward)) < 1e-7
 
 
+@given(rest=rests(), other=directions(), ways=st.tuples(*2 * [st.floats(0.01, 3.0)]))
+def test_straight_away_from_where_it_is_carried_from_it_keeps_its_angle_to_the_way(
+    rest, other, ways
+):
+    seat = seat_of(rest)
+    away = np.array(reject(other, tuple(seat)))
+    assume(np.linalg.norm(away) > 0.1)
+    away /= np.linalg.norm(away)
+    angles = []
+    for way in ways:
+        toward = tuple(seat * math.cos(way) + away * math.sin(way))
+        along = away * math.cos(way) - seat * math.sin(way)
+        there = carry_side(FLOATS, *rest, toward, NOT_TURNED, 0.0)
+        angles.append(math.atan2(np.dot(toward, np.cross(along, there)), np.dot(along, there)))
+    assert abs(math.remainder(angles[0] - angles[1], math.tau)) < 1e-6
+
+
 @given(rest=rests(), toward=directions(), turn=rotations(), share=shares, whole=rotations())
 def test_a_limb_that_is_turned_as_a_whole_has_its_side_turned(rest, toward, turn, share, whole):
     chord, side, lean = rest
