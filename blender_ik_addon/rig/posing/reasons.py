@@ -31,7 +31,7 @@ class Reasons:
         is_tip_beyond: Whether the tip lies beyond the effector, so that only its own joint can keep
             it from the wanted orientation.
         turns_tip_first: Whether the tip takes its orientation before its position counts.
-        is_one_left: Whether that leaves no more than one bone to reach with.
+        is_one_left: Whether that leaves one bone of two to reach with.
     """
 
     options: SolveOptions = field(default_factory=SolveOptions)
@@ -65,7 +65,7 @@ def reasons_of(
         turns_tip_first: As ``Reasons``, of a chain whose joints are free.
     """
     if joints is None:
-        is_one_left = turns_tip_first and segments <= 2
+        is_one_left = turns_tip_first and segments == 2
         return Reasons(options, turns_tip_first=turns_tip_first, is_one_left=is_one_left)
     is_off = tip_gap > 0.0 and not is_tip_beyond
     return Reasons(

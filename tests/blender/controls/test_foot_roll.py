@@ -334,3 +334,14 @@ def test_a_foot_and_a_hand_that_are_scaled_to_nothing_keep_the_others(rigify):
     names = [chain.name for chain in ob.chain_ik.chains]
     assert {"Leg.R", "Toe.R", "Arm.R"} <= set(names)
     assert all(np.isfinite(matrix).all() for matrix in posed(ob).values())
+
+
+def test_toes_of_a_leg_that_is_too_short_give_no_wrong_advice(rigify):
+    ob = make_human()
+    leg, toe = (ob.chain_ik.chains[f"{name}.L"] for name in ("Leg", "Toe"))
+    control = ob.pose.bones[control_of(ob, "Leg.L")]
+    control.matrix = Matrix.Translation((0.0, -0.6, 0.0)) @ control.matrix
+    rigs.updated()
+    assert leg.status.startswith("Out of reach by")
+    assert toe.status.startswith("Out of reach by")
+    assert toe.status.endswith("with the target's rotation: extended")
