@@ -66,6 +66,8 @@ def test_the_goals_are_those_that_were_promised(parts):
     for name, goals in PROMISED.items():
         assert tuple(rows[name].goal(scene) for scene in parts.rows.SCENES) == goals, name
     assert [goal for *_, goal in parts.settings.HUMANS] == [2.0, 2.2, 1.5, 1.6]
+    controls = [goal for *_, goal, _ in parts.settings.CONTROL_BONES]
+    assert controls == [4.0, 4.0, 5.0, 3.0, 2.0, 2.5, 1.3, 1.3, 1.3]
     last = [parts.settings.OPENED[-1], parts.settings.UNDONE[-1], parts.settings.ONE_TREE[-1]]
     assert last == [3.0, 1.0, 0.1]
 

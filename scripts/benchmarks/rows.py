@@ -12,6 +12,18 @@ HUMANS = (
     ("ten of Rigify's humans, playback", "10 humans", "played", 1.6),
 )
 """Real characters: work, scene, task, and goal against the constraint."""
+CONTROL_BONES = (
+    ("human with control bones, one dragged", "1 human", "dragged", 4.0, "constraints"),
+    ("human with control bones, all dragged", "1 human", "moved", 4.0, "constraints"),
+    ("human with control bones, playback", "1 human", "played", 5.0, "constraints"),
+    ("ten humans with control bones, one dragged", "10 humans", "dragged", 3.0, "constraints"),
+    ("ten humans with control bones, all dragged", "10 humans", "moved", 2.0, "constraints"),
+    ("ten humans with control bones, playback", "10 humans", "played", 2.5, "constraints"),
+    ("human, one dragged, x without spaces", "1 human", "dragged", 1.3, "no-spaces"),
+    ("human, all dragged, x without spaces", "1 human", "moved", 1.3, "no-spaces"),
+    ("human, playback, x without spaces", "1 human", "played", 1.3, "no-spaces"),
+)
+"""Characters as Set Up Limbs leaves them: work, scene, task, goal, and beside what."""
 OUT_OF_PLANE = ", start pose in no plane"
 
 

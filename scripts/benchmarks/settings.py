@@ -7,11 +7,12 @@ All figures of a row are taken in turn with those of the constraint.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 
 from benchmarks.programs import Programs
-from benchmarks.rows import HUMANS
+from benchmarks.rows import CONTROL_BONES, HUMANS
 from benchmarks.scenes.sizes import HUMANS as HUMAN_COUNTS
 from benchmarks.setting_rows import ROWS, SCENES, Setting
 from benchmarks.workers import Worker, WorkerError
@@ -92,13 +93,15 @@ class Measuring:
         return self.only.lower() in name.lower()
 
     def _humans(self) -> Iterator[Figure]:
-        for scene, count in HUMAN_COUNTS.items():
-            chosen = [row for row in HUMANS if row[1] == scene and self._is_chosen(row[0])]
+        rows = [*CONTROL_BONES, *((*row, "built-in") for row in HUMANS)]
+        for (scene, other), group in itertools.groupby(rows, lambda row: (row[1], row[4])):
+            chosen = [row for row in group if self._is_chosen(row[0])]
             if not chosen:
                 continue
-            sides = self._start("measured.blender_humans", ("chains", "built-in"), count)
+            ours = "chains" if other == "built-in" else "controls"
+            sides = self._start("measured.blender_humans", (ours, other), HUMAN_COUNTS[scene])
             try:
-                for name, _, task, goal in chosen:
+                for name, _, task, goal, _ in chosen:
                     for side in sides:
                         side.ask("check")
                         if task == "played":

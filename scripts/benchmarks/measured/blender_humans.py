@@ -1,17 +1,22 @@
-"""Rigify's human with five chains. A worker: so many humans, posed in one manner.
+"""Rigify's human with chains. A worker: so many humans, posed in one manner.
 
     python -m benchmarks.measured.blender_humans MANNER COUNT      a Python with the bpy module
 
-Manners: chains (this project's, starting from the bones' keys), built-in (Blender's IK constraint).
-The arms and legs hang on the spine, which is a chain itself.
+Manners with five chains and empties: chains (this project's, starting from the bones' keys),
+built-in (Blender's IK constraint). The arms and legs hang on the spine, which is a chain itself.
+Manners with the control bones of Set Up Limbs: controls (as it leaves them), no-spaces (nothing
+carries the controls), constraints (Blender's IK constraints in place of the chains).
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Vector
 
 from benchmarks import answering
 from benchmarks.clocks import round_clocks
@@ -27,11 +32,16 @@ LIMBS = {
 }
 """Tip bone to number of bones and solver."""
 APART = 2.0
-# How far targets go about, in metres, and how much of a circle they go in one step.
-AWAY, STEP = 0.06, 0.3
+# How far targets go about, of the way from root to tip, and how much of a circle in one step.
+AWAY, STEP = 0.12, 0.3
+# So much nearer to their roots than tips are at rest, of the way.
+TOWARD_ROOT = 0.2
 FRAMES = 250
 NEAR = 1e-3
-TASKS = ("versions", "check", "moved", "key", "played", "stepped", "baked")
+TASKS = ("versions", "check", "moved", "dragged", "key", "played", "stepped", "baked")
+Limb = tuple[bpy.types.Object, str, Any, np.ndarray, float]
+"""Rig, tip bone, what is moved, about what place, and how far."""
+CONTROLLED = ("controls", "no-spaces", "constraints")
 
 
 class MissedError(Exception):
@@ -53,13 +63,16 @@ class Humans:
         for number, rig in enumerate(self.rigs):
             rig.location.x = APART * number
         bpy.context.view_layer.update()
-        self.limbs = [self._aim(rig, tip) for rig in self.rigs for tip in LIMBS]
-        if manner == "chains":
+        if manner != "built-in":
             import blender_ik_addon
 
             blender_ik_addon.register()
-        for rig, tip, target, _ in self.limbs:
-            self._follow(rig, tip, target)
+        if manner in CONTROLLED:
+            self.limbs = [limb for rig in self.rigs for limb in self._set_up(rig)]
+        else:
+            self.limbs = [self._aim(rig, tip) for rig in self.rigs for tip in LIMBS]
+            for rig, tip, target, *_ in self.limbs:
+                self._follow(rig, tip, target)
         bpy.context.view_layer.update()
 
     def versions(self) -> dict[str, str]:
@@ -75,12 +88,12 @@ class Humans:
         self.move_on()
         bpy.context.view_layer.update()
         depsgraph, misses = bpy.context.view_layer.depsgraph, []
-        for rig, tip, target, _ in self.limbs:
+        for rig, tip, target, *_ in self.limbs:
             posed = rig.evaluated_get(depsgraph)
             tail = posed.matrix_world @ posed.pose.bones[tip].tail
-            misses.append((tail - target.matrix_world.translation).length)
+            misses.append((tail - _place(_evaluated(target, depsgraph))).length)
         reached = float(np.mean(np.array(misses) < NEAR))
-        if self.manner == "chains" and reached < 1.0:
+        if self.manner in ("chains", "controls") and reached < 1.0:
             raise MissedError(f"{reached:.0%} of the tips came to their targets")
         return {"reached": reached, "worst": max(misses)}
 
@@ -88,14 +101,18 @@ class Humans:
         """Return a round's times of an update after all targets have moved, in milliseconds."""
         return round_clocks(self.move_on, bpy.context.view_layer.update)
 
+    def dragged(self) -> dict[str, float]:
+        """Return a round's times of an update after one target has moved, in milliseconds."""
+        return round_clocks(self.move_one, bpy.context.view_layer.update)
+
     def key(self) -> None:
         """Key the targets, for `played`."""
         for frame in range(1, FRAMES + 1):
             self.move_on()
-            for _, _, target, _ in self.limbs:
+            for _, _, target, *_ in self.limbs:
                 target.keyframe_insert("location", frame=frame)
-        for _, _, target, _ in self.limbs:
-            for curve in curves(target):
+        for owner in {target.id_data for _, _, target, *_ in self.limbs}:
+            for curve in curves(owner):
                 curve.update()
 
     def played(self) -> dict[str, float]:
@@ -134,23 +151,56 @@ class Humans:
     def move_on(self) -> None:
         """Move all targets a step."""
         self.step += 1
-        for number, (_, _, target, home) in enumerate(self.limbs):
-            phase = STEP * self.step + number
-            target.location = home + AWAY * np.array(
-                [np.cos(phase), np.sin(phase), np.sin(0.7 * phase)]
-            )
+        for number in range(len(self.limbs)):
+            self._move(number)
 
-    def _aim(
-        self, rig: bpy.types.Object, tip: str
-    ) -> tuple[bpy.types.Object, str, bpy.types.Object, np.ndarray]:
+    def move_one(self) -> None:
+        """Move one target a step."""
+        self.step += 1
+        self._move(0)
+
+    def _move(self, number: int) -> None:
+        _, _, target, home, away = self.limbs[number]
+        phase = STEP * self.step + number
+        place = home + away * np.array([np.cos(phase), np.sin(phase), np.sin(0.7 * phase)])
+        if isinstance(target, bpy.types.Object):
+            target.location = place
+        else:
+            target.location = target.bone.matrix_local.to_3x3().inverted() @ Vector(place)
+
+    def _set_up(self, rig: bpy.types.Object) -> Iterator[Limb]:
+        """Give a rig chains and control bones, and yield all limbs but the toes."""
+        from blender_ik_addon.properties.records import controls_of_chain
+
+        bpy.context.view_layer.objects.active = rig
+        bpy.ops.pose.chain_ik_setup(control="BONE")
+        for chain in rig.chain_ik.chains:
+            bone = rig.pose.bones[chain.bone]
+            tip = bone if chain.use_tail else bone.parent
+            control = rig.pose.bones[controls_of_chain(chain)[0].bone]
+            if self.manner == "no-spaces":
+                for constraint in list(control.constraints):
+                    control.constraints.remove(constraint)
+            if self.manner == "constraints":
+                constraint = tip.constraints.new("IK")
+                constraint.target, constraint.subtarget = rig, chain.subtarget
+                constraint.chain_count = chain.chain_count
+            if chain.chain_count > 1:
+                root = [tip, *tip.parent_recursive][chain.chain_count - 1].head
+                way = root - tip.tail
+                yield rig, tip.name, control, np.array(TOWARD_ROOT * way), AWAY * way.length
+        if self.manner == "constraints":
+            rig.chain_ik.chains.clear()
+
+    def _aim(self, rig: bpy.types.Object, tip: str) -> Limb:
         """Add a target a little toward the root from where a tip is, so that it is in reach."""
         bones, bone = LIMBS[tip][0], rig.pose.bones[tip]
         root = [bone, *bone.parent_recursive][bones - 1].head
-        home = rig.matrix_world @ (root + 0.85 * (bone.tail - root))
+        home = rig.matrix_world @ bone.tail.lerp(root, TOWARD_ROOT)
         target = bpy.data.objects.new(f"Target {tip}", None)
         bpy.context.scene.collection.objects.link(target)
         target.location = home
-        return rig, tip, target, np.array(home)
+        return rig, tip, target, np.array(home), AWAY * (bone.tail - root).length
 
     def _follow(self, rig: bpy.types.Object, tip: str, target: bpy.types.Object) -> None:
         count, solver = LIMBS[tip]
@@ -161,6 +211,18 @@ class Humans:
         chain = rig.chain_ik.chains.add()
         chain.chain_count, chain.solver, chain.start_from = count, solver, "KEYED"
         chain.bone, chain.target = tip, target
+
+
+def _evaluated(target: Any, depsgraph: bpy.types.Depsgraph) -> Any:
+    owner = target.id_data.evaluated_get(depsgraph)
+    return owner if target.id_data == target else owner.pose.bones[target.name]
+
+
+def _place(target: Any) -> Any:
+    """Return where an evaluated target is, world space."""
+    if isinstance(target, bpy.types.Object):
+        return target.matrix_world.translation
+    return target.id_data.matrix_world @ target.head
 
 
 def _enable_rigify() -> None:
