@@ -22,6 +22,8 @@ from ..reading.spec import NegativeScale
 EVEN_SPACE = 5e-5
 # A world matrix with less volume than this, compared with its longest side, is scaled flat.
 FLAT = 1e-12
+# What Blender's single precision makes of a place, as a share of its coordinates here and there.
+ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 IDENTITY = np.eye(3)
 
 
@@ -216,3 +218,22 @@ def points_in_base(from_world: Array, points: Array) -> Array:
     """Return world positions (b, m, 3), m for each base; as ``point_in_base``."""
     turned: Array = points @ from_world[:, :, :3].transpose(0, 2, 1)
     return turned + from_world[:, None, :, 3]
+
+
+def without_rounding(ends: Array, there: Array, targets: Array, unit: Array) -> Array:
+    """Return where effectors are to go (b, ..., 3): nowhere, if only rounding asks for it.
+
+    A chain that is nearly straight would turn a thousand times as far as its target is rounded.
+
+    Args:
+        ends: Where targets are, in the base, shape (b, ..., 3).
+        there: Where the effectors are in the start pose, same shape.
+        targets: Where targets are in world space, same shape.
+        unit: World units of one in the base, shape (b,).
+    """
+    unit = unit.reshape(-1, *[1] * (ends.ndim - 1))
+    world, own, way = (
+        np.abs(each).max(axis=-1, keepdims=True) for each in (targets, ends, ends - there)
+    )
+    is_there = way * unit <= ROUNDING * (world + own * unit)
+    return np.where(is_there, there, ends)

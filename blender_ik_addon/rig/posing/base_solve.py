@@ -21,7 +21,7 @@ from ...core.algebra.arithmetic import FLOATS, Array, Flags, Indices
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.base_channels import BaseChannels
 from ..frames.base_start import BaseChain
-from ..frames.bases import Bases, point_in_base
+from ..frames.bases import Bases, point_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_poses import LENGTHS_AGREE, angles_between
 from ..frames.side import is_on_side_of
@@ -77,7 +77,9 @@ class BaseSolve:
         else:
             start = self._some(pick)
         from_world, targets = bases.from_world[pick], asked.targets[:, 0]
-        ends = point_in_base(from_world, targets[:, :3, 3])
+        points, effectors = targets[:, :3, 3], start.chains.joint_positions[:, -1]
+        ends = point_in_base(from_world, points)
+        ends = without_rounding(ends, effectors, points, bases.unit[pick])
         poles = None if asked.poles is None else point_in_base(from_world, asked.poles[:, 0])
         if own.carried is not None:
             turned = from_world[:, :, :3] @ targets[:, :3, :3]

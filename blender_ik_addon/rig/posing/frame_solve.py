@@ -16,7 +16,7 @@ import numpy as np
 from ...core import Chains, Forces, Goals
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..frames.bases import points_in_base
+from ..frames.bases import points_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
@@ -196,7 +196,12 @@ class FrameSolve:
         own, rows, stays = self.settings, asked.rows, ~asked.is_followed
         from_world, angle = places.from_world[rows], own.pole_angle[rows]
         angle = np.where(places.keeps[rows], -angle, angle)
-        ends = points_in_base(from_world, asked.targets[:, :, :3, 3])
+        points, effectors = (
+            asked.targets[:, :, :3, 3],
+            start.joints[:, self._frames.hanging.count :],
+        )
+        ends = points_in_base(from_world, points)
+        ends = without_rounding(ends, effectors, points, places.unit[rows])
         poles = None if asked.poles is None else points_in_base(from_world, asked.poles)
         if own.carried is not None:
             turned = from_world[:, :, :3] @ asked.targets[:, 0, :3, :3]
@@ -206,7 +211,7 @@ class FrameSolve:
         if not own.is_tree:
             return Goals(ends[:, 0], None if poles is None else poles[:, 0], angle[:, 0])
         if stays.any():
-            ends[:, stays] = start.joints[:, self._frames.hanging.count :][:, stays]
+            ends[:, stays] = effectors[:, stays]
         of_chains, has_poles = None, np.zeros(len(stays), dtype=np.bool_)
         if poles is not None:
             poled = list(own.like.poled)
