@@ -39,6 +39,8 @@ TOWARD_ROOT = 0.2
 FRAMES = 250
 NEAR = 1e-3
 TASKS = ("versions", "check", "moved", "dragged", "key", "played", "stepped", "baked")
+# The first arm of Set Up Limbs, after spine and neck.
+HAND = 2
 Limb = tuple[bpy.types.Object, str, Any, np.ndarray, float]
 """Rig, tip bone, what is moved, about what place, and how far."""
 CONTROLLED = ("controls", "no-spaces", "constraints")
@@ -155,9 +157,9 @@ class Humans:
             self._move(number)
 
     def move_one(self) -> None:
-        """Move one target a step."""
+        """Move the target of a hand a step."""
         self.step += 1
-        self._move(0)
+        self._move(HAND)
 
     def _move(self, number: int) -> None:
         _, _, target, home, away = self.limbs[number]
