@@ -22,8 +22,8 @@ class Colours(NamedTuple):
     """Colours with alpha; those of chains are named as in ``preferences.LOOKS``.
 
     Attributes:
-        reached: Chains at their targets.
-        held: Chains in which limits, stretch or the soft distance play a part.
+        reached: Chains at their targets, or short of them by their soft distance.
+        held: Chains in which limits or stretch play a part.
         missed: Chains whose targets are out of reach.
         idle: Chains that are not solved.
         limit: Boundaries of joint limits.

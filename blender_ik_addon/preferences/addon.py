@@ -128,10 +128,14 @@ class ChainPreferences(bpy.types.AddonPreferences):
     idle_colour: _colour(
         "Not Solved", "Color of a chain that has not been solved", (0.75, 0.75, 0.75)
     )
-    reached_colour: _colour("Reached", "Color of a chain at its target", (0.25, 0.75, 0.35))
+    reached_colour: _colour(
+        "Reached",
+        "Color of a chain at its target, or short of it by its soft distance",
+        (0.25, 0.75, 0.35),
+    )
     held_colour: _colour(
         "Limited",
-        "Color of a chain in which limits, stretch or the soft distance play a part",
+        "Color of a chain in which limits or stretch play a part",
         (0.95, 0.65, 0.15),
     )
     missed_colour: _colour(

@@ -35,8 +35,9 @@ class ShownSettings(bpy.types.PropertyGroup):
     )
     show_chains: BoolProperty(
         name="Chains",
-        description="Draw every chain as a line: green if it reaches its target, amber if limits,"
-        " stretch or the soft distance play a part, red if the target is out of reach",
+        description="Draw every chain as a line: green if it is at its target or its soft distance"
+        " keeps it short, amber if limits or stretch play a part, red if the target is out of"
+        " reach",
         default=True,
         options=set(),
     )

@@ -49,6 +49,7 @@ class ChainState(enum.StrEnum):
     """What a chain does, as coarse as a color or an icon tells it."""
 
     REACHED = enum.auto()
+    """It is at its target, or as near as its soft distance allows."""
     HELD = enum.auto()
     """It is short of its target, by limits for example, or its bones have stretched."""
     MISSED = enum.auto()
@@ -65,8 +66,10 @@ def state_of_ending(ending: Ending | None) -> ChainState:
         return ChainState.IDLE
     if ending.status in (Status.EXTENDED, Status.FOLDED):
         return ChainState.MISSED
-    is_there = ending.status is Status.REACHED and not ending.is_stretched
-    return ChainState.REACHED if is_there else ChainState.HELD
+    # Limbs that are set up are softened whenever they are nearly straight: no cause for concern.
+    is_softened = ending.status is Status.SOFTENED and not ending.has_locks
+    is_there = ending.status is Status.REACHED or is_softened
+    return ChainState.REACHED if is_there and not ending.is_stretched else ChainState.HELD
 
 
 def state(settings: ChainGroup) -> ChainState:

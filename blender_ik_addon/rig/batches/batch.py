@@ -37,11 +37,13 @@ class Ending(NamedTuple):
         status: Its status.
         residual: From effector to target in scene units.
         is_stretched: Whether bones have grown for it.
+        has_locks: Whether locked rotation channels kept bones from following.
     """
 
     status: Status
     residual: float
     is_stretched: bool
+    has_locks: bool
 
 
 class Batch:
@@ -134,17 +136,23 @@ class Batch:
             # All at once, once a solve: whoever draws asks for every chain.
             solved = self._solved
             statuses = [STATUSES[code] for code in solved.status_codes.ravel().tolist()]
-            residuals, stretched = solved.residuals.ravel().tolist(), [False] * len(statuses)
+            residuals, rows = solved.residuals.ravel().tolist(), range(len(statuses))
+            stretched = locked = [False] * len(statuses)
             if solved.scale is not None:
-                stretched = [self._is_stretched(row, solved.scale) for row in range(len(statuses))]
-            self._endings = list(map(Ending, statuses, residuals, stretched))
+                stretched = [self._is_stretched(row, solved.scale) for row in rows]
+            if solved.is_kept.any():
+                locked = [bool(solved.is_kept[self._bones(row)].any()) for row in rows]
+            self._endings = list(map(Ending, statuses, residuals, stretched, locked))
         return self._endings[row]
 
     def _is_stretched(self, row: int, scale: Array) -> bool:
         live_chain = self.live_chains[row]
         if live_chain.stretch is None:
             return False
-        tree, chain = divmod(row, len(self.driven[0].live_chains))
-        rows = list(self.driven[tree].hanging.rows[chain])
-        grown = scale[tree, rows, 1] - live_chain.stretch.scale[:, 1]
+        grown = scale[self._bones(row)][:, 1] - live_chain.stretch.scale[:, 1]
         return bool((grown > SAME_SCALE).any())
+
+    def _bones(self, row: int) -> tuple[int, list[int]]:
+        """Return the index of a chain's bones in what is solved."""
+        tree, chain = divmod(row, len(self.driven[0].live_chains))
+        return tree, list(self.driven[tree].hanging.rows[chain])

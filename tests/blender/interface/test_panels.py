@@ -243,6 +243,7 @@ def test_no_setting_is_drawn_twice(solver):
     ("cause", "icon"),
     [
         ("reached", "CON_KINEMATIC"),
+        ("soft distance", "CON_KINEMATIC"),
         ("limits", "CON_ROTLIMIT"),
         ("too far", "DRIVER_DISTANCE"),
         ("no target", "ERROR"),
@@ -260,6 +261,7 @@ def test_the_icon_of_a_row_tells_whether_the_chain_is_held_out_of_reach_broken_o
     ob, chain = make_active_arm()
     causes = {
         "reached": lambda: None,
+        "soft distance": lambda: setattr(chain, "soft_distance", 1.0),
         "limits": lambda: jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3.0, 3.0)),
         "too far": lambda: setattr(chain.target, "location", (0.0, 0.0, 9.0)),
         "no target": lambda: setattr(chain, "target", None),

@@ -94,6 +94,17 @@ def test_chains_that_limits_hold_or_that_have_stretched_are_amber(seen: None) ->
     assert colour_of_lines() == theme("held")
 
 
+def test_a_chain_is_green_that_only_its_soft_distance_keeps_short(seen: None) -> None:
+    ob, _ = rigs.make_arm((0.0, 0.0, 1.95), soft_distance=0.3)
+    assert "short of the target by the soft distance" in ob.chain_ik.chains[0].status
+    assert colour_of_lines() == theme("reached")
+    ob.pose.bones["Bone.1"].lock_rotation = (True, True, True)
+    ob.update_tag()
+    bpy.context.view_layer.update()
+    assert ob.chain_ik.chains[0].status.startswith("Held back by locked rotation channels")
+    assert colour_of_lines() == theme("held")
+
+
 def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -> None:
     ob = rigs.make_rig()
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")
