@@ -37,14 +37,18 @@ print("FOUND" + json.dumps(found))
 
 
 @pytest.fixture
-def human(registered_addon: None) -> Iterator[bpy.types.Object]:
+def metarig(registered_addon: None) -> Iterator[bpy.types.Object]:
     addon_utils.enable("rigify", default_set=True)
     bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
+    yield bpy.context.object
+    addon_utils.disable("rigify", default_set=True)
+
+
+@pytest.fixture
+def human(metarig: bpy.types.Object) -> bpy.types.Object:
     press(bpy.ops.pose.chain_ik_setup, control="BONE")
     rigs.updated()
-    yield ob
-    addon_utils.disable("rigify", default_set=True)
+    return metarig
 
 
 def key(ob: bpy.types.Object, name: str, frame: int, place=(0, 0, 0), turn=(0, 0, 0)) -> None:

@@ -290,11 +290,14 @@ def test_renamed_bones_roll_on(rigify):
 
 
 @pytest.mark.parametrize("name", [*RIGS, *MOCAP])
-def test_mechanisms_are_hidden_and_deform_nothing(rigify, name):
+def test_mechanisms_are_hidden_and_with_all_controls_deform_nothing(rigify, name):
     ob = add_rig(name)
+    before = set(ob.data.bones.keys())
     press(setup, control="BONE")
+    added = set(ob.data.bones.keys()) - before
+    assert mechanism(ob) < added
+    assert not [bone for bone in added if ob.data.bones[bone].use_deform]
     for bone in mechanism(ob):
-        assert not ob.data.bones[bone].use_deform
         assert [each.name for each in ob.data.bones[bone].collections] == [MECHANISM]
     if mechanism(ob):
         assert not ob.data.collections[MECHANISM].is_visible

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
 import numpy as np
 import pytest
@@ -21,13 +23,15 @@ def make_block(ob: bpy.types.Object, bone: str) -> bpy.types.Object:
     return block
 
 
-def make_skin(ob: bpy.types.Object, bone: str, point) -> bpy.types.Object:
-    """Return a triangle at a point in armature space that a bone deforms."""
-    corners = np.add(point, ((0, 0, 0), (0.1, 0, 0), (0, 0.1, 0)))
+def make_skin(ob: bpy.types.Object, points: dict[str, Sequence[float]]) -> bpy.types.Object:
+    """Return a mesh of triangles, each at a point in armature space that a bone deforms."""
+    corners = np.array(list(points.values()))[:, None] + ((0, 0, 0), (0.1, 0, 0), (0, 0.1, 0))
+    faces = np.arange(3 * len(points)).reshape(-1, 3).tolist()
     mesh = bpy.data.meshes.new("Skin")
-    mesh.from_pydata([tuple(corner) for corner in corners], (), ((0, 1, 2),))
+    mesh.from_pydata(corners.reshape(-1, 3).tolist(), (), faces)
     skin = rigs.link(bpy.data.objects.new("Skin", mesh))
-    skin.vertex_groups.new(name=bone).add(range(3), 1.0, "REPLACE")
+    for bone, face in zip(points, faces, strict=True):
+        skin.vertex_groups.new(name=bone).add(face, 1.0, "REPLACE")
     skin.modifiers.new("Armature", "ARMATURE").object = ob
     return skin
 
@@ -41,7 +45,7 @@ def make_scene() -> tuple[bpy.types.Object, bpy.types.Object]:
     rigs.key(ob, path, {1: (0, 0, 0), 7: (0.6, 0.3, -0.2)})
     make_block(ob, "Bone.1")
     make_block(ob, "Bystander.0")
-    make_skin(ob, "Bone.1", rigs.ARM[2])
+    make_skin(ob, {"Bone.1": rigs.ARM[2]})
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     scene.frame_set(1)
