@@ -91,7 +91,6 @@ class Tour:
         """Install the zip, and build a figure with an arm, a leg and a tail."""
         yield from install(self.viewport, self.zip_path)
         unfold()
-        bpy.context.preferences.view.show_tooltips = False
         with self.viewport.context():
             figure.build()
         yield REDRAW

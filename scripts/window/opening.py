@@ -18,7 +18,9 @@ View = tuple[Vector, float, tuple[float, float, float]]
 
 def install(viewport: Viewport, zip_path: Path, ui_scale: float = 1.0) -> Session:
     """Install the zip and switch it on, as Preferences > Get Extensions > From Disk does."""
-    bpy.context.preferences.view.ui_scale = ui_scale
+    view = bpy.context.preferences.view
+    # A tooltip opens by and by over what a picture is to show.
+    view.ui_scale, view.show_tooltips = ui_scale, False
     yield from viewport.fill_window()
     bpy.ops.extensions.package_install_files(
         repo="user_default", filepath=str(zip_path), enable_on_install=True
@@ -26,6 +28,13 @@ def install(viewport: Viewport, zip_path: Path, ui_scale: float = 1.0) -> Sessio
     enabled = bpy.context.preferences.addons
     check(MODULE in enabled, f"{zip_path.name} was installed but is not enabled.")
     yield REDRAW
+
+
+def be_quick(viewport: Viewport) -> None:
+    """Leave out what takes a processor long to draw."""
+    bpy.context.preferences.system.viewport_aa = "OFF"
+    bpy.context.preferences.system.use_overlay_smooth_wire = False
+    viewport.area.spaces.active.overlay.show_floor = False
 
 
 def clear_scene() -> None:

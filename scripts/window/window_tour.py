@@ -25,6 +25,7 @@ from mathutils import Vector
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from window.character import curves
 from window.driver import (
     MOMENT,
     REDRAW,
@@ -108,12 +109,7 @@ def read_arm() -> Arm:
 
 def count_keys(rig: bpy.types.Object) -> set[int]:
     """Return how many keys the curves of an object have."""
-    action = rig.animation_data.action
-    curves = getattr(action, "fcurves", None)
-    if curves is None:
-        # Blender 5.0 has them in a bag of the slot alone.
-        curves = action.layers[0].strips[0].channelbag(rig.animation_data.action_slot).fcurves
-    return {len(curve.keyframe_points) for curve in curves}
+    return {len(curve.keyframe_points) for curve in curves(rig)}
 
 
 class Tour:

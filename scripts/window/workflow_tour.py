@@ -1,92 +1,63 @@
-"""A day in Blender's window: set up, pose, switch, mirror, bake, convert, render.
+"""A day in Blender's window: set up, pose, animate, switch, bake; undo all of it, and redo it.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
         --python scripts/window/workflow_tour.py -- dist/chain_ik-*.zip out/workflow
 
 Every step leaves a picture in the folder; those of docs/workflow.md are made so. The exit code is
-1, after a sentence, if something pops, misses or is lost. It needs what window_tour.py needs.
+1, after a sentence, if a chain misses, or anything pops or is lost. It needs what window_tour.py
+needs.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import bpy
 import numpy as np
-from bpy_extras.object_utils import world_to_camera_view
 from mathutils import Vector
 
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
-from window.opening import RIG, add_metarig, install, show_tab
+from window.character import (
+    CHEST,
+    CROUCH,
+    HANDS,
+    KICK,
+    STANDING,
+    TORSO,
+    WALK,
+    Place,
+    act,
+    check_reached,
+    check_same,
+    differing,
+    play_through,
+    pose,
+    read_file,
+    rest_mouse,
+    rig,
+)
+from window.driver import MOMENT, REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.opening import add_metarig, be_quick, install, show_tab
 
 LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L", "Toe.R", "Spine", "Neck"}
-FRAMES, TO_FK, TO_IK = range(1, 41), 16, 28
-# Metres, and what matrices of bones may differ by.
-REACHED = 2e-5
-SAME = 1e-4
+FRAMES = range(1, 92)
+TO_CHEST, GRAB = min(WALK), 81
+TO_FK, TO_IK = 60, 75
+# Metres: where the box is, before the right hand at the end of the walk, and how it is lifted.
+BOX, BOX_SIZE, BOX_AT = "Box", 0.2, Vector((-0.3, -1.26, 1.12))
+LIFT, TURN = Vector((0.0, 0.12, 0.25)), 0.3
+AT_BOX = Place((0.36, -0.3, -0.1))
+# More than a day has; Blender keeps 32.
+UNDO_STEPS = 64
 VIEW = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
 
 
-def rig() -> bpy.types.Object:
-    """Return the character. By name: undo replaces all references."""
-    return bpy.data.objects[RIG]
-
-
-def pose() -> np.ndarray:
-    """Return the matrices of all bones as Blender has evaluated them, shape (n, 4, 4)."""
-    evaluated = rig().evaluated_get(bpy.context.evaluated_depsgraph_get())
-    return np.array([bone.matrix for bone in evaluated.pose.bones])
-
-
-def poses(frames: Iterable[int]) -> np.ndarray:
-    """Return those of all bones at frames that are played in order, shape (f, n, 4, 4)."""
-    found = []
-    for frame in frames:
-        bpy.context.scene.frame_set(frame)
-        found.append(pose())
-    return np.array(found)
-
-
-def give_bodies(armature_object: bpy.types.Object) -> None:
-    """Hang a wedge on each long bone, as armatures are not rendered."""
-    for bone in armature_object.data.bones:
-        if bone.length < 0.04:
-            continue
-        mesh, wide = bpy.data.meshes.new(bone.name), 0.12 * bone.length
-        corners = [(x, -bone.length, z) for x, z in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-        points = [(wide * x, y, wide * z) for x, y, z in corners]
-        faces = [(0, 1, 2, 3), *((i, (i + 1) % 4, 4) for i in range(4))]
-        mesh.from_pydata([*points, (0.0, 0.0, 0.0)], [], faces)
-        body = bpy.data.objects.new(bone.name, mesh)
-        bpy.context.scene.collection.objects.link(body)
-        # Children of bones start at their tails.
-        body.parent, body.parent_type, body.parent_bone = armature_object, "BONE", bone.name
-
-
-def check_rendered(path: Path, scene: bpy.types.Scene, place: Vector) -> None:
-    """Check that a render shows something where a point of the scene is."""
-    image = bpy.data.images.load(str(path))
-    (width, height), (x, y, _) = image.size, world_to_camera_view(scene, scene.camera, place)
-    pixels = np.array(image.pixels).reshape(height, width, -1)
-    bpy.data.images.remove(image)
-    drawn = np.abs(pixels - pixels[0, 0]).max(axis=2) > 0.05
-    row, column = round(height * y), round(width * x)
-    near = drawn[row - 8 : row + 8, column - 8 : column + 8]
-    check(near.any(), f"{path.name} shows nothing where {tuple(place)} is.")
-
-
-def check_reached(when: str) -> None:
-    """Check that every chain that is not muted says that it has arrived."""
-    for chain in rig().chain_ik.chains:
-        check(
-            chain.mute or chain.influence == 0.0 or chain.status.startswith("Reached"),
-            f"{when}, {chain.name}: {chain.status}",
-        )
+def frames_up_to(last: int) -> list[int]:
+    """Return the frames just before a switch, and some of those before them."""
+    return [*range(FRAMES[0], last - 3, 10), *range(last - 3, last + 1)]
 
 
 class Day:
@@ -99,21 +70,30 @@ class Day:
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
         yield from self.begin()
+        beginning = read_file()
         yield from self.set_up()
+        yield from self.mirror()
         yield from self.pose_hand()
         yield from self.turn_by_hand()
+        yield from self.crouch()
+        yield from self.kick()
+        yield from self.walk()
+        yield from self.pick_up()
         yield from self.switch()
-        yield from self.mirror()
         yield from self.bake()
+        yield from self.undo_and_redo(beginning)
         yield from self.convert()
-        yield from self.render()
         print(f"The day passed; pictures are in {self.folder}.")
 
     def begin(self) -> Session:
         """Install the zip, and add Rigify's human metarig."""
+        bpy.context.preferences.edit.undo_steps = UNDO_STEPS
         yield from install(self.viewport, self.zip_path, 1.2)
         yield from add_metarig(self.viewport, VIEW)
         yield from show_tab(self.viewport)
+        with self.viewport.context():
+            bpy.ops.ed.undo_push(message="Begin")
+        yield REDRAW
 
     def set_up(self) -> Session:
         """Press Set Up Limbs."""
@@ -124,31 +104,31 @@ class Day:
         yield REDRAW
         names = {chain.name for chain in rig().chain_ik.chains}
         check(names == LIMBS, f"Set up {sorted(names)}.")
-        count = len(before)
-        check(np.abs(pose()[:count] - before).max() <= SAME, "Setting up has moved the pose.")
+        check_same(pose(), before, "After the set-up")
         check_reached("After the set-up")
         self.picture("1_set_up")
 
-    def pose_hand(self) -> Session:
-        """Click the left hand's control, press G and move the mouse; key it at two frames."""
-        chain = rig().chain_ik.chains["Arm.L"]
+    def mirror(self) -> Session:
+        """Remove the right arm's chain with its controls, and mirror the left one."""
+        before = pose()
+        self.activate("Arm.R")
         with self.viewport.context():
-            select_bones(rig(), chain.subtarget)
-            bpy.ops.ed.undo_push(message="Select")
+            bpy.ops.pose.chain_ik_remove("EXEC_DEFAULT", True, delete_controls=True)
+            self.activate("Arm.L")
+            bpy.ops.pose.chain_ik_mirror("INVOKE_DEFAULT", True)
+            # So that a click on a hand is a change.
+            select_bones(rig(), TORSO)
         yield REDRAW
+        names = {chain.name for chain in rig().chain_ik.chains}
+        check(names == LIMBS, f"Mirrored: {sorted(names)}.")
+        check_same(pose(), before, "After mirroring")
+        check_reached("After mirroring")
+
+    def pose_hand(self) -> Session:
+        """Click the left hand's control, press G and move the mouse."""
+        yield from self.grab(HANDS[0], Vector((0.0, 0.0, 0.35)))
         active = rig().chain_ik.chains[rig().chain_ik.active_index].name
         check(active == "Arm.L", f"The click made {active} the active chain.")
-        self.key_target(FRAMES[0])
-        start = self.target_place()
-        (x, y), (x_end, y_end) = map(self.viewport.pixel_of, (start, start + Vector((0, 0, 0.35))))
-        yield from self.viewport.drag([(x, y)], button="")
-        self.viewport.press("G")
-        yield from self.viewport.drag([(x, y), (x_end, y_end)], button="")
-        self.viewport.press("LEFTMOUSE")
-        yield REDRAW
-        check((self.target_place() - start).length > 0.2, "The mouse has not moved the control.")
-        check_reached("After the drag")
-        self.key_target(FRAMES[-1])
         self.picture("2_posed")
 
     def turn_by_hand(self) -> Session:
@@ -164,60 +144,110 @@ class Day:
         status = rig().chain_ik.chains["Arm.L"].status
         check(status.startswith("This chain poses forearm.L"), status)
         self.picture("3_turned_by_hand")
+        # No page shows the pictures after this one.
+        be_quick(self.viewport)
+
+    def crouch(self) -> Session:
+        """Pull the torso down with the mouse: hands and feet stay. Then key a crouch."""
+        ends = "hand.L", "hand.R", "foot.L", "foot.R", "toe.L", "toe.R"
+        before = pose(*ends)
+        yield from self.grab(TORSO, Vector((0.0, 0.0, -0.3)))
+        check_same(pose(*ends), before, "With the torso pulled down, of hands and feet,")
+        self.picture("4_crouch")
+        yield from act(self.viewport, CROUCH)
+
+    def kick(self) -> Session:
+        """Key a kick of the right foot; the left one stays on the floor."""
+        yield from act(self.viewport, KICK)
+        feet = play_through(range(min(KICK), max(KICK) + 1), "foot.L", "toe.L")
+        check_same(feet, feet[:1], "In the kick, of the left foot,")
+
+    def walk(self) -> Session:
+        """Have the hands go along with the chest, and key two steps with Foot Roll."""
+        bpy.context.scene.frame_set(min(WALK))
+        for name in ("Arm.L", "Arm.R"):
+            yield from self.switch_space(name, CHEST)
+        yield from act(self.viewport, WALK)
+        for name, frames in STANDING.items():
+            toes = play_through(frames, name)
+            check_same(toes, toes[:1], f"While the foot rolls, of {name},")
+        self.picture("5_walk")
+
+    def pick_up(self) -> Session:
+        """Reach for a box, switch the hand's space to it, and lift it."""
+        yield from act(self.viewport, {GRAB: {HANDS[1]: AT_BOX}})
+        with self.viewport.context():
+            bpy.ops.object.mode_set(mode="OBJECT")
+            bpy.ops.mesh.primitive_cube_add(size=BOX_SIZE, location=BOX_AT)
+            bpy.context.object.name = BOX
+            bpy.context.view_layer.objects.active = rig()
+            bpy.ops.object.mode_set(mode="POSE")
+        yield from self.switch_space("Arm.R", BOX)
+        box = bpy.data.objects[BOX]
+        for frame, lift in ((GRAB, 0.0), (FRAMES[-1], 1.0)):
+            box.location, box.rotation_euler.z = BOX_AT + lift * LIFT, lift * TURN
+            box.keyframe_insert("location", frame=frame)
+            box.keyframe_insert("rotation_euler", frame=frame)
+        held = []
+        for frame in range(GRAB, FRAMES[-1] + 1):
+            (hand,) = play_through([frame], "hand.R")[0]
+            held.append(np.linalg.inv(box.matrix_world) @ hand)
+        check_same(np.array(held), held[0], "In the box, of the hand that holds it,")
+        with self.viewport.context():
+            bpy.ops.ed.undo_push(message="Lift the Box")
+        yield REDRAW
+        self.picture("6_picked_up")
 
     def switch(self) -> Session:
         """In the middle of the shot switch to FK, pose a bone, and switch back."""
-        before = poses(FRAMES)
-        rig().chain_ik.active_index = rig().chain_ik.chains.find("Arm.L")
-        bpy.context.scene.frame_set(TO_FK)
-        with self.viewport.context():
-            bpy.ops.pose.chain_ik_switch("INVOKE_DEFAULT", True, to="FK")
-        yield REDRAW
-        played = poses(range(FRAMES[0], TO_FK + 1))
-        worst = np.abs(played - before[: len(played)]).max()
-        check(worst <= SAME, f"Up to the switch to FK the pose differs by {worst:.2g}.")
+        before = play_through(frames_up_to(TO_FK))
+        yield from self.switch_to("FK")
+        check_same(play_through(frames_up_to(TO_FK)), before, "Up to the switch to FK")
         bpy.context.scene.frame_set(TO_IK - 4)
         forearm = rig().pose.bones["forearm.L"]
         forearm.rotation_mode = "QUATERNION"
         forearm.rotation_quaternion.rotate(Vector((1, 0, 0)).rotation_difference((0.9, 0.3, 0.3)))
         forearm.keyframe_insert("rotation_quaternion")
-        yield REDRAW
-        bpy.context.scene.frame_set(TO_IK)
-        posed = pose()
-        with self.viewport.context():
-            bpy.ops.pose.chain_ik_switch("INVOKE_DEFAULT", True, to="IK")
-        yield REDRAW
-        arm = [rig().pose.bones.find(name) for name in ("upper_arm.L", "forearm.L", "hand.L")]
-        worst = np.abs(pose()[arm] - posed[arm]).max()
-        check(worst <= SAME, f"The switch to IK has moved the arm by {worst:.2g}.")
-        check_reached("After the switch to IK")
-        self.picture("4_switched")
-
-    def mirror(self) -> Session:
-        """Remove the right arm's chain with its controls, and mirror the left one."""
-        rig().chain_ik.active_index = rig().chain_ik.chains.find("Arm.R")
-        with self.viewport.context():
-            bpy.ops.pose.chain_ik_remove(delete_controls=True)
-            rig().chain_ik.active_index = rig().chain_ik.chains.find("Arm.L")
-            bpy.ops.pose.chain_ik_mirror("INVOKE_DEFAULT", True)
-        yield REDRAW
-        names = {chain.name for chain in rig().chain_ik.chains}
-        check(names == LIMBS, f"Mirrored: {sorted(names)}.")
-        check_reached("After mirroring")
-        self.picture("5_mirrored")
+        before = play_through(frames_up_to(TO_IK))
+        yield from self.switch_to("IK")
+        check_same(play_through(frames_up_to(TO_IK)), before, "Up to the switch to IK")
+        self.picture("7_switched")
 
     def bake(self) -> Session:
         """Bake all chains; what plays is the same."""
-        before = poses(FRAMES)
+        before = play_through(FRAMES)
         with self.viewport.context():
             bpy.ops.pose.chain_ik_bake(
-                which="ALL", frame_start=FRAMES[0], frame_end=FRAMES[-1], mute=True
+                "EXEC_DEFAULT",
+                True,
+                which="ALL",
+                frame_start=FRAMES[0],
+                frame_end=FRAMES[-1],
+                mute=True,
             )
         yield REDRAW
-        worst = np.abs(poses(FRAMES) - before).max()
-        check(worst <= SAME, f"Baked, the pose differs by {worst:.2g}.")
         check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
-        self.picture("6_baked")
+        check_same(play_through(FRAMES), before, "Baked,")
+        self.picture("8_baked")
+
+    def undo_and_redo(self, beginning: dict[str, object]) -> Session:
+        """Press Ctrl Z until the file is as it was, and Ctrl Shift Z as often: all is back."""
+        yield from rest_mouse(self.viewport)
+        with self.viewport.context():
+            bpy.ops.ed.undo_push(message="End")
+        yield REDRAW
+        states = [read_file()]
+        while states[-1] != beginning:
+            left = min((differing(state, beginning) for state in states), key=len)
+            check(len(states) < UNDO_STEPS, f"Undo gives all back but {', '.join(left[:8])}.")
+            yield from self.undo()
+            states.append(read_file())
+        self.picture("9_undone")
+        for expected in states[-2::-1]:
+            yield from self.undo(is_redone=True)
+            lost = ", ".join(differing(read_file(), expected)[:8])
+            check(not lost, f"Redone, these are not as they were: {lost}.")
+        self.picture("10_redone")
 
     def convert(self) -> Session:
         """Put Blender's IK on the arm of another character, and convert it."""
@@ -241,42 +271,73 @@ class Day:
         yield REDRAW
         moved = (self.wrist("With Blender's IK") - before).length
         check(moved <= 1e-3, f"Converted, the wrist is {moved:.2g} m off.")
-        self.picture("7_converted")
-
-    def render(self) -> Session:
-        """Give the bones bodies, and render a frame: the chain is solved there too."""
-        scene, name = bpy.context.scene, "With Blender's IK"
-        give_bodies(bpy.data.objects[name])
-        scene.render.engine = "BLENDER_WORKBENCH"
-        camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-        camera.location, camera.rotation_euler = (0.0, -3.5, 1.0), (1.5708, 0.0, 0.0)
-        scene.collection.objects.link(camera)
-        scene.camera = camera
-        scene.render.resolution_x, scene.render.resolution_y = 640, 360
-        path = str(self.folder / "8_rendered.png")
-        scene.render.filepath = path
-        before = self.wrist(name)
-        bpy.ops.render.render(write_still=True)
-        yield REDRAW
-        moved = (self.wrist(name) - before).length
-        check(moved <= SAME, f"The render has moved the wrist by {moved:.2g} m.")
-        check_rendered(Path(path), scene, before)
+        self.picture("11_converted")
 
     def wrist(self, name: str) -> Vector:
         """Return where the left forearm of a character ends, world space."""
         ob = bpy.data.objects[name].evaluated_get(bpy.context.evaluated_depsgraph_get())
         return ob.matrix_world @ ob.pose.bones["forearm.L"].tail
 
-    def target_place(self) -> Vector:
-        """Return where the control of the left hand is, world space."""
-        bone = rig().chain_ik.chains["Arm.L"].subtarget
-        return rig().matrix_world @ rig().pose.bones[bone].head
+    def grab(self, name: str, way: Vector) -> Session:
+        """Click a control, press G, move it with the mouse and click; all chains arrive."""
+        with self.viewport.context():
+            select_bones(rig(), name)
+            bpy.ops.ed.undo_push(message="Select")
+        yield REDRAW
+        start = rig().matrix_world @ rig().pose.bones[name].head
+        path = [self.viewport.pixel_of(start + part * way) for part in (0.0, 0.5, 1.0)]
+        yield from self.viewport.drag(path[:1], button="")
+        self.viewport.press("G")
+        yield from self.viewport.drag(path, button="")
+        self.viewport.press("LEFTMOUSE")
+        yield REDRAW
+        moved = (rig().matrix_world @ rig().pose.bones[name].head - start).length
+        check(moved > 0.2, f"The mouse has moved {name} by {moved:.2g} m only.")
+        check_reached(f"With {name} moved")
 
-    def key_target(self, frame: int) -> None:
-        """Key the control of the left hand as it stands."""
-        bone = rig().pose.bones[rig().chain_ik.chains["Arm.L"].subtarget]
-        bone.keyframe_insert("location", frame=frame)
-        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    def undo(self, *, is_redone: bool = False) -> Session:
+        """Press Ctrl Z, or Ctrl Shift Z, and wait for the update that Blender makes after it."""
+        handlers, updates = bpy.app.handlers, []
+        undone = handlers.redo_post if is_redone else handlers.undo_post
+
+        def note(*_told: object) -> None:
+            updates.append(True)
+
+        def listen(*_told: object) -> None:
+            handlers.depsgraph_update_post.append(note)
+
+        undone.append(listen)
+        self.viewport.press("Z", ctrl=True, shift=is_redone)
+        for _ in range(40):
+            yield MOMENT
+            if updates:
+                break
+        check(len(updates) > 0, "Ctrl Z does nothing, though not all is as it was.")
+        undone.remove(listen)
+        handlers.depsgraph_update_post.remove(note)
+
+    def switch_space(self, chain: str, space: str) -> Session:
+        """Switch the space of a target at this frame; up to it everything plays as it did."""
+        frames = frames_up_to(bpy.context.scene.frame_current)
+        before = play_through(frames)
+        self.activate(chain)
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_switch_space("EXEC_DEFAULT", True, which="TARGET", space=space)
+        yield REDRAW
+        check_same(play_through(frames), before, f"Up to the switch of {chain} to {space}")
+
+    def switch_to(self, side: str) -> Session:
+        """Switch the left arm to FK or IK at its frame."""
+        self.activate("Arm.L")
+        bpy.context.scene.frame_set(TO_FK if side == "FK" else TO_IK)
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_switch("INVOKE_DEFAULT", True, to=side)
+        yield REDRAW
+
+    def activate(self, chain: str) -> None:
+        """Make a chain the active one, as a click on its control does."""
+        rig().chain_ik.active_index = rig().chain_ik.chains.find(chain)
+        select_bones(rig(), rig().chain_ik.chains[chain].subtarget)
 
     def picture(self, name: str) -> None:
         """Take the picture of a step."""

@@ -28,6 +28,7 @@ from everything import (
     show_unfolded,
 )
 from recorder import NothingHereError, Recorder, flush, mark
+from rendered import check_rendered, give_bodies
 from steps import SOLVERS, STEPS
 
 from tests.blender.live.traces import has_translations, left_behind, list_traces
@@ -41,9 +42,8 @@ from window.driver import (
     read_paths,
     select_bones,
 )
-from window.opening import MODULE, RIG
+from window.opening import MODULE, RIG, be_quick
 from window.window_tour import REACHED, SAME_PLACE, VIEW, Tour, read_arm
-from window.workflow_tour import check_rendered, give_bodies
 
 FRAMES, PLAYED, LOOKED_AT = range(1, 13), 8, 5
 # In no chain.
@@ -81,9 +81,8 @@ class WindowSession:
 
     def install(self) -> Session:
         """Install the zip from disk."""
-        be_quick()
+        be_quick(self.viewport)
         yield from self.tour.install()
-        self.viewport.area.spaces.active.overlay.show_floor = False
         left = left_behind(self.before, list_traces())
         check("classes" in left and "handlers" in left, f"Installed, there is only {left}.")
 
@@ -338,12 +337,6 @@ class WindowSession:
         yield REDRAW
         moved = (read_arm().target - start).length
         check(moved > SAME_PLACE, "The target does not move.")
-
-
-def be_quick() -> None:
-    """Leave out what takes a processor long to draw."""
-    bpy.context.preferences.system.viewport_aa = "OFF"
-    bpy.context.preferences.system.use_overlay_smooth_wire = False
 
 
 def main() -> None:

@@ -1,0 +1,222 @@
+"""Rigify's human as the tours use it: how its controls move, its pose, and what its file says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import radians
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Vector
+
+from window.driver import REDRAW, Session, Viewport, check, select_bones
+from window.opening import RIG
+
+TORSO, CHEST = "spine", "Spine Target"
+HANDS, FEET = ("Arm Target.L", "Arm Target.R"), ("Leg Target.L", "Leg Target.R")
+ROLL = "Foot Roll"
+# What matrices of bones may differ by; those of a pop are a hundred times larger.
+SAME = 1e-4
+
+
+class Place(NamedTuple):
+    """Where a control is beside its rest place.
+
+    Attributes:
+        offset: Metres; the character looks along -Y.
+        pitch: Degrees about X; above zero it leans forward, a foot points its toes down.
+        roll: Degrees of the foot's custom property.
+    """
+
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    pitch: float = 0.0
+    roll: float = 0.0
+
+
+# By frame where controls are; those that a frame leaves out are at rest.
+Motion = dict[int, dict[str, Place]]
+
+_AT_SIDES = {HANDS[0]: Place((-0.31, -0.12, -0.2)), HANDS[1]: Place((0.31, -0.12, -0.2))}
+CROUCH: Motion = {
+    1: _AT_SIDES,
+    11: {
+        TORSO: Place((0.0, 0.12, -0.45), 25.0),
+        HANDS[0]: Place((-0.4, -0.5, -0.25)),
+        HANDS[1]: Place((0.4, -0.5, -0.25)),
+    },
+    21: _AT_SIDES,
+}
+KICK: Motion = {
+    21: _AT_SIDES,
+    28: {
+        TORSO: Place((0.06, -0.03, -0.04), 10.0),
+        FEET[1]: Place((0.0, 0.35, 0.2), 50.0),
+        HANDS[0]: Place((-0.3, -0.4, -0.05)),
+        HANDS[1]: Place((0.36, -0.08, -0.15)),
+    },
+    36: {
+        TORSO: Place((0.06, 0.02, -0.03), -18.0),
+        FEET[1]: Place((0.02, -0.72, 0.6), -35.0),
+        HANDS[0]: Place((-0.2, 0.0, -0.15)),
+        HANDS[1]: Place((0.4, -0.15, -0.05)),
+    },
+    46: _AT_SIDES,
+}
+# Each foot stands until the other one does: its heel comes down first, its toes leave last.
+WALK: Motion = {
+    46: {},
+    51: {TORSO: Place((0.0, -0.12, -0.04)), FEET[0]: Place((0.0, -0.2, 0.1), 15.0)},
+    56: {
+        TORSO: Place((0.0, -0.25, -0.08)),
+        FEET[0]: Place((0.0, -0.45, 0.0), 0.0, -20.0),
+        FEET[1]: Place((0.0, 0.0, 0.0), 0.0, 30.0),
+    },
+    61: {
+        TORSO: Place((0.0, -0.45, -0.04)),
+        FEET[0]: Place((0.0, -0.45, 0.0)),
+        FEET[1]: Place((0.0, -0.45, 0.1), 15.0),
+    },
+    66: {
+        TORSO: Place((0.0, -0.68, -0.08)),
+        FEET[0]: Place((0.0, -0.45, 0.0), 0.0, 30.0),
+        FEET[1]: Place((0.0, -0.9, 0.0), 0.0, -20.0),
+    },
+    71: {
+        TORSO: Place((0.0, -0.88, -0.04)),
+        FEET[0]: Place((0.0, -0.9, 0.0)),
+        FEET[1]: Place((0.0, -0.9, 0.0)),
+    },
+}
+# The frames at which toes stay on the floor while their foot rolls.
+STANDING = {"toe.R": range(46, 57), "toe.L": range(61, 67)}
+
+
+def rig() -> bpy.types.Object:
+    """Return the character. By name: undo replaces all references."""
+    return bpy.data.objects[RIG]
+
+
+def pose(*names: str) -> np.ndarray:
+    """Return the matrices of bones, else of all that deform, as evaluated, shape (n, 4, 4)."""
+    bones = rig().evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    names = names or tuple(bone.name for bone in bones if bone.bone.use_deform)
+    return np.array([bones[name].matrix for name in names])
+
+
+def check_same(found: np.ndarray, expected: np.ndarray, when: str) -> None:
+    """Check that poses do not differ."""
+    worst = np.abs(found - expected).max()
+    check(worst <= SAME, f"{when} the pose differs by {worst:.2g}.")
+
+
+def check_reached(when: str) -> None:
+    """Check that every chain that is not muted says that it has arrived."""
+    for chain in rig().chain_ik.chains:
+        check(
+            chain.mute or chain.influence == 0.0 or chain.status.startswith("Reached"),
+            f"{when}, {chain.name}: {chain.status}",
+        )
+
+
+def play_through(frames: Iterable[int], *names: str) -> np.ndarray:
+    """Return ``pose`` at frames in order, shape (f, n, 4, 4); all chains arrive at each."""
+    found = []
+    for frame in frames:
+        bpy.context.scene.frame_set(frame)
+        check_reached(f"At frame {frame}")
+        found.append(pose(*names))
+    return np.array(found)
+
+
+def put(name: str, place: Place) -> None:
+    """Put a control beside its rest place, in its space."""
+    bone = rig().pose.bones[name]
+    rest = bone.bone.matrix_local.to_3x3()
+    turn = Matrix.Rotation(radians(place.pitch), 3, "X")
+    bone.location = rest.inverted() @ Vector(place.offset)
+    bone.rotation_quaternion = (rest.inverted() @ turn @ rest).to_quaternion()
+    if ROLL in bone:
+        bone[ROLL] = radians(place.roll)
+    # No script's change of a custom property is noticed by Blender.
+    rig().update_tag()
+
+
+def rest_mouse(viewport: Viewport) -> Session:
+    """Move the mouse to where nothing but the viewport takes keys."""
+    region = viewport.region("WINDOW")
+    spot = region.x + region.width // 4, region.y + region.height * 3 // 4
+    yield from viewport.drag([spot], button="")
+
+
+def act(viewport: Viewport, motion: Motion) -> Session:
+    """Put the controls of a motion where they belong at each of its frames, and press I."""
+    names = sorted({name for places in motion.values() for name in places})
+    yield from rest_mouse(viewport)
+    for frame, places in motion.items():
+        bpy.context.scene.frame_set(frame)
+        for name in names:
+            put(name, places.get(name, Place()))
+        with viewport.context():
+            select_bones(rig(), *names)
+        viewport.press("I")
+        yield REDRAW
+        keyed = {
+            curve.data_path
+            for curve in curves(rig())
+            if frame in (point.co.x for point in curve.keyframe_points)
+        }
+        left = {name for name in names if f'pose.bones["{name}"].location' not in keyed}
+        check(not left, f"I has not keyed {sorted(left)} at frame {frame}.")
+
+
+def curves(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
+    """Return the F-curves of an object's action."""
+    action = ob.animation_data and ob.animation_data.action
+    if not action:
+        return []
+    found = getattr(action, "fcurves", None)
+    if found is None:
+        # Blender 5.0 has them in a bag of the slot alone.
+        found = action.layers[0].strips[0].channelbag(ob.animation_data.action_slot).fcurves
+    return list(found)
+
+
+def read_file() -> dict[str, object]:
+    """Return what the file says of its objects, their bones, chains and keys, by name."""
+    found: dict[str, object] = {"frame": bpy.context.scene.frame_current}
+    for ob in bpy.data.objects:
+        found[ob.name] = ob.type, ob.mode, _plain(ob.matrix_basis)
+        found |= {f"{ob.name}, {name}": each for name, each in _plain(ob.chain_ik).items()}
+        for chain in found.pop(f"{ob.name}, chains"):
+            found |= {f"{ob.name}, {chain['name']}, {name}": each for name, each in chain.items()}
+        for curve in curves(ob):
+            points = [(*point.co, point.interpolation) for point in curve.keyframe_points]
+            found[f"{ob.name}, {curve.data_path}[{curve.array_index}]"] = points
+        for bone in ob.pose.bones if ob.pose else ():
+            channels = bone.location, bone.rotation_quaternion, bone.scale, bone.matrix
+            rest = bone.bone.matrix_local, bone.parent and bone.parent.name
+            found[f"{ob.name}, {bone.name}"] = [
+                *map(_plain, (*channels, *rest)),
+                _plain(bone.constraints),
+                sorted((name, _plain(value)) for name, value in bone.items()),
+                sorted(collection.name for collection in bone.bone.collections),
+            ]
+    return found
+
+
+def differing(one: dict[str, object], other: dict[str, object]) -> list[str]:
+    """Return the names under which two states of the file differ."""
+    return [name for name in {**one, **other} if one.get(name) != other.get(name)]
+
+
+def _plain(value: object) -> object:
+    """Return a value of Blender's as one that outlives it: references as names."""
+    if isinstance(value, bpy.types.ID):
+        return value.name
+    if isinstance(value, bpy.types.bpy_struct):
+        names = [each.identifier for each in value.bl_rna.properties]
+        return {name: _plain(getattr(value, name)) for name in names if name != "rna_type"}
+    if hasattr(value, "__len__") and not isinstance(value, (str, set)):
+        return [_plain(each) for each in value]
+    return value
