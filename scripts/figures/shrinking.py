@@ -1,4 +1,4 @@
-"""Pictures of a window made small enough for a page, and one that moves made of many.
+"""Pictures of a window made small enough for a page, one that moves made of many, and films.
 
     python -m figures.shrinking ../out/docs ../docs/images        # in scripts/, with Pillow
 
@@ -20,8 +20,12 @@ PICTURES = {
     "workflow/1_set_up.png": "set_up.png",
     "workflow/3_turned_by_hand.png": "posed_by_hand.png",
 }
+FILMS = ("crouch", "kick")
 # Pixels: a page shows no more.
 WIDTH, MOVING_WIDTH = 1280, 880
+FILM_WIDTH, FILM_GAP = 212, 2
+# Shares of width and height: left, top, right and bottom of what is shown of a window.
+MOVING, FILMED = (0.16, 0.07, 1.0, 0.96), (0.34, 0.09, 0.66, 0.95)
 COLOURS, RARE, MOVING_COLOURS = 256, 96, 160
 MILLISECONDS = 120
 LARGEST = 2_000_000
@@ -29,20 +33,12 @@ LARGEST = 2_000_000
 
 def shrink(path: Path, file: Path, width: int = WIDTH) -> None:
     """Write a picture smaller, with a palette."""
-    picture = _resized(Image.open(path).convert("RGB"), width)
-    small = picture.quantize(palette=_palette(picture, COLOURS), dither=Image.Dither.NONE)
-    small.save(file, optimize=True)
-    print(f"written: {file.name}, {file.stat().st_size // 1000} kB")
+    _write(_resized(Image.open(path).convert("RGB"), width), file)
 
 
 def join(paths: list[Path], file: Path) -> None:
     """Write pictures as one that moves, without the menus above and the hints below."""
-    pictures = []
-    for path in paths:
-        whole = Image.open(path).convert("RGB")
-        width, height = whole.size
-        cut = whole.crop((round(0.16 * width), round(0.07 * height), width, round(0.96 * height)))
-        pictures.append(_resized(cut, MOVING_WIDTH))
+    pictures = [_resized(_cut(path, MOVING), MOVING_WIDTH) for path in paths]
     # One palette for all, so that what does not move takes no room.
     palette = _palette(pictures[0], MOVING_COLOURS)
     frames = [each.quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures]
@@ -51,6 +47,22 @@ def join(paths: list[Path], file: Path) -> None:
     )
     if file.stat().st_size > LARGEST:
         sys.exit(f"{file.name} has {file.stat().st_size} bytes: take fewer frames.")
+
+
+def lay_out(paths: list[Path], file: Path) -> None:
+    """Write pictures of a film beside each other."""
+    pictures = [_resized(_cut(path, FILMED), FILM_WIDTH) for path in paths]
+    step = FILM_WIDTH + FILM_GAP
+    film = Image.new("RGB", (len(pictures) * step - FILM_GAP, pictures[0].height), "white")
+    for number, picture in enumerate(pictures):
+        film.paste(picture, (number * step, 0))
+    _write(film, file)
+
+
+def _write(picture: Image.Image, file: Path) -> None:
+    small = picture.quantize(palette=_palette(picture, COLOURS), dither=Image.Dither.NONE)
+    small.save(file, optimize=True)
+    print(f"written: {file.name}, {file.stat().st_size // 1000} kB")
 
 
 def _palette(picture: Image.Image, colour_count: int) -> Image.Image:
@@ -62,6 +74,13 @@ def _palette(picture: Image.Image, colour_count: int) -> Image.Image:
     palette = Image.new("P", (1, 1))
     palette.putpalette(colours)
     return palette
+
+
+def _cut(path: Path, shares: tuple[float, float, float, float]) -> Image.Image:
+    whole = Image.open(path).convert("RGB")
+    (width, height), (left, top, right, bottom) = whole.size, shares
+    box = round(left * width), round(top * height), round(right * width), round(bottom * height)
+    return whole.crop(box)
 
 
 def _resized(picture: Image.Image, width: int) -> Image.Image:
@@ -79,6 +98,10 @@ def main(source: Path, folder: Path) -> None:
     moving = sorted(source.glob("docs/drag_*.png"))
     if moving:
         join(moving, folder / "drag.gif")
+    for name in FILMS:
+        paths = sorted(source.glob(f"docs/{name}_?.png"))
+        if paths:
+            lay_out(paths, folder / f"{name}.png")
 
 
 if __name__ == "__main__":

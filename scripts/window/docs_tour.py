@@ -1,10 +1,10 @@
-"""The pictures of docs/quick_start.md, taken in Blender's window; docs_pictures.py runs it.
+"""The pictures of docs/quick_start.md, and films for docs/characters.md, in Blender's window.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
         --python scripts/window/docs_tour.py -- dist/chain_ik-*.zip out/docs
 
-It needs what window_tour.py needs. The exit code is 1, after a sentence, if a picture would not
-show what the page says of it.
+docs_pictures.py runs it. It needs what window_tour.py needs. The exit code is 1, after a sentence,
+if a picture would not show what the page says of it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,20 @@ from mathutils import Vector
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from window.character import (
+    CROUCH,
+    FEET,
+    HANDS,
+    KICK,
+    TORSO,
+    Place,
+    act,
+    check_reached,
+    put,
+    rig,
+)
 from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
-from window.opening import RIG, add_metarig, install, show_tab
+from window.opening import add_metarig, install, show_tab
 
 ARM = "Arm.L"
 UI_SCALE = 1.2
@@ -31,11 +43,9 @@ UPPER = Vector((0.45, 0.0, 1.35)), 2.2, (1.4, 0.0, 0.5)
 TO_SHOULDER, ACROSS, STEPS = Vector((-0.096, 0.0, 0.128)), Vector((0.1, 0.0, 0.075)), 16
 OUT_OF_REACH = Vector((0.32, 0.0, 0.32))
 LAST_FRAME = 40
-
-
-def rig() -> bpy.types.Object:
-    """Return the character. By name: undo replaces all references."""
-    return bpy.data.objects[RIG]
+# Frames of motions that a page shows side by side, seen from the left and a little from the front.
+FILMS = {"crouch": (CROUCH, (1, 5, 7, 11, 16, 20)), "kick": (KICK, (22, 28, 31, 33, 36, 41))}
+SIDE = Vector((0.0, -0.25, 0.98)), 3.4, (1.45, 0.0, 1.15)
 
 
 class Tour:
@@ -51,6 +61,7 @@ class Tour:
         yield from self.set_up()
         yield from self.drag()
         yield from self.leave_reach()
+        yield from self.film()
         yield from self.bake()
         print(f"The pictures are in {self.folder}.")
 
@@ -107,6 +118,26 @@ class Tour:
         check(self.chain.status.startswith("Out of reach by"), self.chain.status)
         self.picture("start_4_status")
         bone.location = (0.0, 0.0, 0.0)
+        yield REDRAW
+
+    def film(self) -> Session:
+        """Key a crouch and a kick, and take some of their frames; then all is as it was."""
+        space = self.viewport.area.spaces.active
+        overlay = bpy.context.scene.chain_ik.overlay
+        space.show_region_ui = space.show_gizmo = overlay.show_reach = False
+        self.viewport.look(*SIDE)
+        for name, (motion, frames) in FILMS.items():
+            yield from act(self.viewport, motion)
+            for number, frame in enumerate(frames):
+                bpy.context.scene.frame_set(frame)
+                yield REDRAW
+                check_reached(f"At frame {frame}")
+                self.picture(f"{name}_{number}")
+        space.show_region_ui = space.show_gizmo = overlay.show_reach = True
+        # Not all of the animation data: drivers roll the feet.
+        bpy.data.actions.remove(rig().animation_data.action)
+        for name in (TORSO, *HANDS, *FEET):
+            put(name, Place())
         yield REDRAW
 
     def bake(self) -> Session:
