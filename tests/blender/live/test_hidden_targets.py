@@ -253,3 +253,27 @@ def test_constraints_of_the_person_are_left_alone():
     own.target, own.mute = target, True
     ob.chain_ik.chains[0].target = None
     assert anchors(ob) == [("Bone.1", target)]
+
+
+def test_no_object_is_taken_for_another_where_a_posed_bone_drives_what_is_hidden():
+    # One object comes and another goes, and none of what Blender lists is told to have changed.
+    shown, ob = (
+        rigs.make_empty(location=(9, 9, 9)),
+        rigs.make_rig([(0, 0, 0), (0, 0.2, 1), (0, 0, 2)]),
+    )
+    target, hidden = rigs.make_empty(location=(0.5, 0.5, 1)), rigs.make_empty(location=(8, 8, 8))
+    switch = rigs.make_rig([(3, 0, 0), (3, 0.2, 1)])
+    bone = switch.pose.bones[0]
+    bone["show"] = 0.0
+    for each, expression in ((shown, "show < 0.5"), (hidden, "show >= 0.5")):
+        driver = each.driver_add("hide_viewport").driver
+        driver.expression, variable = expression, driver.variables.new()
+        variable.name, variable.targets[0].id = "show", switch
+        variable.targets[0].data_path = 'pose.bones["Bone.0"]["show"]'
+    rigs.add_chain(ob, "Bone.1", target)
+    rigs.add_chain(switch, "Bone.0", target, chain_count=1)
+    for value in (1.0, 0.0):
+        bone["show"] = value
+        switch.update_tag(refresh={"DATA"})
+        bpy.context.view_layer.update()
+        np.testing.assert_allclose(rigs.tail(ob, "Bone.1"), target.location, atol=1e-5)
