@@ -42,6 +42,8 @@ def settled(
     Source: derived for this project; proved on evaluated bones in
     tests/blender/rig/test_rig_scales.py.
     """
+    if frames.hanging.count == (tip is not None):
+        return pose  # the only bone is turned as its target is
     damping = np.full(len(target), FIRST_DAMPING)
     rows = np.arange(len(target))
     found, error = pose, target - pose.joints[:, -1]

@@ -7,6 +7,7 @@ limb's length leaves room for the ten bones and the ratios of up to 10 that occu
 
 import numpy as np
 import pytest
+from mathutils import Vector
 
 from tests.blender.setups import rigs, scaled_rigs
 from tests.helpers import make_rng
@@ -191,3 +192,21 @@ def test_status_says_reached_only_within_the_tolerance(stretch):
     chain, target = scaled_rigs.follow(ob, bones, point, tolerance=1e-4)
     gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
     assert chain.status.startswith("Reached") == (gap <= 1.1e-4), f"{gap:.3g} m: {chain.status}"
+
+
+@pytest.mark.parametrize("scale", [(1.0, 2.0, 1.0), (2.0, 1.0, 1.0)])
+def test_toes_below_a_scaled_bone_are_turned_as_their_target_is(scale):
+    """A chain of one bone that takes the target's rotation has none left to reach with."""
+    ob = rigs.make_rig(rigs.ARM)
+    ob.pose.bones["Bone.0"].scale = scale
+    target = rigs.make_empty(location=(0.3, 0.4, 2.0))
+    target.rotation_euler = (1.0, 0.4, 0.2)
+    chain = rigs.add_chain(
+        ob, "Bone.1", target, chain_count=1, use_rotation=True, rotation_bone="TIP"
+    )
+    depsgraph = rigs.updated()
+    turned = target.matrix_world.to_quaternion() @ Vector((0.0, 1.0, 0.0))
+    along = rigs.tail(ob, "Bone.1", depsgraph) - rigs.head(ob, "Bone.1", depsgraph)
+    np.testing.assert_allclose(along / np.linalg.norm(along), turned, atol=1e-5)
+    gap = np.linalg.norm(rigs.tail(ob, "Bone.1", depsgraph) - rigs.position(target, depsgraph))
+    assert chain.residual == pytest.approx(gap, abs=1e-5)
