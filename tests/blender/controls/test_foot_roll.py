@@ -16,7 +16,7 @@ from blender_ik_addon.rig.reading.animation import curves
 from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.operators.test_characters import MOCAP, RIGS, add_rig, make_limbs
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press
+from tests.blender.setups.selecting import press, refusal, state
 
 setup = bpy.ops.pose.chain_ik_setup
 MECHANISM = "Chain IK Mechanism"
@@ -273,6 +273,64 @@ def test_a_foot_without_a_toe_has_heel_and_tip_only():
     after = posed(ob)
     np.testing.assert_allclose(after["Leg Tip.L"][:3, 3], tip, atol=1e-6)
     assert after["Leg Ankle.L"][2, 3] > after["Leg Target.L"][2, 3]
+
+
+def delete(ob: bpy.types.Object, bone: str) -> None:
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones.remove(ob.data.edit_bones[bone])
+    rigs.enter(ob, "OBJECT")
+    rigs.updated()
+
+
+@pytest.mark.parametrize(
+    ("bone", "chain", "said"),
+    [
+        ("toe.L", "Toe.L", "Bone 'toe.L' no longer exists: choose another tip."),
+        (
+            "Toe Target.L",
+            "Toe.L",
+            "The target bone 'Toe Target.L' no longer exists: choose another.",
+        ),
+        ("Leg Ankle.L", "Leg.L", "The target bone 'Leg Ankle.L' no longer exists: choose another."),
+        (
+            "Root",
+            "Leg.L",
+            "Reached. The space of 'Leg Target.L' no longer exists: choose another space",
+        ),
+    ],
+)
+def test_a_foot_that_lacks_a_bone_says_which_and_the_others_go_on(rigify, bone, chain, said):
+    ob = make_human()
+    delete(ob, bone)
+    assert ob.chain_ik.chains[chain].status == said
+    others = [each.status for each in ob.chain_ik.chains if each.name != chain]
+    assert all(text.startswith("Reached") for text in others), others
+
+
+def test_a_foot_goes_along_with_nothing_that_it_moves(rigify):
+    ob = make_human()
+    activate(ob, "Leg.L")
+    for name in ("Leg Target.L", "Leg Heel.L", "Leg Ankle.L", "Toe Target.L", "toe.L", "shin.L"):
+        before = state()
+        assert refusal(bpy.ops.pose.chain_ik_switch_space, space=name) == (
+            f"Space '{name}' moves with 'Leg Target.L' already: choose another space."
+        )
+        assert state() == before
+
+
+def test_a_leg_whose_ankle_was_deleted_is_not_mirrored_and_says_why(rigify):
+    ob = make_human()
+    for chain in ("Toe.R", "Leg.R"):
+        activate(ob, chain)
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    delete(ob, "Leg Ankle.L")
+    activate(ob, "Leg.L")
+    before = state()
+    assert refusal(bpy.ops.pose.chain_ik_mirror) == (
+        "Bone 'Leg Ankle.L' of 'metarig' no longer exists: choose another bone for the chain to"
+        " follow."
+    )
+    assert state() == before
 
 
 def test_renamed_bones_roll_on(rigify):
