@@ -122,7 +122,7 @@ def written() -> dict[str, set[str]]:
     return {ob.name_full: driven(ob) for ob in armatures()}
 
 
-def _paths(ob: bpy.types.Object) -> Iterator[str]:
+def paths(ob: bpy.types.Object) -> Iterator[str]:
     """Yield the paths of an object that are animated in any way."""
     data = ob.animation_data
     if data is None:
@@ -141,12 +141,12 @@ def _paths(ob: bpy.types.Object) -> Iterator[str]:
 
 
 def animated_bones(ob: bpy.types.Object) -> set[str]:
-    found = (BONE.match(path) for path in _paths(ob))
+    found = (BONE.match(path) for path in paths(ob))
     return {bpy.utils.unescape_identifier(match[1]) for match in found if match}
 
 
 def is_placed_by_animation(ob: bpy.types.Object) -> bool:
-    return any(path.startswith(("location", "rotation", "scale")) for path in _paths(ob))
+    return any(path.startswith(("location", "rotation", "scale")) for path in paths(ob))
 
 
 def same(one: Values, other: Values, tolerance: float = 0.0) -> bool:
@@ -222,10 +222,12 @@ def drivers_of(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
 
 
 def _read_bydrivers_of(ob: bpy.types.Object) -> set[bpy.types.Object]:
+    """Return the objects whose place drivers read; what they read of feet nothing moves."""
     return {
         target.id
         for curve in drivers_of(ob)
         for variable in curve.driver.variables
+        if variable.type == "TRANSFORMS"
         for target in variable.targets
     } - {None}
 

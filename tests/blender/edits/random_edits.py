@@ -10,11 +10,13 @@ import bpy
 from hypothesis import strategies as st
 
 from tests.blender.edits import random_checks as checks
+from tests.blender.edits import random_feet
 from tests.blender.edits.kinds.random_bone_edits import BoneEdits, PoseEdits
 from tests.blender.edits.kinds.random_broken_edits import BrokenEdits
 from tests.blender.edits.kinds.random_button_edits import ButtonEdits
 from tests.blender.edits.kinds.random_chain_edits import ChainEdits
 from tests.blender.edits.kinds.random_day_edits import DayEdits
+from tests.blender.edits.kinds.random_foot_edits import FootEdits
 from tests.blender.edits.kinds.random_gizmo_edits import GizmoEdits
 from tests.blender.edits.kinds.random_layer_edits import LayerEdits
 from tests.blender.edits.kinds.random_name_edits import NameEdits
@@ -37,6 +39,11 @@ FORGETTING = {
     *("undo", "redo", "save_and_load", "register_again", "switch_modes_and_undo"),
     *("undo_and_redo", "undo_often", "save_load_and_play"),
 }
+# Buttons that move controls: never what stands between the control of a foot and its target.
+HANDLING = {
+    *("match", "switch", "switch_space", "drag_control", "turn_dial"),
+    *("mirror", "set_up_limbs", "remove_with_controls"),
+}
 TAGS = 2
 """How often all armatures are tagged: what creeps less than rounding would hide in one."""
 START = {
@@ -56,6 +63,7 @@ START = {
             {"weight": 0.3},
         )
     ),
+    "feet": st.sampled_from((0, 0, 0, 1, 2)),
 }
 """What the scene of a file is drawn of; see ``make_scene``."""
 
@@ -69,6 +77,7 @@ class RandomEdits(
     ChainEdits,
     ButtonEdits,
     DayEdits,
+    FootEdits,
     GizmoEdits,
     TimeEdits,
     FileEdits,
@@ -76,7 +85,7 @@ class RandomEdits(
     RoundTrips,
     BrokenEdits,
 ):
-    """Two rigs with chains, and whatever becomes of them.
+    """Two rigs with chains, of which one may have feet, and whatever becomes of them.
 
     Args:
         seed: Of the scene, and of what is looked at: in one file of three other view layers wait
@@ -122,7 +131,7 @@ class RandomEdits(
 
     def carry_out(self, method: Callable[..., None], values: dict[str, Any]) -> None:
         """Carry out an edit, update, and look."""
-        known = checks.written()
+        known, feet = checks.written(), random_feet.mechanisms()
         if method.__name__ not in ("undo", "redo"):
             self.is_undone = False
         with self._output.collected():
@@ -133,6 +142,9 @@ class RandomEdits(
         self._has_forgotten = method.__name__ in FORGETTING
         self._broken |= checks.not_finite(put)
         self._check_output()
+        if method.__name__ in HANDLING:
+            touched = random_feet.touched(feet)
+            assert not touched, f"mechanisms of feet touched: {touched}"
         if method.__name__ not in ANEW:
             moved = checks.moved_without_a_chain(put, shown, known)
             assert not moved, f"moved without a chain: {moved}"

@@ -16,11 +16,12 @@ from hypothesis.internal.conjecture.data import ConjectureData
 
 from tests.blender.edits.random_output import is_fault
 from tests.blender.setups import rigs
+from tests.blender.setups.selecting import select_bones
 from tests.helpers import make_rng
 
 Values = npt.NDArray[np.float32]
 
-THING = st.integers(0, 7)
+THING = st.integers(0, 31)
 """Which object, bone or chain: counted round as many as there are."""
 SEED = st.integers(0, 99)
 """Small numbers stand for places, turns and rigs."""
@@ -232,6 +233,25 @@ def make_limb(seed: int, name: str = "Rig") -> bpy.types.Object:
     return ob
 
 
+def make_legs(seed: int, count: int) -> bpy.types.Object:
+    """Return hips with two legs, of which so many are set up with feet that roll."""
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)], name="Other")
+    joints = np.array([(0.1, 0, 1), (0.1, -0.05, 0.5), (0.1, 0, 0.1), (0.1, -0.2, 0)])
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        ends = np.vstack((joints, (0.1, -0.3, 0.0))) * (sign, 1.0, 1.0)
+        for old, word in zip(
+            rigs.add_bones(ob, ends, prefix="New", parent="Bone.0"),
+            ("thigh", "shin", "foot", "toe"),
+            strict=True,
+        ):
+            ob.data.bones[old].name = f"{word}.{side}"
+    select_bones(ob, [f"foot.{side}" for side in "LR"[:count]])
+    press(bpy.ops.pose.chain_ik_setup, scope="SELECTED", control="BONE")
+    rigs.enter(ob, "OBJECT")
+    ob.location = np.round(make_rng(seed).uniform(-1.0, 1.0, 3), 1)
+    return ob
+
+
 def make_scene(
     first: int,
     second: int,
@@ -240,8 +260,9 @@ def make_scene(
     is_limited: bool,
     is_keyed: bool,
     settings: dict[str, Any],
+    feet: int,
 ) -> None:
-    """Make two rigs with a chain each.
+    """Make two rigs with a chain each, or with feet.
 
     Args:
         first: Seed of the first rig.
@@ -251,14 +272,17 @@ def make_scene(
         is_limited: Whether the bones of the first rig have limits.
         is_keyed: Whether its target and its influence are keyed.
         settings: Of its chain.
+        feet: How many feet of the second rig roll; it is a limb if none does.
     """
     for number in range(1, layers):
         bpy.context.scene.view_layers.new(f"Layer {number}")
     for name, seed in (("Rig", first), ("Other", second)):
-        ob = make_limb(seed, name)
         target = rigs.make_empty(f"{name} Target", place(seed + 1))
         rigs.make_empty(f"{name} Pole", place(seed + 2))
-        rigs.add_chain(ob, f"Bone.{seed % 4}", target)
+        if feet and name == "Other":
+            make_legs(seed, feet)
+        else:
+            rigs.add_chain(make_limb(seed, name), f"Bone.{seed % 4}", target)
     ob, target = bpy.data.objects["Rig"], bpy.data.objects["Rig Target"]
     chain = ob.chain_ik.chains[0]
     for name, value in settings.items():

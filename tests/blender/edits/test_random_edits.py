@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from tests.blender.edits import random_checks as checks
-from tests.blender.edits import random_run, random_saving
+from tests.blender.edits import random_feet, random_run, random_saving
 from tests.blender.edits.kinds.random_round_trips import round_trip
 from tests.blender.edits.random_edits import RandomEdits
 from tests.blender.edits.random_run import Job, find, run
+from tests.blender.edits.random_scene import make_legs
 from tests.blender.edits.random_truth import is_measurable, untrue
 from tests.blender.setups import rigs
 
@@ -72,7 +73,7 @@ def test_a_step_that_hangs_is_a_finding(monkeypatch):
 @pytest.mark.parametrize("ending", ["mute", "influence"])
 def test_what_gives_a_refused_chain_its_stored_pose_back_is_no_finding(ending):
     """It keeps its pose until then, and nothing solves it from there."""
-    machine = RandomEdits(0)
+    machine = RandomEdits(1)
     machine.make_rigs()
     try:
         ob = bpy.data.objects["Other"]
@@ -196,3 +197,28 @@ def test_a_solved_chain_that_does_not_come_back_from_mute_is_a_finding():
             bpy.data.objects["Other"].chain_ik.chains[0].mute = True
     finally:
         machine.close()
+
+
+@pytest.mark.parametrize(
+    ("channel", "is_keyed"), [("location", False), ("location", True), ("roll", False)]
+)
+def test_a_button_that_moves_keys_or_rolls_what_only_a_foots_control_moves_is_a_finding(
+    channel, is_keyed
+):
+    ob = make_legs(1, 1)
+    rigs.updated()
+    before = random_feet.mechanisms()
+    assert not random_feet.touched(before)
+    if is_keyed:
+        ob.pose.bones["Leg Ankle.L"].keyframe_insert(channel)
+    elif channel == "roll":
+        ob.pose.bones["Leg Target.L"]["Foot Roll"] = 0.1
+    else:
+        ob.pose.bones["Leg Ankle.L"].location.x = 0.1
+    assert len(random_feet.touched(before)) == 1
+
+
+def test_a_rig_whose_feet_are_driven_by_its_own_properties_is_looked_at_as_all_others():
+    make_legs(1, 2)
+    rigs.updated()
+    assert checks.without_rest() == set()

@@ -30,7 +30,7 @@ DIRECTIONS = st.sampled_from(("TO_CHAINS", "TO_CONSTRAINTS"))
 WAYS = st.sampled_from(("TOGGLE", "FK", "IK"))
 TOLERANCES = st.sampled_from((0.0, 0.01))
 # So that files stay small enough to be edited a thousand times.
-MOST_BONES, MOST_OBJECTS = 16, 14
+MOST_BONES, MOST_OBJECTS = 28, 14
 
 
 def has_room(ob: bpy.types.Object | None, chains: int = 1) -> bool:
