@@ -24,6 +24,7 @@ from ...rig.controls.control_spaces import (
 )
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor
+from ...rig.reading.world import channels_of
 from ..chains import ChainGroup, chains_of, owner_of
 from ..records import anchors_of, bones_of_chains, controls_of_chain
 
@@ -71,9 +72,10 @@ def check_space_name(settings: ChainGroup, which: str, name: str) -> tuple[Ancho
     Raises:
         RigError: If it cannot, with what to do instead.
     """
-    control = control_of(settings, which)
+    control = controls_of_chain(settings)[WHICH.index(which)]
     if control is None:
         raise RigError(f"This chain has no {which.lower()}: choose one first.")
+    channels_of(control)
     space = find_space(settings, name)
     if space is not None:
         check_control(control)

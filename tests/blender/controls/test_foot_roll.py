@@ -318,7 +318,10 @@ def test_a_foot_goes_along_with_nothing_that_it_moves(rigify):
         assert state() == before
 
 
-def test_a_leg_whose_ankle_was_deleted_is_not_mirrored_and_says_why(rigify):
+@pytest.mark.parametrize("button", ["mirror", "switch_space", "snap_target", "move_target"])
+def test_a_leg_whose_ankle_was_deleted_says_so_to_whoever_moves_or_mirrors_its_control(
+    rigify, button
+):
     ob = make_human()
     for chain in ("Toe.R", "Leg.R"):
         activate(ob, chain)
@@ -326,7 +329,7 @@ def test_a_leg_whose_ankle_was_deleted_is_not_mirrored_and_says_why(rigify):
     delete(ob, "Leg Ankle.L")
     activate(ob, "Leg.L")
     before = state()
-    assert refusal(bpy.ops.pose.chain_ik_mirror) == (
+    assert refusal(getattr(bpy.ops.pose, f"chain_ik_{button}")) == (
         "Bone 'Leg Ankle.L' of 'metarig' no longer exists: choose another bone for the chain to"
         " follow."
     )
