@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import bpy
+import numpy as np
 
+from ..core.algebra.arithmetic import Array
 from ..preferences import preferences
 from ..properties import active_armature
-from ..rig.controls.control_spaces import leave
+from ..rig.controls.control_spaces import leave, place
 from ..rig.controls.foot_roll import remove_drivers
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
@@ -77,6 +79,7 @@ def delete_controls(
     """Delete controls: empties, and bones of an armature; what goes along with them stays."""
     leave(anchors, bpy.data.objects)
     bones = [anchor.bone for anchor in anchors if anchor.bone]
+    places = _places_of_hung(armature_object, bones)
     remove_drivers(anchors)
     for anchor in anchors:
         if not anchor.bone:
@@ -86,6 +89,19 @@ def delete_controls(
             edit_bones = armature_object.data.edit_bones
             for name in bones:
                 edit_bones.remove(edit_bones[name])
+    for name, matrix in places.items():
+        place(Anchor(armature_object, name), matrix)
+
+
+def _places_of_hung(armature_object: bpy.types.Object, bones: Sequence[str]) -> dict[str, Array]:
+    """Return where bones stand that hang under some others, armature space, shape (4, 4) each."""
+    hung = [
+        bone
+        for bone in armature_object.pose.bones
+        if bone.parent is not None and bone.parent.name in bones and bone.name not in bones
+    ]
+    places = {bone.name: np.array(bone.matrix, dtype=np.float64) for bone in hung}
+    return {name: matrix for name, matrix in places.items() if np.isfinite(matrix).all()}
 
 
 def _collection_beside(

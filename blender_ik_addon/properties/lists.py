@@ -8,7 +8,7 @@ from typing import cast
 import bpy
 
 from ..core import Solver
-from ..rig.controls.foot_roll import control_above, mechanism_of
+from ..rig.controls.foot_roll import control_above, is_mechanism, mechanism_of
 from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..rig.reading.refusals import RigError
@@ -221,6 +221,11 @@ def own_controls(settings: ChainGroup) -> list[Anchor]:
         if chain != settings
         for anchor in moved_by_hand(chain)
     ]
-    controls = [each for each in moved_by_hand(settings) if each not in shared and is_control(each)]
+    moved = [each for each in moved_by_hand(settings) if each not in shared]
+    # A mechanism whose control somebody has deleted is moved by its own first bone.
+    controls = [each for each in moved if is_control(each) or is_mechanism(each)]
     mechanisms = [bone for each in anchors_of(settings) for bone in mechanism_of(each)]
-    return controls + [each for each in mechanisms if control_above(each) in controls]
+    return [
+        *(each for each in controls if each not in mechanisms),
+        *(each for each in mechanisms if control_above(each) in controls),
+    ]
