@@ -183,7 +183,9 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
         follow_renamed(armature_object)
     has_written = not is_render and sync_anchors_if_changed(armature_object, update)
     evaluated = armature_object.evaluated_get(update.depsgraph)
-    for settings, values in _with_values(armature_object, evaluated):
+    pairs = _with_values(armature_object, evaluated)
+    # Chains that begin store shared bones as those have them that end: before these forget it.
+    for settings, values in sorted(pairs, key=lambda pair: is_idle(pair[1])):
         # What is wrong with a chain, ``live_specs`` and the status tell.
         with suppress(IKError):
             has_written |= _prepare_chain(settings, values, evaluated, update)

@@ -214,6 +214,29 @@ def test_removing_the_first_of_two_chains_by_script_leaves_the_other_its_own_pos
         assert rigs.rotations(ob)[name] == free[name]
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_chain_takes_shared_bones_over_at_a_frame_as_they_were_before_the_other_one(first):
+    """One chain ends at the frame at which another begins, in whichever order they are listed."""
+    ob = rigs.make_rig()
+    rigs.add_bones(ob, ((0, 0, 1), (0, 0.2, 1.8)), prefix="Side", parent="Bone.0")
+    rigs.turn_bones(ob)
+    free = rigs.rotations(ob)
+    for tip, place in (("Bone.1", NEAR), ("Side.0", FAR)):
+        rigs.add_chain(ob, tip, rigs.make_empty(tip, place))
+    rigs.key(ob, f"chain_ik.chains[{first}].mute", {1: False, 4: True})
+    rigs.key(ob, f"chain_ik.chains[{1 - first}].mute", {1: True, 4: False})
+    shown = {}
+    for frame in (1, 4, 1, 4):
+        rigs.go_to(frame)
+        assert shown.setdefault(frame, rigs.rotations(ob)) == rigs.rotations(ob)
+    assert shown[1] != shown[4]
+    for index in range(2):
+        ob.animation_data_clear()
+        ob.chain_ik.chains[index].mute = True
+    rigs.updated()
+    assert rigs.rotations(ob) == free
+
+
 def test_keyframes_are_never_touched():
     ob = rigs.make_rig(modes=("QUATERNION", "XYZ"))
     rigs.key_bones(ob)
