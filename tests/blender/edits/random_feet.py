@@ -9,7 +9,7 @@ from tests.blender.edits.random_checks import BONE, armatures, driven, drivers_o
 
 CHANNELS = (ROLL, BANK)
 
-Mechanisms = dict[tuple[str, str], object]
+Mechanisms = dict[tuple[str, str], str]
 """What may not change, by armature object and bone, or by path of a driver."""
 
 
@@ -43,7 +43,7 @@ def mechanisms() -> Mechanisms:
                 values += [*bone.location, *bone.scale]
                 told += [path for path in keyed if path.startswith(f"{bone.path_from_id()}.")]
                 told += [tie.name for tie in bone.constraints]
-            found[ob.name_full, bone.name] = sorted(told) or values
+            found[ob.name_full, bone.name] = str(sorted(told) or values)  # nan is not itself
         for curve in drivers_of(ob):
             match = BONE.match(curve.data_path)
             if match and bpy.utils.unescape_identifier(match[1]) not in ob.pose.bones:
