@@ -30,11 +30,11 @@ def mechanisms() -> Mechanisms:
     """Return how feet are rolled, how mechanisms stand, and which drivers turn nothing.
 
     What is keyed stands as its keys say, which it does anew whenever Blender plays them: of that
-    only the keys are told.
+    only the keys are told. Bones that somebody has chosen as poles are moved as such.
     """
     found: Mechanisms = {}
     for ob in armatures():
-        written = driven(ob)
+        written = driven(ob) | _poles_among(ob)
         keyed = {path for path in paths(ob) if not path.endswith("rotation_euler")}
         for bone in ob.pose.bones:
             values = [float(bone.get(name, 0.0)) for name in CHANNELS]
@@ -49,6 +49,12 @@ def mechanisms() -> Mechanisms:
             if match and bpy.utils.unescape_identifier(match[1]) not in ob.pose.bones:
                 found[ob.name_full, curve.data_path] = "without a bone"
     return found
+
+
+def _poles_among(ob: bpy.types.Object) -> set[str]:
+    """Return the names of the bones of an object that are poles of any chain."""
+    chains = [chain for owner in armatures() for chain in owner.chain_ik.chains]
+    return {chain.pole_subtarget for chain in chains if chain.pole_target == ob}
 
 
 def _stands_between(bone: bpy.types.PoseBone) -> bool:
