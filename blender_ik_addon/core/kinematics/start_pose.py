@@ -109,6 +109,12 @@ class StartPose(Rows):
         return weighted
 
     @cached_property
+    def off_chord(self) -> Number:
+        """The mean distance of the inner joints from the chord: the bulge of bends to one side."""
+        ways = np.cumsum(self.directions[:-1, 1:] * self.lengths[:-1, None], axis=0)
+        return self._number(np.hypot(ways[:, 0], ways[:, 1]).sum(axis=0) / max(len(ways), 1))
+
+    @cached_property
     def turns(self) -> Array:
         """As ``count_turns``."""
         return count_turns(self.lengths)

@@ -40,7 +40,7 @@ INSIDE = 0.95
 ARC_SHARE = 0.35
 # The arc fades in while the chord's length changes up to this share of the chain.
 FULL_MIX_CHANGE = 0.2
-# A start pose with a bulge below this share of the arc's is too straight to give a direction.
+# A start pose nearer to its chord than this share of the arc is too straight to give a direction.
 STRAIGHT_AGAINST_ARC = 0.25
 # Within this share of the chain's length from full reach, or from the point where its longest
 # segment stops it from folding further, the bent pose leads alone.
@@ -150,7 +150,7 @@ def _share_arc(m: Arithmetic, start: StartPose, distance: Number, bulge: Number)
     bent_share = 1.0 - (1.0 - is_at_end) * (1.0 - start.ruled_by_longest)
     share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * bent_share)
     enough = m.maximum(STRAIGHT_AGAINST_ARC * bulge, 1e-12 * reach)
-    return 1.0 - (1.0 - share) * smoothstep(m, start.bulge, 0.0, enough)
+    return 1.0 - (1.0 - share) * smoothstep(m, start.off_chord, 0.0, enough)
 
 
 def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Array, Array]:
