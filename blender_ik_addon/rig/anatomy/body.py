@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Flags
+from ...core.algebra.arithmetic import Array, Flags
 from ..reading.skeleton import Skeleton
 from .bone_names import BoneName, Part, Side, read
 
@@ -110,7 +111,23 @@ class Body:
         shared = set(first).intersection(*others)
         return next((i for i in first if i in shared and self.side(i) is Side.MIDDLE), None)
 
+    @cached_property
+    def up(self) -> Array:
+        """The axis of the armature that its legs stand along, shape (3,); Z without legs.
+
+        Skeletons of other programs stand along Y, and their object is turned.
+        """
+        rest, way = self.skeleton.rest, np.zeros(3)
+        for thigh in self.all_of(Part.THIGH):
+            shin = self.child_of_part(thigh, (Part.SHIN, Part.FOREARM))
+            foot = None if shin is None else self.child_of_part(shin, (Part.FOOT, Part.HAND))
+            if foot is not None:
+                way += rest[thigh, :3, 3] - rest[foot, :3, 3]
+        axis = int(np.argmax(np.abs(way))) if way.any() else 2
+        up: Array = np.eye(3)[axis] * (-1.0 if way[axis] < 0.0 else 1.0)
+        return up
+
     def height(self, start: int, end: int) -> float:
         """Return how far up one bone's head lies from another's at rest, of their distance."""
         way = self.skeleton.rest[end, :3, 3] - self.skeleton.rest[start, :3, 3]
-        return float(way[2] / max(np.linalg.norm(way), 1e-12))
+        return float(way @ self.up / max(np.linalg.norm(way), 1e-12))

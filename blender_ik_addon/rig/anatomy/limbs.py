@@ -124,8 +124,9 @@ def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
             continue
         run, end = [start, lower], body.child_of_part(lower, (Part.FOOT, Part.HAND))
         toe = None if end is None else body.skeleton.child_at_tail(end)
-        if end is not None and toe is not None and -body.skeleton.rest[end, 2, 1] > STEEP:
-            run, end = [*run, end], toe
+        if end is not None and toe is not None:
+            if -body.skeleton.rest[end, :3, 1] @ body.up > STEEP:
+                run, end = [*run, end], toe
         yield from _limb(body, LimbKind.LEG, name, run, end)
 
 

@@ -9,6 +9,7 @@ import addon_utils
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_bones, state
@@ -430,3 +431,16 @@ def _move(ob: bpy.types.Object, chain: bpy.types.PropertyGroup, step: tuple) -> 
     else:
         chain.target.location = np.array(chain.target.location) + step
     bpy.context.view_layer.update()
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_limbs_are_those_of_a_skeleton_that_stands_along_z_where_it_stands_along_y(rigify, name):
+    """As FBX files have it: the object is turned, so that the character stands all the same."""
+    upright = add_rig(name)
+    press(setup)
+    ob = add_rig(name)
+    ob.data.transform(Matrix.Rotation(-np.pi / 2.0, 4, "X"))
+    ob.rotation_euler = (np.pi / 2.0, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    press(setup)
+    assert found(ob) == found(upright)
