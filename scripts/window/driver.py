@@ -228,6 +228,27 @@ class Viewport:
         for value in ("PRESS", "RELEASE"):
             self.window.event_simulate(key, value, x=x, y=y, **modifiers)
 
+    def undo(self, *, is_redone: bool = False) -> Session:
+        """Press Ctrl Z, or Ctrl Shift Z, and wait for the update that Blender makes after it."""
+        handlers, updates = bpy.app.handlers, []
+        undone = handlers.redo_post if is_redone else handlers.undo_post
+
+        def note(*_told: object) -> None:
+            updates.append(True)
+
+        def listen(*_told: object) -> None:
+            handlers.depsgraph_update_post.append(note)
+
+        undone.append(listen)
+        self.press("Z", ctrl=True, shift=is_redone)
+        for _ in range(40):
+            yield MOMENT
+            if updates:
+                break
+        check(len(updates) > 0, f"Blender has {'re' if is_redone else 'un'}done nothing.")
+        undone.remove(listen)
+        handlers.depsgraph_update_post.remove(note)
+
     def type_text(self, text: str) -> None:
         """Type letters into the field that takes keys now."""
         x, y = self._mouse

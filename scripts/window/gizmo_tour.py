@@ -376,8 +376,7 @@ class GizmoTour:
         """Check that the last step has a name, and that undo takes it back as a whole."""
         last = bpy.context.window_manager.operators[-1].name
         check(last == name, f"The step is called '{last}' instead of '{name}'.")
-        self.viewport.press("Z", ctrl=True)
-        yield REDRAW
+        yield from self.viewport.undo()
         check_same(places(side), before, f"After undo of {name}")
 
     def note(self, name: str) -> None:

@@ -190,13 +190,11 @@ class Tour:
 
     def undo_and_redo(self, rest: Arm, dropped: Arm) -> Session:
         """Press Ctrl Z, then Ctrl Shift Z."""
-        self.viewport.press("Z", ctrl=True)
-        yield REDRAW
+        yield from self.viewport.undo()
         undone = self.note("4_undone")
         undone.check_same_pose(rest, "After undo")
         undone.check_reached("After undo")
-        self.viewport.press("Z", ctrl=True, shift=True)
-        yield REDRAW
+        yield from self.viewport.undo(is_redone=True)
         redone = self.note("5_redone")
         redone.check_same_pose(dropped, "After redo")
         redone.check_reached("After redo")

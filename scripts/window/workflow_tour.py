@@ -39,7 +39,7 @@ from window.character import (
     rest_mouse,
     rig,
 )
-from window.driver import MOMENT, REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
 from window.opening import add_metarig, be_quick, install, show_tab
 
 LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L", "Toe.R", "Spine", "Neck"}
@@ -240,11 +240,11 @@ class Day:
         while states[-1] != beginning:
             left = min((differing(state, beginning) for state in states), key=len)
             check(len(states) < UNDO_STEPS, f"Undo gives all back but {', '.join(left[:8])}.")
-            yield from self.undo()
+            yield from self.viewport.undo()
             states.append(read_file())
         self.picture("9_undone")
         for expected in states[-2::-1]:
-            yield from self.undo(is_redone=True)
+            yield from self.viewport.undo(is_redone=True)
             lost = ", ".join(differing(read_file(), expected)[:8])
             check(not lost, f"Redone, these are not as they were: {lost}.")
         self.picture("10_redone")
@@ -294,27 +294,6 @@ class Day:
         moved = (rig().matrix_world @ rig().pose.bones[name].head - start).length
         check(moved > 0.2, f"The mouse has moved {name} by {moved:.2g} m only.")
         check_reached(f"With {name} moved")
-
-    def undo(self, *, is_redone: bool = False) -> Session:
-        """Press Ctrl Z, or Ctrl Shift Z, and wait for the update that Blender makes after it."""
-        handlers, updates = bpy.app.handlers, []
-        undone = handlers.redo_post if is_redone else handlers.undo_post
-
-        def note(*_told: object) -> None:
-            updates.append(True)
-
-        def listen(*_told: object) -> None:
-            handlers.depsgraph_update_post.append(note)
-
-        undone.append(listen)
-        self.viewport.press("Z", ctrl=True, shift=is_redone)
-        for _ in range(40):
-            yield MOMENT
-            if updates:
-                break
-        check(len(updates) > 0, "Ctrl Z does nothing, though not all is as it was.")
-        undone.remove(listen)
-        handlers.depsgraph_update_post.remove(note)
 
     def switch_space(self, chain: str, space: str) -> Session:
         """Switch the space of a target at this frame; up to it everything plays as it did."""
