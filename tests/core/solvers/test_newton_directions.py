@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Solver
+from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, solve
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS
 from blender_ik_addon.core.algebra.arrays import sum_segments
 from blender_ik_addon.core.solvers import newton_directions
@@ -130,3 +130,12 @@ def test_two_bones_stay_in_the_plane_of_their_bend(count):
     normal = unit(np.cross(in_plane, joints[-1] - joints[0]))
     offsets = (solution.joint_positions - joints[0]) @ normal
     assert np.max(np.abs(offsets)) <= 1e-12 * chain.max_reach
+
+
+@pytest.mark.parametrize("way", np.eye(3).tolist())
+def test_a_limb_that_bends_to_both_sides_keeps_that_as_its_target_begins_to_move(way):
+    hind_leg = np.array([(0, 0, 0), (0, -0.3, -0.4), (0, 0.25, -0.7), (0, 0, -1.0)], dtype=float)
+    for step in (1e-4, 1e-3, 1e-2):
+        goal = Goal(hind_leg[-1] + step * np.array(way))
+        joints = solve(Chain(hind_leg), goal, SolveOptions(solver=Solver.NEWTON)).joint_positions
+        assert np.linalg.norm(joints - hind_leg, axis=1).max() < 4.0 * step
