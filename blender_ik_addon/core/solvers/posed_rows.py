@@ -49,8 +49,11 @@ def skew(vectors: Array) -> Array:
 
 
 def apply(matrices: Array, vectors: Array) -> Array:
-    """Return the products of matrices (..., i, j) and vectors (..., j)."""
-    product: Array = (matrices @ vectors[..., None])[..., 0]
+    """Return the products of matrices (..., i, j) and vectors (..., j).
+
+    Not by ``matmul``: on some processors it rounds odd rows by where they stand in memory.
+    """
+    product: Array = np.einsum("...ij,...j->...i", matrices, vectors)
     return product
 
 
