@@ -39,7 +39,7 @@ from ..rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
 from ..rig.anatomy.limbs import Limb, LimbKind, find_limbs
 from ..rig.anatomy.symmetry import mirrored_in_world, mirrored_place
 from ..rig.controls.control_sizes import look_of
-from ..rig.controls.control_spaces import copy_spaces, hangs
+from ..rig.controls.control_spaces import copy_spaces, finite_place, hangs
 from ..rig.controls.foot_roll import control_above, is_mechanism
 from ..rig.posing.twisting import with_twist_spread
 from ..rig.reading.refusals import RigError
@@ -202,6 +202,9 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         spec, solver = bones_spec(source), source.solver
         length = placement(owner, spec).length
         target, pole = target_and_pole(source)
+        for anchor, word in ((target, "target"), (pole, "pole")):
+            if anchor is not None:
+                finite_place(anchor, word)
         wanted = replace(
             spec,
             name=free_name(names_of_chains(owner), opposite(spec.name)),

@@ -6,10 +6,9 @@ import bpy
 
 from ..rig.anatomy.bone_names import opposite
 from ..rig.reading.refusals import RigError
-from ..rig.reading.world import channels_of
 from .chains import ChainGroup, chains_of, owner_of
 from .joints.selected import has_mirrored_axes, set_values, values_of
-from .records import anchors_of, bones_of_chain
+from .records import bones_of_chain
 
 # What a mirrored chain has of its own, or cannot be written.
 OWN = frozenset(
@@ -23,8 +22,7 @@ def check_opposite(settings: ChainGroup) -> None:
     """Raise unless a chain can have a counterpart on the other side.
 
     Raises:
-        RigError: If a bone has no side, or no counterpart, or a chain drives those already; if the
-            bone that it follows is gone.
+        RigError: If a bone has no side, or no counterpart, or a chain drives those already.
     """
     owner = owner_of(settings)
     bones = bones_of_chain(settings)
@@ -42,8 +40,6 @@ def check_opposite(settings: ChainGroup) -> None:
     for chain in chains_of(owner):
         if set(bones_of_chain(chain)) & set(others):
             raise RigError(f"Chain '{chain.name}' drives the other side already: remove it first.")
-    for anchor in anchors_of(settings):
-        channels_of(anchor)
 
 
 def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:

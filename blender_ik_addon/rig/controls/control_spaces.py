@@ -356,15 +356,29 @@ def _sound(space: Anchor) -> Array:
     Raises:
         RigError: If that is nowhere, or so flat that nothing can be placed in it.
     """
-    matrix = _shown(space)
-    if not np.isfinite(matrix).all():
-        raise bone_not_finite(space.bone) if space.bone else not_finite(space, "space")
+    matrix = finite_place(space, "space")
     sides = np.linalg.svd(matrix[:3, :3], compute_uv=False)
     if sides[-1] <= FLAT * sides[0]:
         raise RigError(
             f"Space '{label(space)}' has a scale of zero, so nothing can go along with it:"
             " choose another space."
         )
+    return matrix
+
+
+def finite_place(anchor: Anchor, word: str) -> Array:
+    """Return where an object or a bone stands, world space, shape (4, 4).
+
+    Args:
+        anchor: The object or bone.
+        word: What it is, such as "target".
+
+    Raises:
+        RigError: If there is no such bone, or that is nowhere.
+    """
+    matrix = _shown(anchor)
+    if not np.isfinite(matrix).all():
+        raise bone_not_finite(anchor.bone) if anchor.bone else not_finite(anchor, word)
     return matrix
 
 

@@ -354,6 +354,26 @@ def test_a_leg_whose_ankle_was_deleted_says_so_to_whoever_moves_or_mirrors_its_c
     assert state() == before
 
 
+@pytest.mark.parametrize("word", ["target", "pole"])
+def test_a_leg_whose_target_or_pole_is_nowhere_is_not_mirrored_and_says_why(rigify, word):
+    """Nothing is made then: it would be nowhere as well."""
+    ob = make_human()
+    for chain in ("Toe.R", "Leg.R"):
+        activate(ob, chain)
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    activate(ob, "Leg.L")
+    if word == "target":
+        ob.pose.bones["Leg Ankle.L"].location.x = np.nan
+        said = "The transform of bone 'Leg Ankle.L' is not finite or too large: check its"
+    else:
+        ob.chain_ik.chains["Leg.L"].pole_target = rigs.make_empty("Pole.L", (np.nan, 0.0, 0.0))
+        said = "The transform of the pole 'Pole.L' is not finite: check its"
+    rigs.updated()
+    names = ob.data.bones.keys(), bpy.data.objects.keys()
+    assert refusal(bpy.ops.pose.chain_ik_mirror).startswith(said)
+    assert (ob.data.bones.keys(), bpy.data.objects.keys()) == names
+
+
 def test_renamed_bones_roll_on(rigify):
     ob = make_human()
     ob.data.bones["Leg Target.L"].name = "Shoe"
