@@ -7,6 +7,7 @@ import os
 import bpy
 from hypothesis import strategies as st
 
+from tests.blender.edits import random_saving
 from tests.blender.edits.kinds.random_round_trips import Snapshot, settle
 from tests.blender.edits.random_scene import SEED, edit, press
 from tests.helpers import make_rng
@@ -41,7 +42,8 @@ class UndoEdits:
             settle()
             press(bpy.ops.ed.undo_push, message=name)
             shown.append(Snapshot())
-        exempt = set.union(*(each.exempt for each in shown))
+        # Steps of undo keep what files keep.
+        exempt = set.union(random_saving.with_unsaved(), *(each.exempt for each in shown))
         last = len(changes)
         for step, operator in (
             *((step, bpy.ops.ed.undo) for step in reversed(range(last))),
