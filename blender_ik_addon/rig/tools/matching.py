@@ -139,7 +139,7 @@ def _from_target(target: Anchor, control: Anchor) -> Array:
     return np.linalg.solve(end, start)
 
 
-def key_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str = "") -> None:
+def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = "") -> None:
     """Key location and rotation of objects and bones at a frame, as they stand.
 
     Args:
@@ -174,7 +174,7 @@ def hold_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str) -> N
                     split(curve, frame)
 
 
-def _insert(anchor: Anchor, prop: str, component: int, frame: int, interpolation: str) -> None:
+def _insert(anchor: Anchor, prop: str, component: int, frame: float, interpolation: str) -> None:
     """Key a property as it stands, one component of it or with -1 all."""
     moved = channels_of(anchor)
     path, group = moved.path_from_id(prop), anchor.bone or "Object Transforms"

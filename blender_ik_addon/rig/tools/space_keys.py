@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import bpy
 import numpy as np
@@ -34,12 +35,13 @@ def key_space(
     """Have a control go along with something from a frame on, with keys at it and the one before.
 
     Over several frames the control is keyed at each, so that it stays where it plays now. Its keys
-    after them count in the new space.
+    after them count in the new space; where another switch follows, it stays where it was at those
+    up to there.
 
     Args:
         control: The object or bone.
         space: What it goes along with; None for the world.
-        frames: Whole frames in rising order, without a gap; the scene stays at the last.
+        frames: Whole frames in rising order, without a gap; the scene stays where it was played.
         scene: What plays them.
         interpolation: From the last frame on, as Blender names it.
 
@@ -48,23 +50,27 @@ def key_space(
     """
     check_keyable(control.object)
     chosen = None if space is None else add_space(control, space)
+    first, last = frames[0], frames[-1]
+    steps, until = _steps(control, "" if chosen is None else chosen.name, first, last)
+    later = [] if until is None else _keyed_between(control, last, until)
     shown = {}
-    for frame in frames:
-        if len(frames) > 1:
-            scene.frame_set(frame)
+    for frame in (*frames, *later):
+        if len(frames) > 1 or frame != first:
+            scene.frame_set(math.floor(frame), subframe=frame % 1.0)
         # What it shows, and how the new space will take it there.
         carrying = np.eye(4) if chosen is None else carrying_of(control, chosen)
         shown[frame] = carried(control) @ unconstrained(control), carrying
-    first, last = frames[0], frames[-1]
     hold_anchors([control], first - 1, interpolation)
     _remove_between(control, frames)
-    _key_influences(control, chosen, first)
+    _key_influences(control, steps)
     for frame, (wanted, carrying) in shown.items():
         place(control, wanted, carrying)
-        key_anchors([control], frame, interpolation if frame == last else "LINEAR")
+        kind = interpolation if frame == last else "" if frame > last else "LINEAR"
+        key_anchors([control], frame, kind)
     for curve in _curves(control):
         # In the frame before, motion blur would else see a way from one space into the other.
-        interpolate(curve, first - 1, "CONSTANT")
+        for switch in (first, until or first):
+            interpolate(curve, switch - 1, "CONSTANT")
 
 
 def _curves(control: Anchor) -> list[bpy.types.FCurve]:
@@ -83,35 +89,61 @@ def _remove_between(control: Anchor, frames: Sequence[int]) -> None:
         curve.update()
 
 
-def _key_influences(control: Anchor, chosen: bpy.types.Constraint | None, frame: int) -> None:
-    """Key which space acts: what acted before it, and the new one up to the next switch."""
-    constraints = constraints_of(control)
-    new = "" if chosen is None else chosen.name
-    known = {curve.data_path: curve for curve in curves(control.object)}
-    played = {each.name: known.get(each.path_from_id("influence")) for each in constraints}
+def _keyed_between(control: Anchor, start: float, end: float) -> list[float]:
+    """Return the frames between two others at which location or rotation have keys."""
+    points = [point for curve in _curves(control) for point in curve.keyframe_points]
+    return sorted({point.co.x for point in points if start < point.co.x < end})
+
+
+def _steps(
+    control: Anchor, new: str, first: int, last: int
+) -> tuple[dict[float, str], float | None]:
+    """Return which space is to act from which frame on, and where the next switch is.
+
+    Args:
+        control: The object or bone.
+        new: Name of the space that acts from the first frame up to that switch; empty for none.
+        first: The first frame.
+        last: The frame from which on another switch ends it.
+
+    Returns:
+        Names by frame, in rising order, and the frame of the next switch, None without.
+    """
+    constraints, known = constraints_of(control), _influences(control)
     present = {each.name: each.influence for each in constraints}
 
     def acting_at(at: float) -> str:
-        for name, curve in played.items():
-            if (present[name] if curve is None else curve.evaluate(at)) >= ACTING:
+        for name, value in present.items():
+            if (known[name].evaluate(at) if name in known else value) >= ACTING:
                 return name
         return ""
 
-    keyed = {p.co.x for curve in played.values() if curve for p in curve.keyframe_points}
-    former = acting_at(frame)
-    steps = {at: acting_at(at) for at in sorted({*keyed, frame - 1.0, float(frame)})}
-    for at in [at for at in steps if at >= frame]:
-        if steps[at] != former:
-            break
-        steps[at] = new
-    for constraint in constraints:
-        if played[constraint.name] is None and constraint.name not in steps.values():
+    keyed = {point.co.x for curve in known.values() for point in curve.keyframe_points}
+    former = acting_at(last)
+    steps = {at: acting_at(at) for at in sorted({*keyed, first - 1.0, float(first)})}
+    until = next((at for at, name in steps.items() if at > last and name != former), None)
+    for at in steps:
+        if at >= first and (until is None or at < until):
+            steps[at] = new
+    return steps, until
+
+
+def _influences(control: Anchor) -> dict[str, bpy.types.FCurve]:
+    """Return the F-curves of the influences of its spaces, by name; those without have none."""
+    known = {curve.data_path: curve for curve in curves(control.object)}
+    paths = {each.name: each.path_from_id("influence") for each in constraints_of(control)}
+    return {name: known[path] for name, path in paths.items() if path in known}
+
+
+def _key_influences(control: Anchor, steps: Mapping[float, str]) -> None:
+    """Key which space acts from which frame on."""
+    known = _influences(control)
+    for constraint in constraints_of(control):
+        if constraint.name not in known and constraint.name not in steps.values():
             continue
         for at, name in steps.items():
             constraint.influence = float(constraint.name == name)
             constraint.keyframe_insert("influence", frame=at)
-        path = constraint.path_from_id("influence")
-        for curve in curves(control.object):
-            if curve.data_path == path:
-                for at in steps:
-                    interpolate(curve, at, "CONSTANT")
+    for curve in _influences(control).values():
+        for at in steps:
+            interpolate(curve, at, "CONSTANT")

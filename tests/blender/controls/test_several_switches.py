@@ -1,0 +1,76 @@
+"""Spaces switched more than once: what was switched before stays seen, and what comes later too."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.controls.test_switch_space import (
+    KINDS,
+    MOST,
+    _shown_at,
+    assert_one_acts,
+    control_of,
+    make_body,
+    move_control,
+    move_things,
+    switch,
+)
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+from tests.helpers import make_rng
+
+
+def make_shot(kind: str) -> bpy.types.Object:
+    """Return a body that moves, whose hand goes along with a bone from frame 20 on."""
+    ob, rng = make_body(kind), make_rng(4)
+    for frame in (1, 15, 40):
+        move_things(ob, rng, frame)
+        control = control_of(ob, "TARGET")
+        move_control(control, rng)
+        control.keyframe_insert("location", frame=frame)
+        control.keyframe_insert(
+            f"rotation_{'quaternion' if kind == 'BONE' else 'euler'}", frame=frame
+        )
+    rigs.go_to(20)
+    press(switch, space="Body.1")
+    return ob
+
+
+def played(ob: bpy.types.Object) -> dict[int, np.ndarray]:
+    return {frame: _shown_at(ob, "TARGET", frame) for frame in range(1, 41)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("space", ["Body.0", "Prop", "", "Body.1"])
+def test_over_a_range_a_control_stays_where_an_earlier_switch_has_put_it(kind, space):
+    ob = make_shot(kind)
+    before = played(ob)
+    press(switch, space=space, use_range=True, frame_start=10, frame_end=30)
+    after = played(ob)
+    for frame in range(10, 31):
+        np.testing.assert_allclose(after[frame], before[frame], atol=MOST, err_msg=str(frame))
+        rigs.go_to(frame)
+        assert ob.chain_ik.chains[0].space == space
+    for frame in (1, 9):
+        np.testing.assert_allclose(after[frame], before[frame], atol=MOST)
+    assert_one_acts(control_of(ob, "TARGET"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("space", ["Body.0", "Prop", "Body.1"])
+@pytest.mark.parametrize("settings", [{}, {"use_range": True, "frame_start": 8, "frame_end": 12}])
+def test_a_switch_before_another_one_leaves_its_keys_and_that_one_where_they_were(
+    kind, space, settings
+):
+    ob = make_shot(kind)
+    before = played(ob)
+    rigs.go_to(10)
+    press(switch, space=space, **settings)
+    after = played(ob)
+    for frame in (1, 7, 10, 15, *range(19, 41)):
+        np.testing.assert_allclose(after[frame], before[frame], atol=MOST, err_msg=str(frame))
+    # In the frame before the later switch nothing is seen of the way.
+    np.testing.assert_allclose(_shown_at(ob, "TARGET", 19.5), before[19], atol=0.05)
+    assert_one_acts(control_of(ob, "TARGET"))
