@@ -19,6 +19,7 @@ from ..properties import (
     remove_chain,
     store,
 )
+from ..rig.tools.space_keys import leaving
 from ..translations import said, translate
 from . import selection
 from .base import ANEW, ChainOperator
@@ -56,9 +57,12 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         settings = selection.chain(context)
         owner = owner_of(settings)
         controls = own_controls(settings) if self.delete_controls else []
+        is_last = self.delete_controls and len(chains_of(owner)) == 1
+        controls += body_controls(owner) if is_last else []
+        # Raises before the first change.
+        leaving(controls)
         self.warn_of_readers(remove_chain(settings, keep_pose=self.keep_pose))
-        if self.delete_controls and not chains_of(owner):
-            controls += body_controls(owner)
+        if is_last:
             forget_body(owner)
         delete_controls(context, owner, controls)
         return {"FINISHED"}

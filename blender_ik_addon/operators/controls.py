@@ -12,7 +12,7 @@ import numpy as np
 from ..core.algebra.arithmetic import Array
 from ..preferences import preferences
 from ..properties import active_armature
-from ..rig.controls.control_spaces import leave, place
+from ..rig.controls.control_spaces import place
 from ..rig.controls.foot_roll import remove_drivers
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
@@ -23,6 +23,8 @@ from ..rig.tools.control_bones import (
     takes_bones,
 )
 from ..rig.tools.controls import Control, make_empty
+from ..rig.tools.space_keys import leave
+from .selection import scene_of
 
 NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
 
@@ -76,8 +78,11 @@ def make_controls(
 def delete_controls(
     context: bpy.types.Context, armature_object: bpy.types.Object, anchors: Sequence[Anchor]
 ) -> None:
-    """Delete controls: empties, and bones of an armature; what goes along with them stays."""
-    leave(anchors, bpy.data.objects)
+    """Delete controls: empties, and bones of an armature; what goes along with them stays.
+
+    Its motion stays as well, with keys.
+    """
+    leave(anchors, scene_of(context))
     bones = [anchor.bone for anchor in anchors if anchor.bone]
     places = _places_of_hung(armature_object, bones)
     remove_drivers(anchors)

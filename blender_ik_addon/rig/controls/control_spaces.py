@@ -9,7 +9,7 @@ by Child Of, whose inverse is set where both stand when it is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, NamedTuple
 
 import bpy
@@ -154,21 +154,6 @@ def remove_space(control: Anchor, constraint: bpy.types.Constraint) -> None:
     channels_of(control).constraints.remove(constraint)
 
 
-def leave(gone: Collection[Anchor], owners: Iterable[bpy.types.Object]) -> None:
-    """Take all spaces away that go along with something; what has them stays where it is.
-
-    Args:
-        gone: Objects and bones that are to be deleted.
-        owners: Objects that may have such spaces, or bones with them.
-    """
-    for owner in owners:
-        bones = () if owner.pose is None else owner.pose.bones
-        for control in (Anchor(owner), *(Anchor(owner, each.name) for each in bones)):
-            for constraint in constraints_of(control):
-                if space_of(constraint) in gone:
-                    remove_space(control, constraint)
-
-
 def copy_spaces(
     source: Anchor, copy: Anchor, chains: Iterable[Mover], renamed: Callable[[str], str] = str
 ) -> None:
@@ -271,14 +256,19 @@ def unconstrained(control: Anchor) -> Array:
     return basis
 
 
-def carried(control: Anchor) -> Array:
+def carried(control: Anchor, gone: Container[Anchor | None] = ()) -> Array:
     """Return how its spaces move a control from where its channels put it, shape (4, 4).
 
     In the space of ``unconstrained``.
+
+    Args:
+        control: The object or bone.
+        gone: What moves it no more.
     """
     carrying = np.eye(4)
     for constraint in constraints_of(control):
-        if _acts(constraint) and not is_lost(constraint):
+        is_left = not is_lost(constraint) and space_of(constraint) not in gone
+        if _acts(constraint) and is_left:
             carrying = carrying_of(control, constraint) @ carrying
     return carrying
 

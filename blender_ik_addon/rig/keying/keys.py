@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
+from ..reading.animation import bags_of_action, held_actions
 from ..reading.refusals import RigError
 
 
@@ -91,6 +92,28 @@ def write_keys(
         for modifier in curve.modifiers:
             modifier.mute = True
         _replace_points(curve, channel.frames, channel.values, kind)
+
+
+def remove_curves(owner: bpy.types.Object, paths: Collection[str]) -> None:
+    """Remove the F-curves of what is to be deleted, also from the NLA.
+
+    Actions from a library, and those that animate something else as well, stay as they are.
+
+    Args:
+        owner: The original object.
+        paths: From it to what is to be deleted.
+    """
+    held = list(held_actions(owner))
+    for action, slot in held:
+        if slot is not None:
+            is_own = all(user == owner for user in slot.users())
+        else:
+            own = [each for each, _ in held].count(action)
+            is_own = action.users - action.use_fake_user <= own
+        for bag in bags_of_action(action, slot) if is_own and action.is_editable else ():
+            for curve in list(bag.fcurves):
+                if curve.data_path.startswith(tuple(paths)):
+                    bag.fcurves.remove(curve)
 
 
 def give_new_action(armature_object: bpy.types.Object) -> None:

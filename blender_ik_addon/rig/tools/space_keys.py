@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import bpy
 import numpy as np
 
+from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import (
     ACTING,
+    acting,
     add_space,
     carried,
     carrying_of,
     constraints_of,
     place,
+    remove_space,
+    space_of,
     unconstrained,
 )
 from ..keying.curve_points import interpolate
-from ..keying.keys import check_keyable
-from ..reading.animation import curves
+from ..keying.keys import check_keyable, remove_curves
+from ..keying.playing import frame_kept
+from ..reading.animation import curves, keyed_frames
+from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
 from ..reading.world import channels_of
 from .matching import channel_names, hold_anchors, key_anchors
+
+Shown = tuple[Array, Array]
+"""Where a control is to be seen, and how its spaces will take it there, shape (4, 4) each."""
 
 
 def key_space(
@@ -53,7 +63,7 @@ def key_space(
     first, last = frames[0], frames[-1]
     steps, until = _steps(control, "" if chosen is None else chosen.name, first, last)
     later = [] if until is None else _keyed_between(control, last, until)
-    shown = {}
+    shown: dict[float, Shown] = {}
     for frame in (*frames, *later):
         if len(frames) > 1 or frame != first:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
@@ -63,14 +73,102 @@ def key_space(
     hold_anchors([control], first - 1, interpolation)
     _remove_between(control, frames)
     _key_influences(control, steps)
-    for frame, (wanted, carrying) in shown.items():
-        place(control, wanted, carrying)
-        kind = interpolation if frame == last else "" if frame > last else "LINEAR"
-        key_anchors([control], frame, kind)
+    kinds = ["LINEAR"] * (len(frames) - 1) + [interpolation] + [""] * len(later)
+    _key_shown(control, shown, kinds)
     for curve in _curves(control):
         # In the frame before, motion blur would else see a way from one space into the other.
         for switch in (first, until or first):
             interpolate(curve, switch - 1, "CONSTANT")
+
+
+def leaving(gone: Collection[Anchor]) -> dict[Anchor, range]:
+    """Return what goes along with something that is to be deleted, and the frames to key it at.
+
+    These are all between the first and the last key of what moves it, none where there are none.
+
+    Args:
+        gone: Objects and bones.
+
+    Raises:
+        RigError: If keys could not be written.
+    """
+    found = {}
+    for owner in bpy.data.objects:
+        bones = () if owner.pose is None else owner.pose.bones
+        for control in (Anchor(owner), *(Anchor(owner, each.name) for each in bones)):
+            known = [] if control in gone else constraints_of(control)
+            lost = [each for each in known if space_of(each) in gone]
+            if lost:
+                keyed = _influences(control)
+                acts = any(each == acting(control) or each.name in keyed for each in lost)
+                found[control] = _moving_frames(control) if acts else range(0)
+            if found.get(control):
+                check_keyable(owner)
+    return found
+
+
+def leave(gone: Collection[Anchor], scene: bpy.types.Scene) -> None:
+    """Take all spaces away that go along with something; what has them stays where it plays.
+
+    Args:
+        gone: Objects and bones that are to be deleted.
+        scene: What plays them.
+
+    Raises:
+        RigError: If keys could not be written; nothing is changed then.
+    """
+    found = leaving(gone)
+    frames = sorted({frame for each in found.values() for frame in each})
+    if not frames:
+        for control in found:
+            _remove_spaces(control, gone)
+        return
+    shown: dict[Anchor, dict[float, Shown]] = {control: {} for control in found}
+    left: dict[Anchor, list[str]] = {control: [] for control in found}
+    with frame_kept(scene):
+        for frame in frames:
+            scene.frame_set(frame)
+            for control in [each for each, own in found.items() if frame in own]:
+                wanted = carried(control) @ unconstrained(control)
+                shown[control][frame] = wanted, carried(control, gone)
+                now = acting(control)
+                left[control].append("" if now is None or space_of(now) in gone else now.name)
+        for control, own in found.items():
+            _remove_spaces(control, gone)
+            if own:
+                _remove_between(control, own)
+                ways = pairwise([*left[control], left[control][-1]])
+                # From one space into another, nothing is to be seen of the way.
+                kinds = ["LINEAR" if now == next_ else "CONSTANT" for now, next_ in ways]
+                _key_shown(control, shown[control], kinds)
+
+
+def _remove_spaces(control: Anchor, gone: Collection[Anchor]) -> None:
+    """Take the spaces away from a control that go along with something, and their keys."""
+    for constraint in constraints_of(control):
+        if space_of(constraint) in gone:
+            remove_curves(control.object, [constraint.path_from_id()])
+            remove_space(control, constraint)
+
+
+def _moving_frames(control: Anchor) -> range:
+    """Return all frames from the first to the last key of whatever moves a control."""
+    moved_by, keyed = Dependencies(), set()
+    moved_by.add_anchor(control)
+    for owner in bpy.data.objects:
+        if owner.session_uid in moved_by.owners:
+            bones = {name for uid, name in moved_by.points if uid == owner.session_uid}
+            keyed |= keyed_frames(owner, bones)
+    return range(math.floor(min(keyed)), math.ceil(max(keyed)) + 1) if keyed else range(0)
+
+
+def _key_shown(
+    control: Anchor, shown: Mapping[float, Shown], interpolations: Iterable[str]
+) -> None:
+    """Key a control at frames so that it shows there what it is to show."""
+    for (frame, (wanted, carrying)), kind in zip(shown.items(), interpolations, strict=True):
+        place(control, wanted, carrying)
+        key_anchors([control], frame, kind)
 
 
 def _curves(control: Anchor) -> list[bpy.types.FCurve]:

@@ -1,0 +1,97 @@
+"""Controls deleted that others go along with: those keep their motion, and nothing is left over."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.controls.test_hierarchy import make_rigify, places, rigify
+from tests.blender.controls.test_switch_space import (
+    KINDS,
+    MOST,
+    _shown_at,
+    control_of,
+    make_body,
+    move_control,
+    switch,
+)
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_bones
+from tests.helpers import make_rng
+
+__all__ = ["rigify"]
+
+remove = bpy.ops.pose.chain_ik_remove
+
+
+def make_carried(kind: str) -> bpy.types.Object:
+    """Return a body whose hand goes along with the target of a tail, which moves."""
+    ob, rng = make_body(kind), make_rng(2)
+    select_bones(ob, rigs.add_bones(ob, ((2, 0, 0), (2, 0, 0.5), (2.1, 0, 1.0)), prefix="Tail"))
+    press(bpy.ops.pose.chain_ik_add, control=kind)
+    tail = ob.chain_ik.chains[1]
+    control = ob.pose.bones[tail.subtarget] if tail.subtarget else tail.target
+    prop = f"rotation_{'quaternion' if kind == 'BONE' else 'euler'}"
+    for frame in (3, 20, 30):
+        move_control(control, rng)
+        for each in ("location", prop):
+            control.keyframe_insert(each, frame=frame)
+    ob.chain_ik.active_index = 0
+    rigs.go_to(5)
+    ob.chain_ik.chains[0].space = tail.subtarget or tail.target.name
+    rigs.updated()
+    return ob
+
+
+def played(ob: bpy.types.Object) -> dict[int, np.ndarray]:
+    return {frame: _shown_at(ob, "TARGET", frame) for frame in range(1, 36)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("switches", [(), ((12, ""),), ((10, "Body.0"), (24, "Body.1"))])
+def test_what_goes_along_with_a_deleted_control_keeps_its_motion(kind, switches):
+    ob = make_carried(kind)
+    for frame, space in switches:
+        rigs.go_to(frame)
+        press(switch, space=space)
+    before = played(ob)
+    ob.chain_ik.active_index = 1
+    rigs.go_to(7)
+    press(remove, delete_controls=True)
+    assert bpy.context.scene.frame_current == 7
+    for frame, matrix in played(ob).items():
+        np.testing.assert_allclose(matrix, before[frame], atol=MOST, err_msg=str(frame))
+    control = control_of(ob, "TARGET")
+    assert len(control.constraints) == len(switches) - any(not name for _, name in switches)
+    influences = [each for each in rigs.curves_of(control.id_data) if "influence" in each.data_path]
+    assert len(influences) == len(control.constraints)
+
+
+def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify):
+    ob = make_rigify("human")
+    root = ob.pose.bones["Root"]
+    for frame, y in ((1, 0.0), (20, 1.0)):
+        root.location = (0.0, y, 0.0)
+        root.keyframe_insert("location", frame=frame)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL", frame_start=1, frame_end=20)
+    before = {}
+    for frame in (1, 8, 20):
+        rigs.go_to(frame)
+        before[frame] = places(ob)
+    while ob.chain_ik.chains:
+        press(remove, delete_controls=True)
+    for frame, bones in before.items():
+        rigs.go_to(frame)
+        after = places(ob)
+        for name in ("spine", "hand.L", "foot.R", "spine.006"):
+            np.testing.assert_allclose(after[name], bones[name], atol=MOST, err_msg=name)
+
+
+def test_where_the_motion_could_not_be_kept_nothing_is_deleted():
+    ob = make_carried("BONE")
+    ob.chain_ik.active_index = 1
+    ob.animation_data.action_influence = 0.5
+    assert refusal(remove, delete_controls=True).startswith("The NLA blends the action")
+    assert len(ob.chain_ik.chains) == 2
+    assert ob.chain_ik.chains[1].subtarget in ob.data.bones
