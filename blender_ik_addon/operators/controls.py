@@ -14,6 +14,7 @@ from ..preferences import preferences
 from ..properties import active_armature
 from ..rig.controls.control_spaces import place
 from ..rig.controls.foot_roll import remove_drivers
+from ..rig.keying.keys import remove_curves
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
@@ -86,6 +87,9 @@ def delete_controls(
     bones = [anchor.bone for anchor in anchors if anchor.bone]
     places = _places_of_hung(armature_object, bones)
     remove_drivers(anchors)
+    # They would move a new control of that name.
+    paths = [armature_object.pose.bones[name].path_from_id() for name in bones]
+    remove_curves(armature_object, paths)
     for anchor in anchors:
         if not anchor.bone:
             bpy.data.objects.remove(anchor.object)

@@ -95,3 +95,52 @@ def test_where_the_motion_could_not_be_kept_nothing_is_deleted():
     assert refusal(remove, delete_controls=True).startswith("The NLA blends the action")
     assert len(ob.chain_ik.chains) == 2
     assert ob.chain_ik.chains[1].subtarget in ob.data.bones
+
+
+def make_keyed_arms() -> bpy.types.Object:
+    """Return a human with arms whose left control, and whose hips, have keys."""
+    ob = make_rigify("human", kinds={"ARM"})
+    for name in ("Arm Target.L", "spine", "Arm Target.R"):
+        for frame, z in ((1, 0.0), (20, -0.3)):
+            ob.pose.bones[name].location = (0.0, 0.0, z)
+            ob.pose.bones[name].keyframe_insert("location", frame=frame)
+    ob.chain_ik.active_index = [chain.name for chain in ob.chain_ik.chains].index("Arm.L")
+    return ob
+
+
+def keyed_bones(ob: bpy.types.Object) -> set[str]:
+    return {each.data_path.split('"')[1] for each in rigs.curves_of(ob)}
+
+
+def test_keys_of_a_deleted_control_do_not_move_a_new_one_of_its_name(rigify):
+    ob = make_keyed_arms()
+    bpy.ops.ed.undo_push(message="before")
+    press(remove, delete_controls=True)
+    assert keyed_bones(ob) == {"spine", "Arm Target.R"}
+    bpy.ops.ed.undo()
+    assert keyed_bones(bpy.context.object) == {"spine", "Arm Target.R", "Arm Target.L"}
+
+
+def test_keys_of_a_deleted_control_go_from_the_nla_as_well(rigify):
+    ob = make_keyed_arms()
+    action = ob.animation_data.action
+    strip = ob.animation_data.nla_tracks.new().strips.new("Strip", 1, action)
+    if hasattr(strip, "action_slot"):
+        strip.action_slot = ob.animation_data.action_slot
+    ob.animation_data.action = None
+    press(remove, delete_controls=True)
+    ob.animation_data.action = action
+    if hasattr(strip, "action_slot"):
+        ob.animation_data.action_slot = strip.action_slot
+    assert keyed_bones(ob) == {"spine", "Arm Target.R"}
+
+
+def test_keys_that_another_object_plays_as_well_stay(rigify):
+    ob = make_keyed_arms()
+    other = rigs.make_armature()
+    other.animation_data_create().action = ob.animation_data.action
+    if hasattr(other.animation_data, "action_slot"):
+        other.animation_data.action_slot = ob.animation_data.action_slot
+    bpy.context.view_layer.objects.active = ob
+    press(remove, delete_controls=True)
+    assert "Arm Target.L" in keyed_bones(ob)
