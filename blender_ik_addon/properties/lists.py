@@ -212,16 +212,19 @@ def _places_of_bones(bones: list[str], wanted: list[str]) -> list[int | None]:
 
 
 def own_controls(settings: ChainGroup) -> list[Anchor]:
-    """Return the controls that were made for a chain and that no other follows, with mechanisms."""
-    shared = [
-        anchor
+    """Return the controls that were made for a chain and that no other follows, with mechanisms.
+
+    Objects that share an armature share its bones.
+    """
+    shared = {
+        _identity(anchor)
         for owner in bpy.data.objects
         if owner.type == "ARMATURE"
         for chain in chains_of(owner)
         if chain != settings
         for anchor in moved_by_hand(chain)
-    ]
-    moved = [each for each in moved_by_hand(settings) if each not in shared]
+    }
+    moved = [each for each in moved_by_hand(settings) if _identity(each) not in shared]
     # A mechanism whose control somebody has deleted is moved by its own first bone.
     controls = [each for each in moved if is_control(each) or is_mechanism(each)]
     mechanisms = [bone for each in anchors_of(settings) for bone in mechanism_of(each)]
@@ -229,3 +232,8 @@ def own_controls(settings: ChainGroup) -> list[Anchor]:
         *(each for each in controls if each not in mechanisms),
         *(each for each in mechanisms if control_above(each) in controls),
     ]
+
+
+def _identity(anchor: Anchor) -> tuple[bpy.types.ID | None, str]:
+    """Return what is deleted with a control: a bone of an armature, or an object."""
+    return (anchor.object.data if anchor.bone else anchor.object), anchor.bone

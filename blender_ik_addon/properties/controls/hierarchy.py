@@ -158,9 +158,14 @@ def _is_keyed(control: Anchor) -> bool:
 
 
 def body_controls(armature_object: bpy.types.Object) -> list[Anchor]:
-    """Return the controls of a body that no chain follows: its root, where that was made."""
+    """Return the controls of a body that no chain follows: its root, where that was made.
+
+    None while another object has chains on the same armature: it has the same root.
+    """
     hips = Anchor(armature_object, armature_object.chain_ik.body.root)
-    if hips.bone not in armature_object.pose.bones:
+    same = [each for each in bpy.data.objects if each.data == armature_object.data]
+    is_shared = any(each != armature_object and chains_of(each) for each in same)
+    if is_shared or hips.bone not in armature_object.pose.bones:
         return []
     return [root for root in spaces_of(hips) if root.bone and is_control(root)]
 

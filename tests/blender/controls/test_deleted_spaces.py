@@ -144,3 +144,22 @@ def test_keys_that_another_object_plays_as_well_stay(rigify):
     bpy.context.view_layer.objects.active = ob
     press(remove, delete_controls=True)
     assert "Arm Target.L" in keyed_bones(ob)
+
+
+def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify):
+    ob = make_rigify("human")
+    bones = set(ob.data.bones.keys())
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.object.duplicate(linked=True)
+    copy = bpy.context.object
+    assert copy != ob
+    assert copy.data == ob.data
+    while copy.chain_ik.chains:
+        press(remove, delete_controls=True)
+    rigs.updated()
+    assert set(ob.data.bones.keys()) == bones
+    assert all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
+    bpy.context.view_layer.objects.active = ob
+    while ob.chain_ik.chains:
+        press(remove, delete_controls=True)
+    assert not {"Root", "Arm Target.L"} & set(ob.data.bones.keys())
