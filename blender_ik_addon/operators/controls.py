@@ -19,6 +19,7 @@ from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
     check_parents,
+    remove_empty_collections,
     rest_matrices,
     style_bones,
     takes_bones,
@@ -98,6 +99,7 @@ def delete_controls(
             edit_bones = armature_object.data.edit_bones
             for name in bones:
                 edit_bones.remove(edit_bones[name])
+        remove_empty_collections(armature_object.data)
     for name, matrix in places.items():
         place(Anchor(armature_object, name), matrix)
 

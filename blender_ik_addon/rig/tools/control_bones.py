@@ -137,6 +137,14 @@ def _collection(armature: Any, name: str) -> bpy.types.BoneCollection:
     return found
 
 
+def remove_empty_collections(armature: Any) -> None:
+    """Remove the bone collections of controls that hold nothing any more."""
+    for name in (COLLECTION, MECHANISM):
+        found = armature.collections_all.get(name)
+        if found is not None and not found.bones and not found.children:
+            armature.collections.remove(found)
+
+
 def _draw_as(bone: bpy.types.PoseBone, control: Array, shown: Array, unit: float) -> None:
     """Draw a bone somewhere else than where it is.
 

@@ -163,3 +163,26 @@ def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify
     while ob.chain_ik.chains:
         press(remove, delete_controls=True)
     assert not {"Root", "Arm Target.L"} & set(ob.data.bones.keys())
+
+
+def test_bone_collections_of_controls_go_with_the_last_bone_in_them(rigify):
+    ob = make_rigify("human", kinds={"ARM", "LEG"})
+    ours = ["Chain IK Controls", "Chain IK Mechanism"]
+    found = [name for name in ob.data.collections_all.keys() if name.startswith("Chain IK")]
+    assert found == ours
+    while ob.chain_ik.chains:
+        assert ours[0] in ob.data.collections_all
+        has_feet = any(chain.name.startswith("Leg") for chain in ob.chain_ik.chains)
+        assert (ours[1] in ob.data.collections_all) == has_feet
+        press(remove, delete_controls=True)
+    assert not set(ours) & set(ob.data.collections_all.keys())
+
+
+def test_a_bone_collection_of_controls_that_holds_something_of_a_person_stays(rigify):
+    ob = make_rigify("human", kinds={"ARM"})
+    controls = ob.data.collections_all["Chain IK Controls"]
+    ob.data.collections.new("Mine", parent=controls)
+    while ob.chain_ik.chains:
+        press(remove, delete_controls=True)
+    assert "Mine" in ob.data.collections_all
+    assert ob.data.collections_all["Mine"].parent.name == "Chain IK Controls"
