@@ -210,13 +210,16 @@ def check_space(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> None
     """
     if makes_ring(control, space, chains):
         raise RigError(
-            f"Space '{label(space)}' moves with '{label(control)}' already: choose another space."
+            f"Space '{label(space)}' moves with '{label(control)}', or could by one of its"
+            " constraints: choose another space, or delete that constraint."
         )
     _sound(space)
 
 
 def makes_ring(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool:
     """Tell whether a control moves what it would go along with, in any way but by drivers.
+
+    Spaces count that do not act: they may at other frames, and Blender calls that a ring as well.
 
     Args:
         control: The object or bone.

@@ -331,7 +331,8 @@ def test_a_foot_goes_along_with_nothing_that_it_moves(rigify):
     for name in ("Leg Target.L", "Leg Heel.L", "Leg Ankle.L", "Toe Target.L", "toe.L", "shin.L"):
         before = state()
         assert refusal(bpy.ops.pose.chain_ik_switch_space, space=name) == (
-            f"Space '{name}' moves with 'Leg Target.L' already: choose another space."
+            f"Space '{name}' moves with 'Leg Target.L', or could by one of its constraints: choose"
+            " another space, or delete that constraint."
         )
         assert state() == before
 

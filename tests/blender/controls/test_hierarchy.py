@@ -112,6 +112,23 @@ def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
     assert not ob.data.bones["Root"].use_deform
 
 
+def test_what_could_go_along_with_a_control_is_no_space_for_it_until_that_is_deleted(rigify):
+    ob = make_rigify("human")
+    assert spaces(ob)["Arm.L"] == "Root"
+    ob.chain_ik.active_index = list(spaces(ob)).index("Spine")
+    switch = bpy.ops.pose.chain_ik_switch_space
+    assert refusal(switch, space="Arm Target.L") == (
+        "Space 'Arm Target.L' moves with 'Spine Target', or could by one of its constraints: choose"
+        " another space, or delete that constraint."
+    )
+    hand = ob.pose.bones["Arm Target.L"]
+    for constraint in list(hand.constraints):
+        if constraint.targets[0].subtarget in ("Spine Target", "Neck Target"):
+            hand.constraints.remove(constraint)
+    press(switch, space="Arm Target.L")
+    assert spaces(ob)["Spine"] == "Arm Target.L"
+
+
 def lower(ob: bpy.types.Object, share: float) -> None:
     """Move the torso down, by a share of the height of the hips above the floor."""
     bone = ob.pose.bones[ob.chain_ik.body.root]

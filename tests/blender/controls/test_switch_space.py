@@ -264,13 +264,14 @@ def test_spaces_that_make_a_ring_are_neither_offered_nor_taken(caplog):
     for name in ("hand.L", "forearm.L", control, "Tail.1", "Follower"):
         before = state()
         assert refusal(switch, space=name) == (
-            f"Space '{name}' moves with '{control}' already: choose another space."
+            f"Space '{name}' moves with '{control}', or could by one of its constraints: choose"
+            " another space, or delete that constraint."
         )
         assert state() == before
     assert chain.space == ""
     chain.space = "hand.L"
     assert chain.space == ""
-    assert f"Space 'hand.L' moves with '{control}' already" in caplog.text
+    assert f"Space 'hand.L' moves with '{control}', or could" in caplog.text
     assert refusal(switch, space="Nowhere").startswith("There is no bone or object 'Nowhere'")
 
 
