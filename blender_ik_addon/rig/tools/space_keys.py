@@ -165,10 +165,12 @@ def _moving_frames(control: Anchor) -> range:
 def _key_shown(
     control: Anchor, shown: Mapping[float, Shown], interpolations: Iterable[str]
 ) -> None:
-    """Key a control at frames so that it shows there what it is to show."""
+    """Key a control at frames so that it shows there what it is to show, where anything can."""
     for (frame, (wanted, carrying)), kind in zip(shown.items(), interpolations, strict=True):
-        place(control, wanted, carrying)
-        key_anchors([control], frame, kind)
+        is_sound = np.isfinite((wanted, carrying)).all() and np.linalg.matrix_rank(carrying) == 4
+        if is_sound:
+            place(control, wanted, carrying)
+            key_anchors([control], frame, kind)
 
 
 def _curves(control: Anchor) -> list[bpy.types.FCurve]:
