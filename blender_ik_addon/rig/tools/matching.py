@@ -9,6 +9,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
+from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import move_to
 from ..controls.foot_roll import control_above
@@ -47,7 +48,7 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.ty
     goals = {}
     if spec.target is not None:
         control = control_above(spec.target)
-        goals[control] = placed.target @ _from_target(spec.target, control)
+        goals[control] = _above(placed.target, spec.target, control)
     if spec.pole is not None:
         matrix = _world(spec.pole)
         matrix[:3, 3] = placed.pole
@@ -130,13 +131,19 @@ def _world(anchor: Anchor) -> Array:
     return matrix
 
 
-def _from_target(target: Anchor, control: Anchor) -> Array:
-    """Return where a control is from its target, as its foot is rolled now, shape (4, 4)."""
+def _above(goal: Array, target: Anchor, control: Anchor) -> Array:
+    """Return where a control puts its target at a goal, as its foot is rolled now, shape (4, 4)."""
     if target == control:
-        return np.eye(4)
+        return goal
+    world = np.array(target.object.matrix_world, dtype=np.float64)
     bones = target.object.pose.bones
     end, start = (np.array(bones[each.bone].matrix, dtype=np.float64) for each in (target, control))
-    return np.linalg.solve(end, start)
+    # In the space of the armature: only there is what lies between them rigid.
+    wanted = np.linalg.solve(world, goal)
+    for matrix in (end, wanted):
+        matrix[:3, :3] = rotation.orientation(matrix[:3, :3])
+    above: Array = world @ wanted @ np.linalg.solve(end, start)
+    return above
 
 
 def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = "") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import radians
 
 import addon_utils
@@ -38,9 +38,11 @@ def control_of(ob: bpy.types.Object, chain: str) -> str:
     return bone.name
 
 
-def make_human(*, down: float = 0.12) -> bpy.types.Object:
-    """Return Rigify's human with controls, its knees bent."""
+def make_human(*, down: float = 0.12, scale: Sequence[float] = (1, 1, 1)) -> bpy.types.Object:
+    """Return Rigify's human with controls, its knees bent; its object may be scaled."""
     ob = add_rig("human")
+    ob.scale = scale
+    rigs.updated()
     press(setup, control="BONE")
     hips = ob.pose.bones["spine"]
     hips.matrix = Matrix.Translation((0.0, 0.0, -down)) @ hips.matrix
@@ -194,6 +196,22 @@ def test_switching_to_ik_keys_the_control(rigify):
     keyed = {path for curve in curves(ob) for path in [curve.data_path]}
     assert any('"Leg Target.L"' in path for path in keyed)
     assert not any(f'"{name}"' in path for path in keyed for name in mechanism(ob))
+
+
+SCALES = [(0.01, 0.01, 0.01), (2, 2, 2), (-1, 1, 1), (1.2, 0.8, 1)]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_switching_to_ik_moves_nothing_of_a_scaled_object(rigify, scale):
+    ob = make_human(scale=scale)
+    turn(ob, ROLL, 20)
+    ob.pose.bones["Leg Target.L"].scale = (1.5, 1.5, 1.5)
+    activate(ob, "Leg.L")
+    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    rigs.go_to(10)
+    before = posed(ob)
+    press(bpy.ops.pose.chain_ik_switch, to="IK")
+    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "Leg Target.L") < 2e-5
 
 
 def test_spaces_are_those_of_the_control(rigify):
