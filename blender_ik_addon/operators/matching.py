@@ -22,6 +22,7 @@ from ..properties import (
     owner_of,
     space_name,
     space_names,
+    toes_of,
 )
 from ..rig.controls.control_spaces import label
 from ..rig.keying.baking import Keying, bake, is_animated, mute_for_good
@@ -89,30 +90,40 @@ class Matching(ChainOperator):
             return "A chain with the solver Follow goes on from its last pose: bake it instead."
         return "" if settings.target is not None else "This chain has no target: choose one first."
 
-    def choose(self, chains: list[ChainGroup], check: Callable[[ChainGroup], object]) -> Chosen:
-        """Return the chains of which nothing is in the way; report the others by name.
+    def choose(
+        self,
+        chains: list[ChainGroup],
+        check: Callable[[ChainGroup], object],
+        takes: Callable[[ChainGroup], bool] = lambda _: True,
+    ) -> Chosen:
+        """Return the chains of which nothing is in the way, with toes; report the others by name.
 
         Args:
             chains: To choose from.
             check: Raises an ``IKError`` if something is.
+            takes: Tells whether toes go along with the foot that carries their control.
 
         Raises:
             IKError: If there is one chain only, and something is in its way.
         """
         chosen: Chosen = {}
         problems = []
-        for settings in chains:
+        waiting = list(chains)
+        for settings in waiting:
             try:
                 if obstacle := self.obstacle(settings):
                     raise RigError(obstacle)
                 check(settings)
             except IKError as error:
-                if len(chains) == 1:
+                if chains == [settings]:
                     raise
                 problems.append(f"{settings.name}: {error}")
             else:
                 _, index = chain_key(settings)
                 chosen.setdefault(owner_of(settings), {})[index] = chain_spec(settings)
+                waiting += [
+                    each for each in toes_of(settings) if each not in waiting and takes(each)
+                ]
         for problem in problems:
             self.report({"WARNING"} if chosen else {"ERROR"}, said(problem))
         return chosen
@@ -197,7 +208,9 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
         else:
             # What is keyed afterwards is interpolated as the last key is.
             keying = Keying(interpolation=_new_interpolation(context))
-        chosen = self.choose(selection.chosen_chains(context), lambda _: None)
+        chosen = self.choose(
+            selection.chosen_chains(context), lambda _: None, lambda toes: not is_idle(toes)
+        )
         for owner, specs in chosen.items():
             if self.use_range or self.use_keys:
                 for _ in bake(scene, owner, specs, frames, keying):
@@ -234,7 +247,7 @@ class POSE_OT_chain_ik_switch(Matching):
         # The others are on that side already.
         chains = [each for each in chains if is_idle(each) == to_ik] or chains
         check = (lambda settings: _goals_of(settings, scene)) if to_ik else _check_bones
-        chosen = self.choose(chains, check)
+        chosen = self.choose(chains, check, lambda toes: is_idle(toes) == to_ik)
         if not chosen:
             return {"CANCELLED"}
         # All before the first key: that has Blender evaluate what is keyed.

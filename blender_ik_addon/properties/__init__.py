@@ -57,6 +57,7 @@ from .lists import (
     own_controls,
     remove_chain,
     remove_joint,
+    toes_of,
 )
 from .mirroring import check_opposite, copy_mirrored
 from .object_settings import SHOWN, ShownSettings
@@ -179,6 +180,7 @@ __all__ = [
     "target_and_pole",
     "to_chains",
     "to_constraints",
+    "toes_of",
     "tree_in_words",
     "tree_of",
     "trunk_of",

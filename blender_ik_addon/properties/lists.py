@@ -8,7 +8,7 @@ from typing import cast
 import bpy
 
 from ..core import Solver
-from ..rig.controls.foot_roll import control_above, is_mechanism, mechanism_of
+from ..rig.controls.foot_roll import control_above, hangs_on, is_mechanism, mechanism_of
 from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..rig.reading.refusals import RigError
@@ -237,3 +237,13 @@ def own_controls(settings: ChainGroup) -> list[Anchor]:
 def _identity(anchor: Anchor) -> tuple[bpy.types.ID | None, str]:
     """Return what is deleted with a control: a bone of an armature, or an object."""
     return (anchor.object.data if anchor.bone else anchor.object), anchor.bone
+
+
+def toes_of(settings: ChainGroup) -> list[ChainGroup]:
+    """Return the chains that follow what hangs on the mechanism of a chain: toes of its foot."""
+    mechanism = [bone for each in anchors_of(settings) for bone in mechanism_of(each)]
+    return [
+        each
+        for each in chains_of(owner_of(settings))
+        if each != settings and any(hangs_on(moved, mechanism) for moved in moved_by_hand(each))
+    ]

@@ -130,6 +130,13 @@ def control_above(target: Anchor) -> Anchor:
     return mechanism[-1] if parent is None else Anchor(target.object, parent.name)
 
 
+def hangs_on(control: Anchor, bones: Sequence[Anchor]) -> bool:
+    """Tell whether a control is a bone right under one of some bones."""
+    bone = control.object.data.bones.get(control.bone) if control.bone else None
+    parent = None if bone is None else bone.parent
+    return parent is not None and Anchor(control.object, parent.name) in bones
+
+
 def remove_drivers(bones: Sequence[Anchor]) -> None:
     """Remove what turns bones of mechanisms, before they are deleted."""
     for anchor in bones:

@@ -9,7 +9,7 @@ import addon_utils
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
+from mathutils import Euler, Matrix
 
 from blender_ik_addon.properties.lists import activate_chain_of
 from blender_ik_addon.rig.reading.animation import curves
@@ -212,6 +212,63 @@ def test_switching_to_ik_moves_nothing_of_a_scaled_object(rigify, scale):
     before = posed(ob)
     press(bpy.ops.pose.chain_ik_switch, to="IK")
     assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "Leg Target.L") < 2e-5
+
+
+def kick(ob: bpy.types.Object) -> None:
+    """Pose and key a leg as an animator does in FK."""
+    for bone, angle in (("thigh.L", -1.0), ("toe.L", 0.3)):
+        moved = ob.pose.bones[bone]
+        moved.rotation_quaternion = Euler((angle, 0.0, 0.0)).to_quaternion()
+        moved.keyframe_insert("rotation_quaternion")
+    rigs.updated()
+
+
+def test_a_leg_is_switched_with_its_toes_there_and_back(rigify):
+    ob = make_human()
+    activate(ob, "Leg.L")
+    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    assert not ob.chain_ik.chains["Toe.L"].influence
+    rigs.go_to(10)
+    kick(ob)
+    before = posed(ob)
+    np.testing.assert_allclose(
+        ob.pose.bones["toe.L"].matrix_basis.to_euler(), (0.3, 0, 0), atol=1e-5
+    )
+    press(bpy.ops.pose.chain_ik_switch, to="IK")
+    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 5e-5
+    assert all_reached(ob)
+
+
+def test_toes_alone_are_switched_alone_and_a_leg_leaves_those_that_are_over_already(rigify):
+    ob = make_human()
+    activate(ob, "Toe.L")
+    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    assert [each.name for each in ob.chain_ik.chains if not each.influence] == ["Toe.L"]
+    rigs.go_to(10)
+    activate(ob, "Leg.L")
+    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    assert {each.name for each in ob.chain_ik.chains if not each.influence} == {"Leg.L", "Toe.L"}
+    frames = {
+        point.co.x
+        for curve in curves(ob)
+        if '"toe.L"' in curve.data_path
+        for point in curve.keyframe_points
+    }
+    assert frames == {0.0, 1.0}
+
+
+def test_toes_are_snapped_and_applied_with_their_leg(rigify):
+    ob = make_human()
+    activate(ob, "Leg.L")
+    press(bpy.ops.pose.chain_ik_apply)
+    assert {each.name for each in ob.chain_ik.chains if each.mute} == {"Leg.L", "Toe.L"}
+    kick(ob)
+    before = posed(ob)
+    press(bpy.ops.pose.chain_ik_snap_target)
+    for name in ("Leg.L", "Toe.L"):
+        ob.chain_ik.chains[name].mute = False
+    rigs.updated()
+    assert off(before, posed(ob), "foot.L", "toe.L") < 5e-5
 
 
 def test_spaces_are_those_of_the_control(rigify):
