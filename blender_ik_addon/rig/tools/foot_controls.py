@@ -141,7 +141,10 @@ def _places(
     ankle = np.linalg.inv(frame) @ control.matrix
     start = np.linalg.inv(frame) @ sole.matrix
     middle, back, bottom = start[0, 3], start[1, 3], start[2, 3] - height / 2.0
-    edge = -width / 2.0 if side is Side.LEFT else width / 2.0
+    world = np.array(armature_object.matrix_world, dtype=np.float64)
+    # Mirrored, the left foot is shown at the right; its bones turn the other way then as well.
+    is_left = (side is Side.LEFT) == bool(np.linalg.det(world) > 0.0)
+    edge = -width / 2.0 if is_left else width / 2.0
     ball = back + 0.7 * length
     spots = {
         "Outer": (middle + edge, ball, bottom),
@@ -150,7 +153,6 @@ def _places(
         "Tip": (middle, back + length, bottom),
     }
     if toe is not None:
-        world = np.array(armature_object.matrix_world, dtype=np.float64)
         head = spaces.transform_point(world, np.array(toe.head, dtype=np.float64))
         spots["Ball"] = tuple(frame[:3, :3].T @ head)
     places = {}

@@ -128,9 +128,10 @@ def test_below_zero_it_turns_about_its_heel(rigify):
     assert all_reached(ob)
 
 
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (1, -2, 1)])
 @pytest.mark.parametrize(("side", "outward"), [("L", 1.0), ("R", -1.0)])
-def test_bank_turns_it_about_the_edges_of_its_sole(rigify, side, outward):
-    ob = make_human()
+def test_bank_turns_it_about_the_edges_of_its_sole(rigify, side, outward, scale):
+    ob = make_human(scale=scale)
     before = posed(ob)
     for degrees, edge in ((20, "Outer"), (-20, "Inner")):
         turn(ob, BANK, degrees, side)
