@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
 from ..properties import (
+    ChainGroup,
     active_armature,
     body_controls,
+    chain_key,
     chains_of,
     controls_of_chain,
     forget_body,
@@ -18,7 +22,10 @@ from ..properties import (
     release,
     remove_chain,
     store,
+    toes_of,
 )
+from ..rig.controls.foot_roll import hangs_on
+from ..rig.reading.spec import Anchor
 from ..rig.tools.space_keys import leaving
 from ..translations import said, translate
 from . import selection
@@ -43,7 +50,8 @@ class POSE_OT_chain_ik_remove(ChainOperator):
     delete_controls: BoolProperty(
         name="Delete Controls",
         description="Delete the target and the pole as well that were made for this chain, where"
-        " no other chain follows them. On at first in the dialog",
+        " no other chain follows them; with the control of a foot, the chain of its toes. On at"
+        " first in the dialog",
         options=ANEW,
     )
 
@@ -56,16 +64,30 @@ class POSE_OT_chain_ik_remove(ChainOperator):
     def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
         owner = owner_of(settings)
+        _, index = chain_key(settings)
         controls = own_controls(settings) if self.delete_controls else []
-        is_last = self.delete_controls and len(chains_of(owner)) == 1
+        toes = [each for each in toes_of(settings) if _hangs(each, controls)]
+        controls += [control for each in toes for control in own_controls(each)]
+        is_last = self.delete_controls and len(chains_of(owner)) == 1 + len(toes)
         controls += body_controls(owner) if is_last else []
         # Raises before the first change.
         leaving(controls)
-        self.warn_of_readers(remove_chain(settings, keep_pose=self.keep_pose))
+        # The chain itself first: nothing is changed where it cannot be removed.
+        later = sorted((chain_key(each)[1] for each in toes), reverse=True)
+        readers = remove_chain(settings, keep_pose=self.keep_pose)
+        for place in later:
+            chain = chains_of(owner)[place - (place > index)]
+            readers += remove_chain(chain, keep_pose=self.keep_pose)
+        self.warn_of_readers(readers)
         if is_last:
             forget_body(owner)
         delete_controls(context, owner, controls)
         return {"FINISHED"}
+
+
+def _hangs(settings: ChainGroup, controls: Sequence[Anchor]) -> bool:
+    """Tell whether a control that was made for a chain hangs under one of some controls."""
+    return any(hangs_on(each, controls) for each in own_controls(settings))
 
 
 class POSE_OT_chain_ik_restore(ChainOperator):

@@ -55,7 +55,7 @@ from ..rig.tools.controls import (
     soft_distance,
     target_control,
 )
-from ..rig.tools.foot_controls import Foot, drive_foot, foot_of, mirrored_foot
+from ..rig.tools.foot_controls import Foot, drive_foot, foot_of, lacking_toes, mirrored_foot
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
@@ -126,14 +126,18 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         skeleton = compiled(owner)
         is_free = free_bones(owner, skeleton)
         limbs = find_limbs(skeleton, is_free)
-        free = self._free(context, owner, limbs)
+        wanted = self._wanted(context, owner, limbs)
+        driven = _driven(owner)
+        free = [limb for limb in wanted if driven.isdisjoint((*limb.bones, limb.end))]
         # Where a parent carries all controls, no root does.
         kind = self.control if takes_bones(owner) else "EMPTY"
         trunk = None if self.parent else trunk_of(owner, skeleton, is_free, limbs, kind)
-        if not (free or (trunk and _lacks(owner, trunk, limbs))):
+        toes = _lacking_toes(owner, wanted) if kind == "BONE" else []
+        if not (free or toes or (trunk and _lacks(owner, trunk, limbs))):
             raise RigError(ALL_HAVE)
         placed, problems = _placed(owner, free)
         names = _add_chains(context, owner, placed, self.control, self.parent)
+        names += _add_toes(context, owner, toes)
         if self.use_limits:
             self._limit(owner, [limb for limb, *_ in placed], names)
         count = 0
@@ -158,15 +162,14 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         presets = {bone: joint for limb in limbs for bone, joint in joints_of(limb).items()}
         report_changes(self, set_presets(owner, presets))
 
-    def _free(
+    def _wanted(
         self, context: bpy.types.Context, owner: bpy.types.Object, found: Sequence[Limb]
     ) -> list[Limb]:
-        """Return the limbs that are asked for and that no chain drives yet.
+        """Return the limbs that are asked for.
 
         Raises:
             RigError: If none is found that could be asked for.
         """
-        driven = {bone for chain in chains_of(owner) for bone in bones_of_chain(chain)}
         chosen = selection.selected_bones(context, owner)
         limbs = [
             limb
@@ -180,7 +183,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
                 f"No limb of these kinds ({labels}) was found from bone names and parents: select"
                 " the bones of a limb in pose mode and press +."
             )
-        return [limb for limb in limbs if driven.isdisjoint((*limb.bones, limb.end))]
+        return limbs
 
 
 class POSE_OT_chain_ik_mirror(ChainOperator):
@@ -253,7 +256,7 @@ def _add_chains(
     places = {limb.name: place.target for limb, _, place in placed}
     feet: list[Foot | None] = []
     rolls = kind == "BONE" and takes_bones(owner)
-    driven = {bone for chain in chains_of(owner) for bone in bones_of_chain(chain)}
+    driven = _driven(owner)
     for limb, spec, place in placed:
         other = places.get(opposite(limb.name)) if opposite(limb.name) != limb.name else None
         look = look_of(owner, limb, place.target, other)
@@ -275,6 +278,37 @@ def _add_chains(
             wanted = replace(toes, target=next(made))
             names.append(_add_limb(context, owner, wanted, place_of_toes))
     return names
+
+
+def _driven(owner: bpy.types.Object) -> set[str]:
+    """Return the bones that chains drive."""
+    return {bone for chain in chains_of(owner) for bone in bones_of_chain(chain)}
+
+
+def _lacking_toes(
+    owner: bpy.types.Object, limbs: Sequence[Limb]
+) -> list[tuple[ChainSpec, Placement, Control]]:
+    """Return the chains of toes that feet of legs with chains lack, and their controls."""
+    driven, found = _driven(owner), []
+    legs = {limb.end: limb for limb in limbs if limb.kind is LimbKind.LEG and limb.end}
+    for chain in chains_of(owner):
+        target, _ = target_and_pole(chain)
+        feet = legs.keys() & set(bones_of_chain(chain))
+        found += [lacking_toes(owner, legs[foot], target, driven) for foot in feet if target]
+    return [each for each in found if each]
+
+
+def _add_toes(
+    context: bpy.types.Context,
+    owner: bpy.types.Object,
+    toes: Sequence[tuple[ChainSpec, Placement, Control]],
+) -> list[str]:
+    """Make the controls of toes, add their chains and return the names of these."""
+    made = make_controls(context, owner, [control for *_, control in toes], "BONE")
+    return [
+        _add_limb(context, owner, replace(spec, target=target), place)
+        for (spec, place, _), target in zip(toes, made, strict=True)
+    ]
 
 
 def _add_limb(

@@ -15,10 +15,18 @@ from ..anatomy.free_bones import free_bones
 from ..anatomy.limbs import Limb, LimbKind
 from ..anatomy.symmetry import mirrored_place
 from ..controls.control_sizes import Look
-from ..controls.foot_roll import Pivot, add_channels, drive, mechanism_of, pivots
+from ..controls.foot_roll import (
+    Pivot,
+    add_channels,
+    control_above,
+    drive,
+    mechanism_of,
+    pivots,
+)
 from ..reading import spaces
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, RotationBone
+from .control_bones import look_of_bone
 from .controls import Control, Placement, named, placement, target_control
 
 # Of a foot without a heel bone: how far behind the ankle its heel is, of its width.
@@ -77,6 +85,32 @@ def foot_of(
     below = len(made) - words.index("Tip")
     made.append(replace(target_control(toes[0].name, toes[1], control.parent, look), below=below))
     return Foot(turning, made, toes)
+
+
+def lacking_toes(
+    armature_object: bpy.types.Object, limb: Limb, target: Anchor, driven: set[str]
+) -> tuple[ChainSpec, Placement, Control] | None:
+    """Return the chain of the toes that a foot lacks, and their control; None where it lacks none.
+
+    Args:
+        armature_object: The original object.
+        limb: The leg.
+        target: What its chain follows.
+        driven: Bones that chains drive already.
+    """
+    turned = mechanism_of(target)
+    words = [each.word for each in pivots(has_ball=True, outward=1.0)]
+    if len(turned) != len(words) + 1:
+        return None
+    toe = _toe_of(armature_object, armature_object.pose.bones[limb.end], driven)
+    toes = None if toe is None else _placed_toes(armature_object, limb, toe)
+    if toe is None or toes is None:
+        return None
+    look = look_of_bone(armature_object, control_above(target).bone)
+    if look is not None:
+        look = _toe_look(armature_object, look, armature_object.pose.bones[toe])
+    tip = turned[::-1][words.index("Tip")].bone
+    return (*toes, target_control(toes[0].name, toes[1], tip, look))
 
 
 def drive_foot(control: Anchor, turned: Sequence[Anchor], turning: Sequence[Pivot]) -> None:

@@ -326,16 +326,72 @@ def test_removed_with_its_controls_nothing_is_left(rigify, gone):
 
 
 @pytest.mark.parametrize("keep_pose", [True, False])
-def test_a_leg_that_is_removed_leaves_the_control_of_its_toes_where_it_is(rigify, keep_pose):
+def test_a_leg_that_is_removed_leaves_what_somebody_has_hung_on_its_foot(rigify, keep_pose):
     ob = make_human()
+    ob.data.collections["Chain IK Controls"].unassign(ob.data.bones["Toe Target.L"])
     turn(ob, ROLL, 70)
     activate(ob, "Leg.L")
     before = posed(ob)
     press(bpy.ops.pose.chain_ik_remove, delete_controls=True, keep_pose=keep_pose)
     assert "Leg Tip.L" not in ob.data.bones
+    assert "Toe.L" in ob.chain_ik.chains
     after = posed(ob)
     assert off(before, after, "Toe Target.L") < 1e-5
     assert not keep_pose or off(before, after, "foot.L", "toe.L") < 1e-5
+
+
+def chains(ob: bpy.types.Object) -> set[str]:
+    return {chain.name for chain in ob.chain_ik.chains}
+
+
+@pytest.mark.parametrize("keep_pose", [True, False])
+def test_a_leg_is_removed_with_its_toes_and_set_up_with_them_again(rigify, keep_pose):
+    ob = make_human()
+    made, bones = chains(ob), set(ob.data.bones.keys())
+    turn(ob, ROLL, 20)
+    activate(ob, "Leg.L")
+    before = posed(ob)
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True, keep_pose=keep_pose)
+    assert made - chains(ob) == {"Leg.L", "Toe.L"}
+    assert not any(name.endswith(".L") for name in mechanism(ob))
+    after = posed(ob)
+    left = ("foot.L", "toe.L") if keep_pose else ("foot.R", "toe.R")
+    assert off(before, after, *left) < 1e-5
+    rest = np.array(ob.pose.bones["toe.L"].matrix_basis)
+    assert keep_pose or np.allclose(rest, np.eye(4), atol=1e-6)
+    press(setup, control="BONE")
+    assert (chains(ob), set(ob.data.bones.keys())) == (made, bones)
+    assert off(after, {name: posed(ob)[name] for name in after}) < 2e-5
+
+
+def test_a_leg_that_is_removed_without_its_controls_leaves_its_toes(rigify):
+    ob = make_human()
+    made = chains(ob)
+    activate(ob, "Leg.L")
+    press(bpy.ops.pose.chain_ik_remove)
+    assert made - chains(ob) == {"Leg.L"}
+
+
+def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rigify):
+    ob = make_human()
+    made, look = chains(ob), ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz.copy()
+    activate(ob, "Toe.L")
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    rigs.updated()
+    before = posed(ob)
+    for settings in ({"control": "EMPTY", "kinds": {"LEG"}}, {"control": "BONE", "kinds": {"ARM"}}):
+        assert refusal(setup, **settings).startswith("Every limb that was found")
+    press(setup, control="BONE")
+    assert chains(ob) == made
+    assert ob.data.bones["Toe Target.L"].parent.name == "Leg Tip.L"
+    np.testing.assert_allclose(
+        ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz, look, rtol=1e-3
+    )
+    assert off(before, {name: posed(ob)[name] for name in before}) < 1e-5
+    before = posed(ob)
+    turn(ob, ROLL, 20)
+    assert off(before, posed(ob), "toe.L") < 1e-5
+    assert refusal(setup, control="BONE").startswith("Every limb that was found")
 
 
 def test_mirrored_the_other_foot_rolls_the_same(rigify):
