@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix, Vector
 
-from tests.blender.controls.test_foot_roll import control_of
+from tests.blender.controls.rolled import control_of
 from tests.blender.operators.test_characters import MOCAP, RIGS, USUAL, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import radians
 
 import addon_utils
 import bpy
 import numpy as np
 import pytest
-from mathutils import Euler, Matrix
+from mathutils import Matrix
 
 from blender_ik_addon.properties.lists import activate_chain_of
-from blender_ik_addon.rig.reading.animation import curves
 from blender_ik_addon.rig.reading.spec import Anchor
+from tests.blender.controls.rolled import (
+    BANK,
+    MECHANISM,
+    ROLL,
+    activate,
+    all_reached,
+    control_of,
+    delete,
+    make_human,
+    mechanism,
+    off,
+    posed,
+    setup,
+    turn,
+)
 from tests.blender.operators.test_characters import MOCAP, RIGS, add_rig, make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, state
-
-setup = bpy.ops.pose.chain_ik_setup
-MECHANISM = "Chain IK Mechanism"
-ROLL, BANK = "Foot Roll", "Foot Bank"
 
 
 @pytest.fixture(scope="module")
@@ -28,61 +38,6 @@ def rigify(registered_addon: None) -> Iterator[None]:
     addon_utils.enable("rigify", default_set=True)
     yield
     addon_utils.disable("rigify", default_set=True)
-
-
-def control_of(ob: bpy.types.Object, chain: str) -> str:
-    """Return the bone that people move for a chain's target to move."""
-    bone = ob.data.bones[ob.chain_ik.chains[chain].subtarget]
-    while MECHANISM in bone.collections:
-        bone = bone.parent
-    return bone.name
-
-
-def make_human(*, down: float = 0.12, scale: Sequence[float] = (1, 1, 1)) -> bpy.types.Object:
-    """Return Rigify's human with controls, its knees bent; its object may be scaled."""
-    ob = add_rig("human")
-    ob.scale = scale
-    rigs.updated()
-    press(setup, control="BONE")
-    hips = ob.pose.bones["spine"]
-    hips.matrix = Matrix.Translation((0.0, 0.0, -down)) @ hips.matrix
-    rigs.updated()
-    return ob
-
-
-def turn(ob: bpy.types.Object, channel: str, degrees: float, side: str = "L") -> None:
-    ob.pose.bones[f"Leg Target.{side}"][channel] = radians(degrees)
-    ob.update_tag()
-    rigs.updated()
-
-
-def activate(ob: bpy.types.Object, chain: str) -> None:
-    ob.chain_ik.active_index = [each.name for each in ob.chain_ik.chains].index(chain)
-
-
-def posed(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    bones = rigs.evaluated(ob).pose.bones
-    return {bone.name: np.array(bone.matrix) for bone in bones}
-
-
-def off(before: dict[str, np.ndarray], after: dict[str, np.ndarray], *bones: str) -> float:
-    """Return how far bones have moved, as numbers of their matrices; all where none is named."""
-    return max(float(np.abs(after[name] - before[name]).max()) for name in bones or before)
-
-
-def all_reached(ob: bpy.types.Object) -> bool:
-    return all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
-
-
-def delete(ob: bpy.types.Object, bone: str) -> None:
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones.remove(ob.data.edit_bones[bone])
-    rigs.enter(ob, "OBJECT")
-    rigs.updated()
-
-
-def mechanism(ob: bpy.types.Object) -> set[str]:
-    return {bone.name for bone in ob.data.bones if MECHANISM in bone.collections}
 
 
 @pytest.mark.parametrize("degrees", [5, 20, 45])
@@ -163,115 +118,6 @@ def test_it_is_driven_without_python_and_plays_without_the_extension(rigify):
         np.testing.assert_allclose(posed(ob)["Leg Ankle.L"], matrix, atol=1e-6)
 
 
-@pytest.mark.parametrize("roll", [0.0, 30.0, -15.0, 70.0])
-def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
-    ob = make_human()
-    turn(ob, ROLL, roll)
-    chain = ob.chain_ik.chains["Leg.L"]
-    activate(ob, "Leg.L")
-    chain.mute = True
-    for bone, angle in (("thigh.L", -0.5), ("shin.L", 0.7), ("foot.L", 0.3)):
-        rigs.updated()
-        ob.pose.bones[bone].rotation_mode = "XYZ"
-        ob.pose.bones[bone].rotation_euler = (angle, 0.05, 0.02)
-    rigs.updated()
-    before = posed(ob)
-    press(bpy.ops.pose.chain_ik_snap_target)
-    chain = ob.chain_ik.chains["Leg.L"]
-    chain.mute = False
-    rigs.updated()
-    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L") < 2e-5
-    assert ob.pose.bones["Leg Target.L"][ROLL] == pytest.approx(radians(roll))
-    assert not any(any(ob.pose.bones[name].location) for name in mechanism(ob))
-
-
-def test_switching_to_ik_keys_the_control(rigify):
-    ob = make_human()
-    turn(ob, ROLL, 30)
-    activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
-    rigs.go_to(10)
-    before = posed(ob)
-    press(bpy.ops.pose.chain_ik_switch, to="IK")
-    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L") < 2e-5
-    keyed = {path for curve in curves(ob) for path in [curve.data_path]}
-    assert any('"Leg Target.L"' in path for path in keyed)
-    assert not any(f'"{name}"' in path for path in keyed for name in mechanism(ob))
-
-
-SCALES = [(0.01, 0.01, 0.01), (2, 2, 2), (-1, 1, 1), (1.2, 0.8, 1)]
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_switching_to_ik_moves_nothing_of_a_scaled_object(rigify, scale):
-    ob = make_human(scale=scale)
-    turn(ob, ROLL, 20)
-    ob.pose.bones["Leg Target.L"].scale = (1.5, 1.5, 1.5)
-    activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
-    rigs.go_to(10)
-    before = posed(ob)
-    press(bpy.ops.pose.chain_ik_switch, to="IK")
-    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "Leg Target.L") < 2e-5
-
-
-def kick(ob: bpy.types.Object) -> None:
-    """Pose and key a leg as an animator does in FK."""
-    for bone, angle in (("thigh.L", -1.0), ("toe.L", 0.3)):
-        moved = ob.pose.bones[bone]
-        moved.rotation_quaternion = Euler((angle, 0.0, 0.0)).to_quaternion()
-        moved.keyframe_insert("rotation_quaternion")
-    rigs.updated()
-
-
-def test_a_leg_is_switched_with_its_toes_there_and_back(rigify):
-    ob = make_human()
-    activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
-    assert not ob.chain_ik.chains["Toe.L"].influence
-    rigs.go_to(10)
-    kick(ob)
-    before = posed(ob)
-    np.testing.assert_allclose(
-        ob.pose.bones["toe.L"].matrix_basis.to_euler(), (0.3, 0, 0), atol=1e-5
-    )
-    press(bpy.ops.pose.chain_ik_switch, to="IK")
-    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 5e-5
-    assert all_reached(ob)
-
-
-def test_toes_alone_are_switched_alone_and_a_leg_leaves_those_that_are_over_already(rigify):
-    ob = make_human()
-    activate(ob, "Toe.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
-    assert [each.name for each in ob.chain_ik.chains if not each.influence] == ["Toe.L"]
-    rigs.go_to(10)
-    activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
-    assert {each.name for each in ob.chain_ik.chains if not each.influence} == {"Leg.L", "Toe.L"}
-    frames = {
-        point.co.x
-        for curve in curves(ob)
-        if '"toe.L"' in curve.data_path
-        for point in curve.keyframe_points
-    }
-    assert frames == {0.0, 1.0}
-
-
-def test_toes_are_snapped_and_applied_with_their_leg(rigify):
-    ob = make_human()
-    activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_apply)
-    assert {each.name for each in ob.chain_ik.chains if each.mute} == {"Leg.L", "Toe.L"}
-    kick(ob)
-    before = posed(ob)
-    press(bpy.ops.pose.chain_ik_snap_target)
-    for name in ("Leg.L", "Toe.L"):
-        ob.chain_ik.chains[name].mute = False
-    rigs.updated()
-    assert off(before, posed(ob), "foot.L", "toe.L") < 5e-5
-
-
 def test_spaces_are_those_of_the_control(rigify):
     ob = make_human()
     turn(ob, ROLL, 30)
@@ -307,113 +153,6 @@ def test_a_click_on_the_diamond_selects_the_control(rigify):
     press(bpy.ops.pose.chain_ik_activate, index=ob.chain_ik.chains.find("Leg.L"))
     assert ob.data.bones.active.name == "Leg Target.L"
     bpy.ops.object.mode_set(mode="OBJECT")
-
-
-@pytest.mark.parametrize("gone", ["", "Leg Target.L", "Leg Ball.L"])
-def test_removed_with_its_controls_nothing_is_left(rigify, gone):
-    ob = add_rig("human")
-    bones = set(ob.data.bones.keys())
-    press(setup, control="BONE")
-    assert mechanism(ob)
-    if gone:
-        delete(ob, gone)
-    while ob.chain_ik.chains:
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    assert set(ob.data.bones.keys()) == bones
-    turned = {curve.data_path.split('"')[1] for curve in ob.animation_data.drivers}
-    # Of a bone that somebody deletes Blender 4.2 and 5.0 keep the driver.
-    assert turned <= {gone}
-
-
-@pytest.mark.parametrize("keep_pose", [True, False])
-def test_a_leg_that_is_removed_leaves_what_somebody_has_hung_on_its_foot(rigify, keep_pose):
-    ob = make_human()
-    ob.data.collections["Chain IK Controls"].unassign(ob.data.bones["Toe Target.L"])
-    turn(ob, ROLL, 70)
-    activate(ob, "Leg.L")
-    before = posed(ob)
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True, keep_pose=keep_pose)
-    assert "Leg Tip.L" not in ob.data.bones
-    assert "Toe.L" in ob.chain_ik.chains
-    after = posed(ob)
-    assert off(before, after, "Toe Target.L") < 1e-5
-    assert not keep_pose or off(before, after, "foot.L", "toe.L") < 1e-5
-
-
-def chains(ob: bpy.types.Object) -> set[str]:
-    return {chain.name for chain in ob.chain_ik.chains}
-
-
-@pytest.mark.parametrize("keep_pose", [True, False])
-def test_a_leg_is_removed_with_its_toes_and_set_up_with_them_again(rigify, keep_pose):
-    ob = make_human()
-    made, bones = chains(ob), set(ob.data.bones.keys())
-    turn(ob, ROLL, 20)
-    activate(ob, "Leg.L")
-    before = posed(ob)
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True, keep_pose=keep_pose)
-    assert made - chains(ob) == {"Leg.L", "Toe.L"}
-    assert not any(name.endswith(".L") for name in mechanism(ob))
-    after = posed(ob)
-    left = ("foot.L", "toe.L") if keep_pose else ("foot.R", "toe.R")
-    assert off(before, after, *left) < 1e-5
-    rest = np.array(ob.pose.bones["toe.L"].matrix_basis)
-    assert keep_pose or np.allclose(rest, np.eye(4), atol=1e-6)
-    press(setup, control="BONE")
-    assert (chains(ob), set(ob.data.bones.keys())) == (made, bones)
-    assert off(after, {name: posed(ob)[name] for name in after}) < 2e-5
-
-
-def test_a_leg_that_is_removed_without_its_controls_leaves_its_toes(rigify):
-    ob = make_human()
-    made = chains(ob)
-    activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_remove)
-    assert made - chains(ob) == {"Leg.L"}
-
-
-def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rigify):
-    ob = make_human()
-    made, look = chains(ob), ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz.copy()
-    activate(ob, "Toe.L")
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    rigs.updated()
-    before = posed(ob)
-    for settings in ({"control": "EMPTY", "kinds": {"LEG"}}, {"control": "BONE", "kinds": {"ARM"}}):
-        assert refusal(setup, **settings).startswith("Every limb that was found")
-    press(setup, control="BONE")
-    assert chains(ob) == made
-    assert ob.data.bones["Toe Target.L"].parent.name == "Leg Tip.L"
-    np.testing.assert_allclose(
-        ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz, look, rtol=1e-3
-    )
-    assert off(before, {name: posed(ob)[name] for name in before}) < 1e-5
-    before = posed(ob)
-    turn(ob, ROLL, 20)
-    assert off(before, posed(ob), "toe.L") < 1e-5
-    assert refusal(setup, control="BONE").startswith("Every limb that was found")
-
-
-def test_mirrored_the_other_foot_rolls_the_same(rigify):
-    ob = make_human()
-    for chain in ("Toe.R", "Leg.R"):
-        activate(ob, chain)
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    assert not any(name.endswith(".R") for name in mechanism(ob))
-    for chain in ("Leg.L", "Toe.L"):
-        activate(ob, chain)
-        press(bpy.ops.pose.chain_ik_mirror)
-    assert ob.chain_ik.chains["Leg.R"].subtarget == "Leg Ankle.R"
-    for channel, degrees in ((ROLL, 30), (ROLL, -20), (BANK, 20), (BANK, -20)):
-        for side in "LR":
-            turn(ob, ROLL, 0, side)
-            turn(ob, BANK, 0, side)
-            turn(ob, channel, degrees, side)
-        after = posed(ob)
-        for bone in ("foot", "toe"):
-            left, right = (after[f"{bone}.{side}"][:3, 3] for side in "LR")
-            np.testing.assert_allclose(left * (-1, 1, 1), right, atol=1e-4)
-    assert all_reached(ob)
 
 
 def test_a_foot_without_a_toe_has_heel_and_tip_only():

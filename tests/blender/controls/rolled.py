@@ -1,0 +1,73 @@
+"""Rigify's human whose feet roll, and what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import radians
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from tests.blender.operators.test_characters import add_rig
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+
+setup = bpy.ops.pose.chain_ik_setup
+MECHANISM = "Chain IK Mechanism"
+ROLL, BANK = "Foot Roll", "Foot Bank"
+
+
+def control_of(ob: bpy.types.Object, chain: str) -> str:
+    """Return the bone that people move for a chain's target to move."""
+    bone = ob.data.bones[ob.chain_ik.chains[chain].subtarget]
+    while MECHANISM in bone.collections:
+        bone = bone.parent
+    return bone.name
+
+
+def make_human(*, down: float = 0.12, scale: Sequence[float] = (1, 1, 1)) -> bpy.types.Object:
+    """Return Rigify's human with controls, its knees bent; its object may be scaled."""
+    ob = add_rig("human")
+    ob.scale = scale
+    rigs.updated()
+    press(setup, control="BONE")
+    hips = ob.pose.bones["spine"]
+    hips.matrix = Matrix.Translation((0.0, 0.0, -down)) @ hips.matrix
+    rigs.updated()
+    return ob
+
+
+def turn(ob: bpy.types.Object, channel: str, degrees: float, side: str = "L") -> None:
+    ob.pose.bones[f"Leg Target.{side}"][channel] = radians(degrees)
+    ob.update_tag()
+    rigs.updated()
+
+
+def activate(ob: bpy.types.Object, chain: str) -> None:
+    ob.chain_ik.active_index = [each.name for each in ob.chain_ik.chains].index(chain)
+
+
+def posed(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    bones = rigs.evaluated(ob).pose.bones
+    return {bone.name: np.array(bone.matrix) for bone in bones}
+
+
+def off(before: dict[str, np.ndarray], after: dict[str, np.ndarray], *bones: str) -> float:
+    """Return how far bones have moved, as numbers of their matrices; all where none is named."""
+    return max(float(np.abs(after[name] - before[name]).max()) for name in bones or before)
+
+
+def all_reached(ob: bpy.types.Object) -> bool:
+    return all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
+
+
+def delete(ob: bpy.types.Object, bone: str) -> None:
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones.remove(ob.data.edit_bones[bone])
+    rigs.enter(ob, "OBJECT")
+    rigs.updated()
+
+
+def mechanism(ob: bpy.types.Object) -> set[str]:
+    return {bone.name for bone in ob.data.bones if MECHANISM in bone.collections}
