@@ -71,7 +71,7 @@ def foot_of(
     toes = None if toe is None else _placed_toes(armature_object, limb, toe)
     ball = bones[toe] if toe is not None and toes is not None else None
     turning = _turning(has_ball=ball is not None, side=side)
-    places = _places(armature_object, control, side, ball)
+    places = _places(armature_object, control, side, bones[limb.end], ball)
     places["Ankle"] = control.matrix
     words = [*(each.word for each in turning), "Ankle"]
     made = [
@@ -164,6 +164,7 @@ def _places(
     armature_object: bpy.types.Object,
     control: Control,
     side: Side,
+    foot: bpy.types.PoseBone,
     toe: bpy.types.PoseBone | None,
 ) -> dict[str, Array]:
     """Return where the pivots of a foot are, world space, each turned as its sole, (4, 4)."""
@@ -180,10 +181,12 @@ def _places(
     is_left = (side is Side.LEFT) == bool(np.linalg.det(world) > 0.0)
     edge = -width / 2.0 if is_left else width / 2.0
     ball = back + 0.7 * length
+    heels = _heels(world, foot) @ frame[:3, 1]
+    heel = float(np.min(heels)) if heels.size else min(back, ankle[1, 3] - BEHIND * width)
     spots = {
         "Outer": (middle + edge, ball, bottom),
         "Inner": (middle - edge, ball, bottom),
-        "Heel": (middle, min(back, ankle[1, 3] - BEHIND * width), bottom),
+        "Heel": (middle, heel, bottom),
         "Tip": (middle, back + length, bottom),
     }
     if toe is not None:
@@ -194,6 +197,15 @@ def _places(
         places[word] = frame.copy()
         places[word][:3, 3] = frame[:3, :3] @ np.array(spot)
     return places
+
+
+def _heels(world: Array, foot: bpy.types.PoseBone) -> Array:
+    """Return the ends of the heel bones of a foot, world space, shape (n, 3)."""
+    heels = [each for each in foot.children_recursive if "heel" in read(each.name).words]
+    ends = np.array([[each.head, each.tail] for each in heels], dtype=np.float64)
+    points = spaces.transform_point(world, ends.reshape(-1, 3))
+    found: Array = points[np.isfinite(points).all(axis=1)]
+    return found
 
 
 def _toe_look(armature_object: bpy.types.Object, sole: Look, toe: bpy.types.PoseBone) -> Look:
