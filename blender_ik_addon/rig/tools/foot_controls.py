@@ -26,7 +26,7 @@ from ..controls.foot_roll import (
 from ..reading import spaces
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, RotationBone
-from .control_bones import look_of_bone
+from .control_bones import look_of_bone, rest_matrices
 from .controls import Control, Placement, named, placement, target_control
 
 # Of a foot without a heel bone: how far behind the ankle its heel is, of its width.
@@ -107,10 +107,16 @@ def lacking_toes(
     if toe is None or toes is None:
         return None
     look = look_of_bone(armature_object, control_above(target).bone)
-    if look is not None:
+    if look is not None and look.sides.all():
         look = _toe_look(armature_object, look, armature_object.pose.bones[toe])
     tip = turned[::-1][words.index("Tip")].bone
-    return (*toes, target_control(toes[0].name, toes[1], tip, look))
+    control = target_control(toes[0].name, toes[1], tip, look)
+    try:
+        rest_matrices(armature_object, [control])
+    except IKError:
+        # Nothing can hang under a foot that is scaled to nothing, or is nowhere.
+        return None
+    return (*toes, control)
 
 
 def drive_foot(control: Anchor, turned: Sequence[Anchor], turning: Sequence[Pivot]) -> None:

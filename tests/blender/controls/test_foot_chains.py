@@ -119,6 +119,18 @@ def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rig
     assert refusal(setup, control="BONE").startswith("Every limb that was found")
 
 
+def test_a_foot_that_is_scaled_to_nothing_gets_no_toes_and_another_limb_its_chain(rigify):
+    ob = make_human()
+    made = chains(ob)
+    for chain in ("Toe.L", "Arm.L"):
+        activate(ob, chain)
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    ob.pose.bones["Leg Target.L"].scale = (0.0, 0.0, 0.0)
+    rigs.updated()
+    press(setup, control="BONE")
+    assert made - chains(ob) == {"Toe.L"}
+
+
 def test_mirrored_the_other_foot_rolls_the_same(rigify):
     ob = make_human()
     for chain in ("Toe.R", "Leg.R"):
