@@ -35,7 +35,7 @@ APART = 2.0
 # How far targets go about, of the way from root to tip, and how much of a circle in one step.
 AWAY, STEP = 0.12, 0.3
 # So much nearer to their roots than tips are at rest, of the way.
-TOWARD_ROOT = 0.2
+TOWARD_ROOT = 0.25
 FRAMES = 250
 NEAR = 1e-3
 TASKS = ("versions", "check", "moved", "dragged", "key", "played", "stepped", "baked")
