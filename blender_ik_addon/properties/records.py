@@ -75,6 +75,7 @@ def chain_spec(
             orient_weight=animated.orient_weight,
             use_finish=settings.use_finish,
             soft_distance=animated.soft_distance,
+            stays_near=settings.pole_mode == "FOLLOW",
             lead=Lead(settings.follow_lead),
             max_bend=animated.max_bend,
             use_anchor=settings.use_anchor,

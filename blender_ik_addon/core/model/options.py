@@ -55,7 +55,9 @@ class SolveOptions:
         keeps_start: Chains with joints, and trees, stay in the start pose unless another pose is
             better by what is worth a move: for chains that start from their own last pose.
         stays_near: Of the poses that meet the goals of a tree in levels, the one is found that is
-            nearest to the start, by how readily joints turn: the last level.
+            nearest to the start, by how readily joints turn: the last level. A free chain that
+            bends to both sides of its chord at first keeps that with NEWTON, which else takes it
+            for a straight one.
         lead: Which end FOLLOW leads to the target.
         max_bend: Greatest angle between neighbouring segments in radians, for FOLLOW without
             joints; half a turn is none.

@@ -117,15 +117,22 @@ def _solve_symmetric(
     )
 
 
-def mix_directions(m: Arithmetic, start: StartPose, distance: Number) -> Array:
+def mix_directions(m: Arithmetic, start: StartPose, distance: Number, *, stays_near: bool) -> Array:
     """Return where NEWTON starts: unit directions in the frame of the bend, (n, 3, ...).
 
     The effector is near the target, so far from the root, not on it.
 
+    Args:
+        m: Arithmetic of the numbers.
+        start: The start pose.
+        distance: From root to target.
+        stays_near: Whether a limb that bends to both sides keeps that; else it counts as straight.
+
     Source: derived for this project; smoothness is measured in tests/core/test_continuity.py.
     """
     along, aside = bend_evenly(m, start, distance)
-    share = _share_arc(m, start, distance, m.absolute(m.total(start.after, aside)))
+    off = start.off_chord if stays_near else start.bulge
+    share = _share_arc(m, start, distance, off, m.absolute(m.total(start.after, aside)))
     mixed: Array = start.directions * (1.0 - share)
     mixed[:, 0] += share * along
     mixed[:, 1] += share * aside
@@ -139,8 +146,10 @@ def mix_directions(m: Arithmetic, start: StartPose, distance: Number) -> Array:
     return np.where(has_direction[:, None], mixed, arc)
 
 
-def _share_arc(m: Arithmetic, start: StartPose, distance: Number, bulge: Number) -> Number:
-    """Return how much of an arc that bulges so far is mixed into the start pose."""
+def _share_arc(
+    m: Arithmetic, start: StartPose, distance: Number, off: Number, bulge: Number
+) -> Number:
+    """Return how much of an arc that bulges so far is mixed into a start pose so far off."""
     reach, least = start.reach, start.least
     is_far = smoothstep(m, m.absolute(distance - start.distance) / reach, 0.0, FULL_MIX_CHANGE)
     # Near the ends of reach few poses exist, and the evenly bent one is among them.
@@ -150,7 +159,7 @@ def _share_arc(m: Arithmetic, start: StartPose, distance: Number, bulge: Number)
     bent_share = 1.0 - (1.0 - is_at_end) * (1.0 - start.ruled_by_longest)
     share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * bent_share)
     enough = m.maximum(STRAIGHT_AGAINST_ARC * bulge, 1e-12 * reach)
-    return 1.0 - (1.0 - share) * smoothstep(m, start.off_chord, 0.0, enough)
+    return 1.0 - (1.0 - share) * smoothstep(m, off, 0.0, enough)
 
 
 def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Array, Array]:

@@ -92,9 +92,7 @@ def pose_chain(
                 m, solved.root, target, reach, least, task.soft_distance
             )
         related = relate_to_root(m, solved, target, task)
-        solution = position_joints(
-            m, solved, related, options.solver, use_finish=options.use_finish
-        )
+        solution = position_joints(m, solved, related, options)
         solution = solution._replace(is_too_far=solution.is_too_far | is_too_far)
         joints = solution.points * solved.unit + solved.origin
     if tip is not None:
@@ -110,12 +108,12 @@ def pose_chain(
 
 
 def position_joints(
-    m: Arithmetic, start: StartPose, task: Task, solver: Solver, *, use_finish: bool = True
+    m: Arithmetic, start: StartPose, task: Task, options: SolveOptions
 ) -> Positions:
     """Return the joints that bring the effector to its target; FORCE takes arrays only."""
     bend = plan_bend(m, start.chord, start.side, start.reach, task.target, task.pole)
     is_too_far, is_too_near = check_reach(m, bend.distance, start.reach, start.least)
-    is_out, used = is_too_far | is_too_near, 0
+    is_out, used, solver = is_too_far | is_too_near, 0, options.solver
     if solver is Solver.TWO_BONE:
         points = _place_elbow(m, start, task, bend, is_out)
         return Positions(points, bend.rotation, used, is_too_far, is_too_near)
@@ -125,9 +123,9 @@ def position_joints(
         # Out of reach a distance within reach is solved instead, and its pose replaced.
         distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
         if solver is Solver.NEWTON:
-            segments, used = _bend(m, start, task, distance)
+            segments, used = _bend(m, start, task, distance, stays_near=options.stays_near)
         else:
-            segments, used = _sweep(m, start, task, bend, distance, solver, use_finish=use_finish)
+            segments, used = _sweep(m, start, task, bend, distance, options)
         local = sum_segments(segments)
         if m.any(is_out):
             local = np.where(is_out, _lay_along_chord(start, is_too_far), local)
@@ -168,18 +166,22 @@ def _aim(distance: Number) -> Vector:
     return distance, 0.0 * distance, 0.0 * distance
 
 
-def _bend(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> tuple[Array, Number]:
+def _bend(
+    m: Arithmetic, start: StartPose, task: Task, distance: Number, *, stays_near: bool
+) -> tuple[Array, Number]:
     """Return the segments that NEWTON finds in the frame of the bend, and the iterations used."""
     segments = start.directions * start.lengths[:, None]
     is_off = find_gap(m, start.newton_terms[-1], segments, _aim(distance))[1] > task.tolerance
     if m.any(is_off):
-        segments = choose(is_off, _restart(m, start, distance), segments)
+        segments = choose(is_off, _restart(m, start, distance, stays_near=stays_near), segments)
     solution = _iterate(m, start, task, distance, segments, 0 * task.iterations, task.iterations)
     return solution.best[0], solution.used
 
 
-def _restart(m: Arithmetic, start: StartPose, distance: Number) -> Array:
-    return mix_directions(m, start, distance) * start.lengths[:, None]
+def _restart(
+    m: Arithmetic, start: StartPose, distance: Number, *, stays_near: bool = False
+) -> Array:
+    return mix_directions(m, start, distance, stays_near=stays_near) * start.lengths[:, None]
 
 
 def _iterate(
@@ -204,9 +206,7 @@ def _sweep(
     task: Task,
     bend: Bend,
     distance: Number,
-    solver: Solver,
-    *,
-    use_finish: bool,
+    options: SolveOptions,
 ) -> tuple[Array, Number]:
     """Return the segments that sweeps find in the frame of the bend, and the iterations used.
 
@@ -214,6 +214,7 @@ def _sweep(
     its own start.
     """
     target, tolerance, cap = _aim(distance), task.tolerance, task.iterations
+    solver, use_finish = options.solver, options.use_finish
     points = m.place(start.points, bend.frame.swapaxes(0, 1))
     segments = points[1:] - points[:-1]
     is_off = find_gap(m, start.newton_terms[-1], segments, target)[1] > tolerance

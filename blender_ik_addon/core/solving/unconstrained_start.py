@@ -27,7 +27,7 @@ from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..kinematics.task import Task
-from ..model.options import Solver
+from ..model.options import SolveOptions, Solver
 from .free_chains import position_joints
 
 # A start pose whose mean offset from its chord is less than this share of the reach is straight.
@@ -37,6 +37,7 @@ STRAIGHT = 0.02
 ON_LINE, NUDGE = 0.02, 0.1
 # Iterations for the pose that runs of trees are bent to, which need not be exact.
 ENOUGH = 20
+NEWTON = SolveOptions(Solver.NEWTON)
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
         # Straight runs bend to where they stood: that turns their roots least.
         ahead = Pole(stays, start.points[-1], np.zeros(len(stays)))
         asked = replace(task, pole=ahead)
-    free = position_joints(ARRAYS, start, asked, Solver.NEWTON)
+    free = position_joints(ARRAYS, start, asked, NEWTON)
     whole = np.array(free.rotation)
     if stays.any():
         # Their side is no bend that they have had: they do not roll toward it.
@@ -182,7 +183,7 @@ def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
     m, start, asked = FLOATS, run.bent, task
     if run.is_straight and task.pole is None:
         asked = replace(task, pole=Pole(True, tuple(start.points[-1].tolist()), 0.0))
-    free = position_joints(m, start, asked, Solver.NEWTON)
+    free = position_joints(m, start, asked, NEWTON)
     whole, turned, back = free.rotation, [], quaternions.IDENTITY
     if run.is_straight:
         whole = plan_bend(m, start.chord, start.side, start.reach, task.target, None).rotation

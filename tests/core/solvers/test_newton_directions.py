@@ -137,5 +137,5 @@ def test_a_limb_that_bends_to_both_sides_keeps_that_as_its_target_begins_to_move
     hind_leg = np.array([(0, 0, 0), (0, -0.3, -0.4), (0, 0.25, -0.7), (0, 0, -1.0)], dtype=float)
     for step in (1e-4, 1e-3, 1e-2):
         goal = Goal(hind_leg[-1] + step * np.array(way))
-        joints = solve(Chain(hind_leg), goal, SolveOptions(solver=Solver.NEWTON)).joint_positions
+        joints = solve(Chain(hind_leg), goal, SolveOptions(stays_near=True)).joint_positions
         assert np.linalg.norm(joints - hind_leg, axis=1).max() < 4.0 * step
