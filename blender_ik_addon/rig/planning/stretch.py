@@ -12,7 +12,6 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.kinematics.reach import distances_in_reach
 from ..reading.channels import read_flags, read_floats
-from ..reading.spaces import transform_direction
 
 # A bone whose segment lies farther than this off its own Y axis gains little by growing along that.
 LEAST_ALONG = 0.5
@@ -126,7 +125,7 @@ class ChainStretch:
         across = visible * [1.0, 0.0, 1.0]
         is_open = ~stays
         for _ in range(MOST_REPEATS if across.any() else 1):
-            rest = transform_direction(matrix, factors * across)
+            rest = (matrix @ (factors * across)[..., None])[..., 0]
             half = (along * rest).sum(axis=1)
             room = half * half - square * ((rest * rest).sum(axis=1) - lengths * lengths)
             root = np.sqrt(np.maximum(room, 0.0)) - half

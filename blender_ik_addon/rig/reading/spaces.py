@@ -262,8 +262,7 @@ def transform_point(matrix: Array, point: Array) -> Array:
 
 def transform_direction(matrix: Array, vector: Array) -> Array:
     """Return vectors (..., 3) in the space that (..., 3, 3) or (..., 4, 4) matrices lead to."""
-    # Not by ``matmul``: on some processors it rounds odd rows by where they stand in memory.
-    turned: Array = np.einsum("...ij,...j->...i", matrix[..., :3, :3], vector)
+    turned: Array = (matrix[..., :3, :3] @ vector[..., None])[..., 0]
     return turned
 
 
