@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 
 import bpy
 import numpy as np
@@ -189,10 +188,6 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
         # While frames pass, scripts may change lists of rigs that nothing else would look at.
         touched |= graph.with_other_lists(source.names)
     has_evaluated = False
-    if not is_new and update.shows_the_same and touched <= graph.rigs.keys():
-        # Whatever changes the chains of another object has Blender list that one.
-        known = [rig.object for rig in graph.rigs.values()]
-        candidates = partial(iter, known)
     if is_new or touched or not update.tells_of_rigs:
         has_evaluated = _read_rigs(graph, update, candidates, source, touched)
     if not update.is_new_frame:
@@ -276,7 +271,7 @@ def _note_rest(graph: GraphState, update: Update, chain: Resting, change: Change
 
 
 def _world(graph: GraphState, update: Update) -> WorldMatrices:
-    world = WorldMatrices(update.depsgraph, graph.order if update.shows_the_same else None)
+    world = WorldMatrices(update.depsgraph, graph.order if update.has_only_moved else None)
     graph.order = world.order
     return world
 

@@ -117,23 +117,6 @@ class Update:
             for name, wanted in (("transform", 1), ("geometry", 0), ("shading", 0))
         )
 
-    @cached_property
-    def shows_the_same(self) -> bool:
-        """Whether the objects that are visible are those of the update before.
-
-        Whatever shows or hides some has Blender list more than what moves, or is posed: what a
-        driver hides is listed as neither moved nor shaped.
-        """
-        posed = frozenset[int]() if self.is_new_frame else self.posed_armatures
-        if self.has_only_moved or not posed:
-            return self.has_only_moved
-        flags = zip(*map(self._flags, ("transform", "geometry", "shading")), strict=True)
-        changes = zip(self.depsgraph.updates, flags, strict=True)
-        more = [change.id.original for change, flags in changes if flags != (1, 0, 0)]
-        return all(
-            isinstance(each, bpy.types.Armature) or each.session_uid in posed for each in more
-        )
-
     @property
     def tells_of_rigs(self) -> bool:
         """Whether armature objects have neither come nor gone, and are listed if they changed.
