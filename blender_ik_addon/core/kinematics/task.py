@@ -31,7 +31,8 @@ class Task:
     """Goal and options of one chain or of many, in armature space or relative to the root.
 
     The pole and the flip are None where no chain has one, the soft distance likewise; the tip is
-    its rotation from its start orientation, None to leave it free.
+    its rotation from its start orientation, None to leave it free. Those that stay near keep a bend
+    to both sides of the chord.
     """
 
     target: Any
@@ -41,6 +42,7 @@ class Task:
     iterations: Number
     soft_distance: Number | None = None
     tip: Any = None
+    stays_near: bool = False
 
 
 def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
@@ -68,15 +70,20 @@ def turn_to_flip(pole_angle: float | Array, use_flip: bool | Flags) -> Any:
     return pole_angle + math.pi * np.asarray(use_flip)
 
 
-def _make_task(keeps: bool, target: Any, pole: Any, pole_angle: Number, *rest: Any) -> Task:
-    return Task(target, None if pole is None else Pole(True, pole, pole_angle, keeps), *rest)
+def _make_task(
+    options: SolveOptions, target: Any, pole: Any, pole_angle: Number, *rest: Any
+) -> Task:
+    faced = None if pole is None else Pole(True, pole, pole_angle, options.keeps_start)
+    task = Task(target, faced, *rest)
+    task.stays_near = options.stays_near
+    return task
 
 
 def ask_one(goal: Goal, options: SolveOptions) -> Task:
     """Return the task of one chain, in floats."""
     columns = _list_columns(goal, options)
     return _make_task(
-        options.keeps_start,
+        options,
         *[each.tolist() if isinstance(each, np.ndarray) else each for each in columns],
     )
 
@@ -87,7 +94,7 @@ def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
         each.tolist() if isinstance(each, np.ndarray) else [each] * count
         for each in _list_columns(goals, options)
     ]
-    return map(partial(_make_task, options.keeps_start), *columns)
+    return map(partial(_make_task, options), *columns)
 
 
 def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
@@ -98,7 +105,7 @@ def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
             return each.T
         return None if each is None else np.broadcast_to(np.asarray(each), count)
 
-    return _make_task(options.keeps_start, *map(line_up, _list_columns(goals, options)))
+    return _make_task(options, *map(line_up, _list_columns(goals, options)))
 
 
 def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) -> Task:
@@ -115,6 +122,7 @@ def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) 
         task.use_flip,
         m.maximum(task.tolerance / start.unit, FINEST_TOLERANCE * start.reach),
         task.iterations,
+        stays_near=task.stays_near,
     )
 
 

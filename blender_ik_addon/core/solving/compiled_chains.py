@@ -113,10 +113,17 @@ class CompiledChains:
     @compile_once
     def each_lone(self) -> tuple[LoneChain, ...] | None:
         """Chains with joints one by one, in floats; None if the floats do not support them."""
-        runs = () if self.is_tree else self.unconstrained_starts.runs
-        if not runs:
+        return self._compile_lone(self.unconstrained_starts)
+
+    @compile_once
+    def each_lone_near(self) -> tuple[LoneChain, ...] | None:
+        """The same for those that stay near their start poses."""
+        return self._compile_lone(self.near_starts)
+
+    def _compile_lone(self, starts: UnconstrainedStarts) -> tuple[LoneChain, ...] | None:
+        if self.is_tree or not starts.runs:
             return None
-        return compile_lone_chains(self.each_start, self.tree, self.clamped_start, runs[0])
+        return compile_lone_chains(self.each_start, self.tree, self.clamped_start, starts.runs[0])
 
     @compile_once
     def swings(self) -> Swings:
@@ -191,12 +198,20 @@ class CompiledChains:
     @compile_once
     def unconstrained_starts(self) -> UnconstrainedStarts:
         """What chains with joints bend from, and the runs of trees that stand in one line."""
+        return self._compile_starts(stays_near=False)
+
+    @compile_once
+    def near_starts(self) -> UnconstrainedStarts:
+        """The same for those that keep a bend to both sides."""
+        return self._compile_starts(stays_near=True)
+
+    def _compile_starts(self, *, stays_near: bool) -> UnconstrainedStarts:
         if self.is_tree:
             posed, turn, chain = self.tree.posed(self.clamped_states), self.clamped_start, None
         else:
             posed, turn = self.start_posed, self.start_turns
             chain = replace(self.start, unit=np.ones_like(self.unit))
-        return compile_starts(self.tree, posed, turn, self._hints, chain)
+        return compile_starts(self.tree, posed, turn, self._hints, chain, stays_near=stays_near)
 
     @cached_property
     def _hints(self) -> Array:

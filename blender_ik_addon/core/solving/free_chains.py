@@ -92,7 +92,9 @@ def pose_chain(
                 m, solved.root, target, reach, least, task.soft_distance
             )
         related = relate_to_root(m, solved, target, task)
-        solution = position_joints(m, solved, related, options)
+        solution = position_joints(
+            m, solved, related, options.solver, use_finish=options.use_finish
+        )
         solution = solution._replace(is_too_far=solution.is_too_far | is_too_far)
         joints = solution.points * solved.unit + solved.origin
     if tip is not None:
@@ -108,12 +110,12 @@ def pose_chain(
 
 
 def position_joints(
-    m: Arithmetic, start: StartPose, task: Task, options: SolveOptions
+    m: Arithmetic, start: StartPose, task: Task, solver: Solver, *, use_finish: bool = True
 ) -> Positions:
     """Return the joints that bring the effector to its target; FORCE takes arrays only."""
     bend = plan_bend(m, start.chord, start.side, start.reach, task.target, task.pole)
     is_too_far, is_too_near = check_reach(m, bend.distance, start.reach, start.least)
-    is_out, used, solver = is_too_far | is_too_near, 0, options.solver
+    is_out, used = is_too_far | is_too_near, 0
     if solver is Solver.TWO_BONE:
         points = _place_elbow(m, start, task, bend, is_out)
         return Positions(points, bend.rotation, used, is_too_far, is_too_near)
@@ -123,9 +125,9 @@ def position_joints(
         # Out of reach a distance within reach is solved instead, and its pose replaced.
         distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
         if solver is Solver.NEWTON:
-            segments, used = _bend(m, start, task, distance, stays_near=options.stays_near)
+            segments, used = _bend(m, start, task, distance)
         else:
-            segments, used = _sweep(m, start, task, bend, distance, options)
+            segments, used = _sweep(m, start, task, bend, distance, solver, use_finish=use_finish)
         local = sum_segments(segments)
         if m.any(is_out):
             local = np.where(is_out, _lay_along_chord(start, is_too_far), local)
@@ -166,22 +168,19 @@ def _aim(distance: Number) -> Vector:
     return distance, 0.0 * distance, 0.0 * distance
 
 
-def _bend(
-    m: Arithmetic, start: StartPose, task: Task, distance: Number, *, stays_near: bool
-) -> tuple[Array, Number]:
+def _bend(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> tuple[Array, Number]:
     """Return the segments that NEWTON finds in the frame of the bend, and the iterations used."""
     segments = start.directions * start.lengths[:, None]
     is_off = find_gap(m, start.newton_terms[-1], segments, _aim(distance))[1] > task.tolerance
     if m.any(is_off):
-        segments = choose(is_off, _restart(m, start, distance, stays_near=stays_near), segments)
+        segments = choose(is_off, _restart(m, start, task, distance), segments)
     solution = _iterate(m, start, task, distance, segments, 0 * task.iterations, task.iterations)
     return solution.best[0], solution.used
 
 
-def _restart(
-    m: Arithmetic, start: StartPose, distance: Number, *, stays_near: bool = False
-) -> Array:
-    return mix_directions(m, start, distance, stays_near=stays_near) * start.lengths[:, None]
+def _restart(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> Array:
+    mixed = mix_directions(m, start, distance, stays_near=task.stays_near)
+    return mixed * start.lengths[:, None]
 
 
 def _iterate(
@@ -206,7 +205,9 @@ def _sweep(
     task: Task,
     bend: Bend,
     distance: Number,
-    options: SolveOptions,
+    solver: Solver,
+    *,
+    use_finish: bool,
 ) -> tuple[Array, Number]:
     """Return the segments that sweeps find in the frame of the bend, and the iterations used.
 
@@ -214,7 +215,6 @@ def _sweep(
     its own start.
     """
     target, tolerance, cap = _aim(distance), task.tolerance, task.iterations
-    solver, use_finish = options.solver, options.use_finish
     points = m.place(start.points, bend.frame.swapaxes(0, 1))
     segments = points[1:] - points[:-1]
     is_off = find_gap(m, start.newton_terms[-1], segments, target)[1] > tolerance
@@ -236,7 +236,7 @@ def _sweep(
     if not m.any(is_stuck):
         return finished.best[0], finished.used
     # Chains that lie on one line: no step leaves it.
-    segments = choose(is_stuck, _restart(m, start, distance), finished.best[0])
+    segments = choose(is_stuck, _restart(m, start, task, distance), finished.best[0])
     restarted = _iterate(m, start, task, distance, segments, finished.used, cap)
     best = choose(restarted.error < finished.error, restarted.best[0], finished.best[0])
     return best, restarted.used

@@ -92,7 +92,7 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     lone = None
     is_bare = options.solver in SWEPT and not options.use_finish
     if options.solver in FLOAT_SOLVERS and compiled.is_in_floats and not is_bare:
-        lone = compiled.each_lone
+        lone = compiled.each_lone_near if options.stays_near else compiled.each_lone
     if lone is None and len(chains) > 1:
         return _solve_together(compiled, goals, options)
     parts: list[tuple[Counts, Solutions]] = []

@@ -116,7 +116,7 @@ def _begin(
 ) -> tuple[Run, Array, Counts]:
     """Return the run from where it starts, the states that solvers make of it, and iterations."""
     tree, used, solver = run.tree, np.zeros_like(run.iterations), options.solver
-    starts = chains.unconstrained_starts
+    starts = chains.near_starts if options.stays_near else chains.unconstrained_starts
 
     def lead(target: Array) -> Array:
         """Return states bent as free chains; those at their targets and those that slide stay."""

@@ -176,7 +176,9 @@ def _try(chain: LoneChain, task: Task, solver: Solver) -> _Tried:
     is_fresh = stance.find_gap(task.target) > accepted
     if is_swept:
         off = norm(FLOATS, reject(task.target, start.chord))
-        if is_far or (is_straight(start) and off < ON_LINE * start.reach):
+        if is_far or (
+            is_straight(start, stays_near=task.stays_near) and off < ON_LINE * start.reach
+        ):
             return _Tried(stance, used, None)
         stance, used = _sweep(chain, task, solver)
     elif is_fresh:

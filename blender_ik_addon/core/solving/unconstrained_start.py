@@ -9,7 +9,7 @@ with its target no turn leads nearer: there runs of bones are bent a little firs
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..kinematics.task import Task
-from ..model.options import SolveOptions, Solver
+from ..model.options import Solver
 from .free_chains import position_joints
 
 # A start pose whose mean offset from its chord is less than this share of the reach is straight.
@@ -37,7 +37,6 @@ STRAIGHT = 0.02
 ON_LINE, NUDGE = 0.02, 0.1
 # Iterations for the pose that runs of trees are bent to, which need not be exact.
 ENOUGH = 20
-NEWTON = SolveOptions(Solver.NEWTON)
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,6 @@ class UnconstrainedStart(Rows):
         directions = np.diff(bent.points, axis=0) / bent.lengths[:, None]
         return LoneStart(
             bent.alone(row),
-            bool(is_straight(bent)[row]),
             tuple(joint_limits.HINGES.get(kind) for kind in self.joints.kinds),
             *(to_floats(each, row) for each in (directions, self.turn, self.inner)),
         )
@@ -80,7 +78,6 @@ class LoneStart(NamedTuple):
     """
 
     bent: StartPose
-    is_straight: bool
     hinges: tuple[int | None, ...]
     directions: tuple[Vector, ...]
     turn: tuple[Quaternion, ...]
@@ -95,7 +92,13 @@ class UnconstrainedStarts(Rows):
 
 
 def compile_starts(
-    tree: KinematicTree, posed: Posed, turn: Array, hints: Array, chain: StartPose | None
+    tree: KinematicTree,
+    posed: Posed,
+    turn: Array,
+    hints: Array,
+    chain: StartPose | None,
+    *,
+    stays_near: bool,
 ) -> UnconstrainedStarts:
     """Return what chains bend from, or the straight runs of trees.
 
@@ -105,25 +108,27 @@ def compile_starts(
         turn: The joints' turns there, shape (n, 4, B).
         hints: Where bones bend, zero for no hint, shape (n, 3, B).
         chain: The start poses of chains, in the units of the tree; None for trees.
+        stays_near: Whether a bend to both sides is no straight pose.
     """
     found = []
     for run in tree.topology.runs:
         points = _find_points(tree, run, posed)
         if len(run) > 1 and (norm(np.diff(points, axis=0)) > NO_DIRECTION).all():
             start = chain or compile_start_poses(points, hints[list(run)].sum(axis=0))
-            if chain or is_straight(start).any():
-                found.append(_compile_run(tree, run, start, turn))
+            straight = is_straight(start, stays_near=stays_near)
+            if chain or straight.any():
+                found.append(_compile_run(tree, run, start, turn, straight))
     return UnconstrainedStarts(tuple(found))
 
 
 def _compile_run(
-    tree: KinematicTree, run: tuple[int, ...], start: StartPose, turn: Array
+    tree: KinematicTree, run: tuple[int, ...], start: StartPose, turn: Array, straight: Flags
 ) -> UnconstrainedStart:
-    bones, turn, straight = list(run), turn.copy(), is_straight(start)
+    bones, turn = list(run), turn.copy()
     joints = tree.joints.take_bones(bones)
     if joints.has_stiffness:
         # A stiff joint would have to turn to the middle of its range first.
-        straight &= (joints.mobility == 1.0).all(axis=(0, 1))
+        straight = straight & (joints.mobility == 1.0).all(axis=(0, 1))
     turn[bones] = np.where(straight, _bend_to_middles(joints, turn[bones]), turn[bones])
     posed = tree.posed(tree.make_state(turn))
     points = _find_points(tree, run, posed)
@@ -143,10 +148,13 @@ def _find_points(tree: KinematicTree, run: tuple[int, ...], posed: Posed) -> Arr
     return np.concatenate((posed.heads[list(run)], ends.mean(axis=0)[None]))
 
 
-def is_straight(start: StartPose) -> Flags:
-    """Tell which start poses lie on one line, nearly."""
-    straight: Flags = start.bulge < STRAIGHT * start.reach
-    return straight
+def is_straight(start: StartPose, *, stays_near: bool) -> Any:
+    """Tell which start poses lie on one line, nearly; or, but for those that stay near, to no side.
+
+    Returns:
+        Flags of shape (B,), or one of one chain.
+    """
+    return (start.off_chord if stays_near else start.bulge) < STRAIGHT * start.reach
 
 
 def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
@@ -155,13 +163,13 @@ def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
     Source: derived for this project; tested in tests/core/solving/limits/test_smoothness.py and
     test_reach.py.
     """
-    start, stays = run.bent, is_straight(run.bent)
+    start, stays = run.bent, is_straight(run.bent, stays_near=task.stays_near)
     asked = task
     if task.pole is None and stays.any():
         # Straight runs bend to where they stood: that turns their roots least.
         ahead = Pole(stays, start.points[-1], np.zeros(len(stays)))
         asked = replace(task, pole=ahead)
-    free = position_joints(ARRAYS, start, asked, NEWTON)
+    free = position_joints(ARRAYS, start, asked, Solver.NEWTON)
     whole = np.array(free.rotation)
     if stays.any():
         # Their side is no bend that they have had: they do not roll toward it.
@@ -181,11 +189,12 @@ def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
 def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
     """As ``bend_as_free``, of one chain."""
     m, start, asked = FLOATS, run.bent, task
-    if run.is_straight and task.pole is None:
+    stays = is_straight(start, stays_near=task.stays_near)
+    if stays and task.pole is None:
         asked = replace(task, pole=Pole(True, tuple(start.points[-1].tolist()), 0.0))
-    free = position_joints(m, start, asked, NEWTON)
+    free = position_joints(m, start, asked, Solver.NEWTON)
     whole, turned, back = free.rotation, [], quaternions.IDENTITY
-    if run.is_straight:
+    if stays:
         whole = plan_bend(m, start.chord, start.side, start.reach, task.target, None).rotation
     along = (free.points[1:] - free.points[:-1]) / start.lengths[:, None]
     for hinge, before, after, turn, inner in zip(
@@ -241,7 +250,11 @@ def nudge_states(
             enough = np.full(place.shape[-1], ENOUGH)
             asked = Task(place, None, None, 1e-3 * start.reach, enough)
         off = norm(reject(asked.target, start.chord)) / start.reach
-        amount = NUDGE * (1.0 - smoothstep(ARRAYS, off, 0.0, ON_LINE)) * is_straight(start)
+        amount = (
+            NUDGE
+            * (1.0 - smoothstep(ARRAYS, off, 0.0, ON_LINE))
+            * is_straight(start, stays_near=asked.stays_near)
+        )
         amount *= is_fresh & ~tree.joints.slides & (norm(toward[led]) > NO_DIRECTION).any(axis=0)
         if amount.any():
             bent = run.joints.clamped(bend_as_free(run, asked))

@@ -94,11 +94,12 @@ def paths_of_leg(root: np.ndarray, end: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.parametrize("use_limits", [False, True])
 @pytest.mark.parametrize("name", ["human", "cat", "horse", "wolf", "bird"])
-def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name):
+def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits):
     """A hind leg bends to both sides, so it has next to no side of its own."""
     ob = make(name)
-    press(setup, control="BONE")
+    press(setup, control="BONE", use_limits=use_limits)
     hips, joints = ob.pose.bones[ob.chain_ik.body.root], []
     height = hips.bone.head_local.z
     depths = np.append(0.0, np.geomspace(5e-4, 0.25, STEPS)) * height
