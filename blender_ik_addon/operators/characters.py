@@ -132,7 +132,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         # Where a parent carries all controls, no root does.
         kind = self.control if takes_bones(owner) else "EMPTY"
         trunk = None if self.parent else trunk_of(owner, skeleton, is_free, limbs, kind)
-        toes = _lacking_toes(owner, wanted) if kind == "BONE" else []
+        toes = _lacking_toes(owner, wanted, driven) if kind == "BONE" else []
         if not (free or toes or (trunk and _lacks(owner, trunk, limbs))):
             raise RigError(ALL_HAVE)
         placed, problems = _placed(owner, free)
@@ -286,10 +286,10 @@ def _driven(owner: bpy.types.Object) -> set[str]:
 
 
 def _lacking_toes(
-    owner: bpy.types.Object, limbs: Sequence[Limb]
+    owner: bpy.types.Object, limbs: Sequence[Limb], driven: set[str]
 ) -> list[tuple[ChainSpec, Placement, Control]]:
     """Return the chains of toes that feet of legs with chains lack, and their controls."""
-    driven, found = _driven(owner), []
+    found = []
     legs = {limb.end: limb for limb in limbs if limb.kind is LimbKind.LEG and limb.end}
     for chain in chains_of(owner):
         target, _ = target_and_pole(chain)

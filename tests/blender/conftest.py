@@ -45,6 +45,17 @@ def empty_scene(registered_addon: None, empty_file: str) -> None:
     bpy.ops.wm.read_homefile(filepath=empty_file)
 
 
+@pytest.fixture(scope="module")
+def rigify(registered_addon: None) -> Iterator[None]:
+    """Rigify, enabled as a person would; left enabled it would outlive the tests."""
+    # It can be imported only where bpy has been.
+    import addon_utils
+
+    addon_utils.enable("rigify", default_set=True)
+    yield
+    addon_utils.disable("rigify", default_set=True)
+
+
 @pytest.fixture(params=["of their root bones", "of their armatures"])
 def space_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have trees solved in one space, then in the other; of most both are to show the same."""

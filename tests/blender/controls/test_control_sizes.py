@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
-import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -20,13 +18,6 @@ setup = bpy.ops.pose.chain_ik_setup
 mirror = bpy.ops.pose.chain_ik_mirror
 
 Box = tuple[np.ndarray, np.ndarray]
-
-
-@pytest.fixture(scope="module")
-def rigify(registered_addon: None) -> Iterator[None]:
-    addon_utils.enable("rigify", default_set=True)
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 def drawn(ob: bpy.types.Object, name: str) -> np.ndarray:

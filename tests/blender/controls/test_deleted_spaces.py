@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.controls.test_hierarchy import make_rigify, places, rigify
+from tests.blender.controls.test_hierarchy import make_rigify, places
 from tests.blender.controls.test_switch_space import (
     KINDS,
     MOST,
@@ -19,8 +19,6 @@ from tests.blender.controls.test_switch_space import (
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import make_rng
-
-__all__ = ["rigify"]
 
 remove = bpy.ops.pose.chain_ik_remove
 

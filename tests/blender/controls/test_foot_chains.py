@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -25,13 +22,6 @@ from tests.blender.controls.rolled import (
 from tests.blender.operators.test_characters import add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal
-
-
-@pytest.fixture(scope="module")
-def rigify(registered_addon: None) -> Iterator[None]:
-    addon_utils.enable("rigify", default_set=True)
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 @pytest.mark.parametrize("gone", ["", "Leg Target.L", "Leg Ball.L"])

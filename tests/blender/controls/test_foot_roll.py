@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import radians
 
-import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -31,13 +29,6 @@ from tests.blender.controls.rolled import (
 from tests.blender.operators.test_characters import MOCAP, RIGS, add_rig, make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, state
-
-
-@pytest.fixture(scope="module")
-def rigify(registered_addon: None) -> Iterator[None]:
-    addon_utils.enable("rigify", default_set=True)
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 @pytest.mark.parametrize("degrees", [5, 20, 45])

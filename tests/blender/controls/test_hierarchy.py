@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -26,13 +24,6 @@ HIPS = {
     "bird": "spine.003",
     "shark": "spine.003",
 }
-
-
-@pytest.fixture(scope="module")
-def rigify(registered_addon: None) -> Iterator[None]:
-    addon_utils.enable("rigify", default_set=True)
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 def make_rigify(name: str, control: str = "BONE", **settings: object) -> bpy.types.Object:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
-import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -21,13 +20,6 @@ setup = bpy.ops.pose.chain_ik_setup
 FASTEST = 4.0
 STEPS = 40
 X, FRONT, UP = np.eye(3) * ((1,), (-1,), (1,))
-
-
-@pytest.fixture(scope="module")
-def rigify(registered_addon: None) -> Iterator[None]:
-    addon_utils.enable("rigify", default_set=True)
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 def make(name: str) -> bpy.types.Object:

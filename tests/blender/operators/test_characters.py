@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -97,13 +95,6 @@ CONVENTIONS = {
     "Rigify's controls": "upper_arm_fk.{2} forearm_fk.{2} hand_fk.{2}"
     " thigh_fk.{2} shin_fk.{2} foot_fk.{2}",
 }
-
-
-@pytest.fixture(scope="module")
-def rigify(registered_addon: None) -> Iterator[None]:
-    addon_utils.enable("rigify", default_set=True)
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 def found(ob: bpy.types.Object) -> dict[str, tuple[str, str, int, str]]:

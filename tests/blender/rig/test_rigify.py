@@ -1,8 +1,5 @@
 """Rigify's human metarig, a rig that nobody here made: arms, legs and spine, every solver."""
 
-from collections.abc import Iterator
-
-import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -20,14 +17,6 @@ LIMBS = {
 }
 SCALES = {"plain": (1.0, 1.0, 1.0), "mirrored": (-1.0, 1.0, 1.0), "uneven": (-0.8, 1.3, 1.0)}
 ROUNDS = 5
-
-
-@pytest.fixture(scope="module")
-def rigify(registered_addon: None) -> Iterator[None]:
-    """Rigify, enabled as a person would; left enabled it would outlive the tests."""
-    addon_utils.enable("rigify", default_set=True)
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 @pytest.fixture

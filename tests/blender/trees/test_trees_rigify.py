@@ -1,8 +1,5 @@
 """Rigify's human metarig, a rig that nobody here made: one spine with both arms, as one tree."""
 
-from collections.abc import Iterator
-
-import addon_utils
 import bpy
 import pytest
 
@@ -11,14 +8,6 @@ from tests.blender.setups import rigs, tree_rigs
 ARMS = {"arm.L": "hand.L", "arm.R": "hand.R"}
 # Hand, forearm, upper arm, shoulder, and the spine from its second bone on.
 COUNT = 7
-
-
-@pytest.fixture(scope="module")
-def rigify(registered_addon: None) -> Iterator[None]:
-    """Rigify, enabled as a person would; left enabled it would outlive the tests."""
-    addon_utils.enable("rigify", default_set=True)
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 @pytest.fixture
