@@ -194,8 +194,11 @@ def moved_objects(before: dict[str, Values], after: dict[str, Values]) -> list[s
 
 def has_history(chain: bpy.types.PropertyGroup) -> bool:
     """Tell whether what a chain does depends on what it did before, on purpose."""
-    is_gradual = chain.solver == "FORCE" and chain.force.use_gradual
-    return chain.solver == "FOLLOW" or is_gradual or chain.start_from == "CURRENT"
+    return chain.solver == "FOLLOW" or _eases(chain) or chain.start_from == "CURRENT"
+
+
+def _eases(chain: bpy.types.PropertyGroup) -> bool:
+    return bool(chain.solver == "FORCE" and chain.force.use_gradual)
 
 
 def _tied_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
@@ -284,6 +287,15 @@ def with_history() -> set[str]:
     """
     lasting = {ob for ob in armatures() if any(has_history(chain) for chain in ob.chain_ik.chains)}
     return hanging_on(lasting | _not_finite_things()) | without_rest()
+
+
+def with_eased() -> set[str]:
+    """Return the armature objects that hang on chains that ease, and those without rest.
+
+    An update that is not solved has these begin anew; chains from *Current* go on from their pose.
+    """
+    eased = {ob for ob in armatures() if any(_eases(chain) for chain in ob.chain_ik.chains)}
+    return hanging_on(eased) | without_rest()
 
 
 def with_locks() -> set[str]:

@@ -72,15 +72,22 @@ def _solved_with(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> set[st
 
 
 def _size(
-    ob: bpy.types.Object, bone: str, goal: rigs.Array, depsgraph: bpy.types.Depsgraph
+    ob: bpy.types.Object, bone: str, gap: rigs.Array, depsgraph: bpy.types.Depsgraph
 ) -> float:
-    """Return what rounding is a share of: the largest of all lengths on the way to a point."""
+    """Return what rounding is a share of: the largest of all lengths on the way to both its ends.
+
+    Args:
+        ob: Of the chain.
+        bone: Its last one.
+        gap: Where the chain ends and where its target is, shape (2, 3).
+        depsgraph: That has evaluated both.
+    """
     posed = rigs.evaluated(ob, depsgraph)
     world, tip = np.array(posed.matrix_world), posed.pose.bones[bone]
     ends = [end for each in (tip, *tip.parent_recursive) for end in (each.head, each.tail)]
     # What is rounded in any direction is stretched as the most stretched one.
     longest = np.abs(world[:3, :3]).max() * np.abs(ends).max()
-    return max(1.0, longest, *np.abs(goal), *np.abs(world[:3, 3]))
+    return max(1.0, longest, np.abs(gap).max(), *np.abs(world[:3, 3]))
 
 
 def _flatness(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph) -> float:
@@ -110,7 +117,7 @@ def _wrong_distance(
         posed = rigs.evaluated(chain.target, depsgraph).pose.bones[chain.subtarget]
         goal = goal @ np.array(posed.matrix)
     goal = goal[:3, 3].astype(np.float64)
-    size = _size(ob, chain.bone, goal, depsgraph)
+    size = _size(ob, chain.bone, np.stack((point, goal)), depsgraph)
     if not size < LARGEST:
         return []
     gap = np.linalg.norm(point - goal)

@@ -92,17 +92,6 @@ def round_trip(what: str, is_given_back: bool = False) -> Iterator[None]:
     before.check(what)
 
 
-@contextmanager
-def kept_pose(what: str) -> Iterator[None]:
-    """Check the same where the bones keep their poses meanwhile, so that a history stays.
-
-    What is keyed is not set anew: what shows stays.
-    """
-    before = Snapshot(checks.without_rest)
-    yield
-    before.check(what)
-
-
 class RoundTrips:
     """There and back."""
 
@@ -111,12 +100,14 @@ class RoundTrips:
         scene = bpy.context.scene
         if not scene.chain_ik.use_live:
             return
-        with kept_pose("live off and on"):
-            scene.chain_ik.use_live = False
-            if update:
-                bpy.context.view_layer.update()
-            scene.chain_ik.use_live = True
-            checks.tag_all()
+        # Bones keep their poses meanwhile, so what is keyed is not set anew.
+        before = Snapshot(checks.with_eased if update else checks.without_rest)
+        scene.chain_ik.use_live = False
+        if update:
+            bpy.context.view_layer.update()
+        scene.chain_ik.use_live = True
+        checks.tag_all()
+        before.check("live off and on")
 
     @edit(i=THING, update=FLAG)
     def mute_and_unmute(self, i, update):
