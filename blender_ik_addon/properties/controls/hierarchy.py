@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from ...core.algebra.arithmetic import Flags
+from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.hierarchy import Carrier, Trunk, carriers, find_hips
 from ...rig.anatomy.limbs import Limb
 from ...rig.controls.control_shapes import NAME as SHAPE
@@ -22,7 +22,7 @@ from ...rig.controls.control_spaces import (
     spaces_of,
 )
 from ...rig.reading.animation import animated_bones, curves
-from ...rig.reading.skeleton import Skeleton
+from ...rig.reading.skeleton import Skeleton, compiled
 from ...rig.reading.spec import Anchor
 from ...rig.tools.control_bones import PALETTE, is_control_bone
 from ..chains import chains_of
@@ -51,23 +51,17 @@ def is_control(anchor: Anchor) -> bool:
     return is_control_bone(anchor) if anchor.bone else bool(anchor.object.chain_ik.is_control)
 
 
-def trunk_of(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    is_free: Flags,
-    limbs: Sequence[Limb],
-    kind: str,
-) -> Trunked | None:
+def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str) -> Trunked | None:
     """Return what carries a body; None where nothing can.
 
     Args:
         armature_object: The original object.
-        skeleton: Its bones.
-        is_free: Which of them chains may drive, shape (n,).
         limbs: All limbs of the body.
         kind: What controls are, "BONE" or "EMPTY"; empties go along with the object instead of a
             root of their own.
     """
+    skeleton = compiled(armature_object)
+    is_free = free_bones(armature_object, skeleton)
     index = find_hips(skeleton, is_free, limbs)
     if index is None:
         return None

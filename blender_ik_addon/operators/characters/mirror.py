@@ -1,0 +1,128 @@
+"""The same chain on the other side of a character."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import bpy
+
+from ...properties import (
+    add_chain,
+    bones_spec,
+    chains_of,
+    check_opposite,
+    copy_mirrored,
+    free_name,
+    movers,
+    names_of_chains,
+    owner_of,
+    store,
+    target_and_pole,
+)
+from ...rig.anatomy.bone_names import opposite
+from ...rig.anatomy.symmetry import mirrored_in_world, mirrored_place
+from ...rig.controls.control_spaces import copy_spaces, finite_place, hangs
+from ...rig.controls.foot_roll import control_above, is_mechanism
+from ...rig.reading.spec import Anchor
+from ...rig.tools.control_bones import look_of_bone
+from ...rig.tools.controls import (
+    Control,
+    Shape,
+    placement,
+)
+from ...rig.tools.foot_controls import drive_foot, mirrored_foot
+from ...translations import said
+from .. import selection
+from ..base import ChainOperator
+from ..controls import make_controls
+
+
+class POSE_OT_chain_ik_mirror(ChainOperator):
+    """Add the same chain on the other side of the character."""
+
+    bl_idname = "pose.chain_ik_mirror"
+    bl_label = "Mirror to Other Side"
+    bl_description = (
+        "Add the same chain on the other side, with its settings, joints, target"
+        " and pole. The bones there are found by their names, such as .L and .R"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        source = selection.chain(context)
+        owner = owner_of(source)
+        index = owner.chain_ik.active_index
+        check_opposite(source)
+        spec, solver = bones_spec(source), source.solver
+        length = placement(owner, spec).length
+        target, pole = target_and_pole(source)
+        for anchor, word in ((target, "target"), (pole, "pole")):
+            if anchor is not None:
+                finite_place(anchor, word)
+        wanted = replace(
+            spec,
+            name=free_name(names_of_chains(owner), opposite(spec.name)),
+            bone=opposite(spec.bone),
+            target=target and _opposite_target(context, owner, target, length),
+            pole=pole and _opposite_anchor(context, owner, pole, "SPHERE", length),
+        )
+        copy = add_chain(owner, wanted, 0, solver)
+        for control, other in ((target, wanted.target), (pole, wanted.pole)):
+            if control and other and control != other and not hangs(control_above(other)):
+                source_control, copy_control = control_above(control), control_above(other)
+                copy_spaces(source_control, copy_control, movers(), opposite)
+        left_out = copy_mirrored(chains_of(owner)[index], copy)
+        store(copy)
+        if left_out:
+            names = ", ".join(left_out)
+            self.report(
+                {"WARNING"}, said(f"Joints left out, as axes differ on the other side: {names}")
+            )
+        return {"FINISHED"}
+
+
+def _opposite_target(
+    context: bpy.types.Context, owner: bpy.types.Object, target: Anchor, length: float
+) -> Anchor:
+    """Return the target of the other side; it is made if there is none, with what turns a foot."""
+    if not is_mechanism(target) or opposite(target.bone) in owner.pose.bones:
+        return _opposite_anchor(context, owner, target, "CUBE", length)
+    control = _opposite_anchor(context, owner, control_above(target), "CUBE", length)
+    # What was made is to be evaluated before anything hangs under it.
+    context.view_layer.update()
+    foot = mirrored_foot(owner, target, control.bone, length)
+    made = make_controls(context, owner, foot.controls, "BONE")
+    drive_foot(control, made, foot.pivots)
+    return made[-1]
+
+
+def _opposite_anchor(
+    context: bpy.types.Context, owner: bpy.types.Object, anchor: Anchor, shape: Shape, length: float
+) -> Anchor:
+    """Return the control of the other side; it is made if there is none."""
+    name = anchor.bone or anchor.object.name
+    other = opposite(name)
+    if anchor.bone and other != name and other in anchor.object.pose.bones:
+        return Anchor(anchor.object, other)
+    if not anchor.bone and other != name and other in context.scene.objects:
+        return Anchor(context.scene.objects[other])
+    look = look_of_bone(anchor.object, anchor.bone) if anchor.bone else None
+    if look is not None:
+        look = replace(look, matrix=mirrored_in_world(owner, look.matrix))
+    parent = _opposite_pivot(anchor)
+    control = Control(other, mirrored_place(owner, anchor), length, shape, parent, look)
+    kind = "BONE" if anchor.bone and anchor.object == owner else "EMPTY"
+    return make_controls(context, owner, [control], kind)[0]
+
+
+def _opposite_pivot(control: Anchor) -> str:
+    """Return what turns the foot of the other side where a control hangs on one; empty without."""
+    bones = control.object.data.bones if control.bone else {}
+    parent = bones[control.bone].parent if control.bone else None
+    if parent is None or not is_mechanism(Anchor(control.object, parent.name)):
+        return ""
+    other = opposite(parent.name)
+    return other if other in bones else ""
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_mirror,))

@@ -1,0 +1,128 @@
+"""The operators for whole characters: chains for all limbs at once, and for the other side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, StringProperty
+
+from ...preferences import CONTROLS
+from ...properties import (
+    OWN_WORDS,
+    active_armature,
+)
+from ...rig.anatomy.free_bones import free_bones
+from ...rig.anatomy.limb_chains import PRESETS
+from ...rig.anatomy.limbs import Limb, LimbKind, find_limbs
+from ...rig.reading.refusals import RigError
+from ...rig.reading.skeleton import compiled
+from ...rig.tools.control_bones import takes_bones
+from ...translations import said
+from .. import selection
+from ..base import ANEW, ChainOperator
+from ..controls import NO_BONES, choose_control, parents
+from ..joints import report_changes
+from .adding import Wanted, add_limbs
+
+KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
+USUAL = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
+SCOPES = (
+    ("ALL", "All Limbs", "Every limb of the armature that is found by names and structure"),
+    ("SELECTED", "Selected", "The limbs that have a selected bone"),
+)
+
+
+class POSE_OT_chain_ik_setup(ChainOperator):
+    """Add chains for the limbs of a whole character."""
+
+    bl_idname = "pose.chain_ik_setup"
+    bl_label = "Set Up Limbs"
+    bl_description = (
+        "Find the limbs of the armature by the names and parents of its bones,"
+        " and add a chain with a target to each. Elbows and knees go along by themselves, controls"
+        " with a root, the torso or each other. The pose does not move"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    scope: EnumProperty(
+        name="Limbs",
+        description="Which limbs get chains",
+        items=SCOPES,
+        options=ANEW,
+    )
+    kinds: EnumProperty(
+        name="Kinds",
+        description="Which kinds of limbs get chains",
+        translation_context=OWN_WORDS,
+        items=KINDS,
+        default=USUAL,
+        options={"ENUM_FLAG"},
+    )
+    control: EnumProperty(
+        name="Control",
+        description="What targets and poles are, as in the preferences until it is chosen here",
+        items=CONTROLS,
+    )
+    parent: StringProperty(
+        name="Parent",
+        description="The bone that all new control bones hang under, instead of a root and spaces"
+        " of their own. Empty: none",
+        search=parents,
+    )
+    use_limits: BoolProperty(
+        name="Limits",
+        description="Limit knees, elbows, fingers, necks and tails as in books of anatomy",
+    )
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_armature(context)
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        owner = cast(bpy.types.Object, active_armature(context))
+        choose_control(self, context)
+        skeleton = compiled(owner)
+        limbs = find_limbs(skeleton, free_bones(owner, skeleton))
+        chosen = self._chosen(context, owner, limbs)
+        wanted = Wanted(chosen, self.control, self.parent, self.use_limits)
+        added = add_limbs(context, owner, limbs, wanted)
+        if added.joints is not None:
+            report_changes(self, added.joints)
+        if self.control == "BONE" and not takes_bones(owner):
+            self.report({"INFO"}, said(NO_BONES))
+        for problem in added.problems:
+            self.report({"WARNING"} if added.names else {"ERROR"}, said(problem))
+        if names := added.names:
+            chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
+            self.report({"INFO"}, said(f"Set up {chains}: {', '.join(names)}"))
+        elif count := added.hung:
+            self.report({"INFO"}, said(f"Controls that got spaces: {count}"))
+        return {"FINISHED"} if names or not added.problems else {"CANCELLED"}
+
+    def _chosen(
+        self, context: bpy.types.Context, owner: bpy.types.Object, found: Sequence[Limb]
+    ) -> list[Limb]:
+        """Return the limbs that are asked for.
+
+        Raises:
+            RigError: If none is found that could be asked for.
+        """
+        chosen = selection.selected_bones(context, owner)
+        limbs = [
+            limb
+            for limb in found
+            if limb.kind.name in self.kinds
+            and (self.scope == "ALL" or not chosen.isdisjoint((*limb.bones, limb.end)))
+        ]
+        if not limbs:
+            labels = ", ".join(kind.value for kind in LimbKind if kind.name in self.kinds) or "none"
+            raise RigError(
+                f"No limb of these kinds ({labels}) was found from bone names and parents: select"
+                " the bones of a limb in pose mode and press +."
+            )
+        return limbs
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_setup,))

@@ -1,0 +1,59 @@
+"""IK to FK: bones keep the pose that chains give them."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty
+
+from ...properties import OWN_WORDS, ChainGroup, is_idle
+from ...rig.keying.baking import Keying, bake, mute_for_good
+from .. import selection
+from ..base import ANEW
+from .chosen import AnyFrames, Matching, new_interpolation
+
+
+class POSE_OT_chain_ik_apply(AnyFrames, Matching):
+    """Keep the pose that chains give their bones, and mute them (IK to FK)."""
+
+    bl_idname = "pose.chain_ik_apply"
+    bl_label = "Apply to Bones"
+    bl_description = (
+        "Keep the pose that chains give their bones, as their own, and mute them (IK to FK): the"
+        " chains of the selected bones, targets and poles, else the active chain"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    use_keys: BoolProperty(
+        name="Key",
+        description="Key the bones at this frame",
+        translation_context=OWN_WORDS,
+        options=ANEW,
+    )
+
+    @classmethod
+    def obstacle(cls, settings: ChainGroup) -> str:
+        idle = "The chain leaves its bones alone: unmute it, or raise its influence."
+        return super().obstacle(settings) or (idle if is_idle(settings) else "")
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        scene = selection.scene_of(context)
+        frames, keying = range(scene.frame_current, scene.frame_current + 1), Keying()
+        if self.use_range:
+            frames = self.frames(scene)
+        else:
+            # What is keyed afterwards is interpolated as the last key is.
+            keying = Keying(interpolation=new_interpolation(context))
+        chosen = self.choose(
+            selection.chosen_chains(context), lambda _: None, lambda toes: not is_idle(toes)
+        )
+        for owner, specs in chosen.items():
+            if self.use_range or self.use_keys:
+                for _ in bake(scene, owner, specs, frames, keying):
+                    pass
+            for index in specs:
+                owner.chain_ik.chains[index].stored_pose = ""
+                mute_for_good(owner, index)
+        return {"FINISHED"} if chosen else {"CANCELLED"}
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_apply,))

@@ -1,0 +1,134 @@
+"""The chains that operators match, what keeps others from it, and where controls belong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+from bpy.props import BoolProperty
+
+from ...core import IKError
+from ...properties import ChainGroup, chain_key, chain_spec, owner_of, toes_of
+from ...rig.reading.refusals import RigError
+from ...rig.reading.spec import ChainSpec
+from ...rig.tools.matching import Goals, find_bend, find_match
+from ...translations import said
+from .. import selection
+from ..bake import Ranged
+from ..base import ANEW, ChainOperator
+
+Chosen = dict[bpy.types.Object, dict[int, ChainSpec]]
+"""Chains by armature object and index: evaluating makes references to their settings invalid."""
+
+
+class Matching(ChainOperator):
+    """The base of the operators that match FK and IK, for all chains of what is selected."""
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        problem = selection.problem_of_chain(context)
+        if problem:
+            return problem
+        # The active one first: this is asked at every redraw, and mostly nothing is in its way.
+        obstacle = cls.obstacle(selection.chain(context))
+        others = selection.chosen_chains(context) if obstacle else []
+        return obstacle if all(map(cls.obstacle, others)) else ""
+
+    @classmethod
+    def obstacle(cls, settings: ChainGroup) -> str:
+        """Return what keeps a chain from being matched, in words; empty if nothing does."""
+        if settings.solver == "FOLLOW":
+            return "A chain with the solver Follow goes on from its last pose: bake it instead."
+        return "" if settings.target is not None else "This chain has no target: choose one first."
+
+    def choose(
+        self,
+        chains: list[ChainGroup],
+        check: Callable[[ChainGroup], object],
+        takes: Callable[[ChainGroup], bool] = lambda _: True,
+    ) -> Chosen:
+        """Return the chains of which nothing is in the way, with toes; report the others by name.
+
+        Args:
+            chains: To choose from.
+            check: Raises an ``IKError`` if something is.
+            takes: Tells whether toes go along with the foot that carries their control.
+
+        Raises:
+            IKError: If there is one chain only, and something is in its way.
+        """
+        chosen: Chosen = {}
+        problems = []
+        waiting = list(chains)
+        for settings in waiting:
+            try:
+                if obstacle := self.obstacle(settings):
+                    raise RigError(obstacle)
+                check(settings)
+            except IKError as error:
+                if chains == [settings]:
+                    raise
+                problems.append(f"{settings.name}: {error}")
+            else:
+                _, index = chain_key(settings)
+                chosen.setdefault(owner_of(settings), {})[index] = chain_spec(settings)
+                waiting += [
+                    each for each in toes_of(settings) if each not in waiting and takes(each)
+                ]
+        for problem in problems:
+            self.report({"WARNING"} if chosen else {"ERROR"}, said(problem))
+        return chosen
+
+
+class AnyFrames(Ranged):
+    """The frames of an operator on one frame or on a range."""
+
+    use_range: BoolProperty(
+        name="Range",
+        description="Do it at each frame of a range, and set keys",
+        options=ANEW,
+    )
+
+
+def settings_of(chosen: Chosen) -> list[ChainGroup]:
+    """Return the settings of chains as they are now."""
+    return [owner.chain_ik.chains[index] for owner, specs in chosen.items() for index in specs]
+
+
+def find_goals(settings: ChainGroup, scene: bpy.types.Scene) -> Goals:
+    """Return where target and pole of a chain belong.
+
+    Raises:
+        IKError: If they cannot be moved there.
+    """
+    return find_match(owner_of(settings), chain_spec(settings), scene)
+
+
+def find_all_goals(chosen: Chosen, scene: bpy.types.Scene) -> Goals:
+    """Return where the targets and poles of chains belong; what several follow, once."""
+    goals: Goals = {}
+    for settings in settings_of(chosen):
+        goals |= find_goals(settings, scene)
+    return goals
+
+
+def find_bends(chosen: Chosen) -> list[tuple[bpy.types.Object, int, float, float]]:
+    """Return chains that bend with their bodies, their pole angles, and those that match."""
+    found = []
+    for settings in settings_of(chosen):
+        owner, (_, index) = owner_of(settings), chain_key(settings)
+        angle = find_bend(owner, chain_spec(settings))
+        if angle is not None:
+            found.append((owner, index, settings.pole_angle, angle))
+    return found
+
+
+def path_of_angle(owner: bpy.types.Object, index: int) -> str:
+    """Return the data path of a chain's pole angle."""
+    path: str = owner.chain_ik.chains[index].path_from_id("pole_angle")
+    return path
+
+
+def new_interpolation(context: bpy.types.Context) -> str:
+    """Return how the user wants new keys to be interpolated."""
+    return context.preferences.edit.keyframe_new_interpolation_type

@@ -1,0 +1,74 @@
+"""FK to IK: targets and poles go where the pose has the bones."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty
+
+from ...properties import OWN_WORDS
+from ...rig.tools.matching import match_controls
+from .. import selection
+from ..base import ANEW
+from .chosen import (
+    AnyFrames,
+    Chosen,
+    Matching,
+    find_all_goals,
+    find_bends,
+    find_goals,
+    path_of_angle,
+    settings_of,
+)
+
+
+class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
+    """Move targets and poles so that they match the present pose (FK to IK)."""
+
+    bl_idname = "pose.chain_ik_snap_target"
+    bl_label = "Snap Target"
+    bl_description = (
+        "Move targets and poles to match the present pose, so that nothing moves when a chain takes"
+        " over (FK to IK): of the chains of the selected bones, targets and poles, else of the"
+        " active chain. Switches Flip Bend off"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    use_keys: BoolProperty(
+        name="Key",
+        description="Key target and pole",
+        translation_context=OWN_WORDS,
+        options=ANEW,
+    )
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
+        frame, subframe = scene.frame_current, scene.frame_subframe
+        chains = selection.chosen_chains(context)
+        chosen = self.choose(chains, lambda settings: find_goals(settings, scene))
+        for settings in settings_of(chosen):
+            settings.use_flip_bend = False
+        if not self.use_range:
+            _match(chosen, scene, view_layer, frame if self.use_keys else None)
+            return {"FINISHED"} if chosen else {"CANCELLED"}
+        try:
+            for each in self.frames(scene):
+                scene.frame_set(each)
+                _match(chosen, scene, view_layer, each)
+        finally:
+            scene.frame_set(frame, subframe=subframe)
+        return {"FINISHED"} if chosen else {"CANCELLED"}
+
+
+def _match(
+    chosen: Chosen, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, frame: int | None
+) -> None:
+    """Match chains to the present pose; with a frame, key what they follow and their bends."""
+    goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
+    match_controls(goals, view_layer, frame)
+    for owner, index, _, angle in bends:
+        owner.chain_ik.chains[index].pole_angle = angle
+        if frame is not None:
+            owner.keyframe_insert(path_of_angle(owner, index), frame=frame)
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_snap_target,))

@@ -1,0 +1,124 @@
+"""Between FK and IK at a frame, with the keys that keep the pose from popping."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import EnumProperty
+
+from ...properties import (
+    OWN_WORDS,
+    ChainGroup,
+    chain_spec,
+    chains_of,
+    is_idle,
+    moved_by_hand,
+    owner_of,
+)
+from ...rig.keying.baking import is_animated
+from ...rig.keying.written import written_channels
+from ...rig.reading.spec import Anchor
+from ...rig.tools.matching import key_step, key_switch, switch_controls
+from ...translations import said
+from .. import selection
+from ..base import ANEW
+from .chosen import (
+    Chosen,
+    Matching,
+    find_all_goals,
+    find_bends,
+    find_goals,
+    new_interpolation,
+    path_of_angle,
+    settings_of,
+)
+
+SIDES = (
+    ("TOGGLE", "Other", "To IK if the active chain is muted or its influence is zero, else to FK"),
+    ("IK", "IK", "The chain takes over, from the pose that the bones have at this frame"),
+    ("FK", "FK", "The bones keep the pose that the chain gives them at this frame"),
+)
+# Pole angles that differ by less, in radians, show the same bend.
+SAME_BEND = 1e-4
+
+
+class POSE_OT_chain_ik_switch(Matching):
+    """Switch chains between FK and IK at this frame, with keys, without a pop."""
+
+    bl_idname = "pose.chain_ik_switch"
+    bl_label = "Switch FK/IK"
+    bl_description = (
+        "Switch between FK and IK at this frame, the chains of the selected bones, targets and"
+        " poles, else the active chain: match the pose, and set the keys that keep it from popping"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(
+        name="To",
+        description="What poses the bones from this frame on",
+        translation_context=OWN_WORDS,
+        items=SIDES,
+        options=ANEW,
+    )
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        scene, interpolation = selection.scene_of(context), new_interpolation(context)
+        frame, chains = scene.frame_current, selection.chosen_chains(context)
+        to_ik = is_idle(_leading(context, chains)) if self.to == "TOGGLE" else self.to == "IK"
+        # The others are on that side already.
+        chains = [each for each in chains if is_idle(each) == to_ik] or chains
+        check = (lambda settings: find_goals(settings, scene)) if to_ik else _check_bones
+        chosen = self.choose(chains, check, lambda toes: is_idle(toes) == to_ik)
+        if not chosen:
+            return {"CANCELLED"}
+        # All before the first key: that has Blender evaluate what is keyed.
+        goals, bends = (find_all_goals(chosen, scene), find_bends(chosen)) if to_ik else ({}, [])
+        for owner, specs in chosen.items():
+            key_switch(owner, list(specs.values()), frame, interpolation)
+        view_layer = selection.view_layer_of(context)
+        switch_controls(goals, _live_controls(chosen), view_layer, frame, interpolation)
+        for settings in settings_of(chosen):
+            _key_side(settings, frame, to_ik=to_ik)
+        for owner, index, before, angle in bends:
+            if abs(angle - before) > SAME_BEND or is_animated(owner, index, "pole_angle"):
+                key_step(owner, path_of_angle(owner, index), frame, before, angle)
+        scene.frame_set(frame)
+        name = ", ".join(each.name for each in settings_of(chosen))
+        side = "IK" if to_ik else "FK"
+        self.report({"INFO"}, said(f"{name}: {side} from frame {frame} on"))
+        return {"FINISHED"}
+
+
+def _leading(context: bpy.types.Context, chains: list[ChainGroup]) -> ChainGroup:
+    """Return the chain that decides to which side all go: the active one if it is among them."""
+    active = selection.chain(context)
+    return active if active in chains else chains[0]
+
+
+def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:
+    """Key whether a chain poses its bones from a frame on."""
+    owner, before = owner_of(settings), 0.0 if is_idle(settings) else settings.influence
+    if to_ik and settings.use_flip_bend:
+        flip = settings.path_from_id("use_flip_bend")
+        key_step(owner, flip, frame, before=True, after=False)
+    settings.mute = False
+    key_step(owner, settings.path_from_id("influence"), frame, before, after=float(to_ik))
+
+
+def _check_bones(settings: ChainGroup) -> None:
+    """Raise an ``IKError`` if a chain has no bones."""
+    written_channels(owner_of(settings), [chain_spec(settings)])
+
+
+def _live_controls(chosen: Chosen) -> list[Anchor]:
+    """Return the targets and poles of all live chains of the armatures that chosen ones belong to.
+
+    Those from a library, which take no keys, and those that are gone are left out.
+    """
+    live = [each for owner in chosen for each in chains_of(owner) if not is_idle(each)]
+    anchors = [
+        anchor for each in live for anchor in moved_by_hand(each) if anchor.object.is_editable
+    ]
+    return [each for each in anchors if not each.bone or each.bone in each.object.pose.bones]
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_switch,))

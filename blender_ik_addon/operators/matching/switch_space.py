@@ -1,0 +1,79 @@
+"""What a control goes along with, from a frame on."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+from bpy.props import EnumProperty, StringProperty
+
+from ...properties import active_chain, check_space_name, space_name, space_names
+from ...rig.controls.control_spaces import label
+from ...rig.tools.placing import check_movable
+from ...rig.tools.space_keys import key_space
+from ...translations import said
+from .. import selection
+from ..base import ANEW, ChainOperator
+from .chosen import AnyFrames, new_interpolation
+
+CONTROLS = (
+    ("TARGET", "Target", "What the tip of the chain follows"),
+    ("POLE", "Pole", "What the chain bends toward"),
+)
+
+
+def spaces(operator: bpy.types.Operator, context: bpy.types.Context | None, text: str) -> list[str]:
+    """Return what the control of an operator can go along with and whose names match a text."""
+    settings = None if context is None else active_chain(context)
+    which = cast(POSE_OT_chain_ik_switch_space, operator).which
+    return [] if settings is None else space_names(settings, which, text)
+
+
+class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
+    """Have target or pole of the active chain go along with something else, with keys."""
+
+    bl_idname = "pose.chain_ik_switch_space"
+    bl_label = "Switch Space"
+    bl_description = (
+        "Have the target or pole of the active chain go along with something else from this frame"
+        " on: it stays where it is, and the keys are set that keep it from popping. Its later keys"
+        " count in the new space"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    which: EnumProperty(
+        name="Control",
+        description="Which control of the chain is switched",
+        items=CONTROLS,
+        options=ANEW,
+    )
+    space: StringProperty(
+        name="Space",
+        description="A bone of the armature, or an object. Empty: the world",
+        search=spaces,
+        search_options=set(),
+        options=ANEW,
+    )
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        if not self.properties.is_property_set("space"):
+            self.space = space_name(selection.chain(context), self.which)
+        return set(context.window_manager.invoke_props_dialog(self))
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        settings, scene = selection.chain(context), selection.scene_of(context)
+        control, space = check_space_name(settings, self.which, self.space)
+        check_movable(control, self.which.lower(), scene)
+        frame, subframe = scene.frame_current, scene.frame_subframe
+        frames = self.frames(scene) if self.use_range else range(frame, frame + 1)
+        interpolation = new_interpolation(context)
+        try:
+            key_space(control, space, frames, scene, interpolation)
+        finally:
+            scene.frame_set(frame, subframe=subframe)
+        name = self.space or "World"
+        self.report({"INFO"}, said(f"{label(control)}: {name} from frame {frames[0]} on"))
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_switch_space,))
