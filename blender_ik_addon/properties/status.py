@@ -49,7 +49,7 @@ class ChainState(enum.StrEnum):
     """What a chain does, as coarse as a color or an icon tells it."""
 
     REACHED = enum.auto()
-    """It is at its target, or as near as its soft distance allows."""
+    """It is at its target, or as near as its soft distance or a single bone allows."""
     HELD = enum.auto()
     """It is short of its target, by limits for example, or its bones have stretched."""
     MISSED = enum.auto()
@@ -64,11 +64,12 @@ def state_of_ending(ending: Ending | None) -> ChainState:
     """Return the state of a chain by how its last solve ended; None where there was no solve."""
     if ending is None:
         return ChainState.IDLE
-    if ending.status in (Status.EXTENDED, Status.FOLDED):
+    is_beyond = ending.status in (Status.EXTENDED, Status.FOLDED)
+    if is_beyond and not ending.only_turns:
         return ChainState.MISSED
     # Limbs that are set up are softened whenever they are nearly straight: no cause for concern.
-    is_softened = ending.status is Status.SOFTENED and not ending.has_locks
-    is_there = ending.status is Status.REACHED or is_softened
+    is_near = (ending.status is Status.SOFTENED or is_beyond) and not ending.has_locks
+    is_there = ending.status is Status.REACHED or is_near
     return ChainState.REACHED if is_there and not ending.is_stretched else ChainState.HELD
 
 

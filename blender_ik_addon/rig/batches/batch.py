@@ -38,12 +38,14 @@ class Ending(NamedTuple):
         residual: From effector to target in scene units.
         is_stretched: Whether bones have grown for it.
         has_locks: Whether locked rotation channels kept bones from following.
+        only_turns: Whether it is one bone alone, which no solve brings nearer to its target.
     """
 
     status: Status
     residual: float
     is_stretched: bool
     has_locks: bool
+    only_turns: bool
 
 
 class Batch:
@@ -142,7 +144,9 @@ class Batch:
                 stretched = [self._is_stretched(row, solved.scale) for row in rows]
             if solved.is_kept.any():
                 locked = [bool(solved.is_kept[self._bones(row)].any()) for row in rows]
-            self._endings = list(map(Ending, statuses, residuals, stretched, locked))
+            is_alone = len(self.live_chains) == len(self.driven)
+            turns = [is_alone and each.only_turns for each in self.live_chains]
+            self._endings = list(map(Ending, statuses, residuals, stretched, locked, turns))
         return self._endings[row]
 
     def _is_stretched(self, row: int, scale: Array) -> bool:

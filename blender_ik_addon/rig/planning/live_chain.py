@@ -54,6 +54,12 @@ class LiveChain:
     keeps_shape: bool
     slide: ChainSlide | None = None
 
+    @property
+    def only_turns(self) -> bool:
+        """Whether it is one bone that neither grows nor slides nor is dragged: none can reach."""
+        spec, is_one = self.job.spec, len(self.job.plan.segments) == 1
+        return is_one and self.stretch is None and self.slide is None and not spec.is_dragged
+
 
 def compile_live_chain(
     job: Job,

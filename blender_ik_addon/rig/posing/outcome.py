@@ -32,6 +32,7 @@ class Outcome:
         residual: From effector to target on the pose that the channels give, in scene units.
         iterations: Sweeps used.
         has_locks: Whether locked rotation channels kept bones from following.
+        only_turns: Whether it is one bone alone, which no solve brings nearer to its target.
         held_by: Bones and axes whose limits keep the effector from the target, such as "Knee X".
         tip_gap: Radians that are left to the wanted orientation of the tip.
         why: What the chain was asked, and how its joints stand.
@@ -54,6 +55,7 @@ class Outcome:
     residual: float
     iterations: int
     has_locks: bool
+    only_turns: bool = False
     held_by: tuple[str, ...] = ()
     tip_gap: float = 0.0
     why: Reasons = field(default_factory=Reasons)
@@ -93,6 +95,7 @@ def outcome_of(
         residual=float(solved.residuals[row, chain]),
         iterations=int(solved.iterations[row]),
         has_locks=bool(solved.is_kept[row, rows].any()),
+        only_turns=weights is None and live_chain.only_turns,
         held_by=_holding(solved, driven, row, segments, job) if status is Status.LIMITED else (),
         tip_gap=tip_gap,
         why=reasons_of(

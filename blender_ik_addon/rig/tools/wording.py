@@ -70,6 +70,10 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
     status = outcome.status
     if status in (Status.LIMITED, Status.OUTWEIGHED, Status.ITERATIONS_USED_UP):
         return _failure_in_words(outcome, gap)
+    if outcome.only_turns and status in (Status.EXTENDED, Status.FOLDED):
+        if outcome.why.turns_tip_first:
+            return f"Turned as its target, {gap} away"
+        return f"Points at its target, {gap} away"
     short = f"{gap} with the target's rotation" if outcome.why.turns_tip_first else gap
     blended = f"Part of the way by influence, {gap} left"
     if outcome.is_eased:

@@ -18,8 +18,8 @@ SHORTEST_SAID = 1e-6
 
 # Where each status tells the distance that is left.
 DISTANCES = re.compile(
-    r"(?:Out of reach by|Too near by|Kept|Stopped|Held back by .*,|Part of the way by influence,"
-    r"|On its way,|Outweighed by .*:|Reached \()"
+    r"(?:Out of reach by|Too near by|(?:Points at|Turned as) its target,|Kept|Stopped"
+    r"|Held back by .*,|Part of the way by influence,|On its way,|Outweighed by .*:|Reached \()"
     r" ?([\d.e+-]+)( ?[^\W\d]+)?(?=[\s:,)]|$)"
 )
 

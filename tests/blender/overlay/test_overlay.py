@@ -105,6 +105,17 @@ def test_a_chain_is_green_that_only_its_soft_distance_keeps_short(seen: None) ->
     assert colour_of_lines() == theme("held")
 
 
+def test_one_bone_that_points_at_its_target_is_green(seen: None) -> None:
+    ob, _ = rigs.make_arm(FAR, chain_count=1)
+    assert ob.chain_ik.chains[0].status.startswith("Points at its target, ")
+    assert colour_of_lines() == theme("reached")
+    # It is to reach now, and may not grow.
+    ob.chain_ik.chains[0].use_stretch = True
+    bpy.context.view_layer.update()
+    assert ob.chain_ik.chains[0].status.startswith("Out of reach by")
+    assert colour_of_lines() == theme("missed")
+
+
 def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -> None:
     ob = rigs.make_rig()
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")

@@ -153,6 +153,15 @@ SOLVES = {
         goes(0.5, 0.0, 1.5),
         makes=make_hooked,
     ),
+    "one bone that points": Said(
+        "Points at its target, # away", set_chain(chain_count=1), set_chain(chain_count=0)
+    ),
+    "one bone that turns": Said(
+        "Turned as its target, # away",
+        set_chain(chain_count=1),
+        set_chain(chain_count=0),
+        set_chain(use_rotation=True),
+    ),
     "a rotation that leaves the target out of reach": Said(
         "Out of reach by # with the target's rotation: extended",
         set_chain(use_rotation=True),
