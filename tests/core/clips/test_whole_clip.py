@@ -1,0 +1,153 @@
+"""Clips bettered as a whole: the goals of each frame stay, jumps and shaking go."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import JointKind, Solver
+from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.clips.banded import bands, solve_least
+from blender_ik_addon.core.clips.branches import find_path, largest_turns
+from blender_ik_addon.core.clips.whole_clip import acceleration, better
+from tests.core.clips.limb_clips import LimbClip, limited_joints, met, rest, smooth_path, solved
+from tests.helpers import assert_rotations_close, make_rng
+
+FRAMES, BONES = 240, 6
+# In lengths of the chain.
+TARGETS = 1e-5
+# Radians of the joint that turns most in a frame, beside lengths of the chain that the target goes
+# in one at most.
+LARGEST_TURN = 5.0
+NOTHING_FIXED = np.zeros(FRAMES, dtype=np.bool_)
+
+
+def clip_of(solver, seed, frames=FRAMES):
+    """Return a clip, and the poses of a solver that meet it."""
+    targets = smooth_path(make_rng(seed), frames)
+    local = solved(targets, BONES, solver)
+    return met(LimbClip(targets, BONES), local), local
+
+
+def largest_step(clip):
+    return np.linalg.norm(np.diff(clip.targets, axis=0), axis=1).max()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK, Solver.CCD])
+def test_joints_turn_as_far_as_the_target_warrants(solver, seed):
+    clip, local = clip_of(solver, seed)
+    start = rest(FRAMES, BONES)
+    found = better(clip, start, local, NOTHING_FIXED, 0.5)
+    assert largest_turns(local).max() > LARGEST_TURN * largest_step(clip), "nothing to better"
+    assert largest_turns(found.local).max() <= LARGEST_TURN * largest_step(clip)
+    assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
+    assert acceleration(found.local) < acceleration(local)
+
+
+def test_without_smoothness_only_frames_around_jumps_move():
+    clip, local = clip_of(Solver.NEWTON, 2)
+    start = rest(FRAMES, BONES)
+    found = better(clip, start, local, NOTHING_FIXED, 0.0)
+    is_anew = find_path(clip, start, local, NOTHING_FIXED).is_anew
+    assert 0 < is_anew.sum() < FRAMES // 4
+    assert np.array_equal(found.local[~is_anew], local[~is_anew])
+    assert found.is_moved.any()
+    assert np.array_equal(found.is_moved, (found.local != local).any(axis=(1, 2)))
+
+
+def test_what_is_keyed_is_not_smoothed_away():
+    rng = make_rng(3)
+    shaking = rotation.normalize(rest(FRAMES, BONES) + 0.1 * rng.normal(size=(FRAMES, BONES, 4)))
+    clip = met(LimbClip(np.zeros((FRAMES, 3)), BONES), shaking)
+    found = better(clip, shaking, shaking, NOTHING_FIXED, 1.0)
+    assert_rotations_close(found.local, shaking, 1e-6)
+
+
+def test_fixed_frames_keep_their_poses():
+    clip, local = clip_of(Solver.CCD, 2)
+    is_fixed = NOTHING_FIXED.copy()
+    is_fixed[60:90] = is_fixed[200] = True
+    found = better(clip, rest(FRAMES, BONES), local, is_fixed, 0.5)
+    assert np.array_equal(found.local[is_fixed], local[is_fixed])
+    assert found.is_moved.sum() > FRAMES // 2
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [(JointKind.BALL,) * 6, (JointKind.BALL, JointKind.HINGE_X, JointKind.SWING) * 2],
+    ids=["ranges", "kinds"],
+)
+def test_joints_stay_what_they_are_and_in_their_ranges(kinds):
+    limit, targets = np.radians(50.0), smooth_path(make_rng(0), FRAMES)
+    joints = limited_joints(FRAMES, kinds, limit)
+    local = solved(targets, BONES, Solver.FABRIK, joints)
+    clip = LimbClip(targets, BONES, kinds, limit)
+    is_missed = np.abs(clip.measure(local)[0]).max(axis=1) > TARGETS
+    clip = met(clip, local)
+    found = better(clip, rest(FRAMES, BONES), local, is_missed, 0.5)
+    assert found.is_moved.sum() > FRAMES // 2
+    assert_rotations_close(clip.hold(found.local), found.local, 1e-7)
+    assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
+    assert np.array_equal(found.local[is_missed], local[is_missed])
+    assert acceleration(found.local) < acceleration(local)
+
+
+def elbow(frames, side):
+    """Return how two hinges put the end 1.2 bones away along Y, bent to sides (frames,)."""
+    half = np.arccos(0.6)
+    angles = np.stack((side * half, -2.0 * side * half), axis=1)
+    about_x = np.zeros((frames, 2, 3))
+    about_x[..., 0] = angles
+    return rotation.quaternion_from_vector(about_x)
+
+
+def test_a_jump_that_joints_force_is_told_with_its_frame():
+    side = np.where(np.arange(60) < 30, 1.0, -1.0)
+    clip = LimbClip(np.tile((0.0, 0.6, 0.0), (60, 1)), 2, (JointKind.HINGE_X,) * 2, np.pi)
+    found = better(clip, rest(60, 2), elbow(60, side), np.zeros(60, dtype=np.bool_), 0.5)
+    assert found.jumps.tolist() == [30]
+
+
+def test_an_elbow_that_jumps_about_its_chord_goes_round():
+    local, turn = elbow(60, np.ones(60)), np.radians(170.0)
+    local[30:, 0] = rotation.multiply((np.cos(turn / 2), 0.0, np.sin(turn / 2), 0.0), local[30:, 0])
+    clip = LimbClip(np.tile((0.0, 0.6, 0.0), (60, 1)), 2)
+    found = better(clip, rest(60, 2), local, NOTHING_FIXED[:60], 0.5)
+    assert largest_turns(local).max() > 2.0
+    assert found.jumps.size == 0
+    assert largest_turns(found.local).max() < 0.15
+    assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
+
+
+def test_a_pop_that_goes_back_is_gone():
+    side = np.ones(60)
+    side[30:33] = -1.0
+    clip = LimbClip(np.tile((0.0, 0.6, 0.0), (60, 1)), 2, (JointKind.HINGE_X,) * 2, np.pi)
+    found = better(clip, rest(60, 2), elbow(60, side), np.zeros(60, dtype=np.bool_), 0.0)
+    assert found.jumps.size == 0
+    assert_rotations_close(found.local, elbow(60, np.ones(60)), 1e-6)
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3])
+def test_clips_too_short_to_smooth_stay(frames):
+    clip, local = clip_of(Solver.NEWTON, 1, frames)
+    found = better(clip, rest(frames, BONES), local, np.zeros(frames, dtype=np.bool_), 0.5)
+    assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
+    if frames < 3:
+        assert not found.is_moved.any()
+
+
+@pytest.mark.parametrize("frames", [3, 4, 7, 10])
+def test_blocks_solve_what_a_whole_matrix_would(frames):
+    rng, n = make_rng(frames), 4
+    second = np.diff(np.eye(frames), n=2, axis=0)
+    on, one, two = bands(frames)
+    square = np.diag(on) + np.diag(one[:-1], 1) + np.diag(one[:-1], -1)
+    square += np.diag(two[:-2], 2) + np.diag(two[:-2], -2)
+    np.testing.assert_allclose(square, second.T @ second)
+    ways = np.linalg.qr(rng.normal(size=(frames, n, n)))[0][..., :2]
+    moving = ways @ ways.swapaxes(1, 2)
+    weight, pull = rng.uniform(0.1, 1.0, frames), rng.normal(size=(frames, n))
+    found = solve_least(moving, weight, pull)
+    np.testing.assert_allclose(np.einsum("fij,fj->fi", moving, found), found, atol=1e-12)
+    left = (square + np.diag(weight)) @ found - pull
+    np.testing.assert_allclose(np.einsum("fij,fj->fi", moving, left), 0.0, atol=1e-12)
