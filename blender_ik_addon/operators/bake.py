@@ -15,6 +15,7 @@ from ..properties import (
     live_rigs,
     owner_of,
 )
+from ..rig.clips.whole_clip_bake import ClipBake
 from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from ..translations import said
@@ -35,7 +36,16 @@ ACTIONS = (
     ("ACTIVE", "Active", "Key into the action of the armature; it gets one if it has none"),
     ("NEW", "New", "Key into a copy of the action, and keep the action as it is"),
 )
-
+METHODS = (
+    ("FRAMES", "Frames", "Key each frame as it plays", 0),
+    (
+        "CLIP",
+        "Clip",
+        "See all frames together: joints do not jump where targets do not ask for it, and move as"
+        " smoothly as these allow",
+        1,
+    ),
+)
 
 NO_PATHS = (
     "No bone and no object of this scene has a motion path: calculate paths first, in Pose >"
@@ -104,6 +114,23 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         precision=4,
         options=ANEW,
     )
+    method: EnumProperty(
+        name="Method",
+        description="Whether each frame is keyed as it plays, or all are bettered together",
+        items=METHODS,
+        options=ANEW,
+    )
+    smoothness: FloatProperty(
+        name="Smoothness",
+        description=(
+            "How much smoother the change to the keyed pose becomes, with all targets held."
+            " 0: only frames around jumps change"
+        ),
+        default=0.5,
+        min=0.0,
+        max=1.0,
+        options=ANEW,
+    )
     mute: BoolProperty(
         name="Mute",
         description="Mute the chains afterwards, so that the keys play",
@@ -112,6 +139,16 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
     )
 
     _is_asked = False
+    _clip: ClipBake | None = None
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        """Draw the options; those of a clip are greyed out for others."""
+        self.layout.use_property_split = True
+        own = (name for name in type(self).__annotations__ if not name.startswith("_"))
+        for name in (*Ranged.__annotations__, *own):
+            row = self.layout.row()
+            row.active = name != "smoothness" or self.method == "CLIP"
+            row.prop(self, name)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.frames(selection.scene_of(context))
@@ -130,16 +167,22 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         frames = self.frames(scene)
         keying = Keying(self.step, self.tolerance, self.action == "NEW")
         specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
-        work = bake(scene, self._owner, specs, frames, keying)
+        self._clip = None
+        if self.method == "CLIP":
+            self._clip = ClipBake(scene, self._owner, specs, self.smoothness)
+        work = bake(scene, self._owner, specs, frames, keying, self._clip)
         # For a script and for *Adjust Last Operation* it has to be done when this returns.
         start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
         return start(context, work, len(frames))
 
     def progress(self, done: int, total: int) -> str:
-        return f"frame {done} of {total}"
+        return f"frame {min(done, total)} of {total}"
 
     def finish(self, _context: bpy.types.Context, baked: tuple[int, ...]) -> set[str]:
         """Mute the chains and tell what has been baked."""
+        frames = range(self.frame_start, self.frame_end + 1)
+        for sentence in () if self._clip is None else self._clip.sentences(frames):
+            self.report({"WARNING"}, said(sentence))
         for index in baked if self.mute else ():
             # By index: playing frames has made references from before invalid.
             mute_for_good(self._owner, index)

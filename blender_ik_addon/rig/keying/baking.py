@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import bpy
 import numpy as np
@@ -38,12 +39,32 @@ class Keying:
     interpolation: str = "LINEAR"
 
 
+class WholeClip(Protocol):
+    """What betters the frames of a bake together."""
+
+    def note(self) -> None:
+        """Note what stands there now."""
+
+    def bettered(self) -> Iterable[object]:
+        """Better what has been noted, in a few steps."""
+
+    def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
+        """Return what is to be keyed of channels in some rows of what was noted.
+
+        Args:
+            channels: To key, c of them.
+            rows: Of the frames that are keyed, f of them.
+            values: As they were solved frame by frame, shape (f, c).
+        """
+
+
 def bake(
     scene: bpy.types.Scene,
     armature_object: bpy.types.Object,
     chains: Mapping[int, ChainSpec],
     frames: range,
     keying: Keying,
+    clip: WholeClip | None = None,
 ) -> Generator[int, None, tuple[int, ...]]:
     """Key what live chains write to their bones in a range of frames, each played in its order.
 
@@ -59,9 +80,10 @@ def bake(
         chains: Settings by index.
         frames: All from the first to the last.
         keying: How to key them.
+        clip: What betters all frames together; None to key each as it was solved.
 
     Yields:
-        Each frame once it is solved.
+        Each frame once it is solved, and the last again while the clip is bettered.
 
     Returns:
         Indices of the chains that have been keyed.
@@ -71,32 +93,52 @@ def bake(
     """
     _check(scene, armature_object, frames, keying)
     channels = written_channels(armature_object, chains.values())
-    read, (run,) = reader(armature_object, channels), stepped(frames, keying.step)
-    rows = {frame: row for row, frame in enumerate(run)}
-    values, idle, why = np.empty((len(run), len(channels))), set(chains), ""
+    (run,) = stepped(frames, keying.step)
+    read = reader(armature_object, channels)
     with frame_kept(scene):
-        for frame in played_unchanged(scene, [armature_object], frames, CHANGED):
-            for index, spec in chains.items():
-                outcome = live.memory.outcome_in(scene, (armature_object.session_uid, index))
-                if isinstance(outcome, str):
-                    raise not_baked(spec.name, frame, outcome)
-                if outcome is not None:
-                    # None at some frames: its muting or influence is animated.
-                    idle.discard(index)
-            why = armature_object.chain_ik.chains[min(chains)].status
-            if frame in rows:
-                values[rows[frame]] = read()
-            yield frame
-    if idle == set(chains):
-        raise never_moved(chains[min(idle)].name, why)
-    baked = [index for index in chains if index not in idle]
+        values, baked = yield from _played(scene, armature_object, chains, frames, run, read, clip)
     place = {channel: column for column, channel in enumerate(channels)}
     kept = written_channels(armature_object, [chains[index] for index in baked])
+    values = values[:, [place[channel] for channel in kept]]
+    if clip is not None:
+        values = clip.values(kept, [frame - frames.start for frame in run], values)
     if keying.in_new_action:
         give_new_action(armature_object)
-    values = values[:, [place[channel] for channel in kept]]
     key(armature_object, [run], kept, values, keying.tolerance, keying.interpolation)
     return tuple(baked)
+
+
+def _played(
+    scene: bpy.types.Scene,
+    armature_object: bpy.types.Object,
+    chains: Mapping[int, ChainSpec],
+    frames: range,
+    run: Sequence[int],
+    read: Callable[[], Array],
+    clip: WholeClip | None,
+) -> Generator[int, None, tuple[Array, list[int]]]:
+    """Play frames; return what was read at those of a run, and which chains were solved at any."""
+    values, idle, why = list[Array](), set(chains), ""
+    keyed = set(run)
+    for frame in played_unchanged(scene, [armature_object], frames, CHANGED):
+        for index, spec in chains.items():
+            outcome = live.memory.outcome_in(scene, (armature_object.session_uid, index))
+            if isinstance(outcome, str):
+                raise not_baked(spec.name, frame, outcome)
+            if outcome is not None:
+                # None at some frames: its muting or influence is animated.
+                idle.discard(index)
+        why = armature_object.chain_ik.chains[min(chains)].status
+        if frame in keyed:
+            values.append(read())
+        if clip is not None:
+            clip.note()
+        yield frame
+    if idle == set(chains):
+        raise never_moved(chains[min(idle)].name, why)
+    for _ in () if clip is None else clip.bettered():
+        yield frames[-1]
+    return np.array(values), [index for index in chains if index not in idle]
 
 
 def _check(

@@ -13,6 +13,7 @@ from ..batches.batch import Ending
 from ..batches.changes import Change, note
 from ..batches.resting import Resting
 from ..batches.rig_state import RigState, Shared, Specs, Store, place
+from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
@@ -138,6 +139,18 @@ class Memory:
         """Return a chain as it was solved last; the same one until something of it changes."""
         found = self._asked(graph, *key)
         return None if found is None or isinstance(found, str) else found[0].live_chains[found[1]]
+
+    def driven_in(self, scene: bpy.types.Scene, key: ChainKey) -> Driven | None:
+        """Return what a chain drives, alone or with others, in the first view layer that solves it.
+
+        None if it was not solved.
+        """
+        for view_layer in scene.view_layers:
+            found = self._asked(shown_graph(scene, view_layer), *key)
+            if isinstance(found, tuple):
+                driven = found[0].driven
+                return driven[found[1] // len(driven[0].live_chains)]
+        return None
 
     def _asked(self, graph: GraphKey, uid: int, index: int) -> Asked | str | None:
         return self.outcomes.get(graph, {}).get(uid, {}).get(index)

@@ -186,7 +186,7 @@ def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
     """
     # ``post`` is never negative and lengths are dropped, so it has nothing to say here.
     sign = np.where(scale < 0.0, -1.0, 1.0)[..., None, :]
-    x, y, z = np.moveaxis(_unit(_inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
+    x, y, z = np.moveaxis(_unit(inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
     # Where the first two do not show y, only x or z is left: anything across it will do.
     y = _first_visible(y, rotation.cross(z, x), _across(_Y, x + z), _across(_X, x + z))
     x = _first_visible(_across(x, y), rotation.cross(y, z), _across(_X, y), _across(_Y, y))
@@ -223,7 +223,7 @@ def local_direction(frames: ParentFrames, direction: Array, otherwise: Array) ->
             or one that a flat frame hides. ``local_rotation @ local_start(...)`` keeps the bone.
     """
     size = np.linalg.norm(frames.rs, axis=(-2, -1))[..., None]
-    wanted = transform_direction(_inverse(frames.rs), _unit(direction)) * size
+    wanted = transform_direction(inverse(frames.rs), _unit(direction)) * size
     return _first_visible(wanted, np.broadcast_to(otherwise, wanted.shape))
 
 
@@ -285,7 +285,7 @@ def _without_shear(matrix: Array) -> Array:
     return np.stack((x_straight * shrink, y, z_straight * shrink), axis=-1)
 
 
-def _inverse(matrix: Array) -> Array:
+def inverse(matrix: Array) -> Array:
     """Return inverses (..., 3, 3); of flat matrices the pseudo-inverse without the flat side."""
     by_next, by_last = matrix[..., _NEXT], matrix[..., _LAST]
     cofactors = by_next[..., _NEXT, :] * by_last[..., _LAST, :]

@@ -1,0 +1,1 @@
+"""Clips: many frames of a character at once."""

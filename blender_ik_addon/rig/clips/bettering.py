@@ -1,0 +1,250 @@
+"""A played clip bettered as a whole: chains in order, those above first."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.clips.clip import MET, meet, turns_between
+from ...core.clips.whole_clip import accelerates_more, better
+from ..frames.bone_channels import rotation_channels
+from ..planning.driven import Driven
+from ..reading.channels import quaternions_of, read_pose
+from ..reading.dependencies import Dependencies
+from ..reading.spec import ChainSpec
+from .hung import HungBones
+from .notes import Notes, Recorder
+from .reached_goals import Locks, ReachedGoals
+
+# The most bones of a chain or tree: what a frame takes grows with their square.
+MOST_BONES = 32
+# Rotations that ranges and locks change by less, in radians, are inside.
+INSIDE = 1e-4
+MOST_ROUNDS = 4
+GOES_ON = "it goes on from its last pose"
+FOLLOWED = "what other chains follow hangs on its bones"
+IS_TIED = "constraints or drivers move its bones as well"
+HAS_OTHERS = "other chains, which are not baked, share its bones"
+HAS_MANY = f"it has more than {MOST_BONES} bones"
+NOT_INSIDE = "its limits or locks are not the same at all frames"
+IS_ABOVE = "bones below it are baked so"
+
+
+@dataclass(frozen=True)
+class BetteredClip:
+    """What became of a clip.
+
+    Attributes:
+        channels: Rotation channels of the noted bones, shape (F, N, 4).
+        jumps: Rows of frames that no path leads to without a jump, by chain.
+        left: Chains that are baked frame by frame, and why.
+    """
+
+    channels: Array
+    jumps: dict[int, Indices]
+    left: dict[int, str]
+
+
+@dataclass(eq=False)
+class _Group:
+    """What is bettered together: a chain, or a tree."""
+
+    driven: Driven
+    chains: tuple[int, ...]
+    keyed: Array
+    local: Array
+    near: Array
+    is_fixed: Flags
+    goals: ReachedGoals | None = None
+    why: str = ""
+    found: Array = field(init=False)
+    jumps: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        self.found = self.local
+
+    def leave(self, why: str) -> None:
+        """Leave it as it was solved frame by frame."""
+        self.why, self.is_fixed = self.why or why, np.ones_like(self.is_fixed)
+
+
+class Clip:
+    """The chosen chains of one armature object in the frames that were played."""
+
+    def __init__(
+        self,
+        armature_object: bpy.types.Object,
+        chains: Mapping[int, ChainSpec],
+        recorder: Recorder,
+        notes: Notes,
+    ) -> None:
+        """Take the original object, the settings of its chains, and what was noted of them."""
+        self._skeleton, self._bones, self._notes = recorder.skeleton, recorder.bones, notes
+        self._pose = read_pose(armature_object)
+        self._modes = self._pose.modes[self._bones]
+        self._hung = self._new_hung()
+        self._groups = self._find_groups(tuple(chains), recorder.driven)
+        self._leave_some(armature_object, chains)
+
+    def bettered(self, smoothness: float) -> Generator[None, None, BetteredClip]:
+        """Return the clip with jumps and shaking gone that no goal asks for; a chain a step."""
+        for _ in range(MOST_ROUNDS):
+            self._fix_above()
+            if (yield from self._try(smoothness)):
+                break
+        else:
+            for group in self._groups:
+                if self._below(group):
+                    group.leave(IS_ABOVE)
+            self._fix_above()
+            yield from self._try(smoothness)
+        channels = self._notes.channels.astype(np.float64)
+        for group in self._groups:
+            rows = self._hung.rows(group.driven.bones)
+            is_moved = (group.found != group.local).any(axis=(1, 2))
+            new = rotation_channels(group.found, group.near, group.driven.modes)
+            channels[:, rows] = np.where(is_moved[:, None, None], new, channels[:, rows])
+        return BetteredClip(
+            channels,
+            {chain: group.jumps for group in self._groups for chain in group.chains},
+            {chain: group.why for group in self._groups for chain in group.chains if group.why},
+        )
+
+    def _new_hung(self) -> HungBones:
+        return HungBones(self._skeleton, self._bones, self._modes, self._notes)
+
+    def _find_groups(self, chains: Sequence[int], driven: Mapping[int, Driven]) -> list[_Group]:
+        """Return the chains and trees, those above first."""
+        found: list[_Group] = []
+        unique = {id(each): each for each in driven.values()}
+        for own in unique.values():
+            meant = {each.job.index for each in own.live_chains}
+            members = tuple(index for index in chains if index in meant)
+            if len(members) < len(meant):
+                found += [self._group_alone(members, own)]
+                continue
+            columns = [chains.index(index) for index in members]
+            group = self._group(own, members)
+            group.is_fixed = ~self._notes.is_movable[:, columns].all(axis=1)
+            found.append(group)
+        return sorted(found, key=lambda group: self._depth(group.driven))
+
+    def _group_alone(self, members: tuple[int, ...], driven: Driven) -> _Group:
+        """Return a tree of which not all chains are baked."""
+        bones = [bone for bone in driven.bones.tolist() if bone in set(self._bones.tolist())]
+        part = np.zeros((len(self._notes.channels), len(bones), 4))
+        group = _Group(driven, members, part, part, part, np.ones(len(part), dtype=np.bool_))
+        group.leave(HAS_OTHERS)
+        return group
+
+    def _group(self, driven: Driven, members: tuple[int, ...]) -> _Group:
+        rows, notes = self._hung.rows(driven.bones), self._notes
+        near = notes.channels[:, rows].astype(np.float64)
+        modes = np.tile(driven.modes, len(near))
+        keyed, local = (
+            quaternions_of(part.reshape(-1, 4), modes).reshape(near.shape)
+            for part in (notes.start[:, rows].astype(np.float64), near)
+        )
+        return _Group(driven, members, keyed, local, near, np.zeros(len(near), dtype=np.bool_))
+
+    def _depth(self, driven: Driven) -> int:
+        return len(self._skeleton.ancestors(int(driven.bones[0])))
+
+    def _leave_some(
+        self, armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
+    ) -> None:
+        """Leave what cannot be bettered as it is, and find the goals of the rest."""
+        followed = Dependencies()
+        for spec in chains.values():
+            for anchor in (spec.target, spec.pole):
+                if anchor is not None:
+                    followed.add_anchor(anchor)
+        names, uid = self._skeleton.names, armature_object.session_uid
+        for group in self._groups:
+            driven = group.driven
+            if any(spec.goes_on for spec in driven.specs):
+                group.leave(GOES_ON)
+            elif len(driven.bones) > MOST_BONES:
+                group.leave(HAS_MANY)
+            elif any((uid, names[bone]) in followed.points for bone in driven.bones.tolist()):
+                group.leave(FOLLOWED)
+            if not group.why:
+                self._find_goals(group)
+
+    def _find_goals(self, group: _Group) -> None:
+        driven, pose = group.driven, self._pose
+        locks, by_four = pose.locks[driven.bones], pose.uses_4d_locks[driven.bones]
+        held = Locks(driven.modes, group.near, locks, by_four) if locks.any() else None
+        frames = self._hung.framed(driven)
+        goals = ReachedGoals.of(driven, frames, group.local, held)
+        poses = frames.posed(rotation.matrix_from_quaternion(group.local))
+        if not self._hung.stands_as_keyed(driven, poses.matrices):
+            group.leave(IS_TIED)
+        elif np.abs(turns_between(goals.hold(group.local), group.local)).max() > INSIDE:
+            group.leave(NOT_INSIDE)
+        else:
+            group.goals = goals
+
+    def _below(self, group: _Group) -> list[_Group]:
+        """Return the groups that hang under bones of a group."""
+        own = set(group.driven.bones.tolist())
+        return [
+            other
+            for other in self._groups
+            if other is not group
+            and not own.isdisjoint(self._skeleton.ancestors(int(other.driven.bones[0]))[1:])
+        ]
+
+    def _fix_above(self) -> None:
+        """Have groups stand where those below them need them to."""
+        for group in reversed(self._groups):
+            for other in self._below(group):
+                if other.why:
+                    group.leave(IS_ABOVE)
+                group.is_fixed = group.is_fixed | other.is_fixed
+
+    def _try(self, smoothness: float) -> Generator[None, None, bool]:
+        """Better all groups; return whether those below others can do with what these do.
+
+        If not, the groups above are fixed where they need to be.
+        """
+        self._hung, fits = self._new_hung(), True
+        for group in self._groups:
+            needs = self._better(group, smoothness)
+            yield
+            if needs.any():
+                fits = False
+                for other in self._groups:
+                    if group in self._below(other):
+                        other.is_fixed = other.is_fixed | needs
+        return fits
+
+    def _better(self, group: _Group, smoothness: float) -> Flags:
+        """Better a group; return at which frames it needs those above to stand where they did."""
+        driven, none = group.driven, np.zeros_like(group.is_fixed)
+        if group.goals is None:
+            return none
+        if not self._hung.carry(int(driven.bones[0])):
+            return ~none
+        frames = self._hung.framed(driven)
+        goals, start = group.goals.under(frames), group.local
+        misses = np.abs(goals.measure(start)[0]).max(axis=1)
+        rows = np.flatnonzero((misses > MET) & ~group.is_fixed)
+        is_above_moved = self._hung.is_moved.any() and bool(rows.size)
+        if is_above_moved:
+            start, is_met = start.copy(), none.copy()
+            start[rows], is_met[rows] = meet(goals.take(rows), start[rows])
+            none[rows] = ~is_met[rows]
+        found = better(goals, group.keyed, start, group.is_fixed | none, smoothness)
+        group.found, group.jumps = found.local, found.jumps
+        if is_above_moved and accelerates_more(found.local, group.local):
+            none[:] = True
+        if (found.local != group.local).any():
+            poses = frames.posed(rotation.matrix_from_quaternion(found.local))
+            self._hung.move(driven, poses.matrices)
+        return none

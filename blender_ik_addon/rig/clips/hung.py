@@ -1,0 +1,142 @@
+"""The bones of a clip under each other: where they stand after bones above have turned."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from ...core.algebra.arithmetic import Array, Flags, Indices
+from ..frames.chain_frames import ChainFrames
+from ..frames.framing import rest_by_generation
+from ..planning.driven import Driven
+from ..reading import spaces
+from ..reading.channels import Integers, matrices_of
+from ..reading.skeleton import Skeleton
+from .notes import Notes
+
+# Bones that stand farther from where their channels put them, as a share of the armature, are moved
+# by something else as well: constraints, or drivers that were evaluated later.
+SAME_PLACE = 1e-4
+
+
+class HungBones:
+    """The noted bones of F frames.
+
+    Attributes:
+        matrices: Pose matrices by now, shape (F, N, 4, 4).
+        is_moved: Of which bones any has moved, shape (N,).
+    """
+
+    def __init__(self, skeleton: Skeleton, bones: Indices, modes: Integers, notes: Notes) -> None:
+        """Take the bones of an armature, every one after its parent, and their rotation modes."""
+        self._skeleton, self._bones, self._notes, self._modes = skeleton, bones, notes, modes
+        self._row_of = {bone: row for row, bone in enumerate(bones.tolist())}
+        self.matrices = notes.matrices.astype(np.float64)
+        self.is_moved: Flags = np.zeros(len(bones), dtype=np.bool_)
+        farthest = np.max(np.abs(self.matrices[..., :3, 3]))
+        self._size = float(farthest + np.max(skeleton.lengths))
+
+    def rows(self, bones: Indices) -> Indices:
+        """Return the rows of bones among the noted ones."""
+        return np.array([self._row_of[bone] for bone in bones.tolist()])
+
+    def framed(self, driven: Driven) -> ChainFrames:
+        """Return the bones of a chain or tree as they hang by now, a row a frame."""
+        skeleton, bones, notes = self._skeleton, driven.bones, self._notes
+        rows, hang, root = self.rows(bones), driven.hanging, int(bones[0])
+        count, parent = len(self.matrices), int(skeleton.parents[root])
+        own_rest = rest_by_generation(hang, [skeleton.frames.take(bones)])
+        ends = np.zeros((count, len(hang.carriers), 3))
+        for chain, carrier in enumerate(bones[list(hang.carriers)].tolist()):
+            plan = driven.live_chains[chain].job.plan
+            if plan.ends_at_tail:
+                ends[:, chain, 1] = skeleton.lengths[plan.tip]
+            elif carrier != plan.tip:
+                ends[:, chain] = self._heads(plan.tip)
+        above = np.tile(np.eye(4), (count, 1, 1))
+        if parent >= 0:
+            above = self.matrices[:, self._row_of[parent]]
+        return ChainFrames(
+            hanging=hang,
+            rest=tuple(_repeated(each, count) for each in own_rest),
+            scale=notes.scale[:, rows].astype(np.float64),
+            ways=np.stack([self._heads(int(bone)) for bone in bones], axis=1),
+            ends=ends,
+            parent=above[:, :3, :3],
+            root=spaces.transform_point(above, self._heads(root)),
+            hints=np.zeros_like(ends),
+            is_bent=np.zeros(ends.shape[:2], dtype=np.bool_),
+            compiled=count,
+        )
+
+    def move(self, driven: Driven, matrices: Array) -> None:
+        """Put the bones of a chain or tree where it turns them: matrices (F, k, 3, 3)."""
+        for row, bone in enumerate(driven.bones.tolist()):
+            self._put(bone, matrices[:, row])
+
+    def carry(self, root: int) -> bool:
+        """Put the bones above a root where the bones above those carry them.
+
+        Returns:
+            Whether their channels and parents are all that moves them.
+        """
+        for bone in reversed(self._skeleton.ancestors(root)[1:]):
+            row, parent = self._row_of[bone], int(self._skeleton.parents[bone])
+            if parent < 0 or self.is_moved[row] or not self.is_moved[self._row_of[parent]]:
+                continue
+            if self._away(bone) > SAME_PLACE:
+                return False
+            self._put(bone, self._posed(bone, self.matrices[:, self._row_of[parent]]))
+        return self._away(root) <= SAME_PLACE
+
+    def stands_as_keyed(self, driven: Driven, matrices: Array) -> bool:
+        """Tell whether bones stood where their channels put them: matrices (F, k, 3, 3)."""
+        noted = self._notes.matrices[:, self.rows(driven.bones), :3, :3]
+        is_turned = np.abs(matrices - noted).max() > SAME_PLACE * max(1.0, np.abs(noted).max())
+        return not is_turned and max(map(self._away, driven.bones.tolist())) <= SAME_PLACE
+
+    def _away(self, bone: int) -> float:
+        """Return how far a bone's head stood from where its parent and channels had put it."""
+        parent = int(self._skeleton.parents[bone])
+        noted, above = self._notes.matrices[:, self._row_of[bone]], np.eye(4)[None]
+        if parent >= 0:
+            above = self._notes.matrices[:, self._row_of[parent]].astype(np.float64)
+        way = spaces.transform_point(above, self._heads(bone)) - noted[:, :3, 3]
+        return float(np.abs(way).max() / self._size)
+
+    def _heads(self, bone: int) -> Array:
+        """Return where a bone's head lies in the space of its posed parent, shape (F, 3)."""
+        location = self._notes.location[:, [self._row_of[bone]]].astype(np.float64)
+        heads: Array = self._skeleton.heads(np.array([bone]), location)[:, 0]
+        return heads
+
+    def _posed(self, bone: int, above: Array) -> Array:
+        """Return pose matrices (F, 3, 3) of a bone under pose matrices of its parent."""
+        row, rest = self._row_of[bone], self._skeleton.frames.take(np.array([bone]))
+        channels = self._notes.channels[:, row].astype(np.float64)
+        local = matrices_of(channels, np.full(len(channels), self._modes[row]))
+        frames = spaces.parent_frames(above[:, None, :3, :3], _repeated(rest, len(above)))
+        scale = self._notes.scale[:, row, None].astype(np.float64)
+        return spaces.pose_from_local(frames, local[:, None], scale)[:, 0]
+
+    def _put(self, bone: int, matrices: Array) -> None:
+        row, parent = self._row_of[bone], int(self._skeleton.parents[bone])
+        self.matrices[:, row, :3, :3] = matrices
+        if parent >= 0:
+            above = self.matrices[:, self._row_of[parent]]
+            self.matrices[:, row, :3, 3] = spaces.transform_point(above, self._heads(bone))
+        self.is_moved[row] = True
+
+
+def _repeated(rest: spaces.RestFrames, count: int) -> spaces.RestFrames:
+    """Return the rest frames of bones (1, g) or (g,) for so many frames."""
+    parts = (getattr(rest, field.name) for field in fields(rest))
+    return spaces.RestFrames(
+        *(np.broadcast_to(part, (count, *part.shape[-_tail(part) :])) for part in parts)
+    )
+
+
+def _tail(part: Array) -> int:
+    """Return how many axes of a part of rest frames follow after those of frames."""
+    return 3 if part.ndim > 2 else 1

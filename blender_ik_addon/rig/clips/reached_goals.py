@@ -1,0 +1,233 @@
+"""What each frame of a clip asks of the bones of a chain or tree: what they reached there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
+from ..frames.bone_channels import rotation_channels
+from ..frames.chain_frames import ChainFrames
+from ..frames.chain_joints import ChainJoints
+from ..frames.chain_poses import ChainPoses, take_rows
+from ..planning.driven import Driven
+from ..planning.hanging import Hanging
+from ..reading.channels import quaternions_of, with_locks
+from ..reading.spaces import inverse, transform_direction
+
+# Limbs that bulge by less, in lengths of the chain, have no side.
+NO_SIDE = 1e-4
+
+
+@dataclass(frozen=True)
+class Locks:
+    """The locks of k bones in F frames.
+
+    Attributes:
+        modes: Rotation modes, shape (k,).
+        near: Rotation channels that locked ones hold, shape (F, k, 4).
+        locks: As ``Pose.locks``, shape (k, 4).
+        uses_4d_locks: As ``Pose.uses_4d_locks``, shape (k,).
+    """
+
+    modes: npt.NDArray[np.int32]
+    near: Array
+    locks: Flags
+    uses_4d_locks: Flags
+
+    def hold(self, local: Array) -> Array:
+        """Return local rotations wxyz (F, k, 4) of which locked channels hold what they held."""
+        frames, near = len(local), self.near.reshape(-1, 4)
+        modes = np.tile(self.modes, frames)
+        channels = rotation_channels(local, self.near, self.modes).reshape(-1, 4)
+        locks, by_four = np.tile(self.locks, (frames, 1)), np.tile(self.uses_4d_locks, frames)
+        held = with_locks(channels, modes, near, locks, by_four)
+        return quaternions_of(held, modes).reshape(local.shape)
+
+
+@dataclass(frozen=True)
+class Limb:
+    """A limb that a pole turns.
+
+    Attributes:
+        root: Row of its first bone.
+        inner: Rows of the bones whose heads bulge.
+        across: Unit vectors across its bulges and chords, shape (F, 3); zero without a side.
+    """
+
+    root: int
+    inner: tuple[int, ...]
+    across: Array
+
+
+@dataclass(frozen=True)
+class ReachedGoals:
+    """The goals of F frames: effectors, turned tips and sides stay where they are.
+
+    Attributes:
+        frames: The bones, a row a frame.
+        effectors: Armature space, shape (F, E, 3).
+        lengths: Of the ways to them, shape (F, E).
+        tips: Rows of the bones whose turns stay.
+        turns: Their orientations wxyz, shape (F, T, 4).
+        limbs: Those whose sides stay.
+        joints: What the joints allow; None where all turn freely.
+        locks: None where nothing is locked.
+    """
+
+    frames: ChainFrames
+    effectors: Array
+    lengths: Array
+    tips: tuple[int, ...]
+    turns: Array
+    limbs: tuple[Limb, ...]
+    joints: ChainJoints | None
+    locks: Locks | None
+
+    @classmethod
+    def of(
+        cls, driven: Driven, frames: ChainFrames, local: Array, locks: Locks | None
+    ) -> ReachedGoals:
+        """Return the goals that local rotations wxyz (F, k, 4) reach."""
+        poses, hang = _posed(frames, local), driven.hanging
+        lengths = frames.lengths(poses)
+        tips = tuple(hang.tips[chain] for chain in driven.turning)
+        limbs = [_limb(driven, chain, poses, lengths[:, chain]) for chain in driven.poled]
+        return cls(
+            frames,
+            poses.joints[:, hang.count :],
+            lengths,
+            tips,
+            _orientations(poses, tips),
+            tuple(limb for limb in limbs if limb.inner),
+            ChainJoints.of([driven.joints]),
+            locks,
+        )
+
+    @property
+    def is_held(self) -> bool:
+        """Whether ranges or locks hold any bone."""
+        return self.joints is not None or self.locks is not None
+
+    def take(self, frames: Indices) -> Self:
+        """Return some of the frames."""
+        joints, own = self.joints, take_rows
+        fields = {name: getattr(self, name) for name in ("frames", "effectors", "lengths", "turns")}
+        taken = {name: own(value, frames) for name, value in fields.items()}
+        limbs = tuple(Limb(limb.root, limb.inner, limb.across[frames]) for limb in self.limbs)
+        locks = self.locks
+        if locks is not None:
+            locks = Locks(locks.modes, locks.near[frames], locks.locks, locks.uses_4d_locks)
+        return type(self)(**taken, tips=self.tips, limbs=limbs, joints=joints, locks=locks)
+
+    def under(self, frames: ChainFrames) -> ReachedGoals:
+        """Return the same goals of bones that hang elsewhere."""
+        named = {name: getattr(self, name) for name in self.__annotations__}
+        return ReachedGoals(**{**named, "frames": frames})
+
+    def hold(self, local: Array) -> Array:
+        """Return local rotations as ranges and locks leave them."""
+        held = local if self.joints is None else self.joints.clamped(local)
+        return held if self.locks is None else self.locks.hold(held)
+
+    def measure(self, local: Array) -> tuple[Array, Array]:
+        """Return what misses the goals (F, m), and its rates with turns (F, m, k, 3)."""
+        poses, hang = _posed(self.frames, local), self.frames.hanging
+        rates = _Rates(hang, poses)
+        found = []
+        for chain, carrier in enumerate(hang.carriers):
+            length = self.lengths[:, chain, None]
+            point = poses.joints[:, hang.count + chain]
+            moved = rates.of_point(point, hang.path(carrier)) / length[..., None, None]
+            found.append(((point - self.effectors[:, chain]) / length, moved))
+        now = _orientations(poses, self.tips)
+        left = rotation.multiply(now, rotation.conjugate(self.turns))
+        for number, tip in enumerate(self.tips):
+            missed = rotation.vector_from_quaternion(left[:, number])
+            found.append((missed, rates.of_turn(hang.path(tip))))
+        for limb in self.limbs:
+            found.append(self._aside(poses, rates, limb))
+        misses, turned = zip(*found, strict=True)
+        return np.concatenate(misses, axis=1), np.concatenate(turned, axis=1)
+
+    def _aside(self, poses: ChainPoses, rates: _Rates, limb: Limb) -> tuple[Array, Array]:
+        """Return how far a limb bulges across its side, and the rates of that."""
+        heads, path, length = poses.joints, self.frames.hanging.path, self.lengths[:, 0]
+        offset = heads[:, list(limb.inner)].mean(axis=1) - heads[:, limb.root]
+        moved = np.mean([rates.of_point(heads[:, i], path(i)[1:]) for i in limb.inner], axis=0)
+        moved = moved - rates.of_point(heads[:, limb.root], path(limb.root)[1:])
+        across = limb.across / length[:, None]
+        aside = np.einsum("fi,fi->f", across, offset)[:, None]
+        return aside, np.einsum("fi,fikj->fkj", across, moved)[:, None]
+
+
+class _Rates:
+    """How points and turns of posed bones move as bones turn in their own axes."""
+
+    def __init__(self, hang: Hanging, poses: ChainPoses) -> None:
+        self._hang, self._heads = hang, poses.joints
+        self._axes: Array = poses.frames @ poses.rotations
+        self._back = inverse(self._axes)
+        # How turns about axes that mirror or stretch are seen in armature space.
+        size = np.cbrt(np.linalg.det(self._axes))[..., None, None]
+        self._seen: Array = self._back.swapaxes(-1, -2) * size
+
+    def of_point(self, point: Array, path: Sequence[int]) -> Array:
+        """Return the rates of points (F, 3) with the bones above them, shape (F, 3, k, 3)."""
+        found, end = np.zeros((len(point), 3, self._axes.shape[1], 3)), point
+        for row in path:
+            if row >= self._hang.count:
+                continue
+            lever = transform_direction(self._back[:, row], end - self._heads[:, row])
+            # Column j of this matrix is e_j x lever.
+            turned = np.cross(np.eye(3), lever[:, None]).swapaxes(1, 2)
+            found[:, :, row] = self._axes[:, row] @ turned
+            if row in self._hang.unturned:
+                end = self._heads[:, row]
+        return found
+
+    def of_turn(self, path: Sequence[int]) -> Array:
+        """Return the rates of a bone's turn in armature space, shape (F, 3, k, 3)."""
+        found = np.zeros((len(self._axes), 3, self._axes.shape[1], 3))
+        for row in path:
+            found[:, :, row] = self._seen[:, row]
+            if row in self._hang.unturned:
+                break
+        return found
+
+
+def _posed(frames: ChainFrames, local: Array) -> ChainPoses:
+    return frames.posed(rotation.matrix_from_quaternion(local))
+
+
+def _orientations(poses: ChainPoses, tips: Sequence[int]) -> Array:
+    """Return the orientations wxyz of bones, shape (F, T, 4)."""
+    found: Array = rotation.quaternion_from_matrix(
+        rotation.orientation(poses.matrices[:, list(tips)])
+    )
+    return found
+
+
+def _limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> Limb:
+    """Return the limb that a chain's pole turns."""
+    hang, heads = driven.hanging, poses.joints
+    path = hang.path(hang.carriers[chain])[::-1]
+    rows = path[path.index(hang.limb_root(chain)) :]
+    end = heads[:, hang.count + chain]
+    if driven.live_chains[chain].job.plan.bends_without_tip:
+        end, rows = heads[:, rows[-1]], rows[:-1]
+    inner = tuple(rows[1:])
+    if not inner:
+        return Limb(rows[0], (), end)
+    bulge = heads[:, list(inner)].mean(axis=1) - heads[:, rows[0]]
+    chord = end - heads[:, rows[0]]
+    chord = chord / np.maximum(np.linalg.norm(chord, axis=1, keepdims=True), 1e-300)
+    across = np.cross(chord, bulge)
+    size = np.linalg.norm(across, axis=1, keepdims=True)
+    has_side = size > NO_SIDE * length[:, None]
+    return Limb(rows[0], inner, np.where(has_side, across / np.where(has_side, size, 1.0), 0.0))

@@ -1,0 +1,83 @@
+"""A bake that sees all frames: noted as they are played, bettered once they all are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import bpy
+
+from ...core.algebra.arithmetic import Array
+from ..keying.written import Channel
+from ..reading.refusals import listed
+from ..reading.spec import ChainSpec
+from .bettering import BetteredClip, Clip
+from .notes import Notes, Recorder
+
+# Of more frames that jump only so many are named.
+MOST_NAMED = 5
+
+
+class ClipBake:
+    """The frames of a bake, bettered together."""
+
+    def __init__(
+        self,
+        scene: bpy.types.Scene,
+        armature_object: bpy.types.Object,
+        chains: Mapping[int, ChainSpec],
+        smoothness: float,
+    ) -> None:
+        """Take the scene that is played, the original object, its chains by index.
+
+        Smoothness is from 0, which changes frames around jumps only, to 1.
+        """
+        self._recorder = Recorder(scene, armature_object, chains)
+        self._object, self._chains, self._smoothness = armature_object, chains, smoothness
+        self.found: BetteredClip | None = None
+
+    def note(self) -> None:
+        """Note what stands there now."""
+        self._recorder.note()
+
+    def learn(self) -> None:
+        """Learn what chains drive that are solved now, to better what was noted elsewhere."""
+        self._recorder.learn()
+
+    def bettered(self, notes: Notes | None = None) -> Iterator[object]:
+        """Better what has been noted, here or elsewhere; a chain a step."""
+        notes = self._recorder.notes() if notes is None else notes
+        clip = Clip(self._object, self._chains, self._recorder, notes)
+        self.found = yield from clip.bettered(self._smoothness)
+
+    def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
+        """Return what is to be keyed of channels in some rows of what was noted."""
+        assert self.found is not None
+        names, keyed = self._recorder.skeleton.names, values.copy()
+        row_of = {names[bone]: row for row, bone in enumerate(self._recorder.bones.tolist())}
+        for column, (bone, prop, component) in enumerate(channels):
+            if prop.startswith("rotation"):
+                keyed[:, column] = self.found.channels[list(rows), row_of[bone], component]
+        return keyed
+
+    def left(self, index: int) -> str:
+        """Return why a chain is baked frame by frame; empty if it is not."""
+        assert self.found is not None
+        return self.found.left.get(index, "")
+
+    def jumps(self, index: int, frames: Sequence[int]) -> list[int]:
+        """Return the frames, of those that were noted, to which a chain still jumps."""
+        assert self.found is not None
+        return [frames[row] for row in self.found.jumps.get(index, ())]
+
+    def sentences(self, frames: Sequence[int]) -> Iterator[str]:
+        """Yield what users should know of chains, with the frames that were noted."""
+        for index, spec in self._chains.items():
+            if why := self.left(index):
+                yield f"Chain '{spec.name}' is baked frame by frame: {why}."
+            jumps = [str(frame) for frame in self.jumps(index, frames)]
+            if jumps:
+                more = " and others" if len(jumps) > MOST_NAMED else ""
+                yield (
+                    f"Chain '{spec.name}' still jumps at frame {listed(jumps[:MOST_NAMED])}{more}:"
+                    " no way leads there without."
+                )

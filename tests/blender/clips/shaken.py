@@ -1,0 +1,104 @@
+"""Rigs whose targets go about for a while, and what Blender shows of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.clips.branches import largest_turns
+from blender_ik_addon.core.clips.whole_clip import acceleration
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_objects
+from tests.helpers import make_rng
+
+Array = npt.NDArray[np.float64]
+
+LAST = 32
+# Of the chain's length: what is promised of targets.
+TARGETS = 1e-5
+
+
+class Played(NamedTuple):
+    """All frames as Blender evaluates them.
+
+    Attributes:
+        poses: Pose matrices in world space, shape (F, n, 4, 4).
+        local: Rotations against parents wxyz, shape (F, n, 4).
+        tails: World space, shape (F, n, 3).
+    """
+
+    poses: Array
+    local: Array
+    tails: Array
+
+    @property
+    def acceleration(self) -> float:
+        return acceleration(self.local)
+
+    @property
+    def largest_turn(self) -> float:
+        return float(largest_turns(self.local).max())
+
+
+def played(ob: bpy.types.Object) -> Played:
+    poses, local, tails = [], [], []
+    for frame in range(1, LAST + 1):
+        depsgraph = rigs.go_to(frame)
+        bones = rigs.evaluated(ob, depsgraph).pose.bones
+        own = {bone.name: np.array(bone.matrix) for bone in bones}
+        world = rigs.world_matrix(ob, depsgraph)
+        poses.append([world @ own[bone.name] for bone in bones])
+        tails.append([(world @ [*bone.tail, 1.0])[:3] for bone in bones])
+        above = [np.eye(4) if each.parent is None else own[each.parent.name] for each in bones]
+        turns = [np.linalg.solve(a, own[b.name]) for a, b in zip(above, bones, strict=True)]
+        local.append(rotation.quaternion_from_matrix(np.array(turns)[:, :3, :3]))
+    return Played(np.array(poses), np.array(local), np.array(tails))
+
+
+def wander(target: bpy.types.Object, places: Array) -> None:
+    """Key a target through places and no others, evenly over all frames."""
+    target.animation_data_clear()
+    frames = np.linspace(1, LAST, len(places)).round().astype(int)
+    rigs.key(target, "location", dict(zip(frames.tolist(), map(tuple, places), strict=True)))
+
+
+def around(centre: Array, size: float, seed: int, count: int = 9) -> Array:
+    """Return places around a point."""
+    return np.asarray(centre) + size * make_rng(seed).uniform(-1.0, 1.0, (count, 3))
+
+
+def make_tail(count: int = 5, seed: int = 1, modes: str = "QUATERNION", **settings: object):
+    """Return a rig with a chain of so many bones, as long as they are many, and its target."""
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    ob = rigs.make_rig(rigs.zigzag(count), modes=modes)
+    target = rigs.make_empty("Target")
+    wander(target, around((0.2 * count, 0.1 * count, 0.55 * count), 0.35 * count, seed))
+    rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
+    select_objects(active=ob)
+    bpy.context.view_layer.update()
+    return ob, target
+
+
+def bake(**options: object) -> None:
+    """Bake all chains as a clip."""
+    press(bpy.ops.pose.chain_ik_bake, **{"method": "CLIP", "which": "ALL", **options})
+
+
+def targets_of(target: bpy.types.Object) -> Array:
+    """Return where a target is at each frame."""
+    found = []
+    for frame in range(1, LAST + 1):
+        found.append(rigs.position(target, rigs.go_to(frame)))
+    return np.array(found)
+
+
+def assert_still_reached(before: Array, after: Array, target: Array, length: float) -> int:
+    """Check that ends (F, 3) are at targets where they were, and return at how many frames."""
+    was_there = np.linalg.norm(before - target, axis=1) <= TARGETS * length
+    away = np.linalg.norm(after - target, axis=1)[was_there]
+    assert (away <= TARGETS * length).all(), away.max() / length
+    return int(was_there.sum())

@@ -1,0 +1,299 @@
+"""Bake as a clip: targets, poles, limits and locks hold as frame by frame, jumps are gone."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.core.algebra import rotation
+from tests.blender.clips.shaken import (
+    LAST,
+    around,
+    assert_still_reached,
+    bake,
+    make_tail,
+    played,
+    targets_of,
+    wander,
+)
+from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.selecting import press, select_objects
+
+# float32 channels and curves.
+SAME = 1e-6
+
+
+@pytest.fixture(autouse=True)
+def _scene(empty_scene):
+    pass
+
+
+def keys_of(ob):
+    return {
+        (curve.data_path, curve.array_index): [tuple(point.co) for point in curve.keyframe_points]
+        for curve in rigs.curves_of(ob)
+    }
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
+def test_a_chain_that_jumps_goes_smoothly_and_reaches_what_it_reached(mode):
+    ob, target = make_tail(solver="CCD", modes=mode)
+    before, there = played(ob), targets_of(target)
+    bake()
+    after = played(ob)
+    assert all(chain.mute for chain in ob.chain_ik.chains)
+    assert assert_still_reached(before.tails[:, -1], after.tails[:, -1], there, 5.0) > LAST // 2
+    assert after.acceleration < 0.7 * before.acceleration
+    assert after.largest_turn < before.largest_turn
+
+
+def test_without_smoothness_the_keys_of_a_smooth_clip_are_those_of_its_frames():
+    keys = []
+    for options in ({"method": "FRAMES"}, {"smoothness": 0.0}):
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        ob, target = make_tail(solver="NEWTON")
+        wander(target, around((1.0, 0.5, 2.8), 0.3, 4, 3))
+        bake(**options)
+        keys.append(keys_of(ob))
+    assert keys[0] == keys[1]
+
+
+def test_what_is_keyed_stays_where_targets_follow_it():
+    """The offset from keys is smoothed, not the keys."""
+    ob, target = make_tail(count=4)
+    for chain in ob.chain_ik.chains:
+        chain.mute = True
+    bones, rng = list(ob.pose.bones), np.random.default_rng(2)
+    for frame in range(1, LAST + 1):
+        for bone in bones:
+            bone.rotation_quaternion = (1.0, *(0.05 * rng.normal(size=3)))
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+    shaking = played(ob)
+    places = dict(zip(range(1, LAST + 1), map(tuple, shaking.tails[:, -1]), strict=True))
+    target.animation_data_clear()
+    rigs.key(target, "location", places)
+    for chain in ob.chain_ik.chains:
+        chain.mute = False
+    bake(smoothness=1.0)
+    np.testing.assert_allclose(played(ob).poses, shaking.poses, atol=2e-5)
+
+
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (0.5, 2.0, 1.0)], ids=str)
+def test_objects_may_be_mirrored_and_scaled(scale):
+    ob, target = make_tail(solver="FABRIK", seed=3)
+    ob.scale = scale
+    wander(target, around((1.0, 0.5, 2.8), 1.7, 3) * scale)
+    before, there = played(ob), targets_of(target)
+    bake()
+    after = played(ob)
+    assert assert_still_reached(before.tails[:, -1], after.tails[:, -1], there, 5.0) > LAST // 3
+    assert after.acceleration < before.acceleration
+
+
+@pytest.mark.parametrize("inherit", ["FULL", "NONE", "ALIGNED", "FIX_SHEAR"])
+def test_bones_may_be_scaled_and_inherit_in_part(inherit):
+    ob, target = make_tail(solver="FABRIK", seed=5)
+    for bone in ob.data.bones:
+        bone.inherit_scale = inherit
+    ob.pose.bones["Bone.1"].scale = (1.3, 0.8, 1.1)
+    before, there = played(ob), targets_of(target)
+    bake()
+    after = played(ob)
+    assert assert_still_reached(before.tails[:, -1], after.tails[:, -1], there, 5.0) > LAST // 3
+    assert after.acceleration <= before.acceleration + SAME
+
+
+def test_a_pole_keeps_its_side():
+    ob, target = make_tail(count=3, solver="NEWTON", seed=6)
+    wander(target, around((0.3, 0.2, 1.7), 0.7, 6))
+    pole = rigs.make_empty("Pole", (2.0, -3.0, 1.0))
+    ob.chain_ik.chains[0].pole_target = pole
+    before, there = played(ob), targets_of(target)
+    bake(smoothness=1.0)
+    after = played(ob)
+    assert assert_still_reached(before.tails[:, -1], after.tails[:, -1], there, 3.0) > LAST // 2
+
+    def sides(shown):
+        heads, chord = shown.poses[:, :, :3, 3], shown.tails[:, -1] - shown.poses[:, 0, :3, 3]
+        bulge = heads[:, 1:].mean(axis=1) - heads[:, 0]
+        across = np.cross(chord, bulge)
+        return across / np.linalg.norm(across, axis=1, keepdims=True)
+
+    assert ((sides(before) * sides(after)).sum(axis=1) > 1.0 - 1e-6).all()
+    assert np.abs(after.local - before.local).max() > 1e-3, "rolls are free"
+
+
+def test_limits_and_kinds_of_joints_hold():
+    ob, target = make_tail(count=5, solver="NEWTON", seed=7, use_limits=True)
+    chain = ob.chain_ik.chains[0]
+    give(chain, "Bone.1", "HINGE_X", x=(-100, 100))
+    for bone in ("Bone.0", "Bone.2", "Bone.3", "Bone.4"):
+        give(chain, bone, "BALL", x=(-60, 60), y=(-30, 30), z=(-60, 60))
+    before, there = played(ob), targets_of(target)
+    bake()
+    after = played(ob)
+    assert assert_still_reached(before.tails[:, -1], after.tails[:, -1], there, 5.0) > LAST // 3
+    assert after.acceleration < before.acceleration
+    turns = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
+    rest = [bone.bone.matrix_local.to_3x3() for bone in ob.pose.bones]
+    hinge = np.array((rest[0].inverted() @ rest[1]).to_quaternion())
+    own = rotation.multiply(rotation.conjugate(hinge), after.local[:, turns["Bone.1"]])
+    assert np.abs(own[:, 2:]).max() < 2e-6
+    for name in ("Bone.2", "Bone.3"):
+        i = turns[name]
+        away = np.array((rest[i - 1].inverted() @ rest[i]).to_quaternion())
+        own = rotation.multiply(rotation.conjugate(away), after.local[:, i])
+        twist = 2.0 * np.arctan2(own[:, 2], own[:, 0])
+        twist = (twist + np.pi) % (2.0 * np.pi) - np.pi
+        assert np.degrees(np.abs(twist)).max() < 30.001
+
+
+@pytest.mark.parametrize(("mode", "channel"), [("QUATERNION", 2), ("XYZ", 1)])
+def test_locked_axes_hold_what_they_held(mode, channel):
+    ob, target = make_tail(solver="CCD", seed=8, modes=mode)
+    bone = ob.pose.bones["Bone.1"]
+    bone.lock_rotation = (False, True, False)
+    before, there = played(ob), targets_of(target)
+    bake()
+    after = played(ob)
+    assert_still_reached(before.tails[:, -1], after.tails[:, -1], there, 5.0)
+    assert after.acceleration < before.acceleration
+    for frame in range(1, LAST + 1):
+        shown = rigs.evaluated(ob, rigs.go_to(frame)).pose.bones["Bone.1"]
+        assert abs(getattr(shown, rigs.rotation_property(bone))[channel]) < 1e-6
+
+
+def test_effectors_of_a_tree_are_bettered_together():
+    rig = tree_rigs.make_y()
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    names = {bone.name: i for i, bone in enumerate(rig.ob.pose.bones)}
+    targets = {}
+    for number, (name, tip) in enumerate(rig.tips.items()):
+        where = rig.ob.data.bones[tip].tail_local
+        targets[tip] = rigs.make_empty(name)
+        wander(targets[tip], around(where * 0.85, 0.25, number))
+        rigs.add_chain(rig.ob, tip, targets[tip], solver="FABRIK")
+    select_objects(active=rig.ob)
+    bpy.context.view_layer.update()
+    before = played(rig.ob)
+    there = {tip: targets_of(target) for tip, target in targets.items()}
+    bake(smoothness=1.0)
+    after = played(rig.ob)
+    for tip in rig.tips.values():
+        i = names[tip]
+        ends = before.tails[:, i], after.tails[:, i]
+        assert assert_still_reached(*ends, there[tip], 2.0) > LAST // 2
+    assert after.acceleration < before.acceleration
+
+
+def make_crossed():
+    """Return a spine of three bones with an arm of three under a shoulder that no chain drives."""
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    ob = rigs.make_rig(rigs.zigzag(4))
+    rigs.add_bones(ob, [(0, 0, 4), (0.5, 0, 4)], prefix="Shoulder", parent="Bone.3")
+    arm = np.array([(0.5, 0, 4), (1.3, 0.2, 4), (2.1, 0.0, 4.1), (2.9, 0.1, 4)])
+    rigs.add_bones(ob, arm, prefix="Arm", parent="Shoulder.0")
+    chest, hand = rigs.make_empty("Chest"), rigs.make_empty("Hand")
+    wander(chest, around((0.8, 0.3, 2.6), 0.5, 1))
+    wander(hand, around((1.6, 0.5, 2.8), 0.4, 2))
+    rigs.add_chain(ob, "Bone.3", chest, solver="CCD", name="Spine")
+    rigs.add_chain(ob, "Arm.2", hand, chain_count=3, solver="CCD", name="Arm")
+    select_objects(active=ob)
+    bpy.context.view_layer.update()
+    return ob, chest, hand
+
+
+def test_arms_reach_their_targets_from_where_the_spine_has_gone():
+    ob, chest, hand = make_crossed()
+    before, there = played(ob), (targets_of(chest), targets_of(hand))
+    bake()
+    after = played(ob)
+    names = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
+    assert np.abs(after.poses - before.poses)[:, names["Shoulder.0"]].max() > 1e-3
+    for tip, where in zip(("Bone.3", "Arm.2"), there, strict=True):
+        ends = before.tails[:, names[tip]], after.tails[:, names[tip]]
+        assert assert_still_reached(*ends, where, 2.4) > LAST // 3
+    assert after.acceleration < before.acceleration
+
+
+def told(capfd):
+    return [line for line in capfd.readouterr().out.splitlines() if line.startswith("Warning")]
+
+
+@pytest.mark.parametrize(
+    ("case", "chain", "why"),
+    [
+        ("followed", "Spine", "what other chains follow hangs on its bones"),
+        ("dragged", "Arm", "it goes on from its last pose"),
+        ("dragged", "Spine", "bones below it are baked so"),
+        ("tied", "Arm", "constraints or drivers move its bones as well"),
+    ],
+)
+def test_what_cannot_be_bettered_is_baked_frame_by_frame_and_says_so(case, chain, why, capfd):
+    ob, _, hand = make_crossed()
+    if case == "followed":
+        hand.animation_data_clear()
+        hand.parent, hand.parent_type, hand.parent_bone = ob, "BONE", "Bone.3"
+    elif case == "dragged":
+        ob.chain_ik.chains["Arm"].solver = "FOLLOW"
+    else:
+        limit = ob.pose.bones["Arm.1"].constraints.new("TRANSFORM")
+        limit.target = hand
+        limit.map_to, limit.to_max_x_rot, limit.from_max_x = "ROTATION", 0.6, 1.0
+    bpy.context.view_layer.update()
+    before = played(ob)
+    bake()
+    assert f"Warning: Chain '{chain}' is baked frame by frame: {why}." in told(capfd)
+    names = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
+    tip = {"Spine": "Bone.3", "Arm": "Arm.2"}[chain]
+    np.testing.assert_allclose(
+        played(ob).local[:, names[tip]], before.local[:, names[tip]], atol=1e-5
+    )
+
+
+def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
+    ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 1), (0, 0, 2)])
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    target = rigs.make_empty("Target", (0, 0, 1.2))
+    chain = rigs.add_chain(ob, "Bone.1", target, solver="TWO_BONE", use_limits=True)
+    for bone in ("Bone.0", "Bone.1"):
+        give(chain, bone, "HINGE_X", x=(-170, 170))
+    for frame, is_flipped in ((1, False), (16, True)):
+        chain.use_flip_bend = is_flipped
+        chain.keyframe_insert("use_flip_bend", frame=frame)
+    select_objects(active=ob)
+    bpy.context.view_layer.update()
+    bake()
+    expected = "Chain 'Chain' still jumps at frame 16: no way leads there without."
+    lines = told(capfd)
+    assert any(line.endswith(expected) for line in lines), lines
+
+
+def test_only_every_fifth_frame_is_keyed_of_the_same_clip():
+    ob, _ = make_tail(solver="CCD")
+    bake(mute=False)
+    every = keys_of(ob)
+    bake(step=5)
+    for path, keys in keys_of(ob).items():
+        known = dict(every[path])
+        assert [frame for frame, _ in keys] == [*range(1, LAST, 5), LAST]
+        np.testing.assert_allclose([known[x] for x, _ in keys], [y for _, y in keys], atol=1e-5)
+
+
+def test_the_same_bake_gives_the_same_keys():
+    keys = []
+    for _ in range(2):
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        ob, _ = make_tail(solver="FABRIK")
+        bake()
+        keys.append(keys_of(ob))
+    assert keys[0] == keys[1]
+
+
+def test_a_single_frame_is_keyed_as_it_stands():
+    ob, _ = make_tail(solver="CCD")
+    before = played(ob)
+    press(bpy.ops.pose.chain_ik_bake, method="CLIP", frame_start=7, frame_end=7)
+    np.testing.assert_allclose(played(ob).poses[6], before.poses[6], atol=1e-5)
