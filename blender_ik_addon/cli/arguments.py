@@ -49,6 +49,7 @@ def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
     _add_choice(bake, "the scene's range")
     _add_output(bake, is_required=True)
     _add_bake(bake)
+    _add_method(bake)
     _add_jobs(bake)
 
     report = add("report", "Solve, and tell what became of each chain at each frame.")
@@ -63,6 +64,7 @@ def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
     _add_frames(merge, "the scene's range")
     _add_output(merge, is_required=True)
     _add_bake(merge)
+    _add_method(merge)
     return whole
 
 
@@ -129,6 +131,28 @@ def _add_bake(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_method(command: argparse.ArgumentParser) -> None:
+    _add_clip(
+        command, "see all frames together: joints do not jump where targets do not ask for it"
+    )
+    command.add_argument(
+        "--smoothness",
+        type=_share,
+        default=0.5,
+        metavar="X",
+        help="of a clip, from 0, which changes frames around jumps only, to 1; by default 0.5",
+    )
+
+
+def _add_clip(command: argparse.ArgumentParser, clip: str) -> None:
+    command.add_argument(
+        "--method",
+        choices=("frames", "clip"),
+        default="frames",
+        help=f"frames: key each as it plays, the default; clip: {clip}",
+    )
+
+
 def _add_report(command: argparse.ArgumentParser, default: str | None) -> None:
     told = f"by default {default}" if default else "by default none"
     command.add_argument(
@@ -165,6 +189,7 @@ def _add_chunk(command: argparse.ArgumentParser) -> None:
         help="only armatures whose frames can be solved in any order, or only all others: those"
         " have to be solved whole",
     )
+    _add_clip(command, "note what merge needs to see all frames together")
     # For processes that this program starts.
     command.add_argument("--report-only", action="store_true", help=argparse.SUPPRESS)
 
@@ -173,6 +198,13 @@ def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _share(text: str) -> float:
+    number = float(text)
+    if not 0.0 <= number <= 1.0:
+        raise argparse.ArgumentTypeError("a number from 0 to 1")
     return number
 
 

@@ -13,13 +13,17 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..rig.clips.notes import Notes
 from ..rig.keying.written import Channel
 from .errors import CommandError
 from .frames import in_words
 from .parts import ChainResults, Part, Result
 from .saving import replaced
 
-FORMAT = 1
+FORMAT = 2
+
+# Of a part, what is not in the header.
+ARRAYS = ("values", "notes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,12 +73,16 @@ def write(path: Path, made_of: Origin, chunk: Chunk) -> None:
         "parts": [_text_part(part) for part in chunk.parts],
     }
     arrays: dict[str, Any] = {f"values_{i}": part.values for i, part in enumerate(chunk.parts)}
+    for i, part in enumerate(chunk.parts):
+        if part.notes is not None:
+            noted = vars(part.notes).items()
+            arrays |= {f"{name}_{i}": values for name, values in noted}
     with replaced(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, header=np.array(json.dumps(header, allow_nan=False)), **arrays)
 
 
 def _text_part(part: Part) -> dict[str, Any]:
-    names = [field.name for field in dataclasses.fields(part) if field.name != "values"]
+    names = [field.name for field in dataclasses.fields(part) if field.name not in ARRAYS]
     found = {name: getattr(part, name) for name in names}
     return {**found, "chains": [dataclasses.asdict(chain) for chain in part.chains]}
 
@@ -91,7 +99,7 @@ def read(path: Path, made_of: Origin) -> Chunk:
             if header["format"] != FORMAT:
                 raise CommandError(f"{path} has another format: make it again with this version.")
             found = Origin(**header["origin"])
-            parts = [_part(each, arrays[f"values_{i}"]) for i, each in enumerate(header["parts"])]
+            parts = [_part(each, arrays, i) for i, each in enumerate(header["parts"])]
             chunk = Chunk(tuple(header["rigs"]), header["has_values"], tuple(parts))
     except FileNotFoundError as error:
         raise CommandError(f"{path} does not exist: make it with chunk.") from error
@@ -107,7 +115,10 @@ def read(path: Path, made_of: Origin) -> Chunk:
     return chunk
 
 
-def _part(header: Mapping[str, Any], values: Any) -> Part:
+def _part(header: Mapping[str, Any], arrays: Mapping[str, Any], number: int) -> Part:
+    values, notes = arrays[f"values_{number}"], None
+    if f"matrices_{number}" in arrays:
+        notes = Notes(*(arrays[f"{field.name}_{number}"] for field in dataclasses.fields(Notes)))
     chains = [
         ChainResults(
             each["index"],
@@ -129,6 +140,7 @@ def _part(header: Mapping[str, Any], values: Any) -> Part:
         chains=tuple(chains),
         channels=channels,
         values=values,
+        notes=notes,
     )
     if values.shape != (len(part.frames) if channels else 0, len(channels)):
         raise ValueError("not as many values as frames and channels")
@@ -206,11 +218,17 @@ def _joined(files: Sequence[tuple[str, Part]], frames: Sequence[int], first: int
     ]
     values = [part.values[row] for part, row in picked] if model.channels else []
     joined = np.array(values).reshape(len(values), len(model.channels))
+    noted = [part.notes.take([row]) for part, row in picked if part.notes is not None]
     return dataclasses.replace(
-        model, first=first, frames=tuple(frames), chains=tuple(chains), values=joined
+        model,
+        first=first,
+        frames=tuple(frames),
+        chains=tuple(chains),
+        values=joined,
+        notes=Notes.of(noted) if noted else None,
     )
 
 
 def _asked(part: Part) -> object:
     chains = [(chain.index, chain.name, chain.bones) for chain in part.chains]
-    return chains, part.channels, part.goes_on
+    return chains, part.channels, part.goes_on, part.notes is None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 import bpy
+import numpy as np
 
 from ..rig.keying.baking import key, mute_for_good, stepped
 from ..rig.keying.keys import check_keyable
@@ -18,6 +19,7 @@ from ..rig.keying.playing import check_live, frame_kept, moments
 from . import chunks, jobs, report, saving
 from .arguments import DEPENDENT, INDEPENDENT, STDOUT
 from .choosing import Chosen, choose
+from .clips import bettered
 from .errors import CommandError, UsageError
 from .frames import in_words, split, text_of
 from .parts import Part, check_moved, is_reached, play
@@ -48,7 +50,7 @@ def bake(options: argparse.Namespace, stdout: TextIO) -> int:
     """Key what chains do, and save."""
     scene = _scene()
     _check_output(options)
-    runs = stepped(_frames(options, scene), options.step)
+    runs = _runs(options, scene)
     chosen, frames = choose(scene, options.armature, options.chains), tuple(chain(*runs))
     _check_keyable([each.object for each in chosen])
     parts = _solved(options, scene, chosen, frames, with_values=True)
@@ -76,7 +78,15 @@ def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
     kind = {True: DEPENDENT, False: INDEPENDENT}
     played = [each for each in chosen if options.only in (None, kind[each.goes_on])]
     with frame_kept(scene):
-        parts = play(scene, played, frames, first, tell, with_values=with_values)
+        parts = play(
+            scene,
+            played,
+            frames,
+            first,
+            tell,
+            with_values=with_values,
+            with_notes=_is_clip(options),
+        )
     rigs = tuple(each.object.name_full for each in chosen)
     chunks.write(options.output, made_of, chunks.Chunk(rigs, with_values, tuple(parts)))
     _tell_done(options, parts, frames, options.output)
@@ -87,12 +97,14 @@ def merge(options: argparse.Namespace, stdout: TextIO) -> int:
     """Key what chunks hold, and save."""
     scene = _scene()
     _check_output(options)
-    runs = stepped(_frames(options, scene), options.step)
+    runs = _runs(options, scene)
     frames, made_of = tuple(chain(*runs)), chunks.origin(scene)
     files = {str(path): chunks.read(path, made_of) for path in options.chunks}
     for name, file in files.items():
         if not file.has_values:
             raise CommandError(f"{name} holds a report and no values: make it for a bake.")
+        if _is_clip(options) and any(part.notes is None for part in file.parts):
+            raise CommandError(f"{name} holds no notes for a clip: make it with --method clip.")
     parts = chunks.join(files, frames, _first(options, frames))
     return _keyed(options, scene, runs, parts, stdout)
 
@@ -118,6 +130,16 @@ def _scene() -> bpy.types.Scene:
 def _frames(options: argparse.Namespace, scene: bpy.types.Scene) -> Sequence[int]:
     frames: Sequence[int] = options.frames or range(scene.frame_start, scene.frame_end + 1)
     return tuple(frames)
+
+
+def _is_clip(options: argparse.Namespace) -> bool:
+    """Tell whether a command betters all frames together, or plays them for that."""
+    return getattr(options, "method", "frames") == "clip"
+
+
+def _runs(options: argparse.Namespace, scene: bpy.types.Scene) -> list[list[int]]:
+    """Return the frames to play, by runs without gaps: of a clip all of them, else the keyed."""
+    return stepped(_frames(options, scene), 1 if _is_clip(options) else options.step)
 
 
 def _first(options: argparse.Namespace, frames: Sequence[int]) -> int:
@@ -159,7 +181,10 @@ def _solved(
     first = _first(options, frames)
     if options.jobs == 1:
         with frame_kept(scene):
-            return play(scene, chosen, frames, first, tell, with_values=with_values)
+            notes = with_values and _is_clip(options)
+            return play(
+                scene, chosen, frames, first, tell, with_values=with_values, with_notes=notes
+            )
     with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
         tasks = _tasks(options, chosen, frames, first, with_values=with_values)
         paths = [Path(folder, f"{i}.npz") for i in range(len(tasks))]
@@ -186,6 +211,7 @@ def _tasks(
     patterns = [f"--armature={each}" for each in options.armature]
     patterns += [f"--chains={each}" for each in options.chains]
     common = ["chunk", *patterns, *([] if with_values else ["--report-only"])]
+    common += [f"--method={options.method}"] if with_values else []
     found: list[tuple[list[str], Sequence[int], int]] = []
 
     def add(part: Sequence[int], only: str, start: int) -> None:
@@ -215,8 +241,14 @@ def _keyed(
     known = {each.name_full: each for each in scene.objects}
     rigs = [known[part.armature] for part in parts]
     _check_keyable(rigs)
+    keyed_runs = runs
+    if _is_clip(options):
+        pairs = zip(rigs, parts, strict=True)
+        parts = [bettered(scene, rig, part, runs, options.smoothness) for rig, part in pairs]
+        keyed_runs = stepped(parts[0].frames, options.step)
     for rig, part in zip(rigs, parts, strict=True):
-        key(rig, runs, part.channels, part.values, options.tolerance)
+        values = part.values[np.isin(part.frames, np.concatenate(keyed_runs))]
+        key(rig, keyed_runs, part.channels, values, options.tolerance)
         if not options.keep_live:
             for chain in part.chains:
                 mute_for_good(rig, chain.index)

@@ -11,6 +11,7 @@ import numpy as np
 from ..core import Status
 from ..core.algebra.arithmetic import Array
 from ..properties import bones_of_chain, is_idle, status_with
+from ..rig.clips.notes import Notes, Recorder
 from ..rig.keying.baking import never_moved, not_baked
 from ..rig.keying.playing import moments, played
 from ..rig.keying.written import Channel, reader, written_channels
@@ -57,12 +58,16 @@ class ChainResults:
         name: Of the chain.
         bones: Those that it writes, root first.
         results: Frame by frame.
+        jumps: Of a bettered clip, the frames to which joints still jump; None of others.
+        left: Why it was left out of that; empty if it was not.
     """
 
     index: int
     name: str
     bones: tuple[str, ...]
     results: tuple[Result, ...]
+    jumps: tuple[int, ...] | None = None
+    left: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +82,7 @@ class Part:
         chains: What became of each.
         channels: What the chains write, c of them; none where only the report is wanted.
         values: Of the channels, shape (f, c).
+        notes: What a clip is bettered by; None where none is.
     """
 
     armature: str
@@ -86,6 +92,7 @@ class Part:
     chains: tuple[ChainResults, ...]
     channels: tuple[Channel, ...]
     values: Array
+    notes: Notes | None = None
 
 
 def play(
@@ -96,6 +103,7 @@ def play(
     tell: Tell,
     *,
     with_values: bool,
+    with_notes: bool = False,
 ) -> list[Part]:
     """Play frames and note what chains do. The scene is left at the last of them.
 
@@ -106,13 +114,16 @@ def play(
         first: Where chains start that go on from frame to frame.
         tell: Called after each frame.
         with_values: Whether to note what the chains write, to key it. Each has to be solved then.
+        with_notes: Whether to note what a clip is bettered by as well.
 
     Raises:
         RigError: If one of them cannot be solved.
     """
     if not chosen:
         return []
-    recorders = [_Recorder(scene, each, with_values=with_values) for each in chosen]
+    recorders = [
+        _Recorder(scene, each, with_values=with_values, with_notes=with_notes) for each in chosen
+    ]
     goes_on = any(each.goes_on for each in chosen)
     wanted, order = set(frames), moments(frames, first, goes_on=goes_on)
     for number, frame in enumerate(played(scene, [each.object for each in chosen], order), 1):
@@ -126,7 +137,9 @@ def play(
 class _Recorder:
     """Notes what the chosen chains of one armature object do."""
 
-    def __init__(self, scene: bpy.types.Scene, chosen: Chosen, *, with_values: bool) -> None:
+    def __init__(
+        self, scene: bpy.types.Scene, chosen: Chosen, *, with_values: bool, with_notes: bool
+    ) -> None:
         self._scene = scene
         self._chosen = chosen
         self._with_values = with_values
@@ -134,6 +147,8 @@ class _Recorder:
         self._channels = tuple(written_channels(rig, chosen.specs())) if with_values else ()
         self._read = reader(rig, self._channels)
         self._values: list[Array] = []
+        specs = dict(zip(chosen.chains, chosen.specs(), strict=True)) if with_notes else {}
+        self._clip = Recorder(scene, rig, specs) if with_notes else None
         self._results: dict[int, list[Result]] = {index: [] for index in chosen.chains}
 
     def note(self, frame: int) -> None:
@@ -150,6 +165,8 @@ class _Recorder:
             results.append(_result(frame, self._chosen, index, outcome))
         if self._with_values:
             self._values.append(self._read())
+        if self._clip is not None:
+            self._clip.note()
 
     def part(self, frames: tuple[int, ...], first: int) -> Part:
         """Return what has been noted."""
@@ -161,8 +178,9 @@ class _Recorder:
             )
         ]
         values = np.array(self._values).reshape(len(self._values), len(self._channels))
-        name = chosen.object.name_full
-        return Part(name, chosen.goes_on, first, frames, tuple(chains), self._channels, values)
+        notes = None if self._clip is None else self._clip.notes()
+        name, all_chains = chosen.object.name_full, tuple(chains)
+        return Part(name, chosen.goes_on, first, frames, all_chains, self._channels, values, notes)
 
 
 def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | str | None) -> Result:

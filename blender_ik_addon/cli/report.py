@@ -57,9 +57,11 @@ def done_in_words(command: str, parts: Sequence[Part], frames: Sequence[int], pl
 
 
 def _record(armature: str, chain: ChainResults) -> dict[str, Any]:
+    clip = {} if chain.jumps is None else {"jumps": chain.jumps, "frame_by_frame": chain.left}
     return {
         "armature": armature,
         "chain": chain.name,
         "bones": chain.bones,
+        **clip,
         "results": [dataclasses.asdict(result) for result in chain.results],
     }

@@ -1,0 +1,54 @@
+"""Played frames of a bake bettered as a whole, wherever they were played."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+
+import bpy
+
+from ..properties import chain_spec, chains_of
+from ..rig.clips.whole_clip_bake import ClipBake
+from ..rig.keying.playing import frame_kept
+from .parts import Part
+
+
+def bettered(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    part: Part,
+    runs: Sequence[Sequence[int]],
+    smoothness: float,
+) -> Part:
+    """Return what chains of an armature object did, bettered; each run of frames is a clip.
+
+    What is told of chains goes to stderr as well.
+    """
+    assert part.notes is not None
+    specs = {
+        chain.index: chain_spec(chains_of(rig)[chain.index], with_stored=False)
+        for chain in part.chains
+    }
+    clip, values = ClipBake(scene, rig, specs, smoothness), part.values.copy()
+    with frame_kept(scene, is_reading=True):
+        for is_movable in part.notes.is_movable.T:
+            if is_movable.any():
+                scene.frame_set(part.frames[int(is_movable.argmax())])
+                clip.learn()
+    row_of = {frame: row for row, frame in enumerate(part.frames)}
+    jumps: dict[int, tuple[int, ...]] = {}
+    for run in runs:
+        rows = [row_of[frame] for frame in run]
+        for _ in clip.bettered(part.notes.take(rows)):
+            pass
+        values[rows] = clip.values(part.channels, range(len(rows)), values[rows])
+        for sentence in clip.sentences(run):
+            print(f"Warning: {sentence}", file=sys.stderr, flush=True)
+        for index in specs:
+            jumps[index] = (*jumps.get(index, ()), *clip.jumps(index, run))
+    chains = [
+        dataclasses.replace(chain, jumps=jumps[chain.index], left=clip.left(chain.index))
+        for chain in part.chains
+    ]
+    return dataclasses.replace(part, chains=tuple(chains), values=values)
