@@ -77,8 +77,8 @@ class Recorder:
     def note(self) -> None:
         """Note what stands there now."""
         evaluated = self._evaluated()
-        if evaluated is None:
-            raise AssertionError("a chain was solved, so a view layer has the object")
+        # A chain of it is solved.
+        assert evaluated is not None
         pose = read_pose(evaluated)
         start = pose.channels[self.bones].copy()
         is_movable = [self._note_chain(index, start) for index in self._chains]

@@ -8,7 +8,6 @@ import bpy
 
 from ...core.algebra.arithmetic import Array
 from ..keying.written import Channel
-from ..reading.refusals import listed
 from ..reading.spec import ChainSpec
 from .bettering import BetteredClip, Clip
 from .notes import Notes, Recorder
@@ -76,8 +75,8 @@ class ClipBake:
                 yield f"Chain '{spec.name}' is baked frame by frame: {why}."
             jumps = [str(frame) for frame in self.jumps(index, frames)]
             if jumps:
-                more = " and others" if len(jumps) > MOST_NAMED else ""
+                shown = ", ".join([*jumps[:MOST_NAMED], *["..."] * (len(jumps) > MOST_NAMED)])
                 yield (
-                    f"Chain '{spec.name}' still jumps at frame {listed(jumps[:MOST_NAMED])}{more}:"
-                    " no way leads there without."
+                    f"Chain '{spec.name}' still jumps at these frames, as no other way leads"
+                    f" there: {shown}"
                 )

@@ -222,35 +222,73 @@ def told(capfd):
     return [line for line in capfd.readouterr().out.splitlines() if line.startswith("Warning")]
 
 
+def follow_spine(ob, hand):
+    hand.animation_data_clear()
+    hand.parent, hand.parent_type, hand.parent_bone = ob, "BONE", "Bone.3"
+
+
+def drag_arm(ob, _):
+    ob.chain_ik.chains["Arm"].solver = "FOLLOW"
+
+
+def tie_arm(ob, hand):
+    tie = ob.pose.bones["Arm.1"].constraints.new("TRANSFORM")
+    tie.target, tie.map_to, tie.to_max_x_rot, tie.from_max_x = hand, "ROTATION", 0.6, 1.0
+
+
+def share_arm(ob, _):
+    ob.chain_ik.chains["Arm"].solver = "NEWTON"
+    other = rigs.make_empty("Other", (2.0, 0.5, 3.0))
+    rigs.add_chain(ob, "Arm.1", other, chain_count=2, solver="NEWTON", name="Other")
+    ob.chain_ik.active_index = 1
+
+
+def key_limits(ob, _):
+    ob.chain_ik.chains["Arm"].use_limits = True
+    bone = ob.pose.bones["Arm.1"]
+    bone.use_ik_limit_x, bone.ik_min_x = True, -3.0
+    for frame, limit in ((1, 0.0), (16, 3.0)):
+        bone.ik_max_x = limit
+        bone.keyframe_insert("ik_max_x", frame=frame)
+
+
 @pytest.mark.parametrize(
-    ("case", "chain", "why"),
+    ("change", "chain", "why", "options"),
     [
-        ("followed", "Spine", "what other chains follow hangs on its bones"),
-        ("dragged", "Arm", "it goes on from its last pose"),
-        ("dragged", "Spine", "bones below it are baked so"),
-        ("tied", "Arm", "constraints or drivers move its bones as well"),
+        (follow_spine, "Spine", "what other chains follow hangs on its bones", {}),
+        (drag_arm, "Arm", "it goes on from its last pose", {}),
+        (drag_arm, "Spine", "bones below it are baked so", {}),
+        (tie_arm, "Arm", "constraints or drivers move its bones as well", {}),
+        (
+            share_arm,
+            "Arm",
+            "other chains, which are not baked, share its bones",
+            {"which": "ACTIVE"},
+        ),
+        (key_limits, "Arm", "its limits or locks are not the same at all frames", {}),
     ],
 )
-def test_what_cannot_be_bettered_is_baked_frame_by_frame_and_says_so(case, chain, why, capfd):
+def test_what_cannot_be_bettered_is_baked_frame_by_frame_and_says_so(
+    change, chain, why, options, capfd
+):
     ob, _, hand = make_crossed()
-    if case == "followed":
-        hand.animation_data_clear()
-        hand.parent, hand.parent_type, hand.parent_bone = ob, "BONE", "Bone.3"
-    elif case == "dragged":
-        ob.chain_ik.chains["Arm"].solver = "FOLLOW"
-    else:
-        limit = ob.pose.bones["Arm.1"].constraints.new("TRANSFORM")
-        limit.target = hand
-        limit.map_to, limit.to_max_x_rot, limit.from_max_x = "ROTATION", 0.6, 1.0
+    change(ob, hand)
     bpy.context.view_layer.update()
     before = played(ob)
-    bake()
+    bake(**options)
     assert f"Warning: Chain '{chain}' is baked frame by frame: {why}." in told(capfd)
     names = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
     tip = {"Spine": "Bone.3", "Arm": "Arm.2"}[chain]
     np.testing.assert_allclose(
         played(ob).local[:, names[tip]], before.local[:, names[tip]], atol=1e-5
     )
+
+
+def test_what_cannot_be_bettered_for_its_many_bones_says_so(capfd):
+    make_tail(count=33)
+    bake()
+    said = "Warning: Chain 'Chain' is baked frame by frame: it has more than 32 bones."
+    assert said in told(capfd)
 
 
 def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
@@ -266,7 +304,7 @@ def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
     select_objects(active=ob)
     bpy.context.view_layer.update()
     bake()
-    expected = "Chain 'Chain' still jumps at frame 16: no way leads there without."
+    expected = "Chain 'Chain' still jumps at these frames, as no other way leads there: 16"
     lines = told(capfd)
     assert any(line.endswith(expected) for line in lines), lines
 

@@ -35,6 +35,17 @@ ELSEWHERE = {
     "test_objects_without_pose.py::test_a_chain_on_an_object_that_is_no_armature": (
         "this object is not an armature, so remove the chain",
     ),
+    "test_clip_bake.py::test_what_cannot_be_bettered": (
+        "Chain '{}' is baked frame by frame: {}.",
+        "it goes on from its last pose",
+        "what other chains follow hangs on its bones",
+        "constraints or drivers move its bones as well",
+        "other chains, which are not baked, share its bones",
+        "it has more than {} bones",
+        "its limits or locks are not the same at all frames",
+        "bones below it are baked so",
+    ),
+    "test_clip_bake.py::test_a_jump_that_joints_force": ("Chain '{}' still jumps at these frames",),
     "test_keys_follow_chains.py::test_keys_that_play_on_another_rig": (
         "The action '{}' animates '{}' as well",
     ),
