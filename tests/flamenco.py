@@ -28,6 +28,8 @@ def settings_with(**changed: object) -> dict[str, object]:
         "chunk_size": 40,
         "chains": "",
         "armatures": "",
+        "method": "frames",
+        "smoothness": 0.5,
         "output": "//shot-baked.blend",
         "output_path": "/work/shot-baked.blend",
         "scene": "Scene",

@@ -33,6 +33,15 @@ def chunk(frames: str, only: str, name: str, *patterns: str) -> list[str]:
     return ["chunk", f"--frames={frames}", "--only", only, *output, *patterns]
 
 
+@needs_node
+def test_a_clip_is_noted_by_all_chunks_and_bettered_by_merge():
+    *chunks, merge = tasks_of(settings_with(method="clip", smoothness=0.25))
+    assert all("--method=clip" in arguments_of(task) for task in (*chunks, merge))
+    assert "--smoothness=0.25" in arguments_of(merge)
+    for task in tasks_of(settings_with()):
+        assert not {"--method=clip", "--smoothness=0.5"} & set(arguments_of(task))
+
+
 def frames_of_chunks(**settings) -> list[str]:
     """Return the frames of each chunk, that of the whole last."""
     whole, *parts, _ = [arguments_of(task)[1] for task in tasks_of(settings_with(**settings))]

@@ -16,6 +16,11 @@ const JOB_TYPE = {
           description: "Only chains of these names, such as Arm*, Spine. All if it is empty" },
         { key: "armatures", type: "string", default: "", visible: "submission",
           description: "Only armature objects of these names, such as Crowd*. All if it is empty" },
+        { key: "method", type: "string", default: "frames", visible: "submission",
+          choices: ["frames", "clip"],
+          description: "Key each frame as it plays, or see all of them together" },
+        { key: "smoothness", type: "float", default: 0.5, propargs: { min: 0, max: 1 }, visible: "submission",
+          description: "Of a clip, from 0, which changes frames around jumps only, to 1" },
         { key: "output", type: "string", subtype: "file_path", required: true, visible: "submission",
           eval: "f'{Path(bpy.data.filepath).with_suffix(\"\")}-baked.blend' if bpy.data.filepath else ''",
           evalInfo: { description: "Beside this file, with -baked in its name" },
@@ -50,18 +55,21 @@ function compileJob(job) {
     for (const part of split(frames, settings.chunk_size)) {
         chunks.push(chunkOf(`frames ${rangeOf(part)}`, part, "independent", folder));
     }
+    const isClip = settings.method === "clip";
+    const method = isClip ? ["--method=clip"] : [];
+    const smoothness = isClip ? [`--smoothness=${settings.smoothness}`] : [];
     const merge = authorTask("merge", settings, ["merge"].concat(chunks.map((chunk) => chunk.file), [
         `--frames=${textOf(frames)}`, "--output", output, "--report", `${stem}-report.json`,
         // Flamenco takes any other code than 0 for a failure, and would try again.
         "--accept-unreached",
-    ]));
+    ], method, smoothness));
 
     const chosen = patternsOf("--chains", settings.chains)
         .concat(patternsOf("--armature", settings.armatures));
     for (const chunk of chunks) {
         const task = authorTask(chunk.name, settings, [
             "chunk", `--frames=${textOf(chunk.frames)}`, "--only", chunk.only, "--output", chunk.file,
-        ].concat(chosen));
+        ].concat(chosen, method));
         merge.addDependency(task);
         job.addTask(task);
     }

@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.rig.clips.whole_clip_bake import ClipBake
+from blender_ik_addon.rig.keying.baking import Keying
+from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
 from tests.blender.clips.shaken import (
     LAST,
     around,
@@ -19,7 +23,7 @@ from tests.blender.clips.shaken import (
 )
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.selecting import press, select_objects
+from tests.blender.setups.selecting import press, select_objects, state
 
 # float32 channels and curves.
 SAME = 1e-6
@@ -328,6 +332,24 @@ def test_the_same_bake_gives_the_same_keys():
         bake()
         keys.append(keys_of(ob))
     assert keys[0] == keys[1]
+
+
+def test_a_clip_that_is_given_up_while_it_is_bettered_leaves_everything_as_it_was():
+    ob, _, _ = make_crossed()
+    scene, frames = bpy.context.scene, range(1, LAST + 1)
+    scene.frame_set(5)
+    rigs.updated()
+    specs = {i: chain_spec(chain) for i, chain in enumerate(ob.chain_ik.chains)}
+    before, pose = state(), rigs.pose(ob)
+    work = bake_in_steps(scene, ob, specs, frames, Keying(), ClipBake(scene, ob, specs, 0.5))
+    for _ in range(LAST + 1):
+        next(work)
+    work.close()
+    rigs.updated()
+    assert scene.frame_current == 5
+    assert state() == before
+    assert not rigs.curves_of(ob)
+    np.testing.assert_array_equal(rigs.pose(ob), pose)
 
 
 def test_a_single_frame_is_keyed_as_it_stands():
