@@ -21,9 +21,9 @@ STEEPEST = 3.0
 # A jump turns a joint so many times as far as some frame near by does.
 SUDDEN = 2.0
 # What is steep for a while is the way that goals ask for, up to so many times the steepest.
-TOO_STEEP = 1.4
+TOO_STEEP = 1.2
 # A turn by less in a frame is no jump, in radians.
-SEEN = 0.02
+SEEN = 0.005
 # A pose from elsewhere has to save more a frame, in squares of radians: more than goals' rounding.
 NO_BETTER = 1e-5
 # The most frames to either side of a jump over which it is spread.

@@ -14,7 +14,7 @@ from ...core.clips.clip import MET, meet, turns_between
 from ...core.clips.whole_clip import accelerates_more, better
 from ..frames.bone_channels import rotation_channels
 from ..planning.driven import Driven
-from ..reading.channels import quaternions_of, read_pose
+from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
 from ..reading.spec import ChainSpec
 from .hung import HungBones
@@ -56,16 +56,23 @@ class _Group:
 
     driven: Driven
     chains: tuple[int, ...]
-    keyed: Array
-    local: Array
-    near: Array
     is_fixed: Flags
     goals: ReachedGoals | None = None
     why: str = ""
+    near: Array = field(init=False)
+    keyed: Array = field(init=False)
+    local: Array = field(init=False)
     found: Array = field(init=False)
     jumps: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def __post_init__(self) -> None:
+    def read(self, channels: Channels, start: Channels) -> None:
+        """Read rotation channels (F, k, 4), and those that offsets count from."""
+        modes = np.tile(self.driven.modes, len(channels))
+        self.near = channels.astype(np.float64)
+        self.keyed, self.local = (
+            quaternions_of(part.astype(np.float64).reshape(-1, 4), modes).reshape(part.shape)
+            for part in (start, channels)
+        )
         self.found = self.local
 
     def leave(self, why: str) -> None:
@@ -105,6 +112,8 @@ class Clip:
             yield from self._try(smoothness)
         channels = self._notes.channels.astype(np.float64)
         for group in self._groups:
+            if group.goals is None:
+                continue
             rows = self._hung.rows(group.driven.bones)
             is_moved = (group.found != group.local).any(axis=(1, 2))
             new = rotation_channels(group.found, group.near, group.driven.modes)
@@ -125,32 +134,12 @@ class Clip:
         for own in unique.values():
             meant = {each.job.index for each in own.live_chains}
             members = tuple(index for index in chains if index in meant)
-            if len(members) < len(meant):
-                found += [self._group_alone(members, own)]
-                continue
             columns = [chains.index(index) for index in members]
-            group = self._group(own, members)
-            group.is_fixed = ~self._notes.is_movable[:, columns].all(axis=1)
-            found.append(group)
+            is_fixed = ~self._notes.is_movable[:, columns].all(axis=1)
+            found.append(_Group(own, members, is_fixed))
+            if len(members) < len(meant):
+                found[-1].leave(HAS_OTHERS)
         return sorted(found, key=lambda group: self._depth(group.driven))
-
-    def _group_alone(self, members: tuple[int, ...], driven: Driven) -> _Group:
-        """Return a tree of which not all chains are baked."""
-        bones = [bone for bone in driven.bones.tolist() if bone in set(self._bones.tolist())]
-        part = np.zeros((len(self._notes.channels), len(bones), 4))
-        group = _Group(driven, members, part, part, part, np.ones(len(part), dtype=np.bool_))
-        group.leave(HAS_OTHERS)
-        return group
-
-    def _group(self, driven: Driven, members: tuple[int, ...]) -> _Group:
-        rows, notes = self._hung.rows(driven.bones), self._notes
-        near = notes.channels[:, rows].astype(np.float64)
-        modes = np.tile(driven.modes, len(near))
-        keyed, local = (
-            quaternions_of(part.reshape(-1, 4), modes).reshape(near.shape)
-            for part in (notes.start[:, rows].astype(np.float64), near)
-        )
-        return _Group(driven, members, keyed, local, near, np.zeros(len(near), dtype=np.bool_))
 
     def _depth(self, driven: Driven) -> int:
         return len(self._skeleton.ancestors(int(driven.bones[0])))
@@ -177,7 +166,8 @@ class Clip:
                 self._find_goals(group)
 
     def _find_goals(self, group: _Group) -> None:
-        driven, pose = group.driven, self._pose
+        driven, pose, rows = group.driven, self._pose, self._hung.rows(group.driven.bones)
+        group.read(self._notes.channels[:, rows], self._notes.start[:, rows])
         locks, by_four = pose.locks[driven.bones], pose.uses_4d_locks[driven.bones]
         held = Locks(driven.modes, group.near, locks, by_four) if locks.any() else None
         frames = self._hung.framed(driven)

@@ -192,6 +192,25 @@ def test_effectors_of_a_tree_are_bettered_together():
     assert after.acceleration < before.acceleration
 
 
+def test_one_chain_of_a_tree_alone_is_baked_frame_by_frame(capfd):
+    keys = []
+    for method in ("FRAMES", "CLIP"):
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        rig = tree_rigs.make_y()
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+        for number, tip in enumerate(rig.tips.values()):
+            target = rigs.make_empty(tip)
+            wander(target, around(rig.ob.data.bones[tip].tail_local * 0.85, 0.25, number))
+            rigs.add_chain(rig.ob, tip, target, solver="FABRIK", name=tip)
+        select_objects(active=rig.ob)
+        bpy.context.view_layer.update()
+        bake(which="ACTIVE", method=method)
+        keys.append(keys_of(rig.ob))
+    (line,) = told(capfd)
+    assert line.endswith("frame by frame: other chains, which are not baked, share its bones.")
+    assert keys[0] == keys[1]
+
+
 def make_crossed():
     """Return a spine of three bones with an arm of three under a shoulder that no chain drives."""
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
