@@ -1,1 +1,1 @@
-"""Clips: many frames of a character at once."""
+"""Clips as a whole: all frames of a range are read, bettered together and keyed."""
