@@ -51,6 +51,8 @@ matrix_from_euler = _in_rows(angles.from_euler, join=_join_matrix)
 euler_from_matrix = _in_rows(angles.to_euler, split_first=_split_matrix)
 quaternion_from_axis_angle = _in_rows(angles.from_axis_angle)
 axis_angle_from_quaternion = _in_rows(angles.to_axis_angle)
+quaternion_from_vector = _in_rows(quaternions.from_vector)
+vector_from_quaternion = _in_rows(quaternions.to_vector)
 # Sooner than NumPy's, which moves axes.
 cross = _in_rows(vectors.cross)
 
