@@ -114,6 +114,14 @@ class BodySettings(bpy.types.PropertyGroup):
         options=set(),
         override=OVERRIDABLE,
     )
+    floor: PointerProperty(
+        name="Floor",
+        description="The object whose XY plane feet stand on where Plant Feet plants them, and"
+        " never pass. Empty: they stand as high as in the clip",
+        type=bpy.types.Object,
+        options=set(),
+        override=OVERRIDABLE,
+    )
 
 
 class ObjectSettings(bpy.types.PropertyGroup):

@@ -24,6 +24,9 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
         row.use_property_split = True
         row.active = not settings.mute
         row.prop(settings, "influence", slider=True)
+        row = self.layout.row()
+        row.use_property_split = True
+        row.prop(settings, "planted")
         if not uses(settings, "start_from"):
             return
         # Not greyed out for a muted chain: muted is FK, one of the two sides.

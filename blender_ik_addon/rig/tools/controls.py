@@ -122,11 +122,12 @@ def placements(
     for pose in poses:
         check_pose(armature_object, skeleton, pose, plan)
         check_channels(skeleton, plan, pose.rotation[plan.written])
-        if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
-            raise scaled_flat()
+    world = np.array([pose.world for pose in poses])
+    if (np.linalg.matrix_rank(world[:, :3, :3]) < 3).any():
+        raise scaled_flat()
     frames = framed([Hung(skeleton, pose, plan) for pose in poses])
     local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
-    posed, world = frames.posed(np.array(local)), np.array([pose.world for pose in poses])
+    posed = frames.posed(np.array(local))
     tips = np.array([pose.matrices[plan.tip][:3, :3] for pose in poses])
     joints = spaces.transform_point(world[:, None], posed.joints)
     segments = np.linalg.norm(np.diff(joints, axis=1), axis=2)
@@ -139,11 +140,12 @@ def placements(
     is_kept = np.linalg.det(world) < 0.0
     is_kept &= spec.negative_scale is NegativeScale.KEEP
     sense, chord = np.where(is_kept, -1.0, 1.0), _chords(posed.joints[:, bends])
-    angle, carried = np.zeros(len(poses)), CarriedSides.of([(skeleton, plan, spec)] * len(poses))
+    angle, carried = np.zeros(len(poses)), CarriedSides.of([(skeleton, plan, spec)])
     if carried is not None:
         shown = find_unmirrored(armature_object) if is_kept.any() else None
         unmirrored = np.tile(np.eye(3) if shown is None else shown, (len(poses), 1, 1))
         keeps = is_kept & (shown is not None)
+        carried = carried.take(np.zeros(len(poses), dtype=np.int64))
         points = carried.poles_of(frames, posed.joints[:, -1], tips, unmirrored, keeps)
         angle = sense * _angles_about(chord, points - posed.joints[:, 0], side)
         # Noise would stand in the panel as an angle.
