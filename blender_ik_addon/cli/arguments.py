@@ -51,6 +51,11 @@ def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
     _add_bake(bake)
     _add_jobs(bake)
 
+    plant = add("plant", "Keep feet and hands where they stand in a clip, and save.")
+    _add_choice(plant, "the scene's range")
+    _add_output(plant, is_required=True)
+    _add_plant(plant)
+
     report = add("report", "Solve, and tell what became of each chain at each frame.")
     _add_choice(report, "the scene's range")
     _add_report(report, STDOUT)
@@ -126,6 +131,19 @@ def _add_bake(command: argparse.ArgumentParser) -> None:
         metavar="X",
         help="leave out keys as long as no bone turns by more than X radians from what was baked,"
         " or moves or grows by more than X of its length; by default none is left out",
+    )
+
+
+def _add_plant(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--relative-to",
+        metavar="NAME",
+        help="what feet stand on where that moves, as a raft: an object; by default the world",
+    )
+    command.add_argument(
+        "--keep-hips",
+        action="store_true",
+        help="do not lower the hips where a leg would have to straighten more than in the clip",
     )
 
 

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ...core import IKError
-from ...properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
+from ...properties import ChainGroup, chain_key, chains_of, owner_of, plantable
 from ...rig.clips.planted_clip import Planting
-from ...rig.clips.planting import check_plantable, free_root, plant
-from ...rig.reading.refusals import RigError
-from ...rig.reading.spec import ChainSpec
+from ...rig.clips.planting import free_root, plant
 from ...translations import said
 from .. import selection
 from ..bake import Ranged
@@ -23,35 +20,6 @@ WHICH = (
     ("SELECTED", "Selected", "Plant the chains of the selected bones, targets and poles"),
     ("ALL", "All", "Plant all chains of the armature, muted ones as well"),
 )
-
-
-def plantable(
-    owner: bpy.types.Object, indices: Sequence[int], scene: bpy.types.Scene
-) -> tuple[dict[int, ChainSpec], list[str]]:
-    """Return the settings of the chains that can be planted, and what is in the way of the others.
-
-    Raises:
-        IKError: If there is none.
-    """
-    chains, problems = dict[int, ChainSpec](), list[str]()
-    for index in indices:
-        settings = chains_of(owner)[index]
-        try:
-            spec = chain_spec(settings)
-            if spec.is_dragged:
-                raise RigError("A chain with the solver Follow stands nowhere: choose another.")
-            if spec.target is None:
-                raise RigError("This chain has no target: choose one first.")
-            check_plantable(owner, spec, scene)
-        except IKError as error:
-            if len(indices) == 1:
-                raise
-            problems.append(f"{settings.name}: {error}")
-        else:
-            chains[index] = spec
-    if not chains:
-        raise RigError(problems[0] if problems else "No chain is selected: select its bones.")
-    return chains, problems
 
 
 class POSE_OT_chain_ik_plant(Ranged, Stepwise):

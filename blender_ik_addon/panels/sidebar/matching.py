@@ -20,13 +20,11 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         settings = cast(ChainSettings, active_chain(context))
-        row = self.layout.row()
-        row.use_property_split = True
-        row.active = not settings.mute
-        row.prop(settings, "influence", slider=True)
-        row = self.layout.row()
-        row.use_property_split = True
-        row.prop(settings, "planted")
+        column = self.layout.column()
+        column.use_property_split = True
+        column.active = not settings.mute
+        column.prop(settings, "influence", slider=True)
+        column.prop(settings, "planted")
         if not uses(settings, "start_from"):
             return
         # Not greyed out for a muted chain: muted is FK, one of the two sides.

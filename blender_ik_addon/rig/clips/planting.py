@@ -33,11 +33,15 @@ SETTINGS = ("influence", "pole_angle", "use_flip_bend")
 def check_plantable(
     armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene
 ) -> None:
-    """Raise if the controls of a chain could not be keyed.
+    """Raise if a chain follows nothing that could be keyed.
 
     Raises:
         RigError: With one sentence that says what to do next.
     """
+    if spec.is_dragged:
+        raise RigError("A chain with the solver Follow stands nowhere: choose another solver.")
+    if spec.target is None:
+        raise RigError("This chain has no target: choose one first.")
     for anchor, word in _followed(spec):
         check_movable(anchor, word, scene)
         moved: Any = channels_of(anchor)
@@ -53,8 +57,8 @@ def check_plantable(
         check_keyable(owner)
         if any(strips(owner)):
             raise RigError(
-                f"'{owner.name}' plays NLA strips: bake them into one action first, with Bake"
-                " Action."
+                f"The NLA of '{owner.name}' plays strips: bake them into one action first, with"
+                " Bake Action."
             )
 
 

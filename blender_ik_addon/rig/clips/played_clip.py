@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
+from ..controls.control_spaces import label
 from ..reading.channels import Pose, read_floats, read_pose
 from ..reading.refusals import RigError
 from ..reading.spaces import matrices_from_buffer
@@ -49,15 +50,15 @@ class PlayedClip:
         matrices = {
             each: _matrices(each) for each in dict.fromkeys(a.object for a in self._anchors)
         }
-        places = np.array([self._place(each, matrices[each.object]) for each in self._anchors])
+        places = np.array([matrices[each.object][each.bone] for each in self._anchors])
         moved = [channels_of(each).matrix_basis for each in self._anchors]
         self._places.append(places)
         self._bases.append(np.array(moved, dtype=np.float64).reshape(-1, 4, 4))
         if not np.isfinite(places).all():
             row = int(np.flatnonzero(~np.isfinite(places).all(axis=(1, 2)))[0])
-            name = self._anchors[row].bone or self._anchors[row].object.name
             raise RigError(
-                f"'{name}' is nowhere at frame {frame}: check its keys, drivers and constraints."
+                f"The transform of '{label(self._anchors[row])}' is not finite at frame {frame}:"
+                " check its keys, drivers and constraints."
             )
 
     def place(self, anchor: Anchor) -> Array:
@@ -75,10 +76,6 @@ class PlayedClip:
         if not anchor.bone:
             return np.tile(np.eye(4), (len(self.frames), 1, 1))
         return self.place(Anchor(anchor.object))
-
-    @staticmethod
-    def _place(anchor: Anchor, matrices: dict[str, Array]) -> Array:
-        return matrices[anchor.bone]
 
 
 def _matrices(owner: bpy.types.Object) -> dict[str, Array]:
