@@ -116,8 +116,8 @@ class BodySettings(bpy.types.PropertyGroup):
     )
     floor: PointerProperty(
         name="Floor",
-        description="The object whose XY plane feet stand on where Plant Feet plants them, and"
-        " never pass. Empty: they stand as high as in the clip",
+        description="The object whose X and Y axes span the floor: Plant Feet puts feet on it, and"
+        " no foot passes it. Empty: feet stand as high as in the clip",
         type=bpy.types.Object,
         options=set(),
         override=OVERRIDABLE,

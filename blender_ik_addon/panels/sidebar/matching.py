@@ -24,9 +24,9 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
         column.use_property_split = True
         column.active = not settings.mute
         column.prop(settings, "influence", slider=True)
-        column.prop(settings, "planted")
         if not uses(settings, "start_from"):
             return
+        column.prop(settings, "planted")
         # Not greyed out for a muted chain: muted is FK, one of the two sides.
         column = self.layout.column(align=True)
         column.operator("pose.chain_ik_switch", icon="ARROW_LEFTRIGHT")

@@ -17,6 +17,9 @@ from ..reading.animation import curves
 # of chains, by the chains' names.
 KEPT, SETTINGS = "chain_ik_clip", "chain_ik_settings"
 
+BEFORE, AFTER = "(unplanted)", "Planted"
+"""How the names end of clips that are kept, and of new actions with planted feet."""
+
 Value = tuple[str, str, int, float]
 """Bone, property and component of a channel, as ``ChannelKeys``, and what it holds."""
 Settings = dict[str, dict[str, float]]
@@ -39,9 +42,9 @@ class InputClip:
     kept: bpy.types.Action
     is_new: bool
 
-    def keep(self, name: str) -> None:
+    def keep(self) -> None:
         """Have what the object plays remember the clip; it gets an action if it has none."""
-        self.shown = self.shown or bpy.data.actions.new(name)
+        self.shown = self.shown or bpy.data.actions.new(f"{self.owner.name} {AFTER}")
         self.shown[KEPT] = self.kept
         self.is_new = False
 
@@ -106,7 +109,7 @@ def _input_clip(owner: bpy.types.Object) -> InputClip:
     kept: Any = None if shown is None else shown.get(KEPT)
     if isinstance(kept, bpy.types.Action):
         return InputClip(owner, shown, kept, is_new=False)
-    name = f"{owner.name if shown is None else shown.name} (before planting)"
+    name = f"{owner.name if shown is None else shown.name} {BEFORE}"
     kept = bpy.data.actions.new(name) if shown is None else shown.copy()
     kept.name = name
     return InputClip(owner, shown, kept, is_new=True)

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Counts
+from ..controls.control_spaces import is_keyed
 from ..controls.foot_roll import control_above
 from ..keying.baking import live_for_good
 from ..keying.keys import check_keyable
@@ -113,7 +114,7 @@ def plant(
         planted = PlantedClip(armature_object, chains, planting, clip, known, rate)
         is_again = not any(each.is_new for each in inputs)
         for each in inputs:
-            each.keep(f"{each.owner.name} Planted")
+            each.keep()
     planted.write(with_hips=is_again)
     for index in chains:
         live_for_good(armature_object, index)
@@ -155,8 +156,8 @@ def _settings(armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
     for index, spec in chains.items():
         settings = armature_object.chain_ik.chains[index]
         bones = {skeleton.names[bone] for bone in planned(skeleton, spec).written}
-        is_keyed = any(_is_keyed(control) for control, _ in _followed(spec))
-        is_muted = settings.mute or (bool(bones & keyed) and not is_keyed)
+        has_keys = any(is_keyed(control) for control, _ in _followed(spec))
+        is_muted = settings.mute or (bool(bones & keyed) and not has_keys)
         found[spec.name] = {name: getattr(settings, name) for name in SETTINGS}
         found[spec.name]["mute"] = is_muted
     return found
@@ -180,9 +181,3 @@ def _values(
             (planting.root, "location", axis, value) for axis, value in enumerate(location)
         ]
     return found
-
-
-def _is_keyed(control: Anchor) -> bool:
-    if control.bone:
-        return control.bone in animated_bones(control.object)
-    return bool(list(curves(control.object)))

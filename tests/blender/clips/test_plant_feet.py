@@ -64,7 +64,7 @@ def test_run_again_nothing_moves_and_the_clip_is_kept(human):
     twice = walking.paths_of(human)
     for name, path in once.items():
         np.testing.assert_allclose(twice[name], path, atol=AGAIN)
-    kept = bpy.data.actions["Walk (before planting)"]
+    kept = bpy.data.actions["Walk (unplanted)"]
     assert kept.users
     human.animation_data.action = kept
     for chain in human.chain_ik.chains:
@@ -154,4 +154,4 @@ def test_a_planted_clip_is_undone_in_one_step(human):
     human = bpy.data.objects["metarig"]
     assert walking.planted(human, "Leg.L") is None
     assert human.animation_data.action.name == "Walk"
-    assert "Walk (before planting)" not in bpy.data.actions
+    assert "Walk (unplanted)" not in bpy.data.actions

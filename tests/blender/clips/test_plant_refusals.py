@@ -9,6 +9,7 @@ import pytest
 from blender_ik_addon.properties import chain_spec
 from blender_ik_addon.rig.clips.planted_clip import Planting
 from blender_ik_addon.rig.clips.planting import plant
+from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_objects, state
 
@@ -146,3 +147,14 @@ def test_given_up_nothing_has_changed(leg, steps):
     rigs.updated()
     assert everything() == before
     np.testing.assert_allclose(tails(ob), way, atol=1e-6)
+
+
+def test_a_rig_that_has_changed_meanwhile_is_left_alone(leg):
+    ob, _ = leg
+    settings = ob.chain_ik.chains[0]
+    work = plant(bpy.context.scene, ob, {0: chain_spec(settings)}, Planting(range(1, LAST + 1)))
+    next(work)
+    settings.name = "Other"
+    with pytest.raises(RigError, match="has changed meanwhile"):
+        next(work)
+    assert not [action for action in bpy.data.actions if "unplanted" in action.name]

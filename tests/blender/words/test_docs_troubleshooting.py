@@ -16,6 +16,7 @@ REPORTS = (
     "rig/anatomy/bone_names.py",
     "rig/anatomy/limb",
     "rig/keying/",
+    "rig/clips/",
     "rig/comparing/compared.py",
     "rig/comparing/comparing.py",
     "rig/tools/converting.py",
