@@ -76,8 +76,9 @@ def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
         for problem in problems:
             print(problem, file=sys.stderr, flush=True)
         body = each.object.chain_ik.body
-        root = "" if options.keep_hips else free_root(each.object, body.root)
-        work = plant(scene, each.object, chains, Planting(whole, body.floor, platform, root))
+        root, gives_way = free_root(each.object, body.root), not options.keep_hips
+        planting = Planting(whole, body.floor, platform, root, gives_way)
+        work = plant(scene, each.object, chains, planting)
         try:
             for number in itertools.count(1):
                 next(work)

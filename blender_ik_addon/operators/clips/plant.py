@@ -77,8 +77,8 @@ class POSE_OT_chain_ik_plant(Ranged, Stepwise):
         if self.relative_to and platform is None:
             return self.refuse(f"There is no object '{self.relative_to}' in the scene.")
         body, frames = self._owner.chain_ik.body, self.frames(scene)
-        root = free_root(self._owner, body.root) if self.use_hips else ""
-        planting = Planting(frames, body.floor, platform, root)
+        root = free_root(self._owner, body.root)
+        planting = Planting(frames, body.floor, platform, root, self.use_hips)
         work = plant(scene, self._owner, chains, planting)
         start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
         return start(context, work, len(frames))

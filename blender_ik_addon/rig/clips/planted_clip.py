@@ -38,13 +38,15 @@ class Planting:
         frames: All from the first to the last.
         floor: An object whose XY plane contacts lie on; None to stand as high as in the clip.
         platform: An object that contacts go along with; None for the world.
-        root: The bone of the hips, which go down for feet to reach; empty if none may.
+        root: The bone of the hips; empty without one whose location may be written.
+        use_hips: Whether they go down for feet to reach.
     """
 
     frames: range
     floor: bpy.types.Object | None = None
     platform: bpy.types.Object | None = None
     root: str = ""
+    use_hips: bool = True
 
     def anchors(
         self, armature_object: bpy.types.Object, chains: Iterable[ChainSpec]
@@ -108,7 +110,7 @@ class PlantedClip:
             )
         self._hips = Anchor(armature_object, planting.root) if planting.root else None
         held = hold_planted(self._limbs, self.kinds, ground, rate)
-        self._down = self._lowered(held)
+        self._down = self._lowered(held if planting.use_hips else {})
         self._goals = self._goals_of(held)
 
     def counts(self) -> dict[int, int]:

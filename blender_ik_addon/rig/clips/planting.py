@@ -112,7 +112,8 @@ def plant(
                 yield frame
         rate = scene.render.fps / scene.render.fps_base
         planted = PlantedClip(armature_object, chains, planting, clip, known, rate)
-        is_again = not any(each.is_new for each in inputs)
+        # What an earlier run has keyed of the hips is keyed anew where they stay as well.
+        is_again = not any(each.is_new for each in inputs if each.owner == armature_object)
         for each in inputs:
             each.keep()
     planted.write(with_hips=is_again)
