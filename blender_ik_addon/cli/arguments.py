@@ -52,6 +52,11 @@ def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
     _add_method(bake)
     _add_jobs(bake)
 
+    plant = add("plant", "Keep feet and hands where they stand in a clip, and save.")
+    _add_choice(plant, "the scene's range")
+    _add_output(plant, is_required=True)
+    _add_plant(plant)
+
     report = add("report", "Solve, and tell what became of each chain at each frame.")
     _add_choice(report, "the scene's range")
     _add_report(report, STDOUT)
@@ -150,6 +155,19 @@ def _add_clip(command: argparse.ArgumentParser, clip: str) -> None:
         choices=("frames", "clip"),
         default="frames",
         help=f"frames: key each as it plays, the default; clip: {clip}",
+    )
+
+
+def _add_plant(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--relative-to",
+        metavar="NAME",
+        help="what feet stand on where that moves, as a raft: an object; by default the world",
+    )
+    command.add_argument(
+        "--keep-hips",
+        action="store_true",
+        help="do not lower the hips where a leg would have to straighten more than in the clip",
     )
 
 

@@ -51,13 +51,20 @@ class Chosen:
         return found
 
 
-def choose(scene: bpy.types.Scene, armatures: Sequence[str], chains: Sequence[str]) -> list[Chosen]:
+def choose(
+    scene: bpy.types.Scene,
+    armatures: Sequence[str],
+    chains: Sequence[str],
+    *,
+    with_muted: bool = False,
+) -> list[Chosen]:
     """Return the live chains of a scene whose names match, in the scene's order.
 
     Args:
         scene: Where to look.
         armatures: Patterns of which one has to match the armature object; none for all.
         chains: The same for chains.
+        with_muted: Whether muted ones are meant as well.
 
     Raises:
         CommandError: If a pattern matches nothing, or all that match are muted.
@@ -75,7 +82,7 @@ def choose(scene: bpy.types.Scene, armatures: Sequence[str], chains: Sequence[st
         meant = {
             index: settings.name
             for index, settings in enumerate(chains_of(rig))
-            if _is_meant(settings.name, chains) and may_move(rig, index)
+            if _is_meant(settings.name, chains) and (with_muted or may_move(rig, index))
         }
         if meant:
             found.append(Chosen(rig, meant, rig.session_uid in dependent))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,6 +14,9 @@ from typing import TextIO
 import bpy
 import numpy as np
 
+from ..properties import plantable
+from ..rig.clips.planted_clip import Planting
+from ..rig.clips.planting import free_root, plant
 from ..rig.keying.baking import key, mute_for_good, stepped
 from ..rig.keying.keys import check_keyable
 from ..rig.keying.playing import check_live, frame_kept, moments
@@ -55,6 +59,37 @@ def bake(options: argparse.Namespace, stdout: TextIO) -> int:
     _check_keyable([each.object for each in chosen])
     parts = _solved(options, scene, chosen, frames, with_values=True)
     return _keyed(options, scene, runs, parts, stdout)
+
+
+def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
+    """Keep feet and hands where they stand, and save."""
+    scene = _scene()
+    _check_output(options)
+    frames = _frames(options, scene)
+    whole = range(frames[0], frames[-1] + 1)
+    if len(whole) > len(frames):
+        raise UsageError("Feet are planted in frames without gaps: name one range.")
+    platform = None if options.relative_to is None else scene.objects.get(options.relative_to)
+    if options.relative_to is not None and platform is None:
+        raise CommandError(f"There is no object '{options.relative_to}' in the scene.")
+    planted = []
+    for each in choose(scene, options.armature, options.chains, with_muted=True):
+        chains, problems = plantable(each.object, [*each.chains], scene)
+        for problem in problems:
+            print(problem, file=sys.stderr, flush=True)
+        body = each.object.chain_ik.body
+        root, gives_way = free_root(each.object, body.root), not options.keep_hips
+        planting = Planting(whole, body.floor, platform, root, gives_way)
+        work = plant(scene, each.object, chains, planting)
+        try:
+            for number in itertools.count(1):
+                next(work)
+                tell(number, len(whole))
+        except StopIteration as end:
+            planted.append(f"{each.object.name} {sum(end.value.values())}")
+    _save(options)
+    print(f"Contacts planted: {', '.join(planted)}.", file=sys.stderr, flush=True)
+    return 0
 
 
 def tell_report(options: argparse.Namespace, stdout: TextIO) -> int:
@@ -112,6 +147,7 @@ def merge(options: argparse.Namespace, stdout: TextIO) -> int:
 COMMANDS: dict[str, Callable[[argparse.Namespace, TextIO], int]] = {
     "solve": solve,
     "bake": bake,
+    "plant": plant_feet,
     "report": tell_report,
     "chunk": chunk,
     "merge": merge,

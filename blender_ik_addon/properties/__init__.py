@@ -70,6 +70,7 @@ from .records import (
     idle_joints,
     live_rigs,
     moved_by_hand,
+    plantable,
     sync_anchors,
     target_and_pole,
 )
@@ -162,6 +163,7 @@ __all__ = [
     "own_controls",
     "owner_of",
     "paths_in_words",
+    "plantable",
     "register",
     "release",
     "remove_chain",

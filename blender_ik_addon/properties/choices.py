@@ -55,6 +55,13 @@ ROTATION_BONES = (
         " none, chains of three bones and more turn the tip",
     ),
 )
+# The numbers stand in the keys of files.
+PLANTED = (
+    ("NONE", "None", "It moves freely", 0),
+    ("HEEL", "Heel", "Only the heel stands: the foot turns about it", 1),
+    ("TOE", "Toe", "Only the toe stands: the foot turns about it", 2),
+    ("FOOT", "Foot", "The whole foot or hand stands", 3),
+)
 STARTS = (
     (
         "KEYED",

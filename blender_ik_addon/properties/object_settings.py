@@ -114,6 +114,14 @@ class BodySettings(bpy.types.PropertyGroup):
         options=set(),
         override=OVERRIDABLE,
     )
+    floor: PointerProperty(
+        name="Floor",
+        description="The object whose X and Y axes span the floor: Plant Feet puts feet on it, and"
+        " no foot passes it. Empty: feet stand as high as in the clip",
+        type=bpy.types.Object,
+        options=set(),
+        override=OVERRIDABLE,
+    )
 
 
 class ObjectSettings(bpy.types.PropertyGroup):

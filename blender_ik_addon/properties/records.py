@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import bpy
 
 from ..core import IKError, Lead, SolveOptions, Solver
+from ..rig.clips.planting import check_plantable
 from ..rig.controls.foot_roll import control_above
 from ..rig.keying.baking import may_move
 from ..rig.keying.going_on import LiveRig
@@ -16,6 +17,7 @@ from ..rig.live import live
 from ..rig.planning.checks import check_settings
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
+from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import (
     Anchor,
     ChainSpec,
@@ -95,6 +97,31 @@ def _check_numbers(settings: ChainGroup, animated: ChainGroup, *, has_force: boo
         check_settings(group)
         if has_force:
             check_settings(group.force)
+
+
+def plantable(
+    armature_object: bpy.types.Object, indices: Sequence[int], scene: bpy.types.Scene
+) -> tuple[dict[int, ChainSpec], list[str]]:
+    """Return the chains whose feet can be planted, by index, and what is wrong with the others.
+
+    Raises:
+        IKError: If there is none.
+    """
+    chains, problems = dict[int, ChainSpec](), list[str]()
+    for index in indices:
+        settings = chains_of(armature_object)[index]
+        try:
+            spec = chain_spec(settings)
+            check_plantable(armature_object, spec, scene)
+        except IKError as error:
+            if len(indices) == 1:
+                raise
+            problems.append(f"{settings.name}: {error}")
+        else:
+            chains[index] = spec
+    if not chains:
+        raise RigError(problems[0] if problems else "No chain is selected: select its bones.")
+    return chains, problems
 
 
 def bones_spec(settings: ChainGroup) -> ChainSpec:

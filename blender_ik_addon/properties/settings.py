@@ -20,7 +20,16 @@ from ..core import IKError
 from ..core.solving.sweeps import MOST_SWEEPS
 from ..rig.reading.anchors import shown_everywhere
 from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, UNNAMED, name_apart, owner_of, tag
-from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, POLE_MODES, ROTATION_BONES, SOLVERS, STARTS
+from .choices import (
+    LEADS,
+    NEGATIVE_SCALES,
+    OWN_WORDS,
+    PLANTED,
+    POLE_MODES,
+    ROTATION_BONES,
+    SOLVERS,
+    STARTS,
+)
 from .controls import space_properties
 from .forces import ForceSettings
 from .joints import JointSettings
@@ -366,6 +375,15 @@ class ChainSettings(bpy.types.PropertyGroup):
         options=set(),
         override=OVERRIDABLE,
         update=tag,
+    )
+    planted: EnumProperty(
+        name="Planted",
+        description="What of the limb stands at this frame. Plant Feet finds it and keeps it there;"
+        " where it has keys, they decide",
+        translation_context=OWN_WORDS,
+        items=PLANTED,
+        default="NONE",
+        override=OVERRIDABLE,
     )
     force: PointerProperty(
         name="Force",

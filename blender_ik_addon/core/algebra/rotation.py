@@ -73,3 +73,11 @@ def nearest_quaternion(quaternion: Array, reference: Array) -> Array:
     """Return each quaternion or its negative (the same rotation), whichever is nearer."""
     along = (quaternion * reference).sum(axis=-1)
     return quaternion * np.where(along < 0.0, -1.0, 1.0)[..., None]
+
+
+def without_flips(quaternions: Array) -> Array:
+    """Return rotations (F, 4) of frames, each the one of the two that is nearer to the last."""
+    is_opposite = (quaternions[1:] * quaternions[:-1]).sum(axis=1) < 0.0
+    signs = np.cumprod(np.where(is_opposite, -1.0, 1.0))
+    found: Array = np.concatenate((quaternions[:1], quaternions[1:] * signs[:, None]))
+    return found

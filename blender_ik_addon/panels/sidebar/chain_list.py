@@ -57,6 +57,7 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
         row.operator("pose.chain_ik_bake")
+        layout.operator("pose.chain_ik_plant")
         _draw_paths(layout, context)
 
 

@@ -20,12 +20,13 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         settings = cast(ChainSettings, active_chain(context))
-        row = self.layout.row()
-        row.use_property_split = True
-        row.active = not settings.mute
-        row.prop(settings, "influence", slider=True)
+        column = self.layout.column()
+        column.use_property_split = True
+        column.active = not settings.mute
+        column.prop(settings, "influence", slider=True)
         if not uses(settings, "start_from"):
             return
+        column.prop(settings, "planted")
         # Not greyed out for a muted chain: muted is FK, one of the two sides.
         column = self.layout.column(align=True)
         column.operator("pose.chain_ik_switch", icon="ARROW_LEFTRIGHT")

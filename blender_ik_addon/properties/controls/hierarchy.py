@@ -17,11 +17,11 @@ from ...rig.controls.control_spaces import (
     add_space,
     constraints_of,
     hangs,
+    is_keyed,
     makes_ring,
     set_space,
     spaces_of,
 )
-from ...rig.reading.animation import animated_bones, curves
 from ...rig.reading.skeleton import Skeleton, compiled
 from ...rig.reading.spec import Anchor
 from ...rig.tools.control_bones import PALETTE, is_control_bone
@@ -134,7 +134,7 @@ def hang_controls(
                 fitting = [each for each in spaces if not makes_ring(control, each, known)]
                 for space in fitting:
                     add_space(control, space)
-                if fitting and (fitting[0] == trunk.root or not _is_keyed(control)):
+                if fitting and (fitting[0] == trunk.root or not is_keyed(control)):
                     set_space(control, fitting[0])
     return count
 
@@ -143,12 +143,6 @@ def _may_have(control: Anchor) -> bool:
     """Tell whether a control can be given spaces, and has none yet."""
     is_free = control.object.is_editable and not hangs(control)
     return is_free and not constraints_of(control)
-
-
-def _is_keyed(control: Anchor) -> bool:
-    if control.bone:
-        return control.bone in animated_bones(control.object)
-    return bool(list(curves(control.object)))
 
 
 def body_controls(armature_object: bpy.types.Object) -> list[Anchor]:

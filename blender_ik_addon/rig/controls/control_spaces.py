@@ -20,6 +20,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..planning.checks import bone_not_finite
 from ..reading.anchors import SPACE
+from ..reading.animation import animated_bones, curves
 from ..reading.dependencies import Dependencies, Point
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
@@ -181,6 +182,13 @@ def copy_spaces(
             add_space(copy, meant)
             if constraint == active:
                 set_space(copy, meant)
+
+
+def is_keyed(control: Anchor) -> bool:
+    """Tell whether an action moves a control."""
+    if control.bone:
+        return control.bone in animated_bones(control.object)
+    return bool(list(curves(control.object)))
 
 
 def hangs(control: Anchor) -> bool:

@@ -9,6 +9,7 @@ from typing import Protocol
 import bpy
 import numpy as np
 
+from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..live import live
 from ..reading.animation import curves
@@ -246,6 +247,15 @@ def mute_for_good(armature_object: bpy.types.Object, index: int) -> None:
     armature_object.chain_ik.chains[index].mute = True
 
 
+def live_for_good(armature_object: bpy.types.Object, index: int) -> None:
+    """Have a chain pose its bones whatever keys and drivers of its muting and influence say."""
+    for setting in ("mute", "influence"):
+        for curve in _animating(armature_object, index, setting):
+            curve.mute = True
+    settings = armature_object.chain_ik.chains[index]
+    settings.mute, settings.influence = False, 1.0
+
+
 def is_animated(armature_object: bpy.types.Object, index: int, setting: str) -> bool:
     """Tell whether keys or drivers that are not muted change a chain's setting."""
     return any(not curve.mute for curve in _animating(armature_object, index, setting))
@@ -269,8 +279,5 @@ def _continuous(values: Array, channels: Sequence[Channel]) -> Array:
         if prop == "rotation_euler":
             values[:, own] = np.unwrap(values[:, own], axis=0)
         elif prop == "rotation_quaternion" and len(own) == 4:
-            turns = values[:, own]
-            is_opposite = (turns[1:] * turns[:-1]).sum(axis=1) < 0.0
-            signs = np.cumprod(np.where(is_opposite, -1.0, 1.0))
-            values[1:, own] = turns[1:] * signs[:, None]
+            values[:, own] = rotation.without_flips(values[:, own])
     return values

@@ -17,8 +17,8 @@ class ChannelKeys(NamedTuple):
     """Keys of one channel.
 
     Attributes:
-        bone: Name of the pose bone.
-        prop: Property of it, such as ``rotation_quaternion``.
+        bone: Name of the pose bone; empty for the object itself.
+        prop: Property of it, such as ``rotation_quaternion``; of an object, any path from it.
         component: Index within the property.
         frames: In rising order, shape (f,).
         values: Shape (f,).
@@ -32,8 +32,8 @@ class ChannelKeys(NamedTuple):
 
 
 def path_of(bone: str, prop: str) -> str:
-    """Return the path to a property of a pose bone."""
-    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}'
+    """Return the path to a property of a pose bone, or without a name of the object itself."""
+    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}' if bone else prop
 
 
 def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = False) -> None:
@@ -87,7 +87,8 @@ def write_keys(
         curve = bag.fcurves.find(path, index=channel.component)
         if curve is None:
             curve = bag.fcurves.new(path, index=channel.component)
-            curve.group = bag.groups.get(channel.bone) or bag.groups.new(channel.bone)
+            if channel.bone:
+                curve.group = bag.groups.get(channel.bone) or bag.groups.new(channel.bone)
         curve.mute = False
         for modifier in curve.modifiers:
             modifier.mute = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,9 +22,9 @@ from ..planning.checks import check_channels, check_pose
 from ..planning.live_chain import SHORTEST_SEGMENT
 from ..reading import spaces
 from ..reading.chain_plan import check, planned
-from ..reading.channels import matrices_of, read_pose
+from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import no_length, scaled_flat
-from ..reading.skeleton import compiled
+from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import ChainSpec, NegativeScale
 from ..reading.targets import find_unmirrored
 from ..reading.world import not_finite
@@ -68,6 +69,23 @@ class Placement:
     pole_angle: float = 0.0
 
 
+@dataclass(frozen=True)
+class Placements:
+    """The same for B poses of a chain: all fields but the count of bones have one axis more.
+
+    Attributes:
+        joints: From the root to the effector, world space, shape (B, m + 1, 3).
+    """
+
+    target: Array
+    pole: Array
+    length: Array
+    bone_count: int
+    slack: Array
+    pole_angle: Array
+    joints: Array
+
+
 def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     """Return where the controls of a chain belong in its present pose.
 
@@ -81,54 +99,87 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
         if not np.isfinite(np.array(spec.target.object.matrix_world)).all():
             raise not_finite(spec.target, "target")
         check(armature_object, skeleton, plan, spec, {spec.target.object.session_uid})
-    pose = read_pose(armature_object)
-    check_pose(armature_object, skeleton, pose, plan)
-    check_channels(skeleton, plan, pose.rotation[plan.written])
-    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
+    rows = placements(armature_object, skeleton, spec, [read_pose(armature_object)])
+    return Placement(
+        target=rows.target[0],
+        pole=rows.pole[0],
+        length=float(rows.length[0]),
+        bone_count=rows.bone_count,
+        slack=float(rows.slack[0]),
+        pole_angle=float(rows.pole_angle[0]),
+    )
+
+
+def placements(
+    armature_object: bpy.types.Object, skeleton: Skeleton, spec: ChainSpec, poses: Sequence[Pose]
+) -> Placements:
+    """Return where the controls of a chain belong in poses of its armature object.
+
+    Raises:
+        IKError: If the chain has no bones or no finite pose, or if a bone has no length.
+    """
+    plan = planned(skeleton, spec)
+    for pose in poses:
+        check_pose(armature_object, skeleton, pose, plan)
+        check_channels(skeleton, plan, pose.rotation[plan.written])
+    world = np.array([pose.world for pose in poses])
+    if (np.linalg.matrix_rank(world[:, :3, :3]) < 3).any():
         raise scaled_flat()
-    frames = framed([Hung(skeleton, pose, plan)])
-    posed = frames.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written])[None])
-    joints = spaces.transform_point(pose.world, posed.joints[0])
-    segments = np.linalg.norm(np.diff(joints, axis=0), axis=1)
-    length = float(segments.sum())
-    short = np.flatnonzero(segments <= SHORTEST_SEGMENT * length)
+    frames = framed([Hung(skeleton, pose, plan) for pose in poses])
+    local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
+    posed = frames.posed(np.array(local))
+    tips = np.array([pose.matrices[plan.tip][:3, :3] for pose in poses])
+    joints = spaces.transform_point(world[:, None], posed.joints)
+    segments = np.linalg.norm(np.diff(joints, axis=1), axis=2)
+    length = segments.sum(axis=1)
+    short = np.flatnonzero((segments <= SHORTEST_SEGMENT * length[:, None]).any(axis=0))
     if short.size:
         raise no_length(skeleton.names[plan.segments[short[0]]])
     bends = slice(-1 if plan.bends_without_tip else None)
-    side = find_sides(posed.joints[:, bends], frames.natural_sides(posed)[:, 0])[0]
-    is_kept = spec.negative_scale is NegativeScale.KEEP and bool(np.linalg.det(pose.world) < 0.0)
-    sense, chord = -1.0 if is_kept else 1.0, _chord(posed.joints[0, bends])
-    angle, carried = 0.0, CarriedSides.of([(skeleton, plan, spec)])
+    side = find_sides(posed.joints[:, bends], frames.natural_sides(posed)[:, 0])
+    is_kept = np.linalg.det(world) < 0.0
+    is_kept &= spec.negative_scale is NegativeScale.KEEP
+    sense, chord = np.where(is_kept, -1.0, 1.0), _chords(posed.joints[:, bends])
+    angle, carried = np.zeros(len(poses)), CarriedSides.of([(skeleton, plan, spec)])
     if carried is not None:
-        shown = find_unmirrored(armature_object) if is_kept else None
-        tip, ends = pose.matrices[plan.tip][None, :3, :3], posed.joints[:, -1]
-        unmirrored = np.eye(3)[None] if shown is None else shown[None]
-        points = carried.poles_of(frames, ends, tip, unmirrored, np.array([shown is not None]))
-        angle = sense * _angle_about(chord, points[0] - posed.joints[0, 0], side)
+        shown = find_unmirrored(armature_object) if is_kept.any() else None
+        unmirrored = np.tile(np.eye(3) if shown is None else shown, (len(poses), 1, 1))
+        keeps = is_kept & (shown is not None)
+        carried = carried.take(np.zeros(len(poses), dtype=np.int64))
+        points = carried.poles_of(frames, posed.joints[:, -1], tips, unmirrored, keeps)
+        angle = sense * _angles_about(chord, points - posed.joints[:, 0], side)
         # Noise would stand in the panel as an angle.
-        angle = angle if abs(angle) > SAME_ANGLE else 0.0
+        angle = np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
     # The pole angle turns the bend away from the pole.
     side = _turned(chord, side, -sense * spec.pole_angle)
-    target = np.eye(4)
-    target[:3, :3] = rotation.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
-    target[:3, 3] = joints[-1]
-    pole = _pole_beside(joints[bends], spaces.transform_direction(pose.world, side), length)
-    slack = _slack(pose.world, posed.joints[0, bends])
-    return Placement(target, pole, length, len(joints[bends]) - 1, slack, angle)
+    target = np.tile(np.eye(4), (len(poses), 1, 1))
+    target[:, :3, :3] = rotation.orientation(world[:, :3, :3] @ tips)
+    target[:, :3, 3] = joints[:, -1]
+    pole = _poles_beside(joints[:, bends], spaces.transform_direction(world, side), length)
+    slack = _slack(world, posed.joints[:, bends])
+    count = joints[:, bends].shape[1] - 1
+    return Placements(target, pole, length, count, slack, angle, joints)
 
 
-def _pole_beside(bending: Array, side: Array, length: float) -> Array:
-    """Return where the pole of joints (n, 3) that bend to a side belongs, world space, shape (3,).
+def _poles_beside(bending: Array, side: Array, length: Array) -> Array:
+    """Return where the poles of joints (B, n, 3) that bend to sides belong, world space, (B, 3).
 
-    It is put off a point on the chord, so that its angle about the chord is that of the side.
+    They are put off points on the chords, so that their angles about these are those of the sides.
     """
-    chord = bending[-1] - bending[0]
+    chord = bending[:, -1] - bending[:, 0]
+    square = np.maximum(_dot(chord, chord), 1e-12)
     # Only the part across the chord counts: a pole on its line would give no side.
-    side = side - chord * (side @ chord) / max(float(chord @ chord), 1e-12)
-    side = side / max(float(np.linalg.norm(side)), 1e-12)
-    share = (bending[1:].mean(axis=0) - bending[0]) @ chord / max(float(chord @ chord), 1e-12)
-    pole: Array = bending[0] + share * chord + POLE_DISTANCE * length * side
+    side = side - chord * (_dot(side, chord) / square)
+    side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12)
+    share = _dot(bending[:, 1:].mean(axis=1) - bending[:, 0], chord) / square
+    pole: Array = bending[:, 0] + share * chord + POLE_DISTANCE * length[:, None] * side
     return pole
+
+
+def _dot(first: Array, second: Array) -> Array:
+    """Return the products of vectors (B, 3), shape (B, 1)."""
+    product: Array = (first * second).sum(axis=1, keepdims=True)
+    return product
 
 
 def soft_distance(placed: Placement) -> float:
@@ -137,36 +188,37 @@ def soft_distance(placed: Placement) -> float:
     return soft if soft >= LEAST_SOFT * placed.length else 0.0
 
 
-def _slack(world: Array, joints: Array) -> float:
-    """Return how far joints (n + 1, 3) in armature space are from full reach, scene units.
+def _slack(world: Array, joints: Array) -> Array:
+    """Return how far joints (B, n + 1, 3) in armature space are from full reach, scene units, (B,).
 
     As soft distances count it: armatures that are scaled unevenly are as large as they are longest.
     """
-    reach = np.linalg.norm(np.diff(joints, axis=0), axis=1).sum()
-    distance = np.linalg.norm(joints[-1] - joints[0])
-    return float(np.linalg.norm(world[:3, :3], 2) * max(0.0, reach - distance))
+    reach = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1)
+    distance = np.linalg.norm(joints[:, -1] - joints[:, 0], axis=1)
+    size = np.linalg.norm(world[:, :3, :3], 2, axis=(1, 2))
+    slack: Array = size * np.maximum(0.0, reach - distance)
+    return slack
 
 
-def _chord(joints: Array) -> Array:
-    """Return the unit vector (3,) from the first of joints (n, 3) to the last."""
-    chord = joints[-1] - joints[0]
-    unit: Array = chord / max(float(np.linalg.norm(chord)), 1e-12)
+def _chords(joints: Array) -> Array:
+    """Return unit vectors (B, 3) from the first of joints (B, n, 3) to the last."""
+    chord = joints[:, -1] - joints[:, 0]
+    unit: Array = chord / np.maximum(np.linalg.norm(chord, axis=1, keepdims=True), 1e-12)
     return unit
 
 
-def _turned(axis: Array, side: Array, angle: float) -> Array:
-    """Return what of a direction (3,) lies across an axis, turned about it."""
-    if angle == 0.0:
-        return side
-    across = side - axis * (side @ axis)
+def _turned(axis: Array, side: Array, angle: Array) -> Array:
+    """Return what of directions (B, 3) lies across axes, turned about them by angles (B,)."""
+    across, angle = side - axis * _dot(side, axis), angle[:, None]
     turned: Array = across * np.cos(angle) + np.cross(axis, across) * np.sin(angle)
-    return turned
+    return np.where(angle == 0.0, side, turned)
 
 
-def _angle_about(axis: Array, first: Array, second: Array) -> float:
-    """Return the radians about an axis from one direction to another, of what lies across it."""
-    first, second = (each - axis * (each @ axis) for each in (first, second))
-    return float(np.arctan2(axis @ np.cross(first, second), first @ second))
+def _angles_about(axis: Array, first: Array, second: Array) -> Array:
+    """Return the radians about axes from directions to others, of what lies across them, (B,)."""
+    first, second = (each - axis * _dot(each, axis) for each in (first, second))
+    angle: Array = np.arctan2(_dot(axis, np.cross(first, second)), _dot(first, second))[:, 0]
+    return angle
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ ROOTED = ALWAYS | {
     "use_stretch",
     "use_keep_volume",
     "start_from",
+    "planted",
     "space",
     "pole_space",
 }

@@ -60,7 +60,7 @@ def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
     assert names(drawn, "list") == {"chains"}
     actions = ["add", "remove", "mirror", "solve", "convert", "compare", "store", "restore"]
     found = [item.name for item in drawn if item.kind == "operator"]
-    assert found == [f"pose.chain_ik_{action}" for action in (*actions, "setup", "bake")]
+    assert found == [f"pose.chain_ik_{action}" for action in (*actions, "setup", "bake", "plant")]
     assert names(drawn, "menu") == {"VIEW3D_MT_chain_ik_more"}
 
 
@@ -315,8 +315,12 @@ def test_both_sides_of_a_switch_are_at_hand_whether_the_chain_is_muted_or_not():
     _, chain = make_active_arm()
     for mute in (False, True):
         chain.mute = mute
-        influence, *drawn = draw(only="FK")
-        assert (influence.name, influence.is_active) == ("influence", not mute)
+        *settings, switch, snap, apply, space, key = draw(only="FK")
+        assert [(each.name, each.is_active) for each in settings] == [
+            ("influence", not mute),
+            ("planted", not mute),
+        ]
+        drawn = [switch, snap, apply, space, key]
         actions = ["switch", "snap_target", "apply"]
         expected = [f"pose.chain_ik_{action}" for action in actions]
         expected += ["space", "pose.chain_ik_switch_space"]

@@ -1,0 +1,102 @@
+"""The operator that keeps feet and hands where they stand in a clip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, StringProperty
+
+from ...properties import ChainGroup, chain_key, chains_of, owner_of, plantable
+from ...rig.clips.planted_clip import Planting
+from ...rig.clips.planting import free_root, plant
+from ...translations import said
+from .. import selection
+from ..bake import Ranged
+from ..base import ANEW, Stepwise
+
+WHICH = (
+    ("ACTIVE", "Active", "Plant the active chain"),
+    ("SELECTED", "Selected", "Plant the chains of the selected bones, targets and poles"),
+    ("ALL", "All", "Plant all chains of the armature, muted ones as well"),
+)
+
+
+class POSE_OT_chain_ik_plant(Ranged, Stepwise):
+    """Keep feet and hands where they stand in a clip."""
+
+    bl_idname = "pose.chain_ik_plant"
+    bl_label = "Plant Feet"
+    bl_description = (
+        "Find when feet and hands stand in the clip of the range, and key targets, poles and hips"
+        " so that they do not slide. The clip as it was is kept in an action of its own, and each"
+        " run starts from it"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    which: EnumProperty(
+        name="Chains", description="Which chains to plant", items=WHICH, default="ALL", options=ANEW
+    )
+    use_hips: BoolProperty(
+        name="Adjust Hips",
+        description="Lower the hips where a leg would have to straighten more than in the clip",
+        default=True,
+        options=ANEW,
+    )
+    relative_to: StringProperty(
+        name="Relative To",
+        description="What feet stand on where that moves, such as a raft. Empty: the world",
+        options=ANEW,
+    )
+
+    _is_asked = False
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self.frames(selection.scene_of(context))
+        if bpy.app.background:
+            return self.execute(context)
+        self._is_asked = True
+        return set(context.window_manager.invoke_props_dialog(self))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        for name in ("which", "frame_start", "frame_end", "use_hips"):
+            layout.prop(self, name)
+        layout.prop(owner_of(selection.chain(context)).chain_ik.body, "floor")
+        layout.prop_search(self, "relative_to", selection.scene_of(context), "objects")
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        scene, active = selection.scene_of(context), selection.chain(context)
+        self._owner = owner_of(active)
+        indices = [chain_key(settings)[1] for settings in self._meant(context, active)]
+        chains, problems = plantable(self._owner, indices, scene)
+        for problem in problems:
+            self.report({"WARNING"}, said(problem))
+        platform = scene.objects.get(self.relative_to)
+        if self.relative_to and platform is None:
+            return self.refuse(f"There is no object '{self.relative_to}' in the scene.")
+        body, frames = self._owner.chain_ik.body, self.frames(scene)
+        root = free_root(self._owner, body.root)
+        planting = Planting(frames, body.floor, platform, root, self.use_hips)
+        work = plant(scene, self._owner, chains, planting)
+        start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
+        return start(context, work, len(frames))
+
+    def progress(self, done: int, total: int) -> str:
+        return f"frame {done} of {total}"
+
+    def finish(self, _context: bpy.types.Context, planted: dict[int, int]) -> set[str]:
+        """Tell what stands how often."""
+        chains = self._owner.chain_ik.chains
+        told = ", ".join(f"{chains[index].name} {count}" for index, count in planted.items())
+        self.report({"INFO"}, said(f"Contacts planted: {told}"))
+        return {"FINISHED"}
+
+    def _meant(self, context: bpy.types.Context, active: ChainGroup) -> Sequence[ChainGroup]:
+        if self.which == "SELECTED":
+            return selection.selected_chains(context, self._owner)
+        return chains_of(self._owner) if self.which == "ALL" else [active]
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_plant,))

@@ -1,0 +1,115 @@
+"""The feet of chains: heel, toe and sole, and how they move through a clip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array
+from ...core.clips.contacts import HEIGHT
+from ...core.clips.footholds import Foot, Motion
+from ..anatomy.bone_names import Part, read
+from ..reading.chain_plan import ChainPlan, planned
+from ..reading.channels import Pose
+from ..reading.skeleton import Skeleton
+from ..reading.spaces import transform_point
+from ..reading.spec import ChainSpec
+from ..tools.controls import Placements
+
+TRUNK = frozenset((Part.SPINE, Part.NECK, Part.HEAD, Part.TAIL))
+"""What stands on nothing, however still it is."""
+# Height of a body beside the length of its longest limb, as that of a human beside the leg.
+HEIGHT_OF_LIMB = HEIGHT / 0.83
+
+
+@dataclass(frozen=True)
+class Limb:
+    """A chain in a clip.
+
+    Attributes:
+        spec: Its settings.
+        plan: Its bones.
+        placed: Where its controls belong, frame by frame.
+        motion: Of its target, world space.
+        foot: What stands of it; None of what never does.
+    """
+
+    spec: ChainSpec
+    plan: ChainPlan
+    placed: Placements
+    motion: Motion
+    foot: Foot | None
+
+
+def limbs_of(
+    skeleton: Skeleton,
+    specs: Mapping[int, ChainSpec],
+    placed: Mapping[int, Placements],
+    poses: list[Pose],
+) -> dict[int, Limb]:
+    """Return chains in a clip, by their indices.
+
+    Neither a trunk ever stands, nor what hangs on a foot or a hand, as toes and fingers do.
+
+    Args:
+        skeleton: The bones of their armature.
+        specs: Their settings.
+        placed: Where their controls belong, frame by frame.
+        poses: Of their armature object, frame by frame.
+    """
+    plans = {index: planned(skeleton, spec) for index, spec in specs.items()}
+    limbs = {i for i, plan in plans.items() if _part(skeleton, plan.tip) not in TRUNK}
+    ends = {plans[index].tip for index in limbs}
+    found = {}
+    for index, plan in plans.items():
+        target = placed[index].target
+        turns = rotation.without_flips(rotation.quaternion_from_matrix(target[:, :3, :3]))
+        motion = Motion(target[:, :3, 3], turns)
+        above = skeleton.ancestors(int(plan.segments[0]))[1:]
+        stands = index in limbs and ends.isdisjoint(above)
+        foot = _foot_of(skeleton, plan, motion, poses) if stands else None
+        found[index] = Limb(specs[index], plan, placed[index], motion, foot)
+    return found
+
+
+def _part(skeleton: Skeleton, bone: int) -> Part:
+    return read(skeleton.names[bone]).part
+
+
+def height_of(limbs: list[Limb]) -> float:
+    """Return the height of the body that limbs belong to, world space."""
+    lengths = [float(np.median(limb.placed.length)) for limb in limbs if limb.foot]
+    return HEIGHT_OF_LIMB * max(lengths, default=1.0)
+
+
+def _foot_of(skeleton: Skeleton, plan: ChainPlan, motion: Motion, poses: list[Pose]) -> Foot:
+    """Return heel and toe of the bone that a target turns; of a chain that turns none, its end."""
+    if not plan.turns_tip:
+        return Foot(np.zeros((2, 3)), np.zeros(2))
+    tip = plan.tip
+    below = [bone for bone in range(len(skeleton.names)) if tip in skeleton.ancestors(bone)]
+    ends = {bone: _ends(skeleton, bone) for bone in below}
+    heels = [
+        ends[bone].mean(axis=0) for bone in below if "heel" in read(skeleton.names[bone]).words
+    ]
+    points = np.array((np.mean(heels, axis=0) if heels else ends[tip][0], ends[tip][1]))
+    in_tip = transform_point(np.linalg.inv(skeleton.rest[tip]), points)
+    shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
+    paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
+    back = rotation.conjugate(motion.turns)[:, None]
+    found = np.median(rotation.rotate(back, paths), axis=0)
+    up = np.linalg.inv(poses[0].world[:3, :3])[:, 2]
+    up = up / np.linalg.norm(up)
+    lowest = float(np.min([each @ up for each in ends.values()]))
+    size = float(np.linalg.norm(found[1] - found[0]) / np.linalg.norm(points[1] - points[0]))
+    return Foot(found, size * (points @ up - lowest))
+
+
+def _ends(skeleton: Skeleton, bone: int) -> Array:
+    """Return head and tail of a bone at rest, armature space, shape (2, 3)."""
+    matrix = skeleton.rest[bone]
+    tail = matrix[:3, 3] + skeleton.lengths[bone] * matrix[:3, 1]
+    return np.array((matrix[:3, 3], tail))

@@ -1,0 +1,231 @@
+"""A clip with its feet planted, as keys of targets, poles and hips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Counts
+from ...core.clips.contacts import runs
+from ...core.clips.footholds import Motion, smoothed
+from ..controls.foot_roll import control_above
+from ..keying.keys import ChannelKeys, write_keys
+from ..reading.refusals import RigError
+from ..reading.skeleton import compiled
+from ..reading.spec import Anchor, ChainSpec, PoleMode
+from ..tools.controls import placements
+from .feet import Limb, limbs_of
+from .moved_controls import carried_by, carriers_of, control_place, keys_of
+from .planted_limbs import Ground, find_planted, hold_planted, lower_hips
+from .played_clip import PlayedClip, rigid
+
+# For how many seconds the side is smoothed that a limb bends to, if it is bent to a right angle: of
+# one that is nearly straight it is noise.
+SIDE = 0.02
+# What stays this near to one place in a whole clip does not move, in scene units.
+STILL = 1e-6
+
+
+@dataclass(frozen=True)
+class Planting:
+    """What is asked of a clip.
+
+    Attributes:
+        frames: All from the first to the last.
+        floor: An object whose XY plane contacts lie on; None to stand as high as in the clip.
+        platform: An object that contacts go along with; None for the world.
+        root: The bone of the hips; empty without one whose location may be written.
+        use_hips: Whether they go down for feet to reach.
+    """
+
+    frames: range
+    floor: bpy.types.Object | None = None
+    platform: bpy.types.Object | None = None
+    root: str = ""
+    use_hips: bool = True
+
+    def anchors(
+        self, armature_object: bpy.types.Object, chains: Iterable[ChainSpec]
+    ) -> list[Anchor]:
+        """Return all whose places have to be read."""
+        found = [Anchor(each) for each in (self.floor, self.platform) if each is not None]
+        found += [Anchor(armature_object, self.root)] if self.root else []
+        for spec in chains:
+            if spec.target is not None:
+                found += [spec.target, control_above(spec.target)]
+            found += [spec.pole] if spec.pole is not None else []
+        return [Anchor(armature_object), *(Anchor(each.object) for each in found), *found]
+
+
+def path_of_setting(armature_object: bpy.types.Object, index: int, name: str) -> str:
+    """Return the path from an object to a setting of one of its chains."""
+    path: str = armature_object.chain_ik.chains[index].path_from_id(name)
+    return path
+
+
+class PlantedClip:
+    """A clip that has been played, with its feet planted.
+
+    Attributes:
+        kinds: What of the chains stands, by index; chains that never stand are left out.
+    """
+
+    def __init__(
+        self,
+        armature_object: bpy.types.Object,
+        chains: Mapping[int, ChainSpec],
+        planting: Planting,
+        clip: PlayedClip,
+        known: Mapping[int, Counts],
+        rate: float,
+    ) -> None:
+        """Find what stands, and where all is to be for it to stand.
+
+        Raises:
+            IKError: With one sentence that says what to do next.
+        """
+        self._object, self._clip, self._rate = armature_object, clip, rate
+        self._skeleton = compiled(armature_object)
+        shown = np.array([pose.world @ pose.matrices for pose in clip.poses])
+        if np.ptp(shown, axis=0).max() <= STILL:
+            raise RigError(
+                "Nothing moves in this range, so there is nothing to plant: key the bones, or"
+                " choose other frames."
+            )
+        placed = {
+            index: placements(armature_object, self._skeleton, spec, clip.poses)
+            for index, spec in chains.items()
+        }
+        self._limbs = limbs_of(self._skeleton, chains, placed, clip.poses)
+        ground = _ground(clip, planting)
+        self.kinds = find_planted(self._limbs, known, ground, rate)
+        if not self.kinds:
+            raise RigError(
+                "No foot and no hand stands in this range: key Planted where one does, or choose"
+                " other frames."
+            )
+        self._hips = Anchor(armature_object, planting.root) if planting.root else None
+        held = hold_planted(self._limbs, self.kinds, ground, rate)
+        self._down = self._lowered(held if planting.use_hips else {})
+        self._goals = self._goals_of(held)
+
+    def counts(self) -> dict[int, int]:
+        """Return how often each chain stands, by index."""
+        return {
+            index: sum(bool(kinds[start]) for start, _ in runs(kinds > 0))
+            for index, kinds in self.kinds.items()
+        }
+
+    def write(self, *, with_hips: bool) -> None:
+        """Key controls, poles and hips, and what stands.
+
+        Args:
+            with_hips: Whether to key the hips where they stay as well.
+        """
+        found: dict[bpy.types.Object, list[ChannelKeys]] = {self._object: []}
+        moves = dict(self._moves)
+        for control, place in self._controls().items():
+            keys = keys_of(self._clip, control, place, carried_by(control, moves))
+            found.setdefault(control.object, []).extend(keys)
+            before = self._clip.world(control) @ self._clip.place(control)
+            moves[control] = place @ np.linalg.inv(before)
+        for index, limb in self._limbs.items():
+            if limb.spec.pole is not None:
+                pole, place = limb.spec.pole, np.tile(np.eye(4), (len(self._down), 1, 1))
+                place[:, :3, 3] = limb.placed.pole
+                place = self._carried(index) @ place
+                keys = keys_of(self._clip, pole, place, carried_by(pole, moves), with_turns=False)
+                found.setdefault(pole.object, []).extend(keys)
+            elif limb.spec.pole_mode is PoleMode.FOLLOW:
+                found[self._object].append(self._setting(index, "pole_angle", self._angles(limb)))
+        if self._hips is not None and (with_hips or self._down.any()):
+            place = _down(self._down) @ self._clip.world(self._hips) @ self._clip.place(self._hips)
+            keys = keys_of(self._clip, self._hips, place, None, with_turns=False)
+            found[self._object] += keys
+        for owner, keys in found.items():
+            write_keys(owner, keys)
+        write_keys(self._object, [*map(self._planted, self.kinds)], "CONSTANT")
+
+    def _lowered(self, held: Mapping[int, Motion]) -> Array:
+        """Return how far down the hips go, shape (F,)."""
+        carried = []
+        if self._hips is not None:
+            root = self._skeleton.index[self._hips.bone]
+            for index in held:
+                first = int(self._limbs[index].plan.segments[0])
+                carried += [index] if root in self._skeleton.ancestors(first) else []
+        return lower_hips(self._limbs, self.kinds, held, carried, self._rate)
+
+    def _goals_of(self, held: Mapping[int, Motion]) -> dict[int, Array]:
+        """Return where the targets of chains belong, world matrices (F, 4, 4) by index."""
+        goals, self._moves = {}, {}
+        if self._hips is not None:
+            self._moves[self._hips] = _down(self._down)
+        for index, motion in held.items():
+            goals[index] = np.tile(np.eye(4), (len(motion.places), 1, 1))
+            goals[index][:, :3, :3] = rotation.matrix_from_quaternion(motion.turns)
+            goals[index][:, :3, 3] = motion.places
+            limb = self._limbs[index]
+            tip = Anchor(self._object, self._skeleton.names[limb.plan.tip])
+            self._moves[tip] = goals[index] @ np.linalg.inv(limb.placed.target)
+        for index, limb in self._limbs.items():
+            if index not in goals:
+                goals[index] = self._carried(index) @ limb.placed.target
+        return goals
+
+    def _carried(self, index: int) -> Array:
+        """Return how the root of a chain is moved, world space, shape (F, 4, 4)."""
+        above = self._skeleton.ancestors(int(self._limbs[index].plan.segments[0]))[1:]
+        found = (Anchor(self._object, self._skeleton.names[bone]) for bone in above)
+        still = np.tile(np.eye(4), (len(self._down), 1, 1))
+        return next((self._moves[each] for each in found if each in self._moves), still)
+
+    def _controls(self) -> dict[Anchor, Array]:
+        """Return where the controls of targets belong, those first that carry others."""
+        found = {}
+        for index, limb in self._limbs.items():
+            target = limb.spec.target
+            assert target is not None
+            control = control_above(target)
+            found[control] = control_place(self._clip, target, control, self._goals[index])
+        order = sorted(found, key=lambda control: len(list(carriers_of(control))))
+        return {control: found[control] for control in order}
+
+    def _angles(self, limb: Limb) -> Array:
+        """Return pole angles (F,) with which a limb bends as in the clip."""
+        ends = np.linalg.norm(limb.placed.joints[:, -1] - limb.placed.joints[:, 0], axis=1)
+        bent = np.maximum(1.0 - (ends / limb.placed.length) ** 2, STILL)
+        angles = np.unwrap(limb.placed.pole_angle)
+        return smoothed(angles[:, None], bent * (SIDE * self._rate) ** -4.0)[:, 0]
+
+    def _setting(self, index: int, name: str, values: Array) -> ChannelKeys:
+        path = path_of_setting(self._object, index, name)
+        return ChannelKeys("", path, 0, np.array(self._clip.frames, dtype=np.float64), values)
+
+    def _planted(self, index: int) -> ChannelKeys:
+        """Return the keys of what stands: where it changes."""
+        rows = [start for start, _ in runs(self.kinds[index])]
+        keys = self._setting(index, "planted", self.kinds[index].astype(np.float64))
+        return keys._replace(frames=keys.frames[rows], values=keys.values[rows])
+
+
+def _ground(clip: PlayedClip, planting: Planting) -> Ground:
+    """Return what feet stand on: a floor goes along with the platform."""
+    frames = np.tile(np.eye(4), (len(clip.frames), 1, 1))
+    if planting.floor is not None:
+        frames = rigid(clip.place(Anchor(planting.floor)))
+    if planting.platform is not None:
+        moving = rigid(clip.place(Anchor(planting.platform)))
+        frames = moving @ np.linalg.inv(moving[0]) @ frames[0]
+    return Ground(frames, planting.floor is not None)
+
+
+def _down(way: Array) -> Array:
+    """Return matrices (F, 4, 4) that move down."""
+    found = np.tile(np.eye(4), (len(way), 1, 1))
+    found[:, 2, 3] = -way
+    return found

@@ -1,0 +1,62 @@
+"""Bodies of any kind that step: feet that skate on keys of bones, as motion capture has it."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Vector
+
+from blender_ik_addon.rig.controls.foot_roll import control_above
+from blender_ik_addon.rig.reading.animation import bags_of_action
+from blender_ik_addon.rig.reading.spec import Anchor
+from tests.blender.setups.selecting import press
+
+FRAMES, STAND, SKATE = range(1, 61), 0.6, 0.08
+"""A foot stands for this share of its step, of a second, and skates by that share of its way."""
+
+
+def step(ob: bpy.types.Object) -> None:
+    """Key the bones of a body that has its chains; neither a chain nor a control has keys then."""
+    scene, chains = bpy.context.scene, ob.chain_ik.chains
+    scene.render.fps, scene.frame_end = 30, FRAMES[-1]
+    height, root = ob.dimensions.z, Anchor(ob, ob.chain_ik.body.root)
+    legs = [chain.name for chain in chains if "Leg" in chain.name]
+    controls = {each.name: control_above(Anchor(each.target, each.subtarget)) for each in chains}
+    rest = {control: _place(control) for control in (*controls.values(), root)}
+    for frame in FRAMES:
+        scene.frame_set(frame)
+        time = (frame - 1) / 30.0
+        body = Vector((0.0, -0.5 * (1.0 + SKATE) * time, -0.03)) * height
+        _put(root, Matrix.Translation(body) @ rest[root], frame)
+        for name, control in controls.items():
+            way = body
+            if name in legs:
+                number, phase = divmod(time + 0.25 * legs.index(name), 1.0)
+                x = max(0.0, (phase - STAND) / (1.0 - STAND))
+                gone = number + x**3 * (10.0 - 15.0 * x + 6.0 * x * x) - 0.25 * legs.index(name)
+                up = 0.08 * np.sin(np.pi * x) ** 2
+                way = Vector((0.0, -0.5 * (gone + 0.3 + SKATE * time), up)) * height
+            _put(control, Matrix.Translation(way) @ rest[control], frame)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    for owner in {ob, *(control.object for control in controls.values())}:
+        data = owner.animation_data
+        for bag in bags_of_action(data.action, getattr(data, "action_slot", None)):
+            for curve in list(bag.fcurves):
+                if owner != ob or "Target" in curve.data_path:
+                    bag.fcurves.remove(curve)
+
+
+def _place(anchor: Anchor) -> Matrix:
+    matrix = anchor.object.matrix_world
+    return matrix @ anchor.object.pose.bones[anchor.bone].matrix if anchor.bone else matrix.copy()
+
+
+def _put(anchor: Anchor, matrix: Matrix, frame: int) -> None:
+    moved = anchor.object.pose.bones[anchor.bone] if anchor.bone else anchor.object
+    if anchor.bone:
+        moved.matrix = anchor.object.matrix_world.inverted() @ matrix
+    else:
+        moved.matrix_world = matrix
+    is_quaternion = moved.rotation_mode == "QUATERNION"
+    for name in ("location", "rotation_quaternion" if is_quaternion else "rotation_euler"):
+        moved.keyframe_insert(name, frame=frame)

@@ -1,0 +1,157 @@
+"""Plant Feet on a human that walks: feet stand, and all else moves as before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import addon_utils
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.clips import walking
+from tests.blender.setups.selecting import press
+
+pytestmark = pytest.mark.usefixtures("rigify")
+SLIDE, ROUGHER, AGAIN = 1e-4, 1.2, 1e-6
+# What a floor may let through: keys are float32.
+ROUNDING = 1e-5
+
+
+@pytest.fixture(scope="module")
+def files(rigify: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    found = {}
+    for spoil in ("skate", "skate slow white"):
+        found[spoil] = tmp_path_factory.mktemp("walks") / "walk.blend"
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        addon_utils.enable("rigify", default_set=True)
+        walking.make(found[spoil], spoil=spoil)
+    return found
+
+
+@pytest.fixture
+def human(files: dict[str, Path]) -> bpy.types.Object:
+    bpy.ops.wm.open_mainfile(filepath=str(files["skate"]))
+    return bpy.data.objects["metarig"]
+
+
+def plant(**settings: object) -> None:
+    press(bpy.ops.pose.chain_ik_plant, **settings)
+
+
+@pytest.mark.parametrize("spoil", ["skate", "skate slow white"])
+def test_feet_do_not_slide_and_nothing_gets_rougher(files, spoil):
+    bpy.ops.wm.open_mainfile(filepath=str(files[spoil]))
+    human = bpy.data.objects["metarig"]
+    before = walking.paths_of(human)
+    plant()
+    after = walking.paths_of(human)
+    assert walking.slides(human, before) > 10 * SLIDE
+    assert walking.slides(human, after) < SLIDE
+    for name, path in before.items():
+        if not name.startswith("knee") or spoil == "skate":
+            assert walking.acceleration(after[name]) <= ROUGHER * walking.acceleration(path), name
+    assert not any(chain.mute for chain in human.chain_ik.chains)
+    for name, chain in human.chain_ik.chains.items():
+        assert (walking.planted(human, name) is not None) == name.startswith("Leg"), chain.name
+
+
+def test_run_again_nothing_moves_and_the_clip_is_kept(human):
+    before = walking.paths_of(human)
+    plant()
+    once = walking.paths_of(human)
+    plant()
+    twice = walking.paths_of(human)
+    for name, path in once.items():
+        np.testing.assert_allclose(twice[name], path, atol=AGAIN)
+    kept = bpy.data.actions["Walk (unplanted)"]
+    assert kept.users
+    human.animation_data.action = kept
+    for chain in human.chain_ik.chains:
+        chain.mute = True
+    for name, path in walking.paths_of(human).items():
+        np.testing.assert_allclose(path, before[name], atol=AGAIN)
+
+
+def test_keys_of_planted_are_taken_as_they_are(human):
+    plant()
+    settings = human.chain_ik.chains["Leg.L"]
+    kinds = walking.planted(human, "Leg.L")
+    frame = int(np.flatnonzero(kinds == 0)[3]) + 1
+    settings.planted = "FOOT"
+    settings.keyframe_insert("planted", frame=frame)
+    wanted = walking.planted(human, "Leg.L")
+    assert (wanted != kinds).sum() > 3
+    plant()
+    np.testing.assert_array_equal(walking.planted(human, "Leg.L"), wanted)
+    assert walking.slides(human, walking.paths_of(human)) < SLIDE
+
+
+def test_feet_stand_on_a_floor_and_never_pass_it(human):
+    floor = bpy.data.objects.new("Floor", None)
+    bpy.context.scene.collection.objects.link(floor)
+    floor.location = (3.0, 1.0, 0.02)
+    human.chain_ik.body.floor = floor
+    plant()
+    after = walking.paths_of(human)
+    for side in walking.SIDES:
+        kinds = walking.planted(human, f"Leg.{side}")
+        heel = after[f"heel.{side}"][:, 2] - 0.02
+        assert heel.min() > -ROUNDING
+        np.testing.assert_allclose(heel[kinds == 3], 0.0, atol=ROUNDING)
+        toe = after[f"toe.{side}"][:, 2] - 0.02
+        np.testing.assert_allclose(toe[kinds == 3], 0.0167, atol=1e-3)
+    assert walking.slides(human, after) < SLIDE
+
+
+def test_hips_give_way_for_a_leg_that_would_straighten(human):
+    floor = bpy.data.objects.new("Floor", None)
+    bpy.context.scene.collection.objects.link(floor)
+    floor.location.z = -0.1
+    human.chain_ik.body.floor = floor
+    before = walking.paths_of(human)
+    plant()
+    after = walking.paths_of(human)
+    down = before["hips"][:, 2] - after["hips"][:, 2]
+    assert 0.02 < down.max() < 0.15
+    assert walking.slides(human, after) < SLIDE
+    assert walking.acceleration(after["hips"]) <= ROUGHER * walking.acceleration(before["hips"])
+    plant(use_hips=False)
+    kept = walking.paths_of(human)["hips"]
+    np.testing.assert_allclose(kept[:, 2], before["hips"][:, 2], atol=AGAIN)
+
+
+def test_on_a_platform_feet_go_along_with_it(human):
+    raft = bpy.data.objects.new("Raft", None)
+    bpy.context.scene.collection.objects.link(raft)
+    for frame, place in ((1, (0.0, 0.0, 0.0)), (90, (3.0, 1.0, 0.5))):
+        raft.location = place
+        raft.keyframe_insert("location", frame=frame)
+    human.parent = raft
+    plant(relative_to="Raft")
+    scene, frames = bpy.context.scene, range(1, bpy.context.scene.frame_end + 1)
+    after, places = walking.paths_of(human), []
+    for frame in frames:
+        scene.frame_set(frame)
+        places.append(raft.matrix_world.translation[:])
+    seen = {name: path - np.array(places) for name, path in after.items()}
+    assert walking.slides(human, seen) < SLIDE
+    assert walking.slides(human, after) > 10 * SLIDE
+
+
+@pytest.mark.parametrize("scale", [(0.5, 0.5, 0.5), (-1.0, 1.0, 1.0), (2.0, 2.0, 2.0)])
+def test_scaled_and_mirrored_people_stand_as_well(human, scale):
+    human.scale = scale
+    plant()
+    after = walking.paths_of(human)
+    assert walking.slides(human, after) < SLIDE * abs(scale[0])
+
+
+def test_a_planted_clip_is_undone_in_one_step(human):
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.pose.chain_ik_plant("EXEC_DEFAULT", True)
+    bpy.ops.ed.undo()
+    human = bpy.data.objects["metarig"]
+    assert walking.planted(human, "Leg.L") is None
+    assert human.animation_data.action.name == "Walk"
+    assert "Walk (unplanted)" not in bpy.data.actions

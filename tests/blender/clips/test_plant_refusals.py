@@ -1,0 +1,160 @@
+"""Plant Feet where it cannot be done: one clear sentence each, and nothing is lost."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.rig.clips.planted_clip import Planting
+from blender_ik_addon.rig.clips.planting import plant
+from blender_ik_addon.rig.reading.refusals import RigError
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_objects, state
+
+LAST = 40
+STANDS = {1: (0.5, 0.2, 0.1), 15: (0.5, 0.2, 0.1), 20: (0.8, 0.2, 0.5), 25: (1.1, 0.2, 0.1)}
+
+
+@pytest.fixture
+def leg(empty_scene: None) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """A limb of two bones that hangs from above, and whose target stands, slides and steps."""
+    bpy.context.scene.frame_end = LAST
+    ob = rigs.make_rig([(0.8, 0.0, 1.2), (0.9, -0.2, 0.6), (0.8, 0.0, 0.0)])
+    target = rigs.make_empty("Target", STANDS[1])
+    rigs.add_chain(ob, "Bone.1", target, name="Leg")
+    ways = STANDS | {LAST: (1.1, 0.25, 0.1), 15: (0.5, 0.25, 0.1)}
+    rigs.key(target, "location", ways)
+    select_objects(active=ob)
+    rigs.updated()
+    return ob, target
+
+
+def tails(ob: bpy.types.Object) -> np.ndarray:
+    found = []
+    for frame in range(1, LAST + 1):
+        bpy.context.scene.frame_set(frame)
+        found.append(rigs.tail(ob, "Bone.1"))
+    return np.array(found)
+
+
+def everything() -> object:
+    """Return the state of the file, with its actions and what they key."""
+    keyed = {
+        action.name: (action.users, [*action.keys()], [*action.frame_range])
+        for action in bpy.data.actions
+    }
+    return state(), keyed
+
+
+def test_a_limb_that_is_one_point_stands(leg):
+    ob, target = leg
+    before = tails(ob)
+    press(bpy.ops.pose.chain_ik_plant)
+    after = tails(ob)
+    for first, last in ((0, 12), (26, LAST - 1)):
+        assert np.linalg.norm(np.diff(before[first:last], axis=0), axis=1).max() > 1e-3
+        assert np.linalg.norm(np.diff(after[first:last], axis=0), axis=1).max() < 1e-5
+    press(bpy.ops.pose.chain_ik_plant)
+    np.testing.assert_allclose(tails(ob), after, atol=1e-6)
+    assert target.animation_data.action["chain_ik_clip"].users
+
+
+def test_a_chain_whose_influence_has_keys_plays_as_it_did_and_is_live_afterwards(leg):
+    ob, _ = leg
+    rigs.key(ob, "chain_ik.chains[0].influence", {1: 1.0, LAST: 0.0})
+    press(bpy.ops.pose.chain_ik_plant)
+    bpy.context.scene.frame_set(LAST)
+    assert ob.chain_ik.chains[0].influence == 1.0
+
+
+def lock(ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    target.lock_location[1] = True
+
+
+def play_strip(ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    data = target.animation_data
+    data.nla_tracks.new().strips.new("Strip", 1, data.action)
+    data.action = None
+
+
+def stand_still(ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    target.animation_data_clear()
+
+
+def take_target(ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    ob.chain_ik.chains[0].target = None
+
+
+def hurry(ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    rigs.key(target, "location", {f: (0.1 * f, 0.3 * (-1) ** f, 0.2) for f in range(1, LAST + 1)})
+
+
+def be_nowhere(ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    rigs.key(target, "location", {20: (float("nan"), 0.0, 0.0)})
+
+
+def turn_off(ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    bpy.context.scene.chain_ik.use_live = False
+
+
+def follow(ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    ob.chain_ik.chains[0].solver = "FOLLOW"
+
+
+REFUSALS = [
+    (lock, {}, "locked"),
+    (play_strip, {}, "plays strips"),
+    (stand_still, {}, "Nothing moves"),
+    (take_target, {}, "no target"),
+    (hurry, {}, "No foot and no hand stands"),
+    (be_nowhere, {}, "not finite at frame 16"),
+    (turn_off, {}, "Live is off"),
+    (follow, {}, "Follow"),
+    (None, {"frame_start": 5, "frame_end": 5}, "two frames"),
+    (None, {"frame_start": 9, "frame_end": 5}, "two frames"),
+    (None, {"relative_to": "Raft"}, "'Raft'"),
+    (None, {"which": "SELECTED"}, "selected"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "settings", "words"), REFUSALS)
+def test_what_cannot_be_planted_is_said_and_stays(leg, spoil, settings, words):
+    ob, target = leg
+    if spoil is not None:
+        spoil(ob, target)
+    select_objects(active=ob)
+    bpy.context.scene.frame_set(3)
+    rigs.updated()
+    before = everything()
+    assert words in refusal(bpy.ops.pose.chain_ik_plant, **settings)
+    rigs.updated()
+    assert everything() == before
+
+
+@pytest.mark.parametrize("steps", [0, 1, 20])
+def test_given_up_nothing_has_changed(leg, steps):
+    ob, _ = leg
+    bpy.context.scene.frame_set(3)
+    before, way = everything(), tails(ob)
+    bpy.context.scene.frame_set(3)
+    spec = chain_spec(ob.chain_ik.chains[0])
+    work = plant(bpy.context.scene, ob, {0: spec}, Planting(range(1, LAST + 1)))
+    for _ in range(steps):
+        next(work)
+    work.close()
+    rigs.updated()
+    assert everything() == before
+    np.testing.assert_allclose(tails(ob), way, atol=1e-6)
+
+
+def test_a_rig_that_has_changed_meanwhile_is_left_alone(leg):
+    ob, _ = leg
+    settings = ob.chain_ik.chains[0]
+    work = plant(bpy.context.scene, ob, {0: chain_spec(settings)}, Planting(range(1, LAST + 1)))
+    next(work)
+    settings.name = "Other"
+    with pytest.raises(RigError, match="has changed meanwhile"):
+        next(work)
+    assert not [action for action in bpy.data.actions if "unplanted" in action.name]

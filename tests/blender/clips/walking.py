@@ -1,0 +1,121 @@
+"""A human that walks by formula, as motion capture has it: keys on bones, feet that skate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Euler, Matrix, Vector
+
+from blender_ik_addon.rig.reading.animation import bags_of_action, curves
+from tests.blender.setups.selecting import press
+from tests.core.clips import walks
+
+SIDES = "LR"
+HEEL = (0.0459, 0.0)
+"""Y and Z of the metarig's heels."""
+
+
+def make(path: Path, seed: int = 100, rate: int = 30, spoil: str = "skate", seconds=3.0) -> None:
+    """Save a metarig with Set Up Limbs whose bones walk; no chain and no control has keys."""
+    bpy.ops.object.armature_human_metarig_add()
+    human, scene = bpy.context.object, bpy.context.scene
+    press(bpy.ops.pose.chain_ik_setup, control="BONE")
+    bpy.context.view_layer.update()
+    walk = walks.walk(seed, rate, seconds)
+    paths = walks.spoiled(walk, spoil, seed)
+    root = walk.root[:, :2] + (paths - walk.paths).mean(axis=(0, 1))[:, :2]
+    heading = np.unwrap(np.arctan2(*np.gradient(walk.root, axis=0)[:, 1::-1].T))
+    scene.render.fps, scene.frame_end = rate, len(root)
+    for row in range(len(root)):
+        frame = row + 1
+        scene.frame_set(frame)
+        hips = human.pose.bones["spine"]
+        height = 0.92 + 0.02 * np.cos(4.0 * np.pi * row / rate / 1.1)
+        turn = Euler((0.0, 0.0, heading[row] + np.pi / 2.0)).to_matrix().to_4x4()
+        rest = hips.bone.matrix_local.to_3x3().to_4x4()
+        hips.matrix = Matrix.Translation(Vector((*root[row], height))) @ turn @ rest
+        _key(hips, frame)
+        for side, (heel, toe) in zip(SIDES, paths[:, :, row], strict=True):
+            _stand(human, side, heel, toe)
+            _key(human.pose.bones[f"Leg Target.{side}"], frame)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    data = human.animation_data
+    data.action.name = "Walk"
+    for bag in bags_of_action(data.action, getattr(data, "action_slot", None)):
+        for curve in list(bag.fcurves):
+            if "Target" in curve.data_path:
+                bag.fcurves.remove(curve)
+    for side in SIDES:
+        human.pose.bones[f"Leg Target.{side}"].matrix_basis.identity()
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+
+
+def _key(bone: bpy.types.PoseBone, frame: int) -> None:
+    for name in ("location", "rotation_quaternion"):
+        bone.keyframe_insert(name, frame=frame)
+
+
+def _stand(human: bpy.types.Object, side: str, heel: np.ndarray, toe: np.ndarray) -> None:
+    """Put a foot's control where heel and toe are."""
+    foot, ankle, control = (
+        human.pose.bones[f"{name}.{side}"] for name in ("foot", "Leg Ankle", "Leg Target")
+    )
+    y = (toe - heel) / np.linalg.norm(toe - heel)
+    x = np.cross(y, (0.0, 0.0, 1.0))
+    x = x / np.linalg.norm(x)
+    # At rest the foot points along -Y.
+    turn = np.stack((x, y, np.cross(x, y)), axis=-1) @ np.diag((-1.0, -1.0, 1.0))
+    rest = np.array(foot.bone.matrix_local)
+    place = np.eye(4)
+    place[:3, :3] = turn @ rest[:3, :3]
+    place[:3, 3] = heel + turn @ (rest[:3, 3] - (rest[0, 3], *HEEL))
+    between = ankle.bone.matrix_local.inverted() @ control.bone.matrix_local
+    control.matrix = Matrix(place.tolist()) @ between
+
+
+def paths_of(human: bpy.types.Object) -> dict[str, np.ndarray]:
+    """Return the ways of heels, toes, knees, hands and hips, world space, by name."""
+    scene, found = bpy.context.scene, dict[str, list[Vector]]()
+    for frame in range(scene.frame_start, scene.frame_end + 1):
+        scene.frame_set(frame)
+        bones = human.pose.bones
+        spots = {"hips": bones["spine"].head, "head": bones["spine.006"].tail}
+        for side in SIDES:
+            heel = bones[f"heel.02.{side}"]
+            spots[f"heel.{side}"] = 0.5 * (heel.head + heel.tail)
+            spots[f"toe.{side}"] = bones[f"foot.{side}"].tail
+            spots[f"knee.{side}"] = bones[f"shin.{side}"].head
+        for name, spot in spots.items():
+            found.setdefault(name, []).append(human.matrix_world @ spot)
+    return {name: np.array(path) for name, path in found.items()}
+
+
+def planted(human: bpy.types.Object, chain: str) -> np.ndarray | None:
+    """Return what the keys of a chain say of what stands, frame by frame; None without."""
+    scene, path = bpy.context.scene, human.chain_ik.chains[chain].path_from_id("planted")
+    curve = next((each for each in curves(human) if each.data_path == path), None)
+    if curve is None:
+        return None
+    assert {point.interpolation for point in curve.keyframe_points} == {"CONSTANT"}
+    frames = range(scene.frame_start, scene.frame_end + 1)
+    return np.array([round(curve.evaluate(frame)) for frame in frames])
+
+
+def slides(human: bpy.types.Object, paths: dict[str, np.ndarray]) -> float:
+    """Return the longest way in a frame of what stands, in scene units."""
+    longest = 0.0
+    for side in SIDES:
+        kinds = planted(human, f"Leg.{side}")
+        assert kinds is not None
+        for bit, name in ((1, "heel"), (2, "toe")):
+            stands = (kinds & bit) > 0
+            steps = np.linalg.norm(np.diff(paths[f"{name}.{side}"], axis=0), axis=1)
+            longest = max(longest, float(np.max(steps[stands[1:] & stands[:-1]], initial=0.0)))
+    return longest
+
+
+def acceleration(path: np.ndarray) -> float:
+    """Return the root mean square of second differences of a path (F, 3)."""
+    return float(np.sqrt((np.diff(path, 2, axis=0) ** 2).mean()))
