@@ -28,6 +28,7 @@ from ..rig.shapes.chain_shape import (
 )
 from ..rig.tools.lengths import LengthUnit, is_visible, length_in_words, length_unit
 from .colours import Colours
+from .contacts import add_contacts
 from .known import Known, KnownRig
 from .scene_strokes import Items, SeenChains, add_active, add_chains
 from .strokes import Strokes
@@ -117,6 +118,9 @@ def gather(
     active = active_chain(context)
     if active is not None:
         _add_active(strokes, active, all_shown, seen, graph, known, view)
+    if view.items.show_contacts:
+        for shown in all_shown:
+            add_contacts(strokes, shown.own, shown.posed, view.colours)
     to_words = partial(_say, unit=length_unit(context.scene))
     add_chains(strokes, seen, view.items, view.colours, to_words)
     return strokes

@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
+from ..core.clips.contacts import Planted
 from ..events import listening
 from ..properties import bones_spec, chains_of, is_idle, target_and_pole
 from ..rig.planning.live_chain import LiveChain
@@ -39,6 +40,7 @@ class KnownRig:
         rows: Their joints.
         anchors: Their targets.
         solved: The same as ``chains``, but -1 for chains that leave their bones alone.
+        standing: The bones that stand at this frame, and what of them does.
         compiled: For chains that were active: the live chain, None if it is not solved, and the
             shape that was compiled of it.
     """
@@ -49,6 +51,7 @@ class KnownRig:
     rows: ChainRows | None = None
     anchors: list[Anchor | None] = field(default_factory=list)
     solved: tuple[int, ...] = ()
+    standing: list[tuple[int, Planted]] = field(default_factory=list)
     compiled: dict[int, tuple[LiveChain | None, CompiledShape]] = field(default_factory=dict)
 
     def read(self, armature_object: bpy.types.Object) -> None:
@@ -73,6 +76,9 @@ class KnownRig:
             self.chains, self.rows = self._drawn(range(len(self.plans)))
         self.anchors = [target_and_pole(settings[i])[0] for i in self.chains]
         self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
+        planted = [(i, Planted[settings[i].planted]) for i in self.chains]
+        plans = [(self.plans[i][1], kind) for i, kind in planted if kind]
+        self.standing = [(plan.tip, kind) for plan, kind in plans if plan is not None]
 
     def _drawn(self, chains: Iterable[int]) -> tuple[tuple[int, ...], ChainRows | None]:
         """Return the indices of chains that have bones, and their joints, None without any."""

@@ -31,6 +31,7 @@ class Items(NamedTuple):
     show_reach: bool
     show_poles: bool
     show_limits: bool
+    show_contacts: bool
     show_text: bool
 
 

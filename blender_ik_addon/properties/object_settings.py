@@ -19,7 +19,7 @@ from .settings import ChainSettings
 
 SHOWN = (
     *("show_chains", "show_joints", "show_target_lines"),
-    *("show_reach", "show_poles", "show_limits", "show_text"),
+    *("show_reach", "show_poles", "show_limits", "show_contacts", "show_text"),
 )
 """The items, in the order in which they are listed."""
 
@@ -68,6 +68,13 @@ class ShownSettings(bpy.types.PropertyGroup):
     show_limits: BoolProperty(
         name="Limits",
         description="Draw how far each joint of the active chain may turn, and where it stands",
+        default=True,
+        options=set(),
+    )
+    show_contacts: BoolProperty(
+        name="Contacts",
+        description="Draw where feet and hands stand at this frame, as Planted says: the heel"
+        " in the colour of poles, the toe in that of held chains, both in that of reached ones",
         default=True,
         options=set(),
     )

@@ -89,23 +89,47 @@ def _foot_of(skeleton: Skeleton, plan: ChainPlan, motion: Motion, poses: list[Po
     """Return heel and toe of the bone that a target turns; of a chain that turns none, its end."""
     if not plan.turns_tip:
         return Foot(np.zeros((2, 3)), np.zeros(2))
-    tip = plan.tip
+    tip, up = plan.tip, _up(poses[0].world)
+    points, heights = _heel_and_toe(skeleton, tip, up)
+    in_tip = transform_point(np.linalg.inv(skeleton.rest[tip]), points)
+    shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
+    paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
+    back = rotation.conjugate(motion.turns)[:, None]
+    found = np.median(rotation.rotate(back, paths), axis=0)
+    size = float(np.linalg.norm(found[1] - found[0]) / np.linalg.norm(points[1] - points[0]))
+    return Foot(found, size * heights)
+
+
+def soles_of(skeleton: Skeleton, bone: int, world: Array) -> Array:
+    """Return where heel and toe of a bone touch the floor, in its own axes, shape (2, 3).
+
+    Args:
+        skeleton: The bones.
+        bone: That stands.
+        world: The matrix of its armature object.
+    """
+    up = _up(world)
+    points, heights = _heel_and_toe(skeleton, bone, up)
+    return transform_point(np.linalg.inv(skeleton.rest[bone]), points - heights[:, None] * up)
+
+
+def _up(world: Array) -> Array:
+    """Return what is up in the space of an armature object, shape (3,)."""
+    up = np.linalg.inv(world[:3, :3])[:, 2]
+    found: Array = up / np.linalg.norm(up)
+    return found
+
+
+def _heel_and_toe(skeleton: Skeleton, tip: int, up: Array) -> tuple[Array, Array]:
+    """Return heel and toe at rest, armature space, shape (2, 3), and how high they are, (2,)."""
     below = [bone for bone in range(len(skeleton.names)) if tip in skeleton.ancestors(bone)]
     ends = {bone: _ends(skeleton, bone) for bone in below}
     heels = [
         ends[bone].mean(axis=0) for bone in below if "heel" in read(skeleton.names[bone]).words
     ]
     points = np.array((np.mean(heels, axis=0) if heels else ends[tip][0], ends[tip][1]))
-    in_tip = transform_point(np.linalg.inv(skeleton.rest[tip]), points)
-    shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
-    paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
-    back = rotation.conjugate(motion.turns)[:, None]
-    found = np.median(rotation.rotate(back, paths), axis=0)
-    up = np.linalg.inv(poses[0].world[:3, :3])[:, 2]
-    up = up / np.linalg.norm(up)
     lowest = float(np.min([each @ up for each in ends.values()]))
-    size = float(np.linalg.norm(found[1] - found[0]) / np.linalg.norm(points[1] - points[0]))
-    return Foot(found, size * (points @ up - lowest))
+    return points, points @ up - lowest
 
 
 def _ends(skeleton: Skeleton, bone: int) -> Array:

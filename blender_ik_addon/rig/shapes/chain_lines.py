@@ -36,6 +36,11 @@ class PosedBones(NamedTuple):
     columns: Floats
     bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone]
 
+    def matrix(self, bone: int) -> Array:
+        """Return the matrix of one bone, world space, shape (4, 4)."""
+        matrix: Array = self.world @ self.columns[bone].T
+        return matrix
+
     def head(self, bone: int) -> tuple[float, float, float]:
         """Return the head of one bone, world space."""
         head = self.columns[bone, 3, :3].astype(np.float64)

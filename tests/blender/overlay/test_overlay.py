@@ -116,6 +116,39 @@ def test_one_bone_that_points_at_its_target_is_green(seen: None) -> None:
     assert colour_of_lines() == theme("missed")
 
 
+@pytest.mark.parametrize(
+    ("kind", "colour", "ends"),
+    [
+        ("NONE", None, ()),
+        ("HEEL", "pole", (0,)),
+        ("TOE", "held", (1,)),
+        ("FOOT", "reached", (0, 1)),
+    ],
+)
+def test_what_stands_has_dots_on_the_floor_in_the_colour_of_its_kind(
+    seen: None, kind: str, colour: str | None, ends: tuple[int, ...]
+) -> None:
+    ob, _ = rigs.make_arm(NEAR)
+    for name in SHOWN:
+        setattr(bpy.context.scene.chain_ik.overlay, name, name == "show_contacts")
+    ob.chain_ik.chains[0].planted = kind
+    bpy.context.view_layer.update()
+    dots = strokes().dots.join()
+    if colour is None:
+        assert dots is None
+        return
+    # At rest the bone stands upright, so its heel is the floor and its toe right above that.
+    matrix = rigs.evaluated(ob).matrix_world @ rigs.evaluated(ob).pose.bones["Bone.1"].matrix
+    under = matrix @ ob.data.bones["Bone.1"].matrix_local.inverted()
+    rest = ob.data.bones["Bone.1"]
+    low = min(rest.head_local.z, rest.tail_local.z)
+    expected = [(rest.head_local, rest.tail_local)[end].copy() for end in ends]
+    for each in expected:
+        each.z = low
+    np.testing.assert_allclose(dots[0], [under @ each for each in expected], atol=1e-6)
+    assert {tuple(np.round(each, 3)) for each in dots[1].tolist()} == theme(colour)
+
+
 def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -> None:
     ob = rigs.make_rig()
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")
