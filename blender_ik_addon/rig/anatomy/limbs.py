@@ -71,7 +71,7 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
     if hips is None and tails:
         hips = int(skeleton.parents[tails[0]])
     spine = _spine(body, hips, chest)
-    lies = hips is not None and chest is not None and body.height(hips, chest) < LYING
+    lies = hips is not None and chest is not None and abs(body.height(hips, chest)) < LYING
     found = [
         *_legs(body, legs, "Hind Leg" if lies and arms else "Leg"),
         *(_legs(body, arms, "Front Leg") if lies or fronts else _arms(body, arms)),
