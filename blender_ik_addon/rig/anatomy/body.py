@@ -11,6 +11,9 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..reading.skeleton import Skeleton
 from .bone_names import BoneName, Part, Side, read
 
+# A chest that is this far below the hips, of their distance, is in no body that stands or lies.
+LAID_OUT = -0.5
+
 Fits = Callable[[int], bool]
 
 
@@ -126,6 +129,16 @@ class Body:
         axis = int(np.argmax(np.abs(way))) if way.any() else 2
         up: Array = np.eye(3)[axis] * (-1.0 if way[axis] < 0.0 else 1.0)
         return up
+
+    @cached_property
+    def is_laid_out(self) -> bool:
+        """Whether trunk and legs lie along one way at rest, which says nothing of how they stand.
+
+        Programs for motion capture write skeletons so; only their motion makes bodies of them.
+        """
+        hips = self.shared_root(self.all_of(Part.THIGH))
+        chest = self.shared_root(self.all_of(Part.UPPER_ARM))
+        return hips is not None and chest is not None and self.height(hips, chest) < LAID_OUT
 
     def height(self, start: int, end: int) -> float:
         """Return how far up one bone's head lies from another's at rest, of their distance."""

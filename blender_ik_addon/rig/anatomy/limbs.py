@@ -71,7 +71,8 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
     if hips is None and tails:
         hips = int(skeleton.parents[tails[0]])
     spine = _spine(body, hips, chest)
-    lies = hips is not None and chest is not None and abs(body.height(hips, chest)) < LYING
+    lies = hips is not None and chest is not None and body.height(hips, chest) < LYING
+    lies = lies and not body.is_laid_out
     found = [
         *_legs(body, legs, "Hind Leg" if lies and arms else "Leg"),
         *(_legs(body, arms, "Front Leg") if lies or fronts else _arms(body, arms)),
@@ -125,7 +126,8 @@ def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
         run, end = [start, lower], body.child_of_part(lower, (Part.FOOT, Part.HAND))
         toe = None if end is None else body.skeleton.child_at_tail(end)
         if end is not None and toe is not None:
-            if -body.skeleton.rest[end, :3, 1] @ body.up > STEEP:
+            is_steep = -body.skeleton.rest[end, :3, 1] @ body.up > STEEP
+            if is_steep and not body.is_laid_out:
                 run, end = [*run, end], toe
         yield from _limb(body, LimbKind.LEG, name, run, end)
 
