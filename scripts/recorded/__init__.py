@@ -1,0 +1,1 @@
+"""Recorded clips, planted and baked as a whole: what is measured of them, and drawn."""
