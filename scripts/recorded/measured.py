@@ -112,7 +112,7 @@ def measure(path: str, first: str, last: str, arrays: str) -> None:
         f"  what stands moved by {slide(before, recorded):.2f} mm a frame, now by"
         f" {slide(after, recorded):.3f}"
     )
-    for part in ("LeftFoot", "RightFoot", "Hips"):
+    for part in ("LeftFoot", "RightFoot", "LeftLeg", "RightLeg", "Hips"):
         ratio = acceleration(after[:, names.index(part), 0]) / acceleration(
             before[:, names.index(part), 0]
         )

@@ -18,14 +18,14 @@ from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, PoleMode
 from ..tools.controls import placements
-from .feet import Limb, limbs_of
+from .feet import limbs_of
 from .moved_controls import carried_by, carriers_of, control_place, keys_of
 from .planted_limbs import Ground, find_planted, hold_planted, lower_hips
 from .played_clip import PlayedClip, rigid
 
 # For how many seconds the side is smoothed that a limb bends to, if it is bent to a right angle: of
 # one that is nearly straight it is noise.
-SIDE = 0.02
+SIDE = 0.005
 # What stays this near to one place in a whole clip does not move, in scene units.
 STILL = 1e-6
 
@@ -141,7 +141,8 @@ class PlantedClip:
                 keys = keys_of(self._clip, pole, place, carried_by(pole, moves), with_turns=False)
                 found.setdefault(pole.object, []).extend(keys)
             elif limb.spec.pole_mode is PoleMode.FOLLOW:
-                found[self._object].append(self._setting(index, "pole_angle", self._angles(limb)))
+                angles = self._angles(index)
+                found[self._object].append(self._setting(index, "pole_angle", angles))
         if self._hips is not None and (with_hips or self._down.any()):
             place = _down(self._down) @ self._clip.world(self._hips) @ self._clip.place(self._hips)
             keys = keys_of(self._clip, self._hips, place, None, with_turns=False)
@@ -195,11 +196,14 @@ class PlantedClip:
         order = sorted(found, key=lambda control: len(list(carriers_of(control))))
         return {control: found[control] for control in order}
 
-    def _angles(self, limb: Limb) -> Array:
-        """Return pole angles (F,) with which a limb bends as in the clip."""
+    def _angles(self, index: int) -> Array:
+        """Return pole angles (F,) with which a limb bends where it is now as in the clip."""
+        limb = self._limbs[index]
+        goals = np.linalg.inv(self._carried(index)) @ self._goals[index]
+        placed = placements(self._object, self._skeleton, limb.spec, self._clip.poses, goals)
         ends = np.linalg.norm(limb.placed.joints[:, -1] - limb.placed.joints[:, 0], axis=1)
         bent = np.maximum(1.0 - (ends / limb.placed.length) ** 2, STILL)
-        angles = np.unwrap(limb.placed.pole_angle)
+        angles = np.unwrap(placed.pole_angle)
         return smoothed(angles[:, None], bent * (SIDE * self._rate) ** -4.0)[:, 0]
 
     def _setting(self, index: int, name: str, values: Array) -> ChannelKeys:

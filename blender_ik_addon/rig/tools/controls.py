@@ -111,9 +111,21 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
 
 
 def placements(
-    armature_object: bpy.types.Object, skeleton: Skeleton, spec: ChainSpec, poses: Sequence[Pose]
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    spec: ChainSpec,
+    poses: Sequence[Pose],
+    goals: Array | None = None,
 ) -> Placements:
     """Return where the controls of a chain belong in poses of its armature object.
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        spec: The chain's settings.
+        poses: F of them.
+        goals: World matrices, shape (F, 4, 4), of where the target is to be instead: pole angles
+            are then those that bend the chain there as in the poses.
 
     Raises:
         IKError: If the chain has no bones or no finite pose, or if a bone has no length.
@@ -140,21 +152,26 @@ def placements(
     is_kept = np.linalg.det(world) < 0.0
     is_kept &= spec.negative_scale is NegativeScale.KEEP
     sense, chord = np.where(is_kept, -1.0, 1.0), _chords(posed.joints[:, bends])
+    target = np.tile(np.eye(4), (len(poses), 1, 1))
+    target[:, :3, :3] = rotation.orientation(world[:, :3, :3] @ tips)
+    target[:, :3, 3] = joints[:, -1]
+    asked = posed.joints
+    if goals is not None:
+        moved = np.linalg.inv(world) @ goals @ np.linalg.inv(target) @ world
+        ends = spaces.transform_point(moved[:, None], asked[:, 1:])
+        asked, tips = np.concatenate((asked[:, :1], ends), axis=1), moved[:, :3, :3] @ tips
     angle, carried = np.zeros(len(poses)), CarriedSides.of([(skeleton, plan, spec)])
     if carried is not None:
         shown = find_unmirrored(armature_object) if is_kept.any() else None
         unmirrored = np.tile(np.eye(3) if shown is None else shown, (len(poses), 1, 1))
         keeps = is_kept & (shown is not None)
         carried = carried.take(np.zeros(len(poses), dtype=np.int64))
-        points = carried.poles_of(frames, posed.joints[:, -1], tips, unmirrored, keeps)
-        angle = sense * _angles_about(chord, points - posed.joints[:, 0], side)
+        points = carried.poles_of(frames, asked[:, -1], tips, unmirrored, keeps)
+        angle = sense * _angles_about(_chords(asked[:, bends]), points - asked[:, 0], side)
         # Noise would stand in the panel as an angle.
         angle = np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
     # The pole angle turns the bend away from the pole.
     side = _turned(chord, side, -sense * spec.pole_angle)
-    target = np.tile(np.eye(4), (len(poses), 1, 1))
-    target[:, :3, :3] = rotation.orientation(world[:, :3, :3] @ tips)
-    target[:, :3, 3] = joints[:, -1]
     pole = _poles_beside(joints[:, bends], spaces.transform_direction(world, side), length)
     slack = _slack(world, posed.joints[:, bends])
     count = joints[:, bends].shape[1] - 1
