@@ -74,7 +74,7 @@ class ShownSettings(bpy.types.PropertyGroup):
     show_contacts: BoolProperty(
         name="Contacts",
         description="Draw where feet and hands stand at this frame, as Planted says: the heel"
-        " in the colour of poles, the toe in that of held chains, both in that of reached ones",
+        " in the color of poles, the toe in that of held chains, both in that of reached ones",
         default=True,
         options=set(),
     )
