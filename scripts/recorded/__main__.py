@@ -1,6 +1,6 @@
 """Plant the feet of recorded clips and bake them as clips; print figures, and draw what changed.
 
-    python3 scripts/recorded_clips.py            docs/images/recorded_*.png
+    python3 scripts/recorded            docs/images/recorded_*.png
 
 The clips come with the source package of bvhtools on the package index. They are fetched, and not
 kept. Needs nothing but this Python (3.9 or newer).
@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+
+# Python puts the folder that it runs on its path, and not the one above.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import environment
 from common.console import ROOT
