@@ -17,12 +17,13 @@ from ..controls.control_shapes import Shape
 from ..controls.control_sizes import Look
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
+from ..frames.chain_poses import ChainPoses
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose
 from ..planning.live_chain import SHORTEST_SEGMENT
 from ..reading import spaces
-from ..reading.chain_plan import check, planned
+from ..reading.chain_plan import ChainPlan, check, planned
 from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import no_length, scaled_flat
 from ..reading.skeleton import Skeleton, compiled
@@ -132,15 +133,7 @@ def placements(
         IKError: If the chain has no bones or no finite pose, or if a bone has no length.
     """
     plan = planned(skeleton, spec)
-    for pose in poses:
-        check_pose(armature_object, skeleton, pose, plan)
-        check_channels(skeleton, plan, pose.rotation[plan.written])
-    world = np.array([pose.world for pose in poses])
-    if (np.linalg.matrix_rank(world[:, :3, :3]) < 3).any():
-        raise scaled_flat()
-    frames = framed([Hung(skeleton, pose, plan) for pose in poses])
-    local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
-    posed = frames.posed(np.array(local))
+    world, frames, posed = _read_poses(armature_object, skeleton, plan, poses)
     tips = np.array([pose.matrices[plan.tip][:3, :3] for pose in poses])
     joints = spaces.transform_point(world[:, None], posed.joints)
     segments = np.linalg.norm(np.diff(joints, axis=1), axis=2)
@@ -163,11 +156,9 @@ def placements(
         asked, tips = np.concatenate((asked[:, :1], ends), axis=1), moved[:, :3, :3] @ tips
     shown = find_unmirrored(armature_object) if is_kept.any() else None
     carried = CarriedSides.of([(skeleton, plan, spec)])
-    points = (
-        None if carried is None else _carried_points(carried, frames, asked, tips, is_kept, shown)
-    )
     angle = np.zeros(len(poses))
-    if points is not None:
+    if carried is not None:
+        points = _carried_points(carried, frames, asked, tips, is_kept, shown)
         angle = sense * _angles_about(_chords(asked[:, bends]), points - asked[:, 0], side)
         # Noise would stand in the panel as an angle.
         angle = np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
@@ -177,6 +168,26 @@ def placements(
     slack = _slack(world, posed.joints[:, bends])
     count = joints[:, bends].shape[1] - 1
     return Placements(target, pole, length, count, slack, angle, joints)
+
+
+def _read_poses(
+    armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, poses: Sequence[Pose]
+) -> tuple[Array, ChainFrames, ChainPoses]:
+    """Return the object's world matrices (F, 4, 4) in poses, and the chain in them.
+
+    Raises:
+        IKError: If a pose is not finite, or the object is scaled flat.
+    """
+    for pose in poses:
+        check_pose(armature_object, skeleton, pose, plan)
+        check_channels(skeleton, plan, pose.rotation[plan.written])
+    world = np.array([pose.world for pose in poses])
+    if (np.linalg.matrix_rank(world[:, :3, :3]) < 3).any():
+        raise scaled_flat()
+    frames = framed([Hung(skeleton, pose, plan) for pose in poses])
+    local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
+    posed = frames.posed(np.array(local))
+    return world, frames, posed
 
 
 def _carried_points(
