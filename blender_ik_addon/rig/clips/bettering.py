@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ...core.clips.clip import MET, meet, turns_between
+from ...core.clips.clip import meet, turns_between
 from ...core.clips.whole_clip import accelerates_more, better
 from ..frames.bone_channels import rotation_channels
 from ..planning.driven import Driven
@@ -25,6 +25,9 @@ from .reached_goals import Locks, ReachedGoals
 MOST_BONES = 32
 # Rotations that ranges and locks change by less, in radians, are inside.
 INSIDE = 1e-4
+# What a chain above may move the effector of one below by, which may be too short to make it good:
+# half of what is promised of keys, in lengths of the chain below and in radians.
+CARRIED = 5e-6
 MOST_ROUNDS = 4
 GOES_ON = "it goes on from its last pose"
 FOLLOWED = "what other chains follow hangs on its bones"
@@ -224,7 +227,7 @@ class Clip:
         frames = self._hung.framed(driven)
         goals, start = group.goals.under(frames), group.local
         misses = np.abs(goals.measure(start)[0]).max(axis=1)
-        rows = np.flatnonzero((misses > MET) & ~group.is_fixed)
+        rows = np.flatnonzero((misses > CARRIED) & ~group.is_fixed)
         is_above_moved = self._hung.is_moved.any() and bool(rows.size)
         if is_above_moved:
             start, is_met = start.copy(), none.copy()
