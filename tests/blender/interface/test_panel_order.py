@@ -15,7 +15,7 @@ FIRST = ["Status", "FK/IK", "Target", "Pole", "Rotation", "Solver"]
 LATER = ["Limits", "Stretch and Softness", "Advanced"]
 # The identifiers of what each panel shows, in its order.
 CONTENTS = {
-    "FK/IK": ["influence", "space", "pole_space"],
+    "FK/IK": ["influence", "planted", "space", "pole_space"],
     "Target": ["target", "bone", "chain_count"],
     "Pole": ["pole_mode", "pole_target", "pole_angle", "use_flip_bend"],
     "Rotation": ["use_rotation", "rotation_bone", "orient_weight", "use_twist_spread"],
