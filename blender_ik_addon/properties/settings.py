@@ -384,6 +384,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         items=PLANTED,
         default="NONE",
         override=OVERRIDABLE,
+        update=tag,
     )
     force: PointerProperty(
         name="Force",

@@ -299,6 +299,10 @@ NO_ROW = {
     "space": "a constraint of Blender's own on the control, which no solve reads",
     "pole_space": "the same of the pole",
     "use_twist_spread": "the scenes have no twist bones to spread a turn along",
+    **dict.fromkeys(
+        [f"planted={kind}" for kind in ("NONE", "HEEL", "TOE", "FOOT")],
+        "read by Plant Feet and drawn, which no solve does",
+    ),
     "stored_pose": "written by the chain itself, read by every row",
     "status": "read by panels only",
     "residual": "read by panels only",
