@@ -122,8 +122,8 @@ BOOKS = {"active_index", "active_joint_index", "filled_paths", "format", "is_con
 BOOKS |= {"seen_bones", "stored_pose"}
 # What is no setting of a chain, but a constraint of its control.
 BOOKS |= {"space", "pole_space"}
-# Of the body: which bone is the torso.
-BOOKS |= {"root"}
+# Of the body: which bone is the torso, and what feet are planted on.
+BOOKS |= {"root", "floor"}
 UNSEEN = ("rotation mode", "no limits", "moved", "rename")
 
 
