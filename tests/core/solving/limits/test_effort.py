@@ -28,22 +28,25 @@ def held_back(seed: int):
     return rig.chain(), Goal(0.6 * rig.length * way / np.linalg.norm(way))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_pose_that_is_the_nearest_is_known_as_such_at_once(seed):
-    chain, goal = held_back(seed)
-    compiled = compile_chains(chain)
-    target = ((goal.target_position - chain.joint_positions[0]) / compiled.unit[0])[:, None]
-    asked = target, np.array([1e-9])
-    state, used = weighted_least_squares.compromise(
-        compiled.tree, compiled.clamped_states, *asked, np.array([200]), is_alone=True
-    )
-    assert 1 < used[0] < 60
-    again, used = weighted_least_squares.compromise(
-        compiled.tree, state, *asked, np.array([200]), is_alone=True
-    )
-    assert used[0] <= FEW_STEPS
-    gaps = [np.linalg.norm(target - each[-1, :3]) for each in (state, again)]
-    assert gaps[1] == pytest.approx(gaps[0], rel=1e-7)
+def test_a_pose_that_is_the_nearest_is_known_as_such_at_once():
+    """In a few steps; in which few is for the last digits to say, of one pose of many."""
+    needed = []
+    for seed in range(40):
+        chain, goal = held_back(seed)
+        compiled = compile_chains(chain)
+        target = (goal.target_position - chain.joint_positions[0]) / compiled.unit[0]
+        asked = target[:, None], np.array([1e-9]), np.array([200])
+        state, used = weighted_least_squares.compromise(
+            compiled.tree, compiled.clamped_states, *asked, is_alone=True
+        )
+        assert 1 < used[0] < 60
+        again, used = weighted_least_squares.compromise(compiled.tree, state, *asked, is_alone=True)
+        needed.append(used[0])
+        gaps = [np.linalg.norm(asked[0] - each[-1, :3]) for each in (state, again)]
+        assert gaps[1] == pytest.approx(gaps[0], rel=1e-7)
+    assert np.quantile(needed, 0.9) <= FEW_STEPS
+    assert np.median(needed) <= FEW_STEPS / 2
+    assert max(needed) <= 2 * FEW_STEPS
 
 
 @pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK, Solver.CCD])
