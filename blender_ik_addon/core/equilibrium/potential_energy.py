@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -18,23 +17,14 @@ from ..algebra.nested import Rows
 from ..algebra.quaternions import AXES
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..model.forces import Forces, StepMode
-from ..solvers.posed_rows import (
-    BoneRows,
-    PosedRows,
-    apply,
-    chains_first,
-    flatten,
-    measure,
-    skew,
-)
+from ..solvers.posed_rows import BoneRows, PosedRows, apply, chains_first, flatten, skew
 
 # At its hard limit a spring is so many times stiffer, plus one. It must stay finite: targets that
 # only the limits reach would never be reached.
 GROWTH = 9.0
 # Less room than this, in radians, between slack and limit is none to grow in.
 NO_ROOM = 1e-3
-# Below this angle, in radians, logarithms change as they do at it. A tenth of it, and rounding
-# shows; ten times as much, and slopes are off by 1e-7.
+# Below this angle a series replaces the cotangent.
 SMALL_ANGLE = 1e-2
 # The sine of no turn, to divide by.
 NO_SINE = 1e-300
@@ -74,7 +64,7 @@ class PotentialEnergy(Rows):
     gain: float | None
     has_own_rest: bool
 
-    @cached_property
+    @property
     def acts(self) -> Flags:
         """Whether anything acts at all, shape (B,)."""
         has_weight = (self.gravity != 0.0).any(axis=0) & (self.borne > 0.0).any(axis=0)
@@ -102,7 +92,6 @@ class EnergyRows:
         self.growth = chains_first(energy.growth_low), chains_first(energy.growth_high)
         self.stiffness = chains_first(energy.stiffness)[..., None]
         self.borne = chains_first(energy.borne)[..., None]
-        self.has_slack = bool((self.low < self.high).any())
         self.weighs = bool((self.gravity != 0.0).any() and (self.borne > 0.0).any())
 
     def measure(self, posed: PosedRows, _output: Array | None = None) -> EnergyAt:
@@ -125,11 +114,14 @@ class EnergyAt:
         self._energy, self._posed = energy, posed
         turned = apply(energy.from_rest, posed.turn)
         w, sines = turned[..., :1], turned[..., 1:]
-        sine = measure(sines)[..., None]
+        sine = np.sqrt((sines * sines).sum(axis=-1, keepdims=True))
         self._angle = 2.0 * np.arctan2(sine, np.abs(w))
         self._bent = sines * np.copysign(self._angle / np.maximum(sine, NO_SINE), w)
-        self._take_sides(self._bent)
-        springs = self._excess**2 * (0.5 + 0.25 * self._grown) * energy.stiffness
+        # How far springs are bent beyond their slack, and how much stiffer they are there.
+        excess = self._bent - np.clip(self._bent, energy.low, energy.high)
+        self._side, square = np.sign(excess), excess * excess
+        grown = np.where(excess > 0.0, energy.growth[1], energy.growth[0]) * square
+        springs = square * (0.5 + 0.25 * grown) * energy.stiffness
         self.total: Array = springs.reshape(len(w), -1).sum(axis=1)
         if energy.weighs:
             # Segments, each as often as the mass that it bears.
@@ -138,18 +130,6 @@ class EnergyAt:
             self.total = self.total - weight.sum(axis=1)
         # How low it can get is not known.
         self.is_least: Flags = np.zeros(len(w), dtype=np.bool_)
-
-    def _take_sides(self, bent: Array) -> None:
-        """Measure how far springs are beyond their slack, and how much stiffer they are there.
-
-        They count as beyond it on the sides where bends (B, n, 3) are.
-        """
-        energy = self._energy
-        self._side = np.sign(bent - np.minimum(np.maximum(bent, energy.low), energy.high))
-        is_above = self._side > 0.0
-        end = np.where(is_above, energy.high, energy.low)
-        self._excess = (self._bent - end) * (self._side != 0.0)
-        self._grown = np.where(is_above, *energy.growth[::-1]) * self._excess**2
 
     def derive(self, jacobian: Array) -> tuple[Array, Callable[[Array], Array]]:
         """Return first derivatives (B, 3 n), and a function that returns second ones.
@@ -179,12 +159,13 @@ class EnergyAt:
 
         Some enter their slack or leave it: a step that does not know meets a wall there.
         """
-        energy, before = self._energy, self._side
-        if not energy.has_slack:
-            return False
-        moved = self._bent + apply(self._own, move)
-        self._take_sides(np.where(energy.low < energy.high, moved, self._bent))
-        return not np.array_equal(self._side, before)
+        energy = self._energy
+        bent = self._bent + apply(self._own, move)
+        side = np.sign(bent - np.clip(bent, energy.low, energy.high))
+        side = np.where(energy.low < energy.high, side, self._side)
+        is_same = np.array_equal(side, self._side)
+        self._side = side
+        return not is_same
 
     def _find_levers(self) -> Array:
         """Return what joints lift, as masses times ways from the joints, shape (B, n, 3)."""
@@ -207,11 +188,14 @@ class EnergyAt:
         row, (rate, over) = v.swapaxes(-1, -2), _cotangents(angle)
         outer = v * row
         log_jacobian = rate * outer + (1.0 - rate * angle * angle) * _EYE - 0.5 * skew(v[..., 0])
-        pull = energy.stiffness * self._excess * (1.0 + self._grown)
+        side, is_above = self._side, self._side > 0.0
+        excess = (self._bent - np.where(is_above, energy.high, energy.low)) * (side != 0.0)
+        grown = np.where(is_above, *energy.growth[::-1]) * excess * excess
+        pull = energy.stiffness * excess * (1.0 + grown)
         f = energy.axes @ pull[..., None]
         slope = (log_jacobian.swapaxes(-1, -2) @ f)[..., 0]
-        acts = (self._side != 0.0) | (energy.low >= energy.high)
-        steep = energy.stiffness * acts * (1.0 + 3.0 * self._grown)
+        acts = (side != 0.0) | (energy.low >= energy.high)
+        steep = energy.stiffness * acts * (1.0 + 3.0 * grown)
         self._own = own = energy.axes.swapaxes(-1, -2) @ log_jacobian
         along, twist = row @ f, f * row
         inner = rate * (twist.swapaxes(-1, -2) - 2.0 * twist + along * _EYE) - 0.5 * skew(f[..., 0])
@@ -225,11 +209,17 @@ _EYE = np.eye(3)
 
 def _cotangents(angle: Array) -> tuple[Array, Array]:
     """Return c = (1 - (a/2) cot(a/2)) / a^2 of angles a, and its derivative over a."""
-    half = 0.5 * np.maximum(angle, SMALL_ANGLE)
+    is_small, safe = angle < SMALL_ANGLE, np.maximum(angle, SMALL_ANGLE)
+    half, square = 0.5 * safe, safe * safe
     # By half angles the cotangent has no pole up to half a turn and beyond.
-    square, share = 4.0 * half * half, half / np.tan(half)
-    rate = (1.0 - share) / square
-    return rate, (0.25 - (2.0 + share) * rate) / square
+    cotangent = 1.0 / np.tan(half)
+    rate = (1.0 - half * cotangent) / square
+    over = (0.5 * (half * (1.0 + cotangent * cotangent) - cotangent) / safe - 2.0 * rate) / square
+    square = angle * angle
+    return (
+        np.where(is_small, (1.0 + square / 60.0) / 12.0, rate),
+        np.where(is_small, (1.0 + square / 21.0) / 360.0, over),
+    )
 
 
 def measure_energy(energy: PotentialEnergy, chain: KinematicTree, state: Array) -> Array:

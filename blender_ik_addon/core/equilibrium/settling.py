@@ -139,8 +139,7 @@ def _settle(
         acting = energy if settings.holds else (energy, wanted)
         rows = np.flatnonzero(caps * among)
         for part in (rows[first : first + most] for first in range(0, len(rows), most)):
-            given = free, state, acting, wanted, caps
-            given = given if part.size == caps.size else take_rows(given, part)
+            given = take_rows((free, state, acting, wanted, caps), part)
             ended = minimise(settings, *given, is_alone=run.is_alone)
             turn[..., part] = ended.turn
             used[part] += ended.used

@@ -133,8 +133,7 @@ def clamp(m: Arithmetic, ranges: SwingTwistRange, q: Quaternion) -> Quaternion:
 def compose(m: Arithmetic, at: SwingTwist) -> Quaternion:
     """Return the rotation of a swing after a twist."""
     x, z, c = at.swing_x, at.swing_z, at.cosine
-    half = 0.5 * at.twist
-    cosine, sine = m.cos(half), m.sin(half)
+    cosine, sine = m.cos(0.5 * at.twist), m.sin(0.5 * at.twist)
     return c * cosine, x * cosine - z * sine, c * sine, z * cosine + x * sine
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Flags, Number
-from ..algebra.nested import to_floats, transform_leaves
 from ..algebra.vectors import Vector, scale, subtract
 from ..model.errors import SolverMismatchError
 from ..model.goals import Goal, Goals
@@ -44,11 +43,6 @@ class Task:
     soft_distance: Number | None = None
     tip: Any = None
     stays_near: bool = False
-
-    def alone(self, row: int) -> Task:
-        """Return the task of one of many chains, in floats."""
-        parts = (getattr(self, each.name) for each in fields(self))
-        return Task(*[transform_leaves(lambda part: to_floats(part, row), part) for part in parts])
 
 
 def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:

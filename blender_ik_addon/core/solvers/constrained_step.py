@@ -34,8 +34,8 @@ LEAST_HELD = 1e-13
 ROUNDING = 1e-15
 # A shut edge is a spring so many times as stiff as the stiffest joint.
 STIFF = 1e7
-# An edge lets go of a joint that pulls by more than this share of its stiffness: less is rounding.
-LEAST_PRESS = -1e-17
+# A press on an edge that is a smaller share of the stiffest joint is rounding, of either sign.
+NO_PRESS = 1e-10
 # A system that is not positive definite is shifted by so many times its lowest eigenvalue: by less
 # its step is as long as a step may be, whatever the energy; by more it is timid.
 FARTHER = 1.3
@@ -43,8 +43,8 @@ FARTHER = 1.3
 MOST_FOR_EIGENVALUES, GROWTH = 36, 4.0
 # The most that a system is shifted by, compared with the stiffest joint.
 MOST_SHIFT = 1e8
-# A way leads down if the energy curves down by more than this share of the stiffest joint.
-LEADS_DOWN = 1e-7
+# A way leads down if the energy curves so much, compared with the stiffest joint.
+LEADS_DOWN = -1e-7
 # A joint that its edge has stopped may send another over its own: that is looked at so often.
 MOST_PASSES = 6
 
@@ -104,13 +104,12 @@ class ConstrainedStep:
         """
         (self._slope, self._curvature), (self._jacobian, error) = derivatives, held
         self._axes, self._edges, (self._least, self._first) = free_axes, edges, shifts
-        self.shift, self._eye = shift, np.eye(free_axes.size)
+        self.shift = shift
         # Of each joint's block half the trace: it does not depend on the axes that turns count in.
-        diagonal = np.einsum("bkk->bk", self._curvature).reshape(len(shift), -1, 3)
-        largest = 0.5 * np.abs(diagonal.sum(axis=2)).max(axis=1)
+        diagonal = np.einsum("bkk->bk", self._curvature)
+        largest = 0.5 * np.abs(diagonal.reshape(len(shift), -1, 3).sum(axis=2)).max(axis=1)
         # Of joints that cannot turn nothing is known.
         self.scale: Array = np.where(largest > NO_ENERGY, largest, 1.0)
-        self._stiff = (STIFF * self.scale)[:, None, None]
         self._find_ways()
         lead = self._lead(error)
         is_shut, press, force = known
@@ -121,17 +120,19 @@ class ConstrainedStep:
             if edges is None or not edges.has_any:
                 break
             beyond = apply(edges.normals, self.move) - edges.rooms
-            press = np.where(is_shut, known.press + beyond * self._stiff, 0.0)
-            stays = np.where(is_shut, press > LEAST_PRESS * self._stiff, beyond > LEAST_LEAVING)
-            is_last, is_shut = is_shut, stays & edges.is_near
-            if (is_shut == is_last).all():
+            press = known.press + beyond * (STIFF * self.scale)[:, None, None]
+            press = np.where(is_shut, press, 0.0)
+            stays = press > (-NO_PRESS * self.scale)[:, None, None]
+            is_last, is_shut = is_shut, np.where(is_shut, stays, beyond > LEAST_LEAVING)
+            is_shut &= edges.is_near
+            if np.array_equal(is_shut, is_last):
                 break
         # Edges that no move can keep to would press ever more.
-        press = np.minimum(np.maximum(press, 0.0), self._stiff)
+        press = np.clip(press, 0.0, (STIFF * self.scale)[:, None, None])
         self.known = Known(is_shut, press, self._find_force(force))
         free = self.move.reshape(lead.shape) - lead
         middle = self._slope + apply(self._curvature, lead + 0.5 * free)
-        self.gain: Array = -np.einsum("bi,bi->b", middle, free)
+        self.gain: Array = -(middle * free).sum(axis=1)
 
     def _find_ways(self) -> None:
         """Find ways (B, k, m), at right angles, that move held outputs; zero for rows lost."""
@@ -156,8 +157,7 @@ class ConstrainedStep:
         """Return the force (B, k) on the outputs that balances what is left of the slopes."""
         if not force.shape[1]:
             return force
-        left = apply(self._curved, self.move.reshape(self._pull.shape)) - self._pull
-        return apply(self._roots, apply(self._ways, left[:, self._axes]))
+        return apply(self._roots, apply(self._ways, self._left[:, self._axes]))
 
     def _stiffen(self, curved: Array, blocks: Array) -> Array:
         """Return curvatures (B, 3 n, 3 n) with more at each joint, (B, n, 3, 3)."""
@@ -175,18 +175,23 @@ class ConstrainedStep:
         curved, slope, edges = self._curvature, self._slope, self._edges
         stiff = is_shut if edges is None else is_shut | edges.is_locked
         if edges is not None and stiff.any():
-            across, weight = edges.normals.swapaxes(-1, -2), self._stiff * stiff
+            across, weight = (
+                edges.normals.swapaxes(-1, -2),
+                STIFF * self.scale[:, None, None] * stiff,
+            )
             curved = self._stiffen(curved, (across * weight[:, :, None]) @ edges.normals)
-            borne = press * stiff - weight * edges.rooms
+            borne = np.where(stiff, press, 0.0) - weight * edges.rooms
             slope = slope + apply(across, borne).reshape(slope.shape)
-        self._curved, self._pull, axes = curved, -slope, self._axes
-        chosen = (self._pull - apply(curved, lead))[:, axes]
-        self._reduced = curved if axes.size == lead.shape[1] else curved[:, axes[:, None], axes]
+        axes, right = self._axes, -slope - apply(curved, lead)
+        self._reduced, chosen = curved, right[:, axes]
+        if axes.size < right.shape[1]:
+            self._reduced = curved[:, axes[:, None], axes]
         if self._jacobian.shape[1]:
             chosen = self._leave_held(chosen)
         shifted = self._shift()
         free = np.zeros_like(lead)
         free[:, axes] = np.linalg.solve(shifted, chosen[..., None])[..., 0]
+        self._left = apply(curved, free) - right
         return (lead + free).reshape(len(lead), -1, 3)
 
     def _leave_held(self, right: Array) -> Array:
@@ -202,8 +207,6 @@ class ConstrainedStep:
 
     def _shift(self) -> Array:
         """Return the system, positive definite; shift what is not."""
-        stiffest = np.abs(np.einsum("bkk->bk", self._reduced)).max(axis=1, initial=0.0)
-        self._rounding = ROUNDING * stiffest
         raised = self._raise()
         if _are_positive(raised):
             return raised
@@ -224,21 +227,28 @@ class ConstrainedStep:
 
     def _raise(self, rows: int | EllipsisType = ...) -> Array:
         """Return some of the systems with their shifts on the diagonals."""
-        least = np.maximum((self._least + self.shift) * self.scale, self._rounding)[rows]
-        raised: Array = self._reduced[rows] + least[..., None, None] * self._eye
+        system = self._reduced[rows]
+        stiffest = np.abs(np.einsum("...kk->...k", system)).max(axis=-1, initial=0.0)
+        least = np.maximum(((self._least + self.shift) * self.scale)[rows], ROUNDING * stiffest)
+        raised: Array = system + least[..., None, None] * np.eye(system.shape[-1])
         return raised
 
     def find_way_down(self, rests: Flags) -> tuple[Array, Flags]:
         """Return moves (B, n, 3) along which the energy curves down most, and where it does."""
         move, leads_down = np.zeros_like(self._slope), np.zeros_like(rests)
-        rows, least = np.flatnonzero(rests), max(self._least, LEADS_DOWN) * self.scale
-        system = self._reduced[rows]
-        if not _are_positive(system + least[rows, None, None] * self._eye):
-            values, ways = np.linalg.eigh(system)
+        rows = np.flatnonzero(rests)
+        raised = self._least * self.scale[rows, None, None] * np.eye(self._reduced.shape[-1])
+        if _are_positive(self._reduced[rows] + raised):
+            return self.move, leads_down
+        for row in rows:
+            least = self._least * self.scale[row] * np.eye(self._reduced.shape[-1])
+            if _are_positive(self._reduced[row] + least):
+                continue
+            values, ways = np.linalg.eigh(self._reduced[row])
             # Of two ways down that mirror each other always the same, not as rounding has it.
-            side = np.sign(np.arange(1.0, len(self._eye) + 1.0) @ ways[..., :1])
-            move[rows[:, None], self._axes] = side * ways[..., 0]
-            leads_down[rows] = values[:, 0] < -least[rows]
+            side = np.sign(ways[:, 0] @ np.arange(1.0, len(ways) + 1.0))
+            move[row, self._axes] = side * ways[:, 0]
+            leads_down[row] = values[0] < LEADS_DOWN * self.scale[row]
         ways_down = move.reshape(self.move.shape)
         largest = measure(ways_down).max(axis=1)
         leads_down &= largest > 0.0

@@ -234,7 +234,7 @@ class _Plan(NamedTuple):
         move: Turns (B, n, 3), no farther than the largest one.
         size: How far it is to go, in radians, whatever the shift.
         rests: Which trees have nowhere to go.
-        jacobian: Of the outputs that are held, or that are to go somewhere, shape (B, k, 3 n).
+        planned: Where outputs shall be, shape (B, k).
         edges: Those near to the poses.
     """
 
@@ -242,7 +242,7 @@ class _Plan(NamedTuple):
     move: Array
     size: Array
     rests: Flags
-    jacobian: Array
+    planned: Array
     edges: NearEdges | None
 
 
@@ -271,7 +271,7 @@ class _Descent:
         least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > FEW else 0.0
         while np.count_nonzero(is_open) > least:
             plan = self._plan(here, known, shift, is_open)
-            after = self._move(here, plan)
+            after = self._move(here.posed, plan)
             is_better, following = self._judge(plan, here, after, last)
             is_better &= is_open
             # What a step says of forces that was not taken would feed on itself.
@@ -293,21 +293,16 @@ class _Descent:
         """Return the first where flagged (B,), else the second."""
         return first if rows.all() else self._look(first.posed.choose(rows, second.posed))
 
-    def _move(self, here: _Here, plan: _Plan) -> _Here:
+    def _move(self, posed: PosedRows, plan: _Plan) -> _Here:
         """Return poses after a step.
 
         Several effectors that cannot all arrive follow curved valleys, as does what is pulled:
         where they are brought back to the step's plan a step goes farther. A single one has none.
         """
-        moved = self._bones.turn_on(here.posed, plan.move)
+        moved = self._bones.turn_on(posed, plan.move)
         if not (self._settings.returns or len(self._bones.tree.ends) > 1):
             return self._look(moved)
-        planned = self._target
-        if not self._settings.holds:
-            planned = (
-                planned - here.gap + apply(plan.jacobian, plan.move.reshape(len(moved.turn), -1))
-            )
-        back = self._look(*self._bring_back(moved, plan, planned))
+        back = self._look(*self._bring_back(moved, plan))
         if self._settings.holds:
             return back
         there = self._look(moved)
@@ -338,7 +333,10 @@ class _Descent:
             move = np.where(leads_down[:, None, None], down * (ESCAPE / more)[:, None, None], move)
             size, rests = np.where(leads_down, 1.0, size), rests & ~leads_down
             shrunk = np.where(leads_down, 1.0, shrunk)
-        return _Plan(step, move * shrunk[:, None, None], size, rests, jacobian, edges)
+        move, planned = move * shrunk[:, None, None], self._target
+        if not settings.holds:
+            planned = planned - error + apply(jacobian, move.reshape(len(move), -1))
+        return _Plan(step, move, size, rests, planned, edges)
 
     def _spread(self, force: Array, count: int) -> Array:
         """Return forces on what is held as forces on all outputs, (B, count)."""
@@ -378,18 +376,18 @@ class _Descent:
         near: Array = (RETURNED + by_step) * self._bones.tree.reach
         return near
 
-    def _bring_back(self, moved: PosedRows, plan: _Plan, planned: Array) -> tuple[PosedRows, Array]:
+    def _bring_back(self, moved: PosedRows, plan: _Plan) -> tuple[PosedRows, Array]:
         """Return poses whose outputs are brought back, by least turns, to where they shall be.
 
-        And these outputs. ``planned`` is where they shall be, shape (B, k).
+        And these outputs.
         """
-        bones, rows = self._bones, planned.shape[1]
+        bones, rows = self._bones, plan.planned.shape[1]
         free, way, edges = bones.joints.weigh_axes(moved.turn), plan.move, plan.edges
         is_shut = plan.step.known.is_shut
         near = self._find_near(plan)
         output = bones.find_output(moved)
         for _ in range(RETURNS if self._settings.holds else 1):
-            error = planned - output[:, self._rows]
+            error = plan.planned - output[:, self._rows]
             gap = measure(error)
             is_off = gap > near
             if not is_off.any():

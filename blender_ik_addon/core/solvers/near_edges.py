@@ -18,7 +18,7 @@ from ..kinematics.limit_edges import (
     list_edges,
 )
 from ..kinematics.swing_twist import SwingTwist
-from .posed_rows import JointRows, apply, join_last, measure
+from .posed_rows import JointRows, apply, join_last, measure, skew
 
 # Edges farther away than this, in radians or sines, are not looked at before they are hit.
 NEAR = 0.2
@@ -45,8 +45,9 @@ class NearEdges:
         self.is_near: Flags = join_last(listed.is_near).astype(np.bool_) & ~joints.is_held
         self.has_any = bool(self.is_near.any())
         if self.has_any or joints.has_locks:
-            self._shares, self._grown = share_parts(listed), join_parts(parts)
-            slopes = self._shares @ self._grown
+            slopes = np.empty((*parts.twist.shape, 3, 3))
+            for edge, slope in enumerate(listed.find_slopes(ARRAYS, parts)):
+                slopes[:, :, edge] = join_last(slope)
             self._rates = np.maximum(measure(slopes), LEAST_RATE)
             self.normals = slopes / self._rates[..., None]
             left = np.where(self.is_near, join_last(listed.left), 0.0)
@@ -56,10 +57,11 @@ class NearEdges:
         """Return what presses (B, n, 3 edges) on edges add to the curvature, (B, n, 3, 3)."""
         if not self.has_any:
             return None
-        weights = np.where(self.is_near, press / self._rates, 0.0)
-        if not weights[..., ::2].any():
+        shares = np.where(self.is_near, press / self._rates, 0.0)[:, :, ::2, None, None]
+        if not shares.any():
             return None
-        return bend_edges(self._at, self._listed.is_ellipse, self._shares, self._grown, weights)
+        bent: Array = (shares * bend_edges(self._at, self._listed)).sum(axis=2)
+        return bent
 
     def stop(self, move: Array) -> Flags:
         """Return which edges moves (B, n, 3) lead to or over, (B, n, 3 edges)."""
@@ -91,54 +93,49 @@ class NearEdges:
         return apply(self.hold(self.is_near & (self.rooms <= ON_EDGE) & leaves), torque)
 
 
-def share_parts(listed: ListedEdges) -> Array:
-    """Return how what edges bound grows with s_x, the twist and s_z, (B, n, 3 edges, 3)."""
-    first_x, first_z, of_y, of_z = listed.shares
-    shares = np.zeros((*first_x.shape, 3, 3))
-    shares[..., 0, 0], shares[..., 0, 2] = first_x, first_z
-    shares[..., 1, 1], shares[..., 2, 2] = of_y, of_z
-    return shares
-
-
-def join_parts(at: SwingTwist) -> Array:
-    """Return the turns by which s_x, the twist and s_z grow, (B, n, 3, 3)."""
-    grown = np.empty((*at.twist.shape, 3, 3))
-    for part, turn in enumerate(grow_parts(ARRAYS, at)):
-        for axis in range(3):
-            grown[..., part, axis] = turn[axis]
-    return grown
-
-
-def bend_edges(
-    at: SwingTwist, is_ellipse: Flags, shares: Array, grown: Array, weights: Array
-) -> Array:
-    """Return how what edges bound bends with turns, times weights (B, n, 3 edges), (B, n, 3, 3).
+def bend_edges(at: SwingTwist, listed: ListedEdges) -> Array:
+    """Return how what the edges about X and Z bound bends with turns, (B, n, 2, 3, 3), symmetric.
 
     The end of a twist is flat: turns across its normal leave the twist as it is, however large.
-    With p s_x + q s_z what grows, and v the turns by which it does, which tell of s_x and s_z only,
-    it bends by dv/ds_x times the turns by which s_x grows, and the same of s_z. The distance from
-    the middle of an ellipse grows as the root of its square does.
+    With y the swung Y axis, along geodesics by turns w, y_k'' = w_k (w . y) - y_k |w|^2; and
+    s_x = h y_z, s_z = -h y_x with h = (2 (1 + y_y))^(-1/2) = 1 / 2c. What bounds a swing grows as
+    s_x and s_z do in shares: as the part of h y along a pull.
 
-    Source: derived for this project from ``grow_parts``, tested in
-    tests/core/kinematics/test_near_edges.py.
+    Source: derived for this project, tested in tests/core/kinematics/test_near_edges.py.
     """
-    swing, half = join_last((at.swing_x, at.swing_z)), 0.5 / np.maximum(at.cosine, LEAST_COSINE)
-    grown, pull = grown[..., ::2, :], weights[..., 0, None] * shares[..., 0, ::2]
-    pull[..., 1] += weights[..., 2] * shares[..., 2, 2]
-    way, half = (pull[..., None, :] @ grown) * _ACROSS, half[..., None, None]
-    bent: Array = half * np.einsum("ktab,...a,...b->...kt", _BENT, swing, pull)
-    bent += (4.0 * half * half) * swing[..., None] * way
-    bent[..., 0, 1], bent[..., 1, 1] = -pull[..., 1], pull[..., 0]
-    if is_ellipse.any():
-        wide = np.where(is_ellipse[..., None], join_last((at.half_x, at.half_z)), 1.0)
-        out = np.maximum(wide * wide * at.out[..., None], ON_EDGE)
-        bent += ((is_ellipse * weights[..., 0])[..., None] / out)[..., None] * grown
-    bent = bent.swapaxes(-1, -2) @ grown
-    return 0.5 * (bent + bent.swapaxes(-1, -2))
+    x, z, cosine = at.swing_x, at.swing_z, np.maximum(at.cosine, LEAST_COSINE)
+    axis = join_last((-2.0 * cosine * z, 1.0 - 2.0 * (x * x + z * z), 2.0 * cosine * x))
+    pulls = np.zeros((*x.shape, 2, 3))
+    pulls[..., 0, 2], pulls[..., 0, 0], _, pulls[..., 1, 0] = listed.shares
+    pulls[..., 0] *= -1.0
+    half = (0.5 / cosine)[..., None, None, None]
+    square = half * half
+    along = apply(pulls, axis)[..., None, None]
+    grown = apply(skew(axis)[..., None, :, :], pulls)
+    upright = axis[..., ::-1] * _ACROSS
+    over = 1.5 * square * (upright[..., None] * upright[..., None, :])[..., None, :, :]
+    fall = 0.5 * _UP * axis[..., None, None, :]
+    bent: Array = pulls[..., None] * (0.5 * half * axis[..., None, None, :])
+    bent -= upright[..., None, :, None] * (half * square * grown[..., None, :])
+    bent += along * half * square * (over - fall)
+    bent = bent + bent.swapaxes(-1, -2)
+    bent += along * half * (square * axis[..., 1, None, None, None] - 1.0) * _EYE
+    if listed.is_ellipse.any():
+        bent[..., 0, :, :] += _widen_ellipses(at, listed)
+    return bent
 
 
-_ACROSS = np.array([1.0, 0.0, 1.0])
-# Of dv/ds_x and dv/ds_z, about X, Y and Z, the parts with s_x and s_z times p and q.
-_BENT = np.zeros((2, 3, 2, 2))
-_BENT[0, 0], _BENT[0, 2] = [[-2.0, 0.0], [0.0, 1.0]], [[0.0, -4.0], [1.0, 0.0]]
-_BENT[1, 0], _BENT[1, 2] = [[0.0, 1.0], [-4.0, 0.0]], [[1.0, 0.0], [0.0, -2.0]]
+def _widen_ellipses(at: SwingTwist, listed: ListedEdges) -> Array:
+    """Return what ellipses add: a distance from the middle grows as the root of its square does."""
+    by_x, _, by_z = grow_parts(ARRAYS, at)
+    added: Array = np.zeros(())
+    for by, wide in ((join_last(by_x), at.half_x), (join_last(by_z), at.half_z)):
+        wide = np.where(listed.is_ellipse, wide, 1.0)
+        share = listed.is_ellipse / np.maximum(wide * wide * at.out, ON_EDGE)
+        added = added + (share[..., None] * by)[..., None] * by[..., None, :]
+    return added
+
+
+_EYE = np.eye(3)
+_UP = _EYE[1][:, None]
+_ACROSS = np.array([-1.0, 0.0, 1.0])

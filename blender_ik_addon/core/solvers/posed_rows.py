@@ -22,9 +22,6 @@ from ..kinematics.swing_twist import SwingTwist
 # Entries of the matrix of a vector product: components, and their signs.
 _SKEW = np.array([0, 2, 1, 2, 0, 0, 1, 0, 0])
 _SKEW_SIGNS = np.array([0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0])
-# Entries of the matrix by which moves turn a quaternion on to first order, and their shares.
-_TURNED = np.array([1, 2, 3, 0, 3, 2, 3, 0, 1, 2, 1, 0])
-_TURNED_SIGNS = 0.5 * np.array([-1, -1, -1, 1, 1, -1, -1, 1, 1, 1, -1, 1])
 
 
 def chains_first(values: Array) -> Array:
@@ -61,8 +58,8 @@ def apply(matrices: Array, vectors: Array) -> Array:
 
 
 def measure(vectors: Array) -> Array:
-    """Return the lengths (...) of vectors (..., components)."""
-    length: Array = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
+    """Return the lengths (...) of vectors (..., 3)."""
+    length: Array = np.sqrt((vectors * vectors).sum(axis=-1))
     return length
 
 
@@ -71,9 +68,11 @@ def turn_by(turn: Array, move: Array) -> Array:
 
     Source: the Cayley map; a move by m turns by 2 atan(m / 2).
     """
-    by_moves = (turn.take(_TURNED, axis=-1) * _TURNED_SIGNS).reshape(*turn.shape, 3)
-    turned: Array = turn + apply(by_moves, move)
-    turned /= measure(turned)[..., None]
+    w, vector, half = turn[..., :1], turn[..., 1:], 0.5 * move
+    turned = np.empty_like(turn)
+    turned[..., :1] = w - (half * vector).sum(axis=-1, keepdims=True)
+    turned[..., 1:] = vector + w * half + apply(skew(half), vector)
+    turned /= np.sqrt((turned * turned).sum(axis=-1, keepdims=True))
     return turned
 
 
@@ -144,6 +143,7 @@ class JointRows:
         is_locked: Those that the kinds of the joints do not tell, likewise.
         has_locks: Whether there are any of those.
         has_edges: Whether turns have to be taken apart.
+        is_ball: Whether all joints turn about all axes, as readily as each other.
     """
 
     def __init__(self, joints: CompiledJoints) -> None:
@@ -153,7 +153,8 @@ class JointRows:
         self.is_held: Flags = np.moveaxis(joints.is_held, -1, 0)
         self.is_locked: Flags = np.zeros_like(self.is_held)
         self.is_locked[:, joints.held_bones] = self.is_held[:, joints.held_bones]
-        self.has_locks = bool(joints.held_bones.size)
+        self.has_locks, is_ball = bool(joints.held_bones.size), bool(joints.axis_shares.all())
+        self.is_ball = is_ball and not (self.has_locks or joints.has_stiffness)
         self._mobility = chains_first(joints.mobility) if joints.has_stiffness else None
         self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
 

@@ -44,7 +44,7 @@ def compromise(
     """
     acting = target, tolerance
     ended = minimise(SETTINGS, tree, state, acting, target, caps, is_alone=is_alone)
-    return tree.make_state(ended.turn, state[:-1, TURN]), ended.used
+    return tree.clamp_state(ended.turn, state[:-1, TURN]), ended.used
 
 
 class SquaredErrors:
@@ -68,7 +68,7 @@ class SquaredErrors:
             rows: Those that count; all by default.
         """
         self._bones, self._posed, self._error, self._rows = bones, posed, error, rows
-        square = np.einsum("bi,bi->b", error, error)
+        square = (self._error * self._error).sum(axis=1)
         self.total: Array = 0.5 * square
         self.is_least: Flags = square <= tolerance * tolerance
 

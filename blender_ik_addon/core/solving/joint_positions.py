@@ -30,7 +30,7 @@ from .joint_run import AIM_WEIGHTS, ENOUGH, Run
 from .lone_chains import Begun
 from .restarts import ASIDE, start_anew
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
-from .unconstrained_start import bend_as_free, bend_each, nudge_states
+from .unconstrained_start import bend_as_free, nudge_states
 
 # The solvers that stop nearer than any other start would lead; the others close to the tolerance.
 NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
@@ -123,9 +123,7 @@ def _begin(
         is_bent = is_fresh & ~tree.joints.slides
         if task is None or not starts.runs or not is_bent.any():
             return run.start
-        led = starts.runs[0], replace(task, target=target)
-        is_alone, is_in_floats = chains.count == 1, chains.is_in_floats
-        bent = bend_each(*led, is_alone=is_alone) if is_in_floats else bend_as_free(*led)
+        bent = bend_as_free(starts.runs[0], replace(task, target=target))
         return tree.choose_states(is_bent, tree.clamp_state(bent, run.start[:-1, TURN]), run.start)
 
     if solver in NEARLY and run.is_chain:

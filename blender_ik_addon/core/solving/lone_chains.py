@@ -111,7 +111,7 @@ def compile_lone_chains(
         begin = newton_bones.stand(bones, to_floats(begun, row))
         found.append(
             LoneChain(
-                start, bones, begin, run.each[row], to_floats(joints.zero, row), tree.can_swivel
+                start, bones, begin, run.alone(row), to_floats(joints.zero, row), tree.can_swivel
             )
         )
     return tuple(found)

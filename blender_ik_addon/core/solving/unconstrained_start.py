@@ -9,7 +9,6 @@ with its target no turn leads nearer: there runs of bones are bent a little firs
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,14 +60,14 @@ class UnconstrainedStart(Rows):
     turn: Array
     inner: Array
 
-    @cached_property
-    def each(self) -> tuple[LoneStart, ...]:
-        """What runs bend from one by one, in floats."""
-        bent, hinges = self.bent, tuple(map(joint_limits.HINGES.get, self.joints.kinds))
-        arrays = np.diff(bent.points, axis=0) / bent.lengths[:, None], self.turn, self.inner
-        return tuple(
-            LoneStart(bent.alone(row), hinges, *(to_floats(each, row) for each in arrays))
-            for row in range(bent.unit.size)
+    def alone(self, row: int) -> LoneStart:
+        """Return what one of the runs bends from, in floats."""
+        bent = self.bent
+        directions = np.diff(bent.points, axis=0) / bent.lengths[:, None]
+        return LoneStart(
+            bent.alone(row),
+            tuple(joint_limits.HINGES.get(kind) for kind in self.joints.kinds),
+            *(to_floats(each, row) for each in (directions, self.turn, self.inner)),
         )
 
 
@@ -185,13 +184,6 @@ def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
     local = np.einsum("nijb,njb->nib", run.inner, turns.to_vectors(moved))
     turned = turns.multiply(turns.from_vectors(local), run.turn)
     return joint_limits.keep_hinge_angles(run.joints.kinds, turned)
-
-
-def bend_each(run: UnconstrainedStart, task: Task, *, is_alone: bool) -> Array:
-    """As ``bend_as_free``, one by one in floats; once if all runs are one."""
-    runs = run.each[:1] if is_alone else run.each
-    bent = np.array([bend_alone(each, task.alone(row)) for row, each in enumerate(runs)])
-    return np.repeat(np.moveaxis(bent, 0, -1), len(run.each) // len(runs), axis=-1)
 
 
 def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:

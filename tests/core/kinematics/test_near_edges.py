@@ -7,12 +7,7 @@ from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS
 from blender_ik_addon.core.kinematics import joint_limits, limit_edges
-from blender_ik_addon.core.solvers.near_edges import (
-    NEAR,
-    bend_edges,
-    join_parts,
-    share_parts,
-)
+from blender_ik_addon.core.solvers.near_edges import NEAR, bend_edges
 from tests.helpers import make_rng
 
 COUNT = 500
@@ -73,10 +68,7 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     growth = (at(normal, STEP) - at(normal, -STEP)) / (2.0 * STEP)
     bend = (at(along, STEP) + at(along, -STEP) - 2.0 * at(along, 0.0)) / STEP**2
     rate = np.linalg.norm(listed.find_slopes(ARRAYS, parts)[edge], axis=0)[0]
-    weights = np.zeros((1, COUNT, 3))
-    weights[..., edge] = 1.0
-    sources = share_parts(listed), join_parts(parts)
-    curved = bend_edges(parts, listed.is_ellipse, *sources, weights)[0] / rate[:, None, None]
+    curved = bend_edges(parts, listed)[0, :, edge // 2] / rate[:, None, None]
     found = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
     # Where one quarter of an ellipse ends and the next begins there is no second derivative.
     tells = edges.is_on[0, edge]
