@@ -76,7 +76,24 @@ class Ranged:
         return range(self.frame_start, self.frame_end + 1)
 
 
-class POSE_OT_chain_ik_bake(Ranged, Stepwise):
+class OnClip(Ranged, Stepwise):
+    """The base of work on chains through a range: a dialog asks for both; a subclass adds which."""
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self.frames(selection.scene_of(context))
+        if bpy.app.background:
+            return self.execute(context)
+        self._is_asked = True
+        return set(context.window_manager.invoke_props_dialog(self))
+
+    def meant(self, context: bpy.types.Context, active: ChainGroup) -> Sequence[ChainGroup]:
+        """Return the chains that are asked for."""
+        if self.which == "SELECTED":
+            return selection.selected_chains(context, owner_of(active))
+        return chains_of(owner_of(active)) if self.which == "ALL" else [active]
+
+
+class POSE_OT_chain_ik_bake(OnClip):
     """Key what chains do to their bones, frame by frame."""
 
     bl_idname = "pose.chain_ik_bake"
@@ -138,7 +155,6 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         options=ANEW,
     )
 
-    _is_asked = False
     _clip: ClipBake | None = None
 
     def draw(self, _context: bpy.types.Context) -> None:
@@ -150,17 +166,10 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
             row.active = name != "smoothness" or self.method == "CLIP"
             row.prop(self, name)
 
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self.frames(selection.scene_of(context))
-        if bpy.app.background:
-            return self.execute(context)
-        self._is_asked = True
-        return set(context.window_manager.invoke_props_dialog(self))
-
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, active = selection.scene_of(context), selection.chain(context)
         self._owner = owner_of(active)
-        wanted = [chain_key(settings)[1] for settings in self._meant(context, active)]
+        wanted = [chain_key(settings)[1] for settings in self.meant(context, active)]
         chosen = [index for index in wanted if may_move(self._owner, index)]
         if not chosen:
             return self.refuse(NOTHING[self.which].format(name=active.name))
@@ -171,9 +180,7 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         if self.method == "CLIP":
             self._clip = ClipBake(scene, self._owner, specs, self.smoothness)
         work = bake(scene, self._owner, specs, frames, keying, self._clip)
-        # For a script and for *Adjust Last Operation* it has to be done when this returns.
-        start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
-        return start(context, work, len(frames))
+        return self.start(context, work, len(frames))
 
     def progress(self, done: int, total: int) -> str:
         return f"frame {min(done, total)} of {total}"
@@ -192,11 +199,6 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
             {"INFO"}, said(f"Baked {chains} from frame {self.frame_start} to {self.frame_end}")
         )
         return {"FINISHED"}
-
-    def _meant(self, context: bpy.types.Context, active: ChainGroup) -> Sequence[ChainGroup]:
-        if self.which == "SELECTED":
-            return selection.selected_chains(context, self._owner)
-        return chains_of(self._owner) if self.which == "ALL" else [active]
 
 
 class POSE_OT_chain_ik_motion_paths(Stepwise):
@@ -220,8 +222,6 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
             return selection.IN_EDIT_MODE
         return "" if any(map(has_paths, objects)) else NO_PATHS
 
-    _is_asked = False
-
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._is_asked = not bpy.app.background
         return self.execute(context)
@@ -233,8 +233,7 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
             return self.refuse(NO_PATHS)
         frames = frames_to_play(scene, paths, rigs)
         work = fill(scene, paths, [rig.object for rig in rigs.values()], frames, evaluate)
-        start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
-        return start(context, work, len(frames))
+        return self.start(context, work, len(frames))
 
     def progress(self, done: int, total: int) -> str:
         return f"frame {done} of {total}"

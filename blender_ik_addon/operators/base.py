@@ -73,7 +73,16 @@ class Stepwise(ChainOperator):
     _work: Steps | None = None
     _timer: bpy.types.Timer | None = None
     _workspace = ""
+    _is_asked = False
     _done = _total = 0
+
+    def start(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
+        """Do it in the window if somebody has pressed a button there; arguments as for ``do``.
+
+        For a script and for *Adjust Last Operation* it has to be done when this returns.
+        """
+        do, self._is_asked = self.do_in_window if self._is_asked else self.do, False
+        return do(context, work, total)
 
     def do(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
         """Do all steps now.

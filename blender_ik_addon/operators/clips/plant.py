@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ...properties import ChainGroup, chain_key, chains_of, owner_of, plantable
+from ...properties import chain_key, owner_of, plantable
 from ...rig.clips.planted_clip import Planting
 from ...rig.clips.planting import free_root, plant
 from ...translations import said
 from .. import selection
-from ..bake import Ranged
-from ..base import ANEW, Stepwise
+from ..bake import OnClip
+from ..base import ANEW
 
 WHICH = (
     ("ACTIVE", "Active", "Plant the active chain"),
@@ -22,7 +20,7 @@ WHICH = (
 )
 
 
-class POSE_OT_chain_ik_plant(Ranged, Stepwise):
+class POSE_OT_chain_ik_plant(OnClip):
     """Keep feet and hands where they stand in a clip."""
 
     bl_idname = "pose.chain_ik_plant"
@@ -49,15 +47,6 @@ class POSE_OT_chain_ik_plant(Ranged, Stepwise):
         options=ANEW,
     )
 
-    _is_asked = False
-
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self.frames(selection.scene_of(context))
-        if bpy.app.background:
-            return self.execute(context)
-        self._is_asked = True
-        return set(context.window_manager.invoke_props_dialog(self))
-
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
@@ -69,7 +58,7 @@ class POSE_OT_chain_ik_plant(Ranged, Stepwise):
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, active = selection.scene_of(context), selection.chain(context)
         self._owner = owner_of(active)
-        indices = [chain_key(settings)[1] for settings in self._meant(context, active)]
+        indices = [chain_key(settings)[1] for settings in self.meant(context, active)]
         chains, problems = plantable(self._owner, indices, scene)
         for problem in problems:
             self.report({"WARNING"}, said(problem))
@@ -80,8 +69,7 @@ class POSE_OT_chain_ik_plant(Ranged, Stepwise):
         root = free_root(self._owner, body.root)
         planting = Planting(frames, body.floor, platform, root, self.use_hips)
         work = plant(scene, self._owner, chains, planting)
-        start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
-        return start(context, work, len(frames))
+        return self.start(context, work, len(frames))
 
     def progress(self, done: int, total: int) -> str:
         return f"frame {done} of {total}"
@@ -92,11 +80,6 @@ class POSE_OT_chain_ik_plant(Ranged, Stepwise):
         told = ", ".join(f"{chains[index].name} {count}" for index, count in planted.items())
         self.report({"INFO"}, said(f"Contacts planted: {told}"))
         return {"FINISHED"}
-
-    def _meant(self, context: bpy.types.Context, active: ChainGroup) -> Sequence[ChainGroup]:
-        if self.which == "SELECTED":
-            return selection.selected_chains(context, self._owner)
-        return chains_of(self._owner) if self.which == "ALL" else [active]
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_plant,))
