@@ -134,7 +134,6 @@ ROTATED = both(set_chain(use_rotation=True), goes(0.3, 0.6, 2.0), turned(1.2, 0.
 TWISTED = both(goes(0.5, 1.0, 2.0), turned(0.0, -3.0, 0.0))
 """A rotation that no tip can take at its target."""
 
-
 ONE_LEFT = (
     "the tip takes it, so one bone is left to reach; set Rotation Bone to Hand or Foot, or lengthen"
     " the chain"
