@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -103,16 +104,14 @@ class Clip:
 
     def bettered(self, smoothness: float) -> Generator[None, None, BetteredClip]:
         """Return the clip with jumps and shaking gone that no goal asks for; a chain a step."""
-        for _ in range(MOST_ROUNDS):
+        for number in itertools.count(1):
             self._fix_above()
-            if (yield from self._try(smoothness)):
+            needy = yield from self._try(smoothness)
+            above = [group for group in self._groups if self._carries(group, needy)]
+            if not above:
                 break
-        else:
-            for group in self._groups:
-                if self._below(group):
-                    group.leave(IS_ABOVE)
-            self._fix_above()
-            yield from self._try(smoothness)
+            for group in above if number >= MOST_ROUNDS else ():
+                group.leave(IS_ABOVE)
         channels = self._notes.channels.astype(np.float64)
         for group in self._groups:
             if group.goals is None:
@@ -193,6 +192,10 @@ class Clip:
             and not own.isdisjoint(self._skeleton.ancestors(int(other.driven.bones[0]))[1:])
         ]
 
+    def _carries(self, group: _Group, others: Sequence[_Group]) -> bool:
+        """Tell whether a group that is bettered carries one of others."""
+        return not group.why and any(each in others for each in self._below(group))
+
     def _fix_above(self) -> None:
         """Have groups stand where those below them need them to."""
         for group in reversed(self._groups):
@@ -201,21 +204,21 @@ class Clip:
                     group.leave(IS_ABOVE)
                 group.is_fixed = group.is_fixed | other.is_fixed
 
-    def _try(self, smoothness: float) -> Generator[None, None, bool]:
-        """Better all groups; return whether those below others can do with what these do.
+    def _try(self, smoothness: float) -> Generator[None, None, list[_Group]]:
+        """Better all groups; return those that cannot do with what the ones above them do.
 
-        If not, the groups above are fixed where they need to be.
+        Those above are fixed where they need to be.
         """
-        self._hung, fits = self._new_hung(), True
+        self._hung, needy = self._new_hung(), list[_Group]()
         for group in self._groups:
             needs = self._better(group, smoothness)
             yield
             if needs.any():
-                fits = False
+                needy.append(group)
                 for other in self._groups:
                     if group in self._below(other):
                         other.is_fixed = other.is_fixed | needs
-        return fits
+        return needy
 
     def _better(self, group: _Group, smoothness: float) -> Flags:
         """Better a group; return at which frames it needs those above to stand where they did."""
