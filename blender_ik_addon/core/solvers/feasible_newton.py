@@ -339,9 +339,7 @@ class _Descent:
         return _Plan(step, move, size, rests, planned, edges)
 
     def _spread(self, force: Array, count: int) -> Array:
-        """Return forces on what is held as forces on all outputs, (B, count)."""
-        if force.shape[1] == count:
-            return force
+        """Return forces on what is held, in the order of its rows, as those on all outputs."""
         whole = np.zeros((len(force), count))
         if self._settings.holds:
             whole[:, self._rows] = force

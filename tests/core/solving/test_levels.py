@@ -144,6 +144,13 @@ def test_the_last_level_is_the_pose_nearest_to_the_start(seed):
     assert turned_from_start(PERSON, near) <= turned_from_start(PERSON, anyhow) + 1e-6
 
 
+def test_the_nearest_pose_is_found_in_a_few_steps():
+    """What holds the goals curves their ways: each force belongs to the output that it holds."""
+    goals = [pull(PERSON, some_way(seed, 0.1, 0.6)) for seed in range(12)]
+    steps = [int(np.max(solve(PERSON.chain, goal, NEAR).iterations)) for goal in goals]
+    assert sum(count <= 14 for count in steps) >= 9
+
+
 def test_a_joint_that_turns_less_readily_turns_less():
     chain, spine = PERSON.chain, [PERSON.names.index(name) for name in ("spine", "chest")]
     mobility = np.ones((len(PERSON.names), 3))
