@@ -25,7 +25,7 @@ from common.console import ROOT
 SCRIPTS, IMAGES, TAKEN = ROOT / "scripts", ROOT / "docs" / "images", ROOT / "out" / "docs"
 BUILDER, DRAWING = "bpy-5.2", "drawing-3.13"
 # The scripts that take them: window/<name>_tour.py leaves its pictures in out/docs/<name>.
-TOURS = ("docs", "interface", "window", "workflow")
+TOURS = ("docs", "interface", "window", "workflow", "clip")
 
 
 def build_zip() -> Path:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..core.clips.contacts import Planted
 from ..rig.clips.feet import soles_of
 from ..rig.reading.spaces import transform_point
 from ..rig.shapes.chain_lines import PosedBones
 from .colours import Colours
 from .known import KnownRig
-from .strokes import Strokes
+from .strokes import Rim, Strokes
+
+# The radius of a ring, as a share of the foot's length.
+RING = 0.2
 
 
 def add_contacts(strokes: Strokes, own: KnownRig, posed: PosedBones, colours: Colours) -> None:
-    """Add a dot below each heel and toe that stands, in a colour that tells which ones do.
+    """Add a ringed dot below each heel and toe that stands; its colour tells which ones do.
 
     Args:
         strokes: Collects them.
@@ -29,3 +34,7 @@ def add_contacts(strokes: Strokes, own: KnownRig, posed: PosedBones, colours: Co
         points = transform_point(posed.matrix(bone), soles_of(own.skeleton, bone, posed.world))
         ends = [end for end, stands in enumerate((Planted.HEEL, Planted.TOE)) if kind & stands]
         strokes.dots.add(points[ends], of_kind[kind])
+        radius = RING * float(np.linalg.norm(points[1] - points[0]))
+        for x, y, z in points[ends].tolist():
+            # Joints have dots of their own, in the same colours.
+            strokes.rims.append(Rim((x, y, z), radius, of_kind[kind]))

@@ -16,6 +16,7 @@ from PIL import Image
 PICTURES = {
     "docs/start_*.png": "",
     "interface/interface_*.png": "",
+    "clip/clips_*.png": "",
     "window/2_dragging.png": "window.png",
     "workflow/1_set_up.png": "set_up.png",
     "workflow/3_turned_by_hand.png": "posed_by_hand.png",
