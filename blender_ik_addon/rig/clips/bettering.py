@@ -29,7 +29,6 @@ INSIDE = 1e-4
 # What a chain above may move the effector of one below by, which may be too short to make it good:
 # half of what is promised of keys, in lengths of the chain below and in radians.
 CARRIED = 5e-6
-MOST_ROUNDS = 4
 GOES_ON = "it goes on from its last pose"
 FOLLOWED = "what other chains follow hangs on its bones"
 IS_TIED = "constraints or drivers move its bones as well"
@@ -104,14 +103,11 @@ class Clip:
 
     def bettered(self, smoothness: float) -> Generator[None, None, BetteredClip]:
         """Return the clip with jumps and shaking gone that no goal asks for; a chain a step."""
-        for number in itertools.count(1):
+        for number in itertools.count():
             self._fix_above()
-            needy = yield from self._try(smoothness)
-            above = [group for group in self._groups if self._carries(group, needy)]
-            if not above:
+            is_needed = yield from self._try(smoothness, 2**number)
+            if not is_needed:
                 break
-            for group in above if number >= MOST_ROUNDS else ():
-                group.leave(IS_ABOVE)
         channels = self._notes.channels.astype(np.float64)
         for group in self._groups:
             if group.goals is None:
@@ -192,10 +188,6 @@ class Clip:
             and not own.isdisjoint(self._skeleton.ancestors(int(other.driven.bones[0]))[1:])
         ]
 
-    def _carries(self, group: _Group, others: Sequence[_Group]) -> bool:
-        """Tell whether a group that is bettered carries one of others."""
-        return not group.why and any(each in others for each in self._below(group))
-
     def _fix_above(self) -> None:
         """Have groups stand where those below them need them to."""
         for group in reversed(self._groups):
@@ -204,21 +196,25 @@ class Clip:
                     group.leave(IS_ABOVE)
                 group.is_fixed = group.is_fixed | other.is_fixed
 
-    def _try(self, smoothness: float) -> Generator[None, None, list[_Group]]:
-        """Better all groups; return those that cannot do with what the ones above them do.
+    def _try(self, smoothness: float, width: int) -> Generator[None, None, bool]:
+        """Better all groups; tell whether any cannot do with what the ones above it do.
 
-        Those above are fixed where they need to be.
+        Those above are fixed where it needs them to be, and so many frames less one around: fewer
+        tries than frames are left.
         """
-        self._hung, needy = self._new_hung(), list[_Group]()
+        self._hung, is_needed = self._new_hung(), False
         for group in self._groups:
             needs = self._better(group, smoothness)
             yield
-            if needs.any():
-                needy.append(group)
-                for other in self._groups:
-                    if group in self._below(other):
-                        other.is_fixed = other.is_fixed | needs
-        return needy
+            if not needs.any():
+                continue
+            is_needed = True
+            around = np.ones(min(2 * width - 1, len(needs)))
+            needs = np.convolve(needs, around, "same") > 0.5
+            for other in self._groups:
+                if group in self._below(other):
+                    other.is_fixed = other.is_fixed | needs
+        return is_needed
 
     def _better(self, group: _Group, smoothness: float) -> Flags:
         """Better a group; return at which frames it needs those above to stand where they did."""
@@ -231,7 +227,7 @@ class Clip:
         goals, start = group.goals.under(frames), group.local
         misses = np.abs(goals.measure(start)[0]).max(axis=1)
         rows = np.flatnonzero((misses > CARRIED) & ~group.is_fixed)
-        is_above_moved = self._hung.is_moved.any() and bool(rows.size)
+        is_above_moved = bool(rows.size)
         if is_above_moved:
             start, is_met = start.copy(), none.copy()
             start[rows], is_met[rows] = meet(goals.take(rows), start[rows])
@@ -242,5 +238,5 @@ class Clip:
             none[:] = True
         if (found.local != group.local).any():
             poses = frames.posed(rotation.matrix_from_quaternion(found.local))
-            self._hung.move(driven, poses.matrices)
+            self._hung.move(driven, poses.matrices, found.is_moved)
         return none

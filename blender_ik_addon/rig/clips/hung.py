@@ -25,7 +25,7 @@ class HungBones:
 
     Attributes:
         matrices: Pose matrices by now, shape (F, N, 4, 4).
-        is_moved: Of which bones any has moved, shape (N,).
+        is_moved: Whether they differ from the noted ones, shape (F, N).
     """
 
     def __init__(self, skeleton: Skeleton, bones: Indices, modes: Integers, notes: Notes) -> None:
@@ -33,7 +33,7 @@ class HungBones:
         self._skeleton, self._bones, self._notes, self._modes = skeleton, bones, notes, modes
         self._row_of = {bone: row for row, bone in enumerate(bones.tolist())}
         self.matrices = notes.matrices.astype(np.float64)
-        self.is_moved: Flags = np.zeros(len(bones), dtype=np.bool_)
+        self.is_moved: Flags = np.zeros(self.matrices.shape[:2], dtype=np.bool_)
         farthest = np.max(np.abs(self.matrices[..., :3, 3]))
         self._size = float(farthest + np.max(skeleton.lengths))
 
@@ -70,10 +70,14 @@ class HungBones:
             compiled=count,
         )
 
-    def move(self, driven: Driven, matrices: Array) -> None:
-        """Put the bones of a chain or tree where it turns them: matrices (F, k, 3, 3)."""
+    def move(self, driven: Driven, matrices: Array, is_turned: Flags) -> None:
+        """Put the bones of a chain or tree where it turns them: matrices (F, k, 3, 3).
+
+        Other frames keep what was noted, to the last bit: rounding beside tiny bones is a miss.
+        """
+        is_moved = is_turned | self._is_carried(int(driven.bones[0]))
         for row, bone in enumerate(driven.bones.tolist()):
-            self._put(bone, matrices[:, row])
+            self._put(bone, matrices[:, row], is_moved)
 
     def carry(self, root: int) -> bool:
         """Put the bones above a root where the bones above those carry them.
@@ -82,12 +86,13 @@ class HungBones:
             Whether their channels and parents are all that moves them.
         """
         for bone in reversed(self._skeleton.ancestors(root)[1:]):
-            row, parent = self._row_of[bone], int(self._skeleton.parents[bone])
-            if parent < 0 or self.is_moved[row] or not self.is_moved[self._row_of[parent]]:
+            is_moved = self._is_carried(bone) & ~self.is_moved[:, self._row_of[bone]]
+            if not is_moved.any():
                 continue
             if self._away(bone) > SAME_PLACE:
                 return False
-            self._put(bone, self._posed(bone, self.matrices[:, self._row_of[parent]]))
+            above = self.matrices[:, self._row_of[int(self._skeleton.parents[bone])]]
+            self._put(bone, self._posed(bone, above), is_moved)
         return self._away(root) <= SAME_PLACE
 
     def stands_as_keyed(self, driven: Driven, matrices: Array) -> bool:
@@ -120,13 +125,20 @@ class HungBones:
         scale = self._notes.scale[:, row, None].astype(np.float64)
         return spaces.pose_from_local(frames, local[:, None], scale)[:, 0]
 
-    def _put(self, bone: int, matrices: Array) -> None:
+    def _is_carried(self, bone: int) -> Flags:
+        """Return at which frames a bone's parent has moved."""
+        parent = int(self._skeleton.parents[bone])
+        none = np.zeros(len(self.matrices), dtype=np.bool_)
+        return self.is_moved[:, self._row_of[parent]] if parent >= 0 else none
+
+    def _put(self, bone: int, matrices: Array, is_moved: Flags) -> None:
         row, parent = self._row_of[bone], int(self._skeleton.parents[bone])
-        self.matrices[:, row, :3, :3] = matrices
+        self.matrices[is_moved, row, :3, :3] = matrices[is_moved]
         if parent >= 0:
-            above = self.matrices[:, self._row_of[parent]]
-            self.matrices[:, row, :3, 3] = spaces.transform_point(above, self._heads(bone))
-        self.is_moved[row] = True
+            above = self.matrices[is_moved, self._row_of[parent]]
+            heads = self._heads(bone)[is_moved]
+            self.matrices[is_moved, row, :3, 3] = spaces.transform_point(above, heads)
+        self.is_moved[:, row] |= is_moved
 
 
 def _repeated(rest: spaces.RestFrames, count: int) -> spaces.RestFrames:
