@@ -28,25 +28,37 @@ Settings = dict[str, dict[str, float]]
 
 @dataclass
 class InputClip:
-    """The action that an object plays, and the one that holds the clip as it came.
+    """The action that objects play, and a copy of the one that holds the clip as it came.
 
     Attributes:
-        owner: The original object.
-        shown: What it plays; None without an action.
-        kept: The clip as it came.
-        is_new: Whether that was made just now, and is to be removed when it is shown no more.
+        owners: The original objects, those that have to be planted together.
+        shown: What they play; None without an action.
+        kept: The clip of earlier runs; None in the first one.
+        copy: Of the clip: played, and given keys of what it has none of.
+        is_done: Whether the copy stays.
     """
 
-    owner: bpy.types.Object
+    owners: list[bpy.types.Object]
     shown: bpy.types.Action | None
-    kept: bpy.types.Action
-    is_new: bool
+    kept: bpy.types.Action | None
+    copy: bpy.types.Action
+    is_done: bool = False
 
     def keep(self) -> None:
-        """Have what the object plays remember the clip; it gets an action if it has none."""
-        self.shown = self.shown or bpy.data.actions.new(f"{self.owner.name} {AFTER}")
-        self.shown[KEPT] = self.kept
-        self.is_new = False
+        """Have the objects play an action of their own that remembers the clip."""
+        if self.kept is not None:
+            name = self.kept.name
+            self.kept.user_remap(self.copy)
+            bpy.data.actions.remove(self.kept)
+            self.copy.name = name
+        name = f"{self.owners[0].name} {AFTER}"
+        if self.shown is None:
+            self.shown = bpy.data.actions.new(name)
+        elif self.shown.users - self.shown.use_fake_user > 0:
+            # The objects play the copy meanwhile: somebody else plays this one, or it is a clip.
+            self.shown = self.shown.copy()
+            self.shown.name, self.shown.use_fake_user = name, False
+        self.shown[KEPT], self.is_done = self.copy, True
 
 
 @contextmanager
@@ -58,7 +70,7 @@ def shown_as_it_came(
 ) -> Iterator[list[InputClip]]:
     """Have objects play the clip as it came; afterwards they play what they did.
 
-    A clip that is kept for the first time is gone again if it was not kept at the end.
+    Nothing of the clips has changed at the end unless they were kept.
 
     Args:
         values: By object, what the clip needs and may hold no keys of: these are given one.
@@ -73,23 +85,24 @@ def shown_as_it_came(
     before = {name: _set(chains, name, {}) for name in settings}
     try:
         for owner, held in values.items():
-            clips.append(_input_clip(owner))
-            _play(owner, clips[-1].kept)
+            copy = _of_owner(owner, clips).copy
+            _play(owner, copy)
             _key_missing(owner, held, frame)
-        kept = next(clip.kept for clip in clips if clip.owner == chains)
-        kept[SETTINGS] = settings | {
-            name: dict(known) for name, known in kept.get(SETTINGS, {}).items()
-        }
+            if owner == chains:
+                known = copy.get(SETTINGS, {})
+                kept = settings | {name: dict(each) for name, each in known.items()}
+                copy[SETTINGS] = kept
         for name in settings:
-            before[name] = _set(chains, name, dict(kept[SETTINGS][name]))
+            before[name] = _set(chains, name, kept[name])
         yield clips
     finally:
         for name, held_before in before.items():
             _set(chains, name, held_before)
         for clip in clips:
-            _play(clip.owner, clip.shown)
-            if clip.is_new:
-                bpy.data.actions.remove(clip.kept)
+            for owner in clip.owners:
+                _play(owner, clip.shown)
+            if not clip.is_done:
+                bpy.data.actions.remove(clip.copy)
 
 
 def _set(owner: bpy.types.Object, chain: str, values: Mapping[str, float]) -> dict[str, float]:
@@ -103,16 +116,22 @@ def _set(owner: bpy.types.Object, chain: str, values: Mapping[str, float]) -> di
     return before
 
 
-def _input_clip(owner: bpy.types.Object) -> InputClip:
+def _of_owner(owner: bpy.types.Object, clips: list[InputClip]) -> InputClip:
+    """Return the clip of an object, added to the others unless it shares the action of one."""
     data = owner.animation_data or owner.animation_data_create()
     shown = data.action
+    for clip in clips:
+        if shown is not None and clip.shown == shown:
+            clip.owners.append(owner)
+            return clip
     kept: Any = None if shown is None else shown.get(KEPT)
-    if isinstance(kept, bpy.types.Action):
-        return InputClip(owner, shown, kept, is_new=False)
+    came: Any = kept if isinstance(kept, bpy.types.Action) else shown
     name = f"{owner.name if shown is None else shown.name} {BEFORE}"
-    kept = bpy.data.actions.new(name) if shown is None else shown.copy()
-    kept.name = name
-    return InputClip(owner, shown, kept, is_new=True)
+    copy = bpy.data.actions.new(name) if came is None else came.copy()
+    if came == shown:
+        copy.name = name
+    clips.append(InputClip([owner], shown, None if came == shown else came, copy))
+    return clips[-1]
 
 
 def _play(owner: bpy.types.Object, action: bpy.types.Action | None) -> None:

@@ -113,7 +113,7 @@ def plant(
         rate = scene.render.fps / scene.render.fps_base
         planted = PlantedClip(armature_object, chains, planting, clip, known, rate)
         # What an earlier run has keyed of the hips is keyed anew where they stay as well.
-        is_again = not any(each.is_new for each in inputs if each.owner == armature_object)
+        is_again = any(each.kept for each in inputs if armature_object in each.owners)
         for each in inputs:
             each.keep()
     planted.write(with_hips=is_again)
