@@ -86,7 +86,9 @@ def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
                 next(work)
                 tell(number, len(whole))
         except StopIteration as end:
-            planted.append(f"{each.object.name} {sum(end.value.values())}")
+            for sentence in end.value.sentences():
+                print(f"Warning: {sentence}", file=sys.stderr, flush=True)
+            planted.append(f"{each.object.name} {sum(end.value.counts().values())}")
     _save(options)
     print(f"Contacts planted: {', '.join(planted)}.", file=sys.stderr, flush=True)
     return 0

@@ -6,7 +6,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ...properties import chain_key, owner_of, plantable
-from ...rig.clips.planted_clip import Planting
+from ...rig.clips.planted_clip import PlantedClip, Planting
 from ...rig.clips.planting import free_root, plant
 from ...translations import said
 from .. import selection
@@ -74,10 +74,13 @@ class POSE_OT_chain_ik_plant(OnClip):
     def progress(self, done: int, total: int) -> str:
         return f"frame {done} of {total}"
 
-    def finish(self, _context: bpy.types.Context, planted: dict[int, int]) -> set[str]:
-        """Tell what stands how often."""
+    def finish(self, _context: bpy.types.Context, planted: PlantedClip) -> set[str]:
+        """Tell what stands how often, and what is too short."""
+        for sentence in planted.sentences():
+            self.report({"WARNING"}, said(sentence))
         chains = self._owner.chain_ik.chains
-        told = ", ".join(f"{chains[index].name} {count}" for index, count in planted.items())
+        counts = planted.counts().items()
+        told = ", ".join(f"{chains[index].name} {count}" for index, count in counts)
         self.report({"INFO"}, said(f"Contacts planted: {told}"))
         return {"FINISHED"}
 

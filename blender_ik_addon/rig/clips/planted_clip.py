@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import bpy
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Counts
-from ...core.clips.contacts import runs
+from ...core.clips.contacts import Planted, runs
 from ...core.clips.footholds import Motion, smoothed
 from ..controls.foot_roll import control_above
 from ..keying.keys import ChannelKeys, write_keys
@@ -20,7 +20,7 @@ from ..reading.spec import Anchor, ChainSpec, PoleMode
 from ..tools.controls import placements
 from .feet import limbs_of
 from .moved_controls import carried_by, carriers_of, control_place, keys_of
-from .planted_limbs import Ground, find_planted, hold_planted, lower_hips
+from .planted_limbs import Ground, find_planted, hold_planted, is_too_short, lower_hips
 from .played_clip import PlayedClip, rigid
 
 # For how many seconds the side is smoothed that a limb bends to, if it is bent to a right angle: of
@@ -28,6 +28,8 @@ from .played_clip import PlayedClip, rigid
 SIDE = 0.005
 # What stays this near to one place in a whole clip does not move, in scene units.
 STILL = 1e-6
+# As many runs of frames are named of a chain.
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,13 @@ class PlantedClip:
             )
         self._hips = Anchor(armature_object, planting.root) if planting.root else None
         held = hold_planted(self._limbs, self.kinds, ground, rate)
-        self._down = self._lowered(held if planting.use_hips else {})
+        carried = self._carried_by_hips(held)
+        lowering = carried if planting.use_hips else []
+        self._down = lower_hips(self._limbs, self.kinds, held, lowering, rate)
+        self._too_short = {
+            index: is_too_short(self._limbs[index], motion, self._down * (index in carried))
+            for index, motion in held.items()
+        }
         self._goals = self._goals_of(held)
 
     def counts(self) -> dict[int, int]:
@@ -119,6 +127,21 @@ class PlantedClip:
             index: sum(bool(kinds[start]) for start, _ in runs(kinds > 0))
             for index, kinds in self.kinds.items()
         }
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what users should know of chains."""
+        for index, is_short in self._too_short.items():
+            known = [
+                f"{self._clip.frames[start]}-{self._clip.frames[end - 1]}"
+                for start, end in runs(is_short & (self.kinds[index] != Planted.NONE))
+                if is_short[start] and self.kinds[index][start]
+            ]
+            if known:
+                shown = ", ".join([*known[:MOST_NAMED], *["..."] * (len(known) > MOST_NAMED)])
+                yield (
+                    f"Chain '{self._limbs[index].spec.name}' is too short for its contacts at"
+                    f" frames {shown}: change its keys of Planted there, and plant again"
+                )
 
     def write(self, *, with_hips: bool) -> None:
         """Key controls, poles and hips, and what stands.
@@ -151,15 +174,14 @@ class PlantedClip:
             write_keys(owner, keys)
         write_keys(self._object, [*map(self._planted, self.kinds)], "CONSTANT")
 
-    def _lowered(self, held: Mapping[int, Motion]) -> Array:
-        """Return how far down the hips go, shape (F,)."""
-        carried = []
-        if self._hips is not None:
-            root = self._skeleton.index[self._hips.bone]
-            for index in held:
-                first = int(self._limbs[index].plan.segments[0])
-                carried += [index] if root in self._skeleton.ancestors(first) else []
-        return lower_hips(self._limbs, self.kinds, held, carried, self._rate)
+    def _carried_by_hips(self, indices: Iterable[int]) -> list[int]:
+        """Return the chains among others that hang on the hips."""
+        if self._hips is None:
+            return []
+        root, firsts = self._skeleton.index[self._hips.bone], {}
+        for index in indices:
+            firsts[index] = int(self._limbs[index].plan.segments[0])
+        return [index for index in firsts if root in self._skeleton.ancestors(firsts[index])]
 
     def _goals_of(self, held: Mapping[int, Motion]) -> dict[int, Array]:
         """Return where the targets of chains belong, world matrices (F, 4, 4) by index."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Counts
+from ...core.algebra.arithmetic import Array, Counts, Flags
 from ...core.clips.contacts import Planted, find_contacts, lowest_around
 from ...core.clips.footholds import Motion, give_way, hold
+from ...core.kinematics.reach import distances_in_reach
 from ..reading.spaces import transform_point
 from .feet import Limb, height_of
 
@@ -19,6 +20,8 @@ from .feet import Limb, height_of
 DEEPEST = 0.3
 # Share of its length that a leg is always short of full reach: at it a knee has no direction.
 STRAIGHT = 1e-4
+# Share of its length by which a limb may miss its place without a word: 1 mm of a human's leg.
+SHORT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -93,15 +96,10 @@ def lower_hips(
     """
     needed = np.zeros(len(next(iter(limbs.values())).motion.places))
     for index in carried:
-        limb = limbs[index]
-        last = -2 if limb.plan.bends_without_tip else -1
-        joints = limb.placed.joints[:, : limb.placed.joints.shape[1] + last + 1]
-        own = rotation.rotate(
-            rotation.conjugate(limb.motion.turns), joints[:, -1] - limb.motion.places
-        )
-        way = held[index].places + rotation.rotate(held[index].turns, own) - joints[:, 0]
+        limb, joints = limbs[index], _bending(limbs[index])
+        way = _way(limb, held[index])
         before = np.linalg.norm(joints[:, -1] - joints[:, 0], axis=1)
-        length = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1)
+        length = _segments(joints).sum(axis=1)
         soft = max(float(limb.spec.options.soft_distance), STRAIGHT * float(np.max(length)))
         most = np.minimum(float(np.max(before)), length - soft)
         most = np.where(kinds[index] != Planted.NONE, most, np.maximum(most, before))
@@ -110,6 +108,42 @@ def lower_hips(
         down = np.where(np.linalg.norm(way, axis=1) > most, down, 0.0)
         needed = np.maximum(needed, np.clip(down, 0.0, DEEPEST * length))
     return give_way(needed, rate)
+
+
+def is_too_short(limb: Limb, held: Motion, down: Array) -> Flags:
+    """Return at which frames a limb does not reach its foot, shape (F,).
+
+    Args:
+        limb: In the clip.
+        held: Where its foot is to be.
+        down: How far its root goes down, shape (F,).
+    """
+    if limb.spec.use_stretch:
+        return np.zeros(len(down), dtype=np.bool_)
+    segments, way = _segments(_bending(limb)), _way(limb, held)
+    way[:, 2] += down
+    distance, soft = np.linalg.norm(way, axis=1), np.array(limb.spec.options.soft_distance)
+    missing = distance - distances_in_reach(segments, distance, soft)
+    return np.asarray(missing > SHORT * segments.sum(axis=1))
+
+
+def _bending(limb: Limb) -> Array:
+    """Return the joints of a limb without a tip that only turns, shape (F, n, 3)."""
+    joints = limb.placed.joints
+    return joints[:, :-1] if limb.plan.bends_without_tip else joints
+
+
+def _segments(joints: Array) -> Array:
+    lengths: Array = np.linalg.norm(np.diff(joints, axis=1), axis=2)
+    return lengths
+
+
+def _way(limb: Limb, held: Motion) -> Array:
+    """Return the way from root to last joint if a foot is held while the root stays, (F, 3)."""
+    joints, back = _bending(limb), rotation.conjugate(limb.motion.turns)
+    own = rotation.rotate(back, joints[:, -1] - limb.motion.places)
+    way: Array = held.places + rotation.rotate(held.turns, own) - joints[:, 0]
+    return way
 
 
 def _paths(limb: Limb, ground: Ground) -> Array:

@@ -76,7 +76,7 @@ def plant(
     armature_object: bpy.types.Object,
     chains: Mapping[int, ChainSpec],
     planting: Planting,
-) -> Generator[int, None, dict[int, int]]:
+) -> Generator[int, None, PlantedClip]:
     """Key controls of chains so that feet and hands stand where they stand in a clip.
 
     The clip is that of the first run, whatever has been planted since. Nothing is keyed before all
@@ -92,7 +92,7 @@ def plant(
         Each frame once it is played.
 
     Returns:
-        How often each chain stands, by index; chains that never do are left out.
+        What has been keyed.
 
     Raises:
         RigError: With one sentence that says what to do next.
@@ -121,7 +121,7 @@ def plant(
         live_for_good(armature_object, index)
         armature_object.chain_ik.chains[index].use_flip_bend = False
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
-    return planted.counts()
+    return planted
 
 
 def _followed(spec: ChainSpec) -> Iterator[tuple[Anchor, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import bpy
 import numpy as np
 import pytest
@@ -75,6 +77,24 @@ def test_a_chain_whose_influence_has_keys_plays_as_it_did_and_is_live_afterwards
     press(bpy.ops.pose.chain_ik_plant)
     bpy.context.scene.frame_set(LAST)
     assert ob.chain_ik.chains[0].influence == 1.0
+
+
+def test_a_limb_too_short_for_its_contact_is_told(leg, capfd):
+    ob, _ = leg
+    rigs.key(ob, "location", {1: (0.0, 0.0, 0.0), LAST: (1.5, 0.0, 0.0)})
+    ob.chain_ik.chains[0].planted = "TOE"
+    ob.chain_ik.chains[0].keyframe_insert("planted", frame=1)
+    press(bpy.ops.pose.chain_ik_plant)
+    told = capfd.readouterr().out
+    (runs,) = re.findall(r"Chain 'Leg' is too short for its contacts at frames (.*):", told)
+    ends = [int(each) for run in runs.split(", ") for each in run.split("-")]
+    way = tails(ob)
+    off = np.linalg.norm(way - np.median(way, axis=0), axis=1)
+    is_off = np.zeros(LAST, dtype=bool)
+    for first, last in zip(ends[::2], ends[1::2], strict=True):
+        is_off[first - 1 : last] = True
+    assert 0 < is_off.sum() < LAST
+    assert off[is_off].min() > 1e-3 > off[~is_off].max()
 
 
 def lock(ob: bpy.types.Object, target: bpy.types.Object) -> None:
