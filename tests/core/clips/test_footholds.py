@@ -84,6 +84,23 @@ def test_contacts_lie_on_the_floor_and_nothing_passes_it(spoil):
         assert max(slides(held, kinds)) < 1e-9
 
 
+@pytest.mark.parametrize("has_floor", [False, True])
+@pytest.mark.parametrize("seed", range(930100, 930112))
+def test_random_clips_stand_no_rougher_and_again_they_stay(seed, has_floor):
+    """Clips that nobody tuned on; what is planted is planted again, as it stands by then."""
+    draw = np.random.default_rng(seed)
+    rate, spoil = int(draw.choice(walks.RATES)), str(draw.choice(walks.SPOILS))
+    for motion, kinds, held in held_walk(seed, rate, spoil, has_floor=has_floor):
+        again = hold(held, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)
+        assert np.isfinite(held.places).all() and np.isfinite(held.turns).all()
+        assert max(slides(held, kinds)) < 1e-9
+        is_held = kinds != Planted.NONE
+        np.testing.assert_allclose(again.places[is_held], held.places[is_held], atol=1e-6)
+        for point in walks.FOOT.points:
+            was = acceleration(motion.path(point))
+            assert has_floor or acceleration(held.path(point)) <= ROUGHER * was
+
+
 def test_without_a_contact_nothing_moves():
     motion = walks.motion_of(walks.walk(0, 30).paths[0])
     nothing = np.zeros(len(motion.places), dtype=np.int64)
