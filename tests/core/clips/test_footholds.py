@@ -92,7 +92,8 @@ def test_random_clips_stand_no_rougher_and_again_they_stay(seed, has_floor):
     rate, spoil = int(draw.choice(walks.RATES)), str(draw.choice(walks.SPOILS))
     for motion, kinds, held in held_walk(seed, rate, spoil, has_floor=has_floor):
         again = hold(held, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)
-        assert np.isfinite(held.places).all() and np.isfinite(held.turns).all()
+        assert np.isfinite(held.places).all()
+        assert np.isfinite(held.turns).all()
         assert max(slides(held, kinds)) < 1e-9
         is_held = kinds != Planted.NONE
         np.testing.assert_allclose(again.places[is_held], held.places[is_held], atol=1e-6)
