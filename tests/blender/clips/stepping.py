@@ -15,12 +15,15 @@ FRAMES, STAND, SKATE = range(1, 61), 0.6, 0.08
 """A foot stands for this share of its step, of a second, and skates by that share of its way."""
 
 
-def step(ob: bpy.types.Object) -> None:
-    """Key the bones of a body that has its chains; neither a chain nor a control has keys then."""
+def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> None:
+    """Key the bones of a body that has its chains; neither a chain nor a control has keys then.
+
+    Limbs whose names hold one of these words step from where they are, all others go along.
+    """
     scene, chains = bpy.context.scene, ob.chain_ik.chains
     scene.render.fps, scene.frame_end = 30, FRAMES[-1]
     height, root = ob.dimensions.z, Anchor(ob, ob.chain_ik.body.root)
-    legs = [chain.name for chain in chains if "Leg" in chain.name]
+    legs = [each.name for each in chains if any(limb in each.name for limb in limbs)]
     controls = {each.name: control_above(Anchor(each.target, each.subtarget)) for each in chains}
     rest = {control: _place(control) for control in (*controls.values(), root)}
     for frame in FRAMES:
