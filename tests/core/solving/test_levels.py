@@ -194,10 +194,11 @@ def test_bodies_side_by_side_are_solved_as_each_alone():
     }
     shared = {"priority": (1, 1, 2), "has_tip_rotation": FEET}
     batch = PERSON.chain.as_batch().take(np.zeros(4, dtype=np.int64))
-    together = solve_batch(batch, Goals(**fields, **shared), OPTIONS)
+    together = solve_batch(batch, Goals(**fields, **shared), NEAR)
     for row, goal in enumerate(goals):
-        alone = solve(PERSON.chain, goal, OPTIONS)
-        np.testing.assert_allclose(together.joint_positions[row], alone.joint_positions, atol=1e-9)
+        alone = solve(PERSON.chain, goal, NEAR)
+        # To the last bit: where two poses are as good as each other, the last digit chooses.
+        np.testing.assert_array_equal(together.joint_positions[row], alone.joint_positions)
 
 
 def test_outputs_change_with_the_place_as_differences_of_them_show():
