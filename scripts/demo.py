@@ -15,7 +15,6 @@ import argparse
 import os
 import sys
 import tempfile
-from pathlib import Path
 
 import environment
 from common.console import ROOT, say, stream
@@ -31,36 +30,19 @@ VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bp
 MARK = "demo: "
 
 
-def play(version: str) -> Report:
-    """Play and measure in a Blender of this version, which writes JSON and .blend files."""
+def run(version: str, *modules: str) -> None:
+    """Run parts of the demonstration; leave with all of the output of one that fails."""
     label = f"bpy-{version}"
     python = environment.ensure(label)
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_demo_") as user_folder:
-        own = {"BLENDER_USER_RESOURCES": user_folder}
-        for module in ("demo.scene", "demo.creatures_scene"):
-            _run(label, python, module, own)
-    return Report.load(OUTPUT / "demo.json")
-
-
-def draw(version: str) -> None:
-    """Draw both pictures from what was measured."""
-    label = f"drawing-{environment.ENVIRONMENTS[f'bpy-{version}'].python}"
-    python = environment.ensure(label)
-    say(label, "drawing the pictures")
-    # Matplotlib's list of fonts would else go into the person's own folder.
-    own = {"MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
-    for module in ("demo.drawn.picture", "demo.drawn.creatures_picture"):
-        _run(label, python, module, own)
-
-
-def _run(label: str, python: Path, module: str, own: dict[str, str]) -> None:
-    """Run a part of the demonstration; leave with all of its output if it fails."""
-    command = [str(python), "-m", module, str(OUTPUT)]
-    code, output = stream(label, command, _condense, env=environment.python_variables(own))
-    if code != 0:
-        say(label, *output)
-        sys.exit(f"{module} ended with exit code {code}.")
+        variables = environment.python_variables({"BLENDER_USER_RESOURCES": user_folder})
+        for module in modules:
+            command = [str(python), "-m", module, str(OUTPUT)]
+            code, output = stream(label, command, _condense, env=variables)
+            if code != 0:
+                say(label, *output)
+                sys.exit(f"{module} ended with exit code {code}.")
 
 
 def _condense(line: str) -> str | None:
@@ -76,9 +58,10 @@ def main() -> int:
     version = parser.parse_args().blender_version
     OUTPUT.mkdir(exist_ok=True)
     try:
-        report = play(version)
+        run(version, "demo.scene", "demo.creatures_scene")
+        report = Report.load(OUTPUT / "demo.json")
         print(f"\nBlender {report.blender}\n\n{report.table()}\n", flush=True)
-        draw(version)
+        run(version, "demo.pictures")
     except (UnavailableError, environment.InstallError) as error:
         sys.exit(str(error))
     for name in WRITTEN:

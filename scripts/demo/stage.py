@@ -97,21 +97,27 @@ def _add_target(armature_object: bpy.types.Object, limb: Limb) -> bpy.types.Obje
 
 
 def draw_path(
-    name: str, points: Sequence[Sequence[float]], colour: str, radius: float = 0.004
+    name: str,
+    points: Sequence[Sequence[float]],
+    colour: str,
+    radius: float = 0.004,
+    *,
+    is_closed: bool = True,
 ) -> bpy.types.Object:
-    """Add a thin closed curve where a target goes, and return it.
+    """Add a thin curve where a target goes, and return it.
 
     Args:
         name: What goes there.
         points: World space, metres.
         colour: "#rrggbb".
         radius: Half the thickness, metres.
+        is_closed: Whether it goes on from its last point to its first.
     """
     curve = bpy.data.curves.new(f"path of {name}", "CURVE")
     curve.dimensions = "3D"
     curve.bevel_depth = radius
     spline = curve.splines.new("POLY")
-    spline.use_cyclic_u = True
+    spline.use_cyclic_u = is_closed
     spline.points.add(len(points) - 1)
     for point, position in zip(spline.points, points):
         point.co = (*position, 1.0)
