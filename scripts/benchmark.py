@@ -31,6 +31,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Callable
 
 import environment
 from benchmarks import against, characters, limits, settings, stages
@@ -71,32 +72,16 @@ def write_page(folder: Path, name: str, text: str) -> None:
     (folder / f"{name}.md").write_text(f"# {TITLES[name]}\n\n{text}\n", encoding="utf-8")
 
 
-def print_stages(options: argparse.Namespace) -> None:
-    """Measure and print where the time of an update goes."""
-    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
-        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
-        text = stages.table(stages.measure(programs))
-        text += f"\n\n{stages.switch(programs)}"
-    write_page(options.output, "stages", text)
-    print(f"\n{text}\n")
+def _page_of(name: str, made: Callable[[Programs], str]) -> Callable[[argparse.Namespace], None]:
+    """Return what measures, writes and prints a page without pictures."""
 
+    def print_page(options: argparse.Namespace) -> None:
+        with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
+            text = made(Programs(f"bpy-{options.blender_version}", Path(folder)))
+        write_page(options.output, name, text)
+        print(f"\n{text}\n")
 
-def print_limits(options: argparse.Namespace) -> None:
-    """Measure and print what limited rigs reach, and how soon."""
-    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
-        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
-        text = limits.measured(programs)
-    write_page(options.output, "limits", text)
-    print(f"\n{text}\n")
-
-
-def print_characters(options: argparse.Namespace) -> None:
-    """Measure and print what snakes, tails and trees cost."""
-    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
-        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
-        text = characters.measured(programs)
-    write_page(options.output, "characters", text)
-    print(f"\n{text}\n")
+    return print_page
 
 
 def print_settings(options: argparse.Namespace) -> None:
@@ -109,9 +94,7 @@ def print_settings(options: argparse.Namespace) -> None:
         write_page(options.output, "settings", text)
         file = Path(folder) / "settings.json"
         file.write_text(json.dumps({"figures": settings.as_json(figures)}), encoding="utf-8")
-        _draw(
-            file, options.output / "settings.png", options.blender_version, "tables.settings_plot"
-        )
+        _draw(file, options.output / "settings.png", "tables.settings_plot")
     print(f"\n{text}\n")
 
 
@@ -129,6 +112,18 @@ def print_held_back(options: argparse.Namespace) -> None:
 def print_calls(options: argparse.Namespace) -> None:
     """Count and print the calls of NumPy of solves that limits keep from their targets."""
     print(f"\n{held_back.counted(options.against, options.only)}\n")
+
+
+PARTS = {
+    "stages": _page_of("stages", stages.measured),
+    "limits": _page_of("limits", limits.measured),
+    "held_back": print_held_back,
+    "calls": print_calls,
+    "against": print_against,
+    "characters": _page_of("characters", characters.measured),
+    "settings": print_settings,
+}
+"""What is measured in place of the rows, by its option; the first one that is given counts."""
 
 
 def measure(
@@ -181,11 +176,11 @@ def write(
     file = folder / "results.json"
     file.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
     if any(result.ratios for result in results):
-        _draw(file, folder / "plot.png", options.blender_version)
+        _draw(file, folder / "plot.png")
 
 
-def _draw(file: Path, picture: Path, blender_version: str, module: str = "tables.plot") -> None:
-    label = f"drawing-{environment.ENVIRONMENTS[f'bpy-{blender_version}'].python}"
+def _draw(file: Path, picture: Path, module: str = "tables.plot") -> None:
+    label = "drawing-3.13"
     command = [str(interpreter(label)), "-m", f"benchmarks.{module}", str(file), str(picture)]
     # Matplotlib's list of fonts would else go into the person's own folder.
     own = {"MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
@@ -230,27 +225,10 @@ def main() -> int:
     if not rows and not (options.settings or options.held_back or options.calls):
         sys.exit(f"No row has '{options.only}' in its text.")
     try:
-        if options.stages:
-            print_stages(options)
-            return 0
-        if options.limits:
-            print_limits(options)
-            return 0
-        if options.held_back:
-            print_held_back(options)
-            return 0
-        if options.calls:
-            print_calls(options)
-            return 0
-        if options.against:
-            print_against(options)
-            return 0
-        if options.characters:
-            print_characters(options)
-            return 0
-        if options.settings:
-            print_settings(options)
-            return 0
+        for name, print_part in PARTS.items():
+            if getattr(options, name):
+                print_part(options)
+                return 0
         results, versions = measure(rows, options)
         write(options.output, results, versions, options)
     except (UnavailableError, environment.InstallError) as error:

@@ -30,7 +30,6 @@ FOLDER = ROOT / ".venv"
 _TESTING = ("pytest>=8.3,<10", "hypothesis>=6.112")
 # An independent minimiser for the resting poses of FORCE; tests do without where it is missing.
 _MINIMISING = "scipy>=1.11"
-_DRAWING = "matplotlib>=3.9.2"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,9 +65,8 @@ ENVIRONMENTS = {
     "bpy-4.2": Environment("3.11", ("bpy==4.2.*", "numpy==1.24.3", *_TESTING), "400 MB"),
     "bpy-4.5": Environment("3.11", ("bpy==4.5.*", *_TESTING), "400 MB"),
     "bpy-5.0": Environment("3.11", ("bpy==5.0.*", *_TESTING), "400 MB"),
-    # For the picture of the demonstration, on the Python that its Blender has fetched already.
-    "drawing-3.13": Environment("3.13", (_DRAWING,), "40 MB"),
-    "drawing-3.11": Environment("3.11", (_DRAWING,), "40 MB"),
+    # For the figures of the documentation.
+    "drawing-3.13": Environment("3.13", ("matplotlib>=3.9.2",), "40 MB"),
     # NumPy: the pages on scripting import core, and run their examples.
     "docs": Environment(
         "3.13",

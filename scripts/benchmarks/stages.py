@@ -11,6 +11,11 @@ SWITCH = "Solving so many chains one by one / side by side, in microseconds"
 TITLE = "Where the time of a live update goes, in milliseconds (armatures x limbs x bones)"
 
 
+def measured(programs: Programs) -> str:
+    """Return both tables as Markdown."""
+    return f"{table(measure(programs))}\n\n{switch(programs)}"
+
+
 def measure(programs: Programs) -> dict[str, dict[str, float]]:
     """Return the milliseconds of each stage by scene."""
     found = {}
