@@ -37,8 +37,7 @@ def tracked() -> list[str]:
 def test_this_manifest_is_good(release):
     texts = release.texts
     assert texts.check_version(MANIFEST) == []
-    assert texts.check_tagline(MANIFEST) == []
-    assert texts.check_permissions(MANIFEST) == []
+    assert texts.check_name(MANIFEST) == []
     assert texts.check_licence(MANIFEST, (ROOT / "LICENSE").read_text("utf-8")) == []
 
 
@@ -86,31 +85,9 @@ def test_what_was_measured_may_tell_the_version_of_then(release, tmp_path):
     assert found == []
 
 
-@pytest.mark.parametrize(
-    ("tagline", "said"),
-    [("Chains that follow.", "ends with '.'"), ("Chains!", "'!'"), ("", "empty"), ("x" * 65, "65")],
-)
-def test_a_tagline_that_the_site_refuses(release, tagline, said):
-    (fault,) = release.texts.check_tagline({**MANIFEST, "tagline": tagline})
-    assert said in fault
-
-
 def test_a_name_that_belongs_to_somebody_else(release):
-    (fault,) = release.texts.check_tagline({**MANIFEST, "name": "Blender IK"})
+    (fault,) = release.texts.check_name({**MANIFEST, "name": "Blender IK"})
     assert "Blender" in fault
-
-
-@pytest.mark.parametrize(
-    ("permissions", "said"),
-    [
-        ({"files": "Load and save files."}, "ends with '.'"),
-        ({"files": ""}, "empty"),
-        ({"disk": "Load files"}, "no permission 'disk'"),
-    ],
-)
-def test_a_permission_that_the_site_refuses(release, permissions, said):
-    (fault,) = release.texts.check_permissions({**MANIFEST, "permissions": permissions})
-    assert said in fault
 
 
 def test_another_licence(release):

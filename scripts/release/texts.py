@@ -1,4 +1,7 @@
-"""Version, tagline, permissions and licence: what the manifest and the documents say."""
+"""Version, name and licence: what the manifest and the documents say.
+
+Blender's builder refuses other faults of the manifest, those of tagline and permissions among them.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,6 @@ from typing import Any
 
 Manifest = dict[str, Any]
 
-LONGEST = 64  # characters of a tagline and of a reason, as the extensions site shows them
-PERMISSIONS = {"files", "network", "clipboard", "camera", "microphone"}
 LICENCE = "SPDX:GPL-3.0-or-later"
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 HEADING = re.compile(r"^## (\S+)(.*)$", re.MULTILINE)
@@ -58,22 +59,10 @@ def check_documents(manifest: Manifest, root: Path, files: list[str]) -> list[st
     return faults
 
 
-def check_tagline(manifest: Manifest) -> list[str]:
-    """Check what stands under the name of the extension."""
-    faults = _faults_of(manifest["tagline"], "The tagline")
-    if "blender" in manifest["name"].lower():
-        faults.append("The name must not contain 'Blender'.")
-    return faults
-
-
-def check_permissions(manifest: Manifest) -> list[str]:
-    """Check that each permission is known and has a reason."""
-    faults = []
-    for name, reason in manifest.get("permissions", {}).items():
-        if name not in PERMISSIONS:
-            faults.append(f"There is no permission '{name}'.")
-        faults += _faults_of(reason, f"The reason of the permission '{name}'")
-    return faults
+def check_name(manifest: Manifest) -> list[str]:
+    """Check that the name is none of somebody else's."""
+    has_it = "blender" in manifest["name"].lower()
+    return ["The name must not contain 'Blender'."] if has_it else []
 
 
 def check_licence(manifest: Manifest, licence: str) -> list[str]:
@@ -86,15 +75,4 @@ def check_licence(manifest: Manifest, licence: str) -> list[str]:
         faults.append("The file LICENSE is not the GNU General Public License, version 3.")
     if not manifest.get("copyright"):
         faults.append("The manifest names nobody who has the copyright.")
-    return faults
-
-
-def _faults_of(sentence: str, what: str) -> list[str]:
-    faults = []
-    if not sentence.strip():
-        faults.append(f"{what} is empty.")
-    elif not (sentence[-1].isalnum() or sentence[-1] == ")"):
-        faults.append(f"{what} ends with '{sentence[-1]}': leave it out.")
-    if len(sentence) > LONGEST:
-        faults.append(f"{what} has {len(sentence)} characters, and {LONGEST} is the most.")
     return faults
