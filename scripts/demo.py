@@ -14,10 +14,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 
 import environment
-from common.console import ROOT, say, stream
+from common.console import ROOT
 from common.python_finder import UnavailableError
 from demo.report import ALLOWED, Report
 
@@ -31,22 +30,10 @@ MARK = "demo: "
 
 
 def run(version: str, *modules: str) -> None:
-    """Run parts of the demonstration; leave with all of the output of one that fails."""
-    label = f"bpy-{version}"
-    python = environment.ensure(label)
-    # A Blender without this person's preferences, and nothing written into them.
-    with tempfile.TemporaryDirectory(prefix="chain_ik_demo_") as user_folder:
-        variables = environment.python_variables({"BLENDER_USER_RESOURCES": user_folder})
-        for module in modules:
-            command = [str(python), "-m", module, str(OUTPUT)]
-            code, output = stream(label, command, _condense, env=variables)
-            if code != 0:
-                say(label, *output)
-                sys.exit(f"{module} ended with exit code {code}.")
-
-
-def _condense(line: str) -> str | None:
-    return line[len(MARK) :] if line.startswith(MARK) else None
+    """Run parts of the demonstration; leave with the exit code of one that fails."""
+    code = environment.run_modules(f"bpy-{version}", MARK, modules, [str(OUTPUT)])
+    if code != 0:
+        sys.exit(code)
 
 
 def main() -> int:

@@ -14,9 +14,11 @@ import dataclasses
 import os
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from common import python_finder
@@ -193,6 +195,36 @@ def python_variables(variables: dict[str, str]) -> dict[str, str]:
     """Return the variables of a Python that finds our modules, and some more variables."""
     path = os.pathsep.join((str(ROOT / "scripts"), str(ROOT)))
     return {**os.environ, "PYTHONPATH": path, **variables}
+
+
+def run_modules(label: str, mark: str, modules: Sequence[str], arguments: Sequence[str]) -> int:
+    """Run modules of scripts/ one after the other, until one fails.
+
+    Args:
+        label: The environment, one with Blender.
+        mark: What lines start with that are for the person who waits; others are left out.
+        modules: Their names.
+        arguments: Of each.
+
+    Returns:
+        The exit code of the last one; if it failed, all of its output is printed.
+    """
+    python, code = ensure(label), 0
+    # A Blender without this person's preferences, and nothing written into them.
+    with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
+        variables = python_variables({"BLENDER_USER_RESOURCES": folder})
+        for module in modules:
+            command = [str(python), "-m", module, *arguments]
+            code, output = stream(
+                label,
+                command,
+                lambda line: line[len(mark) :] if line.startswith(mark) else None,
+                env=variables,
+            )
+            if code != 0:
+                say(label, *output, f"{module} ended with exit code {code}.")
+                break
+    return code
 
 
 def main() -> int:

@@ -13,10 +13,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 
 import environment
-from common.console import ROOT, say, stream
+from common.console import ROOT
 from common.python_finder import UnavailableError
 
 OUTPUT = ROOT / "out" / "examples"
@@ -25,24 +24,6 @@ VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bp
 
 # What examples/scene.py says to the person who waits; Blender's own words are left out.
 MARK = "examples: "
-
-
-def make(version: str, names: list[str]) -> int:
-    """Make files in a Blender of this version, and return the exit code."""
-    label = f"bpy-{version}"
-    python = environment.ensure(label)
-    # A Blender without this person's preferences, and nothing written into them.
-    with tempfile.TemporaryDirectory(prefix="chain_ik_examples_") as user_folder:
-        variables = environment.python_variables({"BLENDER_USER_RESOURCES": user_folder})
-        command = [str(python), "-m", "examples.scene", str(OUTPUT), *names]
-        code, output = stream(label, command, _condense, env=variables)
-    if code != 0:
-        say(label, *output[-20:])
-    return code
-
-
-def _condense(line: str) -> str | None:
-    return line[len(MARK) :] if line.startswith(MARK) else None
 
 
 def main() -> int:
@@ -54,7 +35,8 @@ def main() -> int:
     parser.add_argument("--blender-version", choices=VERSIONS, default=OLDEST, help=OLDEST)
     options = parser.parse_args()
     try:
-        code = make(options.blender_version, options.names)
+        label, arguments = f"bpy-{options.blender_version}", [str(OUTPUT), *options.names]
+        code = environment.run_modules(label, MARK, ["examples.scene"], arguments)
     except (UnavailableError, environment.InstallError) as error:
         sys.exit(str(error))
     if code == 0:

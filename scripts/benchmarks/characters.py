@@ -7,6 +7,7 @@ import statistics
 from benchmarks.programs import Programs
 from common.console import say
 
+MODULE = "measured.blender_characters"
 # Each work at half its size, in full, and doubled.
 SIZES = {
     "snake": (15, 30, 60),
@@ -47,7 +48,7 @@ def measured(programs: Programs) -> str:
             say("characters", lines[-1])
     work = slowest[0]
     size = SIZES[work][1]
-    worker = programs.start_characters("chains", work, size)
+    worker = programs.start_in_blender(MODULE, "chains", work, size)
     profile = [f"| {row} |" for row in worker.ask("profile")]
     worker.close()
     title = f"Where the slowest of them spends its time: {WORDS[work].format(size)}"
@@ -55,7 +56,7 @@ def measured(programs: Programs) -> str:
 
 
 def _milliseconds(programs: Programs, manner: str, work: str, size: int) -> float:
-    worker = programs.start_characters(manner, work, size)
+    worker = programs.start_in_blender(MODULE, manner, work, size)
     # The first round warms up.
     rounds = [worker.ask("moved") for _ in range(ROUNDS + 1)][1:]
     worker.close()

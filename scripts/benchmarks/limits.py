@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import statistics
 
-from benchmarks.programs import ONE_THREAD, Programs, interpreter
+from benchmarks.programs import Programs
 from benchmarks.workers import Worker
-from common.console import say, stream
-from environment import python_variables
+from common.console import say
 
+MODULE = "measured.blender_limits"
 NAMES = ("arm", "six-bone tail", "ten hinges", "spider leg", "finger")
 MANNERS = ("built-in", "NEWTON", "FABRIK", "CCD")
 ROUNDS = 5
@@ -50,21 +50,12 @@ def measured(programs: Programs) -> str:
             many = _in_turn(programs, name, pole, MANY)
             times.append(f"| {name} | {pole} | {one} | {many} |")
             say("limits", f"{name}, {pole}: {successes}, {one}, {many}")
-    smoothness = (SMOOTHNESS, "", *_smoothness(programs))
+    smoothness = (SMOOTHNESS, "", *programs.printed("measured.core_smoothness"))
     return "\n".join((TITLE, "", *reached, "", TIMES, "", *times, "", *smoothness))
 
 
-def _smoothness(programs: Programs) -> list[str]:
-    label = programs.blender
-    command = [str(interpreter(label)), "-m", "benchmarks.measured.core_smoothness"]
-    code, output = stream(label, command, lambda line: None, env=python_variables(ONE_THREAD))
-    if code != 0:
-        raise RuntimeError("\n".join(output))
-    return output
-
-
 def _success(programs: Programs, manner: str, name: str, pole: str) -> str:
-    worker = programs.start_limits(manner, name, pole, SOME)
+    worker = programs.start_in_blender(MODULE, manner, name, pole, SOME)
     found = worker.ask("success")
     worker.close()
     return f"{100.0 * found['reached']:.1f} %, {found['violation']:.0e}"
@@ -72,7 +63,8 @@ def _success(programs: Programs, manner: str, name: str, pole: str) -> str:
 
 def _in_turn(programs: Programs, name: str, pole: str, count: int) -> str:
     workers: list[Worker] = [
-        programs.start_limits(manner, name, pole, count) for manner in ("built-in", "NEWTON")
+        programs.start_in_blender(MODULE, manner, name, pole, count)
+        for manner in ("built-in", "NEWTON")
     ]
     rounds = [[worker.ask("moved") * 1e3 / count for worker in workers] for _ in range(ROUNDS + 1)]
     for worker in workers:

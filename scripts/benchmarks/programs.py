@@ -11,7 +11,7 @@ from pathlib import Path
 
 import environment
 from benchmarks.scenes.sizes import HUMANS
-from benchmarks.workers import Worker
+from benchmarks.workers import Worker, WorkerError
 from common.console import say, stream
 from common.python_finder import UnavailableError
 from environment import Environment, InstallError, python_variables
@@ -85,20 +85,6 @@ class Programs:
             return Worker(program, [node, str(script), cases, str(folder)], dict(os.environ))
         return self._python(f"rival-{program}", f"rivals.with_{program}", [cases], ONE_THREAD)
 
-    def start_limits(self, manner: str, rig: str, pole: str, count: int) -> Worker:
-        """Start the worker of limited rigs in Blender; arguments as in `blender_limits`."""
-        arguments = [manner, rig, pole, str(count)]
-        return self._python(
-            self.blender, "measured.blender_limits", arguments, self._blender_variables()
-        )
-
-    def start_characters(self, manner: str, work: str, size: int) -> Worker:
-        """Start the worker of characters in Blender; arguments as in `blender_characters`."""
-        arguments = [manner, work, str(size)]
-        return self._python(
-            self.blender, "measured.blender_characters", arguments, self._blender_variables()
-        )
-
     def start_in_blender(self, module: str, *arguments: object) -> Worker:
         """Start a worker in Blender by its module; arguments as that says."""
         texts = [str(argument) for argument in arguments]
@@ -106,6 +92,19 @@ class Programs:
         return self._python(
             self.blender, module, texts, {**self._blender_variables(), **ONE_THREAD}
         )
+
+    def printed(self, module: str, *arguments: str) -> list[str]:
+        """Return what a module of the benchmark prints, which needs no Blender.
+
+        Raises:
+            WorkerError: If it fails.
+        """
+        command = [str(interpreter(self.blender)), "-m", f"benchmarks.{module}", *arguments]
+        variables = python_variables(ONE_THREAD)
+        code, output = stream(self.blender, command, lambda line: None, env=variables)
+        if code != 0:
+            raise WorkerError("\n".join(output))
+        return output
 
     def _python(
         self, name: str, module: str, arguments: list[str], variables: dict[str, str]
@@ -120,10 +119,7 @@ class Programs:
     @functools.cached_property
     def _cases(self) -> Path:
         path = self.folder / "cases.json"
-        command = [str(interpreter(self.blender)), "-m", "benchmarks.scenes.cases", str(path)]
-        code, output = stream("cases", command, lambda line: None, env=python_variables({}))
-        if code != 0:
-            raise InstallError(f"The cases could not be made: {' '.join(output[-3:])}")
+        self.printed("scenes.cases", str(path))
         return path
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.programs import ONE_THREAD, Programs, interpreter
-from common.console import stream
-from environment import python_variables
+from benchmarks.programs import Programs
 
 LAYOUTS = ("100 x 4 x 2", "40 x 4 x 10", "1 x 4 x 2", "1 x 50", "1 x 300")
 SWITCH = "Solving so many chains one by one / side by side, in microseconds"
@@ -40,10 +38,5 @@ def table(found: dict[str, dict[str, float]]) -> str:
 
 def switch(programs: Programs) -> str:
     """Return from how many chains on it pays to solve them side by side."""
-    label = programs.blender
-    command = [str(interpreter(label)), "-m", "benchmarks.measured.core_switch"]
-    code, output = stream(label, command, lambda line: None, env=python_variables(ONE_THREAD))
-    if code != 0:
-        raise RuntimeError("\n".join(output))
-    lines = "\n".join(f"- {line}" for line in output)
+    lines = "\n".join(f"- {line}" for line in programs.printed("measured.core_switch"))
     return f"{SWITCH}\n\n{lines}"
