@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks import answering
 from benchmarks.clocks import round_milliseconds
+from benchmarks.scenes.blender_scenes import add_empty, add_rig
 from common import blender_process
 
 TAIL, SPINE, ARM = 6, 5, 4
@@ -29,7 +30,6 @@ APART = 12.0
 STEP = 0.05
 # How many of the costliest functions a profile names, and of how many updates it is made.
 NAMED, PROFILED = 10, 20
-Bones = dict[str, tuple[tuple[float, float, float], tuple[float, float, float], str]]
 
 
 class Characters:
@@ -80,8 +80,10 @@ class Characters:
             target.location = home + np.array([np.cos(phase), np.sin(phase), np.sin(0.7 * phase)])
 
     def _snake(self, count: int) -> None:
-        rig = _armature(
-            "Snake", {f"Bone {i}": _link("Bone", i, (0.0, 0.0, 0.0)) for i in range(count)}
+        rig = add_rig(
+            "Snake",
+            {f"Bone {i}": _link("Bone", i, (0.0, 0.0, 0.0)) for i in range(count)},
+            is_connected=False,
         )
         self._pull(rig, f"Bone {count - 1}", (0.3 * count, 0.0, 0.7 * count))
 
@@ -89,7 +91,7 @@ class Characters:
         for number in range(count):
             root = (APART * (number % 10), APART * (number // 10), 0.0)
             bones = {f"Bone {i}": _link("Bone", i, root) for i in range(TAIL)}
-            rig = _armature(f"Neck {number}", bones)
+            rig = add_rig(f"Neck {number}", bones, is_connected=False)
             self._pull(rig, f"Bone {TAIL - 1}", (root[0] + 0.3 * TAIL, root[1], 0.7 * TAIL))
 
     def _pull(self, rig: bpy.types.Object, tip: str, home: tuple[float, float, float]) -> None:
@@ -100,13 +102,13 @@ class Characters:
         for number in range(count):
             root = (APART * (number % 10), APART * (number // 10), 0.0)
             bones = {f"Bone {i}": _link("Bone", i, root) for i in range(TAIL)}
-            rig = _armature(f"Tail {number}", bones)
+            rig = add_rig(f"Tail {number}", bones, is_connected=False)
             self._follow(rig, f"Bone {TAIL - 1}", "FOLLOW", (root[0], root[1], TAIL))
 
     def _trees(self, count: int) -> None:
         for number in range(count):
             root = (APART * (number % 10), APART * (number // 10), 0.0)
-            rig = _armature(f"Tree {number}", dict(_spine_with_arms(root)))
+            rig = add_rig(f"Tree {number}", dict(_spine_with_arms(root)), is_connected=False)
             for side, sign in (("L", 1.0), ("R", -1.0)):
                 there = (root[0] + 0.6 * ARM * sign, root[1] - 1.0, SPINE - 0.5)
                 self._follow(rig, f"Arm {side} {ARM - 1}", "NEWTON", there)
@@ -114,9 +116,7 @@ class Characters:
     def _follow(
         self, rig: bpy.types.Object, tip: str, solver: str, home: tuple[float, float, float]
     ) -> object:
-        target = bpy.data.objects.new(f"Target {tip}", None)
-        bpy.context.scene.collection.objects.link(target)
-        target.location = home
+        target = add_empty(f"Target {tip}", home)
         self._targets.append((target, np.array(home)))
         if self._manner == "built-in":
             constraint = rig.pose.bones[tip].constraints.new("IK")
@@ -146,21 +146,6 @@ def _spine_with_arms(root: tuple[float, float, float]) -> Iterator[tuple[str, tu
             tail = (x + sign * (1.3 + number), y + 0.05 * ((number + 1) % 2), z + SPINE)
             above = f"Arm {side} {number - 1}" if number else f"Spine {SPINE - 1}"
             yield f"Arm {side} {number}", (head, tail, above)
-
-
-def _armature(name: str, bones: Bones) -> bpy.types.Object:
-    armature = bpy.data.armatures.new(name)
-    rig = bpy.data.objects.new(name, armature)
-    bpy.context.scene.collection.objects.link(rig)
-    bpy.context.view_layer.objects.active = rig
-    bpy.ops.object.mode_set(mode="EDIT")
-    for bone_name, (head, tail, above) in bones.items():
-        bone = armature.edit_bones.new(bone_name)
-        bone.head, bone.tail = head, tail
-        if above:
-            bone.parent = armature.edit_bones[above]
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return rig
 
 
 def main(manner: str, work: str, size: str) -> None:

@@ -20,6 +20,7 @@ from mathutils import Vector
 
 from benchmarks import answering
 from benchmarks.clocks import round_clocks
+from benchmarks.scenes.blender_scenes import add_empty, copy_rig
 from blender_ik_addon.rig.reading.animation import curves
 from common import blender_process
 
@@ -61,7 +62,7 @@ class Humans:
         bpy.ops.object.armature_human_metarig_add()
         first = bpy.context.object
         first.location = (0.0, 0.0, 0.0)
-        self.rigs = [first, *(_copy(first) for _ in range(int(count) - 1))]
+        self.rigs = [first, *(copy_rig(first) for _ in range(int(count) - 1))]
         for number, rig in enumerate(self.rigs):
             rig.location.x = APART * number
         bpy.context.view_layer.update()
@@ -199,9 +200,7 @@ class Humans:
         bones, bone = LIMBS[tip][0], rig.pose.bones[tip]
         root = [bone, *bone.parent_recursive][bones - 1].head
         home = rig.matrix_world @ bone.tail.lerp(root, TOWARD_ROOT)
-        target = bpy.data.objects.new(f"Target {tip}", None)
-        bpy.context.scene.collection.objects.link(target)
-        target.location = home
+        target = add_empty(f"Target {tip}", home)
         return rig, tip, target, np.array(home), AWAY * (bone.tail - root).length
 
     def _follow(self, rig: bpy.types.Object, tip: str, target: bpy.types.Object) -> None:
@@ -232,13 +231,6 @@ def _enable_rigify() -> None:
     import addon_utils
 
     addon_utils.enable("rigify", default_set=True)
-
-
-def _copy(rig: bpy.types.Object) -> bpy.types.Object:
-    copy = rig.copy()
-    copy.data = rig.data.copy()
-    bpy.context.scene.collection.objects.link(copy)
-    return copy
 
 
 def main(manner: str, count: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks import answering
 from benchmarks.clocks import round_milliseconds
 from benchmarks.scenes import limited_rigs
+from benchmarks.scenes.blender_scenes import add_empty
 from benchmarks.scenes.limited_rigs import Array
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
 from common import blender_process
@@ -39,7 +40,7 @@ class Limits:
             import blender_ik_addon
 
             blender_ik_addon.register()
-        target = limited_rigs.add_pole() if pole == "pole" else None
+        target = add_empty("Pole", limited_rigs.POLE) if pole == "pole" else None
         for limb in self.limbs:
             limited_rigs.follow(limb, manner, target)
         self.step = 0

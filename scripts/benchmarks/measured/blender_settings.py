@@ -168,10 +168,7 @@ class Settings:
                 rig.pose.bones[setting_rigs.handle_name(limb)].location = place
                 poles.append(rig)
                 continue
-            pole = bpy.data.objects.new(f"Pole.{number}", None)
-            bpy.context.scene.collection.objects.link(pole)
-            pole.location = rig.matrix_world @ place
-            poles.append(pole)
+            poles.append(blender_scenes.add_empty(f"Pole.{number}", rig.matrix_world @ place))
         return poles
 
     def _set_pole(self, chain: bpy.types.PropertyGroup, number: int, limb: int) -> None:

@@ -22,6 +22,7 @@ import gpu
 
 import blender_ik_addon
 from benchmarks.measured.blender_humans import Humans
+from benchmarks.scenes.blender_scenes import Bones, add_empty, add_rig
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.batches import Drawn, draw_lines, draw_scene
 from blender_ik_addon.overlay.colours import Colours
@@ -39,17 +40,13 @@ def build(rigs: int) -> list[bpy.types.Object]:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     targets = []
     for number in range(rigs):
-        rig = bpy.data.objects.new(f"Rig {number}", bpy.data.armatures.new("Rig"))
-        bpy.context.collection.objects.link(rig)
-        bpy.context.view_layer.objects.active = rig
-        bpy.ops.object.mode_set(mode="EDIT")
+        bones: Bones = {}
         for chain in range(CHAINS // rigs):
-            _add_bones(rig, chain, (0.5 * number, 0.5 * chain))
+            bones.update(_bones(chain, (0.5 * number, 0.5 * chain)))
+        rig = add_rig(f"Rig {number}", bones)
         bpy.ops.object.mode_set(mode="POSE")
         for chain in range(CHAINS // rigs):
-            target = bpy.data.objects.new("Target", None)
-            target.location = (0.5 * number + 0.4, 0.5 * chain, 1.4)
-            bpy.context.collection.objects.link(target)
+            target = add_empty("Target", (0.5 * number + 0.4, 0.5 * chain, 1.4))
             targets.append(target)
             settings = rig.chain_ik.chains.add()
             settings.target, settings.bone = target, f"{chain}.{BONES - 1}"
@@ -59,14 +56,14 @@ def build(rigs: int) -> list[bpy.types.Object]:
     return targets
 
 
-def _add_bones(rig: bpy.types.Object, chain: int, place: tuple[float, float]) -> None:
-    above = None
-    for number in range(BONES):
-        bone = rig.data.edit_bones.new(f"{chain}.{number}")
-        bone.head = (*place, float(number))
-        bone.tail = (place[0] + 0.1 * (number % 2 == 0), place[1], number + 1.0)
-        bone.parent, bone.use_connect = above, above is not None
-        above = bone
+def _bones(chain: int, place: tuple[float, float]) -> Bones:
+    """Return bones, of which each begins where the one before it ends."""
+    x, y = place
+    ends = [(x + 0.1 * (number % 2), y, float(number)) for number in range(BONES + 1)]
+    return {
+        f"{chain}.{number}": (ends[number], ends[number + 1], f"{chain}.{number - 1}")
+        for number in range(BONES)
+    }
 
 
 def measure(before: Callable[[int], None]) -> tuple[float, float, float]:
@@ -121,9 +118,7 @@ def build_human() -> Humans:
     humans = Humans("chains", "1")
     (rig,) = humans.rigs
     bpy.context.view_layer.objects.active = rig
-    pole = bpy.data.objects.new("Pole", None)
-    pole.location = (0.6, 1.0, 1.2)
-    bpy.context.collection.objects.link(pole)
+    pole = add_empty("Pole", (0.6, 1.0, 1.2))
     rig.chain_ik.active_index = 1
     rig.chain_ik.chains[1].pole_target = pole
     bpy.context.view_layer.update()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import bpy
 import numpy as np
@@ -14,6 +15,10 @@ from benchmarks.scenes.sizes import Layout
 from blender_ik_addon.rig.reading.animation import curves
 
 Array = npt.NDArray[np.float64]
+Point = Sequence[float]
+Bones = dict[str, tuple[Point, Point, str]]
+"""Head, tail and parent by name; no parent is "".
+"""
 
 # Every repetition moves all targets to the next of so many sets of positions.
 TARGET_SETS = 8
@@ -65,14 +70,14 @@ def build(layout: Layout) -> Stage:
     first = _make_armature(layout)
     columns = math.ceil(math.sqrt(layout.armatures))
     distance = SPACING * layout.bones
-    armatures = [first, *(_copy(first) for _ in range(layout.armatures - 1))]
+    armatures = [first, *(copy_rig(first) for _ in range(layout.armatures - 1))]
     for i, rig in enumerate(armatures):
         # Round the origin: float32 is finest there.
         row, column = divmod(i, columns)
         rig.location = ((column - columns // 2) * distance, (row - columns // 2) * distance, 0.0)
-    targets = [_make_empty(f"Target.{i}") for i in range(layout.chains)]
+    targets = [add_empty(f"Target.{i}") for i in range(layout.chains)]
     positions = target_positions(layout, np.array([rig.location for rig in armatures]))
-    stage = Stage(layout, armatures, targets, _make_empty("Unrelated"), positions)
+    stage = Stage(layout, armatures, targets, add_empty("Unrelated"), positions)
     stage.move_targets(0)
     bpy.context.view_layer.update()
     return stage
@@ -159,28 +164,23 @@ def _limb_root(layout: Layout, limb: int) -> tuple[float, float, float]:
     return (0.5 * (-1) ** limb, 0.0, 1.0 + 0.5 * (limb // 2))
 
 
-def _make_armature(layout: Layout) -> bpy.types.Object:
-    rig = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
+def add_rig(name: str, bones: Bones, *, is_connected: bool = True) -> bpy.types.Object:
+    """Return an armature object with bones, connected or not where they begin at a parent's end."""
+    armature = bpy.data.armatures.new(name)
+    rig = bpy.data.objects.new(name, armature)
     bpy.context.scene.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
-    root = None
-    if layout.has_root:
-        root = rig.data.edit_bones.new("Root")
-        root.tail = (0.0, 0.0, 0.5)
-    for limb in range(layout.limbs):
-        joints = arc(layout.bones, layout.climb) + np.array(_limb_root(layout, limb))
-        parent = root
-        for i in range(layout.bones):
-            bone = rig.data.edit_bones.new(bone_name(limb, i))
-            bone.head, bone.tail = joints[i], joints[i + 1]
-            bone.parent, bone.use_connect = parent, i > 0
-            parent = bone
+    for bone_name, (head, tail, above) in bones.items():
+        bone = armature.edit_bones.new(bone_name)
+        bone.head, bone.tail, bone.parent = head, tail, armature.edit_bones.get(above)
+        if bone.parent is not None and is_connected:
+            bone.use_connect = (bone.parent.tail - bone.head).length < 1e-6
     bpy.ops.object.mode_set(mode="OBJECT")
     return rig
 
 
-def _copy(rig: bpy.types.Object) -> bpy.types.Object:
+def copy_rig(rig: bpy.types.Object) -> bpy.types.Object:
     """Return a copy with armature data of its own: rigs of different characters share none."""
     copy = rig.copy()
     copy.data = rig.data.copy()
@@ -188,7 +188,21 @@ def _copy(rig: bpy.types.Object) -> bpy.types.Object:
     return copy
 
 
-def _make_empty(name: str) -> bpy.types.Object:
+def add_empty(name: str, place: Point = (0.0, 0.0, 0.0)) -> bpy.types.Object:
+    """Return an empty."""
     empty = bpy.data.objects.new(name, None)
     bpy.context.scene.collection.objects.link(empty)
+    empty.location = place
     return empty
+
+
+def _make_armature(layout: Layout) -> bpy.types.Object:
+    bones: Bones = {"Root": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.5), "")} if layout.has_root else {}
+    for limb in range(layout.limbs):
+        joints = arc(layout.bones, layout.climb) + np.array(_limb_root(layout, limb))
+        above = "Root"
+        for i in range(layout.bones):
+            name = bone_name(limb, i)
+            bones[name] = joints[i], joints[i + 1], above
+            above = name
+    return add_rig("Rig", bones)

@@ -13,6 +13,8 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.scenes.blender_scenes import add_empty, add_rig
+
 Array = npt.NDArray[np.float64]
 Ranges = dict[str, tuple[float, float]]
 """Least and greatest turns about the axes that are free, in degrees."""
@@ -62,24 +64,18 @@ def build(name: str, count: int) -> list[Limb]:
 
 
 def _build_rig(name: str, count: int, first: int) -> list[Limb]:
-    armature = bpy.data.armatures.new(f"{name} {first}")
-    rig = bpy.data.objects.new(armature.name, armature)
-    bpy.context.scene.collection.objects.link(rig)
-    bpy.context.view_layer.objects.active = rig
-    bpy.ops.object.mode_set(mode="EDIT")
-    limbs = []
-    for number in range(count):
-        root, above, bones = np.array([20.0 * number, 0.0, 0.0]), None, []
-        for i in range(len(RIGS[name])):
-            bone = armature.edit_bones.new(f"Limb {number} Bone {i}")
-            bone.head, bone.tail = (root[0], 0.0, i), (root[0], 0.0, i + 1.0)
-            bone.parent, bone.use_connect = above, above is not None
-            above = bone
-            bones.append(bone.name)
-        target = bpy.data.objects.new(f"Target {first + number}", None)
-        bpy.context.scene.collection.objects.link(target)
-        limbs.append(Limb(rig, tuple(bones), root, target))
-    bpy.ops.object.mode_set(mode="OBJECT")
+    roots = [np.array([20.0 * number, 0.0, 0.0]) for number in range(count)]
+    chains = [
+        [f"Limb {number} Bone {i}" for i in range(len(RIGS[name]))] for number in range(count)
+    ]
+    bones = {
+        bone: ((root[0], 0.0, i), (root[0], 0.0, i + 1.0), above)
+        for root, chain in zip(roots, chains)
+        for i, (bone, above) in enumerate(zip(chain, ["", *chain]))
+    }
+    rig = add_rig(f"{name} {first}", bones)
+    targets = [add_empty(f"Target {first + number}") for number in range(count)]
+    limbs = [Limb(rig, tuple(chain), *each) for chain, *each in zip(chains, roots, targets)]
     for limb in limbs:
         _limit(limb, RIGS[name])
     return limbs
@@ -106,14 +102,6 @@ def follow(limb: Limb, manner: str, pole: bpy.types.Object | None) -> None:
     chain.bone, chain.solver, chain.target = limb.tip.name, manner, limb.target
     if pole is not None:
         chain.pole_target = pole
-
-
-def add_pole() -> bpy.types.Object:
-    """Return a pole beside the rigs."""
-    pole = bpy.data.objects.new("Pole", None)
-    pole.location = POLE
-    bpy.context.scene.collection.objects.link(pole)
-    return pole
 
 
 def reachable(name: str, count: int) -> Array:
