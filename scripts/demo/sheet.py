@@ -141,6 +141,9 @@ class Sheet:
         scene.view_settings.exposure = EXPOSURE
         scene.render.image_settings.color_mode, scene.render.dither_intensity = "RGB", 0.0
         shading.color_type, shading.show_specular_highlight = "OBJECT", False
+        # The same sheet gives the same file, whenever it is made.
+        for name in ("date", "time", "render_time"):
+            setattr(scene.render, f"use_stamp_{name}", False)
         bpy.ops.render.render(write_still=True)
 
     def _draw(self, cell: Cell, strip: Strip, place: Matrix) -> None:
