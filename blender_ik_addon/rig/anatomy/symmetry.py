@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..reading.spec import Anchor
+from ..reading.world import array_of, matrix_of
 
 MIRROR = np.diag((-1.0, 1.0, 1.0, 1.0))
 # How far axes may be off each other's mirror image, radians.
@@ -16,21 +17,18 @@ MOST_OFF = 0.02
 def is_mirrored(armature_object: bpy.types.Object, bone: str, other: str) -> bool:
     """Tell whether the axes of two bones at rest are each other's mirror image."""
     bones = armature_object.data.bones
-    own, across = (np.array(bones[name].matrix_local, dtype=np.float64) for name in (bone, other))
+    own, across = (array_of(bones[name].matrix_local) for name in (bone, other))
     return bool(np.abs((_mirrored(own) - across)[:3, :3]).max() <= MOST_OFF)
 
 
 def mirrored_place(armature_object: bpy.types.Object, anchor: Anchor) -> Array:
     """Return where an object or a bone is on the other side, world space, shape (4, 4)."""
-    place = np.array(anchor.object.matrix_world, dtype=np.float64)
-    if anchor.bone:
-        place = place @ np.array(anchor.object.pose.bones[anchor.bone].matrix, dtype=np.float64)
-    return mirrored_in_world(armature_object, place)
+    return mirrored_in_world(armature_object, matrix_of(anchor))
 
 
 def mirrored_in_world(armature_object: bpy.types.Object, matrix: Array) -> Array:
     """Return a world matrix (4, 4) on the other side, its X axis turned round."""
-    world = np.array(armature_object.matrix_world, dtype=np.float64)
+    world = array_of(armature_object.matrix_world)
     return world @ _mirrored(np.linalg.inv(world) @ matrix)
 
 

@@ -24,7 +24,7 @@ from ..reading.animation import animated_bones, curves
 from ..reading.dependencies import Dependencies, Point
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
-from ..reading.world import channels_of, not_finite
+from ..reading.world import array_of, channels_of, matrix_of, not_finite
 
 # From this influence on a space acts; it is 0 or 1 unless somebody has set it by hand.
 ACTING = 0.5
@@ -141,9 +141,9 @@ def _inverse(control: Anchor, space: Anchor, stands: Array) -> Array:
     """
     start = np.eye(4)
     if control.bone and control.object == space.object:
-        stands = _matrix(space.object.data.bones[space.bone].matrix_local)
+        stands = array_of(space.object.data.bones[space.bone].matrix_local)
     elif control.bone:
-        start = _matrix(control.object.matrix_world)
+        start = array_of(control.object.matrix_world)
     inverse: Array = np.linalg.solve(stands, start)
     return inverse
 
@@ -261,9 +261,9 @@ def unconstrained(control: Anchor) -> Array:
     Of objects in world space, of bones in the space of their armature.
     """
     moved = channels_of(control)
-    basis = _matrix(moved.matrix_basis)
+    basis = array_of(moved.matrix_basis)
     if isinstance(moved, bpy.types.PoseBone):
-        return _matrix(moved.bone.matrix_local) @ basis
+        return array_of(moved.bone.matrix_local) @ basis
     return basis
 
 
@@ -294,10 +294,10 @@ def carrying_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
     assert space is not None
     if constraint.type == "ARMATURE":
         bone = space.object.pose.bones[space.bone]
-        return _matrix(bone.matrix) @ np.linalg.inv(_matrix(bone.bone.matrix_local))
+        return array_of(bone.matrix) @ np.linalg.inv(array_of(bone.bone.matrix_local))
     held: Any = constraint
-    moved: Array = _shown(space) @ _matrix(held.inverse_matrix)
-    return np.linalg.solve(_matrix(control.object.matrix_world), moved) if control.bone else moved
+    moved: Array = matrix_of(space) @ array_of(held.inverse_matrix)
+    return np.linalg.solve(array_of(control.object.matrix_world), moved) if control.bone else moved
 
 
 def move_to(anchor: Anchor, matrix: Array) -> None:
@@ -306,7 +306,7 @@ def move_to(anchor: Anchor, matrix: Array) -> None:
     Its orientation (``rotation.orientation``) becomes that of the matrix, also with negative scale.
     """
     if anchor.bone:
-        matrix = np.linalg.inv(_matrix(anchor.object.matrix_world)) @ matrix
+        matrix = np.linalg.inv(array_of(anchor.object.matrix_world)) @ matrix
     place(anchor, matrix)
 
 
@@ -377,17 +377,7 @@ def finite_place(anchor: Anchor, word: str) -> Array:
     Raises:
         RigError: If there is no such bone, or that is nowhere.
     """
-    matrix = _shown(anchor)
+    matrix = matrix_of(anchor)
     if not np.isfinite(matrix).all():
         raise bone_not_finite(anchor.bone) if anchor.bone else not_finite(anchor, word)
     return matrix
-
-
-def _shown(space: Anchor) -> Array:
-    matrix = _matrix(space.object.matrix_world)
-    moved = channels_of(space)
-    return matrix @ _matrix(moved.matrix) if isinstance(moved, bpy.types.PoseBone) else matrix
-
-
-def _matrix(matrix: Matrix) -> Array:
-    return np.array(matrix, dtype=np.float64)

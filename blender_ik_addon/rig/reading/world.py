@@ -6,6 +6,7 @@ from collections.abc import Container
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...core.algebra.arithmetic import Array, Indices
 from .channels import read_floats, read_integers
@@ -65,6 +66,21 @@ def channels_of(anchor: Anchor) -> bpy.types.Object | bpy.types.PoseBone:
     if bone is None:
         raise no_bone(anchor)
     return bone
+
+
+def array_of(matrix: Matrix) -> Array:
+    """Return a matrix of Blender's in double precision, shape (4, 4)."""
+    return np.array(matrix, dtype=np.float64)
+
+
+def matrix_of(anchor: Anchor) -> Array:
+    """Return where an object or a bone was evaluated last, world matrix, shape (4, 4).
+
+    Raises:
+        RigError: If there is no such bone.
+    """
+    world, moved = array_of(anchor.object.matrix_world), channels_of(anchor)
+    return world @ array_of(moved.matrix) if isinstance(moved, bpy.types.PoseBone) else world
 
 
 class Order:

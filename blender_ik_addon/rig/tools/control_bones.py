@@ -17,6 +17,7 @@ from ..controls.foot_roll import MECHANISM
 from ..planning.checks import bone_not_finite
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
+from ..reading.world import array_of
 from .controls import BONE_SIZE, Control
 
 COLLECTION = "Chain IK Controls"
@@ -59,7 +60,7 @@ def rest_matrices(armature_object: bpy.types.Object, controls: Sequence[Control]
     Raises:
         RigError: If the parent of one is nowhere, or nothing can be put anywhere under it.
     """
-    to_armature = np.linalg.inv(_matrix(armature_object.matrix_world))
+    to_armature = np.linalg.inv(array_of(armature_object.matrix_world))
     to_rest = {
         parent: _rest_under(armature_object, parent) @ to_armature
         for parent in {control.parent for control in controls}
@@ -78,7 +79,7 @@ def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
     if not parent:
         return np.eye(4)
     bone = armature_object.pose.bones[parent]
-    posed = _matrix(bone.matrix)
+    posed = array_of(bone.matrix)
     if not np.isfinite(posed).all():
         raise bone_not_finite(parent)
     sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
@@ -87,7 +88,7 @@ def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
             f"Bone '{parent}' has a scale of zero, so controls cannot hang under it:"
             " choose another parent for the controls."
         )
-    return _matrix(bone.bone.matrix_local) @ np.linalg.inv(posed)
+    return array_of(bone.bone.matrix_local) @ np.linalg.inv(posed)
 
 
 def add_edit_bones(
@@ -179,12 +180,12 @@ def look_of_bone(armature_object: bpy.types.Object, name: str) -> Look | None:
         bone.custom_shape_rotation_euler,
         bone.custom_shape_scale_xyz,
     )
-    return Look(shape, _matrix(armature_object.matrix_world @ bone.matrix @ look))
+    return Look(shape, array_of(armature_object.matrix_world @ bone.matrix @ look))
 
 
 def _unit(armature_object: bpy.types.Object) -> float:
     """Return how long one unit of an armature is; one where that is nothing."""
-    sides = _matrix(armature_object.matrix_world)[:3, :3]
+    sides = array_of(armature_object.matrix_world)[:3, :3]
     return float(np.cbrt(abs(np.linalg.det(sides)))) or 1.0
 
 
@@ -192,7 +193,3 @@ def is_control_bone(anchor: Anchor) -> bool:
     """Tell whether a bone was made as a control."""
     bone = anchor.object.data.bones.get(anchor.bone)
     return bone is not None and COLLECTION in bone.collections
-
-
-def _matrix(matrix: Matrix) -> Array:
-    return np.array(matrix, dtype=np.float64)

@@ -19,7 +19,7 @@ from ..keying.written import reader, written_channels
 from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
-from ..reading.world import channels_of
+from ..reading.world import array_of, channels_of, matrix_of
 from .controls import placement
 from .placing import check_movable
 
@@ -50,7 +50,7 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.ty
         control = control_above(spec.target)
         goals[control] = _above(placed.target, spec.target, control)
     if spec.pole is not None:
-        matrix = _world(spec.pole)
+        matrix = matrix_of(spec.pole)
         matrix[:3, 3] = placed.pole
         goals[spec.pole] = matrix
     return goals
@@ -110,34 +110,25 @@ def switch_controls(
         frame: Where to key them; on the frame before they are keyed as they were.
         interpolation: As for ``key_anchors``.
     """
-    places = {anchor: _world(anchor) for anchor in others if anchor not in goals}
+    places = {anchor: matrix_of(anchor) for anchor in others if anchor not in goals}
     hold_anchors(goals, frame - 1, interpolation)
     match_controls(goals, view_layer, frame, interpolation)
     carried = {
         anchor: place
         for anchor, place in places.items()
-        if not np.allclose(_world(anchor), place, SAME_SHARE, SAME_PLACE)
+        if not np.allclose(matrix_of(anchor), place, SAME_SHARE, SAME_PLACE)
     }
     hold_anchors(carried, frame - 1, interpolation)
     match_controls(carried, view_layer, frame, interpolation)
-
-
-def _world(anchor: Anchor) -> Array:
-    """Return where an object or bone was evaluated last, world matrix, shape (4, 4)."""
-    matrix = np.array(anchor.object.matrix_world, dtype=np.float64)
-    moved = channels_of(anchor)
-    if isinstance(moved, bpy.types.PoseBone):
-        matrix = matrix @ np.array(moved.matrix, dtype=np.float64)
-    return matrix
 
 
 def _above(goal: Array, target: Anchor, control: Anchor) -> Array:
     """Return where a control puts its target at a goal, as its foot is rolled now, shape (4, 4)."""
     if target == control:
         return goal
-    world = np.array(target.object.matrix_world, dtype=np.float64)
+    world = array_of(target.object.matrix_world)
     bones = target.object.pose.bones
-    end, start = (np.array(bones[each.bone].matrix, dtype=np.float64) for each in (target, control))
+    end, start = (array_of(bones[each.bone].matrix) for each in (target, control))
     # In the space of the armature: only there is what lies between them rigid.
     wanted = np.linalg.solve(world, goal)
     for matrix in (end, wanted):

@@ -14,7 +14,14 @@ from ..reading import spaces
 from ..reading.animation import driven_axes
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
-from ..reading.world import channels_of, check_in_scene, not_finite, uids_in
+from ..reading.world import (
+    array_of,
+    channels_of,
+    check_in_scene,
+    matrix_of,
+    not_finite,
+    uids_in,
+)
 
 # Constraints that act as parents: the owner's own location counts from where they put it.
 CARRYING = frozenset({"CHILD_OF", "ARMATURE", "FOLLOW_PATH", "OBJECT_SOLVER", "FOLLOW_TRACK"})
@@ -35,10 +42,7 @@ def place_of(anchor: Anchor) -> Array:
     Raises:
         RigError: If there is no such bone.
     """
-    world, moved = _matrix(anchor.object.matrix_world), channels_of(anchor)
-    if isinstance(moved, bpy.types.PoseBone):
-        return spaces.transform_point(world, np.array(moved.head, dtype=np.float64))
-    return world[:3, 3]
+    return matrix_of(anchor)[:3, 3]
 
 
 def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
@@ -185,18 +189,18 @@ def _grip(anchor: Anchor) -> tuple[Array, Array]:
     Returns:
         The place in world space, shape (3,), and its change with each channel, shape (3, 3).
     """
-    moved, world = channels_of(anchor), _matrix(anchor.object.matrix_world)
+    moved, world = channels_of(anchor), array_of(anchor.object.matrix_world)
     if isinstance(moved, bpy.types.PoseBone):
         head = _pose_of(moved, Matrix())[:3, 3]
         steps = [
             _pose_of(moved, Matrix.Translation(axis.tolist()))[:3, 3] - head for axis in np.eye(3)
         ]
         frame = np.stack(steps, axis=1)
-        shown, seen = _pose_of(moved, moved.matrix_basis), _matrix(moved.matrix)
+        shown, seen = _pose_of(moved, moved.matrix_basis), array_of(moved.matrix)
     else:
         hung = _parent_of(moved)
         frame = hung[:3, :3]
-        shown, seen = hung @ _matrix(moved.matrix_basis), world
+        shown, seen = hung @ array_of(moved.matrix_basis), world
     acting = {each.type for each in moved.constraints if each.enabled}
     if acting & CARRYING:
         # These constraints move all that parents and channels give.
@@ -211,8 +215,8 @@ def _grip(anchor: Anchor) -> tuple[Array, Array]:
 def _pose_of(bone: bpy.types.PoseBone, basis: Matrix) -> Array:
     """Return the pose matrix that channels give a bone before its constraints, armature space."""
     if bone.parent is None:
-        return _matrix(bone.bone.convert_local_to_pose(basis, bone.bone.matrix_local))
-    return _matrix(
+        return array_of(bone.bone.convert_local_to_pose(basis, bone.bone.matrix_local))
+    return array_of(
         bone.bone.convert_local_to_pose(
             basis,
             bone.bone.matrix_local,
@@ -227,8 +231,8 @@ def _parent_of(owner: bpy.types.Object) -> Array:
     if owner.parent is None:
         return np.eye(4)
     # Blender has no property for the space of an object, bone or vertex parent, but these two.
-    parent = _matrix(owner.matrix_world) @ np.linalg.pinv(_matrix(owner.matrix_local))
-    return parent @ _matrix(owner.matrix_parent_inverse)
+    parent = array_of(owner.matrix_world) @ np.linalg.pinv(array_of(owner.matrix_local))
+    return parent @ array_of(owner.matrix_parent_inverse)
 
 
 def _shown(anchor: Anchor) -> Array:
@@ -237,8 +241,4 @@ def _shown(anchor: Anchor) -> Array:
     matrices = [owner.matrix_world, owner.matrix_parent_inverse, moved.matrix_basis]
     if isinstance(moved, bpy.types.PoseBone):
         matrices += [moved.matrix, *([moved.parent.matrix] if moved.parent else [])]
-    return np.array([_matrix(matrix) for matrix in matrices])
-
-
-def _matrix(matrix: Matrix) -> Array:
-    return np.array(matrix, dtype=np.float64)
+    return np.array(matrices, dtype=np.float64)
