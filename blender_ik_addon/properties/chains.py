@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import Literal, cast
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal, cast
 
 import bpy
 
@@ -42,14 +42,22 @@ def tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context | None = 
     owner_of(settings).update_tag()
 
 
-def copy_settings(source: object, settings: ChainGroup, names: Iterable[str]) -> None:
-    """Give a chain what something else has of the same names.
+KEYABLE: dict[str, Any] = {"override": OVERRIDABLE, "update": tag}
+"""What the settings of an armature object that can be keyed have in common."""
+FIXED: dict[str, Any] = KEYABLE | {"options": set()}
+"""What the others have, which have no keys."""
 
-    What is the same already is not set: Blender copies all that is set with every evaluated pose.
-    """
-    for name in names:
-        if getattr(settings, name) != getattr(source, name):
-            setattr(settings, name, getattr(source, name))
+
+def set_values(settings: bpy.types.PropertyGroup, values: Mapping[str, object]) -> None:
+    """Set what differs: Blender copies every value that is set, at each evaluation."""
+    for name, value in values.items():
+        if getattr(settings, name) != value:
+            setattr(settings, name, value)
+
+
+def copy_settings(source: object, settings: ChainGroup, names: Iterable[str]) -> None:
+    """Give a chain what something else has of the same names."""
+    set_values(settings, {name: getattr(source, name) for name in names})
 
 
 def name_apart(settings: ChainGroup, context: bpy.types.Context | None = None) -> None:

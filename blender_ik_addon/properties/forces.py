@@ -13,7 +13,7 @@ from ..core import StepMode
 from ..rig.anatomy.creature_files import Creature, Curve, parse_creature, write_creature
 from ..rig.planning.acting_forces import creature_of
 from ..rig.reading.spec import Easing, ForceSpec
-from .chains import OVERRIDABLE, ChainGroup, tag
+from .chains import FIXED, KEYABLE, ChainGroup, set_values
 from .choices import OWN_WORDS
 
 MODES = (
@@ -37,8 +37,7 @@ class ForceSettings(bpy.types.PropertyGroup):
         default=1.0,
         min=0.0,
         soft_max=10.0,
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     stiffness_tip: FloatProperty(
         name="Stiffness Tip",
@@ -47,8 +46,7 @@ class ForceSettings(bpy.types.PropertyGroup):
         default=1.0,
         min=0.0,
         soft_max=10.0,
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     comfort_root: FloatProperty(
         name="Comfort Root",
@@ -57,8 +55,7 @@ class ForceSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=math.pi,
         subtype="ANGLE",
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     comfort_tip: FloatProperty(
         name="Comfort Tip",
@@ -68,8 +65,7 @@ class ForceSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=math.pi,
         subtype="ANGLE",
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     mass: FloatProperty(
         name="Mass",
@@ -78,8 +74,7 @@ class ForceSettings(bpy.types.PropertyGroup):
         default=1.0,
         min=0.0,
         soft_max=10.0,
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     gravity: FloatProperty(
         name="Gravity",
@@ -88,25 +83,20 @@ class ForceSettings(bpy.types.PropertyGroup):
         default=0.0,
         soft_min=0.0,
         soft_max=10.0,
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     creature: StringProperty(
         name="Creature",
         description="Text of a creature file: stiffness, comfort, mass and joints from root to"
         " tip. It replaces stiffness, comfort and mass. Load > None brings these numbers back",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     force_mode: EnumProperty(
         name="Force Mode",
         description="How the pull of the target turns the joints",
         items=MODES,
         default="EXACT",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     force_gain: FloatProperty(
         name="Step Size",
@@ -116,17 +106,13 @@ class ForceSettings(bpy.types.PropertyGroup):
         min=0.0,
         soft_max=1.0,
         subtype="ANGLE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     use_gradual: BoolProperty(
         name="Gradual",
         description="Ease toward the target from frame to frame, instead of being there at once."
         " The pose then depends on the frames before: play from the start, and bake to keep it",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     ease: FloatProperty(
         name="Time Constant",
@@ -137,9 +123,7 @@ class ForceSettings(bpy.types.PropertyGroup):
         soft_max=5.0,
         subtype="TIME_ABSOLUTE",
         unit="TIME_ABSOLUTE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     fastest: FloatProperty(
         name="Max Speed",
@@ -149,9 +133,7 @@ class ForceSettings(bpy.types.PropertyGroup):
         min=0.0,
         soft_max=20.0,
         subtype="ANGLE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
 
 
@@ -175,8 +157,7 @@ def force_spec(settings: ForceSettings, animated: ForceSettings) -> ForceSpec:
 def take_creature(chain: ChainGroup, text: str) -> Creature:
     """Make a chain what a creature file tells, and pull it by a force; return the creature.
 
-    What two numbers can say goes to the settings, all else stays text. Only what differs is set:
-    Blender copies every value that is, at each evaluation.
+    What two numbers can say goes to the settings, all else stays text.
 
     Raises:
         InvalidCreatureError: With what to change in the text; nothing is changed then.
@@ -191,9 +172,7 @@ def take_creature(chain: ChainGroup, text: str) -> Creature:
     values["gravity"] = creature.gravity
     if chain.solver != "FORCE":
         chain.solver = "FORCE"
-    for name, value in values.items():
-        if getattr(chain.force, name) != value:
-            setattr(chain.force, name, value)
+    set_values(chain.force, values)
     return creature
 
 

@@ -11,12 +11,13 @@ from ..core import Solver
 from ..rig.controls.foot_roll import control_above, hangs_on, is_mechanism, mechanism_of
 from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
+from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
 from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
 from .controls import is_control
-from .joints import has_joint, slides_of, take_over
+from .joints import slides_of, take_over
 from .records import anchors_of, bones_of_chain, moved_by_hand
 from .sharing import shares_bones
 from .stored import release

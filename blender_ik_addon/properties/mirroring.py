@@ -6,8 +6,8 @@ import bpy
 
 from ..rig.anatomy.bone_names import opposite
 from ..rig.reading.refusals import RigError
-from .chains import ChainGroup, chains_of, owner_of
-from .joints.selected import has_mirrored_axes, set_values, values_of
+from .chains import ChainGroup, chains_of, owner_of, set_values
+from .joints.selected import has_mirrored_axes, values_of
 from .records import bones_of_chain
 
 # What a mirrored chain has of its own, or cannot be written.
@@ -58,7 +58,7 @@ def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:
     for joint in source.joints:
         if has_mirrored_axes(owner, joint.bone):
             values = values_of(joint, is_across=True)
-            set_values(copy.joints.add(), bone=opposite(joint.bone), **values)
+            set_values(copy.joints.add(), {"bone": opposite(joint.bone)} | values)
         else:
             left_out.append(joint.bone)
     return left_out

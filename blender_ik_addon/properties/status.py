@@ -15,6 +15,7 @@ from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.animation import rotation_keys
+from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
@@ -24,7 +25,7 @@ from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .choices import uses
 from .controls import lost_spaces
-from .joints import has_joint, joints_by_bone
+from .joints import joints_by_bone
 from .records import (
     bones_of_chain,
     bones_of_chains,

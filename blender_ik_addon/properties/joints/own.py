@@ -14,7 +14,7 @@ from ...core import JointKind
 from ...rig.planning.checks import check_settings
 from ...rig.reading.bone_joints import KINDS, MOST_STIFFNESS
 from ...rig.reading.spec import OwnJoint, RelativeTo
-from ..chains import LONGEST_NAME, OVERRIDABLE, ChainGroup, tag
+from ..chains import FIXED, LONGEST_NAME, OVERRIDABLE, ChainGroup, set_values, tag
 from ..renaming import naming
 
 KINDS_OF_JOINTS = (
@@ -61,9 +61,7 @@ def _use_limit(axis: str) -> Any:
     return BoolProperty(
         name=f"Limit {axis}",
         description=f"Keep turns about the bone's {axis} axis between two angles",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
 
 
@@ -77,9 +75,7 @@ def _end(axis: str, word: str, degrees: int) -> Any:
         soft_min=-math.pi,
         soft_max=math.pi,
         subtype="ANGLE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
 
 
@@ -91,9 +87,7 @@ def _stiffness(axis: str) -> Any:
         min=0.0,
         max=MOST_STIFFNESS,
         subtype="FACTOR",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
 
 
@@ -105,9 +99,7 @@ def _slide_end(word: str, default: float) -> Any:
         " scene units",
         default=default,
         subtype="DISTANCE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
 
 
@@ -127,18 +119,14 @@ class JointSettings(bpy.types.PropertyGroup):
         description="Which turns the joint allows: about which axes of the bone",
         items=KINDS_OF_JOINTS,
         default="BALL",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     relative_to: EnumProperty(
         name="Angles From",
         description="Which pose of the bone is zero for the angles of the joint",
         items=ZEROS,
         default="REST",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     use_limit_x: _use_limit("X")
     min_x: _end("X", "Min", -180)
@@ -156,9 +144,7 @@ class JointSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=math.pi,
         subtype="ANGLE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     stiffness_x: _stiffness("X")
     stiffness_y: _stiffness("Y")
@@ -167,9 +153,7 @@ class JointSettings(bpy.types.PropertyGroup):
         name="Slide",
         description="Let the bone move along its own Y axis, as a piston does. It must not be"
         " connected to its parent",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     slide_min: _slide_end("Min", 0.0)
     slide_max: _slide_end("Max", 1.0)
@@ -207,15 +191,6 @@ def own_joint(settings: JointSettings) -> OwnJoint:
     )
 
 
-def has_joint(bone: bpy.types.PoseBone) -> bool:
-    """Tell whether a bone's own settings for IK hold it in any way."""
-    return any(
-        getattr(bone, f"{name}_{axis}")
-        for name in ("use_ik_limit", "lock_ik", "ik_stiffness")
-        for axis in "xyz"
-    )
-
-
 def joints_by_bone(chain: ChainGroup, bones: Sequence[str]) -> dict[str, JointSettings]:
     """Return the joints of a chain of bones by the bone that each one holds."""
     child = dict(pairwise(bones))
@@ -237,10 +212,7 @@ def slides_of(chain: ChainGroup, bones: Sequence[str]) -> dict[str, tuple[float,
 def take_over(
     settings: JointSettings, bone: bpy.types.PoseBone, slide: tuple[float, float] | None = None
 ) -> None:
-    """Make a joint say what a bone's own settings for IK say, with a slide that they cannot say.
-
-    Only what differs from a default is set: Blender copies every value that is, at each evaluation.
-    """
+    """Make a joint say what a bone's own settings for IK say, with a slide that they cannot say."""
     free = (not bone.lock_ik_x, not bone.lock_ik_y, not bone.lock_ik_z)
     values: dict[str, object] = {"bone": bone.name, "kind": KINDS[free].name}
     for axis in "xyz":
@@ -252,6 +224,4 @@ def take_over(
         values[f"stiffness_{axis}"] = min(stiffness, MOST_STIFFNESS)
     if slide is not None:
         values |= {"use_slide": True, "slide_min": slide[0], "slide_max": slide[1]}
-    for name, value in values.items():
-        if getattr(settings, name) != value:
-            setattr(settings, name, value)
+    set_values(settings, values)

@@ -17,7 +17,7 @@ from ...rig.reading.chain_plan import planned
 from ...rig.reading.channels import quaternions_of, read_pose
 from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import OwnJoint
-from ..chains import ChainGroup, chains_of, owner_of
+from ..chains import ChainGroup, chains_of, owner_of, set_values
 from ..records import bones_of_chain, bones_of_chains, bones_spec
 from .ends import joint_of
 from .own import RANGED_AXES, JointSettings
@@ -66,7 +66,7 @@ def copy_joint(chain: ChainGroup, index: int, names: Iterable[str]) -> JointChan
         elif (joint := _joint_for(driving, name, relative_to)) is None:
             changes.without_next.append(name)
         else:
-            set_values(joint, bone=name, **values[is_across])
+            set_values(joint, {"bone": name} | values[is_across])
             changes.changed.append(name)
     owner.update_tag()
     return changes
@@ -126,13 +126,6 @@ def values_of(joint: JointSettings, *, is_across: bool) -> dict[str, Any]:
     return values
 
 
-def set_values(joint: JointSettings, **values: object) -> None:
-    """Set what differs: Blender copies every value that is set, at each evaluation."""
-    for name, value in values.items():
-        if getattr(joint, name) != value:
-            setattr(joint, name, value)
-
-
 def _chain_of(
     armature_object: bpy.types.Object, bone: str, first: ChainGroup | None
 ) -> ChainGroup | None:
@@ -160,4 +153,4 @@ def _set_ranges(settings: JointSettings, joint: OwnJoint) -> None:
         values[f"use_limit_{axis}"] = is_limited = math.isfinite(low) and math.isfinite(high)
         if is_limited:
             values |= {f"min_{axis}": low, f"max_{axis}": high}
-    set_values(settings, **values)
+    set_values(settings, values)

@@ -91,6 +91,12 @@ def free_bones(count: int) -> BoneJoints:
     )
 
 
+def has_joint(bone: bpy.types.PoseBone) -> bool:
+    """Tell whether a bone's own settings for IK hold it in any way."""
+    names = ("use_ik_limit", "lock_ik", "ik_stiffness")
+    return any(getattr(bone, f"{name}_{axis}") for name in names for axis in AXES)
+
+
 def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
     """Return the joints of all bones of an armature object, in the order of its bones."""
     bones = armature_object.pose.bones

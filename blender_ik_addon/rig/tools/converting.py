@@ -13,6 +13,7 @@ from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ..keying.moving import Move
 from ..live.writer import write_rotation
+from ..reading.bone_joints import has_joint
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import QUATERNION, Pose, converted
 from ..reading.refusals import RigError
@@ -169,7 +170,7 @@ def check_chain(
         raise RigError("IK constraints have no Force and no Follow: choose another solver first.")
     if spec.joints and spec.use_limits:
         raise RigError("IK constraints have no joints of their own: remove those first.")
-    if not spec.use_limits and any(map(_has_limits, driven)):
+    if not spec.use_limits and any(map(has_joint, driven)):
         raise RigError("Constraints always honour the limits of bones: switch Limits on first.")
     if spec.pole_mode is PoleMode.FOLLOW:
         raise RigError("IK constraints have no bend that goes along: press Add Pole first.")
@@ -193,11 +194,6 @@ def check_chain(
         )
     if any(map(_counts, ik_constraints(bones[spec.bone]))):
         raise RigError(f"'{spec.bone}' has an IK constraint already: delete that first.")
-
-
-def _has_limits(bone: bpy.types.PoseBone) -> bool:
-    names = ("use_ik_limit", "lock_ik", "ik_stiffness")
-    return any(getattr(bone, f"{name}_{axis}") for name in names for axis in "xyz")
 
 
 def may_grow(armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan) -> bool:
