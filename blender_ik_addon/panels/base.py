@@ -46,6 +46,15 @@ class ActiveChainPanel(ChainPanel):
         self.draw_settings(layout, settings)
 
 
+class TickedPanel(ActiveChainPanel):
+    """A panel with a tick in its header: whether what it is about counts."""
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        settings = active_chain(context)
+        self.layout.active = not settings.mute
+        self.layout.prop(settings, self.about, text="")
+
+
 def draw_used(layout: bpy.types.UILayout, settings: ChainSettings, *names: str) -> None:
     """Draw those of a chain's settings that its solver uses, in the order given."""
     for name in names:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, JointSettings, active_chain, limits_in_words, owner_of
-from ..base import ActiveChainPanel, draw_text
+from ...properties import ChainSettings, JointSettings, limits_in_words, owner_of
+from ..base import TickedPanel, draw_text
 from ..joint_fields import draw_joint
 
 
@@ -29,17 +29,12 @@ class CHAINIK_UL_joints(bpy.types.UIList):
         row.prop(item, "kind", text="", emboss=False)
 
 
-class VIEW3D_PT_chain_ik_limits(ActiveChainPanel):
+class VIEW3D_PT_chain_ik_limits(TickedPanel):
     """What the joints allow."""
 
     bl_label = "Limits"
     bl_options = {"DEFAULT_CLOSED"}
     about = "use_limits"
-
-    def draw_header(self, context: bpy.types.Context) -> None:
-        settings = active_chain(context)
-        self.layout.active = not settings.mute
-        self.layout.prop(settings, "use_limits", text="")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         held = layout.column()

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import OWN_WORDS, ChainSettings, active_chain
-from ..base import ActiveChainPanel
+from ...properties import OWN_WORDS, ChainSettings
+from ..base import TickedPanel
 
 
-class VIEW3D_PT_chain_ik_rotation(ActiveChainPanel):
+class VIEW3D_PT_chain_ik_rotation(TickedPanel):
     """Which bone turns with the target, and how much."""
 
     bl_label = "Rotation"
     about = "use_rotation"
-
-    def draw_header(self, context: bpy.types.Context) -> None:
-        settings = active_chain(context)
-        self.layout.active = not settings.mute
-        self.layout.prop(settings, "use_rotation", text="")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         turned = layout.column()
