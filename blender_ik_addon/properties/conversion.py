@@ -18,7 +18,7 @@ from ..core.algebra.arithmetic import Array
 from ..rig.keying.going_on import LiveRig
 from ..rig.keying.keyed_looks import frames_of, looked_at
 from ..rig.keying.moving import Moving
-from ..rig.keying.renumbering import Renumbering, is_animated, places_without
+from ..rig.keying.renumbering import is_animated, places_without, renumbering
 from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
@@ -212,7 +212,7 @@ def _converted(
     armature_object: bpy.types.Object,
     found: Mapping[Key, str],
     spec_of: Callable[..., ChainSpec],
-    convert: Callable[..., tuple[str, ChainPlan]],
+    convert: Callable[..., str],
 ) -> Conversion:
     """Convert one after the other, and compare what is shown before and afterwards.
 
@@ -221,7 +221,7 @@ def _converted(
         armature_object: The original object.
         found: What to convert, and the words for it.
         spec_of: Returns the settings of such a thing, or raises an ``IKError``.
-        convert: Converts one; returns the name of the chain and its bones, or raises the same.
+        convert: Converts one; returns the name of the chain, or raises the same.
     """
     conversion, count = Conversion(), len(chains_of(armature_object))
     assert depsgraph.scene is not None
@@ -236,7 +236,7 @@ def _converted(
     rig, names = _Rig(depsgraph, armature_object), {}
     for key, whose in found.items():
         try:
-            names[key], _ = convert(rig, conversion, *key)
+            names[key] = convert(rig, conversion, *key)
         except IKError as error:
             conversion.problems.append(f"{whose}: {error}")
     conversion.count = len(names)
@@ -264,8 +264,8 @@ def _changes(
     return [sentence for _, sentence in sorted(found)]
 
 
-def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[str, ChainPlan]:
-    """Convert one constraint; return the name of the chain, and its bones.
+def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
+    """Convert one constraint; return the name of the chain.
 
     Raises:
         IKError: If it has no counterpart; nothing is changed then.
@@ -306,11 +306,11 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))
     constraints = owner.pose.bones[bone].constraints
     constraints.remove(constraints[name])
-    return name_of_chain, plan
+    return name_of_chain
 
 
-def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> tuple[str, ChainPlan]:
-    """Convert one chain; return its name and its bones.
+def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
+    """Convert one chain; return its name.
 
     Raises:
         IKError: If it has no counterpart; nothing is changed then.
@@ -318,7 +318,8 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> tuple[str, 
     owner, chains = rig.owner, rig.owner.chain_ik.chains
     if has_linked(owner, chains, [index]):
         raise RigError("It comes from a library and cannot be removed here: mute it instead.")
-    Renumbering(owner, places_without(len(chains), index))
+    # Raises if keys cannot follow.
+    renumbering(owner, places_without(len(chains), index))
     settings = chains[index]
     spec = chain_spec(settings)
     job = rig.job(spec, index)
@@ -345,7 +346,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> tuple[str, 
     _tell_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(spec))
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
-    return spec.name, plan
+    return spec.name
 
 
 def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:

@@ -9,7 +9,7 @@ import bpy
 
 from ..core import Solver
 from ..rig.controls.foot_roll import control_above, hangs_on, is_mechanism, mechanism_of
-from ..rig.keying.renumbering import Renumbering, places_without
+from ..rig.keying.renumbering import places_without, renumbering
 from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
@@ -133,7 +133,7 @@ def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
             " instead."
         )
     places = places_without(len(chains), index)
-    renumbering = Renumbering(owner, places)
+    moved = renumbering(owner, places)
     settings = chains[index]
     if not keep_pose:
         release(settings)
@@ -141,7 +141,7 @@ def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
     chains.remove(index)
     owner.chain_ik.active_index = _next_active(owner.chain_ik.active_index, places)
     owner.update_tag()
-    return renumbering.carry_out()
+    return moved.carry_out()
 
 
 def _next_active(active: int, places: list[int | None]) -> int:
@@ -168,11 +168,11 @@ def remove_joint(settings: ChainGroup) -> list[str]:
             " here: change it instead."
         )
     places = places_without(len(joints), index)
-    renumbering = Renumbering(owner, places, chain)
+    moved = renumbering(owner, places, chain)
     joints.remove(index)
     settings.active_joint_index = _next_active(index, places)
     owner.update_tag()
-    return renumbering.carry_out()
+    return moved.carry_out()
 
 
 def copy_joints(settings: ChainGroup) -> list[str]:
@@ -197,13 +197,13 @@ def copy_joints(settings: ChainGroup) -> list[str]:
             "Joints of this chain come from a library and cannot be replaced here: change them"
             " one by one instead."
         )
-    renumbering = Renumbering(owner, _places_of_bones([each.bone for each in joints], held), chain)
+    moved = renumbering(owner, _places_of_bones([each.bone for each in joints], held), chain)
     joints.clear()
     for name in held:
         take_over(joints.add(), owner.pose.bones[name], slides.get(name))
     settings.active_joint_index = 0
     owner.update_tag()
-    return renumbering.carry_out()
+    return moved.carry_out()
 
 
 def _places_of_bones(bones: list[str], wanted: list[str]) -> list[int | None]:

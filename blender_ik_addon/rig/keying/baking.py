@@ -18,6 +18,7 @@ from ..reading.spec import ChainSpec
 from .keys import ChannelKeys, check_keyable, give_new_action, write_keys
 from .playing import check_live, frame_kept, played_unchanged
 from .reduction import needed
+from .renumbering import paths_of_chain
 from .written import Channel, reader, written_channels
 
 CHANGED = "The armature has changed during the bake, so nothing is keyed: bake it again."
@@ -265,8 +266,7 @@ def _animating(
     armature_object: bpy.types.Object, index: int, setting: str
 ) -> list[bpy.types.FCurve]:
     """Return the keys and drivers of a chain's setting."""
-    name = bpy.utils.escape_identifier(armature_object.chain_ik.chains[index].name)
-    paths = {f"chain_ik.chains[{place}].{setting}" for place in (index, f'"{name}"')}
+    paths = [f"{path}.{setting}" for path in paths_of_chain(armature_object, index)]
     data = armature_object.animation_data
     animated = (*curves(armature_object), *(data.drivers if data is not None else ()))
     return [curve for curve in animated if curve.data_path in paths]

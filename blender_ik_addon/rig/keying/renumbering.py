@@ -1,7 +1,7 @@
 """Keys, drivers and keying sets follow the chains, and the joints of chains, that they are for.
 
 Blender tells what lies in a list by its place: ``chain_ik.chains[1].influence``. Whoever changes
-the places of chains or joints asks for a ``Renumbering`` before, and has it carried out afterwards.
+the places of chains or joints asks for a ``renumbering`` before, and has it carried out afterwards.
 """
 
 from __future__ import annotations
@@ -126,9 +126,14 @@ class Rewriting:
 
 def is_animated(armature_object: bpy.types.Object, chain: int) -> bool:
     """Tell whether keys or drivers animate a chain, whoever has left them there."""
-    name = bpy.utils.escape_identifier(armature_object.chain_ik.chains[chain].name)
-    starts = (f"chain_ik.chains[{chain}]", f'chain_ik.chains["{name}"]')
+    starts = paths_of_chain(armature_object, chain)
     return any(path.startswith(starts) for path, _ in animated_paths(armature_object))
+
+
+def paths_of_chain(armature_object: bpy.types.Object, chain: int) -> tuple[str, str]:
+    """Return the data paths to a chain: by its place in the list, and by its name."""
+    name = bpy.utils.escape_identifier(armature_object.chain_ik.chains[chain].name)
+    return f"chain_ik.chains[{chain}]", f'chain_ik.chains["{name}"]'
 
 
 def _targets(curve: bpy.types.FCurve, owner: bpy.types.Object) -> Iterator[bpy.types.DriverTarget]:
@@ -181,25 +186,6 @@ class _Found(NamedTuple):
     item: int
     rest: str
     is_by_name: bool
-
-
-class Renumbering(Rewriting):
-    """What is to change for keys, drivers and keying sets to stay with chains or joints."""
-
-    def __init__(
-        self, armature_object: bpy.types.Object, places: Places, chain: int | None = None
-    ) -> None:
-        """Find out what is to change; nothing is changed yet.
-
-        Args:
-            armature_object: The original object.
-            places: Of its chains, or of the joints of one of them.
-            chain: Index of the chain whose joints get other places; by default the chains do.
-
-        Raises:
-            RigError: If keys cannot follow, with one sentence that says what to do next.
-        """
-        super().__init__(armature_object, _paths(armature_object, places, chain))
 
 
 @dataclass(frozen=True)
@@ -263,20 +249,30 @@ class _Paths:
         return min([at for each, at in found if each == name and at is not None], default=None)
 
 
-def _paths(owner: bpy.types.Object, places: Places, chain: int | None) -> _Paths:
-    chains = owner.chain_ik.chains
+def renumbering(
+    armature_object: bpy.types.Object, places: Places, chain: int | None = None
+) -> Rewriting:
+    """Return what is to change for keys, drivers and keying sets to stay with chains or joints.
+
+    Args:
+        armature_object: The original object.
+        places: Of its chains, or of the joints of one of them.
+        chain: Index of the chain whose joints get other places; by default the chains do.
+
+    Raises:
+        RigError: If keys cannot follow, with one sentence that says what to do next.
+    """
+    items = chains = armature_object.chain_ik.chains
     pattern = r"chain_ik\.chains"
-    items = chains
     if chain is not None:
-        items = chains[chain].joints
-        name = chains[chain].name
-        told = [str(chain)]
+        items, name, told = chains[chain].joints, chains[chain].name, [str(chain)]
         if chains.find(name) == chain:
             told.append(re.escape(f'"{bpy.utils.escape_identifier(name)}"'))
         pattern += rf"\[(?:{'|'.join(told)})\]\.joints"
-    return _Paths(
+    paths = _Paths(
         re.compile(f"({pattern}){_ITEM}(.*)"),
         tuple([item.name for item in items]),
         tuple([item.name or item.bone for item in items]),
         tuple(places),
     )
+    return Rewriting(armature_object, paths)
