@@ -102,7 +102,7 @@ def _release_scale(settings: ChainGroup) -> None:
     spec = stored_spec(settings)
     has_scale = any(bone.scale for bone in spec.stored_pose)
     if has_scale and owner_of(settings).pose is not None:
-        restoring.give_back_scale(owner_of(settings), spec, _frame())
+        restoring.give_back_only("scale", owner_of(settings), spec, _frame())
         settings.stored_pose = text_of_bones(bone._replace(scale=()) for bone in spec.stored_pose)
 
 
@@ -141,7 +141,7 @@ def release_slides(settings: ChainGroup, update: Update) -> bool:
     idle = restoring.idle_locations(owner, spec, known)
     if not idle:
         return False
-    restoring.give_back_location(owner, spec, idle, update.frame)
+    restoring.give_back_only("location", owner, spec, update.frame, idle)
     settings.stored_pose = text_of_bones(
         bone._replace(location=()) if bone.name in idle else bone for bone in spec.stored_pose
     )

@@ -68,11 +68,7 @@ def give_back(
         wanted: Names of the bones, as they are stored; all by default.
     """
     skeleton = compiled(armature_object)
-    targets = {
-        index: bone
-        for index, bone in _bones(skeleton, spec).items()
-        if wanted is None or bone.name in wanted
-    }
+    targets = _bones(skeleton, spec, wanted)
     if not targets:
         return
     pose = read_pose(armature_object)
@@ -90,27 +86,17 @@ def give_back(
     live.memory.note_given_back(armature_object.session_uid)
 
 
-def give_back_scale(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
-    """Write only the stored scales of a chain back, as ``give_back``."""
-    skeleton = compiled(armature_object)
-    _give_back_vector(armature_object, skeleton, _bones(skeleton, spec), frame, "scale")
-
-
-def give_back_location(
-    armature_object: bpy.types.Object, spec: ChainSpec, names: frozenset[str], frame: float
+def give_back_only(
+    name: VectorName,
+    armature_object: bpy.types.Object,
+    spec: ChainSpec,
+    frame: float,
+    wanted: frozenset[str] | None = None,
 ) -> None:
-    """Write only the stored locations of some bones of a chain back, as ``give_back``.
-
-    Args:
-        armature_object: The original object.
-        spec: The chain's settings, with the stored pose.
-        names: Of the bones, as they are stored.
-        frame: The present frame, with subframe.
-    """
+    """Write only the stored locations or scales of a chain back, as ``give_back``."""
     skeleton = compiled(armature_object)
-    stored = _bones(skeleton, spec)
-    targets = {index: bone for index, bone in stored.items() if bone.name in names}
-    _give_back_vector(armature_object, skeleton, targets, frame, "location")
+    targets = _bones(skeleton, spec, wanted)
+    _give_back_vector(armature_object, skeleton, targets, frame, name)
 
 
 def gone_bones(
@@ -178,16 +164,18 @@ def _give_back_vector(
     write_others(armature_object, {name: OtherChannels(bones, values)})
 
 
-def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
-    """Return what is stored, by index of the bone that it belongs to."""
-    by_name = {
+def _bones(
+    skeleton: Skeleton, spec: ChainSpec, wanted: frozenset[str] | None = None
+) -> dict[int, StoredBone]:
+    """Return what is stored, of all bones or of those wanted, by index of the bone it is for."""
+    found = {
         skeleton.index[bone.name]: bone for bone in spec.stored_pose if bone.name in skeleton.index
     }
     plan = plan_or_none(skeleton, spec)
-    if plan is None:
-        return by_name
-    in_chain = zip(plan.written, paired(spec.stored_pose, skeleton, plan), strict=True)
-    return by_name | {int(bone): stored for bone, stored in in_chain if stored is not None}
+    if plan is not None:
+        in_chain = zip(plan.written, paired(spec.stored_pose, skeleton, plan), strict=True)
+        found |= {int(bone): stored for bone, stored in in_chain if stored is not None}
+    return {i: bone for i, bone in found.items() if wanted is None or bone.name in wanted}
 
 
 def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
