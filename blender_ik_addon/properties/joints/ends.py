@@ -12,7 +12,7 @@ from ...rig.reading.animation import driven_axes
 from ...rig.reading.refusals import RigError
 from ..chains import ChainGroup, owner_of
 from ..records import bones_of_chain
-from .own import JointSettings
+from .own import JointSettings, joints_by_bone
 
 # An own joint may pass half a turn; a whole turn either way is where it is free.
 WHOLE_TURN = math.tau
@@ -38,12 +38,7 @@ class EndSetting(NamedTuple):
 
 def joint_of(chain: ChainGroup, bone: str) -> JointSettings | None:
     """Return the own joint that holds a bone in a chain; None for a bone without one."""
-    above = {child: parent for parent, child in pairwise(bones_of_chain(chain))}
-    joints: list[JointSettings] = list(chain.joints)
-    for joint in joints:
-        if joint.bone == (above.get(bone) if joint.relative_to == "CHILD" else bone):
-            return joint
-    return None
+    return joints_by_bone(chain, bones_of_chain(chain)).get(bone)
 
 
 def bone_of_joint(chain: ChainGroup, joint: JointSettings) -> str:

@@ -192,11 +192,11 @@ def own_joint(settings: JointSettings) -> OwnJoint:
 
 
 def joints_by_bone(chain: ChainGroup, bones: Sequence[str]) -> dict[str, JointSettings]:
-    """Return the joints of a chain of bones by the bone that each one holds."""
+    """Return the joints of a chain of bones by the bone that each holds; of several the first."""
     child = dict(pairwise(bones))
     return {
         child.get(joint.bone, "") if joint.relative_to == "CHILD" else joint.bone: joint
-        for joint in chain.joints
+        for joint in reversed(chain.joints)
     }
 
 

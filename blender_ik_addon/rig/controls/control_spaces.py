@@ -21,6 +21,7 @@ from ...core.algebra.arithmetic import Array
 from ..planning.checks import bone_not_finite
 from ..reading.anchors import SPACE
 from ..reading.animation import animated_bones, curves
+from ..reading.channels import MODE_NUMBERS, property_of_mode
 from ..reading.dependencies import Dependencies, Point
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
@@ -337,18 +338,19 @@ def place(anchor: Anchor, matrix: Array, carrying: Array | None = None) -> None:
         # The same turn, told as near as can be to the one before: between keys nothing spins.
         after = _rotation(moved)
         after.make_compatible(before)
-        setattr(moved, _rotation_property(moved), after)
+        setattr(moved, rotation_property(moved), after)
 
 
-def _rotation_property(moved: bpy.types.Object | bpy.types.PoseBone) -> str:
-    return "rotation_quaternion" if moved.rotation_mode == "QUATERNION" else "rotation_euler"
+def rotation_property(moved: bpy.types.Object | bpy.types.PoseBone) -> str:
+    """Return the property of an object or a bone that holds its rotation."""
+    return property_of_mode(MODE_NUMBERS[moved.rotation_mode])
 
 
 def _rotation(moved: bpy.types.Object | bpy.types.PoseBone) -> Any:
     """Return a copy of its rotation; None for axis and angle."""
     if moved.rotation_mode == "AXIS_ANGLE":
         return None
-    return getattr(moved, _rotation_property(moved)).copy()
+    return getattr(moved, rotation_property(moved)).copy()
 
 
 def _sound(space: Anchor) -> Array:

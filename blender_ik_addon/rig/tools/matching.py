@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..controls.control_spaces import move_to
+from ..controls.control_spaces import move_to, rotation_property
 from ..controls.foot_roll import control_above
 from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
@@ -184,8 +184,7 @@ def _insert(anchor: Anchor, prop: str, component: int, frame: float, interpolati
 
 def channel_names(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
     """Return the properties of an object or a bone that hold its location and rotation."""
-    names = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
-    return "location", names.get(moved.rotation_mode, "rotation_euler")
+    return "location", rotation_property(moved)
 
 
 def key_switch(
