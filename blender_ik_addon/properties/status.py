@@ -88,10 +88,11 @@ def status(settings: ChainGroup) -> str:
     """Return what the last solve of a chain did, in words, or why there was none."""
     outcome = _outcome(settings)
     text = status_with(settings, outcome)
-    if isinstance(outcome, Outcome) and not is_idle(settings) and _starts_from_new_keys(settings):
-        text += f". {NEW_KEYS}"
-    if isinstance(outcome, Outcome) and not is_idle(settings) and _may_flip(settings):
-        text += f". {IN_LINE}"
+    if isinstance(outcome, Outcome) and not is_idle(settings):
+        if _starts_from_new_keys(settings):
+            text += f". {NEW_KEYS}"
+        if _may_flip(settings):
+            text += f". {IN_LINE}"
     for control in lost_spaces(settings):
         lost = f"The space of '{control}' no longer exists: choose another space"
         text += f". {lost}"
