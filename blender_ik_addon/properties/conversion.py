@@ -296,7 +296,7 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
     _follow_alike(constraint, settings)
     if not settings.mute:
         store(settings)
-    name_of_chain = settings.name
+    name_of_chain: str = settings.name
     _tell_lost(conversion, name_of_chain, "a chain", converting.lost_of_constraint(constraint))
     if is_animated(owner, index):
         conversion.remarks.append(
