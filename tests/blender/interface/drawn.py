@@ -164,8 +164,9 @@ class FakePanel:
     def __init__(self, panel: type, layout: RecordingLayout) -> None:
         self.panel, self.layout = panel, layout
 
-    def __getattr__(self, name: str) -> partial:
-        return partial(getattr(self.panel, name), self)
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self.panel, name)
+        return partial(found, self) if callable(found) else found
 
 
 def panels() -> list[type]:
