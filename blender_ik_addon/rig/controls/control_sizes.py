@@ -14,6 +14,8 @@ from ..anatomy.bone_names import read
 from ..anatomy.limb_chains import chain_of
 from ..anatomy.limbs import Limb, LimbKind
 from ..reading import spaces
+from ..reading.spec import Anchor
+from ..reading.world import array_of, ends_of, matrix_of
 from .control_shapes import Shape
 
 # What bones leave out of a body: shares of a box's length that it is wider and longer than its
@@ -92,14 +94,12 @@ def look_of(
 def _look_of_tip(armature_object: bpy.types.Object, limb: Limb, target: Array) -> Look:
     """Return a ring around a last bone that is turned, else a box around its tail."""
     bone = armature_object.pose.bones[limb.bones[-1]]
-    world = np.array(armature_object.matrix_world, dtype=np.float64)
-    ends = np.array((bone.head, bone.tail), dtype=np.float64)
-    head, tail = spaces.transform_point(world, ends)
+    head, tail = ends_of(armature_object, [bone])
     length = float(np.linalg.norm(tail - head))
     if chain_of(limb).use_rotation:
         frame = np.eye(4)
-        turned = np.array(bone.matrix, dtype=np.float64)[:3, :3]
-        frame[:3, :3], frame[:3, 3] = rotation.orientation(world[:3, :3] @ turned), head
+        turned = matrix_of(Anchor(armature_object, bone.name))[:3, :3]
+        frame[:3, :3], frame[:3, 3] = rotation.orientation(turned), head
         return Look("BELT", _scaled(frame, np.full(3, length)))
     sides = np.array([TIP_WIDTH, 1.0, TIP_WIDTH]) * length
     return Look("CUBE", _box(target, -sides / 2.0, sides / 2.0))
@@ -114,7 +114,7 @@ def belt_of(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb])
         limbs: All limbs of the body.
     """
     bones = armature_object.data.bones
-    to_hips = np.linalg.inv(np.array(bones[hips].matrix_local, dtype=np.float64))
+    to_hips = np.linalg.inv(array_of(bones[hips].matrix_local))
     legs = [limb.bones[0] for limb in limbs if limb.kind is LimbKind.LEG]
     starts = [bones[leg].head_local for leg in legs if bones[hips] in bones[leg].parent_recursive]
     places = spaces.transform_point(to_hips, np.array(starts, dtype=np.float64).reshape(-1, 3))
@@ -138,9 +138,7 @@ def _points_below(armature_object: bpy.types.Object, end: str) -> Array:
         for each, name in zip(bone.children_recursive, below, strict=True)
         if not name.is_helper or "heel" in name.words
     ]
-    ends = np.array([[each.head, each.tail] for each in (bone, *bones)], dtype=np.float64)
-    world = np.array(armature_object.matrix_world, dtype=np.float64)
-    points = spaces.transform_point(world, ends.reshape(-1, 3))
+    points = ends_of(armature_object, (bone, *bones))
     found: Array = points[np.isfinite(points).all(axis=1)]
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 import bpy
 import numpy as np
@@ -11,7 +11,7 @@ from mathutils import Matrix
 from ...core.algebra.arithmetic import Array, Indices
 from .channels import read_floats, read_integers
 from .refusals import RigError
-from .spaces import matrices_from_buffer
+from .spaces import matrices_from_buffer, transform_point
 from .spec import Anchor
 
 
@@ -81,6 +81,12 @@ def matrix_of(anchor: Anchor) -> Array:
     """
     world, moved = array_of(anchor.object.matrix_world), channels_of(anchor)
     return world @ array_of(moved.matrix) if isinstance(moved, bpy.types.PoseBone) else world
+
+
+def ends_of(owner: bpy.types.Object, bones: Iterable[bpy.types.PoseBone]) -> Array:
+    """Return head and tail of n posed bones, one after the other, world space, shape (2 n, 3)."""
+    ends = np.array([[bone.head, bone.tail] for bone in bones], dtype=np.float64)
+    return transform_point(array_of(owner.matrix_world), ends.reshape(-1, 3))
 
 
 class Order:

@@ -29,7 +29,7 @@ from ..reading.refusals import no_length, scaled_flat
 from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import ChainSpec, NegativeScale
 from ..reading.targets import find_unmirrored
-from ..reading.world import not_finite
+from ..reading.world import ends_of, not_finite
 
 # Shares of the chain's length: distance of a pole, which is outside of the body then, and display
 # sizes of controls.
@@ -318,11 +318,8 @@ def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
 
     The floor is where the lowest bone under the hips is now.
     """
-    world = np.array(armature_object.matrix_world, dtype=np.float64)
-    bones = armature_object.pose.bones
-    below = (bones[hips], *bones[hips].children_recursive)
-    ends = np.array([[bone.head, bone.tail] for bone in below], dtype=np.float64)
-    points = spaces.transform_point(world, ends.reshape(-1, 3))
+    bone = armature_object.pose.bones[hips]
+    points = ends_of(armature_object, (bone, *bone.children_recursive))
     across = np.linalg.norm(points[:, :2] - points[0, :2], axis=1)
     floor, height = float(np.min(points[:, 2])), float(np.ptp(points[:, 2]))
     standing = across[points[:, 2] <= floor + STANDING * height]

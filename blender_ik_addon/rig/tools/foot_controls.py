@@ -23,9 +23,9 @@ from ..controls.foot_roll import (
     mechanism_of,
     pivots,
 )
-from ..reading import spaces
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, RotationBone
+from ..reading.world import ends_of
 from .control_bones import look_of_bone, rest_matrices
 from .controls import Control, Placement, named, placement, target_control
 
@@ -182,12 +182,11 @@ def _places(
     ankle = np.linalg.inv(frame) @ control.matrix
     start = np.linalg.inv(frame) @ sole.matrix
     middle, back, bottom = start[0, 3], start[1, 3], start[2, 3] - height / 2.0
-    world = np.array(armature_object.matrix_world, dtype=np.float64)
     # Mirrored, the left foot is shown at the right; its bones turn the other way then as well.
-    is_left = (side is Side.LEFT) == bool(np.linalg.det(world) > 0.0)
+    is_left = (side is Side.LEFT) == (not armature_object.matrix_world.is_negative)
     edge = -width / 2.0 if is_left else width / 2.0
     ball = back + 0.7 * length
-    heels = _heels(world, foot) @ frame[:3, 1]
+    heels = _heels(armature_object, foot) @ frame[:3, 1]
     heel = float(np.min(heels)) if heels.size else min(back, ankle[1, 3] - BEHIND * width)
     spots = {
         "Outer": (middle + edge, ball, bottom),
@@ -196,8 +195,7 @@ def _places(
         "Tip": (middle, back + length, bottom),
     }
     if toe is not None:
-        head = spaces.transform_point(world, np.array(toe.head, dtype=np.float64))
-        spots["Ball"] = tuple(frame[:3, :3].T @ head)
+        spots["Ball"] = tuple(frame[:3, :3].T @ ends_of(armature_object, [toe])[0])
     places = {}
     for word, spot in spots.items():
         places[word] = frame.copy()
@@ -205,21 +203,18 @@ def _places(
     return places
 
 
-def _heels(world: Array, foot: bpy.types.PoseBone) -> Array:
+def _heels(armature_object: bpy.types.Object, foot: bpy.types.PoseBone) -> Array:
     """Return the ends of the heel bones of a foot, world space, shape (n, 3)."""
     heels = [each for each in foot.children_recursive if "heel" in read(each.name).words]
-    ends = np.array([[each.head, each.tail] for each in heels], dtype=np.float64)
-    points = spaces.transform_point(world, ends.reshape(-1, 3))
+    points = ends_of(armature_object, heels)
     found: Array = points[np.isfinite(points).all(axis=1)]
     return found
 
 
 def _toe_look(armature_object: bpy.types.Object, sole: Look, toe: bpy.types.PoseBone) -> Look:
     """Return the box of toes, above that of the sole."""
-    world = np.array(armature_object.matrix_world, dtype=np.float64)
-    ends = spaces.transform_point(world, np.array([toe.head, toe.tail], dtype=np.float64))
     along = sole.matrix[:3, 1] / sole.sides[1]
-    start = float((ends[0] - sole.matrix[:3, 3]) @ along)
+    start = float((ends_of(armature_object, [toe])[0] - sole.matrix[:3, 3]) @ along)
     matrix = sole.matrix.copy()
     matrix[:3, 3] += start * along + ABOVE * sole.matrix[:3, 2]
     matrix[:3, 1] *= max(1.0 - start / sole.sides[1], 0.1)
