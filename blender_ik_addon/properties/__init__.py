@@ -14,34 +14,34 @@ from .chains import (
     owner_of,
 )
 from .choices import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, STARTS, uses
-from .compared import (
-    COMPARED,
+from .compared.kept import (
     ComparedChain,
     ComparedSolver,
-    compare_solvers,
     compared_chain,
-    find_marked,
     forget_compared,
     ghost_joints,
     is_in_use,
     keep_compared,
     kept_of,
-    mark_of,
 )
-from .controls import (
+from .compared.marks import find_marked, mark_of
+from .compared.solving import COMPARED, compare_solvers
+from .controls.hierarchy import (
     Controls,
     Trunked,
     body_controls,
-    check_space_name,
-    control_of,
     controls_of,
     forget_body,
     hang_controls,
     lacks_spaces,
+    trunk_of,
+)
+from .controls.space_names import (
+    check_space_name,
+    control_of,
     movers,
     space_name,
     space_names,
-    trunk_of,
 )
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
@@ -191,4 +191,4 @@ __all__ = [
     "uses",
 ]
 
-register, unregister = in_order(__name__, "object_settings", "compared")
+register, unregister = in_order(__name__, "object_settings", "compared.kept")

@@ -16,7 +16,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
 from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
-from .controls import is_control
+from .controls.hierarchy import is_control
 from .joints import slides_of, take_over
 from .records import anchors_of, bones_of_chain, moved_by_hand
 from .sharing import shares_bones

@@ -24,7 +24,7 @@ from ..rig.tools.pole_axis import is_in_line, pole_axis
 from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .choices import uses
-from .controls import lost_spaces
+from .controls.space_names import lost_spaces
 from .joints import joints_by_bone
 from .records import (
     bones_of_chain,
