@@ -9,6 +9,7 @@ import bpy
 from mathutils import Vector
 
 from ...core import IKError
+from ...properties import ChainGroup, chain_key, chains_of, owner_of
 from ...rig.reading.refusals import RigError
 from ...translations import translate
 from ..base import ChainOperator
@@ -101,6 +102,22 @@ class Dragging(ChainOperator):
             self.put_back(context)
         self._tidy(context)
 
+    def hold(self, settings: ChainGroup) -> None:
+        """Note which chain is changed: references to settings do not last."""
+        self._owner, (_, self._index) = owner_of(settings), chain_key(settings)
+
+    @property
+    def chain(self) -> ChainGroup:
+        """The settings of the chain that is changed; a ``ReferenceError`` once they are gone."""
+        chains = chains_of(self._owner)
+        if self._index >= len(chains):
+            raise ReferenceError
+        return chains[self._index]
+
+    def snapped(self, angle: float) -> float:
+        """Return an angle, radians; the nearest of those that Ctrl snaps to while it is held."""
+        return math.radians(round(math.degrees(angle) / SNAP) * SNAP) if self.snaps else angle
+
     def _answer(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
             self.put_back(context)
@@ -156,11 +173,6 @@ def check_number(angle: float) -> None:
     """
     if not math.isfinite(angle):
         raise RigError("The angle is not a finite number: type another one.")
-
-
-def snapped(angle: float) -> float:
-    """Return the nearest of the angles that Ctrl snaps to, radians."""
-    return math.radians(round(math.degrees(angle) / SNAP) * SNAP)
 
 
 def _has_modifier(event: bpy.types.Event) -> bool:

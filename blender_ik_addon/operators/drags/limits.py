@@ -11,9 +11,7 @@ from mathutils import Vector
 
 from ...properties import (
     ChainGroup,
-    chain_key,
     chain_spec,
-    chains_of,
     end_setting,
     move_limit_end,
     owner_of,
@@ -22,7 +20,7 @@ from ...rig.reading.refusals import RigError
 from ...rig.shapes.limit_ends import LimitEnd, find_ends
 from .. import selection
 from ..base import ANEW
-from .dragging import SNAP, Dragging, check_number, snapped
+from .dragging import SNAP, Dragging, check_number
 from .view import View
 
 # How far one move of the mouse can take an end to either side, radians, and in how many steps.
@@ -75,21 +73,21 @@ class POSE_OT_chain_ik_set_limit(Dragging):
     def take(self, context: bpy.types.Context) -> None:
         """Note where the end is."""
         settings = selection.chain(context)
-        self._owner, (_, self._index) = owner_of(settings), chain_key(settings)
+        self.hold(settings)
         self._before = self._turned = self._find(settings).angle
         # Raises if it cannot be changed at all.
         self._set(settings, self._before)
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
         """Move it to where its arc is nearest to the mouse."""
-        settings = self._settings
+        settings = self.chain
         end = self._find(settings)
         setting = end_setting(settings, self.bone, self.turn.lower(), is_max=end.is_max)
         angles = np.linspace(self._turned - WAY, self._turned + WAY, STEPS)
         angles = np.clip(angles, setting.least, setting.most)
         nearest = View(context).nearest(mouse[1], end.points(angles))
         self._turned = float(angles[nearest])
-        shown = snapped(self._turned) if self.snaps else self._turned
+        shown = self.snapped(self._turned)
         self.angle = self._set(settings, shown)
         degrees = f"{math.degrees(self.angle):.1f}"
         if end.is_max:
@@ -98,7 +96,7 @@ class POSE_OT_chain_ik_set_limit(Dragging):
 
     def put_back(self, _context: bpy.types.Context) -> None:
         """Set the former angle."""
-        self._set(self._settings, self._before)
+        self._set(self.chain, self._before)
 
     def keep(self, _context: bpy.types.Context) -> None:
         """Do nothing: ``move`` has noted the angle, and limits have no keys."""
@@ -118,13 +116,6 @@ class POSE_OT_chain_ik_set_limit(Dragging):
     def _set(self, settings: ChainGroup, angle: float) -> float:
         is_max = self.end == "MAX"
         return move_limit_end(settings, self.bone, self.turn.lower(), angle, is_max=is_max)
-
-    @property
-    def _settings(self) -> ChainGroup:
-        chains = chains_of(self._owner)
-        if self._index >= len(chains):
-            raise RigError("The chain whose limit was moved is gone: choose another one.")
-        return chains[self._index]
 
 
 classes = (POSE_OT_chain_ik_set_limit,)

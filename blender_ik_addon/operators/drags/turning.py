@@ -8,7 +8,7 @@ import bpy
 from bpy.props import FloatProperty
 from mathutils import Vector
 
-from ...properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
+from ...properties import ChainGroup, chain_spec, owner_of
 from ...rig.keying.auto_keys import key_setting
 from ...rig.reading.animation import driven_axes
 from ...rig.reading.refusals import RigError
@@ -16,7 +16,7 @@ from ...rig.tools.pole_axis import PoleAxis, pole_axis
 from .. import selection
 from ..base import ANEW
 from .auto_keying import auto_keying
-from .dragging import SNAP, Dragging, check_number, snapped
+from .dragging import SNAP, Dragging, check_number
 from .view import View
 
 
@@ -61,7 +61,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         settings = selection.chain(context)
         _check_free(settings)
         self._axis_line = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
-        self._owner, (_, self._index) = owner_of(settings), chain_key(settings)
+        self.hold(settings)
         self._before = self._turned = settings.pole_angle
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
@@ -70,31 +70,24 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         assert line is not None
         centre = (line.root + line.end) / 2.0
         self._turned += line.sense * View(context).turn_between(*mouse, centre, line.direction)
-        shown = snapped(self._turned) if self.snaps else self._turned
-        self._settings.pole_angle = shown
+        shown = self.snapped(self._turned)
+        self.chain.pole_angle = shown
         degrees = f"{math.degrees(shown):.1f}"
         return f"Pole Angle: {degrees}°"
 
     def put_back(self, _context: bpy.types.Context) -> None:
         """Set the former angle."""
-        self._settings.pole_angle = self._before
+        self.chain.pole_angle = self._before
 
     def keep(self, context: bpy.types.Context) -> None:
         """Note the angle, and key it if Auto Keying is on and it has keys."""
-        self.angle = self._settings.pole_angle
-        self._key(context, self._settings)
+        self.angle = self.chain.pole_angle
+        self._key(context, self.chain)
 
     def _key(self, context: bpy.types.Context, settings: ChainGroup) -> None:
         keying = auto_keying(context)
         if keying is not None:
             key_setting(owner_of(settings), settings.path_from_id("pole_angle"), keying)
-
-    @property
-    def _settings(self) -> ChainGroup:
-        chains = chains_of(self._owner)
-        if self._index >= len(chains):
-            raise RigError("The chain whose angle was turned is gone: choose another one.")
-        return chains[self._index]
 
 
 def _check_free(settings: ChainGroup) -> None:

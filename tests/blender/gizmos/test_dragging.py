@@ -165,6 +165,17 @@ def test_the_dial_turns_with_the_mouse(view, chain, turns):
     assert drag.angle == snapped
 
 
+@pytest.mark.parametrize(("name", "settings"), [("turn_pole", {}), ("set_limit", LIMIT)])
+def test_a_drag_ends_with_a_sentence_where_its_chain_is_gone(view, chain, name, settings):
+    path = arc(view, chain, (0.0, 0.2))
+    drag = Drag(name, view, path[0], **settings)
+    chain.id_data.chain_ik.chains.clear()
+    drag.go(path[1:])
+    assert drag.result == {"CANCELLED"}
+    assert drag.reports == ["What was dragged is gone: choose another target, pole or chain."]
+    assert drag.told.status is None
+
+
 def test_an_end_of_a_limit_follows_the_mouse(view, chain):
     path, before = arc(view, chain, (0.0, 0.2, 0.4)), chain.joints[0].max_x
     drag = Drag("set_limit", view, path[0], **LIMIT)
