@@ -22,7 +22,7 @@ def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> None:
     """
     scene, chains = bpy.context.scene, ob.chain_ik.chains
     scene.render.fps, scene.frame_end = 30, FRAMES[-1]
-    height, root = ob.dimensions.z, Anchor(ob, ob.chain_ik.body.root)
+    height, root = height_of(ob), Anchor(ob, ob.chain_ik.body.root)
     legs = [each.name for each in chains if any(limb in each.name for limb in limbs)]
     controls = {each.name: control_above(Anchor(each.target, each.subtarget)) for each in chains}
     rest = {control: _place(control) for control in (*controls.values(), root)}
@@ -47,6 +47,12 @@ def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> None:
             for curve in list(bag.fcurves):
                 if owner != ob or "Target" in curve.data_path:
                     bag.fcurves.remove(curve)
+
+
+def height_of(ob: bpy.types.Object) -> float:
+    """Return how high a body is as it stands; the dimensions of its object count controls."""
+    spots = [ob.matrix_world @ bone.head for bone in ob.pose.bones if bone.bone.use_deform]
+    return float(np.ptp([spot.z for spot in spots]))
 
 
 def _place(anchor: Anchor) -> Matrix:

@@ -94,6 +94,6 @@ def check_planted(ob: bpy.types.Object, feet: dict[str, str]) -> None:
         assert 0.4 < (kinds == 3).mean() < 0.8
         both = (kinds[1:] == 3) & (kinds[:-1] == 3)
         steps = [np.linalg.norm(np.diff(each[name], axis=0), axis=1) for each in (before, after)]
-        assert steps[0][both].max() > 5e-4 * ob.dimensions.z
+        assert steps[0][both].max() > 5e-4 * stepping.height_of(ob)
         assert steps[1][both].max() < 1e-4
         assert walking.acceleration(after[name]) <= 1.2 * walking.acceleration(before[name])
