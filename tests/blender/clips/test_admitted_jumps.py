@@ -1,0 +1,109 @@
+"""Every jump that docs/behaviour.md admits, baked as a clip: gone where no goal asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.clips.shaken import (
+    LAST,
+    assert_still_reached,
+    bake,
+    make_tail,
+    played,
+    targets_of,
+    wander,
+)
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import select_objects
+
+# Radians of the joint that turns most in a frame, beside the target's largest step in lengths.
+LARGEST_TURN = 5.0
+Rig = tuple[bpy.types.Object, bpy.types.Object, float]
+
+
+@pytest.fixture(autouse=True)
+def _scene(empty_scene):
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+
+
+def arm(places: np.ndarray, **settings: object) -> Rig:
+    """Return an arm of two bones whose target goes through places, and its length."""
+    ob = rigs.make_rig()
+    target = rigs.make_empty("Target")
+    wander(target, places)
+    rigs.add_chain(ob, "Bone.1", target, **settings)
+    select_objects(active=ob)
+    bpy.context.view_layer.update()
+    return ob, target, 2.01
+
+
+def through_the_root() -> Rig:
+    return arm(np.array([(0.9, 0.3, 0.4), (-0.9, -0.3, -0.4)]))
+
+
+def past_the_opposite_of_the_start() -> Rig:
+    return arm(np.array([(0.5, 0.05, -1.2), (-0.5, -0.05, -1.2)]))
+
+
+def past_its_pole() -> Rig:
+    ob, target, length = arm(np.array([(-0.14, 0.25, 1.2), (0.14, 0.25, 1.2)]))
+    ob.chain_ik.chains[0].pole_target = rigs.make_empty("Pole", (0.0, 0.5, 2.8))
+    bpy.context.view_layer.update()
+    return ob, target, length
+
+
+def to_full_reach() -> Rig:
+    return arm(np.array([(0.0, 0.5, 1.8), (0.0, 0.2, 2.2), (0.0, 0.5, 1.8)]))
+
+
+def hooked_round_a_long_bone() -> Rig:
+    ob = rigs.make_rig([(0, 0, 0), (0, 0, 2.0), (0.1, 0.3, 1.6), (0.2, 0.1, 1.2), (0.3, 0.3, 0.9)])
+    target = rigs.make_empty("Target")
+    wander(target, np.array([(0.9, 0.3, 1.2), (0.2, 0.9, 1.4), (-0.9, 0.2, 1.2), (0.1, -0.9, 1.3)]))
+    rigs.add_chain(ob, "Bone.3", target, solver="NEWTON")
+    select_objects(active=ob)
+    bpy.context.view_layer.update()
+    return ob, target, 3.5
+
+
+def an_s_that_straightens() -> Rig:
+    ob, target = make_tail(count=4, solver="FABRIK")
+    wander(target, np.array([(0.4, 0.2, 3.0), (0.0, 0.1, 3.9), (-0.4, 0.3, 2.8)]))
+    return ob, target, 4.0
+
+
+def baked(make: Callable[[], Rig]) -> tuple[float, float]:
+    """Return the largest turn of a joint beside the target's largest step, before and after."""
+    ob, target, length = make()
+    before, there = played(ob), targets_of(target)
+    bake()
+    after = played(ob)
+    assert assert_still_reached(before.tails[:, -1], after.tails[:, -1], there, length) > LAST // 4
+    assert after.acceleration <= before.acceleration + 1e-6
+    step = np.linalg.norm(np.diff(there, axis=0), axis=1).max() / length
+    return before.largest_turn / step, after.largest_turn / step
+
+
+@pytest.mark.parametrize(
+    "make",
+    [through_the_root, past_the_opposite_of_the_start, hooked_round_a_long_bone],
+    ids=lambda make: make.__name__,
+)
+def test_what_no_goal_asks_for_is_gone(make: Callable[[], Rig]):
+    assert baked(make)[1] <= LARGEST_TURN
+
+
+@pytest.mark.parametrize(
+    "make",
+    [past_its_pole, to_full_reach, an_s_that_straightens],
+    ids=lambda make: make.__name__,
+)
+def test_what_goals_ask_for_is_no_more_than_it_was(make: Callable[[], Rig]):
+    """A pole turns the elbow as it says; near full reach a straight limb bends as it must."""
+    before, after = baked(make)
+    assert before > LARGEST_TURN
+    assert after <= before * 1.001
