@@ -45,6 +45,8 @@ STILL, SAME_BAKED = 1e-4, 2e-5
 # Pixels that dots change at the least.
 SEEN = 20
 LONGEST_WAIT = 600
+# Seconds: work on a short clip does not take one.
+GLANCE = 0.02
 # Limbs that are nearly straight stay a little short by their soft distances.
 ARRIVED = ("Reached", "Kept", "Turned as")
 VIEW = Vector((0.7, -0.5, 0.85)), 4.6, (1.25, 0.0, 0.75)
@@ -129,7 +131,7 @@ class Tour:
         yield REDRAW
 
     def open(self, name: str, picture: str = "", **settings: object) -> Session:
-        """Press a button, and look at its dialog."""
+        """Press a button, look at its dialog, and start the work."""
         yield from rest_mouse(self.viewport)
         with self.viewport.context():
             operator = getattr(bpy.ops.pose, f"chain_ik_{name}")
@@ -138,7 +140,11 @@ class Tour:
         if picture:
             self.picture(picture)
         self.viewport.press("RET")
-        yield MOMENT
+        for _ in range(LONGEST_WAIT):
+            yield GLANCE
+            if self.is_running(name):
+                return
+        check(False, f"Enter has not started {name}.")
 
     def is_running(self, name: str) -> bool:
         """Tell whether the work of a button goes on."""
@@ -147,8 +153,6 @@ class Tour:
 
     def stop(self, name: str, before: dict[str, object]) -> Session:
         """Press Esc while the work goes on: nothing has changed."""
-        yield REDRAW
-        check(self.is_running(name), f"Enter has not started {name}.")
         self.viewport.press("ESC")
         yield REDRAW
         check(not self.is_running(name), f"Esc has not stopped {name}.")
@@ -157,8 +161,6 @@ class Tour:
 
     def finish(self, name: str) -> Session:
         """Wait until the work is done."""
-        yield REDRAW
-        check(self.is_running(name), f"Enter has not started {name}.")
         for _ in range(LONGEST_WAIT):
             yield MOMENT
             if not self.is_running(name):
