@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import radians
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -170,16 +170,16 @@ def act(viewport: Viewport, motion: Motion) -> Session:
         check(not left, f"I has not keyed {sorted(left)} at frame {frame}.")
 
 
-def curves(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
-    """Return the F-curves of an object's action."""
+def curves(ob: bpy.types.Object) -> Any:
+    """Return the F-curves of an object's action, as Blender holds them; none without."""
     action = ob.animation_data and ob.animation_data.action
     if not action:
-        return []
+        return ()
     found = getattr(action, "fcurves", None)
     if found is None:
         # Blender 5.0 has them in a bag of the slot alone.
         found = action.layers[0].strips[0].channelbag(ob.animation_data.action_slot).fcurves
-    return list(found)
+    return found
 
 
 def read_file() -> dict[str, object]:

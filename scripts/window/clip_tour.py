@@ -33,7 +33,17 @@ from window.character import (
     rest_mouse,
     rig,
 )
-from window.driver import MOMENT, REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.driver import (
+    MOMENT,
+    REDRAW,
+    Session,
+    Tour,
+    check,
+    play,
+    read_paths,
+    read_pixels,
+    select_bones,
+)
 from window.opening import add_metarig, be_quick, install, show_tab
 
 # Metres: how long a step is, how far a standing foot skates, how high the other one is lifted.
@@ -71,12 +81,8 @@ def walk() -> Motion:
     return motion
 
 
-class Tour:
+class Clip(Tour):
     """The session; every method is something that people do with a recorded clip."""
-
-    def __init__(self, zip_path: Path, folder: Path) -> None:
-        self.zip_path, self.folder = zip_path, folder
-        self.viewport = Viewport()
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
@@ -118,10 +124,9 @@ class Tour:
         yield from act(self.viewport, walk())
         with self.viewport.context():
             bpy.ops.pose.chain_ik_bake("EXEC_DEFAULT", True, which="ALL")
-        bag = rig().animation_data.action.layers[0].strips[0]
-        bag = bag.channelbag(rig().animation_data.action_slot)
-        for curve in [each for each in curves(rig()) if "Target" in each.data_path]:
-            bag.fcurves.remove(curve)
+        held = curves(rig())
+        for curve in [each for each in held if "Target" in each.data_path]:
+            held.remove(curve)
         for name in FEET:
             rig().pose.bones[name].matrix_basis.identity()
         bpy.context.scene.frame_set(FRAMES[0])
@@ -234,24 +239,10 @@ class Tour:
         worst = float(np.abs(self.play() - expected).max())
         check(worst <= most, f"{when}, the clip differs by {worst:.2g}.")
 
-    def picture(self, name: str) -> None:
-        """Take the picture of a step."""
-        self.viewport.take_picture(self.folder / f"{name}.png")
-        print(name)
-
-
-def read_pixels(path: Path) -> np.ndarray:
-    """Return the pixels of a picture, shape (height, width, channels)."""
-    image = bpy.data.images.load(str(path))
-    pixels = np.empty((*image.size[::-1], image.channels), dtype=np.float32)
-    image.pixels.foreach_get(pixels.ravel())
-    bpy.data.images.remove(image)
-    return pixels
-
 
 def main() -> None:
     """Read the arguments and start the session."""
-    play(Tour(*read_paths("the zip, a folder for pictures")).steps())
+    play(Clip(*read_paths("the zip, a folder for pictures")).steps())
 
 
 if __name__ == "__main__":

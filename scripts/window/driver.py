@@ -128,12 +128,17 @@ def is_black(path: Path) -> bool:
 
 def read_status_bar(path: Path) -> np.ndarray:
     """Return the pixels at the left of the status bar in a picture, where its hints stand."""
+    return read_pixels(path)[:STATUS_BAR_HEIGHT, :STATUS_BAR_WIDTH]
+
+
+def read_pixels(path: Path) -> np.ndarray:
+    """Return the pixels of a picture, from the bottom up, shape (height, width, channels)."""
     image = bpy.data.images.load(str(path))
     width, height = image.size
     pixels = np.empty((height, width, image.channels), dtype=np.float32)
     image.pixels.foreach_get(pixels.ravel())
     bpy.data.images.remove(image)
-    return pixels[:STATUS_BAR_HEIGHT, :STATUS_BAR_WIDTH]
+    return pixels
 
 
 class Viewport:
@@ -317,3 +322,17 @@ class Viewport:
     def _simulate(self, kind: str, value: str, **modifiers: bool) -> None:
         x, y = self._mouse
         self.window.event_simulate(kind, value, x=x, y=y, **modifiers)
+
+
+class Tour:
+    """The base of sessions that install the zip, and leave a picture of each step."""
+
+    def __init__(self, zip_path: Path, folder: Path) -> None:
+        """Take the zip, and the folder for the pictures."""
+        self.zip_path, self.folder = zip_path, folder
+        self.viewport = Viewport()
+
+    def picture(self, name: str) -> None:
+        """Take the picture of a step."""
+        self.viewport.take_picture(self.folder / f"{name}.png")
+        print(name)

@@ -39,7 +39,7 @@ from window.character import (
     rest_mouse,
     rig,
 )
-from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.driver import REDRAW, Session, Tour, check, play, read_paths, select_bones
 from window.opening import add_metarig, be_quick, install, show_tab
 
 LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L", "Toe.R", "Spine", "Neck"}
@@ -60,12 +60,8 @@ def frames_up_to(last: int) -> list[int]:
     return [*range(FRAMES[0], last - 3, 10), *range(last - 3, last + 1)]
 
 
-class Day:
+class Day(Tour):
     """The session; every method is something that people do all day."""
-
-    def __init__(self, zip_path: Path, folder: Path) -> None:
-        self.zip_path, self.folder = zip_path, folder
-        self.viewport = Viewport()
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
@@ -317,11 +313,6 @@ class Day:
         """Make a chain the active one, as a click on its control does."""
         rig().chain_ik.active_index = rig().chain_ik.chains.find(chain)
         select_bones(rig(), rig().chain_ik.chains[chain].subtarget)
-
-    def picture(self, name: str) -> None:
-        """Take the picture of a step."""
-        self.viewport.take_picture(self.folder / f"{name}.png")
-        print(name)
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -103,7 +102,8 @@ class Clip:
 
     def bettered(self, smoothness: float) -> Generator[None, None, BetteredClip]:
         """Return the clip with jumps and shaking gone that no goal asks for; a chain a step."""
-        for number in itertools.count():
+        # The last try but one fixes all frames, so the last one moves nothing above.
+        for number in range(len(self._notes.channels).bit_length() + 2):
             self._fix_above()
             is_needed = yield from self._try(smoothness, 2**number)
             if not is_needed:
