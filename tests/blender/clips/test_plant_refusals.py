@@ -71,6 +71,21 @@ def test_a_limb_that_is_one_point_stands(leg):
     assert target.animation_data.action["chain_ik_clip"].users
 
 
+@pytest.mark.skipif(not hasattr(bpy.types, "ActionSlot"), reason="slots came with Blender 4.4")
+def test_a_rig_and_a_target_that_share_an_action_share_what_is_made_of_it(leg):
+    ob, target = leg
+    rigs.key(ob, "location", {1: (0.0, 0.0, 0.0)})
+    own, shared = ob.animation_data, target.animation_data.action
+    own.action = shared
+    own.action_slot = shared.slots.new(id_type="OBJECT", name="Rig")
+    rigs.key(ob, "location", {1: (0.0, 0.0, 0.0)})
+    press(bpy.ops.pose.chain_ik_plant)
+    kept = own.action["chain_ik_clip"]
+    assert own.action == target.animation_data.action
+    assert [each for each in bpy.data.actions if each.name.endswith("(unplanted)")] == [kept]
+    assert len(kept.slots) == 2
+
+
 def test_a_chain_whose_influence_has_keys_plays_as_it_did_and_is_live_afterwards(leg):
     ob, _ = leg
     rigs.key(ob, "chain_ik.chains[0].influence", {1: 1.0, LAST: 0.0})
