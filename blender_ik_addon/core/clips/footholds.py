@@ -102,13 +102,6 @@ def give_way(needed: Array, rate: float) -> Array:
     return down
 
 
-def smoothed(values: Array, weights: Array) -> Array:
-    """Return numbers (F, c) with least second differences, drawn to others by weights (F,)."""
-    frames, count = values.shape
-    free = np.tile(np.eye(count), (frames, 1, 1))
-    return solve_least(free, weights, weights[:, None] * values)
-
-
 def _held_turns(turns: Array, kinds: Counts, foot: Foot, rate: float, has_floor: bool) -> Array:
     """Return turns (F, 4) that stay the same while the whole foot stands."""
     is_held, goal = kinds == Planted.FOOT, turns.copy()
@@ -180,4 +173,5 @@ def _faded(goal: Array, is_held: Flags, noise: float, bend: float, rate: float) 
     """
     near = max(SHORTEST, np.sqrt(noise / bend) * rate)
     weights = np.where(is_held, near**-4.0, (FADE * rate) ** -4.0)
-    return smoothed(np.where(is_held[:, None], goal, 0.0), weights)
+    free = np.tile(np.eye(goal.shape[1]), (len(goal), 1, 1))
+    return solve_least(free, weights, weights[:, None] * np.where(is_held[:, None], goal, 0.0))

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Counts
 from ...core.clips.contacts import Planted, runs
-from ...core.clips.footholds import Motion, smoothed
+from ...core.clips.footholds import Motion
 from ..controls.foot_roll import control_above
 from ..keying.keys import ChannelKeys, write_keys
 from ..reading.refusals import RigError
@@ -23,9 +23,6 @@ from .moved_controls import carried_by, carriers_of, control_place, keys_of
 from .planted_limbs import Ground, find_planted, hold_planted, is_too_short, lower_hips
 from .played_clip import PlayedClip, rigid
 
-# For how many seconds the side is smoothed that a limb bends to, if it is bent to a right angle: of
-# one that is nearly straight it is noise.
-SIDE = 0.005
 # What stays this near to one place in a whole clip does not move, in scene units.
 STILL = 1e-6
 # As many runs of frames are named of a chain.
@@ -223,10 +220,8 @@ class PlantedClip:
         limb = self._limbs[index]
         goals = np.linalg.inv(self._carried(index)) @ self._goals[index]
         placed = placements(self._object, self._skeleton, limb.spec, self._clip.poses, goals)
-        ends = np.linalg.norm(limb.placed.joints[:, -1] - limb.placed.joints[:, 0], axis=1)
-        bent = np.maximum(1.0 - (ends / limb.placed.length) ** 2, STILL)
-        angles = np.unwrap(placed.pole_angle)
-        return smoothed(angles[:, None], bent * (SIDE * self._rate) ** -4.0)[:, 0]
+        # Not smoothed: the side they are told from may turn fast where the limb itself does not.
+        return np.unwrap(placed.pole_angle)
 
     def _setting(self, index: int, name: str, values: Array) -> ChannelKeys:
         path = path_of_setting(self._object, index, name)

@@ -1,4 +1,4 @@
-"""Where a foot is put elsewhere, the knee bends to the side that it had in the clip."""
+"""Where a foot is put elsewhere, the knee bends to the side that it had, as steadily as it did."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
+from blender_ik_addon.core.clips.branches import largest_turns
 from blender_ik_addon.properties import chain_spec
 from blender_ik_addon.rig.reading.channels import read_pose
 from blender_ik_addon.rig.reading.skeleton import compiled
 from blender_ik_addon.rig.tools.controls import placements
+from tests.blender.clips import walking
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 from tests.helpers import make_rng
@@ -70,3 +72,38 @@ def test_a_knee_stays_on_its_side_wherever_the_foot_is_put(seed, turn):
     rigs.updated()
     assert chain.status.startswith("Reached"), chain.status
     assert np.arccos(np.clip(before @ side_of_knee(human), -1.0, 1.0)) < SAME_SIDE
+
+
+@pytest.mark.parametrize("speed", [0.25, -0.25])
+def test_a_leg_that_kicks_high_nearly_straight_turns_as_in_the_clip(speed):
+    bpy.ops.object.armature_human_metarig_add()
+    human = bpy.context.object
+    press(bpy.ops.pose.chain_ik_setup, control="BONE")
+    leg, bones = human.chain_ik.chains["Leg.L"], human.pose.bones
+    bpy.context.scene.frame_end = 30
+    for frame in range(1, 31):
+        # From frame 10 on it swings past the direction where the side that it carries turns over.
+        thigh = (0.1 + speed * max(0, frame - 10), 0.0, 0.05)
+        for name, angles in (("thigh.L", thigh), ("shin.L", (0.06, 0.0, 0.0))):
+            bones[name].rotation_mode, bones[name].rotation_euler = "XYZ", angles
+            bones[name].keyframe_insert("rotation_euler", frame=frame)
+        bones["spine"].location.x = 0.002 * frame
+        bones["spine"].keyframe_insert("location", frame=frame)
+    for frame, kind in ((1, "FOOT"), (10, "NONE")):
+        leg.planted = kind
+        leg.keyframe_insert("planted", frame=frame)
+    for chain in human.chain_ik.chains:
+        chain.mute = True
+    before = largest_turn(bones["thigh.L"])
+    press(bpy.ops.pose.chain_ik_plant)
+    assert walking.slides(human, walking.paths_of(human)) < 1e-4
+    assert largest_turn(bones["thigh.L"]) < 1.02 * before
+
+
+def largest_turn(bone: bpy.types.PoseBone) -> float:
+    """Return the farthest that a bone turns from one frame to the next, radians."""
+    scene, turns = bpy.context.scene, []
+    for frame in range(scene.frame_start, scene.frame_end + 1):
+        scene.frame_set(frame)
+        turns.append(np.array(bone.matrix.to_quaternion()))
+    return float(largest_turns(np.array(turns)[:, None]).max())
