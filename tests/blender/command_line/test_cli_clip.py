@@ -16,6 +16,7 @@ from tests.blender.command_line.command_lines import (
     make_varied_scene,
     needs_module,
     opened,
+    ran,
     save,
 )
 from tests.blender.setups.selecting import press, select_objects
@@ -58,6 +59,19 @@ def test_several_processes_give_the_same_keys_to_the_last_bit(tmp_path, jobs):
     opened(file)
     assert run("bake", "--output", more, *CLIP, "--accept-unreached", "--jobs", jobs) == 0
     assert contents(more) == contents(one)
+
+
+@needs_module
+def test_a_clip_has_the_same_keys_to_the_last_bit_in_another_process(tmp_path):
+    make_varied_scene()
+    file = save(tmp_path / "scene.blend")
+    outputs = [file.with_name(f"{number}.blend") for number in range(2)]
+    for output in outputs:
+        code, _, err = ran(file, "bake", "--output", output, *CLIP, "--accept-unreached")
+        assert code == 0, err
+    first, again = map(contents, outputs)
+    assert first == again
+    assert any(keys for keys, *_ in first.values())
 
 
 def test_merge_betters_what_chunks_have_noted(file):
