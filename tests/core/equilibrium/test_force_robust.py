@@ -127,3 +127,26 @@ def test_straight_chains_of_free_joints_are_extended_not_held(place):
     free = free_joints(offsets, np.tile([1.0, 0.0, 0.0, 0.0], (4, 1)))
     chain = Chain(np.array(joints), None, free, make_forces([1.0] * 4))
     assert solve(chain, Goal(np.array(place)), SolveOptions(Solver.FORCE)).status is Status.EXTENDED
+
+
+@pytest.mark.parametrize("seed", [139, 307, 468, 512, 706, 825])
+def test_a_joint_leaves_the_only_edge_that_it_has_pressed_on(seed):
+    """After one step no edge is near any more, those that were shut before neither."""
+    rng = make_rng(seed)
+    count = int(rng.integers(2, 5))
+    lengths = rng.uniform(0.7, 1.4, count)
+    rig = make_rig([(K.BALL, ())] * count, lengths, astray=0.2, seed=seed)
+    chain = rig.chain(rig.some_rotations(rng, 1.5))
+    low, high = np.full((count, 3), -np.inf), np.full((count, 3), np.inf)
+    only = int(rng.integers(count)), int(rng.integers(3))
+    low[only], high[only] = -rng.uniform(0.0, 1.5), rng.uniform(0.0, 1.5)
+    forces = Forces(
+        stiffness=10.0 ** rng.uniform(-3.0, 1.0, count),
+        masses=rng.uniform(0.0, 5.0, count),
+        gravity=unit(rng.normal(size=3)) * 10.0 ** rng.uniform(-1.0, 1.5),
+    )
+    joints = replace(chain.joints, low=low, high=high)
+    chain = replace(chain, joints=joints, forces=forces)
+    target = unit(rng.normal(size=3)) * rig.length * rng.uniform(0.1, 1.2)
+    options = SolveOptions(solver=Solver.FORCE, tolerance=1e-6)
+    assert solve(chain, Goal(target), options).status is not Status.ITERATIONS_USED_UP
