@@ -113,9 +113,9 @@ class ConstrainedStep:
         self._find_ways()
         lead = self._lead(error)
         is_shut, press, force = known
-        if edges is not None and not edges.has_any:
-            # All that were shut before are far away.
-            is_shut = edges.is_near
+        if edges is not None:
+            # Some that were shut before may be far away now.
+            is_shut = is_shut & edges.is_near
         if edges is not None and (bent := edges.bend(press)) is not None:
             self._curvature = self._stiffen(self._curvature, bent)
         for _ in range(MOST_PASSES):

@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.core.clips.contacts import Planted
 from tests.blender.clips import walking
 from tests.blender.setups.selecting import press
 
@@ -42,7 +43,7 @@ def slides_of_whole_feet(human: bpy.types.Object, paths: dict[str, np.ndarray]) 
     """Return the longest way in a frame of heels and toes while the whole foot stands."""
     longest = 0.0
     for side in walking.SIDES:
-        whole = walking.planted(human, f"Leg.{side}") == 3
+        whole = walking.planted(human, f"Leg.{side}") == Planted.FOOT
         both = whole[1:] & whole[:-1]
         assert both.sum() > 5
         for name in ("heel", "toe"):
