@@ -12,6 +12,7 @@ from bpy.props import (
 )
 
 from ..rig.live import live
+from .bodies import change_body
 from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE
 from .forces import ForceSettings
 from .joints import JointSettings
@@ -113,6 +114,14 @@ class SceneSettings(bpy.types.PropertyGroup):
 class BodySettings(bpy.types.PropertyGroup):
     """The body that the chains of an armature object are the limbs of."""
 
+    use_body: BoolProperty(
+        name="Whole Body",
+        description="Solve the chains below the root as one body: where a limb cannot reach its"
+        " target, the body goes along, and what is pinned stays",
+        options=set(),
+        override=OVERRIDABLE,
+        update=change_body,
+    )
     root: StringProperty(
         name="Root",
         description="The bone of the hips, which carries all limbs: the torso. Set Up Limbs finds"
@@ -120,6 +129,7 @@ class BodySettings(bpy.types.PropertyGroup):
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
+        update=change_body,
     )
     floor: PointerProperty(
         name="Floor",

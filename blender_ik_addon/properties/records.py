@@ -20,6 +20,7 @@ from ..rig.reading import anchors
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import (
     Anchor,
+    BodyGoal,
     ChainSpec,
     ForceSpec,
     NegativeScale,
@@ -89,7 +90,16 @@ def chain_spec(
         use_keep_volume=settings.use_keep_volume,
         force=force,
         weight=animated.weight,
+        body=_body_goal(settings, animated),
     )
+
+
+def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> BodyGoal | None:
+    """Return what a chain is in the body of its object; None where that has none."""
+    group, chain = owner_of(settings).chain_ik, animated or settings
+    if not (group.is_property_set("body") and group.body.use_body and group.body.root):
+        return None
+    return BodyGoal(group.body.root, chain.priority, chain.use_pin)
 
 
 def _check_numbers(settings: ChainGroup, animated: ChainGroup, *, has_force: bool) -> None:
@@ -134,6 +144,7 @@ def bones_spec(settings: ChainGroup) -> ChainSpec:
         use_rotation=settings.use_rotation,
         rotation_bone=RotationBone(settings.rotation_bone),
         use_twist_spread=settings.use_twist_spread,
+        body=_body_goal(settings),
     )
 
 

@@ -311,6 +311,25 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=tag,
     )
+    priority: IntProperty(
+        name="Priority",
+        translation_context=OWN_WORDS,
+        description="In a whole body: targets of 1 are met before those of 2, and these before"
+        " those of 3. Targets of one priority share, by their weights",
+        default=2,
+        min=1,
+        max=9,
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    use_pin: BoolProperty(
+        name="Pin",
+        translation_context=OWN_WORDS,
+        description="In a whole body: the target is met before all that are not pinned. Pinned"
+        " feet stay where they are, whatever pulls at the body",
+        override=OVERRIDABLE,
+        update=tag,
+    )
     soft_distance: FloatProperty(
         name="Soft Distance",
         description="The chain straightens more slowly once it is this near to full reach, so"

@@ -57,4 +57,5 @@ def _others(settings: ChainGroup) -> Iterator[tuple[ChainGroup, Stored]]:
 def _turned_as(bone: StoredBone, other: StoredBone | None) -> StoredBone:
     if other is None:
         return bone
-    return bone._replace(rotation_mode=other.rotation_mode, rotation=other.rotation)
+    turned = bone._replace(rotation_mode=other.rotation_mode, rotation=other.rotation)
+    return turned._replace(location=other.location) if other.location else turned

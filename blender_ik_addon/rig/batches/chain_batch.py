@@ -52,8 +52,8 @@ class ChainBatch(Batch):
         self._solve: BaseSolve | FrameSolve
         self._rigs: BatchRigs[Bases] | BatchRigs[Places]
         first = self.driven[0]
-        chains, is_tree = len(first.live_chains), len(first.live_chains) > 1
-        if is_even and not is_tree:
+        chains = len(first.live_chains)
+        if is_even and not first.is_tree:
             self._solve = BaseSolve(self.driven, self._poses)
             self._rigs = BatchRigs(
                 self._parts, first.modes, lambda: bases_of(self._parts), Bases.differ

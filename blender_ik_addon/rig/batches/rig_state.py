@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
 from ..planning.live_chain import LiveChain, compile_live_chain, is_same
-from ..planning.located import check_dragged, located_bones
+from ..planning.located import check_moved, located_bones
 from ..planning.order import Job
 from ..planning.own_joints import chain_joints
 from ..planning.slide import ChainSlide, chain_slide, check_drivers
@@ -290,9 +290,9 @@ class RigState:
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 
     def _joints_of(self, job: Job) -> BoneJoints | None:
+        check_moved(job)
         if job.spec.is_dragged:
             assert self.pose is not None
-            check_dragged(job)
             # It goes on from what stands there.
             check_channels(job.skeleton, job.plan, self.pose.rotation[job.plan.written])
         if self.joints is None or self.skeleton is None:
@@ -402,11 +402,15 @@ class RigState:
         assert pose is not None
         rotations, scales, locations = self.animated_at(update.frame)
         stretch = self._stretch_of(job, update.frame, scales)
-        slide = self._slide_of(job, joints, update.frame, locations)
+        slide, home = self._slide_of(job, joints, update.frame, locations), None
+        if job.plan.body_root >= 0:
+            whole = start_vector(job, pose, update.frame, "location", locations)
+            home = whole[job.plan.written == job.plan.body_root][0].astype(np.float64)
         if known is not None and not (
             is_same(known.joints, joints)
             and is_same(known.stretch, stretch)
             and is_same(known.slide, slide)
+            and np.array_equal(known.home, home)
         ):
             known = None
         is_keyed = not keyed.isdisjoint(job.written_names())
@@ -422,7 +426,7 @@ class RigState:
         if known is not None and starts_alike and np.array_equal(known.stored, stored):
             return known
         return compile_live_chain(
-            job, pose, start, stored, joints, stretch, slide, is_keyed=is_keyed
+            job, pose, start, stored, joints, stretch, slide, home, is_keyed=is_keyed
         )
 
 

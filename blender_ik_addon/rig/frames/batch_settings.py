@@ -57,7 +57,7 @@ class BatchSettings:
         joints = ChainJoints.of([own.joints for own in driven])
         channels = BoneChannels.of(driven, poses, joints)
         pole_angle = np.array([[spec.pole_angle for spec in own] for own in specs])
-        if len(specs[0]) > 1:
+        if first.is_tree:
             # The options of a tree hold for all of its chains.
             flips = [[bool(spec.options.use_flip_bend) for spec in own] for own in specs]
             pole_angle = pole_angle + np.pi * np.array(flips)
@@ -103,8 +103,8 @@ class BatchSettings:
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether there is more than one effector."""
-        return len(self.like.live_chains) > 1
+        """Whether bones may branch."""
+        return self.like.is_tree
 
     @property
     def bends_without_tip(self) -> bool:
@@ -139,7 +139,7 @@ class BatchSettings:
 
 def _carried(driven: Sequence[Driven]) -> CarriedSides | None:
     """Return the sides that chains carry; those of a tree bend from where they start."""
-    if len(driven[0].live_chains) > 1:
+    if driven[0].is_tree:
         return None
     jobs = [own.live_chains[0].job for own in driven]
     return CarriedSides.of([(job.skeleton, job.plan, job.spec) for job in jobs])

@@ -8,13 +8,14 @@ scale, shear and mirror: nothing here needs bones to be rigid.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
+from ..planning.floating import Floating
 from ..planning.hanging import Hanging
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
@@ -41,6 +42,7 @@ class ChainFrames:
         compiled: Of how many these are some, which decides how the core solves them.
         stretch: How far bones of chains may grow; None where none is to.
         slide: How far bones of chains may slide; None where none is to.
+        floating: How the roots of bodies move; None where roots stay.
     """
 
     hanging: Hanging
@@ -55,6 +57,7 @@ class ChainFrames:
     compiled: int
     stretch: ChainStretch | None = None
     slide: ChainSlide | None = None
+    floating: Floating | None = None
 
     @property
     def segments(self) -> Array:
@@ -69,6 +72,10 @@ class ChainFrames:
     def take(self, rows: Rows) -> ChainFrames:
         """Return some of the chains."""
         return take_rows(self, rows)
+
+    def rooted(self, heads: Array) -> ChainFrames:
+        """Return bodies whose roots have their heads there (B, 3); those of others stay."""
+        return self if self.floating is None else replace(self, root=heads)
 
     def posed(
         self, rotations: Array, scale: Array | None = None, slides: Array | None = None

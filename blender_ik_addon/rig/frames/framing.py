@@ -49,7 +49,7 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     # Chains of a crowd have equal bones, and share their plans.
     plans = {id(chain.plan): chain for chain in chains}
     of_plans = {
-        each: (rest_side(skeleton, plan), skeleton.frames.take(plan.written))
+        each: (rest_side(skeleton, plan), skeleton.frames.take(plan.limb))
         for each, (skeleton, _, plan, *_) in plans.items()
     }
     hints, rest = zip(*(of_plans[id(chain.plan)] for chain in chains), strict=True)
@@ -57,7 +57,7 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     segments = np.array(
         [segments_of(each.skeleton, each.pose, each.plan, each.slide) for each in chains]
     )
-    ways = np.zeros((len(chains), len(plan.written), 3))
+    ways = np.zeros((len(chains), len(plan.limb), 3))
     ways[:, 1 : plan.tip_row + 1] = segments[:, : plan.tip_row]
     return ChainFrames(
         hanging=hang,
@@ -102,6 +102,7 @@ def framed_trees(plans: Sequence[TreePlan], *, is_even: bool) -> ChainFrames:
         hints=np.array([plan.bends for plan in plans]),
         is_bent=np.ones((count, len(hang.carriers)), dtype=np.bool_),
         compiled=count,
+        floating=_stacked([plan.floating for plan in plans]),
     )
 
 
@@ -125,7 +126,7 @@ def _above(chain: Hung, root: int) -> Array:
 
 
 def _scale_of(chain: Hung) -> Array:
-    scale: Array = chain.pose.scale[chain.plan.written]
+    scale: Array = chain.pose.scale[chain.plan.limb]
     if chain.stretch is not None:
         # What may be locked holds what stands there, the rest what stood there before any growth.
         scale = np.where(chain.stretch.is_locked, scale, chain.stretch.scale)

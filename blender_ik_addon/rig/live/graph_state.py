@@ -240,7 +240,7 @@ def _depth(live_chain: LiveChain) -> int:
 
 
 def _driven(state: RigState, live_chains: tuple[LiveChain, ...]) -> Driven:
-    if len(live_chains) == 1:
+    if len(live_chains) == 1 and live_chains[0].job.plan.body_root < 0:
         return driven_alone(live_chains[0])
     assert state.pose is not None
     return planned_tree(live_chains, state.pose, state.joints)

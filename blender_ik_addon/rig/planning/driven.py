@@ -55,6 +55,11 @@ class Driven:
         return tuple([live_chain.job.spec for live_chain in self.live_chains])
 
     @property
+    def is_tree(self) -> bool:
+        """Whether its bones may branch: several chains, or a body."""
+        return len(self.live_chains) > 1 or self.hanging.floats
+
+    @property
     def weights(self) -> Array:
         """What the effectors count: their weights, faded out with their influences, shape (E,)."""
         specs = self.specs
@@ -69,10 +74,10 @@ class Driven:
     def options(self) -> SolveOptions:
         """One for all chains: what is finest, and goes on for longest."""
         each = [spec.options for spec in self.specs]
-        if len(each) == 1:
+        if not self.is_tree:
             return each[0]
         turning = [self.specs[i].options for i in self.turning]
-        is_newton = any(one.solver is Solver.NEWTON for one in each)
+        is_newton = self.hanging.floats or any(one.solver is Solver.NEWTON for one in each)
         return SolveOptions(
             solver=Solver.NEWTON if is_newton else Solver.FABRIK,
             iterations=max(one.iterations for one in each),
@@ -80,6 +85,7 @@ class Driven:
             orient_weight=max([one.orient_weight for one in turning], default=0.0),
             soft_distance=min(one.soft_distance for one in each),
             use_finish=any(one.use_finish for one in each),
+            stays_near=self.hanging.floats,
         )
 
     @cached_property

@@ -30,6 +30,7 @@ class Hanging:
         rows: Of each chain, the rows of the bones that it writes, root first.
         tips: Of each chain, the row of the last bone of its limb.
         unturned: The bones solved together that do not inherit their parents' rotation.
+        floats: Whether the root moves as well as it turns.
     """
 
     parents: tuple[int, ...]
@@ -38,15 +39,16 @@ class Hanging:
     rows: tuple[tuple[int, ...], ...]
     tips: tuple[int, ...]
     unturned: tuple[int, ...] = ()
+    floats: bool = False
 
     @classmethod
     def of_chain(cls, skeleton: Skeleton, plan: ChainPlan) -> Hanging:
         """Return how the bones of a chain hang: each on the one before it, but for twist bones."""
-        written, segments = len(plan.written), len(plan.segments)
+        written, segments = len(plan.limb), len(plan.segments)
         turns = skeleton.frames.use_inherit_rotation[plan.segments[1:]]
         unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
-        row_of = {int(bone): row for row, bone in enumerate(plan.written)}
-        parents = [row_of[int(skeleton.parents[bone])] for bone in plan.written[1:]]
+        row_of = {int(bone): row for row, bone in enumerate(plan.limb)}
+        parents = [row_of[int(skeleton.parents[bone])] for bone in plan.limb[1:]]
         bones, carrier = tuple(range(written)), segments - 1
         return cls((-1, *parents), segments, (carrier,), (bones,), (plan.tip_row,), unturned)
 
@@ -73,7 +75,15 @@ class Hanging:
 
     @cached_property
     def topology(self) -> Topology | None:
-        """The bones that are solved together, as the core takes a tree; None for a chain."""
+        """The bones that are solved together, as the core takes a tree; None for a chain.
+
+        What floats comes first there, a bone that moves and does not turn.
+        """
+        if self.floats:
+            return Topology(
+                (-1, *(above + 1 for above in self.parents[: self.count])),
+                [carrier + 1 for carrier in self.carriers],
+            )
         if len(self.carriers) == 1:
             return None
         return Topology(self.parents[: self.count], self.carriers)

@@ -39,6 +39,8 @@ class LiveChain:
         joints: Of the written bones; None where all turn freely.
         stretch: How far they may grow; None where none is to.
         slide: How far they may slide; None where none is to.
+        home: Location channels of the root of its body without the body, shape (3,); None for a
+            chain by itself.
         keeps_shape: Whether each bone hangs wholly on the one before it and none is scaled
             unevenly: then turning one turns all below it, and the chain can be solved in the space
             of its root bone.
@@ -53,6 +55,7 @@ class LiveChain:
     stretch: ChainStretch | None
     keeps_shape: bool
     slide: ChainSlide | None = None
+    home: Array | None = None
 
     @property
     def only_turns(self) -> bool:
@@ -69,6 +72,7 @@ def compile_live_chain(
     joints: BoneJoints | None,
     stretch: ChainStretch | None,
     slide: ChainSlide | None = None,
+    home: Array | None = None,
     *,
     is_keyed: bool,
 ) -> LiveChain:
@@ -82,6 +86,7 @@ def compile_live_chain(
         joints: Of the written bones; None where all turn freely.
         stretch: How far they may grow; None where none is to.
         slide: How far they may slide; None where none is to.
+        home: As ``LiveChain.home``.
         is_keyed: Whether any of its bones has keyframes.
     """
     modes = pose.modes[job.plan.written]
@@ -100,6 +105,7 @@ def compile_live_chain(
         stretch,
         keeps_shape,
         slide,
+        home,
     )
 
 

@@ -15,12 +15,50 @@ from .own_joints import sliding_bones
 from .slide import slide_axes
 
 
-def check_dragged(job: Job) -> None:
-    """Raise if a chain that is dragged cannot have its root where it shall be.
+def check_moved(job: Job) -> None:
+    """Raise if a chain that is dragged, or its body, cannot have its root where it shall be.
 
     Raises:
         RigError: With one sentence that says what to do next.
     """
+    if job.plan.body_root >= 0:
+        _check_body(job)
+    if job.spec.is_dragged:
+        _check_dragged(job)
+
+
+def _check_body(job: Job) -> None:
+    root = job.plan.body_root
+    name = job.skeleton.names[root]
+    bone = job.object.pose.bones[name]
+    if job.spec.is_dragged or job.spec.force is not None:
+        raise RigError(
+            "A chain with the solver Force or Follow belongs to no body: choose another solver, or"
+            " mute the chain."
+        )
+    if job.skeleton.is_connected[root]:
+        raise RigError(
+            f"Connected is on for bone '{name}', so the body cannot move it: clear Connected in"
+            " edit mode, or choose another Root."
+        )
+    if any(tuple(bone.lock_location)):
+        raise RigError(
+            f"The location of bone '{name}' is locked, so the body cannot move it: unlock it, or"
+            " choose another Root."
+        )
+    if any(not each.mute for each in bone.constraints):
+        raise RigError(
+            f"Bone '{name}', the root of the body, has a constraint: mute it, or choose another"
+            " Root."
+        )
+    if (name, "location") in driven_paths(job.object):
+        raise RigError(
+            f"Bone '{name}' has a driver on its location, which always wins: remove the driver,"
+            " or choose another Root."
+        )
+
+
+def _check_dragged(job: Job) -> None:
     root, name = job.plan.written[:1], job.written_names()[0]
     if job.spec.moves_root:
         if job.skeleton.is_connected[root[0]]:
@@ -55,17 +93,18 @@ def located_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> froze
     """
     if spec.is_dragged:
         return frozenset({dragged_root(skeleton, plan, spec)}) - {-1}
-    return sliding_bones(skeleton, plan, spec)
+    of_body = frozenset({plan.body_root}) - {-1}
+    return sliding_bones(skeleton, plan, spec) | of_body
 
 
 def located_components(
     skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
 ) -> dict[int, tuple[int, ...]]:
     """Return the components of the location that a chain writes, by bone; as ``located_bones``."""
-    root = dragged_root(skeleton, plan, spec)
+    whole = dragged_root(skeleton, plan, spec), plan.body_root
     found: dict[int, tuple[int, ...]] = {}
     for bone in sorted(located_bones(skeleton, plan, spec)):
         axes = slide_axes(skeleton, np.array([bone]))[0]
-        moved = range(3) if bone == root else np.flatnonzero(axes).tolist()
+        moved = range(3) if bone in whole else np.flatnonzero(axes).tolist()
         found[bone] = tuple(moved)
     return found

@@ -96,7 +96,7 @@ def _problem(live_chains: Sequence[LiveChain], i: int, shared: dict[int, Point])
 
 def _cure(live_chain: LiveChain) -> str | None:
     """Return what a chain needs to share bones; None for nothing."""
-    if live_chain.job.spec.options.solver not in SOLVERS:
+    if live_chain.job.plan.body_root < 0 and live_chain.job.spec.options.solver not in SOLVERS:
         return "choose Newton or FABRIK as the solver"
     if live_chain.job.spec.use_stretch:
         return "switch Stretch off"

@@ -16,6 +16,7 @@ from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
 from .driven import Driven
+from .floating import Floating
 from .hanging import Hanging
 from .live_chain import LiveChain, is_same
 
@@ -33,11 +34,13 @@ class TreePlan(Driven):
         ways: From the parent's head to the bone's in the space of the posed parent, shape (k, 3);
             that of the root is not used.
         scale: Scale channels, shape (k, 3).
+        floating: How a root moves that floats; None for one that stays.
     """
 
     ends: Array
     ways: Array
     scale: Array
+    floating: Floating | None = None
 
     @cached_property
     def levers(self) -> Array:
@@ -52,7 +55,9 @@ class TreePlan(Driven):
     @cached_property
     def keeps_shape(self) -> bool:
         """Whether the bones stand to each other as they do, whatever space the root turns in."""
-        return bool(self.skeleton.takes_whole_parent[self.bones[1:]].all())
+        return not self.hanging.floats and bool(
+            self.skeleton.takes_whole_parent[self.bones[1:]].all()
+        )
 
     @cached_property
     def batch_key(self) -> tuple[object, ...]:
@@ -74,7 +79,16 @@ class TreePlan(Driven):
             tuple(self.ways[1:].any(axis=1).tolist()),
             tuple(self.ends.any(axis=1).tolist()),
             tuple(self.levers.any(axis=1).tolist()),
+            self.priorities,
         )
+
+    @cached_property
+    def priorities(self) -> tuple[int, ...] | None:
+        """Of the targets in a body, 0 of those that are pinned; None where all count at once."""
+        goals = [spec.body for spec in self.specs]
+        if not self.hanging.floats:
+            return None
+        return tuple(0 if goal.is_pinned else goal.priority for goal in goals if goal is not None)
 
     @cached_property
     def bends(self) -> Array:
@@ -115,7 +129,7 @@ def planned_tree(
     )
     first = np.array([writers[bone][0] for bone in bones])
     tips = [int(own[each.job.plan.tip_row]) for own, each in zip(rows, live_chains, strict=True)]
-    index = np.array(bones)
+    index, floats = np.array(bones), live_chains[0].job.plan.body_root >= 0
     start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
     for number in reversed(range(len(live_chains))):
         start[rows[number]] = live_chains[number].start
@@ -133,6 +147,7 @@ def planned_tree(
             tuple(tuple(own.tolist()) for own in rows),
             tuple(tips),
             tuple((1 + np.flatnonzero(~turns[index[1:count]])).tolist()),
+            floats,
         ),
         ends=_ends(live_chains, skeleton, pose, index[carriers]),
         ways=skeleton.heads(index, pose.location[index]),
@@ -143,6 +158,7 @@ def planned_tree(
         is_current=np.array([specs[i].start_from is StartFrom.CURRENT for i in first]),
         influence=np.array([max(specs[i].influence for i in writers[bone]) for bone in bones]),
         joints=_joints(live_chains, bones, rows, writers, of_bones),
+        floating=Floating.of(live_chains, index, pose) if floats else None,
     )
 
 
@@ -155,8 +171,9 @@ def _ordered(
     """
     plans = [live_chain.job.plan for live_chain in live_chains]
     last = {plan.tip: 1 for plan in plans if plan.turns_beyond and len(writers[plan.tip]) == 1}
-    limbs = {bone for plan in plans for bone in plan.written[: plan.tip_row + 1].tolist()}
-    last |= dict.fromkeys(set(writers) - limbs, 2)
+    twisted = {bone for plan in plans for bone in plan.limb[plan.tip_row + 1 :].tolist()}
+    limbs = {bone for plan in plans for bone in plan.limb[: plan.tip_row + 1].tolist()}
+    last |= dict.fromkeys(twisted - limbs, 2)
     depth = {bone: len(skeleton.ancestors(bone)) for bone in writers}
     bones = sorted(writers, key=lambda bone: (last.get(bone, 0), depth[bone], bone))
     return bones, len(bones) - len(last)

@@ -73,7 +73,9 @@ class FrameSolve:
     @property
     def owns_root(self) -> Flags | bool:
         """Which chains slide their own roots, shape (B,) or for all alike."""
-        return False if self._frames.slide is None else self._frames.slide.moves_root
+        if self._frames.slide is None:
+            return self._frames.floating is not None
+        return self._frames.slide.moves_root
 
     def solved(self, asked: Asked, places: Places) -> tuple[Solved, list[Stepped]]:
         """Return what brings some of the chains or trees, which hang there, to their targets.
@@ -97,6 +99,8 @@ class FrameSolve:
         if frames.slide is not None:
             home = spaces.transform_point(above, frames.slide.root)
             root = np.where(frames.slide.moves_root[:, None], home, root)
+        if frames.floating is not None:
+            root = spaces.transform_point(above, frames.floating.head)
         return replace(frames, parent=above[:, :3, :3], root=root)
 
     def _solve(
@@ -111,7 +115,7 @@ class FrameSolve:
             return posing.start, _kept(posing, found)
         joints = self._joints.take(rows)
         found = solve_with_joints(posing, joints, self._forces(posing, places, rows))
-        if own.joints is None:
+        if own.joints is None and frames.floating is None:
             found = self._rolled(asked, posing, found)
         found = turn_tips(posing, found, None if own.joints is None else joints)
         return posing.start, _kept(posing, found)
@@ -224,6 +228,7 @@ class FrameSolve:
             pole_position=of_chains,
             has_pole=has_poles.tolist(),
             pole_angle=angle,
+            priority=own.like.priorities,
         )
 
     def _tips(self, asked: Asked, places: Places) -> Tips | None:
@@ -296,6 +301,11 @@ class FrameSolve:
         if frames.slide is not None and shown.slides is not None:
             slides = frames.slide.within(influence * shown.slides)
             location = frames.slide.location(slides)
+        if frames.floating is not None:
+            share = own.channels.influence[rows][:, :1]
+            way = share * (shown.joints[:, 0] - frames.root)
+            frames = frames.rooted(frames.root + way)
+            location = frames.floating.moved(_in_parents(frames, way))
         if is_moved.any():
             moved = np.flatnonzero(is_moved)
             there = rotation.matrix_from_quaternion(own.channels.local_of(channels[moved]))
@@ -327,6 +337,12 @@ class FrameSolve:
             scale=scale,
             location=location,
         )
+
+
+def _in_parents(frames: ChainFrames, ways: Array) -> Array:
+    """Return ways (b, 3) as the parents of roots see them."""
+    seen: Array = np.linalg.solve(frames.parent, ways[..., None])[..., 0]
+    return seen
 
 
 def _grown(posing: Posing, stretch: ChainStretch) -> Posing:

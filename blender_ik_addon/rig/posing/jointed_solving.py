@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Chains, Forces, Joints, Solutions, Solver
+from ...core import Chains, Forces, JointKind, Joints, Solutions, Solver
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
 from ..frames.chain_frames import ChainFrames
@@ -15,6 +15,7 @@ from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses, angles_between, turned_part_way
 from ..frames.tips import turned_goals, turned_to
 from ..reading import spaces
+from ..reading.bone_joints import NOT_TURNED
 from ..reading.refusals import RigError
 from .free_solving import Posing, put_solutions, solve_as
 
@@ -102,11 +103,14 @@ def _pass(
         chains = chains_for_core(frames, pose, joints, forces)
     goals = turned_goals(asked.goals, frames, pose, asked.tips)
     solutions = solve_as(chains, frames.compiled, goals, asked.options)
+    if frames.floating is not None:
+        solutions = _without_place(solutions)
     assert solutions.local_rotations_wxyz is not None
     rotations = pose.rotations.copy()
     local = joints.local_of(solutions.local_rotations_wxyz)
     rotations[:, :count] = rotation.matrix_from_quaternion(local)
     slides = _slide(frames, pose, solutions)
+    frames = frames.rooted(solutions.joint_positions[:, 0])
     if asked.lengths is None or number >= LENGTH_PASSES:
         posed = frames.posed(rotations, pose.scale, slides)
     else:
@@ -123,14 +127,50 @@ def chains_for_core(
     Raises:
         RigError: If a bone is scaled flat.
     """
-    hang, sides = frames.hanging, frames.natural_sides(pose)
+    hang, sides, points = frames.hanging, frames.natural_sides(pose), pose.joints
+    own = frames_for_core(frames, pose, joints, hang.unturned)
+    if frames.floating is not None:
+        # What floats is a bone of its own for the core, whose head is that of the root.
+        points = np.concatenate((points[:, :1], points), axis=1)
+        sides = np.concatenate((sides[:, :1], sides), axis=1)
+        own = _with_place(own)
     return Chains(
-        pose.joints,
+        points,
         sides[:, 0] if hang.topology is None else sides,
-        frames_for_core(frames, pose, joints, hang.unturned),
+        own,
         forces,
         topology=hang.topology,
     )
+
+
+def _with_place(joints: Joints) -> Joints:
+    """Return the joints of bones below one that floats."""
+    lead, free = joints.shape[:-1], np.full(3, np.inf)
+    first = {
+        "offsets": np.eye(3),
+        "start_wxyz": NOT_TURNED,
+        "low": -free,
+        "high": free,
+        "mobility": np.ones(3),
+        "slide_low": 0.0,
+        "slide_high": 0.0,
+        "slide_axes": np.zeros(3),
+    }
+    own: dict[str, Array] = {}
+    for name, value in first.items():
+        values = np.asarray(getattr(joints, name))
+        ahead = np.broadcast_to(value, (*lead, 1, *np.shape(value)))
+        own[name] = np.concatenate((ahead, values), axis=len(lead))
+    kinds, unturned = (JointKind.FLOATING, *joints.kinds), (1 + bone for bone in joints.unturned)
+    return Joints(kinds=kinds, unturned=tuple(unturned), **own)
+
+
+def _without_place(solutions: Solutions) -> Solutions:
+    """Return solutions of the bones themselves, without what floats before them."""
+    names = ("joint_positions", "local_rotations_wxyz", "holds", "slides", "slide_holds")
+    found = {name: getattr(solutions, name) for name in names}
+    own = {name: values[:, 1:] for name, values in found.items() if values is not None}
+    return replace(solutions, **own)
 
 
 def frames_for_core(
@@ -203,4 +243,5 @@ def turn_tips(asked: Posing, found: JointedPoses, joints: ChainJoints | None) ->
         rotations[:, rows] = rotation.matrix_from_quaternion(held)
         left = angles_between(held, rotation.quaternion_from_matrix(wanted))
         gaps.reshape(len(gaps), -1)[:, [tips.chains[i] for i in after]] = left
-    return JointedPoses(found.solutions, frames.posed(rotations, pose.scale, pose.slides), gaps)
+    posed = frames.rooted(pose.joints[:, 0]).posed(rotations, pose.scale, pose.slides)
+    return JointedPoses(found.solutions, posed, gaps)

@@ -32,11 +32,13 @@ class ChainPlan:
         segments: Bones whose segments reach from root to effector, root first, shape (m,).
         tip: The bone whose tail or head is the effector, and that takes the target's rotation: the
             last segment, or the bone after it.
-        written: Bones that are written, root first: the segments, and a tip that is turned; last
-            the twist bones that hang on them.
+        written: Bones that are written, root first: the segments, and a tip that is turned; then
+            the twist bones that hang on them; last the bones of the body that carry the chain.
         ends_at_tail: Whether the effector is the tail of ``tip``, else its head.
         turns_tip: Whether the tip takes the target's rotation.
         spread: Along which segments turns are spread, by rows of written bones.
+        carrying: How many bones of the body, from its root on, carry the chain.
+        body_root: The root of the body that the chain belongs to; -1 for none.
     """
 
     segments: Indices
@@ -45,6 +47,13 @@ class ChainPlan:
     ends_at_tail: bool
     turns_tip: bool = False
     spread: tuple[Segment, ...] = ()
+    carrying: int = 0
+    body_root: int = -1
+
+    @property
+    def limb(self) -> Indices:
+        """The bones that are its own: the segments, a tip that is turned, and twist bones."""
+        return self.written[: len(self.written) - self.carrying]
 
     @property
     def turns_beyond(self) -> bool:
@@ -71,6 +80,7 @@ def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     asked = (
         *(spec.bone, spec.chain_count, spec.use_tail),
         *(spec.use_rotation, spec.rotation_bone, spec.use_twist_spread),
+        None if spec.body is None else spec.body.root,
     )
     known: ChainPlan | None = skeleton.plans.get(asked)
     if known is None:
@@ -114,8 +124,27 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     spread, helpers = tuple[Segment, ...](), list[int]()
     if turns_tip and spec.use_twist_spread:
         spread, helpers = _spread(skeleton, limb)
-    written = np.array([*limb, *helpers])
-    return ChainPlan(np.array(segments), tip, written, ends_at_tail, turns_tip, spread)
+    own, body_root = np.array(segments), _body_root(skeleton, segments, spec)
+    above = skeleton.ancestors(segments[0])[1:] if body_root >= 0 else []
+    carrying = above[: above.index(body_root) + 1][::-1] if body_root in above else []
+    written = np.array([*limb, *helpers, *carrying])
+    turned = ends_at_tail, turns_tip, spread
+    return ChainPlan(own, tip, written, *turned, len(carrying), body_root)
+
+
+def _body_root(skeleton: Skeleton, segments: Sequence[int], spec: ChainSpec) -> int:
+    """Return the root of the body that a chain belongs to; -1 for a chain by itself.
+
+    Raises:
+        RigError: If the chain begins above it.
+    """
+    root = -1 if spec.body is None else skeleton.index.get(spec.body.root, -1)
+    if root in segments[1:]:
+        raise RigError(
+            f"This chain begins above bone '{skeleton.names[root]}', the root of its body:"
+            " give it a shorter Chain Length, or choose another Root."
+        )
+    return root if root in skeleton.ancestors(segments[0]) else -1
 
 
 def _spread(skeleton: Skeleton, limb: Sequence[int]) -> tuple[tuple[Segment, ...], list[int]]:
@@ -223,15 +252,23 @@ def _check_drivers(
     armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, *, use_stretch: bool
 ) -> None:
     paths = driven_paths(armature_object)
-    limb, helpers = (
+    limb, helpers, carrying = (
         {skeleton.names[bone] for bone in bones}
-        for bones in np.split(plan.written, [plan.tip_row + 1])
+        for bones in np.split(plan.written, [plan.tip_row + 1, len(plan.limb)])
     )
-    names, turned = limb | helpers, {name for name, prop in paths if prop.startswith("rotation")}
+    names, turned = (
+        limb | helpers | carrying,
+        {name for name, prop in paths if prop.startswith("rotation")},
+    )
     if driven := helpers & turned:
         raise RigError(
             f"Bone '{min(driven)}' has a driver on its rotation, which always wins:"
             " remove the driver, or switch Twist Spread off."
+        )
+    if driven := carrying & turned:
+        raise RigError(
+            f"Bone '{min(driven)}' of the body has a driver on its rotation, which always wins:"
+            " remove the driver, or switch Whole Body off."
         )
     if driven := limb & turned:
         raise RigError(

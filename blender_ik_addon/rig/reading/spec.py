@@ -155,6 +155,21 @@ class ForceSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class BodyGoal:
+    """What a chain is in a body, whose chains are solved together.
+
+    Attributes:
+        root: Name of the bone of the hips, which the body moves as well as it turns it.
+        priority: Of the chain's target: those of 1 are met before those of 2.
+        is_pinned: Whether its target comes before all that are not pinned.
+    """
+
+    root: str
+    priority: int = 2
+    is_pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ChainSpec:
     """The settings of one chain.
 
@@ -183,6 +198,7 @@ class ChainSpec:
         use_keep_volume: Whether they get thinner as they grow.
         force: What acts on the bones; None where the solver is not FORCE.
         weight: What the target counts where chains that share bones cannot all be met, 0 to 1.
+        body: What the chain is in a body; None for a chain by itself.
     """
 
     name: str
@@ -208,6 +224,7 @@ class ChainSpec:
     use_keep_volume: bool = False
     force: ForceSpec | None = None
     weight: float = 1.0
+    body: BodyGoal | None = None
 
     @property
     def is_dragged(self) -> bool:

@@ -14,7 +14,7 @@ from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels, check_pose
 from ..planning.driven import Driven, driven_alone
 from ..planning.live_chain import LiveChain
-from ..planning.located import check_dragged
+from ..planning.located import check_moved
 from ..planning.order import Job
 from ..planning.own_joints import chain_joints
 from ..planning.start_channels import start_channels, stored_bones
@@ -57,7 +57,7 @@ def solve_once(
     check_channels(skeleton, plan, start)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
     if spec.is_dragged:
-        check_dragged(job)
+        check_moved(job)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     modes = pose.modes[plan.written]
     live_chain = LiveChain(job, start, stored, modes, False, joints, None, keeps_shape=False)

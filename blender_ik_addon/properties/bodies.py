@@ -1,0 +1,32 @@
+"""Chains of an armature object that are solved as one body."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import bpy
+
+from ..core import IKError
+from ..rig.anatomy.bone_names import Part, read
+from .chains import ChainGroup, chains_of, owner_of
+from .stored import release
+
+ARMS = frozenset((Part.UPPER_ARM, Part.FOREARM, Part.HAND, Part.ARM))
+# Whatever is no arm gives way to arms.
+OF_OTHERS = 3
+
+
+def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    """Give all chains their stored poses back before they drive other bones."""
+    owner = owner_of(settings)
+    for chain in chains_of(owner):
+        # What cannot be given back stays stored, and the status says so.
+        with suppress(IKError):
+            release(chain)
+        if settings.use_body and not (chain.is_property_set("priority") or _is_arm(chain)):
+            chain.priority = OF_OTHERS
+    owner.update_tag()
+
+
+def _is_arm(chain: ChainGroup) -> bool:
+    return read(chain.bone).part in ARMS

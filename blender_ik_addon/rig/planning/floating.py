@@ -1,0 +1,47 @@
+"""The root of a body: it moves to all sides as well as it turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from ...core.algebra.arithmetic import Array, Indices
+from ..reading.channels import Pose
+from .live_chain import LiveChain
+
+
+@dataclass(frozen=True)
+class Floating:
+    """Where the root of a body of k bones is without the body, and how it moves; or of B bodies.
+
+    Attributes:
+        location: Location channels of all bones, as they stand but for the root's, which are those
+            without the body, shape (..., k, 3).
+        head: The root's head in its parent's space, without the body, shape (..., 3).
+        channels: What a way of its head in its parent's space adds to location channels, shape
+            (..., 3, 3).
+    """
+
+    location: Array
+    head: Array
+    channels: Array
+
+    @classmethod
+    def of(cls, live_chains: Sequence[LiveChain], bones: Indices, pose: Pose) -> Self:
+        """Return that of the chains of a body, whose bones are these, its root first."""
+        skeleton, home = live_chains[0].job.skeleton, live_chains[0].home
+        assert home is not None
+        at = skeleton.heads(np.repeat(bones[:1], 4), np.concatenate((np.zeros((1, 3)), np.eye(3))))
+        location = pose.location[bones].astype(np.float64)
+        location[0] = home
+        head = at[0] + (at[1:] - at[0]).T @ home
+        return cls(location, head, np.linalg.inv((at[1:] - at[0]).T))
+
+    def moved(self, ways: Array) -> Array:
+        """Return location channels (..., k, 3) with roots moved by ways (..., 3) from there."""
+        location = self.location.copy()
+        location[..., 0, :] += (self.channels @ ways[..., None])[..., 0]
+        return location
