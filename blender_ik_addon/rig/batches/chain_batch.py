@@ -13,6 +13,7 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
+from ..posing.body_solve import BodySolve
 from ..posing.eased_poses import Eased, Step, Stepped, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.history import before, remembered
@@ -59,7 +60,11 @@ class ChainBatch(Batch):
                 self._parts, first.modes, lambda: bases_of(self._parts), Bases.differ
             )
         else:
-            self._solve = FrameSolve(self.driven, self._poses, is_even=is_even)
+            self._solve = (
+                BodySolve(self.driven, self._poses)
+                if first.hanging.floats
+                else FrameSolve(self.driven, self._poses, is_even=is_even)
+            )
             self._rigs = BatchRigs(self._parts, first.modes, self._find_places, self._differ)
         specs = [spec for each in self.driven for spec in each.specs]
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)

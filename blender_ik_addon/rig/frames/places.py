@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Array, Flags
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..planning.driven import Driven
 from ..reading.channels import Pose
 from ..reading.spec import NegativeScale
@@ -40,6 +40,19 @@ class Places:
     unmirrored: Array
     keeps: Flags
     is_flat: Flags
+
+    def hung(self, rows: Indices, above: Array, root: Array, chains: Sequence[int]) -> Places:
+        """Return those of some chains of trees, of which some rows (b,) hang elsewhere.
+
+        Args:
+            rows: Which ones.
+            above: Pose matrices of their parents, shape (b, 4, 4).
+            root: The roots' heads, shape (b, 3).
+            chains: Numbers of the chains in the trees.
+        """
+        own_above, own_root = self.above.copy(), self.root.copy()
+        own_above[rows], own_root[rows] = above, root
+        return replace(self, above=own_above, root=own_root, keeps=self.keeps[:, list(chains)])
 
     def differ(self, former: Places, owns_root: Flags | bool = False) -> Flags:
         """Tell which chains or trees hang elsewhere than before, shape (B,).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import bpy
@@ -56,6 +56,20 @@ class LiveChain:
     keeps_shape: bool
     slide: ChainSlide | None = None
     home: Array | None = None
+
+    def by_itself(self) -> LiveChain:
+        """Return the chain alone, whatever body it belongs to."""
+        plan = self.job.plan.by_itself()
+        count = len(plan.written)
+        return replace(
+            self,
+            job=replace(self.job, plan=plan),
+            start=self.start[:count],
+            stored=self.stored[:count],
+            modes=self.modes[:count],
+            joints=None if self.joints is None else self.joints.take(np.arange(count)),
+            home=None,
+        )
 
     @property
     def only_turns(self) -> bool:

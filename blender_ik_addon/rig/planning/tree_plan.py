@@ -15,7 +15,8 @@ from ..reading.chain_plan import rest_joints
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
-from .driven import Driven
+from .body_limbs import BodyLimb, body_limbs
+from .driven import Driven, driven_alone
 from .floating import Floating
 from .hanging import Hanging
 from .live_chain import LiveChain, is_same
@@ -35,12 +36,14 @@ class TreePlan(Driven):
             that of the root is not used.
         scale: Scale channels, shape (k, 3).
         floating: How a root moves that floats; None for one that stays.
+        limbs: Of a body, what is solved by itself first.
     """
 
     ends: Array
     ways: Array
     scale: Array
     floating: Floating | None = None
+    limbs: tuple[BodyLimb, ...] = ()
 
     @cached_property
     def levers(self) -> Array:
@@ -80,6 +83,7 @@ class TreePlan(Driven):
             tuple(self.ends.any(axis=1).tolist()),
             tuple(self.levers.any(axis=1).tolist()),
             self.priorities,
+            tuple(limb.batch_key for limb in self.limbs),
         )
 
     @cached_property
@@ -130,18 +134,23 @@ def planned_tree(
     first = np.array([writers[bone][0] for bone in bones])
     tips = [int(own[each.job.plan.tip_row]) for own, each in zip(rows, live_chains, strict=True)]
     index, floats = np.array(bones), live_chains[0].job.plan.body_root >= 0
+    parents = tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones)
     start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
     for number in reversed(range(len(live_chains))):
         start[rows[number]] = live_chains[number].start
         stored[rows[number]] = live_chains[number].stored
     specs = [live_chain.job.spec for live_chain in live_chains]
+
+    def unite(own: Sequence[LiveChain]) -> Driven:
+        return driven_alone(own[0]) if len(own) == 1 else planned_tree(own, pose, of_bones)
+
     carriers = _carriers(live_chains, row_of, tips, count)
     turns = skeleton.frames.use_inherit_rotation
     return TreePlan(
         live_chains=tuple(live_chains),
         bones=index,
         hanging=Hanging(
-            tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones),
+            parents,
             count,
             tuple(carriers),
             tuple(tuple(own.tolist()) for own in rows),
@@ -159,6 +168,7 @@ def planned_tree(
         influence=np.array([max(specs[i].influence for i in writers[bone]) for bone in bones]),
         joints=_joints(live_chains, bones, rows, writers, of_bones),
         floating=Floating.of(live_chains, index, pose) if floats else None,
+        limbs=body_limbs(live_chains, index, parents, unite) if floats else (),
     )
 
 

@@ -93,6 +93,10 @@ class FrameSolve:
             found, stepped = self._step(asked, places, frames)
         return self._finished(asked, places, frames, found), stepped
 
+    def posed(self, asked: Asked, places: Places) -> JointedPoses:
+        """Return the same as poses, before influence and locks."""
+        return self._solve(asked, places, self._placed(places, asked.rows))[1]
+
     def _placed(self, places: Places, rows: Indices) -> ChainFrames:
         """Return some of the chains or trees where they hang."""
         frames, above, root = self._frames.take(rows), places.above[rows], places.root[rows]

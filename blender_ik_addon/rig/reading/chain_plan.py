@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
@@ -54,6 +54,10 @@ class ChainPlan:
     def limb(self) -> Indices:
         """The bones that are its own: the segments, a tip that is turned, and twist bones."""
         return self.written[: len(self.written) - self.carrying]
+
+    def by_itself(self) -> ChainPlan:
+        """Return the bones of the chain alone, whatever body it belongs to."""
+        return replace(self, written=self.limb, carrying=0, body_root=-1)
 
     @property
     def turns_beyond(self) -> bool:

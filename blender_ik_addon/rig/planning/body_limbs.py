@@ -1,0 +1,75 @@
+"""The limbs of a body: its chains, and those that share bones, in the order of solving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.algebra.arithmetic import Indices
+from .driven import Driven
+from .live_chain import LiveChain
+
+
+@dataclass(frozen=True, eq=False)
+class BodyLimb:
+    """What is solved by itself before the body gives way: a chain, or chains that share bones.
+
+    Attributes:
+        driven: Of the bones that are the limb's own.
+        chains: Numbers of the chains in the body.
+        rows: Of the bones in the body, shape (k,).
+        above: Row of the bone that carries it; -1 for the limb of the body's root.
+    """
+
+    driven: Driven
+    chains: tuple[int, ...]
+    rows: Indices
+    above: int
+
+    @property
+    def batch_key(self) -> tuple[object, ...]:
+        """What limbs of bodies alike must have in common."""
+        return self.chains, tuple(self.rows.tolist()), self.above, self.driven.batch_key
+
+
+def body_limbs(
+    live_chains: Sequence[LiveChain],
+    bones: Indices,
+    parents: Sequence[int],
+    unite: Callable[[Sequence[LiveChain]], Driven],
+) -> tuple[BodyLimb, ...]:
+    """Return the limbs of a body, each after those that carry it.
+
+    Args:
+        live_chains: Its chains.
+        bones: That it writes, every one after its parent.
+        parents: Rows of their parents.
+        unite: Makes one of chains that share bones.
+    """
+    row_of = {bone: row for row, bone in enumerate(bones.tolist())}
+    alone = [live_chain.by_itself() for live_chain in live_chains]
+    groups: list[list[int]] = []
+    for number, live_chain in enumerate(alone):
+        own = set(live_chain.job.plan.written.tolist())
+        sharing = [
+            group
+            for group in groups
+            if any(not own.isdisjoint(alone[i].job.plan.written.tolist()) for i in group)
+        ]
+        groups = [group for group in groups if group not in sharing]
+        groups.append(sorted([number, *(i for group in sharing for i in group)]))
+    found = []
+    for group in groups:
+        driven = unite([alone[i] for i in group])
+        rows = np.array([row_of[bone] for bone in driven.bones.tolist()])
+        found.append(BodyLimb(driven, tuple(group), rows, parents[int(rows[0])]))
+    return tuple(sorted(found, key=lambda limb: _depth(limb, parents)))
+
+
+def _depth(limb: BodyLimb, parents: Sequence[int]) -> int:
+    depth, row = 0, limb.above
+    while row >= 0:
+        depth, row = depth + 1, parents[row]
+    return depth

@@ -1,0 +1,170 @@
+"""Solve bodies: each limb by itself first, then all of a body for what limbs alone do not reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...core import Solutions
+from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.model.status import REACHED
+from ..frames.chain_frames import ChainFrames
+from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
+from ..frames.places import Places
+from ..planning.body_limbs import BodyLimb
+from ..planning.driven import Driven
+from ..planning.tree_plan import TreePlan
+from ..reading.channels import Pose
+from .frame_solve import FrameSolve
+from .free_solving import Posing
+from .jointed_solving import JointedPoses, chains_for_core, solve_with_joints, turn_tips
+from .solved import Asked
+
+
+class BodySolve(FrameSolve):
+    """B bodies alike, compiled.
+
+    A body whose limbs all reach stands as these do by themselves. Where one does not, all bones
+    look for the pose nearest to that in which it does; so the farther a target is out of reach,
+    the more the body goes along.
+    """
+
+    def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
+        """Compile bodies that have the same key, in these poses."""
+        super().__init__(driven, poses)
+        bodies = [each for each in driven if isinstance(each, TreePlan)]
+        self._limbs = [
+            (limbs[0], FrameSolve([limb.driven for limb in limbs], poses))
+            for limbs in zip(*(body.limbs for body in bodies), strict=True)
+        ]
+
+    def _solve(
+        self, asked: Asked, places: Places, frames: ChainFrames
+    ) -> tuple[ChainPoses, JointedPoses]:
+        """Return the poses that bodies start from, and as solved."""
+        posing = self._ask(asked, places, frames)
+        found = self._reach(asked, places, posing)
+        left = np.flatnonzero(self._are_short(asked, places, posing, found))
+        if left.size:
+            part = self._give_way(asked.take(left), posing.take(left), found.take(left))
+            found = found.put(left, part)
+        return posing.start, found
+
+    def _are_short(
+        self, asked: Asked, places: Places, posing: Posing, found: JointedPoses
+    ) -> Flags:
+        """Tell which bodies have limbs that do not reach by themselves, shape (b,)."""
+        frames, own = posing.frames, self.settings
+        gaps = found.poses.joints[:, frames.hanging.count :] - posing.goals.target_position
+        slack = own.tolerance[asked.rows] / places.unit[asked.rows][:, None]
+        is_short = np.linalg.norm(gaps, axis=2) > slack + LENGTHS_AGREE * frames.lengths(
+            found.poses
+        )
+        short: Flags = (is_short & asked.is_followed).any(axis=1)
+        return short
+
+    def _reach(self, asked: Asked, places: Places, posing: Posing) -> JointedPoses:
+        """Return bodies with each limb solved by itself, those above first."""
+        frames, pose = posing.frames, posing.start
+        endings = _Endings(asked, frames)
+        for limb, solve in self._limbs:
+            if not asked.is_followed[list(limb.chains)].any():
+                continue
+            above, root = _carrier(places, asked.rows, frames, pose, limb)
+            own = _asked_of(asked, limb, self.settings.like.poled)
+            hung = places.hung(asked.rows, above, root, limb.chains)
+            found = solve.posed(own, hung)
+            rotations, heads = pose.rotations.copy(), pose.joints[:, 0]
+            rotations[:, limb.rows] = found.poses.rotations
+            if limb.above < 0:
+                # The limb of the root brings all of the body along.
+                ends = found.poses.joints[:, -len(limb.chains) :]
+                targets = posing.goals.target_position[:, list(limb.chains)]
+                heads = heads + (targets - ends).mean(axis=1)
+            pose = frames.rooted(heads).posed(rotations)
+            endings.note(limb, found)
+        return JointedPoses(endings.solutions(pose), pose, endings.tip_gaps)
+
+    def _give_way(self, asked: Asked, posing: Posing, alone: JointedPoses) -> JointedPoses:
+        """Return the poses nearest to those of limbs by themselves in which all goals are met.
+
+        As far as they can be, in the order of their priorities.
+        """
+        assert self._joints is not None
+        joints, pose = self._joints.take(asked.rows), alone.poses
+        frames = posing.frames.rooted(pose.joints[:, 0])
+        chains = chains_for_core(frames, pose, joints)
+        nearby = replace(posing, frames=frames, start=pose, chains=chains)
+        found = solve_with_joints(nearby, joints, None)
+        return turn_tips(nearby, found, None if self.settings.joints is None else joints)
+
+
+class _Endings:
+    """How the limbs of b bodies have ended by themselves."""
+
+    def __init__(self, asked: Asked, frames: ChainFrames) -> None:
+        count, chains = len(asked.rows), len(asked.is_followed)
+        self._codes = np.full((count, chains), REACHED)
+        self._residuals, self.tip_gaps = np.zeros((2, count, chains))
+        self._used = np.zeros(count, dtype=np.int64)
+        self._holds = np.zeros((count, frames.hanging.count, 3), dtype=np.bool_)
+
+    def note(self, limb: BodyLimb, found: JointedPoses) -> None:
+        """Note how a limb has ended."""
+        solutions, chains = found.solutions, list(limb.chains)
+        shape = len(self._used), len(chains)
+        self._codes[:, chains] = np.reshape(solutions.status_code, shape)
+        self._residuals[:, chains] = np.reshape(solutions.residual, shape)
+        self.tip_gaps[:, chains] = np.reshape(found.tip_gaps, shape)
+        self._used += np.asarray(solutions.iterations)
+        if solutions.holds is not None:
+            rows = limb.rows[: solutions.holds.shape[1]]
+            inside = rows < self._holds.shape[1]
+            self._holds[:, rows[inside]] = solutions.holds[:, inside]
+
+    def solutions(self, pose: ChainPoses) -> Solutions:
+        """Return this as a solve of the bodies tells it."""
+        rotations = pose.rotations[:, : self._holds.shape[1]]
+        return Solutions(
+            joint_positions=pose.joints,
+            chain_rotation_wxyz=np.tile((1.0, 0.0, 0.0, 0.0), (len(self._used), 1)),
+            tip_rotation_wxyz=None,
+            residual=self._residuals,
+            iterations=self._used,
+            status_code=self._codes,
+            local_rotations_wxyz=rotation.quaternion_from_matrix(rotations),
+            slides=np.zeros(self._holds.shape[:2]),
+            holds=self._holds,
+            tip_gap=self.tip_gaps,
+        )
+
+
+def _carrier(
+    places: Places, rows: Indices, frames: ChainFrames, pose: ChainPoses, limb: BodyLimb
+) -> tuple[Array, Array]:
+    """Return the pose matrices (b, 4, 4) of what carries a limb, and where its head is, (b, 3)."""
+    head = pose.joints[:, limb.rows[0]]
+    if limb.above < 0:
+        return places.above[rows], head
+    above = np.tile(np.eye(4), (len(rows), 1, 1))
+    above[:, :3, :3] = pose.matrices[:, limb.above]
+    above[:, :3, 3] = pose.joints[:, limb.above]
+    return above, head
+
+
+def _asked_of(asked: Asked, limb: BodyLimb, poled: Sequence[int]) -> Asked:
+    """Return what is asked of one limb of bodies."""
+    chains, poles = list(limb.chains), None
+    columns = [column for column, chain in enumerate(poled) if chain in limb.chains]
+    if asked.poles is not None and columns:
+        poles = asked.poles[:, columns]
+    return Asked(
+        asked.rows,
+        asked.targets[:, chains],
+        poles,
+        asked.present[:, limb.rows],
+        asked.is_followed[chains],
+    )
