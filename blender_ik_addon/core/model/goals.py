@@ -31,10 +31,11 @@ class Goal(Record):
             wanted one, in armature space, shape (4,); None leaves the tip free.
         weight: What effectors of a tree count where not all can be met: the sum of weight times
             squared distance becomes least. Zero or more; None for 1.
-        priority: Of the goals of effectors, whole numbers (E,), for all trees alike: those of 1
-            come first, and what they have come to is held while those of 2 are met as far as can
-            be, and so on; of one priority positions come before turns and poles. None for no such
-            order: positions of all come first, and poles and turns are met besides.
+        priority: Of the goals of effectors, whole numbers (E,), for all trees alike. Those of 0 are
+            held whatever pulls. Those of 1 and 2 are met until that takes too much force, of 2
+            sooner; then they pull with it. Those of 3 and more pull softly, each next number a
+            tenth as strongly. None for no such order: positions of all come first, and poles and
+            turns are met besides.
         has_pole: Which of a tree's poles count, for all trees alike; None for all.
         has_tip_rotation: The same of tip rotations.
     """

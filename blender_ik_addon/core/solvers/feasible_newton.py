@@ -100,6 +100,9 @@ class Settings:
             saves: they are worth more than any of it.
         rows: Of the outputs those that are held, or that are to go somewhere; as many as there are
             targets by default.
+        firm: How many of the rows, the first ones, are held whatever force it takes.
+        most_force: Of one of the others; a tree that needs more is done.
+        least_gain: A step that would save less is the last, once all that is held is there.
     """
 
     measure: Callable[[BoneRows, Any], Callable[[PosedRows, Array], Measure]]
@@ -112,6 +115,9 @@ class Settings:
     slight: float = 0.0
     keeps: bool = False
     rows: Counts | None = None
+    firm: int = 0
+    most_force: float = np.inf
+    least_gain: float = 0.0
 
 
 class Ended(NamedTuple):
@@ -122,11 +128,13 @@ class Ended(NamedTuple):
         used: Steps, shape (B,).
         place: How far the first bones have moved, in lengths of the reach, shape (3, B); None where
             none floats.
+        force: On what is held, shape (k, B).
     """
 
     turn: Array
     used: Counts
     place: Array | None
+    force: Array
 
 
 def minimise(
@@ -167,7 +175,7 @@ def minimise(
         carried = done if rows.size == count else _put(carried, rows, done)
         rows = rows[is_open]
     place = None if carried.place is None else chains_last(carried.place)
-    return Ended(chains_last(carried.turn), carried.used, place)
+    return Ended(chains_last(carried.turn), carried.used, place, chains_last(carried.known.force))
 
 
 def _find_alike(*arrays: Array | Counts) -> tuple[Counts, Counts]:
@@ -333,10 +341,22 @@ class _Descent:
             move = np.where(leads_down[:, None, None], down * (ESCAPE / more)[:, None, None], move)
             size, rests = np.where(leads_down, 1.0, size), rests & ~leads_down
             shrunk = np.where(leads_down, 1.0, shrunk)
+        rests |= self._is_done(step, gain, error)
         move, planned = move * shrunk[:, None, None], self._target
         if not settings.holds:
             planned = planned - error + apply(jacobian, move.reshape(len(move), -1))
         return _Plan(step, move, size, rests, planned, edges)
+
+    def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
+        """Tell which trees have come near enough, or would need too much force, (B,)."""
+        settings = self._settings
+        is_done: Flags = (gain <= settings.least_gain) & (
+            measure(error) <= STRAY * RETURNED * self._bones.tree.reach
+        )
+        if np.isfinite(settings.most_force):
+            force = np.abs(step.known.force[:, settings.firm :])
+            is_done |= force.max(axis=1, initial=0.0) > settings.most_force
+        return is_done
 
     def _spread(self, force: Array, count: int) -> Array:
         """Return forces on what is held, in the order of its rows, as those on all outputs."""

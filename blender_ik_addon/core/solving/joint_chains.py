@@ -35,9 +35,9 @@ from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
 from .free_chains import FLOAT_SOLVERS
+from .giving_way import give_way
 from .joint_positions import keep_starts, solve_positions
 from .joint_run import Run
-from .levels import solve_levels
 from .lone_chains import Begun, solve_alone
 from .sweeps import SWEPT
 
@@ -130,7 +130,7 @@ def _solve_together(
     run, asked, task = _ask(compiled, goals, options, targets)
     if compiled.is_tree and (goals.priority is not None or compiled.topology.floats):
         priorities = goals.priority or (1,) * len(run.tree.ends)
-        last, state, used = solve_levels(run, priorities, stays_near=options.stays_near)
+        last, state, used = give_way(run, priorities)
     else:
         last, state, used = solve_positions(compiled, run, asked, task, options, begun)
     if options.keeps_start and not compiled.topology.floats:

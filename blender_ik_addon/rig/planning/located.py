@@ -41,7 +41,7 @@ def _check_body(job: Job) -> None:
             f"Connected is on for bone '{name}', so the body cannot move it: clear Connected in"
             " edit mode, or choose another Root."
         )
-    if any(tuple(bone.lock_location)):
+    if True in tuple(bone.lock_location[:]):
         raise RigError(
             f"The location of bone '{name}' is locked, so the body cannot move it: unlock it, or"
             " choose another Root."

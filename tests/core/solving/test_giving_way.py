@@ -1,4 +1,4 @@
-"""Goals of effectors in levels, and trees that float."""
+"""Goals of effectors that hold or give way, and trees that float."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FREE = (False, False, False)
 ENTERED = 1e-9
 
 
-def pull(person: Person, way: np.ndarray, priority=(1, 1, 2)) -> Goal:
+def pull(person: Person, way: np.ndarray, priority=(0, 0, 2)) -> Goal:
     """Return the goals of feet that stay, in place and turn, and of a hand that goes a way."""
     target = person.ends.copy()
     target[2] += way
@@ -97,13 +97,10 @@ def test_ranges_hold_in_every_level(seed):
 def test_what_comes_first_is_met_and_what_comes_after_as_far_as_it_lets_it():
     way = np.array((0.0, 3.0, 0.0))
     first = solve(PERSON.chain, pull(PERSON, way), OPTIONS)
-    last = solve(PERSON.chain, pull(PERSON, way, (2, 2, 1)), OPTIONS)
+    last = solve(PERSON.chain, pull(PERSON, way, (2, 2, 0)), OPTIONS)
     assert first.residual[:2].max() < 1e-6
     assert last.residual[2] < 1e-6
     assert last.residual[:2].max() > 0.5
-    # Numbers tell the order and nothing else.
-    again = solve(PERSON.chain, pull(PERSON, way, (-5, -5, 40)), OPTIONS)
-    np.testing.assert_array_equal(again.joint_positions, first.joint_positions)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 6])
@@ -111,7 +108,7 @@ def test_no_small_change_that_keeps_the_feet_brings_a_hand_nearer(seed):
     """The level is least where it is: what is left of its slope is held, or pressed on ranges."""
     person = make_person(floats=False)
     way = some_way(seed, 0.9, 1.6)
-    goal = replace(pull(person, way), has_tip_rotation=FREE, priority=(1, 1, 2))
+    goal = replace(pull(person, way), has_tip_rotation=FREE, priority=(0, 0, 2))
     start = solve(person.chain, goal, OPTIONS)
     assert start.residual[2] > 0.1
     rng = make_rng(seed)
