@@ -6,14 +6,15 @@ import bpy
 from bpy.props import (
     BoolProperty,
     CollectionProperty,
+    FloatProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
 )
 
 from ..rig.live import live
-from .bodies import change_body
-from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE
+from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, tag
+from .controls.bodies import change_body
 from .forces import ForceSettings
 from .joints import JointSettings
 from .settings import ChainSettings
@@ -130,6 +131,16 @@ class BodySettings(bpy.types.PropertyGroup):
         options=set(),
         override=OVERRIDABLE,
         update=change_body,
+    )
+    influence: FloatProperty(
+        name="Influence",
+        description="How far the body goes along: 0 leaves each limb to itself",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        override=OVERRIDABLE,
+        update=tag,
     )
     floor: PointerProperty(
         name="Floor",

@@ -96,10 +96,12 @@ def chain_spec(
 
 def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> BodyGoal | None:
     """Return what a chain is in the body of its object; None where that has none."""
-    group, chain = owner_of(settings).chain_ik, animated or settings
-    if not (group.is_property_set("body") and group.body.use_body and group.body.root):
+    chain = animated or settings
+    own, moved = owner_of(settings).chain_ik, owner_of(chain).chain_ik
+    if not (own.is_property_set("body") and own.body.use_body and own.body.root):
         return None
-    return BodyGoal(group.body.root, chain.priority, chain.use_pin)
+    pull = chain.pull * moved.body.influence
+    return BodyGoal(own.body.root, chain.priority, chain.use_pin, pull)
 
 
 def _check_numbers(settings: ChainGroup, animated: ChainGroup, *, has_force: bool) -> None:

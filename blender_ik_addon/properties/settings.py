@@ -330,6 +330,18 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=tag,
     )
+    pull: FloatProperty(
+        name="Pull",
+        translation_context=OWN_WORDS,
+        description="In a whole body: how far the body goes along to where this limb alone does not"
+        " reach. 0: not at all",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        override=OVERRIDABLE,
+        update=tag,
+    )
     soft_distance: FloatProperty(
         name="Soft Distance",
         description="The chain straightens more slowly once it is this near to full reach, so"

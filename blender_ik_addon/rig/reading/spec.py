@@ -162,11 +162,14 @@ class BodyGoal:
         root: Name of the bone of the hips, which the body moves as well as it turns it.
         priority: Of the chain's target: those of 1 are met before those of 2.
         is_pinned: Whether its target comes before all that are not pinned.
+        pull: How much of the way that the limb by itself does not reach the body is asked for,
+            0 to 1.
     """
 
     root: str
     priority: int = 2
     is_pinned: bool = False
+    pull: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

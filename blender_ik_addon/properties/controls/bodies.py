@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import bpy
 
-from ..core import IKError
-from ..rig.anatomy.bone_names import Part, read
-from .chains import ChainGroup, chains_of, owner_of
-from .stored import release
+from ...core import IKError
+from ...rig.anatomy.bone_names import Part, read
+from ..chains import ChainGroup, chains_of, owner_of
+from ..stored import release
 
 ARMS = frozenset((Part.UPPER_ARM, Part.FOREARM, Part.HAND, Part.ARM))
 # Whatever is no arm gives way to arms.
