@@ -100,8 +100,8 @@ class Settings:
             saves: they are worth more than any of it.
         rows: Of the outputs those that are held, or that are to go somewhere; as many as there are
             targets by default.
-        firm: How many of the rows, the first ones, are held whatever force it takes.
-        most_force: Of one of the others; a tree that needs more is done.
+        bounds: Parts of the rows that are held up to a force each; what needs more is done.
+        most_shift: What needs a greater one, compared with the stiffest joint, is done.
         least_gain: A step that would save less is the last, once all that is held is there.
     """
 
@@ -115,8 +115,8 @@ class Settings:
     slight: float = 0.0
     keeps: bool = False
     rows: Counts | None = None
-    firm: int = 0
-    most_force: float = np.inf
+    bounds: tuple[tuple[slice, float], ...] = ()
+    most_shift: float = MOST_SHIFT
     least_gain: float = 0.0
 
 
@@ -287,7 +287,7 @@ class _Descent:
             here = self._choose(is_better, after, here)
             used, last = used + is_open, np.where(is_open, plan.size, last)
             shift = np.where(is_open, following, shift)
-            is_open = is_open & ~plan.rests & (used < self._caps) & (shift < MOST_SHIFT)
+            is_open = is_open & ~plan.rests & (used < self._caps) & (shift < self._settings.most_shift)
             is_open &= ~here.at.is_least
         return is_open, _Carried(here.posed.turn, shift, last, used, known, here.posed.place)
 
@@ -353,9 +353,8 @@ class _Descent:
         is_done: Flags = (gain <= settings.least_gain) & (
             measure(error) <= STRAY * RETURNED * self._bones.tree.reach
         )
-        if np.isfinite(settings.most_force):
-            force = np.abs(step.known.force[:, settings.firm :])
-            is_done |= force.max(axis=1, initial=0.0) > settings.most_force
+        for rows, most in settings.bounds:
+            is_done |= measure(step.known.force[:, rows]) > most
         return is_done
 
     def _spread(self, force: Array, count: int) -> Array:

@@ -1,29 +1,30 @@
 """Goals of trees by their priorities: pins are held, other goals until it takes too much force.
 
-One descent meets all goals and finds the pose nearest to the start: pins and the goals of the
-first priorities are held, those of the last ones pull softly. Where that takes more force than a
-goal is worth, or leads nowhere, the tree begins again with these goals let go of: each pulls with
-the force that it is worth, and the farther it is off with more. So a pose changes steadily as a
-target leaves what can be reached.
+What can be met is met in one descent: pins and the goals of the first priorities are held, those of
+the last ones pull softly, and of all such poses the nearest to the start is found. Where holding a
+goal takes more force than it is worth, or leads nowhere, the tree begins again, and goals pull as
+springs do. Round after round these are stiffer, and pull past their targets by what was left before,
+as far as the force lets them. So a pose changes steadily as a target leaves what can be reached.
 
-Idea: exact penalties (Nocedal and Wright, "Numerical Optimization", 2006, section 17.2); derived
-for this project, and tested in tests/core/solving/test_giving_way.py.
+Source: the method of multipliers (Nocedal and Wright, "Numerical Optimization", 2006, section
+17.3); the bounds on the forces are derived for this project, and tested in
+tests/core/solving/test_giving_way.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.nested import take_rows
+from ..algebra.nested import Rows, put_rows, take_rows
 from ..equilibrium.near_start import compile_nearness
-from ..equilibrium.pulled_by_goals import Pulling, Pulls, measure_pulls
-from ..kinematics.kinematic_tree import TURN
-from ..solvers.feasible_newton import Ended, Settings, minimise
+from ..equilibrium.pulled_by_goals import Pulling, measure_pulls
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..solvers.feasible_newton import Settings, minimise
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
 
 # Goals of this priority are held whatever it takes.
@@ -32,14 +33,16 @@ PINNED = 0
 STRENGTHS = {1: 1000.0, 2: 100.0}
 # The spring of goals of the third priority, for the reach; of each further one so much of it.
 SOFT, SOFTER = 20.0, 0.1
-# What lets go of a goal pulls besides, for the reach.
-SPRING = 1000.0
+# The springs of what is not held, round after round, likewise.
+SPRINGS = 300.0, 1500.0, 4000.0
 # Of turns and poles a radian counts as so much of the reach.
 RADIAN = 0.2
-# A step that would save less is the last.
-LEAST_GAIN = 1e-6
-# Steps in which goals that can be met are.
-ENOUGH_TO_HOLD = 15
+# A round is done when a step would save less, and the last one.
+ROUGH, LEAST_GAIN = 1e-2, 1e-4
+# Steps in which goals that can be met are; a step that has to be so short leads nowhere.
+ENOUGH_TO_HOLD, TOO_SHORT = 15, 1.0
+# What springs leave of a goal that can be met, as a share of the reach.
+NEARLY = 3e-3
 
 
 def give_way(run: Run, priorities: Sequence[int]) -> tuple[Run, Array, Counts]:
@@ -53,102 +56,143 @@ def give_way(run: Run, priorities: Sequence[int]) -> tuple[Run, Array, Counts]:
         The run with the trees where they have floated to, states, and the iterations used.
     """
     asked = _Asked(run, priorities)
-    used, tree, turn = np.zeros_like(run.iterations), asked.tree, asked.state[:-1, :TURN].copy()
-    place = np.zeros((3, len(used)))
-    left, toward = np.arange(len(used)), np.zeros_like(asked.target)
-    for held in asked.rounds():
-        ended, is_met = asked.descend(held, left, toward)
-        used[left] += ended.used
-        toward = asked.find_ways(held, ended, left)
-        done = is_met if held.size > asked.firm else np.ones_like(is_met)
-        rows = left[done]
-        turn[..., rows] = ended.turn[..., done]
-        if ended.place is not None:
-            place[:, rows] = ended.place[:, done]
-        left = left[~done]
-        if not left.size:
-            break
-    if tree.topology.floats:
-        tree = tree.move(place)
+    came, is_met = asked.hold(np.arange(len(run.iterations)), asked.begin())
+    if not is_met.all():
+        left = np.flatnonzero(~is_met)
+        pulled = replace(asked.begin().take(left), used=came.used[left])
+        for spring in SPRINGS:
+            pulled = asked.pull(left, pulled, spring)
+        is_near = asked.nearly_meet(left, pulled)
+        if is_near.any():
+            held, is_met = asked.hold(left[is_near], pulled.take(is_near))
+            rows = np.flatnonzero(is_near)[is_met]
+            pulled = pulled.put(rows, held.take(is_met))
+        came = came.put(left, pulled)
+    tree = asked.tree_at(came)
     moved = replace(tree, aims=None)
-    return replace(run, tree=moved), moved.restate(tree.make_state(turn), tree), used
+    return replace(run, tree=moved), moved.restate(tree.make_state(came.turn), tree), came.used
+
+
+@dataclass(frozen=True)
+class _Came(Rows):
+    """Where B trees have come to.
+
+    Attributes:
+        turn: Of the joints, shape (n, 4, B).
+        place: How far first bones have moved, in lengths of the reach, shape (3, B).
+        push: With what goals pull past their targets, shape (rows, B).
+        gap: What is left to them, likewise.
+        used: Steps, shape (B,).
+    """
+
+    turn: Array
+    place: Array
+    push: Array
+    gap: Array
+    used: Counts
+
+    def put(self, rows: Counts, some: _Came) -> _Came:
+        """Return this with some trees as another has them."""
+        both = (tuple(vars(each).values()) for each in (self, some))
+        mine, others = both
+        return _Came(*put_rows(mine, rows, others))
 
 
 class _Asked:
-    """What is asked of B trees.
-
-    Attributes:
-        tree: The trees, with all that is aimed at.
-        state: The states of their start poses.
-        target: Of all outputs, shape (rows, B).
-        firm: How many rows pins hold.
-    """
+    """What is asked of B trees."""
 
     def __init__(self, run: Run, priorities: Sequence[int]) -> None:
         """Take what is asked."""
-        self._run, self.tree, self.target = run, run.tree, run.target
+        self._run, self._tree, self._target = run, run.tree, run.target
         if run.aims is not None:
             aims = replace(run.aims, weight=RADIAN * run.tree.reach)
-            self.tree = replace(run.tree, aims=aims)
+            self._tree = replace(run.tree, aims=aims)
             met = np.zeros((run.aims.rows, run.target.shape[-1]))
-            self.target = np.concatenate((run.target, met))
-        self.state = self.tree.restate(run.start, run.tree)
-        self._goals = list(_find_goals(run, priorities))
-        self._pins = _joined(rows for rows, priority in self._goals if priority == PINNED)
-        self.firm = len(self._pins)
-        self._soft = np.zeros(len(self.target))
-        for rows, priority in self._goals:
+            self._target = np.concatenate((run.target, met))
+        self._start = self._tree.restate(run.start, run.tree)
+        goals = list(_find_goals(run, priorities))
+        self._pins = _joined(rows for rows, priority in goals if priority == PINNED)
+        self._bounded = [
+            (rows, STRENGTHS[priority]) for rows, priority in goals if priority in STRENGTHS
+        ]
+        self._upper = _joined(rows for rows, _ in self._bounded)
+        self._soft = np.zeros(len(self._target))
+        for rows, priority in goals:
             if priority > max(STRENGTHS):
                 self._soft[rows] = SOFT * SOFTER ** (priority - max(STRENGTHS) - 1)
 
-    def rounds(self) -> list[Counts]:
-        """Return the rows that are held first, and once too much force is needed."""
-        upper = _joined(rows for rows, priority in self._goals if priority in STRENGTHS)
-        both = np.concatenate((self._pins, upper))
-        return [both, self._pins] if upper.size else [both]
+    def begin(self) -> _Came:
+        """Return the start."""
+        count = len(self._run.iterations)
+        none, used = np.zeros_like(self._target), np.zeros_like(self._run.iterations)
+        return _Came(self._start[:-1, :TURN], np.zeros((3, count)), none, none, used)
 
-    def descend(self, held: Counts, trees: Counts, toward: Array) -> tuple[Ended, Flags]:
-        """Bring some of the trees down from their start; tell which meet what is held."""
-        let_go = [each for each in self._goals if each[1] in STRENGTHS]
-        let_go = let_go if held.size == self.firm else []
-        pulls = Pulls(
-            self._soft,
-            tuple(rows for rows, _ in let_go),
-            tuple(STRENGTHS[priority] for _, priority in let_go),
-            SPRING,
+    def tree_at(self, came: _Came, trees: Counts | None = None) -> KinematicTree:
+        """Return some of the trees, or all, where they have floated to."""
+        tree = self._tree if trees is None else self._tree.take(trees)
+        return tree.move(came.place) if tree.topology.floats else tree
+
+    def hold(self, trees: Counts, came: _Came) -> tuple[_Came, Flags]:
+        """Return poses of some of the trees that hold all goals but soft ones; tell which do."""
+        held, bounds, first = np.concatenate((self._pins, self._upper)), [], len(self._pins)
+        for rows, strength in self._bounded:
+            bounds.append((slice(first, first + len(rows)), strength))
+            first += len(rows)
+        settings = replace(
+            self._settings(self._soft, held), bounds=tuple(bounds), most_shift=TOO_SHORT
         )
-        settings = Settings(
-            partial(measure_pulls, pulls=pulls),
+        came, force = self._descend(trees, replace(came, push=0.0 * came.push), settings)
+        is_met = (np.abs(came.gap[held]) <= AIM_TOLERANCE * self._tree.reach[trees]).all(axis=0)
+        for part, strength in bounds:
+            is_met &= np.sqrt((force[part] ** 2).sum(axis=0)) <= strength
+        return came, is_met
+
+    def pull(self, trees: Counts, came: _Came, spring: float) -> _Came:
+        """Return poses of some of the trees to which goals pull with a spring."""
+        soft = self._soft.copy()
+        soft[self._upper] = spring
+        is_last = spring == SPRINGS[-1]
+        settings = self._settings(soft, self._pins, LEAST_GAIN if is_last else ROUGH)
+        came, _ = self._descend(trees, came, settings)
+        push = came.push.copy()
+        for rows, strength in self._bounded:
+            push[rows] += spring * came.gap[rows]
+            size = np.sqrt((push[rows] ** 2).sum(axis=0))
+            push[rows] *= strength / np.maximum(size, strength)
+        return replace(came, push=push)
+
+    def nearly_meet(self, trees: Counts, came: _Came) -> Flags:
+        """Tell which of some trees may be able to hold all goals."""
+        near = NEARLY * self._tree.reach[trees]
+        is_near: Flags = np.abs(came.gap[self._upper]).max(axis=0, initial=0.0) < near
+        return is_near
+
+    def _settings(self, soft: Array, held: Counts, least: float = LEAST_GAIN) -> Settings:
+        return Settings(
+            partial(measure_pulls, soft=soft),
             rests=1e-5,
             least_shift=1e-9,
             first_shift=1e-6,
             holds=True,
             keeps=True,
             rows=held,
-            firm=self.firm,
-            most_force=max(STRENGTHS.values()),
-            least_gain=LEAST_GAIN,
+            least_gain=least,
         )
-        run, part = self._run, (self.tree, self.state, self.target, toward)
-        tree, state, target, ways = take_rows(part, trees)
-        near = compile_nearness(tree, state[:-1, :TURN])
-        acting = Pulling(near, np.zeros((3, len(trees))), target, ways)
-        # What can be met is met in a few steps.
-        most = ENOUGH_TO_COMPROMISE if held.size == self.firm else ENOUGH_TO_HOLD
-        caps = np.minimum(run.iterations[trees], most)
-        ended = minimise(settings, tree, state, acting, target[held], caps)
-        moved = tree if ended.place is None else tree.move(ended.place)
-        gap = np.abs(target[held] - moved.make_state(ended.turn)[-1, held])
-        return ended, (gap <= AIM_TOLERANCE * tree.reach).all(axis=0)
 
-    def find_ways(self, held: Counts, ended: Ended, trees: Counts) -> Array:
-        """Return where goals that are held pull, unit vectors in their rows, (rows, B)."""
-        force, ways = np.zeros((len(self.target), len(trees))), np.zeros_like(self.target)
-        force[held] = ended.force
-        for rows, _ in self._goals:
-            size = np.sqrt((force[rows] ** 2).sum(axis=0))
-            ways[np.ix_(rows, trees)] = force[rows] / np.where(size > 0.0, size, 1.0)
-        return ways
+    def _descend(self, trees: Counts, came: _Came, settings: Settings) -> tuple[_Came, Array]:
+        """Return where some of the trees come to, and the force on what is held."""
+        start, target = take_rows((self._start[:-1, :TURN], self._target), trees)
+        tree, soft = self._tree.take(trees), settings.measure.keywords["soft"]
+        near, begun = compile_nearness(tree, start), self.tree_at(came, trees)
+        past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
+        acting, most = Pulling(near, came.place, target + past), self._run.iterations[trees]
+        caps = np.minimum(most, ENOUGH_TO_HOLD if settings.bounds else ENOUGH_TO_COMPROMISE)
+        state = begun.make_state(came.turn)
+        ended = minimise(settings, begun, state, acting, target[settings.rows], caps)
+        place = came.place if ended.place is None else came.place + ended.place
+        there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
+        gap = target - self.tree_at(there, trees).make_state(ended.turn)[-1, : len(target)]
+        return replace(there, gap=gap), ended.force
 
 
 def _find_goals(run: Run, priorities: Sequence[int]) -> Iterator[tuple[Counts, int]]:
