@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.nested import Rows, put_rows, take_rows
+from ..algebra.nested import Rows, put_rows, repeat_single, take_rows
 from ..equilibrium.near_start import compile_nearness
 from ..equilibrium.pulled_by_goals import Pulling, measure_pulls
 from ..kinematics.kinematic_tree import TURN, KinematicTree
@@ -58,15 +58,14 @@ def give_way(run: Run, priorities: Sequence[int]) -> tuple[Run, Array, Counts]:
     asked = _Asked(run, priorities)
     came, is_met = asked.hold(np.arange(len(run.iterations)), asked.begin())
     if not is_met.all():
-        left = np.flatnonzero(~is_met)
+        left = repeat_single(np.flatnonzero(~is_met), len(is_met))
         pulled = replace(asked.begin().take(left), used=came.used[left])
         for spring in SPRINGS:
             pulled = asked.pull(left, pulled, spring)
-        is_near = asked.nearly_meet(left, pulled)
-        if is_near.any():
-            held, is_met = asked.hold(left[is_near], pulled.take(is_near))
-            rows = np.flatnonzero(is_near)[is_met]
-            pulled = pulled.put(rows, held.take(is_met))
+        near = repeat_single(np.flatnonzero(asked.nearly_meet(left, pulled)), len(is_met))
+        if near.size:
+            held, is_met = asked.hold(left[near], pulled.take(near))
+            pulled = pulled.put(near[is_met], held.take(is_met))
         came = came.put(left, pulled)
     tree = asked.tree_at(came)
     moved = replace(tree, aims=None)

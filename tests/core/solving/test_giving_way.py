@@ -161,18 +161,6 @@ def test_a_joint_that_turns_less_readily_turns_less():
     assert bent(stiff) < 0.2 * bent(chain)
 
 
-def test_solved_again_from_there_nothing_moves():
-    for seed in range(4):
-        goal = pull(PERSON, some_way(seed, 0.1, 0.6))
-        first = solve(PERSON.chain, goal, NEAR)
-        joints = replace(PERSON.chain.joints, start_wxyz=first.local_rotations_wxyz)
-        there = replace(PERSON.chain, joint_positions=first.joint_positions, joints=joints)
-        second = solve(there, goal, NEAR)
-        np.testing.assert_allclose(
-            second.joint_positions, first.joint_positions, atol=1e-5 * HEIGHT
-        )
-
-
 def test_what_floats_goes_wherever_its_goals_are():
     shift = np.array((7.0, -3.0, 2.0))
     for options in (OPTIONS, NEAR):
@@ -189,7 +177,7 @@ def test_bodies_side_by_side_are_solved_as_each_alone():
         "target_position": np.array([goal.target_position for goal in goals]),
         "tip_rotation_wxyz": np.array([goal.tip_rotation_wxyz for goal in goals]),
     }
-    shared = {"priority": (1, 1, 2), "has_tip_rotation": FEET}
+    shared = {"priority": (0, 0, 2), "has_tip_rotation": FEET}
     batch = PERSON.chain.as_batch().take(np.zeros(4, dtype=np.int64))
     together = solve_batch(batch, Goals(**fields, **shared), NEAR)
     for row, goal in enumerate(goals):
