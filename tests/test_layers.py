@@ -41,7 +41,7 @@ ALLOWED["__main__"] = frozenset({"cli", "register"})
 
 # Packages of the rig, in the order of their arrows: each may import those before it.
 RIG_PACKAGES = (
-    *("reading", "anatomy", "planning", "frames"),
+    *("reading", "anatomy", "planning", "trees", "frames"),
     *("posing", "batches", "live", "keying", "controls", "tools", "clips", "comparing", "shapes"),
 )
 MOST_FILES_OF_PACKAGE = 14

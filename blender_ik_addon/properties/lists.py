@@ -10,11 +10,11 @@ import bpy
 from ..core import Solver
 from ..rig.controls.foot_roll import control_above, hangs_on, is_mechanism, mechanism_of
 from ..rig.keying.renumbering import places_without, renumbering
-from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
 from ..rig.tools.overrides import has_linked
+from ..rig.trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
 from .controls.hierarchy import is_control
 from .joints import slides_of, take_over

@@ -287,8 +287,8 @@ class _Descent:
             here = self._choose(is_better, after, here)
             used, last = used + is_open, np.where(is_open, plan.size, last)
             shift = np.where(is_open, following, shift)
-            is_open = is_open & ~plan.rests & (used < self._caps) & (shift < self._settings.most_shift)
-            is_open &= ~here.at.is_least
+            is_open = is_open & ~plan.rests & (used < self._caps) & ~here.at.is_least
+            is_open &= shift < self._settings.most_shift
         return is_open, _Carried(here.posed.turn, shift, last, used, known, here.posed.place)
 
     def _look(self, posed: PosedRows, output: Array | None = None) -> _Here:

@@ -3,8 +3,9 @@
 What can be met is met in one descent: pins and the goals of the first priorities are held, those of
 the last ones pull softly, and of all such poses the nearest to the start is found. Where holding a
 goal takes more force than it is worth, or leads nowhere, the tree begins again, and goals pull as
-springs do. Round after round these are stiffer, and pull past their targets by what was left before,
-as far as the force lets them. So a pose changes steadily as a target leaves what can be reached.
+springs do. Round after round these are stiffer, and pull past their targets by what was left
+before, as far as the force lets them. So a pose changes steadily as a target leaves what can be
+reached.
 
 Source: the method of multipliers (Nocedal and Wright, "Numerical Optimization", 2006, section
 17.3); the bounds on the forces are derived for this project, and tested in
@@ -38,7 +39,7 @@ SPRINGS = 300.0, 1500.0, 4000.0
 # Of turns and poles a radian counts as so much of the reach.
 RADIAN = 0.2
 # A round is done when a step would save less, and the last one.
-ROUGH, LEAST_GAIN = 1e-2, 1e-4
+ROUGH, LEAST_GAIN = 1e-1, 1e-4
 # Steps in which goals that can be met are; a step that has to be so short leads nowhere.
 ENOUGH_TO_HOLD, TOO_SHORT = 15, 1.0
 # What springs leave of a goal that can be met, as a share of the reach.
@@ -140,7 +141,8 @@ class _Asked:
         settings = replace(
             self._settings(self._soft, held), bounds=tuple(bounds), most_shift=TOO_SHORT
         )
-        came, force = self._descend(trees, replace(came, push=0.0 * came.push), settings)
+        came = replace(came, push=np.zeros_like(came.push))
+        came, force = self._descend(trees, came, self._soft, settings)
         is_met = (np.abs(came.gap[held]) <= AIM_TOLERANCE * self._tree.reach[trees]).all(axis=0)
         for part, strength in bounds:
             is_met &= np.sqrt((force[part] ** 2).sum(axis=0)) <= strength
@@ -152,7 +154,7 @@ class _Asked:
         soft[self._upper] = spring
         is_last = spring == SPRINGS[-1]
         settings = self._settings(soft, self._pins, LEAST_GAIN if is_last else ROUGH)
-        came, _ = self._descend(trees, came, settings)
+        came, _ = self._descend(trees, came, soft, settings)
         push = came.push.copy()
         for rows, strength in self._bounded:
             push[rows] += spring * came.gap[rows]
@@ -178,16 +180,18 @@ class _Asked:
             least_gain=least,
         )
 
-    def _descend(self, trees: Counts, came: _Came, settings: Settings) -> tuple[_Came, Array]:
+    def _descend(
+        self, trees: Counts, came: _Came, soft: Array, settings: Settings
+    ) -> tuple[_Came, Array]:
         """Return where some of the trees come to, and the force on what is held."""
         start, target = take_rows((self._start[:-1, :TURN], self._target), trees)
-        tree, soft = self._tree.take(trees), settings.measure.keywords["soft"]
+        tree, held = self._tree.take(trees), settings.rows
         near, begun = compile_nearness(tree, start), self.tree_at(came, trees)
         past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
         acting, most = Pulling(near, came.place, target + past), self._run.iterations[trees]
         caps = np.minimum(most, ENOUGH_TO_HOLD if settings.bounds else ENOUGH_TO_COMPROMISE)
         state = begun.make_state(came.turn)
-        ended = minimise(settings, begun, state, acting, target[settings.rows], caps)
+        ended = minimise(settings, begun, state, acting, target[held], caps)
         place = came.place if ended.place is None else came.place + ended.place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
         gap = target - self.tree_at(there, trees).make_state(ended.turn)[-1, : len(target)]

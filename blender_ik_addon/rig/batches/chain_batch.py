@@ -13,7 +13,6 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
-from ..posing.body_solve import BodySolve
 from ..posing.eased_poses import Eased, Step, Stepped, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.history import before, remembered
@@ -24,6 +23,7 @@ from ..reading.moment import Moment
 from ..reading.world import WorldMatrices
 from .batch import Batch, Members
 from .batch_rigs import BatchRigs, bases_of
+from .body_solve import BodySolve
 from .changes import Change
 from .followed import Followed
 from .gone_back import GoneBack

@@ -406,13 +406,10 @@ class RigState:
         if job.plan.body_root >= 0:
             whole = start_vector(job, pose, update.frame, "location", locations)
             home = whole[job.plan.written == job.plan.body_root][0].astype(np.float64)
-        if known is not None and not (
-            is_same(known.joints, joints)
-            and is_same(known.stretch, stretch)
-            and is_same(known.slide, slide)
-            and np.array_equal(known.home, home)
-        ):
-            known = None
+        if known is not None:
+            pairs = (known.joints, joints), (known.stretch, stretch), (known.slide, slide)
+            is_kept = all(is_same(one, other) for one, other in pairs)
+            known = known if is_kept and np.array_equal(known.home, home) else None
         is_keyed = not keyed.isdisjoint(job.written_names())
         if known is not None and known.is_settled and not is_keyed:
             return known

@@ -16,12 +16,12 @@ from ..batches.rig_state import RigState, Shared, place
 from ..live.graph_state import Batch, GraphState
 from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
-from ..planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..reading.channels import Pose
 from ..reading.moment import moment_of
 from ..reading.refusals import RigError
 from ..reading.spec import StartFrom, StoredBone
 from ..reading.world import WorldMatrices
+from ..trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from .compared import Compared
 
 NOT_SOLVED = "This chain is not solved: its status tells why."

@@ -15,12 +15,12 @@ import numpy as np
 from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ..planning.floating import Floating
 from ..planning.hanging import Hanging
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
 from ..reading.spaces import transform_direction
+from ..trees.floating import Floating
 from .chain_poses import ChainPoses, Rows, take_rows, turned_part_way
 
 

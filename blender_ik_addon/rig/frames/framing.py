@@ -14,11 +14,11 @@ from ..planning.hanging import Hanging
 from ..planning.live_chain import LiveChain, segments_of
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
-from ..planning.tree_plan import TreePlan
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_joints
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
+from ..trees.tree_plan import TreePlan
 from .chain_frames import ChainFrames
 
 Record = TypeVar("Record")

@@ -18,12 +18,12 @@ from ..planning.driven import Driven, driven_alone
 from ..planning.live_chain import LiveChain
 from ..planning.located import located_bones
 from ..planning.order import Job, above, levels
-from ..planning.shared_bones import United, united
-from ..planning.tree_plan import planned_tree
 from ..reading.refusals import listed
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.update import Update
 from ..reading.world import Order
+from ..trees.shared_bones import United, united
+from ..trees.tree_plan import planned_tree
 from .writer import LastWrite
 
 Batch = ChainBatch | FollowBatch

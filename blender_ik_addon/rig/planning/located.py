@@ -41,7 +41,7 @@ def _check_body(job: Job) -> None:
             f"Connected is on for bone '{name}', so the body cannot move it: clear Connected in"
             " edit mode, or choose another Root."
         )
-    if True in tuple(bone.lock_location[:]):
+    if read_flags(job.object.pose.bones, "lock_location", 3)[root].any():
         raise RigError(
             f"The location of bone '{name}' is locked, so the body cannot move it: unlock it, or"
             " choose another Root."

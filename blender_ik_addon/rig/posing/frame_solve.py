@@ -29,11 +29,11 @@ from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.checks import check_segments
 from ..planning.driven import Driven
 from ..planning.stretch import ChainStretch
-from ..planning.tree_plan import TreePlan
 from ..reading import spaces
 from ..reading.bone_joints import free_bones
 from ..reading.channels import Pose
 from ..reading.refusals import scaled_flat
+from ..trees.tree_plan import TreePlan
 from .eased_poses import Stepped, step_poses
 from .free_solving import Posing, solve_freely
 from .jointed_solving import AGREES, JointedPoses, chains_for_core, solve_with_joints, turn_tips

@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
+from ..planning.live_chain import LiveChain
 from ..reading.channels import Pose
-from .live_chain import LiveChain
 
 
 @dataclass(frozen=True)

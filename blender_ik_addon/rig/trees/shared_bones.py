@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core import Solver
+from ..planning.live_chain import LiveChain
+from ..planning.order import Group, closing_chain
 from ..reading.dependencies import Point
-from .live_chain import LiveChain
-from .order import Group, closing_chain
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 """Those that solve trees."""

@@ -7,21 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...core import Solutions
+from ...core import Goals, Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import REACHED
+from ...core.solving.giving_way import STRENGTHS
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.places import Places
-from ..planning.body_limbs import BodyLimb
 from ..planning.driven import Driven
-from ..planning.tree_plan import TreePlan
+from ..posing.frame_solve import FrameSolve
+from ..posing.free_solving import Posing
+from ..posing.jointed_solving import JointedPoses, chains_for_core, solve_with_joints, turn_tips
+from ..posing.solved import Asked
 from ..reading.channels import Pose
-from .frame_solve import FrameSolve
-from .free_solving import Posing
-from .jointed_solving import JointedPoses, chains_for_core, solve_with_joints, turn_tips
-from .solved import Asked
+from ..trees.body_limbs import BodyLimb
+from ..trees.tree_plan import TreePlan
 
 
 class BodySolve(FrameSolve):
@@ -36,6 +37,10 @@ class BodySolve(FrameSolve):
         """Compile bodies that have the same key, in these poses."""
         super().__init__(driven, poses)
         bodies = [each for each in driven if isinstance(each, TreePlan)]
+        pulls = np.array([[spec.body.pull for spec in body.specs if spec.body] for body in bodies])
+        # Goals that pull softly are asked for all that they lack.
+        is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
+        self._pulls = np.where(is_soft, 1.0, pulls)
         self._limbs = [
             (limbs[0], FrameSolve([limb.driven for limb in limbs], poses))
             for limbs in zip(*(body.limbs for body in bodies), strict=True)
@@ -46,32 +51,45 @@ class BodySolve(FrameSolve):
     ) -> tuple[ChainPoses, JointedPoses]:
         """Return the poses that bodies start from, and as solved."""
         posing = self._ask(asked, places, frames)
-        found = self._reach(asked, places, posing)
-        left = np.flatnonzero(self._are_short(asked, places, posing, found))
+        found = self._reach(asked, places, posing.goals, posing.frames, posing.start)
+        ends = found.poses.joints[:, frames.hanging.count :]
+        lacking, pulls = posing.goals.target_position - ends, self._pulls[asked.rows]
+        posing = replace(
+            posing,
+            goals=replace(posing.goals, target_position=ends + pulls[..., None] * lacking),
+        )
+        slack = self.settings.tolerance[asked.rows] / places.unit[asked.rows][:, None]
+        slack += LENGTHS_AGREE * frames.lengths(found.poses)
+        is_short = pulls * np.linalg.norm(lacking, axis=2) > slack
+        left = np.flatnonzero((is_short & asked.is_followed).any(axis=1))
         if left.size:
-            part = self._give_way(asked.take(left), posing.take(left), found.take(left))
+            part = self._give_way(asked.take(left), places, posing.take(left), found.take(left))
             found = found.put(left, part)
         return posing.start, found
 
-    def _are_short(
-        self, asked: Asked, places: Places, posing: Posing, found: JointedPoses
-    ) -> Flags:
-        """Tell which bodies have limbs that do not reach by themselves, shape (b,)."""
-        frames, own = posing.frames, self.settings
-        gaps = found.poses.joints[:, frames.hanging.count :] - posing.goals.target_position
-        slack = own.tolerance[asked.rows] / places.unit[asked.rows][:, None]
-        is_short = np.linalg.norm(gaps, axis=2) > slack + LENGTHS_AGREE * frames.lengths(
-            found.poses
-        )
-        short: Flags = (is_short & asked.is_followed).any(axis=1)
-        return short
+    def _reach(
+        self,
+        asked: Asked,
+        places: Places,
+        goals: Goals,
+        frames: ChainFrames,
+        pose: ChainPoses,
+        chosen: Flags | bool = True,
+    ) -> JointedPoses:
+        """Return bodies in a pose with limbs solved by themselves, those above first.
 
-    def _reach(self, asked: Asked, places: Places, posing: Posing) -> JointedPoses:
-        """Return bodies with each limb solved by itself, those above first."""
-        frames, pose = posing.frames, posing.start
+        Args:
+            asked: What is asked of the bodies.
+            places: Where all bodies hang.
+            goals: Of all chains of these.
+            frames: Theirs.
+            pose: Where bones of no limb stay.
+            chosen: Whose limbs are solved, by chains, shape (E,).
+        """
         endings = _Endings(asked, frames)
+        is_chosen = asked.is_followed & chosen
         for limb, solve in self._limbs:
-            if not asked.is_followed[list(limb.chains)].any():
+            if not is_chosen[list(limb.chains)].any():
                 continue
             above, root = _carrier(places, asked.rows, frames, pose, limb)
             own = _asked_of(asked, limb, self.settings.like.poled)
@@ -82,16 +100,19 @@ class BodySolve(FrameSolve):
             if limb.above < 0:
                 # The limb of the root brings all of the body along.
                 ends = found.poses.joints[:, -len(limb.chains) :]
-                targets = posing.goals.target_position[:, list(limb.chains)]
+                targets = goals.target_position[:, list(limb.chains)]
                 heads = heads + (targets - ends).mean(axis=1)
             pose = frames.rooted(heads).posed(rotations)
             endings.note(limb, found)
         return JointedPoses(endings.solutions(pose), pose, endings.tip_gaps)
 
-    def _give_way(self, asked: Asked, posing: Posing, alone: JointedPoses) -> JointedPoses:
+    def _give_way(
+        self, asked: Asked, places: Places, posing: Posing, alone: JointedPoses
+    ) -> JointedPoses:
         """Return the poses nearest to those of limbs by themselves in which all goals are met.
 
-        As far as they can be, in the order of their priorities.
+        As far as they can be, in the order of their priorities. Limbs that the body was to bring
+        only part of the way then reach by themselves.
         """
         assert self._joints is not None
         joints, pose = self._joints.take(asked.rows), alone.poses
@@ -99,7 +120,13 @@ class BodySolve(FrameSolve):
         chains = chains_for_core(frames, pose, joints)
         nearby = replace(posing, frames=frames, start=pose, chains=chains)
         found = solve_with_joints(nearby, joints, None)
-        return turn_tips(nearby, found, None if self.settings.joints is None else joints)
+        found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
+        is_part = (self._pulls[asked.rows] < 1.0).any(axis=0)
+        if not (is_part & asked.is_followed).any():
+            return found
+        pose = found.poses
+        frames = frames.rooted(pose.joints[:, 0])
+        return self._reach(asked, places, posing.goals, frames, pose, is_part)
 
 
 class _Endings:

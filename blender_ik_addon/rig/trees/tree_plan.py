@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.kinematics.bend_plane import bend_side
+from ..planning.driven import Driven, driven_alone
+from ..planning.hanging import Hanging
+from ..planning.live_chain import LiveChain, is_same
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.chain_plan import rest_joints
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
 from .body_limbs import BodyLimb, body_limbs
-from .driven import Driven, driven_alone
 from .floating import Floating
-from .hanging import Hanging
-from .live_chain import LiveChain, is_same
 
 # Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
 # so much do rest matrices leave of heads that meet, in float32.
@@ -128,11 +128,11 @@ def planned_tree(
     bones, count = _ordered(live_chains, skeleton, writers)
     row_of = {bone: row for row, bone in enumerate(bones)}
     rows = tuple(
-        np.array([row_of[b] for b in live_chain.job.plan.written.tolist()])
-        for live_chain in live_chains
+        np.array([row_of[b] for b in each.job.plan.written.tolist()]) for each in live_chains
     )
     first = np.array([writers[bone][0] for bone in bones])
-    tips = [int(own[each.job.plan.tip_row]) for own, each in zip(rows, live_chains, strict=True)]
+    plans = [live_chain.job.plan for live_chain in live_chains]
+    tips = [int(own[plan.tip_row]) for own, plan in zip(rows, plans, strict=True)]
     index, floats = np.array(bones), live_chains[0].job.plan.body_root >= 0
     parents = tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones)
     start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
@@ -140,13 +140,9 @@ def planned_tree(
         start[rows[number]] = live_chains[number].start
         stored[rows[number]] = live_chains[number].stored
     specs = [live_chain.job.spec for live_chain in live_chains]
-
-    def unite(own: Sequence[LiveChain]) -> Driven:
-        return driven_alone(own[0]) if len(own) == 1 else planned_tree(own, pose, of_bones)
-
     carriers = _carriers(live_chains, row_of, tips, count)
     turns = skeleton.frames.use_inherit_rotation
-    return TreePlan(
+    tree = TreePlan(
         live_chains=tuple(live_chains),
         bones=index,
         hanging=Hanging(
@@ -167,9 +163,18 @@ def planned_tree(
         is_current=np.array([specs[i].start_from is StartFrom.CURRENT for i in first]),
         influence=np.array([max(specs[i].influence for i in writers[bone]) for bone in bones]),
         joints=_joints(live_chains, bones, rows, writers, of_bones),
-        floating=Floating.of(live_chains, index, pose) if floats else None,
-        limbs=body_limbs(live_chains, index, parents, unite) if floats else (),
     )
+    if not floats:
+        return tree
+    unite = partial(_united, pose=pose, of_bones=of_bones)
+    limbs = body_limbs(live_chains, index, parents, unite)
+    return replace(tree, floating=Floating.of(live_chains, index, pose), limbs=limbs)
+
+
+def _united(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None) -> Driven:
+    if len(live_chains) == 1:
+        return driven_alone(live_chains[0])
+    return planned_tree(live_chains, pose, of_bones)
 
 
 def _ordered(
