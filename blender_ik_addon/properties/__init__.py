@@ -6,6 +6,7 @@ from .chains import (
     ChainGroup,
     active_armature,
     active_chain,
+    body_of,
     chain_key,
     chains_of,
     free_name,
@@ -33,6 +34,7 @@ from .controls.hierarchy import (
     controls_of,
     forget_body,
     hang_controls,
+    hips_chain,
     lacks_spaces,
     trunk_of,
 )
@@ -43,6 +45,7 @@ from .controls.space_names import (
     space_name,
     space_names,
 )
+from .controls.torso import hang_hips, hips_of_body, new_torso, pin_legs
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
 from .forces import creature_name, creature_text, take_creature
@@ -117,6 +120,7 @@ __all__ = [
     "active_chain",
     "add_chain",
     "body_controls",
+    "body_of",
     "bone_of_joint",
     "bones_of_chain",
     "bones_of_chains",
@@ -145,6 +149,9 @@ __all__ = [
     "free_name",
     "ghost_joints",
     "hang_controls",
+    "hang_hips",
+    "hips_chain",
+    "hips_of_body",
     "idle_joints",
     "is_idle",
     "is_in_use",
@@ -160,9 +167,11 @@ __all__ = [
     "moved_by_hand",
     "movers",
     "names_of_chains",
+    "new_torso",
     "own_controls",
     "owner_of",
     "paths_in_words",
+    "pin_legs",
     "plantable",
     "register",
     "release",

@@ -37,6 +37,16 @@ def chains_of(armature_object: bpy.types.Object) -> list[ChainGroup]:
     return list(cast("ObjectGroup", armature_object.chain_ik).chains)
 
 
+def body_of(armature_object: bpy.types.Object) -> bpy.types.PropertyGroup | None:
+    """Return the body that the chains of an object are solved as; None for chains by themselves."""
+    group = armature_object.chain_ik
+    # Reading settings that were never set has Blender store them, to be copied ever after.
+    if not group.is_property_set("body"):
+        return None
+    body: bpy.types.PropertyGroup = group.body
+    return body if body.use_body and body.root else None
+
+
 def tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context | None = None) -> None:
     """Have Blender evaluate the rig, so that the handler sees the change."""
     owner_of(settings).update_tag()

@@ -30,7 +30,7 @@ from ..rig.reading.spec import (
 )
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_bones, driven_by_all
-from .chains import ChainGroup, chains_of, owner_of
+from .chains import ChainGroup, body_of, chains_of, owner_of
 from .forces import force_spec
 from .joints import own_joint
 
@@ -96,12 +96,11 @@ def chain_spec(
 
 def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> BodyGoal | None:
     """Return what a chain is in the body of its object; None where that has none."""
-    chain = animated or settings
-    own, moved = owner_of(settings).chain_ik, owner_of(chain).chain_ik
-    if not (own.is_property_set("body") and own.body.use_body and own.body.root):
+    body, chain = body_of(owner_of(settings)), animated or settings
+    if body is None:
         return None
-    pull = chain.pull * moved.body.influence
-    return BodyGoal(own.body.root, chain.priority, chain.use_pin, pull)
+    pull = chain.pull * owner_of(chain).chain_ik.body.influence
+    return BodyGoal(body.root, chain.priority, chain.use_pin, pull)
 
 
 def _check_numbers(settings: ChainGroup, animated: ChainGroup, *, has_force: bool) -> None:

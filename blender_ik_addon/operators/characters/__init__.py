@@ -2,4 +2,4 @@
 
 from ...registering import in_order
 
-register, unregister = in_order(__name__, "set_up", "mirror")
+register, unregister = in_order(__name__, "set_up", "mirror", "whole_body")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import bpy
 
 from ...core import IKError
 from ...rig.anatomy.bone_names import Part, read
+from ...rig.controls.control_spaces import constraints_of
+from ...rig.reading.spec import Anchor
 from ..chains import ChainGroup, chains_of, owner_of
 from ..stored import release
 
@@ -25,7 +28,24 @@ def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
             release(chain)
         if settings.use_body and not (chain.is_property_set("priority") or _is_arm(chain)):
             chain.priority = OF_OTHERS
+    if owner.pose is not None and settings.root in owner.pose.bones:
+        # What the hips went along with moves their control now.
+        for each in constraints_of(Anchor(owner, settings.root)):
+            each.mute = settings.use_body
     owner.update_tag()
+
+
+@contextmanager
+def spaces_muted(control: Anchor) -> Iterator[None]:
+    """Have the spaces of a control not act meanwhile."""
+    acting = [each for each in constraints_of(control) if not each.mute]
+    for each in acting:
+        each.mute = True
+    try:
+        yield
+    finally:
+        for each in acting:
+            each.mute = False
 
 
 def _is_arm(chain: ChainGroup) -> bool:

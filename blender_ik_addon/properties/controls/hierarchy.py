@@ -25,8 +25,8 @@ from ...rig.controls.control_spaces import (
 from ...rig.reading.skeleton import Skeleton, compiled
 from ...rig.reading.spec import Anchor
 from ...rig.tools.control_bones import PALETTE, is_control_bone
-from ..chains import chains_of
-from ..records import moved_by_hand
+from ..chains import ChainGroup, chains_of
+from ..records import controls_of_chain, moved_by_hand
 from .space_names import movers
 
 Controls = Mapping[Limb, Sequence[Anchor]]
@@ -66,7 +66,8 @@ def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str
     if index is None:
         return None
     hips = skeleton.names[index]
-    if any(hips in chain.bones for chain in movers() if chain.object == armature_object):
+    is_moved = any(hips in each.bones for each in movers() if each.object == armature_object)
+    if is_moved and torso_of(armature_object, hips).bone == hips:
         return None
     known = spaces_of(Anchor(armature_object, hips))
     top = skeleton.names[skeleton.ancestors(index)[-1]]
@@ -77,6 +78,20 @@ def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str
     if kind == "EMPTY":
         return Trunked(hips, Anchor(armature_object))
     return Trunked(hips, None) if is_free[index] else None
+
+
+def hips_chain(armature_object: bpy.types.Object, hips: str) -> ChainGroup | None:
+    """Return the chain that puts the hips of a body where a control is; None without."""
+    chains = chains_of(armature_object)
+    own = (each for each in chains if (each.bone, each.chain_count) == (hips, 1))
+    return next(own, None)
+
+
+def torso_of(armature_object: bpy.types.Object, hips: str) -> Anchor:
+    """Return what people move for the hips to move: the control of their chain, else the bone."""
+    chain = hips_chain(armature_object, hips)
+    control = None if chain is None else controls_of_chain(chain)[0]
+    return control or Anchor(armature_object, hips)
 
 
 def controls_of(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> Controls:
@@ -112,18 +127,20 @@ def hang_controls(
         How many controls have got spaces.
     """
     assert trunk.root is not None
-    hips = Anchor(armature_object, trunk.hips)
+    hips, torso = Anchor(armature_object, trunk.hips), torso_of(armature_object, trunk.hips)
     bone = armature_object.pose.bones[trunk.hips]
-    if bone.parent is None and trunk.root.bone and not constraints_of(hips):
-        set_space(hips, trunk.root)
-    # What other constraints move is not posed by hand.
-    if bone.custom_shape is None and len(bone.constraints) == len(constraints_of(hips)):
-        bone.custom_shape = shape_of("BELT")
-        bone.custom_shape_scale_xyz = belt_of(armature_object, trunk.hips, list(controls)).tolist()
-        bone.color.palette = PALETTE
-    armature_object.chain_ik.body.root = trunk.hips
+    if torso == hips:
+        if bone.parent is None and trunk.root.bone and not constraints_of(hips):
+            set_space(hips, trunk.root)
+        # What other constraints move is not posed by hand.
+        if bone.custom_shape is None and len(bone.constraints) == len(constraints_of(hips)):
+            bone.custom_shape = shape_of("BELT")
+            belt = belt_of(armature_object, trunk.hips, list(controls))
+            bone.custom_shape_scale_xyz = belt.tolist()
+            bone.color.palette = PALETTE
+        armature_object.chain_ik.body.root = trunk.hips
     known, count = movers(), 0
-    places: dict[Carrier, Anchor] = {Trunk.ROOT: trunk.root, Trunk.TORSO: hips}
+    places: dict[Carrier, Anchor] = {Trunk.ROOT: trunk.root, Trunk.TORSO: torso}
     places |= {limb: anchors[0] for limb, anchors in controls.items()}
     index = skeleton.index[trunk.hips]
     for limb, along in carriers(skeleton, index, controls).items():
@@ -145,25 +162,33 @@ def _may_have(control: Anchor) -> bool:
     return is_free and not constraints_of(control)
 
 
+def sharer_of(armature_object: bpy.types.Object) -> bpy.types.Object | None:
+    """Return another object that has chains on the same armature; None without."""
+    same = (each for each in bpy.data.objects if each.data == armature_object.data)
+    return next((each for each in same if each != armature_object and chains_of(each)), None)
+
+
 def body_controls(armature_object: bpy.types.Object) -> list[Anchor]:
     """Return the controls of a body that no chain follows: its root, where that was made.
 
     None while another object has chains on the same armature: it has the same root.
     """
     hips = Anchor(armature_object, armature_object.chain_ik.body.root)
-    same = [each for each in bpy.data.objects if each.data == armature_object.data]
-    is_shared = any(each != armature_object and chains_of(each) for each in same)
-    if is_shared or hips.bone not in armature_object.pose.bones:
+    if sharer_of(armature_object) or hips.bone not in armature_object.pose.bones:
         return []
     return [root for root in spaces_of(hips) if root.bone and is_control(root)]
 
 
 def forget_body(armature_object: bpy.types.Object) -> None:
-    """Take what shows the torso away from the bone of the hips."""
+    """Take what shows the torso away from the bone of the hips, which are no body any more."""
     body = armature_object.chain_ik.body
-    bone = armature_object.pose.bones.get(body.root)
+    take_belt(armature_object.pose.bones.get(body.root))
+    body.use_body, body.root = False, ""
+
+
+def take_belt(bone: bpy.types.PoseBone | None) -> None:
+    """Take the ring of the torso away from a bone, if it has it."""
     if bone is not None and bone.custom_shape and bone.custom_shape.name.startswith(SHAPE):
         bone.custom_shape = None
         bone.custom_shape_scale_xyz = (1.0, 1.0, 1.0)
         bone.color.palette = "DEFAULT"
-    body.root = ""

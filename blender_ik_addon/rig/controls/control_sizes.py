@@ -123,6 +123,15 @@ def belt_of(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb])
     return np.array([width, 1.0, width])
 
 
+def look_of_hips(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Look:
+    """Return the same ring for a control of the hips, where they are at rest."""
+    bone = armature_object.data.bones[hips]
+    matrix = array_of(armature_object.matrix_world @ bone.matrix_local)
+    frame, length = matrix.copy(), bone.length * float(np.linalg.norm(matrix[:3, 1]))
+    frame[:3, :3] = rotation.orientation(matrix[:3, :3])
+    return Look("BELT", _scaled(frame, length * belt_of(armature_object, hips, limbs)))
+
+
 def _points_below(armature_object: bpy.types.Object, end: str) -> Array:
     """Return heads and tails of a bone and of all below it that are of the body, world space.
 

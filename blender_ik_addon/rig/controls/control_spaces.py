@@ -9,7 +9,7 @@ by Child Of, whose inverse is set where both stand when it is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import bpy
@@ -33,6 +33,9 @@ ACTING = 0.5
 FLAT = 1e-6
 # What moves a control by less moves it by less than Blender stores.
 SAME = 1e-7
+# How differently two spaces may move a control that goes along with one instead of the other: what
+# Blender's own numbers leave. With ten times more a control would be seen to move.
+SAME_CARRYING = 1e-6
 
 
 class Mover(NamedTuple):
@@ -107,8 +110,14 @@ def set_space(control: Anchor, space: Anchor | None) -> None:
         place(control, before @ unconstrained(control))
 
 
-def add_space(control: Anchor, space: Anchor) -> Any:
+def add_space(control: Anchor, space: Anchor, carrying: Array | None = None) -> Any:
     """Return the space of a control, made where it has none yet; a new one does not act.
+
+    Args:
+        control: The object or bone.
+        space: What it goes along with.
+        carrying: How a new one would move it now, as ``carrying_of``, shape (4, 4); None for a bone
+            as from rest, and for all else as both stand.
 
     Raises:
         RigError: If nothing can go along with that as it stands.
@@ -120,17 +129,19 @@ def add_space(control: Anchor, space: Anchor) -> Any:
     is_own = bool(control.bone) and control.object == space.object
     # Segments of a bone bend what an Armature constraint takes along.
     is_simple = is_own and space.object.data.bones[space.bone].bbone_segments == 1
+    if is_simple and carrying is not None:
+        is_simple = np.allclose(_from_rest(space), carrying, rtol=0.0, atol=SAME_CARRYING)
     constraints = channels_of(control).constraints
     made: Any = constraints.new("ARMATURE") if is_simple else constraints.new("CHILD_OF")
     made.influence, made.name = 0.0, f"{SPACE} {label(space)}"
     held = made.targets.new() if is_simple else made
     held.target, held.subtarget = space.object, space.bone
     if not is_simple:
-        made.inverse_matrix = Matrix(_inverse(control, space, stands).tolist())
+        made.inverse_matrix = Matrix(_inverse(control, space, stands, carrying).tolist())
     return made
 
 
-def _inverse(control: Anchor, space: Anchor, stands: Array) -> Array:
+def _inverse(control: Anchor, space: Anchor, stands: Array, carrying: Array | None) -> Array:
     """Return the inverse for Child Of: a bone goes along as from rest, all else as both stand.
 
     On a bone this constraint starts from the space of its armature, and ends in world space.
@@ -139,14 +150,50 @@ def _inverse(control: Anchor, space: Anchor, stands: Array) -> Array:
         control: The object or bone.
         space: What it goes along with.
         stands: Where that stands, world space, shape (4, 4).
+        carrying: As for ``add_space``.
     """
     start = np.eye(4)
-    if control.bone and control.object == space.object:
+    if control.bone and control.object == space.object and carrying is None:
         stands = array_of(space.object.data.bones[space.bone].matrix_local)
     elif control.bone:
         start = array_of(control.object.matrix_world)
-    inverse: Array = np.linalg.solve(stands, start)
+    inverse: Array = np.linalg.solve(stands, start if carrying is None else start @ carrying)
     return inverse
+
+
+def replace_space(constraint: bpy.types.Constraint, control: Anchor, space: Anchor) -> None:
+    """Have a control go along with something else than by one of its spaces, when that acts.
+
+    It stays where it is, and the keys of the influence stay.
+
+    Raises:
+        RigError: If nothing can go along with that as it stands.
+    """
+    made = add_space(control, space, carrying_of(control, constraint))
+    made.influence, made.mute = constraint.influence, constraint.mute
+    constraints, name = channels_of(control).constraints, constraint.name
+    constraints.move(constraints.find(made.name), constraints.find(name))
+    constraints.remove(constraint)
+    # Keys are found by the name: Blender takes them along when that changes.
+    made.name = name
+    made.name = f"{SPACE} {label(space)}"
+
+
+def along_with(space: Anchor) -> list[tuple[Anchor, bpy.types.Constraint]]:
+    """Return the controls that can go along with something, and their spaces that do."""
+    return [
+        (control, constraint)
+        for control in objects_and_bones()
+        for constraint in constraints_of(control)
+        if space_of(constraint) == space
+    ]
+
+
+def objects_and_bones() -> Iterator[Anchor]:
+    """Yield all objects of the file and their bones: whatever may have spaces."""
+    for each in bpy.data.objects:
+        yield Anchor(each)
+        yield from (Anchor(each, bone.name) for bone in (each.pose.bones if each.pose else ()))
 
 
 def remove_space(control: Anchor, constraint: bpy.types.Constraint) -> None:
@@ -294,11 +341,16 @@ def carrying_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
     space = space_of(constraint)
     assert space is not None
     if constraint.type == "ARMATURE":
-        bone = space.object.pose.bones[space.bone]
-        return array_of(bone.matrix) @ np.linalg.inv(array_of(bone.bone.matrix_local))
+        return _from_rest(space)
     held: Any = constraint
     moved: Array = matrix_of(space) @ array_of(held.inverse_matrix)
     return np.linalg.solve(array_of(control.object.matrix_world), moved) if control.bone else moved
+
+
+def _from_rest(space: Anchor) -> Array:
+    """Return what takes a bone from where it is at rest to where it is, shape (4, 4)."""
+    bone = space.object.pose.bones[space.bone]
+    return array_of(bone.matrix) @ np.linalg.inv(array_of(bone.bone.matrix_local))
 
 
 def move_to(anchor: Anchor, matrix: Array) -> None:

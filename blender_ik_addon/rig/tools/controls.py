@@ -329,6 +329,21 @@ def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
     return Control("Root", matrix, radius / BONE_SIZE, "RING")
 
 
+def torso_control(look: Look, placed: Placement, tail: Array) -> Control:
+    """Return a new control for the hips of a body, made where their tail is at rest.
+
+    A bone of the same rest pose as the hips takes along what goes with it as they do.
+
+    Args:
+        look: How it is drawn.
+        placed: Of the chain of the hips.
+        tail: Where that of the hips is at rest, world space, shape (3,).
+    """
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = rotation.orientation(look.matrix[:3, :3]), tail
+    return Control("Torso", matrix, placed.length, "CUBE", look=look)
+
+
 def named(chain: str, word: str) -> str:
     """Return a name that ends with the side of the chain's name, so that it can be mirrored."""
     for side in Side:

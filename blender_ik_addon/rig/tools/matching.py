@@ -71,7 +71,10 @@ def find_bend(armature_object: bpy.types.Object, spec: ChainSpec) -> float | Non
 
 
 def match_controls(
-    goals: Goals, view_layer: bpy.types.ViewLayer, frame: int | None = None, interpolation: str = ""
+    goals: Goals,
+    view_layer: bpy.types.ViewLayer,
+    frame: float | None = None,
+    interpolation: str = "",
 ) -> None:
     """Put targets and poles where they belong, also where they hang on each other.
 

@@ -11,11 +11,11 @@ from ..batches.changes import OtherChannels
 from ..live import live
 from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels
-from ..planning.located import located_bones
+from ..planning.located import dragged_root, located_bones
 from ..planning.slide import slide_axes
 from ..planning.start_channels import VectorName, paired, stored_bones
 from ..reading.animation import keyed_rotation, keyed_vector
-from ..reading.chain_plan import plan_or_none, planned
+from ..reading.chain_plan import ChainPlan, plan_or_none, planned
 from ..reading.channels import MODE_NUMBERS, converted, read_flags, read_pose
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton, compiled
@@ -50,7 +50,17 @@ def take(
     except RigError:
         # It is not solved before its joints are corrected; the locations are stored then.
         located = frozenset()
-    return stored_bones(skeleton, pose, plan, spec, located)
+    stored = stored_bones(skeleton, pose, plan, spec, located)
+    whole = _moved_whole(skeleton, plan, spec)
+    return tuple(
+        bone._replace(is_dragged=index == whole)
+        for bone, index in zip(stored, written.tolist(), strict=True)
+    )
+
+
+def _moved_whole(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
+    """Return the bone of which a chain or its body writes the whole location; -1 for none."""
+    return dragged_root(skeleton, plan, spec) if spec.is_dragged else plan.body_root
 
 
 def give_back(
@@ -127,14 +137,15 @@ def idle_locations(
     """
     skeleton = compiled(armature_object, known)
     try:
-        sliding = located_bones(skeleton, planned(skeleton, spec), spec)
+        plan = planned(skeleton, spec)
+        sliding, whole = located_bones(skeleton, plan, spec), _moved_whole(skeleton, plan, spec)
     except RigError:
         return frozenset()
     stored = _bones(skeleton, spec)
     kept = {
         bone.name
         for index, bone in stored.items()
-        if index in sliding and bone.is_dragged == spec.is_dragged
+        if index in sliding and bone.is_dragged == (index == whole)
     }
     return frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
 

@@ -17,6 +17,7 @@ from ..controls.control_spaces import (
     carried,
     carrying_of,
     constraints_of,
+    objects_and_bones,
     place,
     remove_space,
     space_of,
@@ -93,17 +94,15 @@ def leaving(gone: Collection[Anchor]) -> dict[Anchor, range]:
         RigError: If keys could not be written.
     """
     found = {}
-    for owner in bpy.data.objects:
-        bones = () if owner.pose is None else owner.pose.bones
-        for control in (Anchor(owner), *(Anchor(owner, each.name) for each in bones)):
-            known = [] if control in gone else constraints_of(control)
-            lost = [each for each in known if space_of(each) in gone]
-            if lost:
-                keyed = _influences(control)
-                acts = any(each == acting(control) or each.name in keyed for each in lost)
-                found[control] = _moving_frames(control) if acts else range(0)
-            if found.get(control):
-                check_keyable(owner)
+    for control in objects_and_bones():
+        known = [] if control in gone else constraints_of(control)
+        lost = [each for each in known if space_of(each) in gone]
+        if lost:
+            keyed = _influences(control)
+            acts = any(each == acting(control) or each.name in keyed for each in lost)
+            found[control] = _moving_frames(control) if acts else range(0)
+        if found.get(control):
+            check_keyable(control.object)
     return found
 
 

@@ -1,0 +1,98 @@
+"""The operator that makes one body of the chains of a character."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty
+
+from ...preferences import CONTROLS, new_chain
+from ...properties import (
+    active_armature,
+    hang_hips,
+    hips_chain,
+    hips_of_body,
+    new_torso,
+    pin_legs,
+)
+from ...rig.anatomy.free_bones import free_bones
+from ...rig.anatomy.limbs import Limb, find_limbs
+from ...rig.reading.skeleton import compiled
+from ...translations import said
+from .. import selection
+from ..base import ChainOperator
+from ..controls import choose_control, make_controls
+
+
+def make_body(
+    context: bpy.types.Context,
+    owner: bpy.types.Object,
+    limbs: Sequence[Limb],
+    kind: str,
+    *,
+    use_pins: bool,
+) -> str:
+    """Make one body of all chains under the hips, which get a control; nothing moves.
+
+    Args:
+        context: Its view layer shows where an empty can go.
+        owner: The original armature object.
+        limbs: All limbs of its body.
+        kind: What the control is, "BONE" or "EMPTY".
+        use_pins: Whether to pin legs.
+
+    Returns:
+        What has been done, in words.
+
+    Raises:
+        IKError: If there can be no body, or there is one; nothing is changed then.
+    """
+    hips = hips_of_body(owner, limbs)
+    if hips_chain(owner, hips) is None:
+        (torso,) = make_controls(context, owner, [new_torso(owner, hips, limbs)], kind)
+        # What was made is to be evaluated before it goes along with anything.
+        context.view_layer.update()
+        scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
+        hang_hips(owner, hips, torso, scene, view_layer, new_chain(context))
+    pinned = pin_legs(owner, limbs) if use_pins else []
+    body = owner.chain_ik.body
+    body.root, body.use_body = hips, True
+    return f"Whole body under '{hips}', pinned: {', '.join(pinned) or 'none'}"
+
+
+class POSE_OT_chain_ik_body(ChainOperator):
+    """Make one body of all chains under the hips."""
+
+    bl_idname = "pose.chain_ik_body"
+    bl_label = "Make Whole Body"
+    bl_description = (
+        "Solve all chains of the armature as one body: where a limb does not reach, the body goes"
+        " along, and what is pinned stays. The hips get a control, the torso, and nothing moves"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    control: EnumProperty(
+        name="Control",
+        description="What the control of the hips is, as in the preferences until it is chosen"
+        " here",
+        items=CONTROLS,
+    )
+    use_pins: BoolProperty(
+        name="Pin Legs",
+        description="Pin the targets of legs: feet stay where they are, whatever pulls at the body",
+        default=True,
+    )
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        owner = cast(bpy.types.Object, active_armature(context))
+        choose_control(self, context)
+        skeleton = compiled(owner)
+        limbs = find_limbs(skeleton, free_bones(owner, skeleton))
+        told = make_body(context, owner, limbs, self.control, use_pins=self.use_pins)
+        self.report({"INFO"}, said(told))
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_body,))

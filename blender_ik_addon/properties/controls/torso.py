@@ -1,0 +1,184 @@
+"""The torso of a whole body: a chain has the hips follow a control, as limbs follow theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import bpy
+import numpy as np
+
+from ...rig.anatomy.free_bones import free_bones
+from ...rig.anatomy.hierarchy import find_hips
+from ...rig.anatomy.limbs import Limb, LimbKind
+from ...rig.controls.control_sizes import look_of_hips
+from ...rig.controls.control_spaces import (
+    add_space,
+    along_with,
+    is_keyed,
+    replace_space,
+    set_space,
+    spaces_of,
+)
+from ...rig.keying.playing import frame_kept
+from ...rig.planning.located import check_moved
+from ...rig.planning.order import Job
+from ...rig.reading.animation import bone_of_path, curves, keyed_frames
+from ...rig.reading.chain_plan import planned
+from ...rig.reading.dependencies import MovedBy
+from ...rig.reading.refusals import RigError
+from ...rig.reading.skeleton import compiled
+from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, RotationBone
+from ...rig.tools.controls import Control, placement, torso_control
+from ...rig.tools.matching import match_controls
+from ..chains import body_of, chains_of, free_name, names_of_chains
+from ..lists import NewChain, add_chain
+from .bodies import OF_OTHERS, spaces_muted
+from .hierarchy import hips_chain, sharer_of, take_belt
+
+LEGS = frozenset((LimbKind.LEG, LimbKind.SPIDER_LEG))
+
+
+def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> str:
+    """Return the bone that a whole body can be made under.
+
+    Args:
+        armature_object: The original object.
+        limbs: All limbs of the body.
+
+    Raises:
+        RigError: If there is none, the body cannot move it, or it is a whole body already.
+    """
+    skeleton = compiled(armature_object)
+    hips: str = armature_object.chain_ik.body.root
+    if not hips:
+        found = find_hips(skeleton, free_bones(armature_object, skeleton), limbs)
+        if found is None:
+            raise RigError(
+                "No bone was found that carries all limbs: choose the bone of the hips as Root in"
+                " the panel Whole Body."
+            )
+        hips = skeleton.names[found]
+    elif hips not in skeleton.index:
+        raise RigError(f"Bone '{hips}', the root of the body, does not exist: choose another Root.")
+    if body_of(armature_object) is not None and hips_chain(armature_object, hips) is not None:
+        raise RigError("These chains are a whole body already: nothing has changed.")
+    _check_hips(armature_object, hips)
+    return hips
+
+
+def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
+    """Raise if a body could not move its hips.
+
+    Raises:
+        RigError: With what to do first.
+    """
+    other = sharer_of(armature_object)
+    if other is not None:
+        raise RigError(
+            f"'{other.name}' has chains on the same armature: give one of both an armature of its"
+            " own (Object > Relations > Make Single User)."
+        )
+    skeleton = compiled(armature_object)
+    spec = replace(_chain_of(hips), body=BodyGoal(hips))
+    job = Job(
+        armature_object, 0, spec, skeleton, planned(skeleton, spec), MovedBy((), (), False, (), ())
+    )
+    # A body mutes these itself.
+    with spaces_muted(Anchor(armature_object, hips)):
+        check_moved(job)
+
+
+def new_torso(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Control:
+    """Return the control that is to be made for the hips.
+
+    Raises:
+        IKError: If they are nowhere, or have no length.
+    """
+    tail = armature_object.matrix_world @ armature_object.data.bones[hips].tail_local
+    look = look_of_hips(armature_object, hips, limbs)
+    return torso_control(look, placement(armature_object, _chain_of(hips)), np.array(tail))
+
+
+def hang_hips(
+    armature_object: bpy.types.Object,
+    hips: str,
+    torso: Anchor,
+    scene: bpy.types.Scene,
+    view_layer: bpy.types.ViewLayer,
+    new: NewChain,
+) -> None:
+    """Add the chain that has the hips follow a control, which takes over what the hips carried.
+
+    Nothing moves; keys of the hips stay, and the control gets its own at the same frames.
+
+    Args:
+        armature_object: The original object.
+        hips: The bone.
+        torso: The control, evaluated.
+        scene: What plays their keys.
+        view_layer: What evaluates it.
+        new: What new chains are to have.
+    """
+    pelvis = Anchor(armature_object, hips)
+    bone = armature_object.pose.bones[hips]
+    goals = {torso: placement(armature_object, _chain_of(hips)).target}
+    carriers = spaces_of(pelvis)
+    if bone.parent is not None:
+        carriers = [Anchor(armature_object, bone.parent.name)]
+    elif not (torso.bone or carriers):
+        carriers = [Anchor(armature_object)]
+    for carrier in carriers:
+        add_space(torso, carrier)
+    if carriers:
+        set_space(torso, carriers[0])
+    match_controls(goals, view_layer)
+    if is_keyed(pelvis):
+        _key_as_hips(pelvis, torso, scene, view_layer)
+    for control, constraint in along_with(pelvis):
+        if control.object.is_editable:
+            replace_space(constraint, control, torso)
+    take_belt(bone)
+    name = free_name(names_of_chains(armature_object), "Hips")
+    wanted = replace(_chain_of(hips), name=name, target=torso)
+    add_chain(armature_object, wanted, 1, new=new).priority = OF_OTHERS
+
+
+def _key_as_hips(
+    hips: Anchor, torso: Anchor, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer
+) -> None:
+    """Key a control where the hips have keys, so that it is where they are."""
+    kinds = {
+        point.co.x: point.interpolation
+        for curve in curves(hips.object)
+        if (bone_of_path(curve.data_path) or ("",))[0] == hips.bone
+        for point in curve.keyframe_points
+    }
+    with frame_kept(scene):
+        for frame in sorted(keyed_frames(hips.object, {hips.bone})):
+            scene.frame_set(math.floor(frame), subframe=frame % 1.0)
+            goals = {torso: placement(hips.object, _chain_of(hips.bone)).target}
+            match_controls(goals, view_layer, frame, kinds.get(frame, ""))
+
+
+def pin_legs(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> list[str]:
+    """Pin the chains of all legs; return the names of those that were not."""
+    feet = {bone for limb in limbs if limb.kind in LEGS for bone in (limb.bones[-1], limb.end)}
+    legs = [each for each in chains_of(armature_object) if each.bone in feet]
+    loose = [each for each in legs if not each.use_pin]
+    for each in loose:
+        each.use_pin = True
+    return [each.name for each in loose]
+
+
+def _chain_of(hips: str) -> ChainSpec:
+    """Return the chain of the hips; its target is still to be made."""
+    return ChainSpec(
+        name="Hips",
+        bone=hips,
+        chain_count=1,
+        use_tail=True,
+        use_rotation=True,
+        rotation_bone=RotationBone.TIP,
+    )
