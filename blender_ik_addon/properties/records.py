@@ -174,15 +174,28 @@ def idle_joints(settings: ChainGroup) -> list[str]:
     return sorted(bone for bone in bones if pose is not None and bone in pose.bones)
 
 
-def bones_of_chain(settings: ChainGroup) -> list[str]:
-    """Return the names of the bones that a chain drives, root first; none if it has no bones."""
-    return driven_bones(owner_of(settings), bones_spec(settings))
+def bones_of_chain(settings: ChainGroup, *, with_body: bool = False) -> list[str]:
+    """Return the names of the bones that a chain drives, root first; none if it has no bones.
+
+    Args:
+        settings: Of the chain.
+        with_body: Whether those of its body count that carry it, after its own.
+    """
+    return driven_bones(owner_of(settings), _driving(settings, with_body=with_body))
 
 
-def bones_of_chains(armature_object: bpy.types.Object) -> list[list[str]]:
+def bones_of_chains(
+    armature_object: bpy.types.Object, *, with_body: bool = False
+) -> list[list[str]]:
     """Return the same for all chains of an object, in the order of its list."""
-    specs = [bones_spec(settings) for settings in chains_of(armature_object)]
+    chains = chains_of(armature_object)
+    specs = [_driving(settings, with_body=with_body) for settings in chains]
     return driven_by_all(armature_object, specs) if specs else []
+
+
+def _driving(settings: ChainGroup, *, with_body: bool) -> ChainSpec:
+    spec = bones_spec(settings)
+    return spec if with_body else replace(spec, body=None)
 
 
 def live_rigs(scene: bpy.types.Scene) -> dict[int, LiveRig]:

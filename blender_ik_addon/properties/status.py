@@ -249,7 +249,7 @@ def _posed_bones(rig: bpy.types.Object) -> set[str]:
     """Return the bones that chains of an armature object pose."""
     if rig.type != "ARMATURE":
         return set()
-    bones = enumerate(bones_of_chains(rig))
+    bones = enumerate(bones_of_chains(rig, with_body=True))
     return set[str]().union(*[names for i, names in bones if may_pose(rig, i)])
 
 

@@ -116,7 +116,7 @@ def release_gone(settings: ChainGroup, update: Update) -> bool:
     left = gone = restoring.gone_bones(owner, spec, known)
     for other in chains_of(owner) if gone else ():
         if not is_idle(other):
-            written = frozenset(bones_of_chain(other))
+            written = frozenset(bones_of_chain(other, with_body=True))
             left -= written - _stored_names(other)
             gone -= written
     if not left:
@@ -162,7 +162,7 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     """
     wanted = set(restoring.driven_bones(armature_object, spec))
     for settings in chains_of(armature_object):
-        shared = wanted.intersection(bones_of_chain(settings))
+        shared = wanted.intersection(bones_of_chain(settings, with_body=True))
         if shared and not is_idle(settings):
             raise RigError(
                 f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"

@@ -60,12 +60,14 @@ class Wanted:
         kind: Of controls, "BONE" or "EMPTY".
         parent: Of all control bones; empty for spaces of their own.
         use_limits: Whether new chains get joints by anatomy.
+        use_body: Whether all chains become one body then.
     """
 
     limbs: list[Limb]
     kind: str
     parent: str
     use_limits: bool
+    use_body: bool
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def add_limbs(
         wanted: What is asked for.
 
     Raises:
-        RigError: If they lack nothing.
+        RigError: If they lack nothing, and are not to become a body.
     """
     has_bones = wanted.kind == "BONE" and takes_bones(owner)
     driven = _driven(owner)
@@ -105,7 +107,7 @@ def add_limbs(
     # Where a parent carries all controls, no root does.
     trunk = None if wanted.parent else trunk_of(owner, found, "BONE" if has_bones else "EMPTY")
     toes = _lacking_toes(owner, wanted.limbs, driven) if has_bones else []
-    if not (free or toes or (trunk and _lacks(owner, trunk, found))):
+    if not (free or toes or wanted.use_body or (trunk and _lacks(owner, trunk, found))):
         raise RigError(ALL_HAVE)
     placed, problems = _placed(owner, free)
     names = _add_chains(context, owner, placed, wanted, driven if has_bones else None)

@@ -8,6 +8,7 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
+from ...core import IKError
 from ...preferences import CONTROLS
 from ...properties import (
     OWN_WORDS,
@@ -25,6 +26,7 @@ from ..base import ANEW, ChainOperator
 from ..controls import NO_BONES, choose_control, parents
 from ..joints import report_changes
 from .adding import Wanted, add_limbs
+from .whole_body import make_body
 
 KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
 USUAL = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
@@ -76,6 +78,11 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         description="Limit knees, elbows, fingers, necks and tails as in books of anatomy",
     )
 
+    use_body: BoolProperty(
+        name="Whole Body",
+        description="Make one body of all chains then, with a control for the hips and pinned legs",
+    )
+
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         return selection.problem_of_armature(context)
@@ -86,7 +93,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         skeleton = compiled(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
         chosen = self._chosen(context, owner, limbs)
-        wanted = Wanted(chosen, self.control, self.parent, self.use_limits)
+        wanted = Wanted(chosen, self.control, self.parent, self.use_limits, self.use_body)
         added = add_limbs(context, owner, limbs, wanted)
         if added.joints is not None:
             report_changes(self, added.joints)
@@ -99,7 +106,31 @@ class POSE_OT_chain_ik_setup(ChainOperator):
             self.report({"INFO"}, said(f"Set up {chains}: {', '.join(names)}"))
         elif count := added.hung:
             self.report({"INFO"}, said(f"Controls that got spaces: {count}"))
+        if self.use_body:
+            self._make_body(context, owner, limbs, is_all=not names)
         return {"FINISHED"} if names or not added.problems else {"CANCELLED"}
+
+    def _make_body(
+        self,
+        context: bpy.types.Context,
+        owner: bpy.types.Object,
+        limbs: Sequence[Limb],
+        *,
+        is_all: bool,
+    ) -> None:
+        """Make one body of all chains, or say why it cannot be.
+
+        Raises:
+            IKError: If that is all that there is to do, and it cannot be done.
+        """
+        try:
+            told = make_body(context, owner, limbs, self.control, use_pins=True)
+        except IKError as error:
+            if is_all:
+                raise
+            self.report({"WARNING"}, said(error))
+        else:
+            self.report({"INFO"}, said(told))
 
     def _chosen(
         self, context: bpy.types.Context, owner: bpy.types.Object, found: Sequence[Limb]

@@ -19,7 +19,7 @@ from ...rig.reading.update import Update
 from ...rig.tools.lengths import length_unit
 from ..chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from ..forces import force_spec
-from ..records import bones_of_chain, chain_spec
+from ..records import bones_of_chains, chain_spec
 from .marks import ChainMark, find_marked
 
 COMPARED = len(comparing.CONTENDERS) + 1
@@ -89,12 +89,13 @@ def _read(mark: ChainMark, depsgraph: bpy.types.Depsgraph) -> Compared:
 def _specs_with(settings: ChainGroup, owner: bpy.types.Object, index: int) -> dict[int, ChainSpec]:
     """Return a chain's settings and those of the live chains in one tree with it, by index."""
     specs, chains = {index: chain_spec(settings)}, chains_of(owner)
-    shared = set(bones_of_chain(settings))
+    bones = [set(names) for names in bones_of_chains(owner, with_body=True)]
+    shared = set(bones[index])
     waiting = [i for i, each in enumerate(chains) if i != index and not is_idle(each)]
-    while near := [i for i in waiting if not shared.isdisjoint(bones_of_chain(chains[i]))]:
+    while near := [i for i in waiting if not shared.isdisjoint(bones[i])]:
         waiting = [i for i in waiting if i not in near]
         for i in near:
-            shared.update(bones_of_chain(chains[i]))
+            shared |= bones[i]
             # One that cannot be read is not solved either.
             with suppress(IKError):
                 specs[i] = chain_spec(chains[i])

@@ -13,6 +13,7 @@ from ...rig.controls.control_spaces import constraints_of
 from ...rig.reading.spec import Anchor
 from ..chains import ChainGroup, chains_of, owner_of
 from ..stored import release
+from .hierarchy import hips_chain
 
 ARMS = frozenset((Part.UPPER_ARM, Part.FOREARM, Part.HAND, Part.ARM))
 # Whatever is no arm gives way to arms.
@@ -29,9 +30,12 @@ def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
         if settings.use_body and not (chain.is_property_set("priority") or _is_arm(chain)):
             chain.priority = OF_OTHERS
     if owner.pose is not None and settings.root in owner.pose.bones:
-        # What the hips went along with moves their control now.
+        # In a body their control moves the hips, by themselves what they have gone along with.
         for each in constraints_of(Anchor(owner, settings.root)):
             each.mute = settings.use_body
+        moving = hips_chain(owner, settings.root)
+        if moving is not None:
+            moving.mute = not settings.use_body
     owner.update_tag()
 
 

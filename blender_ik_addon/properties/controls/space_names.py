@@ -89,7 +89,9 @@ def movers() -> list[Mover]:
         Mover(owner, bones, anchors_of(settings))
         for owner in bpy.data.objects
         if owner.type == "ARMATURE" and owner.pose is not None
-        for settings, bones in zip(chains_of(owner), bones_of_chains(owner), strict=True)
+        for settings, bones in zip(
+            chains_of(owner), bones_of_chains(owner, with_body=True), strict=True
+        )
         if bones
     ]
 

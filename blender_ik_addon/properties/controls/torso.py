@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import bpy
-import numpy as np
 
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.hierarchy import find_hips
@@ -30,7 +29,7 @@ from ...rig.reading.dependencies import MovedBy
 from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, RotationBone
-from ...rig.tools.controls import Control, placement, torso_control
+from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.matching import match_controls
 from ..chains import body_of, chains_of, free_name, names_of_chains
 from ..lists import NewChain, add_chain
@@ -77,8 +76,8 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
     other = sharer_of(armature_object)
     if other is not None:
         raise RigError(
-            f"'{other.name}' has chains on the same armature: give one of both an armature of its"
-            " own (Object > Relations > Make Single User)."
+            f"Object '{other.name}' has chains on the same armature: give this one an armature of"
+            " its own (Object > Relations > Make Single User)."
         )
     skeleton = compiled(armature_object)
     spec = replace(_chain_of(hips), body=BodyGoal(hips))
@@ -94,11 +93,10 @@ def new_torso(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb
     """Return the control that is to be made for the hips.
 
     Raises:
-        IKError: If they are nowhere, or have no length.
+        RigError: If they are nowhere.
     """
-    tail = armature_object.matrix_world @ armature_object.data.bones[hips].tail_local
-    look = look_of_hips(armature_object, hips, limbs)
-    return torso_control(look, placement(armature_object, _chain_of(hips)), np.array(tail))
+    torso_goal(armature_object, hips)
+    return torso_control(armature_object, hips, look_of_hips(armature_object, hips, limbs))
 
 
 def hang_hips(
@@ -123,7 +121,7 @@ def hang_hips(
     """
     pelvis = Anchor(armature_object, hips)
     bone = armature_object.pose.bones[hips]
-    goals = {torso: placement(armature_object, _chain_of(hips)).target}
+    goals = {torso: torso_goal(armature_object, hips)}
     carriers = spaces_of(pelvis)
     if bone.parent is not None:
         carriers = [Anchor(armature_object, bone.parent.name)]
@@ -158,7 +156,7 @@ def _key_as_hips(
     with frame_kept(scene):
         for frame in sorted(keyed_frames(hips.object, {hips.bone})):
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
-            goals = {torso: placement(hips.object, _chain_of(hips.bone)).target}
+            goals = {torso: torso_goal(hips.object, hips.bone)}
             match_controls(goals, view_layer, frame, kinds.get(frame, ""))
 
 

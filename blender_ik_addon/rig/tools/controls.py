@@ -15,6 +15,7 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..anatomy.bone_names import Side
 from ..controls.control_shapes import Shape
 from ..controls.control_sizes import Look
+from ..controls.control_spaces import finite_place
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
@@ -27,7 +28,7 @@ from ..reading.chain_plan import ChainPlan, check, planned
 from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import no_length, scaled_flat
 from ..reading.skeleton import Skeleton, compiled
-from ..reading.spec import ChainSpec, NegativeScale
+from ..reading.spec import Anchor, ChainSpec, NegativeScale
 from ..reading.targets import find_unmirrored
 from ..reading.world import ends_of, not_finite
 
@@ -329,19 +330,27 @@ def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
     return Control("Root", matrix, radius / BONE_SIZE, "RING")
 
 
-def torso_control(look: Look, placed: Placement, tail: Array) -> Control:
+def torso_control(armature_object: bpy.types.Object, hips: str, look: Look) -> Control:
     """Return a new control for the hips of a body, made where their tail is at rest.
 
     A bone of the same rest pose as the hips takes along what goes with it as they do.
-
-    Args:
-        look: How it is drawn.
-        placed: Of the chain of the hips.
-        tail: Where that of the hips is at rest, world space, shape (3,).
     """
+    tail = armature_object.matrix_world @ armature_object.data.bones[hips].tail_local
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = rotation.orientation(look.matrix[:3, :3]), tail
-    return Control("Torso", matrix, placed.length, "CUBE", look=look)
+    return Control("Torso", matrix, float(look.sides[1]), "CUBE", look=look)
+
+
+def torso_goal(armature_object: bpy.types.Object, hips: str) -> Array:
+    """Return where that control belongs now, world space, shape (4, 4).
+
+    Raises:
+        RigError: If the hips are nowhere.
+    """
+    goal = finite_place(Anchor(armature_object, hips), "hips")
+    goal[:3, :3] = rotation.orientation(goal[:3, :3])
+    goal[:3, 3] = ends_of(armature_object, [armature_object.pose.bones[hips]])[1]
+    return goal
 
 
 def named(chain: str, word: str) -> str:
