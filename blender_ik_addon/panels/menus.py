@@ -51,6 +51,7 @@ class VIEW3D_MT_chain_ik_more(bpy.types.Menu):
         # Scripts can name a bone in any mode, an entry cannot.
         once.enabled = context.mode == "POSE"
         once.operator("pose.chain_ik_solve")
+        layout.operator("pose.chain_ik_body")
         layout.operator_menu_enum("pose.chain_ik_convert", "direction")
         layout.operator("pose.chain_ik_compare", icon="PRESET")
         layout.separator()

@@ -49,7 +49,8 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
     renamed = renamed_since(group.seen_bones, present)
     group.seen_bones = present
     later = renamed.get(own.name_full, {})
-    if group.body.root in later:
+    # Reading settings that were never set has Blender store them, to be copied ever after.
+    if later and group.body.root in later:
         group.body.root = later[group.body.root]
     for settings in chains if renamed else ():
         _follow_own(settings, later)

@@ -300,6 +300,9 @@ NO_ROW = {
     "pole_space": "the same of the pole",
     "use_twist_spread": "the scenes have no twist bones to spread a turn along",
     **dict.fromkeys(
+        ("priority", "use_pin", "pull"), "counts in a whole body only, which no scene has"
+    ),
+    **dict.fromkeys(
         [f"planted={kind}" for kind in ("NONE", "HEEL", "TOE", "FOOT")],
         "read by Plant Feet and drawn, which no solve does",
     ),

@@ -6,7 +6,7 @@ from ...registering import in_order
 # shared bones and with a comparison, are the last, so that no other one moves.
 PANELS = (
     *("chain_list", "status", "matching", "target", "pole", "rotation", "solver", "force"),
-    *("limits", "reach", "advanced", "tree", "compare"),
+    *("limits", "reach", "advanced", "whole_body", "tree", "compare"),
 )
 
 register, unregister = in_order(__name__, *PANELS)

@@ -7,13 +7,20 @@ from typing import Any
 import bpy
 
 from ...preferences import LOOKS
-from ...properties import ChainSettings, active_armature, paths_in_words, state
+from ...properties import (
+    ChainSettings,
+    active_armature,
+    body_of,
+    owner_of,
+    paths_in_words,
+    state,
+)
 from ...rig.keying.motion_paths import has_paths
 from ..base import ChainPanel, draw_text
 
 
 class CHAINIK_UL_chains(bpy.types.UIList):
-    """One row for each chain: state, name, mute."""
+    """One row for each chain: state, name, in a body its pin, mute."""
 
     def draw_item(
         self,
@@ -28,6 +35,14 @@ class CHAINIK_UL_chains(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False, icon=LOOKS[state(item)].icon)
+        if body_of(owner_of(item)) is not None:
+            row.prop(
+                item,
+                "use_pin",
+                text="",
+                icon="PINNED" if item.use_pin else "UNPINNED",
+                emboss=False,
+            )
         row.prop(item, "mute", text="", invert_checkbox=True)
 
 

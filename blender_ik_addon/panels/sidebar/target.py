@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings
+from ...properties import ChainSettings, body_of, owner_of
 from ..base import ActiveChainPanel, draw_anchor
 
 
@@ -18,6 +18,10 @@ class VIEW3D_PT_chain_ik_target(ActiveChainPanel):
         column = layout.column()
         column.prop_search(settings, "bone", settings.id_data.data, "bones")
         column.prop(settings, "chain_count")
+        if body_of(owner_of(settings)) is not None:
+            column.prop(settings, "priority")
+            column.prop(settings, "use_pin")
+            column.prop(settings, "pull", slider=True)
 
 
 register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_target,))

@@ -42,7 +42,7 @@ def entries_of_pose_menu() -> list:
 def test_the_pose_menu_has_what_is_done_with_chains():
     actions = {"add", "remove", "solve", "bake", "snap_target", "apply", "switch", "convert"}
     actions |= {"compare", "setup", "mirror", "store", "restore", "motion_paths"}
-    actions |= {"switch_space"}
+    actions |= {"switch_space", "body"}
     found = [item.name for item in entries_of_pose_menu() if item.kind == "operator"]
     assert sorted(found) == sorted(f"pose.chain_ik_{action}" for action in actions)
 

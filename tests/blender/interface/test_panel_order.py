@@ -12,7 +12,7 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects, state
 
 FIRST = ["Status", "FK/IK", "Target", "Pole", "Rotation", "Solver"]
-LATER = ["Limits", "Stretch and Softness", "Advanced"]
+LATER = ["Limits", "Stretch and Softness", "Advanced", "Whole Body"]
 # The identifiers of what each panel shows, in its order.
 CONTENTS = {
     "FK/IK": ["influence", "planted", "space", "pole_space"],
@@ -53,7 +53,7 @@ def labels_of(solver: str) -> list[str]:
 def test_what_everybody_needs_comes_first(solver):
     labels = labels_of(solver)
     if solver == "FOLLOW":
-        assert labels == ["Status", "FK/IK", "Target", "Solver", "Limits", "Advanced"]
+        assert labels == ["Status", "FK/IK", "Target", "Solver", "Limits", *LATER[-2:]]
     else:
         force = ["Force", "Creature"] if solver == "FORCE" else []
         assert labels == FIRST + force + LATER

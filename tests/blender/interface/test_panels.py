@@ -39,6 +39,7 @@ def test_the_tab_has_the_list_and_the_panels_of_a_chain():
         "Compare",
         "FK/IK",
         "Shared Bones",
+        "Whole Body",
     }
     for panel in panels():
         assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")
@@ -58,7 +59,7 @@ def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
     drawn = draw()
     assert names(drawn) == {"use_live"}
     assert names(drawn, "list") == {"chains"}
-    actions = ["add", "remove", "mirror", "solve", "convert", "compare", "store", "restore"]
+    actions = ["add", "remove", "mirror", "solve", "body", "convert", "compare", "store", "restore"]
     found = [item.name for item in drawn if item.kind == "operator"]
     assert found == [f"pose.chain_ik_{action}" for action in (*actions, "setup", "bake", "plant")]
     assert names(drawn, "menu") == {"VIEW3D_MT_chain_ik_more"}
@@ -138,7 +139,10 @@ def test_every_setting_of_a_chain_can_be_reached():
     groups = {"force"}
     # Shown for chains that share bones, see test_tree_panels.py.
     in_trees = {"weight"}
-    settings = set(chain.bl_rna.properties.keys()) - read_only - lists - groups - in_trees
+    # Shown for chains of a body, see test_body_panel.py.
+    in_bodies = {"priority", "use_pin", "pull"}
+    settings = set(chain.bl_rna.properties.keys()) - read_only - lists - groups
+    settings -= in_trees | in_bodies
     shown = names(row.drawn)
     for solver in ("FABRIK", "FOLLOW"):
         chain.solver = solver
@@ -307,7 +311,11 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     assert "Muted" in names(draw(only="Status"), "label")
     of_joints = names(draw(only="Limits"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():
-        is_setting = item.kind in ("prop", "label") and item.name not in ("use_live", "space")
+        is_setting = item.kind in ("prop", "label") and item.name not in (
+            "use_live",
+            "space",
+            "root",
+        )
         assert item.is_active == (not is_setting and item.name not in of_joints)
 
 
