@@ -315,7 +315,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Priority",
         translation_context=OWN_WORDS,
         description="In a whole body: targets of 1 are met before those of 2, and these before"
-        " those of 3. Targets of one priority share, by their weights",
+        " those of 3. Targets of one priority share, by their weights; no unit",
         default=2,
         min=1,
         max=9,

@@ -80,7 +80,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
 
     use_body: BoolProperty(
         name="Whole Body",
-        description="Make one body of all chains then, with a control for the hips and pinned legs",
+        description="Make one body of all chains then: the hips get a control, and legs are pinned",
     )
 
     @classmethod

@@ -11,6 +11,7 @@ from bpy.props import BoolProperty, EnumProperty
 from ...preferences import CONTROLS, new_chain
 from ...properties import (
     active_armature,
+    chains_of,
     hang_hips,
     hips_chain,
     hips_of_body,
@@ -56,9 +57,11 @@ def make_body(
         context.view_layer.update()
         scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
         hang_hips(owner, hips, torso, scene, view_layer, new_chain(context))
-    pinned = pin_legs(owner, limbs) if use_pins else []
+    if use_pins:
+        pin_legs(owner, limbs)
     body = owner.chain_ik.body
     body.root, body.use_body = hips, True
+    pinned = [each.name for each in chains_of(owner) if each.use_pin]
     return f"Whole body under '{hips}', pinned: {', '.join(pinned) or 'none'}"
 
 

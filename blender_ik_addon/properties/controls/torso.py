@@ -160,14 +160,12 @@ def _key_as_hips(
             match_controls(goals, view_layer, frame, kinds.get(frame, ""))
 
 
-def pin_legs(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> list[str]:
-    """Pin the chains of all legs; return the names of those that were not."""
+def pin_legs(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> None:
+    """Pin the chains of all legs."""
     feet = {bone for limb in limbs if limb.kind in LEGS for bone in (limb.bones[-1], limb.end)}
-    legs = [each for each in chains_of(armature_object) if each.bone in feet]
-    loose = [each for each in legs if not each.use_pin]
-    for each in loose:
-        each.use_pin = True
-    return [each.name for each in loose]
+    for chain in chains_of(armature_object):
+        if chain.bone in feet:
+            chain.use_pin = True
 
 
 def _chain_of(hips: str) -> ChainSpec:

@@ -10,6 +10,7 @@ import pytest
 from blender_ik_addon.rig.anatomy.limb_chains import PRESETS
 from blender_ik_addon.rig.controls.foot_roll import DESCRIPTIONS
 from tests.blender.setups import rigs, tree_rigs
+from tests.blender.words.said_of_bodies import BODIES
 from tests.blender.words.said_of_input import INPUT
 from tests.blender.words.said_of_joints import CREATURES, JOINTS
 from tests.blender.words.said_of_solves import SOLVES, STATES
@@ -18,7 +19,7 @@ from tests.blender.words.sentences import PACKAGE, SOURCES, Said, is_made_of, te
 from tests.helpers import make_rng
 
 ROOT = Path(__file__).resolve().parents[3]
-SAID = INPUT | CREATURES | JOINTS | TREES | SOLVES | STATES
+SAID = BODIES | INPUT | CREATURES | JOINTS | TREES | SOLVES | STATES
 # What needs more than a change of a rig, or is said elsewhere than in the status: tests, and how
 # their sentences begin.
 ELSEWHERE = {
