@@ -5,61 +5,29 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from mathutils import Vector
 
-from blender_ik_addon.operators import selection
-from tests.blender.operators.test_characters import USUAL
+from tests.blender.body.human_bodies import (
+    HELD,
+    HIPS,
+    STILL,
+    all_reach,
+    farthest,
+    height,
+    make_human,
+    move,
+    places,
+    spaces_from,
+)
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
+from tests.blender.setups.selecting import press, refusal, select_objects, state
 
 body = bpy.ops.pose.chain_ik_body
 setup = bpy.ops.pose.chain_ik_setup
 
-STILL = 1e-6
-"""How far nothing moves, as a share of the height: what float32 leaves of a body of 2 m."""
-HELD = 2e-5
-"""How far pinned feet may be from their targets, as a share of the height."""
-HIPS = "spine"
 KEYED = {1: (0.0, -0.01, 0.0), 9: (0.01, -0.03, 0.01), 20: (-0.01, -0.05, 0.02)}
 """Locations of keys of the hips, by frame: hands and feet reach their targets."""
 
 pytestmark = pytest.mark.usefixtures("rigify")
-
-
-def make_human(control: str = "BONE", **settings: object) -> bpy.types.Object:
-    """Return Rigify's human with chains for its limbs."""
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
-    press(setup, control=control, **{"kinds": USUAL} | settings)
-    return ob
-
-
-@pytest.fixture
-def human() -> bpy.types.Object:
-    return make_human()
-
-
-def height(ob: bpy.types.Object) -> float:
-    return float(max(each.head_local.z for each in ob.data.bones if each.use_deform))
-
-
-def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return heads and tails of bones in the world, as shares of the height, shape (2, 3) each."""
-    owner = rigs.evaluated(ob)
-    to_world, size = owner.matrix_world, height(ob)
-    return {
-        each.name: np.array((to_world @ each.head, to_world @ each.tail)) / size
-        for each in owner.pose.bones
-    }
-
-
-def farthest(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    """Return by how much the bone has moved that has moved most."""
-    return max(float(np.abs(after[name] - ends).max()) for name, ends in before.items())
-
-
-def all_reach(ob: bpy.types.Object) -> bool:
-    return all(each.mute or each.status == "Reached" for each in ob.chain_ik.chains)
 
 
 def turn_hips(ob: bpy.types.Object) -> None:
@@ -80,25 +48,6 @@ def played(ob: bpy.types.Object) -> dict[int, dict[str, np.ndarray]]:
         assert all_reach(ob), frame
         found[frame] = places(ob)
     return found
-
-
-def move(ob: bpy.types.Object, control: str, way: tuple[float, float, float]) -> None:
-    """Move a control from rest in armature space."""
-    bone = ob.pose.bones[control]
-    bone.location = bone.bone.matrix_local.to_3x3().inverted() @ Vector(way)
-    rigs.updated()
-
-
-def spaces_from(ob: bpy.types.Object) -> dict[str, list[str]]:
-    """Return what each bone has constraints to, by names."""
-    return {
-        bone.name: [
-            each.targets[0].subtarget if each.type == "ARMATURE" else each.subtarget
-            for each in bone.constraints
-        ]
-        for bone in ob.pose.bones
-        if bone.constraints
-    }
 
 
 def posed(ob: bpy.types.Object) -> None:
@@ -270,70 +219,6 @@ def test_one_step_back_and_forth(human):
     assert state() == after
 
 
-def _connected(ob: bpy.types.Object) -> None:
-    rigs.enter(ob, "EDIT")
-    bones = ob.data.edit_bones
-    above = bones.new("Above")
-    above.head, above.tail = bones[HIPS].head - Vector((0, 0, 0.2)), bones[HIPS].head
-    bones[HIPS].parent, bones[HIPS].use_connect = above, True
-    bpy.ops.object.mode_set(mode="OBJECT")
-
-
-def _shared(ob: bpy.types.Object) -> None:
-    other = rigs.link(bpy.data.objects.new("Other", ob.data))
-    rigs.updated()
-    rigs.add_chain(other, "forearm.L", rigs.make_empty())
-
-
-def _without_chains(ob: bpy.types.Object) -> None:
-    ob.chain_ik.chains.clear()
-
-
-def _locked(ob: bpy.types.Object) -> None:
-    ob.pose.bones[HIPS].lock_location = (True, True, True)
-
-
-def _driven(ob: bpy.types.Object) -> None:
-    ob.pose.bones[HIPS].driver_add("location", 2)
-
-
-def _no_root(ob: bpy.types.Object) -> None:
-    ob.chain_ik.body.root = "gone"
-
-
-BAD = {
-    "without chains": (_without_chains, "Select an armature that has a chain"),
-    "connected": (_connected, f"Connected is on for bone '{HIPS}'"),
-    "locked": (_locked, f"The location of bone '{HIPS}' is locked"),
-    "driven": (_driven, f"Bone '{HIPS}' has a driver on its location"),
-    "shared": (_shared, "Object 'Other' has chains on the same armature"),
-    "root that is gone": (_no_root, "Bone 'gone', the root of the body, does not exist"),
-}
-
-
-@pytest.mark.parametrize("what", BAD)
-def test_what_can_be_no_body_is_told_in_one_sentence_and_nothing_changes(human, what):
-    spoil, text = BAD[what]
-    spoil(human)
-    select_objects(active=human)
-    rigs.updated()
-    before, spaces = state(), spaces_from(human)
-    muted = [each.mute for bone in human.pose.bones for each in bone.constraints]
-    assert refusal(body).startswith(text)
-    assert state() == before
-    assert spaces_from(human) == spaces
-    assert muted == [each.mute for bone in human.pose.bones for each in bone.constraints]
-
-
-def test_a_rig_without_hips_is_told_what_to_choose():
-    ob, _ = rigs.make_arm()
-    select_objects(active=ob)
-    assert "choose the bone of the hips as Root" in refusal(body)
-    ob.chain_ik.body.root = "Bone.0"
-    press(body)
-    assert ob.chain_ik.chains["Hips"].bone == "Bone.0"
-
-
 def test_hips_below_a_root_of_the_skeleton_go_along_with_it():
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
@@ -352,73 +237,3 @@ def test_hips_below_a_root_of_the_skeleton_go_along_with_it():
     for name in (HIPS, "hand.L", "foot.R", "spine.006"):
         moved = (places(ob)[name] - before[name]) * height(ob)
         np.testing.assert_allclose(moved, [(0.3, 0.2, 0.1)] * 2, atol=3e-5, err_msg=name)
-
-
-def test_set_up_limbs_makes_a_body_after_its_chains():
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
-    rigs.updated()
-    before = places(ob)
-    press(setup, control="BONE", kinds=USUAL, use_body=True)
-    assert farthest(before, places(ob)) <= STILL
-    assert ob.chain_ik.body.use_body
-    assert ob.chain_ik.chains["Leg.L"].use_pin
-    assert ob.chain_ik.chains["Hips"].subtarget == "Torso"
-
-
-def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(capfd):
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
-    ob.pose.bones[HIPS].lock_location = (True, True, True)
-    press(setup, control="BONE", kinds=USUAL, use_body=True)
-    assert "Arm.L" in ob.chain_ik.chains
-    assert not ob.chain_ik.body.use_body
-    assert f"Warning: The location of bone '{HIPS}' is locked" in capfd.readouterr().out
-
-
-def test_set_up_limbs_makes_a_body_of_limbs_that_are_there(human):
-    count = len(human.chain_ik.chains)
-    press(setup, control="BONE", kinds=USUAL, use_body=True)
-    assert len(human.chain_ik.chains) == count + 1
-    assert human.chain_ik.body.use_body
-    assert "already" in refusal(setup, control="BONE", kinds=USUAL, use_body=True)
-
-
-def test_limbs_that_are_set_up_later_go_along_with_the_control_of_the_hips():
-    ob = make_human(kinds={"ARM", "LEG"})
-    press(body)
-    before = places(ob)
-    press(setup, control="BONE", kinds=USUAL)
-    assert farthest(before, places(ob)) <= STILL
-    assert ob.chain_ik.chains["Spine"].space == "Torso"
-    assert not any(HIPS in spaces for spaces in spaces_from(ob).values())
-    assert ob.pose.bones[HIPS].custom_shape is None
-
-
-def test_a_limb_of_a_body_is_mirrored_with_its_priority_pin_and_pull(human):
-    press(body)
-    chains = human.chain_ik.chains
-    human.chain_ik.active_index = list(chains.keys()).index("Leg.R")
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    chains["Leg.L"].priority, chains["Leg.L"].pull = 4, 0.5
-    human.chain_ik.active_index = list(chains.keys()).index("Leg.L")
-    press(bpy.ops.pose.chain_ik_mirror)
-    mirrored = chains["Leg.R"]
-    assert (mirrored.priority, mirrored.use_pin, mirrored.pull) == (4, True, 0.5)
-
-
-def test_a_bone_that_only_carries_a_limb_is_none_of_its_own(human):
-    press(body)
-    for bone, chain in ((HIPS, "Hips"), ("spine.002", "Spine"), ("hand.R", "Arm.R")):
-        select_bones(human, [bone])
-        chosen = selection.chosen_chains(bpy.context)
-        assert [each.name for each in chosen] == [chain], bone
-
-
-def test_the_last_chain_takes_the_body_with_it(human):
-    press(body)
-    while human.chain_ik.chains:
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    assert {"Torso", "Root"}.isdisjoint(human.data.bones.keys())
-    assert not human.chain_ik.body.use_body
-    assert not spaces_from(human)

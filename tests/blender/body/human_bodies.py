@@ -1,0 +1,67 @@
+"""Rigify's human as a whole body: how it is made, moved and looked at."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+from tests.blender.operators.test_characters import USUAL
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+
+STILL = 1e-6
+"""How far nothing moves, as a share of the height: what float32 leaves of a body of 2 m."""
+HELD = 2e-5
+"""How far pinned feet may be from their targets, as a share of the height."""
+HIPS = "spine"
+
+
+def make_human(control: str = "BONE", **settings: object) -> bpy.types.Object:
+    """Return Rigify's human with chains for its limbs."""
+    bpy.ops.object.armature_human_metarig_add()
+    ob = bpy.context.object
+    press(bpy.ops.pose.chain_ik_setup, control=control, **{"kinds": USUAL} | settings)
+    return ob
+
+
+def height(ob: bpy.types.Object) -> float:
+    return float(max(each.head_local.z for each in ob.data.bones if each.use_deform))
+
+
+def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    """Return heads and tails of bones in the world, as shares of the height, shape (2, 3) each."""
+    owner = rigs.evaluated(ob)
+    to_world, size = owner.matrix_world, height(ob)
+    return {
+        each.name: np.array((to_world @ each.head, to_world @ each.tail)) / size
+        for each in owner.pose.bones
+    }
+
+
+def farthest(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
+    """Return by how much the bone has moved that has moved most."""
+    return max(float(np.abs(after[name] - ends).max()) for name, ends in before.items())
+
+
+def all_reach(ob: bpy.types.Object) -> bool:
+    return all(each.mute or each.status == "Reached" for each in ob.chain_ik.chains)
+
+
+def move(ob: bpy.types.Object, control: str, way: tuple[float, float, float]) -> None:
+    """Move a control from rest in armature space."""
+    bone = ob.pose.bones[control]
+    bone.location = bone.bone.matrix_local.to_3x3().inverted() @ Vector(way)
+    rigs.updated()
+
+
+def spaces_from(ob: bpy.types.Object) -> dict[str, list[str]]:
+    """Return what each bone has constraints to, by names."""
+    return {
+        bone.name: [
+            each.targets[0].subtarget if each.type == "ARMATURE" else each.subtarget
+            for each in bone.constraints
+        ]
+        for bone in ob.pose.bones
+        if bone.constraints
+    }
