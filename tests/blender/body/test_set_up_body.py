@@ -143,6 +143,12 @@ def test_keys_of_a_space_stay_with_it(human):
     for frame, space in ((1, "Root"), (5, "Torso")):
         rigs.go_to(frame)
         assert human.chain_ik.chains["Arm.L"].space == space
+        (torso,) = [
+            human.path_resolve(each.data_path)
+            for each in rigs.curves_of(human)
+            if each.data_path.endswith('Torso"].influence')
+        ]
+        assert torso == float(space == "Torso")
     assert {each.data_path for each in rigs.curves_of(other)} == other_paths
 
 
