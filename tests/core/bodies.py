@@ -29,7 +29,13 @@ SIDE = (
     ("shin", "thigh", (0.0, -0.43, 0.0), (-1, -20, -1), (150, 20, 1)),
     ("foot", "shin", (0.0, -0.42, 0.0), (-50, -20, -25), (40, 20, 25)),
 )
-ENDS = (("foot.L", (0.0, -0.08, 0.0)), ("foot.R", (0.0, -0.08, 0.0)), ("hand.L", (0.1, 0.0, 0.0)))
+SOLES = (("foot.L", (0.0, -0.08, 0.0)), ("foot.R", (0.0, -0.08, 0.0)))
+PARTS = {
+    "hand.L": (0.1, 0.0, 0.0),
+    "hand.R": (-0.1, 0.0, 0.0),
+    "neck": (0.0, 0.2, 0.0),
+    "hips": (0.0, 0.1, 0.0),
+}
 FEET = (True, True, False)
 
 
@@ -38,10 +44,10 @@ class Person:
     """A tree whose first bone floats.
 
     Attributes:
-        chain: The tree; its effectors are both feet and the left hand.
+        chain: The tree; its effectors are both feet, and then the parts that are pulled.
         names: Of the bones.
         heads: Shape (n, 3).
-        ends: The effectors at rest, shape (3, 3).
+        ends: The effectors at rest, shape (E, 3).
     """
 
     chain: Chain
@@ -50,8 +56,12 @@ class Person:
     ends: Array
 
 
-def make_person(*, floats: bool = True) -> Person:
-    """Return a person who stands; one whose hips stay has a fixed root instead."""
+def make_person(*parts: str, floats: bool = True) -> Person:
+    """Return a person who stands, to be pulled at some parts, by default at the left hand.
+
+    One whose hips stay has a fixed root.
+    """
+    effectors = (*SOLES, *((name, PARTS[name]) for name in parts or ("hand.L",)))
     rows = [("root", "", (0.0, 1.0, 0.0), (-180.0,) * 3, (180.0,) * 3), *TRUNK]
     for side, sign in (("L", 1.0), ("R", -1.0)):
         for name, parent, (x, y, z), low, high in SIDE:
@@ -62,12 +72,12 @@ def make_person(*, floats: bool = True) -> Person:
     heads = np.array([row[2] for row in rows], dtype=float)
     for bone, parent in enumerate(parents):
         heads[bone] += heads[parent] if parent >= 0 else 0.0
-    ends = np.array([heads[names.index(name)] + way for name, way in ENDS])
+    ends = np.array([heads[names.index(name)] + way for name, way in effectors])
     count = len(names)
     kinds = (JointKind.FLOATING if floats else JointKind.FIXED, *[JointKind.BALL] * (count - 1))
     low, high = (np.radians([row[column] for row in rows]) for column in (3, 4))
     unturned = np.tile((1.0, 0.0, 0.0, 0.0), (count, 1))
     joints = Joints(kinds, np.tile(np.eye(3), (count, 1, 1)), unturned, low, high)
-    topology = Topology(parents, [names.index(name) for name, _ in ENDS])
+    topology = Topology(parents, [names.index(name) for name, _ in effectors])
     chain = Chain(np.concatenate((heads, ends)), joints=joints, topology=topology)
     return Person(chain, names, heads, ends)
