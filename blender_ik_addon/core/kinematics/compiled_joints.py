@@ -20,7 +20,7 @@ from .joint_limits import FREE, HINGES
 from .swing_twist import SwingTwist, SwingTwistRange
 
 # What rounding leaves of products of axes at right angles.
-ROUNDING = 1e-5
+ROUNDING = 1e-12
 # Kinds that lock axes whatever way their joints are turned.
 KNOWN = (*HINGES, JointKind.FIXED)
 

@@ -119,6 +119,9 @@ class Driven:
     @cached_property
     def root_chain(self) -> int:
         """The number of a chain whose root is that of all."""
+        if self.hanging.floats:
+            # All chains of a body write its root.
+            return 0
         roots = [int(live_chain.job.plan.segments[0]) for live_chain in self.live_chains]
         return roots.index(int(self.bones[0]))
 
