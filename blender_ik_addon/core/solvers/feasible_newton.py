@@ -53,6 +53,9 @@ RETURNS, LARGEST_RETURN = 3, 0.5
 RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
 # Farther off than so many times that they have not come back.
 STRAY = 10.0
+# Steps in which outputs that can be held nearly are, as a share of the reach; with a greater shift a
+# step leads nowhere.
+ENOUGH_TO_HOLD, NEARLY_HELD, TOO_SHORT = 15, 1e-4, 1.0
 # A gap of held outputs counts so many times what the force on them saves along it. A quarter of it,
 # and steps are taken from which limits let no output come back.
 GAP_COUNTS = 4.0
@@ -101,7 +104,8 @@ class Settings:
         rows: Of the outputs those that are held, or that are to go somewhere; as many as there are
             targets by default.
         bounds: Parts of the rows that are held up to a force each; what needs more is done.
-        most_shift: What needs a greater one, compared with the stiffest joint, is done.
+        holds_soon: Whether what is not there after a few steps, or has to take too short ones, is
+            done.
         least_gain: A step that would save less is the last, once all that is held is there.
     """
 
@@ -116,7 +120,7 @@ class Settings:
     keeps: bool = False
     rows: Counts | None = None
     bounds: tuple[tuple[slice, float], ...] = ()
-    most_shift: float = MOST_SHIFT
+    holds_soon: bool = False
     least_gain: float = 0.0
 
 
@@ -288,7 +292,10 @@ class _Descent:
             used, last = used + is_open, np.where(is_open, plan.size, last)
             shift = np.where(is_open, following, shift)
             is_open = is_open & ~plan.rests & (used < self._caps) & ~here.at.is_least
-            is_open &= shift < self._settings.most_shift
+            is_open &= shift < MOST_SHIFT
+            if self._settings.holds_soon:
+                is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
+                is_open &= is_soon | (measure(here.gap) <= NEARLY_HELD * self._bones.tree.reach)
         return is_open, _Carried(here.posed.turn, shift, last, used, known, here.posed.place)
 
     def _look(self, posed: PosedRows, output: Array | None = None) -> _Here:

@@ -40,8 +40,6 @@ SPRINGS = 300.0, 1500.0, 4000.0
 RADIAN = 0.2
 # A round is done when a step would save less, and the last one.
 ROUGH, LEAST_GAIN = 1e-1, 1e-4
-# Steps in which goals that can be met are; a step that has to be so short leads nowhere.
-ENOUGH_TO_HOLD, TOO_SHORT = 15, 1.0
 # What springs leave of a goal that can be met, as a share of the reach.
 NEARLY = 3e-3
 
@@ -57,17 +55,15 @@ def give_way(run: Run, priorities: Sequence[int]) -> tuple[Run, Array, Counts]:
         The run with the trees where they have floated to, states, and the iterations used.
     """
     asked = _Asked(run, priorities)
-    came, is_met = asked.hold(np.arange(len(run.iterations)), asked.begin())
-    if not is_met.all():
-        left = repeat_single(np.flatnonzero(~is_met), len(is_met))
-        pulled = replace(asked.begin().take(left), used=came.used[left])
-        for spring in SPRINGS:
-            pulled = asked.pull(left, pulled, spring)
-        near = repeat_single(np.flatnonzero(asked.nearly_meet(left, pulled)), len(is_met))
-        if near.size:
-            held, is_met = asked.hold(left[near], pulled.take(near))
-            pulled = pulled.put(near[is_met], held.take(is_met))
-        came = came.put(left, pulled)
+    came = asked.begin()
+    left = np.arange(len(came.used))
+    for let_go in range(1 + len(asked.levels)):
+        begun = replace(asked.begin().take(left), used=came.used[left])
+        tried, is_met = asked.meet(left, begun, let_go)
+        came = came.put(left, tried)
+        left = repeat_single(left[~is_met], len(came.used))
+        if not left.size:
+            break
     tree = asked.tree_at(came)
     moved = replace(tree, aims=None)
     return replace(run, tree=moved), moved.restate(tree.make_state(came.turn), tree), came.used
@@ -112,10 +108,8 @@ class _Asked:
         self._start = self._tree.restate(run.start, run.tree)
         goals = list(_find_goals(run, priorities))
         self._pins = _joined(rows for rows, priority in goals if priority == PINNED)
-        self._bounded = [
-            (rows, STRENGTHS[priority]) for rows, priority in goals if priority in STRENGTHS
-        ]
-        self._upper = _joined(rows for rows, _ in self._bounded)
+        self.levels = sorted({priority for _, priority in goals if priority in STRENGTHS})
+        self._bounded = [(rows, priority) for rows, priority in goals if priority in STRENGTHS]
         self._soft = np.zeros(len(self._target))
         for rows, priority in goals:
             if priority > max(STRENGTHS):
@@ -132,51 +126,75 @@ class _Asked:
         tree = self._tree if trees is None else self._tree.take(trees)
         return tree.move(came.place) if tree.topology.floats else tree
 
-    def hold(self, trees: Counts, came: _Came) -> tuple[_Came, Flags]:
-        """Return poses of some of the trees that hold all goals but soft ones; tell which do."""
-        held, bounds, first = np.concatenate((self._pins, self._upper)), [], len(self._pins)
-        for rows, strength in self._bounded:
-            bounds.append((slice(first, first + len(rows)), strength))
-            first += len(rows)
-        settings = replace(
-            self._settings(self._soft, held), bounds=tuple(bounds), most_shift=TOO_SHORT
-        )
-        came = replace(came, push=np.zeros_like(came.push))
-        came, force = self._descend(trees, came, self._soft, settings)
+    def meet(self, trees: Counts, came: _Came, let_go: int) -> tuple[_Came, Flags]:
+        """Return poses of some of the trees that hold all priorities but so many of the last ones.
+
+        And which of them do. What is let go of pulls, and is held where it can be after all.
+        """
+        if not let_go:
+            return self._hold(trees, came, [])
+        last = self.levels[-let_go:]
+        for spring in SPRINGS:
+            came, is_met = self._pull(trees, came, last, spring)
+        upper = _joined(rows for rows, priority in self._bounded if priority in last)
+        gap = np.abs(came.gap[upper]).max(axis=0, initial=0.0)
+        is_near = is_met & (gap < NEARLY * self._tree.reach[trees])
+        near = repeat_single(np.flatnonzero(is_near), len(is_near))
+        if near.size:
+            held, holds = self._hold(trees[near], came.take(near), [])
+            came = came.put(near[holds], held.take(holds))
+        return came, is_met
+
+    def _hold(
+        self, trees: Counts, came: _Came, last: Sequence[int], soft: Array | None = None
+    ) -> tuple[_Came, Flags]:
+        """Return poses of some of the trees that hold all but the last priorities; tell which do.
+
+        Without springs of outputs nothing pulls but soft goals.
+        """
+        goals = [goal for goal in self._bounded if goal[1] not in last]
+        held, bounds, first = self._pins, [], len(self._pins)
+        for rows, priority in goals:
+            held = np.concatenate((held, rows))
+            bounds.append((slice(first, len(held)), STRENGTHS[priority]))
+            first = len(held)
+        least = ROUGH if soft is not None and SPRINGS[-1] not in soft else LEAST_GAIN
+        settings = self._settings(held, bounds, least)
+        settings = replace(settings, holds_soon=bool(goals) and soft is None)
+        if soft is None:
+            soft, came = self._soft, replace(came, push=np.zeros_like(came.push))
+        came, force = self._descend(trees, came, soft, settings)
         is_met = (np.abs(came.gap[held]) <= AIM_TOLERANCE * self._tree.reach[trees]).all(axis=0)
         for part, strength in bounds:
             is_met &= np.sqrt((force[part] ** 2).sum(axis=0)) <= strength
-        return came, is_met
+        return came, is_met | (not goals)
 
-    def pull(self, trees: Counts, came: _Came, spring: float) -> _Came:
-        """Return poses of some of the trees to which goals pull with a spring."""
-        soft = self._soft.copy()
-        soft[self._upper] = spring
-        is_last = spring == SPRINGS[-1]
-        settings = self._settings(soft, self._pins, LEAST_GAIN if is_last else ROUGH)
-        came, _ = self._descend(trees, came, soft, settings)
-        push = came.push.copy()
-        for rows, strength in self._bounded:
+    def _pull(
+        self, trees: Counts, came: _Came, last: Sequence[int], spring: float
+    ) -> tuple[_Came, Flags]:
+        """Return poses to which the last priorities pull; tell which hold all others."""
+        pulled = [goal for goal in self._bounded if goal[1] in last]
+        soft, push = self._soft.copy(), came.push
+        for rows, _ in pulled:
+            soft[rows] = spring
+        came, is_met = self._hold(trees, came, last, soft)
+        push = push.copy()
+        for rows, priority in pulled:
             push[rows] += spring * came.gap[rows]
             size = np.sqrt((push[rows] ** 2).sum(axis=0))
-            push[rows] *= strength / np.maximum(size, strength)
-        return replace(came, push=push)
+            push[rows] *= STRENGTHS[priority] / np.maximum(size, STRENGTHS[priority])
+        return replace(came, push=push), is_met
 
-    def nearly_meet(self, trees: Counts, came: _Came) -> Flags:
-        """Tell which of some trees may be able to hold all goals."""
-        near = NEARLY * self._tree.reach[trees]
-        is_near: Flags = np.abs(came.gap[self._upper]).max(axis=0, initial=0.0) < near
-        return is_near
-
-    def _settings(self, soft: Array, held: Counts, least: float = LEAST_GAIN) -> Settings:
+    def _settings(self, held: Counts, bounds: list[tuple[slice, float]], least: float) -> Settings:
         return Settings(
-            partial(measure_pulls, soft=soft),
+            measure_pulls,
             rests=1e-5,
             least_shift=1e-9,
             first_shift=1e-6,
             holds=True,
             keeps=True,
             rows=held,
+            bounds=tuple(bounds),
             least_gain=least,
         )
 
@@ -188,8 +206,9 @@ class _Asked:
         tree, held = self._tree.take(trees), settings.rows
         near, begun = compile_nearness(tree, start), self.tree_at(came, trees)
         past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
-        acting, most = Pulling(near, came.place, target + past), self._run.iterations[trees]
-        caps = np.minimum(most, ENOUGH_TO_HOLD if settings.bounds else ENOUGH_TO_COMPROMISE)
+        acting = Pulling(near, came.place, target + past)
+        caps = np.minimum(self._run.iterations[trees], ENOUGH_TO_COMPROMISE)
+        settings = replace(settings, measure=partial(measure_pulls, soft=soft))
         state = begun.make_state(came.turn)
         ended = minimise(settings, begun, state, acting, target[held], caps)
         place = came.place if ended.place is None else came.place + ended.place

@@ -65,30 +65,28 @@ def test_a_hand_reaches_as_near_to_rest_as_scipy_does(part):
 
 
 def test_a_second_priority_moves_no_first_one_that_can_be_met():
-    """The right hand stays at its target while the left one is pulled, as far as both can reach."""
+    """The right hand stays at its target wherever the left one is pulled, in reach or out of it."""
     person = make_person("hand.R", "hand.L")
     are_both_met = []
     for seed in range(12):
         target = person.ends.copy()
         target[2] += random_way(seed, 0.05, 0.2)
-        target[3] += random_way(seed + 50, 0.1, 0.3)
+        target[3] += random_way(seed + 50, 0.3, 1.2)
         feet = (True, True, False, False)
         upright = np.vstack((UPRIGHT, UPRIGHT[:1]))
         goal = Goal(target, tip_rotation_wxyz=upright, priority=(0, 0, 1, 2), has_tip_rotation=feet)
         solution = solve(person.chain, goal, NEAR)
         are_both_met.append(solution.residual[3] < MET)
-        if are_both_met[-1]:
-            assert solution.residual[:3].max() < YIELDS * HEIGHT
-    # Enough of them say something; of the others it is not known whether both can be met.
-    assert sum(are_both_met) >= 6
+        assert solution.residual[:3].max() < YIELDS * HEIGHT
+    assert 2 <= sum(are_both_met) <= 10
 
 
-def test_joints_move_steadily_while_a_target_moves_along_smooth_paths():
+@pytest.mark.parametrize(("seed", "first"), [(0, 0), (1, 0), (8, 240), (15, 90), (22, 40)])
+def test_joints_move_steadily_while_a_target_moves_along_smooth_paths(seed, first):
     person = make_person("hand.L")
-    for seed in range(4):
-        path = smooth_path(person, seed)[:100]
-        speeds, kinds = find_speeds(person, path)
-        assert (speeds[kinds == "met"] <= 4.0).all()
+    path = smooth_path(person, seed)[first : first + 60]
+    speeds, _ = find_speeds(person, path)
+    assert (speeds <= 4.0).all()
 
 
 def test_the_measures_of_poses_tell_what_is_off():
