@@ -44,7 +44,8 @@ def solve_once(
     """
     scene = depsgraph.scene
     assert scene is not None
-    skeleton = compiled(armature_object)
+    # A chain that is solved once moves no bones but its own.
+    skeleton, spec = compiled(armature_object), replace(spec, body=None)
     plan = planned(skeleton, spec)
     moved_by = check(armature_object, skeleton, plan, spec, uids_in(scene))
     pose = read_pose(armature_object.evaluated_get(depsgraph))
