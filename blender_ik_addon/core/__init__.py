@@ -8,6 +8,7 @@ from .model.errors import (
     InvalidOptionError,
     SolverMismatchError,
 )
+from .model.floor import Floor
 from .model.forces import Forces, StepMode
 from .model.goals import Goal, Goals
 from .model.joints import JointKind, Joints
@@ -21,6 +22,7 @@ from .solving.solve import solve, solve_batch
 __all__ = [
     "Chain",
     "Chains",
+    "Floor",
     "Forces",
     "Goal",
     "Goals",

@@ -73,6 +73,11 @@ class Rows:
         some.__dict__.update({name: getattr(self, name) for name in self.found})
         return some
 
+    def put(self, rows: Counts, some: Self) -> Self:
+        """Return a record of plain arrays with some chains as another one has them."""
+        mine, others = (tuple(vars(each).values()) for each in (self, some))
+        return type(self)(*put_rows(mine, rows, others))
+
 
 def take_rows(nested: T, rows: Counts | Flags) -> T:
     """Return some rows of arrays (..., B) and records, laid out in memory as all arrays are."""

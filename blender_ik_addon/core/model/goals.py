@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array
 from .errors import InvalidGoalError
+from .floor import Floor
 from .records import Record, Shape, check_array, freeze, take_record
 
 
@@ -36,6 +37,8 @@ class Goal(Record):
             sooner; then they pull with it. Those of 3 and more pull softly, each next number a
             tenth as strongly. None for no such order: positions of all come first, and poles and
             turns are met besides.
+        floor: What points of a tree that has priorities do not pass; goals give way to it, but
+            those that are held. None for none.
         has_pole: Which of a tree's poles count, for all trees alike; None for all.
         has_tip_rotation: The same of tip rotations.
     """
@@ -46,6 +49,7 @@ class Goal(Record):
     tip_rotation_wxyz: Array | None = None
     weight: Array | None = None
     priority: Sequence[int] | None = None
+    floor: Floor | None = None
     has_pole: Sequence[bool] | None = None
     has_tip_rotation: Sequence[bool] | None = None
     leading: ClassVar[Shape] = ()

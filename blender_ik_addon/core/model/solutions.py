@@ -36,6 +36,9 @@ class Solution(Record):
             position comes first, and then what the joints allow.
         slide_holds: Which slides stand at ends that keep the effector from the target, shape (n,);
             None where nothing slides.
+        forces: Of trees whose goals have priorities: what it takes to hold each effector, or what
+            pulls it, and at last what the floor carries, shape (E + 1,), joints that are turned by
+            a radian resisting by one; else None.
         residual: Distance from the returned effector, or from the root that FOLLOW leads, to the
             target.
         iterations: Sweeps used, 0 for closed forms.
@@ -54,6 +57,7 @@ class Solution(Record):
     holds: Flags | None = None
     tip_gap: Number = 0.0
     slide_holds: Flags | None = None
+    forces: Array | None = None
 
     @property
     def status(self) -> Status:

@@ -78,7 +78,14 @@ class Topology:
         floats = JointKind.FLOATING in joints.kinds
         # What floats does not turn, nor does it turn others.
         carried = [bone for bone, parent in enumerate(self.parents) if floats and parent == 0]
-        unturned = tuple(sorted({*joints.unturned, *carried}))
+        return self._noting(tuple(sorted({*joints.unturned, *carried})), floats=floats)
+
+    def with_effectors(self, bones: Sequence[int]) -> Topology:
+        """Return the same order with effectors on other bones."""
+        found = Topology(self.parents, bones)
+        return found._noting(self.unturned, floats=self.floats)
+
+    def _noting(self, unturned: tuple[int, ...], *, floats: bool) -> Topology:
         if not (unturned or floats):
             return self
         found = Topology(self.parents, self.effector_bones)

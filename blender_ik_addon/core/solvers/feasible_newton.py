@@ -20,6 +20,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.nested import take_rows, transform_leaves
+from ..algebra.output_rows import OutputRows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from .constrained_step import MOST_SHIFT, NO_ENERGY, ConstrainedStep, Curve, Known, forget
 from .near_edges import NearEdges
@@ -101,8 +102,8 @@ class Settings:
         slight: A step that saves less, as a share of the energy, has to leave less to go by half.
         keeps: Whether no step is taken after which outputs have not been brought back, whatever it
             saves: they are worth more than any of it.
-        rows: Of the outputs those that are held, or that are to go somewhere; as many as there are
-            targets by default.
+        rows: Of the outputs those that are held, or that are to go somewhere; by default the first
+            ones, as many as there are targets.
         bounds: Parts of the rows that are held up to a force each; what needs more is done.
         holds_soon: Whether what is not there after a few steps, or has to take too short ones, is
             done.
@@ -118,7 +119,7 @@ class Settings:
     largest_turn: float = 0.8
     slight: float = 0.0
     keeps: bool = False
-    rows: Counts | None = None
+    rows: OutputRows | None = None
     bounds: tuple[tuple[slice, float], ...] = ()
     holds_soon: bool = False
     least_gain: float = 0.0
@@ -272,7 +273,8 @@ class _Descent:
     ) -> None:
         self._settings, self._joints, self._caps = settings, tree.joints, caps
         self._bones, self._target = BoneRows(tree, slide), np.ascontiguousarray(target.T)
-        self._rows: Any = slice(len(target)) if settings.rows is None else settings.rows
+        self._rows = settings.rows or OutputRows.of(slice(len(target)))
+        self._held = self._rows if settings.holds else OutputRows.of(slice(0))
         self._measure = settings.measure(self._bones, acting)
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
@@ -302,7 +304,7 @@ class _Descent:
         """Return what poses cost; their outputs if they are known."""
         if output is None:
             output = self._bones.find_output(posed)
-        return _Here(posed, self._measure(posed, output), self._target - output[:, self._rows])
+        return _Here(posed, self._measure(posed, output), self._target - self._rows.pick(output))
 
     def _choose(self, rows: Flags, first: _Here, second: _Here) -> _Here:
         """Return the first where flagged (B,), else the second."""
@@ -327,14 +329,14 @@ class _Descent:
         """Return the step from poses."""
         (posed, at, error), settings, edges = here, self._settings, None
         whole = self._bones.find_jacobian(posed)
-        jacobian = whole[:, self._rows]
+        jacobian = self._rows.pick(whole)
         held = (jacobian, error) if settings.holds else (jacobian[:, :0], error[:, :0])
         if posed.parts is not None:
             edges = NearEdges(self._bones.joints, posed.turn, posed.parts)
         shifts, axes = (settings.least_shift, settings.first_shift), self._joints.free_axes
         for _ in range(MOST_FORESEEN):
             slope, curve = at.derive(whole)
-            curvature = curve(self._spread(known.force, whole.shape[1]))
+            curvature = curve(self._held.spread(known.force, whole.shape[1]))
             step = ConstrainedStep(axes, (slope, curvature), held, edges, known, shift, shifts)
             largest = measure(step.move).max(axis=1)
             shrunk = settings.largest_turn / np.maximum(largest, settings.largest_turn)
@@ -357,19 +359,11 @@ class _Descent:
     def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
         """Tell which trees have come near enough, or would need too much force, (B,)."""
         settings = self._settings
-        is_done: Flags = (gain <= settings.least_gain) & (
-            measure(error) <= STRAY * RETURNED * self._bones.tree.reach
-        )
+        is_done: Flags = measure(error) <= STRAY * RETURNED * self._bones.tree.reach
+        is_done &= (gain < settings.least_gain) & (settings.least_gain > 0.0)
         for rows, most in settings.bounds:
             is_done |= measure(step.known.force[:, rows]) > most
         return is_done
-
-    def _spread(self, force: Array, count: int) -> Array:
-        """Return forces on what is held, in the order of its rows, as those on all outputs."""
-        whole = np.zeros((len(force), count))
-        if self._settings.holds:
-            whole[:, self._rows] = force
-        return whole
 
     def _judge(self, plan: _Plan, here: _Here, after: _Here, last: Array) -> tuple[Flags, Array]:
         """Return which steps are taken, and the shifts of the next ones, (B,)."""
@@ -411,7 +405,7 @@ class _Descent:
         near = self._find_near(plan)
         output = bones.find_output(moved)
         for _ in range(RETURNS if self._settings.holds else 1):
-            error = plan.planned - output[:, self._rows]
+            error = plan.planned - self._rows.pick(output)
             gap = measure(error)
             is_off = gap > near
             if not is_off.any():
@@ -420,7 +414,7 @@ class _Descent:
                 # An edge that the last return has come to holds from now on.
                 is_shut = is_shut | edges.stop(way)
                 free = edges.hold(is_shut)
-            jacobian = bones.find_jacobian(moved)[:, self._rows]
+            jacobian = self._rows.pick(bones.find_jacobian(moved))
             by_bone = jacobian.reshape(*jacobian.shape[:2], -1, 1, 3)
             jacobian = (by_bone @ free[:, None]).reshape(jacobian.shape)
             system = jacobian @ jacobian.swapaxes(1, 2)

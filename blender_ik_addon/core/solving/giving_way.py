@@ -7,6 +7,9 @@ springs do. Round after round these are stiffer, and pull past their targets by 
 before, as far as the force lets them. So a pose changes steadily as a target leaves what can be
 reached.
 
+Points that would pass the floor are held on it, as pins are, until they would have to be pulled
+down to stay there. A pin wins against the floor.
+
 Source: the method of multipliers (Nocedal and Wright, "Numerical Optimization", 2006, section
 17.3); the bounds on the forces are derived for this project, and tested in
 tests/core/solving/test_giving_way.py.
@@ -21,8 +24,10 @@ from functools import partial
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.nested import Rows, put_rows, repeat_single, take_rows
+from ..algebra.nested import Rows, repeat_single, take_rows
+from ..algebra.output_rows import OutputRows
 from ..equilibrium.near_start import compile_nearness
+from ..equilibrium.on_floor import FloorPoints
 from ..equilibrium.pulled_by_goals import Pulling, measure_pulls
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers.feasible_newton import Settings, minimise
@@ -42,31 +47,96 @@ RADIAN = 0.2
 ROUGH, LEAST_GAIN = 1e-1, 1e-4
 # What springs leave of a goal that can be met, as a share of the reach.
 NEARLY = 3e-3
+# How often points join those that are held on the floor, or leave them.
+MOST_CHANGES = 8
 
 
-def give_way(run: Run, priorities: Sequence[int]) -> tuple[Run, Array, Counts]:
+def give_way(
+    run: Run, priorities: Sequence[int], floor: FloorPoints | None = None
+) -> tuple[Run, Array, Counts, Array]:
     """Return poses that meet goals in the order of their priorities, near to the start.
 
     Args:
         run: What is asked of the trees.
         priorities: One an effector, as ``Goal`` has them.
+        floor: What points do not pass; None for nothing.
 
     Returns:
-        The run with the trees where they have floated to, states, and the iterations used.
+        The run with the trees where they have floated to, states, the iterations used, and the
+        forces as ``Solution`` has them, shape (E + 1, B).
     """
-    asked = _Asked(run, priorities)
-    came = asked.begin()
-    left = np.arange(len(came.used))
-    for let_go in range(1 + len(asked.levels)):
-        begun = replace(asked.begin().take(left), used=came.used[left])
-        tried, is_met = asked.meet(left, begun, let_go)
-        came = came.put(left, tried)
-        left = repeat_single(left[~is_met], len(came.used))
-        if not left.size:
+    found = _Asked(run, priorities).solve()
+    carried = np.zeros(len(found.used))
+    if floor is not None:
+        found, carried = _keep_above(run, priorities, floor, found)
+    tree = found.moved(run.tree)
+    state = tree.make_state(found.turn)
+    return replace(run, tree=tree), state, found.used, np.vstack((found.forces, carried))
+
+
+@dataclass(frozen=True)
+class _Found(Rows):
+    """The poses of B trees.
+
+    Attributes:
+        turn: Of the joints, shape (n, 4, B).
+        place: How far first bones have moved, in lengths of the reach, shape (3, B).
+        forces: That hold effectors or pull them, shape (E, B).
+        carried: What the floor carries by each point that is pressed on it, shape (p, B).
+        is_pinned: Whether pins are met, shape (B,).
+        used: Steps, shape (B,).
+    """
+
+    turn: Array
+    place: Array
+    forces: Array
+    carried: Array
+    is_pinned: Flags
+    used: Counts
+
+    def moved(self, tree: KinematicTree) -> KinematicTree:
+        """Return the trees where they have floated to."""
+        return tree.move(self.place) if tree.topology.floats else tree
+
+
+def _keep_above(
+    run: Run, priorities: Sequence[int], floor: FloorPoints, found: _Found
+) -> tuple[_Found, Array]:
+    """Return poses of which points that would pass the floor are held on it; what it carries."""
+    shape = len(floor.bones), len(found.used)
+    is_on, force = np.zeros(shape, dtype=np.bool_), np.zeros(shape)
+    may_leave, may_change = np.ones_like(is_on), np.ones(shape[1], dtype=np.bool_)
+    for _ in range(MOST_CHANGES):
+        heights = floor.find_heights(found.moved(run.tree), found.turn)
+        joins = ~is_on & (heights < -AIM_TOLERANCE * run.tree.reach)
+        # What comes back stays: it would come and go for ever.
+        leaves = is_on & may_leave & (force < 0.0)
+        may_leave &= ~leaves
+        changed = np.flatnonzero((joins | leaves).any(axis=0) & may_change)
+        if not changed.size:
             break
-    tree = asked.tree_at(came)
-    moved = replace(tree, aims=None)
-    return replace(run, tree=moved), moved.restate(tree.make_state(came.turn), tree), came.used
+        is_on[:, changed] ^= (joins | leaves)[:, changed]
+        for rows in _alike(changed, is_on, floor.normal):
+            points, begun = np.flatnonzero(is_on[:, rows[0]]), found.take(rows)
+            pressed = floor.choose(points.tolist()).take(rows)
+            tried = _Asked(run.take(rows), priorities, pressed, begun).solve()
+            force[np.ix_(points, rows)] = tried.carried
+            # A pin wins against the floor.
+            keeps = tried.is_pinned | ~begun.is_pinned
+            may_change[rows] = keeps
+            tried = replace(tried, carried=begun.carried, used=begun.used + tried.used)
+            found = found.put(rows[keeps], tried.take(keeps))
+    return found, (force * is_on).sum(axis=0)
+
+
+def _alike(rows: Counts, is_on: Flags, normal: Array) -> Iterator[Counts]:
+    """Yield trees whose points on the floor, and what is up from it, are the same."""
+    groups: dict[bytes, list[int]] = {}
+    for row in rows.tolist():
+        key = is_on[:, row].tobytes() + normal[:, row].tobytes()
+        groups.setdefault(key, []).append(row)
+    for group in groups.values():
+        yield repeat_single(np.array(group), is_on.shape[1])
 
 
 @dataclass(frozen=True)
@@ -78,6 +148,7 @@ class _Came(Rows):
         place: How far first bones have moved, in lengths of the reach, shape (3, B).
         push: With what goals pull past their targets, shape (rows, B).
         gap: What is left to them, likewise.
+        force: What it takes to hold them, or with what they pull, likewise.
         used: Steps, shape (B,).
     """
 
@@ -85,55 +156,84 @@ class _Came(Rows):
     place: Array
     push: Array
     gap: Array
+    force: Array
     used: Counts
-
-    def put(self, rows: Counts, some: _Came) -> _Came:
-        """Return this with some trees as another has them."""
-        both = (tuple(vars(each).values()) for each in (self, some))
-        mine, others = both
-        return _Came(*put_rows(mine, rows, others))
 
 
 class _Asked:
-    """What is asked of B trees."""
+    """What is asked of B trees, of which some points are pressed on the floor."""
 
-    def __init__(self, run: Run, priorities: Sequence[int]) -> None:
-        """Take what is asked."""
-        self._run, self._tree, self._target = run, run.tree, run.target
+    def __init__(
+        self,
+        run: Run,
+        priorities: Sequence[int],
+        pressed: FloorPoints | None = None,
+        found: _Found | None = None,
+    ) -> None:
+        """Take what is asked, the points, the same of all trees, and where to go on from."""
+        self._run, self._tree, self._found = run, run.tree, found
+        self._effectors, points = len(priorities), np.zeros(0, dtype=np.int64)
+        self._normal, self._level = np.zeros(3), np.zeros((0, run.target.shape[-1]))
+        if pressed is not None:
+            self._tree = pressed.as_effectors(run.tree)
+            points = 3 * np.arange(len(priorities), len(self._tree.ends))
+            self._normal = pressed.normal[:, 0]
+            self._level = np.broadcast_to(pressed.level, (len(points), *pressed.level.shape))
+        self._points = points
         if run.aims is not None:
             aims = replace(run.aims, weight=RADIAN * run.tree.reach)
-            self._tree = replace(run.tree, aims=aims)
-            met = np.zeros((run.aims.rows, run.target.shape[-1]))
-            self._target = np.concatenate((run.target, met))
-        self._start = self._tree.restate(run.start, run.tree)
-        goals = list(_find_goals(run, priorities))
+            self._tree = replace(self._tree, aims=aims)
+        others = np.zeros((self._tree.rows - len(run.target), run.target.shape[-1]))
+        self._target = np.concatenate((run.target, others))
+        self._start = self._tree.make_state(run.start[:-1, :TURN])
+        goals = list(_find_goals(run, priorities, 3 * len(self._tree.ends)))
         self._pins = _joined(rows for rows, priority in goals if priority == PINNED)
-        self.levels = sorted({priority for _, priority in goals if priority in STRENGTHS})
+        self._levels = sorted({priority for _, priority in goals if priority in STRENGTHS})
         self._bounded = [(rows, priority) for rows, priority in goals if priority in STRENGTHS]
         self._soft = np.zeros(len(self._target))
         for rows, priority in goals:
             if priority > max(STRENGTHS):
                 self._soft[rows] = SOFT * SOFTER ** (priority - max(STRENGTHS) - 1)
 
-    def begin(self) -> _Came:
-        """Return the start."""
-        count = len(self._run.iterations)
-        none, used = np.zeros_like(self._target), np.zeros_like(self._run.iterations)
-        return _Came(self._start[:-1, :TURN], np.zeros((3, count)), none, none, used)
+    def solve(self) -> _Found:
+        """Return the poses."""
+        came = self._begin()
+        left = np.arange(len(came.used))
+        for let_go in range(1 + len(self._levels)):
+            begun = replace(self._begin().take(left), used=came.used[left])
+            tried, is_met = self._meet(left, begun, let_go)
+            came = came.put(left, tried)
+            left = repeat_single(left[~is_met], len(came.used))
+            if not left.size:
+                break
+        near = AIM_TOLERANCE * self._tree.reach
+        is_pinned = (np.abs(came.gap[self._pins]) <= near).all(axis=0)
+        forces = came.force[: 3 * len(self._tree.ends)].reshape(-1, 3, len(near))
+        sizes, up = np.sqrt((forces**2).sum(axis=1)), self._normal[:, None]
+        carried, count = (forces[self._effectors :] * up).sum(axis=1), self._effectors
+        return _Found(came.turn, came.place, sizes[:count], carried, is_pinned, came.used)
 
-    def tree_at(self, came: _Came, trees: Counts | None = None) -> KinematicTree:
+    def _begin(self) -> _Came:
+        """Return where to go on from."""
+        none, used = np.zeros_like(self._target), np.zeros_like(self._run.iterations)
+        turn, place = self._start[:-1, :TURN], np.zeros((3, len(used)))
+        if self._found is not None:
+            turn, place = self._found.turn, self._found.place
+        return _Came(turn, place, none, none, none, used)
+
+    def _tree_at(self, came: _Came, trees: Counts | None = None) -> KinematicTree:
         """Return some of the trees, or all, where they have floated to."""
         tree = self._tree if trees is None else self._tree.take(trees)
         return tree.move(came.place) if tree.topology.floats else tree
 
-    def meet(self, trees: Counts, came: _Came, let_go: int) -> tuple[_Came, Flags]:
+    def _meet(self, trees: Counts, came: _Came, let_go: int) -> tuple[_Came, Flags]:
         """Return poses of some of the trees that hold all priorities but so many of the last ones.
 
         And which of them do. What is let go of pulls, and is held where it can be after all.
         """
         if not let_go:
             return self._hold(trees, came, [])
-        last = self.levels[-let_go:]
+        last = self._levels[-let_go:]
         for spring in SPRINGS:
             came, is_met = self._pull(trees, came, last, spring)
         upper = _joined(rows for rows, priority in self._bounded if priority in last)
@@ -159,14 +259,25 @@ class _Asked:
             bounds.append((slice(first, len(held)), STRENGTHS[priority]))
             first = len(held)
         least = ROUGH if soft is not None and SPRINGS[-1] not in soft else LEAST_GAIN
-        settings = self._settings(held, bounds, least)
-        settings = replace(settings, holds_soon=bool(goals) and soft is None)
+        holds_soon = bool(goals) and soft is None
         if soft is None:
             soft, came = self._soft, replace(came, push=np.zeros_like(came.push))
-        came, force = self._descend(trees, came, soft, settings)
+        settings = Settings(
+            partial(measure_pulls, soft=soft),
+            rests=1e-5,
+            least_shift=1e-9,
+            first_shift=1e-6,
+            holds=True,
+            keeps=True,
+            rows=OutputRows(held, self._points, self._normal),
+            bounds=tuple(bounds),
+            holds_soon=holds_soon,
+            least_gain=least,
+        )
+        came = self._descend(trees, came, soft, settings)
         is_met = (np.abs(came.gap[held]) <= AIM_TOLERANCE * self._tree.reach[trees]).all(axis=0)
         for part, strength in bounds:
-            is_met &= np.sqrt((force[part] ** 2).sum(axis=0)) <= strength
+            is_met &= np.sqrt((came.force[held[part]] ** 2).sum(axis=0)) <= strength
         return came, is_met | (not goals)
 
     def _pull(
@@ -185,49 +296,34 @@ class _Asked:
             push[rows] *= STRENGTHS[priority] / np.maximum(size, STRENGTHS[priority])
         return replace(came, push=push), is_met
 
-    def _settings(self, held: Counts, bounds: list[tuple[slice, float]], least: float) -> Settings:
-        return Settings(
-            measure_pulls,
-            rests=1e-5,
-            least_shift=1e-9,
-            first_shift=1e-6,
-            holds=True,
-            keeps=True,
-            rows=held,
-            bounds=tuple(bounds),
-            least_gain=least,
-        )
-
-    def _descend(
-        self, trees: Counts, came: _Came, soft: Array, settings: Settings
-    ) -> tuple[_Came, Array]:
-        """Return where some of the trees come to, and the force on what is held."""
+    def _descend(self, trees: Counts, came: _Came, soft: Array, settings: Settings) -> _Came:
+        """Return where some of the trees come to."""
         start, target = take_rows((self._start[:-1, :TURN], self._target), trees)
-        tree, held = self._tree.take(trees), settings.rows
-        near, begun = compile_nearness(tree, start), self.tree_at(came, trees)
+        tree, rows = self._tree.take(trees), settings.rows
+        assert rows is not None
+        near, begun = compile_nearness(tree, start), self._tree_at(came, trees)
         past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
         acting = Pulling(near, came.place, target + past)
         caps = np.minimum(self._run.iterations[trees], ENOUGH_TO_COMPROMISE)
-        settings = replace(settings, measure=partial(measure_pulls, soft=soft))
-        state = begun.make_state(came.turn)
-        ended = minimise(settings, begun, state, acting, target[held], caps)
+        state, held = begun.make_state(came.turn), (target[rows.plain], self._level[:, trees])
+        ended = minimise(settings, begun, state, acting, np.concatenate(held), caps)
         place = came.place if ended.place is None else came.place + ended.place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
-        gap = target - self.tree_at(there, trees).make_state(ended.turn)[-1, : len(target)]
-        return replace(there, gap=gap), ended.force
+        gap = target - self._tree_at(there, trees).make_state(ended.turn)[-1, : len(target)]
+        force = soft[:, None] * (gap + past) + rows.spread(ended.force.T, len(target)).T
+        return replace(there, gap=gap, force=force)
 
 
-def _find_goals(run: Run, priorities: Sequence[int]) -> Iterator[tuple[Counts, int]]:
-    """Yield the rows of the output that each goal has, and its priority."""
-    count = len(priorities)
+def _find_goals(run: Run, priorities: Sequence[int], first: int) -> Iterator[tuple[Counts, int]]:
+    """Yield the rows of the output that each goal has, and its priority; aims have the last."""
     for effector, priority in enumerate(priorities):
         yield np.arange(3 * effector, 3 * effector + 3), priority
     own = () if run.aims is None else run.aims.effectors
     poles = 0 if run.aims is None or run.aims.poles is None else len(run.aims.poles.limbs.effectors)
     for row in range(poles):
-        yield np.array([3 * count + row]), priorities[own[row]]
+        yield np.array([first + row]), priorities[own[row]]
     for row in range(poles, len(own), 3):
-        yield 3 * count + np.arange(row, row + 3), priorities[own[row]]
+        yield first + np.arange(row, row + 3), priorities[own[row]]
 
 
 def _joined(rows: Iterable[Counts]) -> Counts:

@@ -11,6 +11,7 @@ from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
 from ..algebra.nested import take_rows
+from ..equilibrium.on_floor import compile_floor
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
@@ -128,16 +129,20 @@ def _solve_together(
     """Solve chains or trees side by side."""
     targets = _find_targets(compiled, goals, options)
     run, asked, task = _ask(compiled, goals, options, targets)
+    forces = None
     if compiled.is_tree and (goals.priority is not None or compiled.topology.floats):
-        priorities = goals.priority or (1,) * len(run.tree.ends)
-        last, state, used = give_way(run, priorities)
+        priorities, floor = goals.priority or (1,) * len(run.tree.ends), goals.floor
+        placed = compiled.start_posed, compiled.root, compiled.unit
+        points = None if floor is None else compile_floor(floor, *placed)
+        last, state, used, forces = give_way(run, priorities, points)
     else:
         last, state, used = solve_positions(compiled, run, asked, task, options, begun)
     if options.keeps_start and not compiled.topology.floats:
         energy = compiled.potential_energy if options.solver is Solver.FORCE else None
         state = keep_starts(last, run.start, state, energy)
     is_open = run.find_open_effectors(state)
-    return _record(compiled, goals, options, targets, last, state, used, is_open)
+    found = _record(compiled, goals, options, targets, last, state, used, is_open)
+    return found if forces is None else replace(found, forces=forces.T)
 
 
 def _has_tips(goals: Goals, options: SolveOptions) -> bool:

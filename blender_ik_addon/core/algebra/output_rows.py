@@ -1,0 +1,46 @@
+"""Some rows of outputs, and the heights of points among them along one direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arithmetic import Array, Counts
+
+
+@dataclass(frozen=True)
+class OutputRows:
+    """What of outputs (B, rows) is held.
+
+    Attributes:
+        plain: Rows that are held as they are, k of them.
+        points: First rows of points, three each, of which only heights are held, shape (p,).
+        normal: The direction of heights, shape (3,).
+    """
+
+    plain: Counts | slice
+    points: Counts
+    normal: Array
+
+    @classmethod
+    def of(cls, plain: Counts | slice) -> OutputRows:
+        """Return rows without points."""
+        return cls(plain, np.zeros(0, dtype=np.int64), np.zeros(3))
+
+    def pick(self, values: Array) -> Array:
+        """Return what is held of outputs (B, rows), or of a Jacobian (B, rows, any)."""
+        rows: Array = values[:, self.plain]
+        if not self.points.size:
+            return rows
+        heights = sum(values[:, self.points + at] * self.normal[at] for at in range(3))
+        return np.concatenate((rows, heights), axis=1)
+
+    def spread(self, force: Array, count: int) -> Array:
+        """Return forces (B, k + p) on what is held as such on all outputs, (B, count)."""
+        whole = np.zeros((len(force), count))
+        held = force.shape[1] - len(self.points)
+        whole[:, self.plain] = force[:, :held]
+        for at in range(3 if self.points.size else 0):
+            whole[:, self.points + at] = force[:, held:] * self.normal[at]
+        return whole

@@ -1,0 +1,147 @@
+"""Points of bodies stay above a floor, whatever pulls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Floor, Goal, InvalidGoalError, SolveOptions, solve, solve_batch
+from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.model.goals import Goals
+from tests.core.bodies import FEET, HEIGHT, Person, make_person
+from tests.helpers import make_rng
+
+PERSON = make_person("hand.L", "hips")
+UPRIGHT = np.tile((1.0, 0.0, 0.0, 0.0), (4, 1))
+OPTIONS = SolveOptions(tolerance=1e-6)
+# The soles are this far below the feet.
+SOLE = PERSON.ends[0, 1]
+POINTS = ("shin.L", "shin.R", "hand.L", "hand.R", "neck")
+TINY = 1e-6 * HEIGHT
+# Seeds below 200 with which a point would pass the floor.
+TOUCHED = (5, 8, 13, 18, 22, 26, 33, 37, 55, 61, 99, 125, 126, 127, 128)
+
+
+def floor_at(person: Person, level: float) -> Floor:
+    """Return a floor that knees, hands and the head do not pass, at a height."""
+    rows = [person.names.index(name) for name in POINTS]
+    return Floor(rows, person.heads[rows], (0.0, 2.0, 0.0), (5.0, level, -3.0))
+
+
+def pull(hand=(0.0, 0.0, 0.0), hips=None, priority=(0, 0, 2, 2), floor=None) -> Goal:
+    """Return the goals of feet that stay, a hand that goes a way, and hips that go one."""
+    target = PERSON.ends.copy()
+    target[2] += hand
+    if hips is None:
+        priority = (*priority[:3], 9)
+    else:
+        target[3] += hips
+    has_tip = (*FEET, False)
+    return Goal(
+        target, tip_rotation_wxyz=UPRIGHT, priority=priority, has_tip_rotation=has_tip, floor=floor
+    )
+
+
+def heights(person: Person, solution, level: float) -> np.ndarray:
+    rows = [person.names.index(name) for name in POINTS]
+    return solution.joint_positions[rows, 1] - level
+
+
+def test_a_hand_that_is_pulled_below_the_floor_stops_on_it():
+    down = np.array((0.2, -1.8, 0.2))
+    below = solve(PERSON.chain, pull(down), OPTIONS)
+    assert heights(PERSON, below, SOLE).min() < -0.05
+    above = solve(PERSON.chain, pull(down, floor=floor_at(PERSON, SOLE)), OPTIONS)
+    assert heights(PERSON, above, SOLE).min() >= -TINY
+    assert above.residual[:2].max() <= TINY
+    # It is as near to its target as the floor lets it.
+    assert heights(PERSON, above, SOLE)[2] <= TINY
+    assert above.forces[-1] > 0.0
+
+
+def test_what_stays_above_the_floor_does_not_feel_it():
+    for seed in range(6):
+        way = make_rng(seed).normal(size=3) * 0.2
+        free = solve(PERSON.chain, pull(way), OPTIONS)
+        floored = solve(PERSON.chain, pull(way, floor=floor_at(PERSON, SOLE - 0.5)), OPTIONS)
+        assert np.array_equal(free.joint_positions, floored.joint_positions)
+        assert floored.forces[-1] == 0.0
+
+
+@pytest.mark.parametrize("seed", [*TOUCHED, 0, 1, 2])
+def test_no_point_passes_the_floor_and_pins_stay(seed):
+    rng = make_rng(seed)
+    hand, hips = rng.normal(size=(2, 3)) * (0.5, 0.6, 0.5)
+    hips[1] = -abs(hips[1])
+    level = SOLE + rng.uniform(-0.05, 0.25)
+    goal = pull(hand, hips, floor=floor_at(PERSON, level))
+    solution = solve(PERSON.chain, goal, OPTIONS)
+    assert solution.residual[:2].max() <= TINY
+    assert heights(PERSON, solution, level).min() >= -TINY
+    if seed in TOUCHED:
+        free = solve(PERSON.chain, replace(goal, floor=None), OPTIONS)
+        assert heights(PERSON, free, level).min() < -TINY
+
+
+def test_a_pin_wins_against_the_floor():
+    goal = pull(
+        np.array((0.0, 0.1, 0.0)), priority=(0, 0, 0, 2), floor=floor_at(PERSON, SOLE + 0.9)
+    )
+    solution = solve(PERSON.chain, goal, OPTIONS)
+    assert solution.residual[:3].max() <= TINY
+
+
+def test_the_floor_turns_with_all_that_stands_on_it():
+    down = np.array((0.2, -1.8, 0.2))
+    plain = solve(PERSON.chain, pull(down, floor=floor_at(PERSON, SOLE)), OPTIONS)
+    turn = rotation.quaternion_from_matrix(np.linalg.qr(make_rng(3).normal(size=(3, 3)))[0])
+    joints = PERSON.chain.joints
+    offsets = joints.offsets.copy()
+    about = rotation.matrix_from_quaternion(turn)
+    offsets[0] = about @ offsets[0]
+    offsets[1] = about @ offsets[1]
+    chain = replace(
+        PERSON.chain,
+        joint_positions=PERSON.chain.joint_positions @ about.T,
+        joints=replace(joints, offsets=offsets),
+    )
+    floor = floor_at(PERSON, SOLE)
+    floor = Floor(floor.bones, floor.points @ about.T, about @ floor.normal, about @ floor.origin)
+    goal = pull(down)
+    goal = replace(goal, target_position=goal.target_position @ about.T, floor=floor)
+    turned = solve(chain, goal, OPTIONS)
+    assert np.abs(turned.joint_positions - plain.joint_positions @ about.T).max() <= 1e-5
+
+
+def test_bodies_side_by_side_have_their_own_floors():
+    goals = [
+        pull(np.array((0.2, -1.8, 0.2)), floor=floor_at(PERSON, SOLE + lift))
+        for lift in (0.0, 0.2, -2.0)
+    ]
+    alone = [solve(PERSON.chain, goal, OPTIONS) for goal in goals]
+    chains = PERSON.chain.as_batch().take(np.zeros(3, dtype=int))
+    floors = [goal.floor for goal in goals]
+    stacked = Floor(
+        floors[0].bones,
+        *(
+            np.stack([getattr(each, name) for each in floors])
+            for name in ("points", "normal", "origin")
+        ),
+    )
+    together = Goals(
+        np.stack([goal.target_position for goal in goals]),
+        tip_rotation_wxyz=np.stack([goal.tip_rotation_wxyz for goal in goals]),
+        priority=goals[0].priority,
+        has_tip_rotation=goals[0].has_tip_rotation,
+        floor=stacked,
+    )
+    found = solve_batch(chains, together, OPTIONS)
+    for row, solution in enumerate(alone):
+        assert np.array_equal(found[row].joint_positions, solution.joint_positions)
+
+
+def test_a_floor_without_a_normal_is_told():
+    with pytest.raises(InvalidGoalError, match="normal of the floor is zero"):
+        Floor((0,), np.zeros((1, 3)), np.zeros(3), np.zeros(3))
