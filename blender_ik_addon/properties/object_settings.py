@@ -145,10 +145,12 @@ class BodySettings(bpy.types.PropertyGroup):
     floor: PointerProperty(
         name="Floor",
         description="The object whose X and Y axes span the floor: Plant Feet puts feet on it, and"
-        " no foot passes it. Empty: feet stand as high as in the clip",
+        " no foot passes it, nor does a whole body. Empty: feet stand as high as in the clip, and"
+        " bodies go anywhere",
         type=bpy.types.Object,
         options=set(),
         override=OVERRIDABLE,
+        update=tag,
     )
 
 

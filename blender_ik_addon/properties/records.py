@@ -100,7 +100,8 @@ def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> Body
     if body is None:
         return None
     pull = chain.pull * owner_of(chain).chain_ik.body.influence
-    return BodyGoal(body.root, chain.priority, chain.use_pin, pull)
+    floor = None if body.floor is None else Anchor(body.floor)
+    return BodyGoal(body.root, chain.priority, chain.use_pin, pull, floor)
 
 
 def _check_numbers(settings: ChainGroup, animated: ChainGroup, *, has_force: bool) -> None:

@@ -22,6 +22,7 @@ from ..posing.jointed_solving import JointedPoses, chains_for_core, solve_with_j
 from ..posing.solved import Asked
 from ..reading.channels import Pose
 from ..trees.body_limbs import BodyLimb
+from ..trees.standing import BodyFloor
 from ..trees.tree_plan import TreePlan
 
 
@@ -41,6 +42,10 @@ class BodySolve(FrameSolve):
         # Goals that pull softly are asked for all that they lack.
         is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
         self._pulls = np.where(is_soft, 1.0, pulls)
+        self._standing = bodies[0].standing
+        if self._standing is not None:
+            points = [body.standing.points for body in bodies if body.standing is not None]
+            self._points = np.array(points)
         self._limbs = [
             (limbs[0], FrameSolve([limb.driven for limb in limbs], poses))
             for limbs in zip(*(body.limbs for body in bodies), strict=True)
@@ -50,7 +55,7 @@ class BodySolve(FrameSolve):
         self, asked: Asked, places: Places, frames: ChainFrames
     ) -> tuple[ChainPoses, JointedPoses]:
         """Return the poses that bodies start from, and as solved."""
-        posing = self._ask(asked, places, frames)
+        posing = replace(self._ask(asked, places, frames), floor=self._floor(asked, places))
         found = self._reach(asked, places, posing.goals, posing.frames, posing.start)
         ends = found.poses.joints[:, frames.hanging.count :]
         lacking, pulls = posing.goals.target_position - ends, self._pulls[asked.rows]
@@ -61,11 +66,22 @@ class BodySolve(FrameSolve):
         slack = self.settings.tolerance[asked.rows] / places.unit[asked.rows][:, None]
         slack += LENGTHS_AGREE * frames.lengths(found.poses)
         is_short = pulls * np.linalg.norm(lacking, axis=2) > slack
-        left = np.flatnonzero((is_short & asked.is_followed).any(axis=1))
+        gives_way = (is_short & asked.is_followed).any(axis=1)
+        if posing.floor is not None:
+            heights = posing.floor.heights(found.poses.matrices, found.poses.joints)
+            gives_way |= (heights < -slack.min(axis=1, keepdims=True)).any(axis=1)
+        left = np.flatnonzero(gives_way)
         if left.size:
             part = self._give_way(asked.take(left), places, posing.take(left), found.take(left))
             found = found.put(left, part)
         return posing.start, found
+
+    def _floor(self, asked: Asked, places: Places) -> BodyFloor | None:
+        """Return the floors of some of the bodies; None where they have none."""
+        if self._standing is None or asked.floors is None:
+            return None
+        points, from_world = self._points[asked.rows], places.from_world[asked.rows]
+        return BodyFloor.of(self._standing.rows, points, from_world, asked.floors)
 
     def _reach(
         self,
@@ -154,10 +170,10 @@ class _Endings:
 
     def solutions(self, pose: ChainPoses) -> Solutions:
         """Return this as a solve of the bodies tells it."""
-        rotations = pose.rotations[:, : self._holds.shape[1]]
+        count, rotations = len(self._used), pose.rotations[:, : self._holds.shape[1]]
         return Solutions(
             joint_positions=pose.joints,
-            chain_rotation_wxyz=np.tile((1.0, 0.0, 0.0, 0.0), (len(self._used), 1)),
+            chain_rotation_wxyz=np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)),
             tip_rotation_wxyz=None,
             residual=self._residuals,
             iterations=self._used,
@@ -166,6 +182,7 @@ class _Endings:
             slides=np.zeros(self._holds.shape[:2]),
             holds=self._holds,
             tip_gap=self.tip_gaps,
+            forces=np.zeros((count, self._codes.shape[1] + 1)),
         )
 
 

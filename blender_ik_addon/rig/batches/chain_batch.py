@@ -70,6 +70,8 @@ class ChainBatch(Batch):
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         poles = [spec.pole for spec in specs if spec.pole]
         self._poles = Followed(poles, "pole") if poles else None
+        floors = [spec.floor for spec in specs if spec.floor is not None]
+        self._floors = Followed(floors, "floor") if floors else None
         self._easing = specs[0].easing
         count, bones = len(self.driven), len(first.bones)
         self._shape = (count, chains)
@@ -148,6 +150,8 @@ class ChainBatch(Batch):
             has_moved[self._poled] |= self._poles.read(world, of_poles)
             for i, text in of_poles.items():
                 self.errors.setdefault(int(self._poled[i]), text)
+        if self._floors is not None:
+            has_moved |= self._floors.read(world, self.errors)
         has_changed: Flags = has_moved.reshape(self._shape)
         if not self.errors and self._is_sound:
             return has_changed.any(axis=1)
@@ -258,7 +262,7 @@ class ChainBatch(Batch):
             steps = [self._step(row, moment, own) for row, own in zip(rows, inputs, strict=True)]
         count = len(self.driven)
         pick = slice(None) if len(rows) == count else rows
-        poles = self._poles
+        poles, floors = self._poles, self._floors
         asked = Asked(
             rows,
             self._targets.matrices.reshape(*self._shape, 4, 4)[pick],
@@ -268,6 +272,7 @@ class ChainBatch(Batch):
             None if location is None else location[pick].astype(np.float64),
             steps,
             None if steps is None else ~has_changed[pick],
+            floors=None if floors is None else floors.matrices[:: self._shape[1]][pick],
         )
         is_mixed = bool(starts) and not self.driven[0].is_current.all()
         # Blender has just set what is keyed: what stands there at a new frame no solve has left.

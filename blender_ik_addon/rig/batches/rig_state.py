@@ -212,8 +212,8 @@ class RigState:
         followed = {
             anchor.object
             for job in self.jobs
-            for anchor in (job.spec.target, job.spec.pole)
-            if anchor is not None and anchor.bone and anchor.object != self.object
+            for anchor in job.spec.anchors
+            if anchor.bone and anchor.object != self.object
         }
         return (
             compiled(self.object, self.skeleton, {}) is self.skeleton

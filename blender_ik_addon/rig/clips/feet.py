@@ -12,6 +12,7 @@ from ...core.algebra.arithmetic import Array
 from ...core.clips.contacts import HEIGHT
 from ...core.clips.footholds import Foot, Motion
 from ..anatomy.bone_names import Part, read
+from ..anatomy.soles import heel_and_toe, soles
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
@@ -90,7 +91,7 @@ def _foot_of(skeleton: Skeleton, plan: ChainPlan, motion: Motion, poses: list[Po
     if not plan.turns_tip:
         return Foot(np.zeros((2, 3)), np.zeros(2))
     tip, up = plan.tip, _up(poses[0].world)
-    points, heights = _heel_and_toe(skeleton, tip, up)
+    points, heights = heel_and_toe(skeleton, tip, up)
     in_tip = transform_point(np.linalg.inv(skeleton.rest[tip]), points)
     shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
     paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
@@ -108,9 +109,7 @@ def soles_of(skeleton: Skeleton, bone: int, world: Array) -> Array:
         bone: That stands.
         world: The matrix of its armature object.
     """
-    up = _up(world)
-    points, heights = _heel_and_toe(skeleton, bone, up)
-    return transform_point(np.linalg.inv(skeleton.rest[bone]), points - heights[:, None] * up)
+    return soles(skeleton, bone, _up(world))
 
 
 def _up(world: Array) -> Array:
@@ -118,22 +117,3 @@ def _up(world: Array) -> Array:
     up = np.linalg.inv(world[:3, :3])[:, 2]
     found: Array = up / np.linalg.norm(up)
     return found
-
-
-def _heel_and_toe(skeleton: Skeleton, tip: int, up: Array) -> tuple[Array, Array]:
-    """Return heel and toe at rest, armature space, shape (2, 3), and how high they are, (2,)."""
-    below = [bone for bone in range(len(skeleton.names)) if tip in skeleton.ancestors(bone)]
-    ends = {bone: _ends(skeleton, bone) for bone in below}
-    heels = [
-        ends[bone].mean(axis=0) for bone in below if "heel" in read(skeleton.names[bone]).words
-    ]
-    points = np.array((np.mean(heels, axis=0) if heels else ends[tip][0], ends[tip][1]))
-    lowest = float(np.min([each @ up for each in ends.values()]))
-    return points, points @ up - lowest
-
-
-def _ends(skeleton: Skeleton, bone: int) -> Array:
-    """Return head and tail of a bone at rest, armature space, shape (2, 3)."""
-    matrix = skeleton.rest[bone]
-    tail = matrix[:3, 3] + skeleton.lengths[bone] * matrix[:3, 1]
-    return np.array((matrix[:3, 3], tail))

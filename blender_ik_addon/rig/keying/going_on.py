@@ -45,9 +45,8 @@ def movers(rig: LiveRig) -> Dependencies:
     """Return what the chains of a rig hang on."""
     found, skeleton = Dependencies(), compiled(rig.object)
     for spec in rig.chains:
-        for anchor in (spec.target, spec.pole):
-            if anchor is not None:
-                found.add_anchor(anchor)
+        for anchor in spec.anchors:
+            found.add_anchor(anchor)
         plan = plan_or_none(skeleton, spec)
         if plan is not None:
             found.add_chain(rig.object, skeleton.names[int(plan.written[0])])

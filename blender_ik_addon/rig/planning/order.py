@@ -146,8 +146,7 @@ def _leads(moved_by: Sequence[Collection[int]], first: int, last: int) -> bool:
 def _without_drivers(job: Job) -> set[Point]:
     """Return the bones that move a chain in other ways than by drivers."""
     relations = Dependencies(use_drivers=False)
-    for anchor in (job.spec.target, job.spec.pole):
-        if anchor is not None:
-            relations.add_anchor(anchor)
+    for anchor in job.spec.anchors:
+        relations.add_anchor(anchor)
     relations.add_chain(job.object, job.skeleton.names[job.plan.segments[0]])
     return relations.points

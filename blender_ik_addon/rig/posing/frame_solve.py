@@ -336,6 +336,7 @@ class FrameSolve:
             iterations=solutions.iterations,
             status_codes=codes,
             tip_gaps=found.tip_gaps.reshape(residuals.shape),
+            forces=solutions.forces,
             holds=solutions.holds,
             slide_holds=solutions.slide_holds,
             scale=scale,

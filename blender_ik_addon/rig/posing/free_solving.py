@@ -14,6 +14,7 @@ from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses, take_rows
 from ..frames.tips import Tips, turned_goals, turned_to
+from ..trees.standing import BodyFloor
 from .length_settling import settled
 
 # Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
@@ -41,6 +42,7 @@ class Posing:
         tips: Orientations that tips shall take; None for none.
         lengths: That segments have grown to in the start pose, shape (b, m); NaN, or None for all,
             where they have not.
+        floor: What bodies do not pass; None for nothing.
         chains: The start poses as the core takes them, kept from solve to solve; None where they
             are made anew.
     """
@@ -51,6 +53,7 @@ class Posing:
     options: SolveOptions
     tips: Tips | None = None
     lengths: Array | None = None
+    floor: BodyFloor | None = None
     chains: Chains | None = None
 
     def take(self, rows: Indices) -> Posing:
@@ -62,6 +65,7 @@ class Posing:
             self.options.take(rows),
             take_rows(self.tips, rows),
             take_rows(self.lengths, rows),
+            None if self.floor is None else self.floor.take(rows),
         )
 
     @property

@@ -102,6 +102,8 @@ def _pass(
     if number > 0 or chains is None:
         chains = chains_for_core(frames, pose, joints, forces)
     goals = turned_goals(asked.goals, frames, pose, asked.tips)
+    if asked.floor is not None:
+        goals = replace(goals, floor=asked.floor.on(pose.matrices, pose.joints))
     solutions = solve_as(chains, frames.compiled, goals, asked.options)
     if frames.floating is not None:
         solutions = _without_place(solutions)

@@ -35,6 +35,7 @@ class Asked(NamedTuple):
         steps: How far chains that ease go; None where none does.
         is_known: Which of these go to the same pose as at their last step, shape (b,).
         goes_on: Whether all bones start from what stands there, whatever they start from else.
+        floors: World matrices of the floors of bodies, shape (b, 4, 4); None without.
     """
 
     rows: Indices
@@ -46,6 +47,7 @@ class Asked(NamedTuple):
     steps: Sequence[Step] | None = None
     is_known: Flags | None = None
     goes_on: bool = False
+    floors: Array | None = None
 
     def take(self, rows: Indices) -> Asked:
         """Return what is asked of some of these, whatever steps they make."""
@@ -56,6 +58,7 @@ class Asked(NamedTuple):
             self.present[rows],
             self.is_followed,
             None if self.location is None else self.location[rows],
+            floors=None if self.floors is None else self.floors[rows],
         )
 
 
@@ -70,6 +73,7 @@ class Solved:
         iterations: Sweeps used, shape (b,).
         status_codes: Indices into ``core.STATUSES``, shape (b, E).
         tip_gaps: Radians that are left to wanted orientations, shape (b, E).
+        forces: As there, shape (b, E + 1); None but for bodies.
         holds: As ``core.Solutions``, shape (b, n, 3); None for chains without joints.
         slide_holds: As there, shape (b, n); None where nothing slides.
         scale: Scale channels, shape (b, k, 3); None where nothing stretches.
@@ -83,6 +87,7 @@ class Solved:
     iterations: Indices
     status_codes: Codes
     tip_gaps: Array
+    forces: Array | None = None
     holds: Flags | None = None
     slide_holds: Flags | None = None
     scale: Array | None = None

@@ -164,12 +164,14 @@ class BodyGoal:
         is_pinned: Whether its target comes before all that are not pinned.
         pull: How much of the way that the limb by itself does not reach the body is asked for,
             0 to 1.
+        floor: Whose X and Y axes span the floor that the body does not pass; None for none.
     """
 
     root: str
     priority: int = 2
     is_pinned: bool = False
     pull: float = 1.0
+    floor: Anchor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,16 @@ class ChainSpec:
     force: ForceSpec | None = None
     weight: float = 1.0
     body: BodyGoal | None = None
+
+    @property
+    def floor(self) -> Anchor | None:
+        """What the body of the chain does not pass."""
+        return None if self.body is None else self.body.floor
+
+    @property
+    def anchors(self) -> tuple[Anchor, ...]:
+        """All that the chain follows, or does not pass."""
+        return tuple(each for each in (self.target, self.pole, self.floor) if each is not None)
 
     @property
     def is_dragged(self) -> bool:

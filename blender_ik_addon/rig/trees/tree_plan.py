@@ -20,6 +20,7 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
 from .body_limbs import BodyLimb, body_limbs
 from .floating import Floating
+from .standing import Standing
 
 # Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
 # so much do rest matrices leave of heads that meet, in float32.
@@ -37,6 +38,7 @@ class TreePlan(Driven):
         scale: Scale channels, shape (k, 3).
         floating: How a root moves that floats; None for one that stays.
         limbs: Of a body, what is solved by itself first.
+        standing: What of it stays above its floor; None without a floor.
     """
 
     ends: Array
@@ -44,6 +46,7 @@ class TreePlan(Driven):
     scale: Array
     floating: Floating | None = None
     limbs: tuple[BodyLimb, ...] = ()
+    standing: Standing | None = None
 
     @cached_property
     def levers(self) -> Array:
@@ -84,6 +87,7 @@ class TreePlan(Driven):
             tuple(self.levers.any(axis=1).tolist()),
             self.priorities,
             tuple(limb.batch_key for limb in self.limbs),
+            None if self.standing is None else self.standing.rows,
         )
 
     @cached_property
@@ -168,7 +172,10 @@ def planned_tree(
         return tree
     unite = partial(_united, pose=pose, of_bones=of_bones)
     limbs = body_limbs(live_chains, index, parents, unite)
-    return replace(tree, floating=Floating.of(live_chains, index, pose), limbs=limbs)
+    floating, standing = Floating.of(live_chains, index, pose), None
+    if specs[0].floor is not None:
+        standing = Standing.of(live_chains, index[:count], carriers, tree.ends)
+    return replace(tree, floating=floating, limbs=limbs, standing=standing)
 
 
 def _united(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None) -> Driven:

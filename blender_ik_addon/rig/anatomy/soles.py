@@ -1,0 +1,47 @@
+"""Where the foot of a skeleton stands: heel and toe, and how high they are above the floor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.algebra.arithmetic import Array
+from ..reading.skeleton import Skeleton
+from ..reading.spaces import transform_point
+from .bone_names import read
+
+
+def heel_and_toe(skeleton: Skeleton, foot: int, up: Array) -> tuple[Array, Array]:
+    """Return heel and toe at rest, armature space, shape (2, 3), and how high they are, (2,).
+
+    Args:
+        skeleton: The bones.
+        foot: The bone that stands.
+        up: What is up in the space of the armature, unit length, shape (3,).
+    """
+    below = [bone for bone in range(len(skeleton.names)) if foot in skeleton.ancestors(bone)]
+    ends = {bone: _ends(skeleton, bone) for bone in below}
+    heels = [
+        ends[bone].mean(axis=0) for bone in below if "heel" in read(skeleton.names[bone]).words
+    ]
+    points = np.array((np.mean(heels, axis=0) if heels else ends[foot][0], ends[foot][1]))
+    lowest = float(np.min([each @ up for each in ends.values()]))
+    return points, points @ up - lowest
+
+
+def soles(skeleton: Skeleton, foot: int, up: Array) -> Array:
+    """Return where heel and toe touch the floor, in the axes of the bone, shape (2, 3).
+
+    Args:
+        skeleton: The bones.
+        foot: The bone that stands.
+        up: As for ``heel_and_toe``.
+    """
+    points, heights = heel_and_toe(skeleton, foot, up)
+    return transform_point(np.linalg.inv(skeleton.rest[foot]), points - heights[:, None] * up)
+
+
+def _ends(skeleton: Skeleton, bone: int) -> Array:
+    """Return head and tail of a bone at rest, armature space, shape (2, 3)."""
+    matrix = skeleton.rest[bone]
+    tail = matrix[:3, 3] + skeleton.lengths[bone] * matrix[:3, 1]
+    return np.array((matrix[:3, 3], tail))
