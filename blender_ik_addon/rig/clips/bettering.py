@@ -35,6 +35,7 @@ HAS_OTHERS = "other chains, which are not baked, share its bones"
 HAS_MANY = f"it has more than {MOST_BONES} bones"
 NOT_INSIDE = "its limits or locks are not the same at all frames"
 IS_ABOVE = "bones below it are baked so"
+OF_BODY = "it belongs to a whole body"
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,9 @@ class Clip:
             columns = [chains.index(index) for index in members]
             is_fixed = ~self._notes.is_movable[:, columns].all(axis=1)
             found.append(_Group(own, members, is_fixed))
+            if own.hanging.floats:
+                # Goals of clips are met by turns alone, and a body also moves its root.
+                found[-1].leave(OF_BODY)
             if len(members) < len(meant):
                 found[-1].leave(HAS_OTHERS)
         return sorted(found, key=lambda group: self._depth(group.driven))

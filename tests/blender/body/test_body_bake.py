@@ -1,0 +1,133 @@
+"""Bake Chains keys what a body does: rotations of all its bones, and the location of its root."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Vector
+
+from tests.blender.body.human_bodies import HIPS, make_human
+from tests.blender.body.reaching_bodies import AWAY
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_objects
+
+bake = bpy.ops.pose.chain_ik_bake
+switch = bpy.ops.pose.chain_ik_body
+
+LAST = 10
+# Pose matrices of what keys play, beside what chains have shown, in scene units and as cosines.
+SAME = 1e-5
+
+WAYS = {
+    "Arm Target.L": {1: (0.0, 0.0, 0.0), 6: AWAY, LAST: (-0.2, 0.3, 0.3)},
+    "Torso": {1: (0.0, 0.0, 0.0), LAST: (0.05, -0.1, -0.1)},
+    "Leg Target.R": {1: (0.0, 0.0, 0.0), 4: (0.0, -0.2, 0.2), LAST: (0.1, 0.0, 0.0)},
+}
+"""The ways of controls from rest in armature space, by frame."""
+
+pytestmark = pytest.mark.usefixtures("rigify")
+
+
+def keyed(ob: bpy.types.Object) -> bpy.types.Object:
+    """Return a human, made a body, with keys on its controls."""
+    for control, ways in WAYS.items():
+        bone = ob.pose.bones[control]
+        turned = bone.bone.matrix_local.to_3x3().inverted()
+        for frame, way in ways.items():
+            bone.location = turned @ Vector(way)
+            bone.keyframe_insert("location", frame=frame)
+    return ob
+
+
+@pytest.fixture
+def moving() -> bpy.types.Object:
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    ob = make_human()
+    press(switch)
+    keyed(ob)
+    rigs.go_to(1)
+    select_objects(active=ob)
+    return ob
+
+
+def played(ob: bpy.types.Object) -> np.ndarray:
+    return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, LAST + 1)])
+
+
+def keys(ob: bpy.types.Object) -> dict[tuple[str, int], list[float]]:
+    """Return the frames of all keys of bones, by path and component."""
+    return {
+        (curve.data_path, curve.array_index): [point.co.x for point in curve.keyframe_points]
+        for curve in rigs.curves_of(ob)
+    }
+
+
+def rotation_path(ob: bpy.types.Object, name: str) -> str:
+    bone = ob.pose.bones[name]
+    return str(bone.path_from_id(rigs.rotation_property(bone)))
+
+
+def test_keys_of_all_bones_show_what_the_body_did_once_its_chains_are_muted(moving):
+    live = played(moving)
+    hips = [bone.name for bone in moving.pose.bones].index(HIPS)
+    assert np.ptp(live[:, hips, :3, 3], axis=0).max() > 0.05
+    before = set(keys(moving))
+    press(bake, which="ALL")
+    assert all(chain.mute for chain in moving.chain_ik.chains)
+    np.testing.assert_allclose(played(moving), live, atol=SAME)
+    np.testing.assert_allclose(played(moving)[::-1], live[::-1], atol=SAME)
+    frames = [float(frame) for frame in range(1, LAST + 1)]
+    made = {path: found for path, found in keys(moving).items() if path not in before}
+    assert all(found == frames for found in made.values())
+    root = moving.pose.bones[HIPS].path_from_id("location")
+    assert [each for path, each in sorted(made) if path == root] == [0, 1, 2]
+    # Between hips and chest, shoulders, limbs and feet.
+    for name in (HIPS, "spine.003", "shoulder.L", "upper_arm.R", "hand.L", "thigh.L", "foot.R"):
+        path = rotation_path(moving, name)
+        count = 3 if path.endswith("euler") else 4
+        assert [each for found, each in sorted(made) if found == path] == list(range(count)), name
+
+
+def test_keys_play_where_the_extension_is_not_registered(moving):
+    import blender_ik_addon
+
+    live = played(moving)
+    press(bake, which="ALL")
+    blender_ik_addon.unregister()
+    try:
+        np.testing.assert_allclose(played(moving), live, atol=SAME)
+    finally:
+        blender_ik_addon.register()
+
+
+def test_keys_of_one_chain_hold_the_bones_that_carry_it(moving):
+    live = played(moving)
+    moving.chain_ik.active_index = list(moving.chain_ik.chains.keys()).index("Arm.L")
+    rigs.go_to(1)
+    press(bake, which="ACTIVE")
+    assert [chain.name for chain in moving.chain_ik.chains if chain.mute] == ["Arm.L"]
+    paths = {path for path, _ in keys(moving)}
+    assert moving.pose.bones[HIPS].path_from_id("location") in paths
+    assert rotation_path(moving, "shoulder.L") in paths
+    for chain in moving.chain_ik.chains:
+        chain.mute = True
+    at = [bone.name for bone in moving.pose.bones].index("hand.L")
+    np.testing.assert_allclose(played(moving)[:, at], live[:, at], atol=SAME)
+
+
+@pytest.mark.parametrize("which", ["ALL", "ACTIVE"])
+def test_as_a_clip_a_body_is_baked_frame_by_frame_and_that_is_said(moving, which, capfd):
+    live = played(moving)
+    rigs.go_to(1)
+    chains = [chain.name for chain in moving.chain_ik.chains]
+    active = chains[moving.chain_ik.active_index]
+    press(bake, which=which, method="CLIP")
+    told = capfd.readouterr().out
+    for chain in chains if which == "ALL" else [active]:
+        sentence = f"Chain '{chain}' is baked frame by frame: it belongs to a whole body."
+        assert told.count(sentence) == 1, told
+    for chain in moving.chain_ik.chains:
+        chain.mute = True
+    rows = [i for i, bone in enumerate(moving.pose.bones) if which == "ALL" or bone.name == HIPS]
+    np.testing.assert_allclose(played(moving)[:, rows], live[:, rows], atol=SAME)
