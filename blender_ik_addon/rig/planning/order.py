@@ -98,7 +98,7 @@ def levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
 
 
 def closing_chain(jobs: Sequence[Job], groups: Sequence[Group]) -> tuple[int, int] | None:
-    """Return the last chain that closes a ring, and one that it follows round it; None without.
+    """Return the last chain that closes a ring, and one that follows it in turn; None without.
 
     Solved after each other such chains would never come to rest, or rest wherever they started
     from. Rings that are closed by drivers only are let go: Blender does not tell which bone of an
@@ -121,8 +121,23 @@ def closing_chain(jobs: Sequence[Job], groups: Sequence[Group]) -> tuple[int, in
         for other in members:
             is_on_ring = own[other] != own[i] and _leads(moved_by, own[other], own[i])
             if is_on_ring and not points.isdisjoint(jobs[other].points()):
-                return i, other
+                back = [
+                    groups[number]
+                    for number in sorted(ringed - {own[other]})
+                    if number == own[i] or _leads(moved_by, number, own[i])
+                ]
+                return i, _following(jobs, groups[own[other]], back, other)
     return None
+
+
+def _following(jobs: Sequence[Job], group: Group, back: Iterable[Group], other: int) -> int:
+    """Return the chain of a group that follows bones of some groups itself; else the one given.
+
+    Of a body or a tree the chain that carries a target is mostly none that follows anything.
+    """
+    moved = {point for members in back for i in members for point in jobs[i].points()}
+    following = (i for i in group if not moved.isdisjoint(_without_drivers(jobs[i])))
+    return next(following, other)
 
 
 def _ringed(moved_by: Sequence[Collection[int]]) -> set[int]:
