@@ -45,7 +45,7 @@ from .controls.space_names import (
     space_name,
     space_names,
 )
-from .controls.torso import hang_hips, hips_of_body, new_torso, pin_legs
+from .controls.torso import hang_hips, hips_of_body, lost_root, new_torso, pin_legs
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
 from .forces import creature_name, creature_text, take_creature
@@ -161,6 +161,7 @@ __all__ = [
     "lacks_spaces",
     "limits_in_words",
     "live_rigs",
+    "lost_root",
     "mark",
     "mark_of",
     "move_limit_end",

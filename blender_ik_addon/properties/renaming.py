@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 import bpy
@@ -15,6 +15,7 @@ from .chains import ChainGroup, chains_of, owner_of
 
 Update = Callable[[Any, bpy.types.Context], None]
 
+_SAME_BONE: list[bool] = []
 _ANCHORS = (("target", "subtarget"), ("pole_target", "pole_subtarget"))
 
 
@@ -51,10 +52,26 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
     later = renamed.get(own.name_full, {})
     # Reading settings that were never set has Blender store them, to be copied ever after.
     if later and group.body.root in later:
-        group.body.root = later[group.body.root]
+        with _same_bone():
+            group.body.root = later[group.body.root]
     for settings in chains if renamed else ():
         _follow_own(settings, later)
         _follow_anchors(settings, renamed)
+
+
+@contextmanager
+def _same_bone() -> Iterator[None]:
+    """Have names that are set meanwhile mean the bones of before."""
+    _SAME_BONE.append(True)
+    try:
+        yield
+    finally:
+        _SAME_BONE.pop()
+
+
+def means_same_bone() -> bool:
+    """Tell whether the name that has just been set is the new one of the bone of before."""
+    return bool(_SAME_BONE)
 
 
 def naming(name: str, then: Update) -> Update:

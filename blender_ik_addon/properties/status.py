@@ -25,6 +25,7 @@ from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .choices import uses
 from .controls.space_names import lost_spaces
+from .controls.torso import lost_root
 from .joints import joints_by_bone
 from .records import (
     bones_of_chain,
@@ -93,6 +94,9 @@ def status(settings: ChainGroup) -> str:
             text += f". {NEW_KEYS}"
         if _may_flip(settings):
             text += f". {IN_LINE}"
+        if lost := lost_root(owner_of(settings)):
+            # Without it each limb is solved by itself.
+            text += f". {lost}"
     for control in lost_spaces(settings):
         lost = f"The space of '{control}' no longer exists: choose another space"
         text += f". {lost}"

@@ -6,7 +6,7 @@ from typing import cast
 
 import bpy
 
-from ...properties import ChainSettings, active_chain, body_of, owner_of
+from ...properties import ChainSettings, active_chain, body_of, lost_root, owner_of
 from ...translations import translate
 from ..base import ActiveChainPanel
 
@@ -35,8 +35,10 @@ class VIEW3D_PT_chain_ik_body(ActiveChainPanel):
             return
         layout.prop(body, "influence", slider=True)
         layout.prop(body, "floor")
-        text = translate(f"The location of '{body.root}' is written")
-        layout.label(text=text, icon="INFO", translate=False)
+        # Of a root that does not exist the status tells.
+        if not lost_root(owner):
+            text = translate(f"The location of '{body.root}' is written")
+            layout.label(text=text, icon="INFO", translate=False)
 
 
 register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_body,))

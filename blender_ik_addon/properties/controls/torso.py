@@ -60,11 +60,23 @@ def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> st
             )
         hips = skeleton.names[found]
     elif hips not in skeleton.index:
-        raise RigError(f"Bone '{hips}', the root of the body, does not exist: choose another Root.")
+        raise RigError(_not_there(hips))
     if body_of(armature_object) is not None and hips_chain(armature_object, hips) is not None:
         raise RigError("These chains are a whole body already: nothing has changed.")
     _check_hips(armature_object, hips)
     return hips
+
+
+def lost_root(armature_object: bpy.types.Object) -> str:
+    """Return what to say of a body whose root does not exist; empty if there is nothing to say."""
+    body = body_of(armature_object)
+    if body is None or armature_object.pose is None or body.root in armature_object.pose.bones:
+        return ""
+    return _not_there(body.root)
+
+
+def _not_there(hips: str) -> str:
+    return f"Bone '{hips}', the root of the body, does not exist: choose another Root."
 
 
 def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:

@@ -51,6 +51,13 @@ BODIES = {
         set_chain(solver="NEWTON"),
         body("Limb.0"),
     ),
+    "a root that is gone": SaidOfBody(
+        "Reached (# iterations). Bone 'gone', the root of the body, does not exist: choose another"
+        " Root.",
+        body("gone"),
+        body("Limb.0"),
+        body("Limb.0"),
+    ),
     "a connected root": SaidOfBody(
         "Connected is on for bone 'Limb.1', so the body cannot move it: clear Connected in edit"
         " mode, or choose another Root.",
