@@ -1,0 +1,98 @@
+"""A whole body on the command line: baked with its hips, and feet that are pinned stand still."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.body.human_bodies import HELD, HIPS, height, make_human
+from tests.blender.body.reaching_bodies import FEET, human
+from tests.blender.body.test_body_bake import SAME, keyed, played
+from tests.blender.command_line.command_lines import (
+    contents,
+    keys_of,
+    needs_module,
+    opened,
+    ran,
+    results_of,
+    save,
+)
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_objects
+
+LAST = 10
+STANDING = ("foot.L",)
+"""The feet whose targets have no keys."""
+
+pytestmark = [pytest.mark.usefixtures("rigify"), needs_module]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A saved file with a body that reaches with a hand, and steps with one foot."""
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    ob = make_human()
+    press(bpy.ops.pose.chain_ik_body)
+    keyed(ob)
+    rigs.go_to(1)
+    rigs.enter(ob, "OBJECT")
+    return save(tmp_path / "body.blend")
+
+
+def poses_of(ob: bpy.types.Object, names: tuple[str, ...]) -> np.ndarray:
+    """Return the evaluated pose matrices of bones at all frames, shape (F, n, 4, 4)."""
+    rows = [row for row, bone in enumerate(ob.pose.bones) if bone.name in names]
+    return played(ob)[:, rows]
+
+
+def test_a_body_that_is_baked_without_a_window_shows_what_it_did_and_pinned_feet_stay(file):
+    opened(file)
+    live, size = played(human()), height(human())
+    output = file.with_name("baked.blend")
+    code, out, err = ran(file, "bake", "--output", output, "--accept-unreached")
+    assert code == 0, out + err
+    opened(output)
+    baked = human()
+    assert all(chain.mute for chain in baked.chain_ik.chains)
+    assert (baked.pose.bones[HIPS].path_from_id("location"), 2) in keys_of(baked)
+    np.testing.assert_allclose(played(baked), live, atol=SAME)
+    still = poses_of(baked, STANDING)[:, :, :3, 3]
+    assert np.abs(still - still[0]).max() <= HELD * size
+    stepped = poses_of(baked, FEET)[:, :, :3, 3]
+    assert np.ptp(stepped, axis=0).max() > 0.1
+
+
+def test_a_body_that_is_baked_without_a_window_has_the_keys_of_the_button(file):
+    output = file.with_name("baked.blend")
+    code, out, err = ran(file, "bake", "--output", output, "--accept-unreached")
+    assert code == 0, out + err
+    opened(file)
+    select_objects(active=human())
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    save(file)
+    assert contents(output) == contents(file)
+
+
+def test_pins_of_a_body_are_reached_in_a_report(file):
+    code, out, err = ran(file, "report")
+    # The body cannot be in all places: chest and hips give way.
+    assert code == 3, err
+    results = results_of(out)
+    assert set(results) >= {"Leg.L", "Leg.R", "Hips", "Arm.L"}
+    for name in ("Leg.L", "Leg.R"):
+        assert {(each["code"], each["reached"]) for each in results[name]} == {("REACHED", True)}
+
+
+def test_as_a_clip_a_body_is_left_to_its_frames_and_that_is_said(file):
+    output = file.with_name("clip.blend")
+    code, out, err = ran(file, "bake", "--output", output, "--method", "clip", "--accept-unreached")
+    assert code == 0, err
+    told = "Chain 'Arm.L' is baked frame by frame: it belongs to a whole body."
+    assert told in out + err
+    opened(file)
+    live = played(human())
+    opened(output)
+    np.testing.assert_allclose(played(human()), live, atol=SAME)
