@@ -24,6 +24,7 @@ class Example:
         distance: From there to the camera, metres.
         angles: Of the camera, about X and Z, degrees.
         looks_like: How its chains' status begins on every frame.
+        giving_way: Chains of a whole body that need not reach: others go before them.
         note: What to look at, what to try and which settings there are, in plain English.
     """
 
@@ -37,3 +38,4 @@ class Example:
     angles: tuple[float, float]
     note: str
     looks_like: str = "Reached"
+    giving_way: frozenset[str] = frozenset()

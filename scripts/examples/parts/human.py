@@ -67,6 +67,21 @@ def add_limb(
     return rigs.add_chain(rig, name, bones, **options)
 
 
+def make_whole_body(rig: bpy.types.Object) -> None:
+    """Set up the limbs of a person, the active object, as one body with pinned feet."""
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.pose.chain_ik_setup(control="BONE")
+    bpy.ops.pose.chain_ik_body(control="BONE")
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def limb_colours() -> dict[str, str]:
+    """Return the colours of the bones of arms and legs by their names, a colour each side."""
+    parts = ("shoulder", *ARM, *LEG, "toes")
+    colours = {"L": "chain", "R": "second"}
+    return {f"{part}.{side}": colours[side] for side in SIDES for part in parts}
+
+
 def give_body(rig: bpy.types.Object, driven: dict[str, str], round_: int = bodies.ROUND) -> None:
     """Hang a simple body on a person.
 

@@ -13,10 +13,13 @@ import pytest
 from mathutils import Vector
 
 ROOT = Path(__file__).resolve().parents[3]
-NAMES = ("arm", "leg", "spider", "tail", "snake", "dragon_neck", "crowd")
 CHAINS = {"arm": 1, "leg": 2, "spider": 8, "tail": 1, "snake": 1, "dragon_neck": 1, "crowd": 200}
+CHAINS |= {"reach_for_a_shelf": 8, "climb_a_ladder": 8}
+NAMES = tuple(CHAINS)
 FRAMES = (1, 2, 3, 9, 17, 24)
 LARGEST = 600_000  # bytes: they are downloaded
+HEIGHT = 1.77  # metres, of the person
+HELD = 2e-5  # how far what is pinned may be from its target, as a share of the height
 
 pytestmark = pytest.mark.slow
 
@@ -144,6 +147,50 @@ def test_the_spider_is_one_tree(made):
     bpy.context.scene.frame_set(20)
     body = rig.evaluated_get(bpy.context.view_layer.depsgraph).pose.bones["Body"]
     assert not np.allclose(np.array(body.matrix_basis), np.eye(4), atol=1e-3)
+
+
+def grips(rig: bpy.types.Object) -> dict[str, np.ndarray]:
+    """Return the evaluated matrices of hands or feet whose chains are pinned, by chain."""
+    bones = rig.evaluated_get(bpy.context.view_layer.depsgraph).pose.bones
+    ends = {f"Arm.{side}": f"hand.{side}" for side in "LR"}
+    ends |= {f"Leg.{side}": f"foot.{side}" for side in "LR"}
+    pinned = (name for name in ends if rig.chain_ik.chains[name].use_pin)
+    return {name: np.array(bones[ends[name]].matrix) for name in pinned}
+
+
+def test_feet_stay_while_a_hand_reaches_for_the_shelf(made):
+    (rig,) = opened(made("reach_for_a_shelf"))
+    bpy.context.scene.frame_set(1)
+    before = grips(rig)
+    assert set(before) == {"Leg.L", "Leg.R"}
+    hand = rig.chain_ik.chains["Arm.L"]
+    arm = sum(rig.data.bones[f"{name}.L"].length for name in ("upper_arm", "forearm"))
+    for frame in range(9, 98, 8):
+        bpy.context.scene.frame_set(frame)
+        for name, matrix in grips(rig).items():
+            assert np.abs(matrix - before[name]).max() <= HELD * HEIGHT, (frame, name)
+    bpy.context.scene.frame_set(49)
+    shoulder = rig.data.bones["upper_arm.L"].head_local
+    target = rig.pose.bones[hand.subtarget].matrix.translation
+    # Farther than the arm alone reaches from where the shoulder is at rest.
+    assert (target - shoulder).length > arm + 0.1
+    assert hand.status.startswith("Reached")
+
+
+def test_what_holds_on_to_the_ladder_stays_until_it_lets_go(made):
+    (rig,) = opened(made("climb_a_ladder"))
+    held, swings = {}, set()
+    for frame in range(1, 98):
+        bpy.context.scene.frame_set(frame)
+        found = grips(rig)
+        for name, matrix in found.items():
+            start = held.setdefault(name, matrix)
+            assert np.abs(matrix - start).max() <= HELD * HEIGHT, (frame, name)
+        for name in set(held) - set(found):
+            swings.add(name)
+            del held[name]
+        assert len(found) >= 3, frame
+    assert swings == {"Arm.L", "Arm.R", "Leg.L", "Leg.R"}
 
 
 def test_a_hundred_copies_share_their_data_and_play_in_real_time(made):
