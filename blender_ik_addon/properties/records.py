@@ -252,12 +252,12 @@ def moved_by_hand(settings: ChainGroup) -> list[Anchor]:
 
 
 def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
-    """Return tip bones and what their chains follow, targets and poles."""
-    return [
-        (settings.bone, anchor)
-        for settings in chains_of(armature_object)
-        for anchor in anchors_of(settings)
-    ]
+    """Return tip bones and what their chains follow or do not pass: targets, poles, a floor."""
+    chains, body = chains_of(armature_object), body_of(armature_object)
+    found = [(each.bone, anchor) for each in chains for anchor in anchors_of(each)]
+    if chains and body is not None and body.floor is not None:
+        found.append((chains[0].bone, Anchor(body.floor)))
+    return found
 
 
 def sync_anchors(armature_object: bpy.types.Object, shown: Collection[int]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import bpy
@@ -15,7 +15,6 @@ from .chains import ChainGroup, chains_of, owner_of
 
 Update = Callable[[Any, bpy.types.Context], None]
 
-_SAME_BONE: list[bool] = []
 _ANCHORS = (("target", "subtarget"), ("pole_target", "pole_subtarget"))
 
 
@@ -52,26 +51,10 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
     later = renamed.get(own.name_full, {})
     # Reading settings that were never set has Blender store them, to be copied ever after.
     if later and group.body.root in later:
-        with _same_bone():
-            group.body.root = later[group.body.root]
+        _follow_root(group.body, chains, later)
     for settings in chains if renamed else ():
         _follow_own(settings, later)
         _follow_anchors(settings, renamed)
-
-
-@contextmanager
-def _same_bone() -> Iterator[None]:
-    """Have names that are set meanwhile mean the bones of before."""
-    _SAME_BONE.append(True)
-    try:
-        yield
-    finally:
-        _SAME_BONE.pop()
-
-
-def means_same_bone() -> bool:
-    """Tell whether the name that has just been set is the new one of the bone of before."""
-    return bool(_SAME_BONE)
 
 
 def naming(name: str, then: Update) -> Update:
@@ -92,6 +75,18 @@ def naming(name: str, then: Update) -> Update:
         then(settings, context)
 
     return update
+
+
+def _follow_root(
+    body: bpy.types.PropertyGroup, chains: Sequence[ChainGroup], later: dict[str, str]
+) -> None:
+    # Otherwise all bones were given their pose back, as if the body had another root now.
+    stored = [settings.stored_pose for settings in chains]
+    for settings in chains:
+        settings.stored_pose = ""
+    body.root = later[body.root]
+    for settings, text in zip(chains, stored, strict=True):
+        settings.stored_pose = text
 
 
 def _follow_own(settings: ChainGroup, later: dict[str, str]) -> None:

@@ -45,6 +45,8 @@ SPRINGS = 300.0, 1500.0, 4000.0
 RADIAN = 0.2
 # A round is done when a step would save less, and the last one.
 ROUGH, LEAST_GAIN = 1e-1, 1e-4
+# A goal that pulls is at most so far from its target, for the reach.
+FARTHEST = 2.0
 # What springs leave of a goal that can be met, as a share of the reach.
 NEARLY = 3e-3
 # How often points join those that are held on the floor, or leave them.
@@ -254,9 +256,11 @@ class _Asked:
         """
         goals = [goal for goal in self._bounded if goal[1] not in last]
         held, bounds, first = self._pins, [], len(self._pins)
+        # What holds also bears what pulls.
+        borne = FARTHEST * (0.0 if soft is None else float(np.max(soft)))
         for rows, priority in goals:
             held = np.concatenate((held, rows))
-            bounds.append((slice(first, len(held)), STRENGTHS[priority]))
+            bounds.append((slice(first, len(held)), STRENGTHS[priority] + borne))
             first = len(held)
         least = ROUGH if soft is not None and SPRINGS[-1] not in soft else LEAST_GAIN
         holds_soon = bool(goals) and soft is None

@@ -166,7 +166,7 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
     roots = chains.start_posed.heads[[path[0] for path in chains.topology.paths]]
     (least, most), short = chains.reaches, None
     is_far: Flags = np.zeros(target[:, 0].shape, dtype=np.bool_)
-    if is_soft(options.soft_distance):
+    if is_soft(options.soft_distance) and not chains.topology.floats:
         soft_least, soft_most, tips = _find_soft_reach(chains, goals, options)
         soft = options.soft_distance / unit
         moved = [

@@ -12,7 +12,6 @@ from ...rig.anatomy.bone_names import Part, read
 from ...rig.controls.control_spaces import constraints_of
 from ...rig.reading.spec import Anchor
 from ..chains import ChainGroup, chains_of, owner_of
-from ..renaming import means_same_bone
 from ..stored import release
 from .hierarchy import hips_chain
 
@@ -23,8 +22,6 @@ OF_OTHERS = 3
 
 def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Give all chains their stored poses back before they drive other bones."""
-    if means_same_bone():
-        return
     owner = owner_of(settings)
     for chain in chains_of(owner):
         # What cannot be given back stays stored, and the status says so.

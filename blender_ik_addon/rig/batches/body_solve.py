@@ -50,6 +50,10 @@ class BodySolve(FrameSolve):
             (limbs[0], FrameSolve([limb.driven for limb in limbs], poses))
             for limbs in zip(*(body.limbs for body in bodies), strict=True)
         ]
+        limbs = [limb for limb, _ in self._limbs]
+        carrying = {limb.above for limb in limbs}
+        ends = [limb.chains for limb in limbs if carrying.isdisjoint(limb.rows.tolist())]
+        self._is_soft_end = is_soft & np.isin(np.arange(len(is_soft)), sum(ends, ()))
 
     def _solve(
         self, asked: Asked, places: Places, frames: ChainFrames
@@ -91,6 +95,7 @@ class BodySolve(FrameSolve):
         frames: ChainFrames,
         pose: ChainPoses,
         chosen: Flags | bool = True,
+        found: JointedPoses | None = None,
     ) -> JointedPoses:
         """Return bodies in a pose with limbs solved by themselves, those above first.
 
@@ -101,8 +106,9 @@ class BodySolve(FrameSolve):
             frames: Theirs.
             pose: Where bones of no limb stay.
             chosen: Whose limbs are solved, by chains, shape (E,).
+            found: How all have ended before; None for no solve.
         """
-        endings = _Endings(asked, frames)
+        endings = _Endings(asked, frames, found)
         is_chosen = asked.is_followed & chosen
         for limb, solve in self._limbs:
             if not is_chosen[list(limb.chains)].any():
@@ -110,16 +116,16 @@ class BodySolve(FrameSolve):
             above, root = _carrier(places, asked.rows, frames, pose, limb)
             own = _asked_of(asked, limb, self.settings.like.poled)
             hung = places.hung(asked.rows, above, root, limb.chains)
-            found = solve.posed(own, hung)
+            alone = solve.posed(own, hung)
             rotations, heads = pose.rotations.copy(), pose.joints[:, 0]
-            rotations[:, limb.rows] = found.poses.rotations
+            rotations[:, limb.rows] = alone.poses.rotations
             if limb.above < 0:
                 # The limb of the root brings all of the body along.
-                ends = found.poses.joints[:, -len(limb.chains) :]
+                ends = alone.poses.joints[:, -len(limb.chains) :]
                 targets = goals.target_position[:, list(limb.chains)]
                 heads = heads + (targets - ends).mean(axis=1)
             pose = frames.rooted(heads).posed(rotations)
-            endings.note(limb, found)
+            endings.note(limb, alone)
         return JointedPoses(endings.solutions(pose), pose, endings.tip_gaps)
 
     def _give_way(
@@ -128,7 +134,7 @@ class BodySolve(FrameSolve):
         """Return the poses nearest to those of limbs by themselves in which all goals are met.
 
         As far as they can be, in the order of their priorities. Limbs that the body was to bring
-        only part of the way then reach by themselves.
+        only part of the way then reach by themselves, as do those that pull softly and carry none.
         """
         assert self._joints is not None
         joints, pose = self._joints.take(asked.rows), alone.poses
@@ -137,23 +143,37 @@ class BodySolve(FrameSolve):
         nearby = replace(posing, frames=frames, start=pose, chains=chains)
         found = solve_with_joints(nearby, joints, None)
         found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
-        is_part = (self._pulls[asked.rows] < 1.0).any(axis=0)
-        if not (is_part & asked.is_followed).any():
+        alone_after = (self._pulls[asked.rows] < 1.0).any(axis=0) | self._is_soft_end
+        if not (alone_after & asked.is_followed).any():
             return found
-        pose = found.poses
-        frames = frames.rooted(pose.joints[:, 0])
-        return self._reach(asked, places, posing.goals, frames, pose, is_part)
+        frames = frames.rooted(found.poses.joints[:, 0])
+        after = self._reach(asked, places, posing.goals, frames, found.poses, alone_after, found)
+        if posing.floor is None:
+            return after
+        # By themselves limbs know of no floor.
+        before, now = (
+            posing.floor.heights(each.poses.matrices, each.poses.joints) for each in (found, after)
+        )
+        slack = LENGTHS_AGREE * frames.lengths(found.poses).max(axis=1, keepdims=True)
+        stay = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
+        return after.put(stay, found.take(stay))
 
 
 class _Endings:
     """How the limbs of b bodies have ended by themselves."""
 
-    def __init__(self, asked: Asked, frames: ChainFrames) -> None:
+    def __init__(self, asked: Asked, frames: ChainFrames, found: JointedPoses | None) -> None:
         count, chains = len(asked.rows), len(asked.is_followed)
+        self._forces: Array | None = np.zeros((count, chains + 1))
         self._codes = np.full((count, chains), REACHED)
         self._residuals, self.tip_gaps = np.zeros((2, count, chains))
         self._used = np.zeros(count, dtype=np.int64)
         self._holds = np.zeros((count, frames.hanging.count, 3), dtype=np.bool_)
+        if found is not None:
+            before, self.tip_gaps = found.solutions, found.tip_gaps.copy()
+            self._codes, self._residuals = before.status_code.copy(), before.residual.copy()
+            self._used = np.array(before.iterations)
+            self._holds, self._forces = before.holds.copy(), before.forces
 
     def note(self, limb: BodyLimb, found: JointedPoses) -> None:
         """Note how a limb has ended."""
@@ -182,7 +202,7 @@ class _Endings:
             slides=np.zeros(self._holds.shape[:2]),
             holds=self._holds,
             tip_gap=self.tip_gaps,
-            forces=np.zeros((count, self._codes.shape[1] + 1)),
+            forces=self._forces,
         )
 
 

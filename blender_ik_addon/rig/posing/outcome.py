@@ -20,7 +20,7 @@ from .solved import Solved
 # Chains that pull less than this share of the hardest pull are not named, and one that weighs less
 # than this share of another gives way to it.
 HARDLY = 0.01
-# What holds a body back by less than this share of the hardest is not named.
+# The same of chains of a body that are not pinned: all of them hold a little.
 MUCH = 0.2
 
 
@@ -46,9 +46,8 @@ class Outcome:
         location_locked: Bones that are to slide and whose location is locked.
         is_eased: Whether the chain eases toward its target in time.
         tree: Indices of the other chains of the object that it is one tree with.
-        outweighed_by: Names of those that keep the effector from the target.
-        pins: Names of the pinned chains of its body that hold it back.
-        holders: Those of other chains of the body that do, and of the floor.
+        outweighed_by: Names of those that keep the effector from the target, or of the floor.
+        pins: The same of pinned chains of its body.
         put_back: Bones that somebody has posed since, which the chain has put back.
         keys_before: Which channels had keys at this frame before that, by bone and property; None
             if it is not known.
@@ -72,7 +71,6 @@ class Outcome:
     tree: tuple[int, ...] = ()
     outweighed_by: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
-    holders: tuple[str, ...] = ()
     put_back: tuple[str, ...] = ()
     keys_before: frozenset[tuple[str, str]] | None = None
 
@@ -95,7 +93,7 @@ def outcome_of(
     channels = solved.channels[row, rows]
     others = {"scale": solved.scale, "location": solved.location}
     segments = rows[rows < hang.count]
-    pins, holders = _holding_body(solved, driven, row, chain, weights)
+    pins, outweighing = _holding_back(solved, driven, row, chain, weights)
     return Outcome(
         channels=channels,
         status=status,
@@ -121,9 +119,8 @@ def outcome_of(
         location_locked=() if slide is None else slide.locked,
         is_eased=job.spec.easing is not None,
         tree=tuple(each.job.index for each in driven.live_chains if each is not live_chain),
-        outweighed_by=() if weights is None else _outweighing(solved, driven, row, chain, weights),
+        outweighed_by=outweighing,
         pins=pins,
-        holders=holders,
     )
 
 
@@ -150,15 +147,17 @@ def _holding(
     return tuple(f"{names[bone]} {word}" for bone, word in dict.fromkeys(found))
 
 
-def _holding_body(
+def _holding_back(
     solved: Solved, driven: Driven, row: int, chain: int, weights: Array | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return names of what holds a chain back in its body: pins, and others, the hardest first.
+    """Return the names of pins that keep a chain from its target, and of others, hardest first.
 
-    That is what comes before it or is as good. The floor comes right after pins.
+    In a body that is what comes before it or is as good. The floor comes right after pins.
     """
-    if weights is None or driven.priorities is None or solved.forces is None:
+    if weights is None:
         return (), ()
+    if driven.priorities is None or solved.forces is None:
+        return (), _outweighing(solved, driven, row, chain, weights)
     forces, floor, own = solved.forces[row], len(driven.specs), driven.priorities[chain]
     ranks, is_there = (*driven.priorities, 1), (*(weights > 0.0), True)
     before = [
@@ -167,12 +166,13 @@ def _holding_body(
         if other != chain and is_there[other] and ranks[other] <= own
     ]
     hardest = max((forces[other] for other in before), default=0.0)
-    strong = [other for other in before if forces[other] > MUCH * hardest]
+    strong = [other for other in before if forces[other] > HARDLY * hardest]
     names = [spec.name for spec in driven.specs]
     if (anchor := driven.specs[0].floor) is not None:
         names.append(anchor.object.name)
     pins = [names[other] for other in sorted(strong) if other != floor and ranks[other] == 0]
-    return tuple(pins), tuple(names[other] for other in strong if ranks[other] > 0)
+    others = [other for other in strong if ranks[other] > 0 and forces[other] > MUCH * hardest]
+    return tuple(pins), tuple(names[other] for other in others)
 
 
 def _outweighing(

@@ -104,8 +104,8 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
     options, status = outcome.why.options, outcome.status
     is_used_up = bool(outcome.iterations >= options.iterations)
     is_cut_off = status is Status.ITERATIONS_USED_UP and is_used_up
-    if outcome.pins or outcome.holders:
-        return _held_in_words(outcome, gap)
+    if outcome.pins:
+        return _pinned_in_words(outcome, gap)
     # No sweep moves them: neither more iterations nor another solver would.
     if outcome.why.is_rigid and status is not Status.OUTWEIGHED:
         return f"Held back by locked joints, {gap} left"
@@ -127,11 +127,9 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
     return f"Stopped {gap} short: no nearer pose was found"
 
 
-def _held_in_words(outcome: Outcome, gap: str) -> str:
-    """Return what of its body holds a chain back."""
-    pins, others = outcome.pins, outcome.holders
-    if not pins:
-        return f"Held back by {listed(others)}: {gap}"
+def _pinned_in_words(outcome: Outcome, gap: str) -> str:
+    """Return which pins of its body hold a chain back, and what else does."""
+    pins, others = outcome.pins, outcome.outweighed_by
     if others:
         return f"Held back by {listed(pins)} (pinned), {listed(others)}: {gap}"
     if len(pins) == 2:

@@ -39,7 +39,7 @@ class Standing:
         carriers: Sequence[int],
         ends: Array,
     ) -> Standing:
-        """Return that of the chains of a body; what a pin puts somewhere in any case is left out.
+        """Return that of the chains of a body; what hangs on a pinned hand or foot is left out.
 
         Args:
             live_chains: The chains.
@@ -50,14 +50,13 @@ class Standing:
         row_of = {bone: row for row, bone in enumerate(bones.tolist())}
         skeleton = live_chains[0].job.skeleton
         body = Body(skeleton, np.ones(len(skeleton.names), dtype=np.bool_))
-        found: list[tuple[int, Array]] = []
+        found, pinned = list[tuple[int, Array]](), _pinned(live_chains)
         for live_chain, carrier, end in zip(live_chains, carriers, ends, strict=True):
             spec, plan = live_chain.job.spec, live_chain.job.plan
             is_pinned = spec.body is not None and spec.body.is_pinned
-            for bone in plan.segments[1:].tolist():
-                if not (is_pinned and plan.turns_tip and bone == plan.tip):
-                    found.append((row_of[bone], np.zeros(3)))
-            if is_pinned:
+            joints = [bone for bone in plan.segments[1:].tolist() if bone not in pinned]
+            found += [(row_of[bone], np.zeros(3)) for bone in joints]
+            if is_pinned or not pinned.isdisjoint(skeleton.ancestors(plan.tip)):
                 continue
             if plan.tip in row_of:
                 found += [(row_of[plan.tip], point) for point in _ends(body, plan.tip)]
@@ -118,6 +117,17 @@ class BodyFloor:
     def take(self, rows: Indices) -> BodyFloor:
         """Return the floors of some of the bodies."""
         return BodyFloor(self.rows, self.points[rows], self.normal[rows], self.origin[rows])
+
+
+def _pinned(live_chains: Sequence[LiveChain]) -> set[int]:
+    """Return the bones that pins place and turn: they win against the floor."""
+    return {
+        live_chain.job.plan.tip
+        for live_chain in live_chains
+        if live_chain.job.plan.turns_tip
+        and live_chain.job.spec.body is not None
+        and live_chain.job.spec.body.is_pinned
+    }
 
 
 def _ends(body: Body, tip: int) -> Array:

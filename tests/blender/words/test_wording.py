@@ -134,6 +134,18 @@ def outcome(
             outcome(Status.ITERATIONS_USED_UP, 0.002, 30, "CCD", 31),
             "Stopped 2 mm short: no nearer pose was found",
         ),
+        (
+            outcome(Status.OUTWEIGHED, 0.12, 9, pins=("Leg.L", "Leg.R")),
+            "Held back by Leg.L and Leg.R (pinned): 12 cm",
+        ),
+        (
+            outcome(Status.LIMITED, 0.12, 9, pins=("Leg.L",)),
+            "Held back by Leg.L (pinned): 12 cm",
+        ),
+        (
+            outcome(Status.OUTWEIGHED, 0.12, 9, pins=("Leg.L",), outweighed_by=("Floor", "Arm.R")),
+            "Held back by Leg.L (pinned), Floor, Arm.R: 12 cm",
+        ),
         (outcome(Status.BLENDED, 0.1, 4), "Part of the way by influence, 10 cm left"),
         (
             outcome(Status.ITERATIONS_USED_UP, 0.1, 4, has_locks=True),

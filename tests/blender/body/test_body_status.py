@@ -1,0 +1,74 @@
+"""A chain of a whole body that does not arrive says what holds it back."""
+
+from __future__ import annotations
+
+import re
+
+import bpy
+import pytest
+
+from tests.blender.body.human_bodies import move
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+
+pytestmark = pytest.mark.usefixtures("rigify")
+
+FAR = (2.0, -1.5, 0.5)
+UP = (-0.66, -0.1, 2.0)
+PINS = r"Held back by Leg\.L and Leg\.R \(pinned\): \d.*m"
+
+
+@pytest.fixture
+def body(human):
+    press(bpy.ops.pose.chain_ik_body)
+    return human
+
+
+def mute_all_but(ob: bpy.types.Object, *names: str) -> None:
+    for chain in ob.chain_ik.chains:
+        chain.mute = chain.name not in names
+    rigs.updated()
+
+
+def status(ob: bpy.types.Object, name: str = "Arm.L") -> str:
+    return str(ob.chain_ik.chains[name].status)
+
+
+def test_a_hand_out_of_reach_names_pinned_feet(body):
+    mute_all_but(body, "Arm.L", "Leg.L", "Leg.R")
+    assert status(body) == "Reached"
+    move(body, "Arm Target.L", UP)
+    assert re.fullmatch(PINS, status(body).split(";")[0])
+
+
+def test_a_hand_out_of_reach_names_the_one_pin_that_there_is(body):
+    mute_all_but(body, "Arm.L", "Leg.R")
+    move(body, "Arm Target.L", FAR)
+    assert status(body).startswith("Held back by Leg.R (pinned): ")
+
+
+def test_a_hand_out_of_reach_names_the_other_hand(body):
+    mute_all_but(body, "Arm.L", "Arm.R")
+    move(body, "Arm Target.L", FAR)
+    assert status(body).startswith("Outweighed by Arm.R: ")
+    # What comes first is not held back by what comes after it.
+    body.chain_ik.chains["Arm.L"].priority = 1
+    rigs.updated()
+    assert status(body).startswith("Reached")
+    assert status(body, "Arm.R").startswith("Outweighed by Arm.L: ")
+
+
+def test_pins_are_named_before_others(body):
+    mute_all_but(body, "Arm.L", "Arm.R", "Leg.L", "Leg.R")
+    body.chain_ik.chains["Arm.R"].use_pin = True
+    body.chain_ik.chains["Leg.L"].use_pin = body.chain_ik.chains["Leg.R"].use_pin = False
+    for name in ("Leg.L", "Leg.R"):
+        body.chain_ik.chains[name].priority = 1
+    move(body, "Arm Target.L", FAR)
+    assert re.match(r"Held back by Arm\.R \(pinned\)(, Leg\.[LR])*: ", status(body))
+
+
+def test_what_has_arrived_names_nothing(body):
+    move(body, "Arm Target.L", (0.0, -0.05, -0.05))
+    for name in ("Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L"):
+        assert status(body, name).startswith("Reached"), name
