@@ -1,0 +1,230 @@
+"""A whole body in Blender's window: drag a hand beyond reach, undo, save, open; feet stay.
+
+    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
+        --python scripts/window/bodies/whole_body_tour.py -- dist/chain_ik-*.zip out/whole_body
+
+Every step leaves a picture in the folder; two of docs/whole_body.md are made so. The exit code is
+1, after a sentence, if a pinned foot moves, or anything is lost. It needs what window_tour.py
+needs.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+# Blender puts the folder of a script that it runs on no path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from examples.parts import studio
+from window.character import HANDS, TORSO, check_same, differing, pose, read_file, rig
+from window.driver import REDRAW, Session, Tour, check, play, read_paths, select_bones
+from window.opening import add_metarig, install, show_tab
+
+TORSO_OF_BODY, ARM, OTHER_ARM = "Torso", "Arm.L", "Arm.R"
+PINNED = {"Leg.L", "Leg.R"}
+FEET = ("foot.L", "foot.R")
+# How far pinned feet may move, as a share of the height, and turn, radians.
+PLACE, TURN = 2e-5, 1e-4
+VIEW = Vector((0.62, -0.2, 0.98)), 4.2, (1.45, 0.0, -0.35)
+# Metres, from rest: a shelf that the arm alone does not reach, and what no body reaches.
+TO_SHELF, TOO_FAR = Vector((0.22, -0.08, 0.52)), Vector((1.15, -0.42, 0.75))
+SHELF = Vector((1.0, -0.36, 1.62)), Vector((1.5, 0.04, 1.66))
+DRAG_STEPS = 5
+CROUCHED = Vector((0.0, 0.0, -0.38))
+FROM_LEFT = Vector((0.3, 0.35, 0.9)), 4.0, (1.42, 0.0, 1.05)
+
+
+class BodyTour(Tour):
+    """The session; every method is a step that a person takes."""
+
+    def __init__(self, zip_path: Path, folder: Path) -> None:
+        """Take the zip, and the folder for the pictures and the file."""
+        super().__init__(zip_path, folder)
+        self.file = folder / "whole_body.blend"
+        self.stood = np.empty(0)
+        self.slips: list[tuple[float, float]] = []
+
+    def steps(self) -> Session:
+        """Yield the seconds to wait, from the first step to the last."""
+        yield from self.begin()
+        yield from self.set_up()
+        rest = read_file()
+        yield from self.reach()
+        yield from self.pull_too_far()
+        yield from self.undo_and_redo(rest)
+        yield from self.save_and_open()
+        yield from self.crouch()
+        moved, turned = (max(column) for column in zip(*self.slips))
+        print(f"Feet have moved by {moved:.1e} of the height and turned by {turned:.1e} radians.")
+        print(f"The tour of the body passed; pictures are in {self.folder}.")
+
+    def begin(self) -> Session:
+        """Install the zip, add Rigify's human metarig, and a shelf beyond its arm."""
+        yield from install(self.viewport, self.zip_path, 1.2)
+        yield from add_metarig(self.viewport, VIEW)
+        rig().show_in_front = True
+        studio.add_block("Shelf", *SHELF)
+        yield from show_tab(self.viewport)
+
+    def set_up(self) -> Session:
+        """Press Set Up Limbs, then Make Whole Body; the right hand gives way to the left one."""
+        before = pose()
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True)
+            bpy.ops.object.mode_set(mode="POSE")
+            bpy.ops.pose.chain_ik_body("INVOKE_DEFAULT", True)
+        yield REDRAW
+        chains = rig().chain_ik.chains
+        pinned = {chain.name for chain in chains if chain.use_pin}
+        check(pinned == PINNED, f"Pinned are {sorted(pinned)}.")
+        check(rig().chain_ik.body.root == TORSO, f"The root is '{rig().chain_ik.body.root}'.")
+        check_same(pose(), before, "After the set-up")
+        chains[OTHER_ARM].priority = 4
+        with self.viewport.context():
+            select_bones(rig(), HANDS[0])
+            rig().chain_ik.active_index = chains.find(ARM)
+            bpy.ops.ed.undo_push(message="Set Up")
+        yield REDRAW
+        self.stood = pose(*FEET)
+        self.picture("1_set_up")
+
+    def reach(self) -> Session:
+        """Press G on the left hand's control and lead it to the shelf; the hand arrives."""
+        yield from self.lead(TO_SHELF, "on the way to the shelf")
+        status = rig().chain_ik.chains[ARM].status
+        check(status.startswith("Reached"), f"At the shelf: {status}")
+        gap = self.gap()
+        check(gap <= 1e-4, f"The hand says that it has arrived, but it is {gap:.2g} m off.")
+        shoulder = rig().data.bones["upper_arm.L"].head_local
+        arm = sum(rig().data.bones[name].length for name in ("upper_arm.L", "forearm.L"))
+        away = (self.target() - shoulder).length
+        check(away > arm + 0.05, f"The shelf is {away:.2g} m away, the arm is {arm:.2g} m long.")
+        self.picture("whole_body_reach")
+
+    def pull_too_far(self) -> Session:
+        """Go on to where no body reaches, and drop it there; feet stay, and the status says so."""
+        yield from self.lead(TOO_FAR, "beyond reach", is_begun=True)
+        self.viewport.press("LEFTMOUSE")
+        yield REDRAW
+        self.check_feet("Dropped beyond reach")
+        status = rig().chain_ik.chains[ARM].status
+        check(not status.startswith(("Reached", "Kept")), f"Beyond reach: {status}")
+        gap = self.gap()
+        check(gap > 0.05, f"The hand is {gap:.2g} m from a target that no body reaches.")
+        moved = float(np.abs(pose("spine")[0, :3, 3] - self.hips).max())
+        check(moved > 0.05, f"The hips have gone along by {moved:.2g} m only.")
+        print(f"Beyond reach: hips {moved:.3f} m, hand {gap:.3f} m off, '{status}'")
+        self.picture("2_too_far")
+
+    def undo_and_redo(self, rest: dict[str, object]) -> Session:
+        """Press Ctrl Z, then Ctrl Shift Z: the pose of before, and the one beyond reach."""
+        far = pose()
+        yield from self.viewport.undo()
+        self.check_feet("After undo")
+        lost = differing(read_file(), rest)
+        check(not lost, f"Undone, these are not as they were: {', '.join(lost[:8])}.")
+        self.picture("3_undone")
+        yield from self.viewport.undo(is_redone=True)
+        self.check_feet("After redo")
+        check_same(pose(), far, "After redo")
+
+    def save_and_open(self) -> Session:
+        """Save the file, move the hand, and open what was saved: the pose is the one that was."""
+        saved = pose()
+        with self.viewport.context():
+            bpy.ops.wm.save_as_mainfile(filepath=str(self.file))
+        # Not before: saving notes the format of the settings.
+        settings = self.settings()
+        yield REDRAW
+        self.move(HANDS[0], Vector((0.0, 0.0, 0.2)))
+        yield REDRAW
+        self.check_feet("Before the file is opened")
+        bpy.ops.wm.open_mainfile(filepath=str(self.file))
+        yield REDRAW
+        self.check_feet("After the file was opened")
+        check_same(pose(), saved, "After the file was opened")
+        lost = ", ".join(differing(self.settings(), settings)[:8])
+        check(not lost, f"In the file that was opened these are not as they were: {lost}.")
+        self.move(HANDS[0], TO_SHELF)
+        yield REDRAW
+        self.check_feet("In the file that was opened")
+        status = rig().chain_ik.chains[ARM].status
+        check(status.startswith("Reached"), f"In the file that was opened: {status}")
+        self.move(HANDS[0], Vector())
+        yield REDRAW
+        self.picture("4_opened")
+
+    def crouch(self) -> Session:
+        """Pull the torso down with the mouse: the body crouches."""
+        bpy.data.objects.remove(bpy.data.objects["Shelf"])
+        self.viewport.look(*FROM_LEFT)
+        with self.viewport.context():
+            select_bones(rig(), TORSO_OF_BODY)
+            bpy.ops.ed.undo_push(message="Select")
+        yield REDRAW
+        before = pose("spine")
+        yield from self.lead(CROUCHED, "crouching", name=TORSO_OF_BODY)
+        self.viewport.press("LEFTMOUSE")
+        yield REDRAW
+        self.check_feet("Crouched")
+        sunk = float((before - pose("spine"))[0, 2, 3])
+        check(sunk > 0.25, f"The hips have gone down by {sunk:.2g} m only.")
+        self.picture("whole_body_crouch")
+
+    def lead(
+        self, way: Vector, when: str, *, name: str = HANDS[0], is_begun: bool = False
+    ) -> Session:
+        """Move a control with the mouse, from rest or from where it is held; feet stay."""
+        start = rig().matrix_world @ rig().data.bones[name].head_local
+        first = TO_SHELF if is_begun else Vector()
+        if not is_begun:
+            self.hips = pose("spine")[0, :3, 3]
+            yield from self.viewport.drag([self.viewport.pixel_of(start)], button="")
+            self.viewport.press("G")
+            yield REDRAW
+        for step in range(1, DRAG_STEPS + 1):
+            place = start + first.lerp(way, step / DRAG_STEPS)
+            yield from self.viewport.drag([self.viewport.pixel_of(place)], button="")
+            yield REDRAW
+            self.check_feet(f"At step {step} {when}")
+
+    def check_feet(self, when: str) -> None:
+        """Check that the evaluated matrices of the feet are those of before."""
+        gaps = np.abs(pose(*FEET) - self.stood)
+        height = max(bone.head_local.z for bone in rig().data.bones)
+        moved, turned = float(gaps[:, :3, 3].max()) / height, float(gaps[:, :3, :3].max())
+        self.slips.append((moved, turned))
+        check(moved <= PLACE, f"{when} a pinned foot has moved by {moved:.2g} of the height.")
+        check(turned <= TURN, f"{when} a pinned foot has turned by {turned:.2g} radians.")
+
+    def target(self) -> Vector:
+        """Return where the control of the left hand is."""
+        return rig().pose.bones[HANDS[0]].matrix.translation.copy()
+
+    def gap(self) -> float:
+        """Return how far the left wrist is from its control, metres."""
+        return float(np.linalg.norm(pose("hand.L")[0, :3, 3] - np.array(self.target())))
+
+    def settings(self) -> dict[str, object]:
+        """Return what the file says of chains and of their body."""
+        found = read_file()
+        return {name: found[name] for name in found if name.startswith("metarig, ")}
+
+    def move(self, name: str, way: Vector) -> None:
+        """Put a control beside its rest place."""
+        bone = rig().pose.bones[name]
+        bone.location = bone.bone.matrix_local.to_3x3().inverted() @ way
+
+
+def main() -> None:
+    """Read the arguments and start the session."""
+    play(BodyTour(*read_paths("the zip, a folder for pictures")).steps())
+
+
+if __name__ == "__main__":
+    main()
