@@ -24,8 +24,8 @@ from common.console import ROOT
 
 SCRIPTS, IMAGES, TAKEN = ROOT / "scripts", ROOT / "docs" / "images", ROOT / "out" / "docs"
 BUILDER, DRAWING = "bpy-5.2", "drawing-3.13"
-# The scripts that take them: window/<name>_tour.py leaves its pictures in out/docs/<name>.
-TOURS = ("docs", "interface", "window", "workflow", "clip")
+# The scripts that take them: window/**/<name>_tour.py leaves its pictures in out/docs/<name>.
+TOURS = ("docs", "interface", "window", "workflow", "clip", "whole_body", "dog_and_ladder")
 
 
 def build_zip() -> Path:
@@ -40,7 +40,7 @@ def take(blender: str, zip_path: Path, tour: str) -> int:
     folder = TAKEN / tour
     shutil.rmtree(folder, ignore_errors=True)
     command = [blender, "--factory-startup", "--enable-event-simulate"]
-    script = SCRIPTS / "window" / f"{tour}_tour.py"
+    (script,) = (SCRIPTS / "window").rglob(f"{tour}_tour.py")
     command += ["--python", str(script), "--", str(zip_path), str(folder)]
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_docs_") as user_folder:

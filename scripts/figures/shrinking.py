@@ -20,15 +20,23 @@ PICTURES = {
     "window/2_dragging.png": "window.png",
     "workflow/1_set_up.png": "set_up.png",
     "workflow/3_turned_by_hand.png": "posed_by_hand.png",
+    "whole_body/whole_body_*.png": "",
 }
-FILMS = ("crouch", "kick")
 # Pixels: a page shows no more.
 WIDTH, MOVING_WIDTH = 1280, 880
-FILM_WIDTH, FILM_GAP = 212, 2
+FILM_WIDTH, WIDE_FILM_WIDTH, FILM_GAP = 212, 400, 2
 # Shares of width and height: left, top, right and bottom of what is shown of a window.
 MOVING, FILMED = (0.16, 0.07, 1.0, 0.96), (0.34, 0.09, 0.66, 0.95)
+FILMED_WIDE = (0.2, 0.12, 0.8, 0.95)
 COLOURS, RARE, MOVING_COLOURS = 256, 96, 160
 MILLISECONDS = 120
+# The folder of each film, the width of one of its frames, and what is shown of it.
+FILMS = {
+    "crouch": ("docs", FILM_WIDTH, FILMED),
+    "kick": ("docs", FILM_WIDTH, FILMED),
+    "whole_body_climb": ("dog_and_ladder", FILM_WIDTH, FILMED),
+    "whole_body_sit": ("dog_and_ladder", WIDE_FILM_WIDTH, FILMED_WIDE),
+}
 LARGEST = 2_000_000
 
 
@@ -50,10 +58,12 @@ def join(paths: list[Path], file: Path) -> None:
         sys.exit(f"{file.name} has {file.stat().st_size} bytes: take fewer frames.")
 
 
-def lay_out(paths: list[Path], file: Path) -> None:
+def lay_out(
+    paths: list[Path], file: Path, width: int, shares: tuple[float, float, float, float]
+) -> None:
     """Write pictures of a film beside each other."""
-    pictures = [_resized(_cut(path, FILMED), FILM_WIDTH) for path in paths]
-    step = FILM_WIDTH + FILM_GAP
+    pictures = [_resized(_cut(path, shares), width) for path in paths]
+    step = width + FILM_GAP
     film = Image.new("RGB", (len(pictures) * step - FILM_GAP, pictures[0].height), "white")
     for number, picture in enumerate(pictures):
         film.paste(picture, (number * step, 0))
@@ -99,10 +109,10 @@ def main(source: Path, folder: Path) -> None:
     moving = sorted(source.glob("docs/drag_*.png"))
     if moving:
         join(moving, folder / "drag.gif")
-    for name in FILMS:
-        paths = sorted(source.glob(f"docs/{name}_?.png"))
+    for name, (place, width, shares) in FILMS.items():
+        paths = sorted(source.glob(f"{place}/{name}_?.png"))
         if paths:
-            lay_out(paths, folder / f"{name}.png")
+            lay_out(paths, folder / f"{name}.png", width, shares)
 
 
 if __name__ == "__main__":

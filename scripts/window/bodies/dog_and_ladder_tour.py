@@ -1,0 +1,100 @@
+"""Films for docs/whole_body.md, in Blender's window: a dog sits down, a person climbs a ladder.
+
+    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
+        --python scripts/window/bodies/dog_and_ladder_tour.py -- dist/chain_ik-*.zip out/docs
+
+docs_pictures.py runs it. It needs what window_tour.py needs. The exit code is 1, after a sentence,
+if what is pinned moves.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+# Blender puts the folder of a script that it runs on no path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from examples import climb_a_ladder
+from window.character import Place, check_reached, pose, put, rig
+from window.driver import REDRAW, Session, Tour, check, play, read_paths, select_bones
+from window.opening import clear_scene, install
+
+PAWS = ("front_toe.L", "front_toe.R", "toe.L", "toe.R")
+# As shares of the height and as radians: paws that are pinned.
+HELD = 2e-5
+# From standing to sitting: where the control of the hips is, and how it is turned.
+SITTING = (
+    Place(),
+    Place((0.0, 0.03, -0.22), -18.0),
+    Place((0.0, 0.02, -0.42), -36.0),
+)
+DOG_VIEW = Vector((0.0, 0.2, 0.5)), 3.0, (1.42, 0.0, 1.2)
+LADDER_VIEW = Vector((0.0, -0.25, 1.3)), 3.9, (1.4, 0.0, 2.25)
+# All four hold on; the left hand is off, the right foot, the right hand, the left foot; and above.
+CLIMBING = (1, 5, 13, 21, 29, 33)
+
+
+class Films(Tour):
+    """The session; each picture is a frame of a film."""
+
+    def steps(self) -> Session:
+        """Yield the seconds to wait, from the first step to the last."""
+        yield from install(self.viewport, self.zip_path, 1.2)
+        space = self.viewport.area.spaces.active
+        space.show_region_ui = space.show_gizmo = False
+        space.overlay.show_relationship_lines = False
+        bpy.context.scene.chain_ik.overlay.show_reach = False
+        yield from self.sit()
+        yield from self.climb()
+        print(f"The pictures are in {self.folder}.")
+
+    def sit(self) -> Session:
+        """Make a whole body of a dog, and pull its hips down and back; its paws stay."""
+        bpy.ops.preferences.addon_enable(module="rigify")
+        clear_scene()
+        with self.viewport.context():
+            bpy.ops.object.armature_basic_quadruped_metarig_add()
+            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True, use_body=True)
+            bpy.ops.object.mode_set(mode="POSE")
+            select_bones(rig(), "Torso")
+        self.viewport.look(*DOG_VIEW)
+        yield REDRAW
+        stood = pose(*PAWS)
+        for number, place in enumerate(SITTING):
+            put("Torso", place)
+            yield REDRAW
+            moved = float(np.abs(pose(*PAWS) - stood).max())
+            check(moved <= HELD, f"Sitting down, a paw has moved by {moved:.2g}.")
+            check_reached(f"Sitting down, step {number}")
+            self.picture(f"whole_body_sit_{number}")
+
+    def climb(self) -> Session:
+        """Build the example of the ladder, and look at some frames."""
+        clear_scene()
+        with self.viewport.context():
+            ladder = climb_a_ladder.build()
+            bpy.context.view_layer.objects.active = ladder
+            bpy.ops.object.mode_set(mode="POSE")
+            select_bones(ladder, "Torso")
+        self.viewport.area.spaces.active.shading.color_type = "MATERIAL"
+        self.viewport.look(*LADDER_VIEW)
+        for number, frame in enumerate(CLIMBING):
+            bpy.context.scene.frame_set(frame)
+            yield REDRAW
+            for chain in bpy.data.objects["Climb"].chain_ik.chains:
+                check(chain.status.startswith("Reached"), f"{chain.name}: {chain.status}")
+            self.picture(f"whole_body_climb_{number}")
+
+
+def main() -> None:
+    """Read the arguments and start the session."""
+    play(Films(*read_paths("the zip, a folder for pictures")).steps())
+
+
+if __name__ == "__main__":
+    main()
