@@ -21,8 +21,8 @@ from ..posing.free_solving import Posing
 from ..posing.jointed_solving import JointedPoses, chains_for_core, solve_with_joints, turn_tips
 from ..posing.solved import Asked
 from ..reading.channels import Pose
+from ..trees.body_floor import BodyFloor
 from ..trees.body_limbs import BodyLimb
-from ..trees.standing import BodyFloor
 from ..trees.tree_plan import TreePlan
 
 

@@ -14,7 +14,7 @@ from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses, take_rows
 from ..frames.tips import Tips, turned_goals, turned_to
-from ..trees.standing import BodyFloor
+from ..trees.body_floor import BodyFloor
 from .length_settling import settled
 
 # Under parents that scale unevenly a segment's length depends on its direction. Lengths are then

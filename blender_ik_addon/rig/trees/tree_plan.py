@@ -18,9 +18,9 @@ from ..reading.chain_plan import rest_joints
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
+from .body_floor import Standing
 from .body_limbs import BodyLimb, body_limbs
 from .floating import Floating
-from .standing import Standing
 
 # Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
 # so much do rest matrices leave of heads that meet, in float32.
@@ -168,13 +168,19 @@ def planned_tree(
         influence=np.array([max(specs[i].influence for i in writers[bone]) for bone in bones]),
         joints=_joints(live_chains, bones, rows, writers, of_bones),
     )
-    if not floats:
-        return tree
-    unite = partial(_united, pose=pose, of_bones=of_bones)
-    limbs = body_limbs(live_chains, index, parents, unite)
-    floating, standing = Floating.of(live_chains, index, pose), None
-    if specs[0].floor is not None:
-        standing = Standing.of(live_chains, index[:count], carriers, tree.ends)
+    return _as_body(tree, pose, of_bones) if floats else tree
+
+
+def _as_body(tree: TreePlan, pose: Pose, of_bones: BoneJoints | None) -> TreePlan:
+    """Return a tree whose root floats with what only bodies have."""
+    hang, chains = tree.hanging, tree.live_chains
+    limbs = body_limbs(
+        chains, tree.bones, hang.parents, partial(_united, pose=pose, of_bones=of_bones)
+    )
+    standing = None
+    if tree.specs[0].floor is not None:
+        standing = Standing.of(chains, tree.bones[: hang.count], hang.carriers, tree.ends)
+    floating = Floating.of(chains, tree.bones, pose)
     return replace(tree, floating=floating, limbs=limbs, standing=standing)
 
 
