@@ -168,7 +168,9 @@ def _see_chains(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph
     # The sum is finite if all three numbers are; for so few this is faster than NumPy.
     aimed = [number for number, place in enumerate(targets) if math.isfinite(sum(place))]
     places = np.fromiter(chain.from_iterable(targets), np.float64).reshape(-1, 3)
-    return SeenChains(rows, points, places, aimed, endings)
+    is_pinned = [each for shown in all_shown for each in shown.own.pinned]
+    pinned = [number for number in aimed if is_pinned[number]]
+    return SeenChains(rows, points, places, aimed, pinned, endings)
 
 
 def _add_active(

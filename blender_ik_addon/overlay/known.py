@@ -11,7 +11,7 @@ from bpy.app.handlers import persistent
 
 from ..core.clips.contacts import Planted
 from ..events import listening
-from ..properties import bones_spec, chains_of, is_idle, target_and_pole
+from ..properties import body_of, bones_spec, chains_of, is_idle, target_and_pole
 from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none
 from ..rig.reading.skeleton import Skeleton, compiled
@@ -40,6 +40,7 @@ class KnownRig:
         rows: Their joints.
         anchors: Their targets.
         solved: The same as ``chains``, but -1 for chains that leave their bones alone.
+        pinned: Which of the chains are pinned in a body.
         standing: The bones that stand at this frame, and what of them does.
         compiled: For chains that were active: the live chain, None if it is not solved, and the
             shape that was compiled of it.
@@ -51,6 +52,7 @@ class KnownRig:
     rows: ChainRows | None = None
     anchors: list[Anchor | None] = field(default_factory=list)
     solved: tuple[int, ...] = ()
+    pinned: tuple[bool, ...] = ()
     standing: list[tuple[int, Planted]] = field(default_factory=list)
     compiled: dict[int, tuple[LiveChain | None, CompiledShape]] = field(default_factory=dict)
 
@@ -76,6 +78,8 @@ class KnownRig:
             self.chains, self.rows = self._drawn(range(len(self.plans)))
         self.anchors = [target_and_pole(settings[i])[0] for i in self.chains]
         self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
+        is_body = body_of(armature_object) is not None
+        self.pinned = tuple([is_body and settings[i].use_pin for i in self.chains])
         planted = [(i, Planted[settings[i].planted]) for i in self.chains]
         plans = [(self.plans[i][1], kind) for i, kind in planted if kind]
         self.standing = [(plan.tip, kind) for plan, kind in plans if plan is not None]
@@ -89,8 +93,12 @@ class KnownRig:
     def only(self, places: Sequence[int]) -> KnownRig:
         """Return a copy that has only these places of ``chains``."""
         chains, rows = self._drawn([self.chains[i] for i in places])
-        anchors, solved = [self.anchors[i] for i in places], [self.solved[i] for i in places]
-        return replace(self, chains=chains, rows=rows, anchors=anchors, solved=tuple(solved))
+        anchors = [self.anchors[i] for i in places]
+        pinned = tuple([self.pinned[i] for i in places])
+        solved = tuple([self.solved[i] for i in places])
+        return replace(
+            self, chains=chains, rows=rows, anchors=anchors, solved=solved, pinned=pinned
+        )
 
 
 @dataclass

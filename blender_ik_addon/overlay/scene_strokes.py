@@ -18,6 +18,8 @@ from .strokes import Rim, Strokes, Word, dash
 
 # Number of dashes in a line to a target or to a pole.
 DASHES = 12
+# The radius of the ring about a pin, as a share of the last segment.
+RING = 0.25
 # Multiplied by this a colour is faint.
 FADED = np.array((1.0, 1.0, 1.0, FAINT))
 
@@ -43,6 +45,7 @@ class SeenChains(NamedTuple):
         points: All joints, world space, shape (p, 3).
         targets: World space, shape (c, 3); not finite for chains without a target.
         aimed: The chains that have a target.
+        pinned: Those of them that are pinned in a body.
         endings: How the last solve of each chain ended; None if it was not solved.
     """
 
@@ -50,6 +53,7 @@ class SeenChains(NamedTuple):
     points: Array
     targets: Array
     aimed: list[int]
+    pinned: list[int]
     endings: list[Ending | None]
 
 
@@ -81,7 +85,18 @@ def add_chains(
         lines = dash(roots, seen.targets.take(aimed, axis=0), DASHES)
         faint = own.take(aimed, axis=0) * FADED
         strokes.thin.add(lines, faint.repeat(2 * DASHES, axis=0))
+    if items.show_contacts:
+        _add_pins(strokes, seen, own)
     _add_gaps(strokes, seen, items, own, to_words)
+
+
+def _add_pins(strokes: Strokes, seen: SeenChains, own: Array) -> None:
+    """Add a ring where each pin holds its effector."""
+    for chain in seen.pinned:
+        end = seen.points[seen.rows.starts[chain + 1] - 2 : seen.rows.starts[chain + 1]]
+        radius = RING * float(np.linalg.norm(end[1] - end[0]))
+        x, y, z = seen.targets[chain].tolist()
+        strokes.rims.append(Rim((x, y, z), radius, tuple(own[chain].tolist())))
 
 
 def _add_gaps(

@@ -76,7 +76,8 @@ class ShownSettings(bpy.types.PropertyGroup):
     show_contacts: BoolProperty(
         name="Contacts",
         description="Draw where feet and hands stand at this frame, as Planted says: the heel"
-        " in the color of poles, the toe in that of held chains, both in that of reached ones",
+        " in the color of poles, the toe in that of held chains, both in that of reached ones."
+        " A ring shows a pin of a whole body",
         default=True,
         options=set(),
     )

@@ -149,6 +149,22 @@ def test_what_stands_has_dots_on_the_floor_in_the_colour_of_its_kind(
     assert {tuple(np.round(each, 3)) for each in dots[1].tolist()} == theme(colour)
 
 
+def test_a_pin_of_a_body_has_a_ring_at_its_target(seen: None) -> None:
+    ob, target = rigs.make_arm(NEAR)
+    for name in SHOWN:
+        setattr(bpy.context.scene.chain_ik.overlay, name, name == "show_contacts")
+    ob.chain_ik.chains[0].use_pin = True
+    bpy.context.view_layer.update()
+    assert not strokes().rims
+    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
+    bpy.context.view_layer.update()
+    (ring,) = strokes().rims
+    assert ring.centre == pytest.approx(tuple(target.matrix_world.translation), abs=1e-6)
+    ob.chain_ik.chains[0].use_pin = False
+    bpy.context.view_layer.update()
+    assert not strokes().rims
+
+
 def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -> None:
     ob = rigs.make_rig()
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")
