@@ -17,6 +17,7 @@ from tests.blender.edits.random_scene import (
     Channels,
     Values,
     armatures,
+    carrying,
     channels_of,
     driven,
     driven_in_order,
@@ -77,7 +78,8 @@ def waiting() -> dict[tuple[str, int, str], list[float]]:
     found, broken = {}, {(owner, bone) for owner, bone, _ in not_finite(poses())}
     for ob in armatures() if broken else ():
         for index, chain in enumerate(ob.chain_ik.chains):
-            own = {(ob.name_full, name) for name in driven_in_order(ob, chain)}
+            bones = (*driven_in_order(ob, chain), *carrying(ob, chain))
+            own = {(ob.name_full, name) for name in bones}
             if not (chain.mute or chain.stored_pose or own.isdisjoint(broken)):
                 for bone in ob.pose.bones:
                     values = [*getattr(bone, rigs.rotation_property(bone)), 0.0]

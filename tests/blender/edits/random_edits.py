@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_feet
+from tests.blender.edits.kinds.random_body_edits import BodyEdits
 from tests.blender.edits.kinds.random_bone_edits import BoneEdits, PoseEdits
 from tests.blender.edits.kinds.random_broken_edits import BrokenEdits
 from tests.blender.edits.kinds.random_button_edits import ButtonEdits
@@ -42,7 +43,7 @@ FORGETTING = {
 # Buttons that move controls: never what stands between the control of a foot and its target.
 HANDLING = {
     *("match", "switch", "switch_space", "drag_control", "turn_dial"),
-    *("mirror", "set_up_limbs", "remove_with_controls"),
+    *("mirror", "set_up_limbs", "remove_with_controls", "make_body_by_button"),
 }
 TAGS = 2
 """How often all armatures are tagged: what creeps less than rounding would hide in one."""
@@ -73,6 +74,7 @@ class RandomEdits(
     LayerEdits,
     PoseEdits,
     BoneEdits,
+    BodyEdits,
     NameEdits,
     ChainEdits,
     ButtonEdits,

@@ -144,6 +144,15 @@ def driven_in_order(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> lis
     return [bone.name for bone in bones]
 
 
+def carrying(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> list[str]:
+    """Return the names of the bones of its body that carry what a chain drives."""
+    own, body = driven_in_order(ob, chain), ob.chain_ik.body
+    if not (own and body.use_body):
+        return []
+    above = [bone.name for bone in ob.pose.bones[own[0]].parent_recursive]
+    return above[: above.index(body.root) + 1] if body.root in above else []
+
+
 def hand_of(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> str:
     """Return the one bone at the tail of the tip if that takes the target's rotation, else ""."""
     if not (chain.use_tail and chain.use_rotation and chain.rotation_bone == "AUTO"):
@@ -165,7 +174,7 @@ def driven(ob: bpy.types.Object) -> set[str]:
     found: set[str] = set()
     for chain in ob.chain_ik.chains:
         found.update(name for name in ob.pose.bones.keys() if json.dumps(name) in chain.stored_pose)
-        found.update(driven_in_order(ob, chain))
+        found.update(driven_in_order(ob, chain), carrying(ob, chain))
     return found
 
 

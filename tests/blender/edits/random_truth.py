@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 
 from tests.blender.edits.random_checks import without_rest
-from tests.blender.edits.random_scene import driven_in_order, hand_of
+from tests.blender.edits.random_scene import carrying, driven_in_order, hand_of
 from tests.blender.setups import rigs
 
 LARGEST = 1e18
@@ -63,9 +63,9 @@ def is_measurable(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> bool:
 
 def _solved_with(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> set[str]:
     """Return the names of the bones of a chain and of all that are solved together with it."""
-    found = set(driven_in_order(ob, chain))
+    found = {*driven_in_order(ob, chain), *carrying(ob, chain)}
     solved = [other for other in ob.chain_ik.chains if not other.mute and other.residual >= 0.0]
-    others = [set(driven_in_order(ob, other)) for other in solved]
+    others = [{*driven_in_order(ob, other), *carrying(ob, other)} for other in solved]
     while sharing := [bones for bones in others if bones & found and not bones <= found]:
         found.update(*sharing)
     return found

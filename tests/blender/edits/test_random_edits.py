@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 STEPS = 50
 """Of a file: about three seconds."""
 FEW, MANY = range(4), range(4, 40)
+BODIES = ("body", "move_target", "mute_chain", "set_frame", "add_chain", "undo", "rename_bone")
+"""Edits of whole bodies, and what moves and changes these."""
 UNDONE = ("undo", "key", "aim_at_own_bone", "move_target", "mute", "set_number")
 """Edits after which Blender may go down: keys and own targets, and much that is taken back."""
 
@@ -40,6 +42,12 @@ def without_handlers_of_rigify() -> None:
 def test_random_edits(seed):
     """What does not hold is told with its step; ``random_run`` makes it shorter."""
     finding = find(seed, Job((seed,), STEPS))
+    assert finding is None, str(finding)
+
+
+@pytest.mark.parametrize("seed", FEW[:2])
+def test_random_edits_of_bodies(seed):
+    finding = find(seed, Job((seed,), STEPS, kinds=BODIES))
     assert finding is None, str(finding)
 
 
