@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ...properties import chain_key, owner_of, plantable
+from ...properties import body_of, chain_key, owner_of, plantable
 from ...rig.clips.planted_clip import PlantedClip, Planting
 from ...rig.clips.planting import free_root, plant
 from ...translations import said
@@ -41,6 +41,12 @@ class POSE_OT_chain_ik_plant(OnClip):
         default=True,
         options=ANEW,
     )
+    use_pins: BoolProperty(
+        name="Key Pins",
+        description="Key the pins of a whole body as well: a foot is pinned while it stands",
+        default=False,
+        options=ANEW,
+    )
     relative_to: StringProperty(
         name="Relative To",
         description="What feet stand on where that moves, such as a raft. Empty: the world",
@@ -52,7 +58,10 @@ class POSE_OT_chain_ik_plant(OnClip):
         layout.use_property_split = True
         for name in ("which", "frame_start", "frame_end", "use_hips"):
             layout.prop(self, name)
-        layout.prop(owner_of(selection.chain(context)).chain_ik.body, "floor")
+        owner = owner_of(selection.chain(context))
+        if body_of(owner) is not None:
+            layout.prop(self, "use_pins")
+        layout.prop(owner.chain_ik.body, "floor")
         layout.prop_search(self, "relative_to", selection.scene_of(context), "objects")
 
     def act(self, context: bpy.types.Context) -> set[str]:
@@ -67,7 +76,9 @@ class POSE_OT_chain_ik_plant(OnClip):
             return self.refuse(f"There is no object '{self.relative_to}' in the scene.")
         body, frames = self._owner.chain_ik.body, self.frames(scene)
         root = free_root(self._owner, body.root)
-        planting = Planting(frames, body.floor, platform, root, self.use_hips)
+        asked = frames, body.floor, platform, root, self.use_hips
+        # Outside of a body a pin says nothing.
+        planting = Planting(*asked, self.use_pins and body_of(self._owner) is not None)
         work = plant(scene, self._owner, chains, planting)
         return self.start(context, work, len(frames))
 

@@ -39,6 +39,7 @@ class Planting:
         platform: An object that contacts go along with; None for the world.
         root: The bone of the hips; empty without one whose location may be written.
         use_hips: Whether they go down for feet to reach.
+        use_pins: Whether the pins of chains in a body are keyed as well: on while they stand.
     """
 
     frames: range
@@ -46,6 +47,7 @@ class Planting:
     platform: bpy.types.Object | None = None
     root: str = ""
     use_hips: bool = True
+    use_pins: bool = False
 
     def anchors(
         self, armature_object: bpy.types.Object, chains: Iterable[ChainSpec]
@@ -88,6 +90,7 @@ class PlantedClip:
             IKError: With one sentence that says what to do next.
         """
         self._object, self._clip, self._rate = armature_object, clip, rate
+        self._use_pins = planting.use_pins
         self._skeleton = compiled(armature_object)
         shown = np.array([pose.world @ pose.matrices for pose in clip.poses])
         if np.ptp(shown, axis=0).max() <= STILL:
@@ -169,7 +172,9 @@ class PlantedClip:
             found[self._object] += keys
         for owner, keys in found.items():
             write_keys(owner, keys)
-        write_keys(self._object, [*map(self._planted, self.kinds)], "CONSTANT")
+        names = ("planted", "use_pin") if self._use_pins else ("planted",)
+        standing = [self._standing(index, name) for index in self.kinds for name in names]
+        write_keys(self._object, standing, "CONSTANT")
 
     def _carried_by_hips(self, indices: Iterable[int]) -> list[int]:
         """Return the chains among others that hang on the hips."""
@@ -227,10 +232,12 @@ class PlantedClip:
         path = path_of_setting(self._object, index, name)
         return ChannelKeys("", path, 0, np.array(self._clip.frames, dtype=np.float64), values)
 
-    def _planted(self, index: int) -> ChannelKeys:
-        """Return the keys of what stands: where it changes."""
-        rows = [start for start, _ in runs(self.kinds[index])]
-        keys = self._setting(index, "planted", self.kinds[index].astype(np.float64))
+    def _standing(self, index: int, name: str) -> ChannelKeys:
+        """Return the keys of a setting that tells what stands, or whether: where it changes."""
+        kinds = self.kinds[index]
+        told = kinds if name == "planted" else kinds > 0
+        rows = [start for start, _ in runs(told)]
+        keys = self._setting(index, name, told.astype(np.float64))
         return keys._replace(frames=keys.frames[rows], values=keys.values[rows])
 
 
