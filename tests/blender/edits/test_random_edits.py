@@ -45,9 +45,8 @@ def test_random_edits(seed):
     assert finding is None, str(finding)
 
 
-@pytest.mark.parametrize("seed", FEW[:2])
-def test_random_edits_of_bodies(seed):
-    finding = find(seed, Job((seed,), STEPS, kinds=BODIES))
+def test_random_edits_of_bodies():
+    finding = find(0, Job((0,), STEPS, kinds=BODIES))
     assert finding is None, str(finding)
 
 
