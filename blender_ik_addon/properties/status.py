@@ -16,13 +16,15 @@ from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
+from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError
+from ..rig.reading.skeleton import compiled
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import is_in_line, pole_axis
 from ..rig.tools.wording import outcome_in_words
-from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
+from .chains import ChainGroup, body_of, chain_key, chains_of, is_idle, owner_of
 from .choices import uses
 from .controls.space_names import lost_spaces
 from .controls.torso import lost_root
@@ -30,6 +32,7 @@ from .joints import joints_by_bone
 from .records import (
     bones_of_chain,
     bones_of_chains,
+    bones_spec,
     chain_spec,
     idle_joints,
     target_and_pole,
@@ -44,6 +47,12 @@ NEW_KEYS = (
 IN_LINE = (
     "The pole is nearly in line with the root and the target, so the chain may flip: move the pole"
     " aside, or set Bend to With Body"
+)
+
+
+OUTSIDE = (
+    "No bone of the body carries this chain, so it is solved by itself: choose a Root above it, if"
+    " it is to go along"
 )
 
 
@@ -94,13 +103,23 @@ def status(settings: ChainGroup) -> str:
             text += f". {NEW_KEYS}"
         if _may_flip(settings):
             text += f". {IN_LINE}"
-        if lost := lost_root(owner_of(settings)):
-            # Without it each limb is solved by itself.
-            text += f". {lost}"
+        if alone := _outside_body(settings):
+            text += f". {alone}"
     for control in lost_spaces(settings):
         lost = f"The space of '{control}' no longer exists: choose another space"
         text += f". {lost}"
     return text
+
+
+def _outside_body(settings: ChainGroup) -> str:
+    """Return why a chain is solved by itself although there is a body; empty otherwise."""
+    owner = owner_of(settings)
+    if body_of(owner) is None:
+        return ""
+    if lost := lost_root(owner):
+        return lost
+    plan = plan_or_none(compiled(owner), bones_spec(settings))
+    return "" if plan is None or plan.body_root >= 0 else OUTSIDE
 
 
 def _may_flip(settings: ChainGroup) -> bool:

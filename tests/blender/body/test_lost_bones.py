@@ -128,3 +128,16 @@ def test_a_root_that_is_renamed_is_followed_and_nothing_moves(is_muted):
     posed = {RENAMED: bare[HIPS]} | {n: bare[n] for n in ("upper_arm.L", "thigh.R", "spine.003")}
     after = channels(ob)
     assert most_changed(posed, {name: after[name] for name in posed}) <= STILL
+
+
+def test_a_chain_that_shares_no_bone_with_the_body_is_solved_by_itself_and_says_so():
+    ob = make_human()
+    rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Prop")
+    target = rigs.make_empty(location=(2.6, 0.5, 1.2))
+    prop = rigs.add_chain(ob, "Prop.1", target)
+    press(body)
+    rigs.updated()
+    assert prop.status.startswith("Reached")
+    assert "No bone of the body carries this chain, so it is solved by itself" in prop.status
+    assert np.linalg.norm(rigs.tail(ob, "Prop.1") - rigs.position(target)) < 1e-4
+    assert all("solved by itself" not in each.status for each in ob.chain_ik.chains if each != prop)

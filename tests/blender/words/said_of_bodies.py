@@ -58,6 +58,13 @@ BODIES = {
         body("Limb.0"),
         body("Limb.0"),
     ),
+    "a chain that no bone of the body carries": SaidOfBody(
+        "Reached. No bone of the body carries this chain, so it is solved by itself:"
+        " choose a Root above it, if it is to go along",
+        body("Other.0"),
+        body("Limb.0"),
+        body("Limb.0"),
+    ),
     "a connected root": SaidOfBody(
         "Connected is on for bone 'Limb.1', so the body cannot move it: clear Connected in edit"
         " mode, or choose another Root.",
