@@ -113,15 +113,15 @@ class CompiledChains:
     @compile_once
     def each_lone(self) -> tuple[LoneChain, ...] | None:
         """Chains with joints one by one, in floats; None if the floats do not support them."""
-        return self._compile_lone(self.unconstrained_starts)
+        return None if self.is_tree else self._compile_lone(self.unconstrained_starts)
 
     @compile_once
     def each_lone_near(self) -> tuple[LoneChain, ...] | None:
         """The same for those that stay near their start poses."""
-        return self._compile_lone(self.near_starts)
+        return None if self.is_tree else self._compile_lone(self.near_starts)
 
     def _compile_lone(self, starts: UnconstrainedStarts) -> tuple[LoneChain, ...] | None:
-        if self.is_tree or not starts.runs:
+        if not starts.runs:
             return None
         return compile_lone_chains(self.each_start, self.tree, self.clamped_start, starts.runs[0])
 

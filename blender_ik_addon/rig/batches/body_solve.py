@@ -24,6 +24,7 @@ from ..reading.channels import Pose
 from ..trees.body_floor import BodyFloor
 from ..trees.body_limbs import BodyLimb
 from ..trees.tree_plan import TreePlan
+from .limb_solve import LimbSolve
 
 
 class BodySolve(FrameSolve):
@@ -46,11 +47,9 @@ class BodySolve(FrameSolve):
         if self._standing is not None:
             points = [body.standing.points for body in bodies if body.standing is not None]
             self._points = np.array(points)
-        self._limbs = [
-            (limbs[0], FrameSolve([limb.driven for limb in limbs], poses))
-            for limbs in zip(*(body.limbs for body in bodies), strict=True)
-        ]
-        limbs = [limb for limb, _ in self._limbs]
+        alike = zip(*(body.limbs for body in bodies), strict=True)
+        self._limbs = [LimbSolve(each, poses, bodies[0].poled) for each in alike]
+        limbs = [solve.limb for solve in self._limbs]
         carrying = {limb.above for limb in limbs}
         ends = [limb.chains for limb in limbs if carrying.isdisjoint(limb.rows.tolist())]
         self._is_soft_end = is_soft & np.isin(np.arange(len(is_soft)), sum(ends, ()))
@@ -94,7 +93,7 @@ class BodySolve(FrameSolve):
         goals: Goals,
         frames: ChainFrames,
         pose: ChainPoses,
-        chosen: Flags | bool = True,
+        chosen: Flags | None = None,
         found: JointedPoses | None = None,
     ) -> JointedPoses:
         """Return bodies in a pose with limbs solved by themselves, those above first.
@@ -105,27 +104,27 @@ class BodySolve(FrameSolve):
             goals: Of all chains of these.
             frames: Theirs.
             pose: Where bones of no limb stay.
-            chosen: Whose limbs are solved, by chains, shape (E,).
+            chosen: Whose limbs are solved, by chains, shape (b, E); None for all.
             found: How all have ended before; None for no solve.
         """
         endings = _Endings(asked, frames, found)
-        is_chosen = asked.is_followed & chosen
-        for limb, solve in self._limbs:
-            if not is_chosen[list(limb.chains)].any():
+        is_chosen = np.tile(asked.is_followed, (len(asked.rows), 1))
+        if chosen is not None:
+            is_chosen &= chosen
+        for solve in self._limbs:
+            limb, chains = solve.limb, list(solve.limb.chains)
+            rows = np.flatnonzero(is_chosen[:, chains].any(axis=1))
+            if not rows.size:
                 continue
-            above, root = _carrier(places, asked.rows, frames, pose, limb)
-            own = _asked_of(asked, limb, self.settings.like.poled)
-            hung = places.hung(asked.rows, above, root, limb.chains)
-            alone = solve.posed(own, hung)
-            rotations, heads = pose.rotations.copy(), pose.joints[:, 0]
-            rotations[:, limb.rows] = alone.poses.rotations
+            alone = solve.posed(asked.take(rows), places, pose.take(rows))
+            rotations, heads = pose.rotations.copy(), pose.joints[:, 0].copy()
+            rotations[np.ix_(rows, limb.rows)] = alone.poses.rotations
             if limb.above < 0:
                 # The limb of the root brings all of the body along.
-                ends = alone.poses.joints[:, -len(limb.chains) :]
-                targets = goals.target_position[:, list(limb.chains)]
-                heads = heads + (targets - ends).mean(axis=1)
+                ends = alone.poses.joints[:, -len(chains) :]
+                heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
             pose = frames.rooted(heads).posed(rotations)
-            endings.note(limb, alone)
+            endings.note(limb, rows, alone)
         return JointedPoses(endings.solutions(pose), pose, endings.tip_gaps)
 
     def _give_way(
@@ -143,7 +142,8 @@ class BodySolve(FrameSolve):
         nearby = replace(posing, frames=frames, start=pose, chains=chains)
         found = solve_with_joints(nearby, joints, None)
         found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
-        alone_after = (self._pulls[asked.rows] < 1.0).any(axis=0) | self._is_soft_end
+        is_short = found.solutions.status_code != REACHED
+        alone_after = (self._pulls[asked.rows] < 1.0) | (self._is_soft_end & is_short)
         if not (alone_after & asked.is_followed).any():
             return found
         frames = frames.rooted(found.poses.joints[:, 0])
@@ -175,18 +175,18 @@ class _Endings:
             self._used = np.array(before.iterations)
             self._holds, self._forces = before.holds.copy(), before.forces
 
-    def note(self, limb: BodyLimb, found: JointedPoses) -> None:
-        """Note how a limb has ended."""
-        solutions, chains = found.solutions, list(limb.chains)
-        shape = len(self._used), len(chains)
-        self._codes[:, chains] = np.reshape(solutions.status_code, shape)
-        self._residuals[:, chains] = np.reshape(solutions.residual, shape)
-        self.tip_gaps[:, chains] = np.reshape(found.tip_gaps, shape)
-        self._used += np.asarray(solutions.iterations)
+    def note(self, limb: BodyLimb, rows: Indices, found: JointedPoses) -> None:
+        """Note how a limb of some of the bodies has ended."""
+        solutions, chains = found.solutions, np.ix_(rows, limb.chains)
+        shape = len(rows), len(limb.chains)
+        self._codes[chains] = np.reshape(solutions.status_code, shape)
+        self._residuals[chains] = np.reshape(solutions.residual, shape)
+        self.tip_gaps[chains] = np.reshape(found.tip_gaps, shape)
+        self._used[rows] += np.asarray(solutions.iterations)
         if solutions.holds is not None:
-            rows = limb.rows[: solutions.holds.shape[1]]
-            inside = rows < self._holds.shape[1]
-            self._holds[:, rows[inside]] = solutions.holds[:, inside]
+            bones = limb.rows[: solutions.holds.shape[1]]
+            inside = bones < self._holds.shape[1]
+            self._holds[np.ix_(rows, bones[inside])] = solutions.holds[:, inside]
 
     def solutions(self, pose: ChainPoses) -> Solutions:
         """Return this as a solve of the bodies tells it."""
@@ -204,31 +204,3 @@ class _Endings:
             tip_gap=self.tip_gaps,
             forces=self._forces,
         )
-
-
-def _carrier(
-    places: Places, rows: Indices, frames: ChainFrames, pose: ChainPoses, limb: BodyLimb
-) -> tuple[Array, Array]:
-    """Return the pose matrices (b, 4, 4) of what carries a limb, and where its head is, (b, 3)."""
-    head = pose.joints[:, limb.rows[0]]
-    if limb.above < 0:
-        return places.above[rows], head
-    above = np.tile(np.eye(4), (len(rows), 1, 1))
-    above[:, :3, :3] = pose.matrices[:, limb.above]
-    above[:, :3, 3] = pose.joints[:, limb.above]
-    return above, head
-
-
-def _asked_of(asked: Asked, limb: BodyLimb, poled: Sequence[int]) -> Asked:
-    """Return what is asked of one limb of bodies."""
-    chains, poles = list(limb.chains), None
-    columns = [column for column, chain in enumerate(poled) if chain in limb.chains]
-    if asked.poles is not None and columns:
-        poles = asked.poles[:, columns]
-    return Asked(
-        asked.rows,
-        asked.targets[:, chains],
-        poles,
-        asked.present[:, limb.rows],
-        asked.is_followed[chains],
-    )

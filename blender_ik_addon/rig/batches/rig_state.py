@@ -206,8 +206,8 @@ class RigState:
 
     def _has_same_bones(self, listed: frozenset[int]) -> bool:
         """Tell whether bones, limits and bones that are followed are as they were read last."""
-        if any(bone.location for job in self.jobs for bone in job.spec.stored_pose):
-            # It may no longer slide.
+        if any(job.spec.may_slide for job in self.jobs):
+            # It may do so no longer.
             return False
         followed = {
             anchor.object
