@@ -22,7 +22,7 @@ from ..posing.jointed_solving import JointedPoses, chains_for_core, solve_with_j
 from ..posing.solved import Asked
 from ..reading.channels import Pose
 from ..trees.body_floor import BodyFloor
-from ..trees.body_limbs import BodyLimb
+from ..trees.body_limbs import BodyLimb, rows_above
 from ..trees.tree_plan import TreePlan
 from .limb_solve import LimbSolve
 
@@ -49,10 +49,13 @@ class BodySolve(FrameSolve):
             self._points = np.array(points)
         alike = zip(*(body.limbs for body in bodies), strict=True)
         self._limbs = [LimbSolve(each, poses, bodies[0].poled) for each in alike]
-        limbs = [solve.limb for solve in self._limbs]
-        carrying = {limb.above for limb in limbs}
-        ends = [limb.chains for limb in limbs if carrying.isdisjoint(limb.rows.tolist())]
-        self._is_soft_end = is_soft & np.isin(np.arange(len(is_soft)), sum(ends, ()))
+        parents = bodies[0].hanging.parents
+        carrying = {row for limb in bodies[0].limbs for row in rows_above(limb, parents)}
+        self._carries = [not carrying.isdisjoint(solve.limb.rows.tolist()) for solve in self._limbs]
+        is_end = np.zeros_like(is_soft)
+        for solve, carries in zip(self._limbs, self._carries, strict=True):
+            is_end[list(solve.limb.chains)] = not carries
+        self._is_soft_end = is_soft & is_end
 
     def _solve(
         self, asked: Asked, places: Places, frames: ChainFrames
@@ -111,20 +114,22 @@ class BodySolve(FrameSolve):
         is_chosen = np.tile(asked.is_followed, (len(asked.rows), 1))
         if chosen is not None:
             is_chosen &= chosen
-        for solve in self._limbs:
+        rotations, heads = pose.rotations.copy(), pose.joints[:, 0].copy()
+        for solve, carries in zip(self._limbs, self._carries, strict=True):
             limb, chains = solve.limb, list(solve.limb.chains)
             rows = np.flatnonzero(is_chosen[:, chains].any(axis=1))
             if not rows.size:
                 continue
             alone = solve.posed(asked.take(rows), places, pose.take(rows))
-            rotations, heads = pose.rotations.copy(), pose.joints[:, 0].copy()
             rotations[np.ix_(rows, limb.rows)] = alone.poses.rotations
             if limb.above < 0:
                 # The limb of the root brings all of the body along.
                 ends = alone.poses.joints[:, -len(chains) :]
                 heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
-            pose = frames.rooted(heads).posed(rotations)
+            if carries:
+                pose = frames.rooted(heads).posed(rotations.copy())
             endings.note(limb, rows, alone)
+        pose = frames.rooted(heads).posed(rotations)
         return JointedPoses(endings.solutions(pose), pose, endings.tip_gaps)
 
     def _give_way(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,11 +65,12 @@ def body_limbs(
         driven = unite([alone[i] for i in group])
         rows = np.array([row_of[bone] for bone in driven.bones.tolist()])
         found.append(BodyLimb(driven, tuple(group), rows, parents[int(rows[0])]))
-    return tuple(sorted(found, key=lambda limb: _depth(limb, parents)))
+    return tuple(sorted(found, key=lambda limb: len(list(rows_above(limb, parents)))))
 
 
-def _depth(limb: BodyLimb, parents: Sequence[int]) -> int:
-    depth, row = 0, limb.above
+def rows_above(limb: BodyLimb, parents: Sequence[int]) -> Iterator[int]:
+    """Yield the rows of the bones above a limb, from that which carries it on."""
+    row = limb.above
     while row >= 0:
-        depth, row = depth + 1, parents[row]
-    return depth
+        yield row
+        row = parents[row]

@@ -72,3 +72,13 @@ def test_what_has_arrived_names_nothing(body):
     move(body, "Arm Target.L", (0.0, -0.05, -0.05))
     for name in ("Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L"):
         assert status(body, name).startswith("Reached"), name
+
+
+def test_a_spine_without_a_neck_leaves_hands_where_the_body_has_brought_them(body):
+    body.chain_ik.chains["Neck"].mute = True
+    move(body, "Arm Target.L", (0.1, -0.3, 0.1))
+    shown = rigs.evaluated(body).pose.bones
+    for side in "LR":
+        assert status(body, f"Arm.{side}").startswith("Reached")
+        gap = shown[f"hand.{side}"].head - shown[f"Arm Target.{side}"].head
+        assert gap.length < 1e-4
