@@ -79,7 +79,7 @@ class KnownRig:
         self.anchors = [target_and_pole(settings[i])[0] for i in self.chains]
         self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
         is_body = body_of(armature_object) is not None
-        self.pinned = tuple([is_body and settings[i].use_pin for i in self.chains])
+        self.pinned = tuple([is_body and i >= 0 and settings[i].use_pin for i in self.solved])
         planted = [(i, Planted[settings[i].planted]) for i in self.chains]
         plans = [(self.plans[i][1], kind) for i, kind in planted if kind]
         self.standing = [(plan.tip, kind) for plan, kind in plans if plan is not None]

@@ -14,7 +14,7 @@ from bpy.props import (
 
 from ..rig.live import live
 from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, tag
-from .controls.bodies import change_body
+from .controls.bodies import change_body, change_root
 from .forces import ForceSettings
 from .joints import JointSettings
 from .settings import ChainSettings
@@ -113,6 +113,10 @@ class SceneSettings(bpy.types.PropertyGroup):
     )
 
 
+def _is_no_owner(settings: bpy.types.PropertyGroup, chosen: bpy.types.Object) -> bool:
+    return chosen != settings.id_data
+
+
 class BodySettings(bpy.types.PropertyGroup):
     """The body that the chains of an armature object are the limbs of."""
 
@@ -131,7 +135,7 @@ class BodySettings(bpy.types.PropertyGroup):
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
-        update=change_body,
+        update=change_root,
     )
     influence: FloatProperty(
         name="Influence",
@@ -146,9 +150,10 @@ class BodySettings(bpy.types.PropertyGroup):
     floor: PointerProperty(
         name="Floor",
         description="The object whose X and Y axes span the floor: Plant Feet puts feet on it, and"
-        " no foot passes it, nor does a whole body. Empty: feet stand as high as in the clip, and"
-        " bodies go anywhere",
+        " a whole body stays above it. Empty: feet stand as high as in the clip, and bodies go"
+        " anywhere",
         type=bpy.types.Object,
+        poll=_is_no_owner,
         options=set(),
         override=OVERRIDABLE,
         update=tag,

@@ -99,7 +99,7 @@ def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> Body
     body, chain = body_of(owner_of(settings)), animated or settings
     if body is None:
         return None
-    pull = chain.pull * owner_of(chain).chain_ik.body.influence
+    pull = owner_of(chain).chain_ik.body.influence * (1.0 if chain.use_pin else chain.pull)
     floor = None if body.floor is None else Anchor(body.floor)
     return BodyGoal(body.root, chain.priority, chain.use_pin, pull, floor)
 
@@ -256,7 +256,7 @@ def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
     chains, body = chains_of(armature_object), body_of(armature_object)
     found = [(each.bone, anchor) for each in chains for anchor in anchors_of(each)]
     if chains and body is not None and body.floor is not None:
-        found.append((chains[0].bone, Anchor(body.floor)))
+        found.append((body.root, Anchor(body.floor)))
     return found
 
 

@@ -50,7 +50,7 @@ FARTHEST = 2.0
 # What springs leave of a goal that can be met, as a share of the reach.
 NEARLY = 3e-3
 # How often points join those that are held on the floor, or leave them.
-MOST_CHANGES = 8
+MOST_CHANGES = 10
 
 
 def give_way(
@@ -85,7 +85,8 @@ class _Found(Rows):
         place: How far first bones have moved, in lengths of the reach, shape (3, B).
         forces: That hold effectors or pull them, shape (E, B).
         carried: What the floor carries by each point that is pressed on it, shape (p, B).
-        is_pinned: Whether pins are met, shape (B,).
+        pin_gap: How far pins are from their targets at most, shape (B,).
+        lift_gap: How far pressed points are from the floor at most, shape (B,).
         used: Steps, shape (B,).
     """
 
@@ -93,7 +94,8 @@ class _Found(Rows):
     place: Array
     forces: Array
     carried: Array
-    is_pinned: Flags
+    pin_gap: Array
+    lift_gap: Array
     used: Counts
 
     def moved(self, tree: KinematicTree) -> KinematicTree:
@@ -105,30 +107,42 @@ def _keep_above(
     run: Run, priorities: Sequence[int], floor: FloorPoints, found: _Found
 ) -> tuple[_Found, Array]:
     """Return poses of which points that would pass the floor are held on it; what it carries."""
-    shape = len(floor.bones), len(found.used)
-    is_on, force = np.zeros(shape, dtype=np.bool_), np.zeros(shape)
-    may_leave, may_change = np.ones_like(is_on), np.ones(shape[1], dtype=np.bool_)
+    shape, near = (len(floor.bones), len(found.used)), AIM_TOLERANCE * run.tree.reach
+    is_on, force, is_barred = np.zeros(shape, np.bool_), np.zeros(shape), np.zeros(shape, np.bool_)
+    may_leave, leads_to_pins = ~is_on, _lead_to_pins(run, priorities, floor)
     for _ in range(MOST_CHANGES):
         heights = floor.find_heights(found.moved(run.tree), found.turn)
-        joins = ~is_on & (heights < -AIM_TOLERANCE * run.tree.reach)
+        joins = ~is_on & ~is_barred & (heights < -near)
         # What comes back stays: it would come and go for ever.
         leaves = is_on & may_leave & (force < 0.0)
         may_leave &= ~leaves
-        changed = np.flatnonzero((joins | leaves).any(axis=0) & may_change)
+        changes = joins | leaves
+        changed = np.flatnonzero(changes.any(axis=0))
         if not changed.size:
             break
-        is_on[:, changed] ^= (joins | leaves)[:, changed]
+        is_on ^= changes
         for rows in _alike(changed, is_on, floor.normal):
             points, begun = np.flatnonzero(is_on[:, rows[0]]), found.take(rows)
             pressed = floor.choose(points.tolist()).take(rows)
             tried = _Asked(run.take(rows), priorities, pressed, begun).solve()
-            force[np.ix_(points, rows)] = tried.carried
-            # A pin wins against the floor.
-            keeps = tried.is_pinned | ~begun.is_pinned
-            may_change[rows] = keeps
+            # A pin wins against the floor: what it would have to give way to is left out.
+            keeps = tried.pin_gap <= np.maximum(begun.pin_gap, near[rows])
+            keeps &= tried.lift_gap <= near[rows]
+            kept, left = rows[keeps], rows[~keeps]
+            force[np.ix_(points, kept)] = tried.carried[:, keeps]
+            is_on[:, left] ^= changes[:, left]
+            blamed = joins[:, left] & leads_to_pins[:, None]
+            is_barred[:, left] |= np.where(blamed.any(axis=0), blamed, joins[:, left])
             tried = replace(tried, carried=begun.carried, used=begun.used + tried.used)
-            found = found.put(rows[keeps], tried.take(keeps))
+            found = found.put(kept, tried.take(keeps))
     return found, (force * is_on).sum(axis=0)
+
+
+def _lead_to_pins(run: Run, priorities: Sequence[int], floor: FloorPoints) -> Flags:
+    """Return which points are on bones that carry something pinned, shape (F,)."""
+    pinned = [effector for effector, priority in enumerate(priorities) if priority == PINNED]
+    leads: Flags = run.tree.topology.moves[np.ix_(floor.bones, pinned)].any(axis=1)
+    return leads
 
 
 def _alike(rows: Counts, is_on: Flags, normal: Array) -> Iterator[Counts]:
@@ -150,6 +164,7 @@ class _Came(Rows):
         place: How far first bones have moved, in lengths of the reach, shape (3, B).
         push: With what goals pull past their targets, shape (rows, B).
         gap: What is left to them, likewise.
+        lift: What is left to points on the floor, shape (p, B).
         force: What it takes to hold them, or with what they pull, likewise.
         used: Steps, shape (B,).
     """
@@ -158,6 +173,7 @@ class _Came(Rows):
     place: Array
     push: Array
     gap: Array
+    lift: Array
     force: Array
     used: Counts
 
@@ -208,12 +224,12 @@ class _Asked:
             left = repeat_single(left[~is_met], len(came.used))
             if not left.size:
                 break
-        near = AIM_TOLERANCE * self._tree.reach
-        is_pinned = (np.abs(came.gap[self._pins]) <= near).all(axis=0)
-        forces = came.force[: 3 * len(self._tree.ends)].reshape(-1, 3, len(near))
+        pin_gap = np.abs(came.gap[self._pins]).max(axis=0, initial=0.0)
+        forces = came.force[: 3 * len(self._tree.ends)].reshape(-1, 3, len(pin_gap))
         sizes, up = np.sqrt((forces**2).sum(axis=1)), self._normal[:, None]
         carried, count = (forces[self._effectors :] * up).sum(axis=1), self._effectors
-        return _Found(came.turn, came.place, sizes[:count], carried, is_pinned, came.used)
+        lift = np.abs(came.lift).max(axis=0, initial=0.0)
+        return _Found(came.turn, came.place, sizes[:count], carried, pin_gap, lift, came.used)
 
     def _begin(self) -> _Came:
         """Return where to go on from."""
@@ -221,7 +237,7 @@ class _Asked:
         turn, place = self._start[:-1, :TURN], np.zeros((3, len(used)))
         if self._found is not None:
             turn, place = self._found.turn, self._found.place
-        return _Came(turn, place, none, none, none, used)
+        return _Came(turn, place, none, none, self._level, none, used)
 
     def _tree_at(self, came: _Came, trees: Counts | None = None) -> KinematicTree:
         """Return some of the trees, or all, where they have floated to."""
@@ -279,7 +295,8 @@ class _Asked:
             least_gain=least,
         )
         came = self._descend(trees, came, soft, settings)
-        is_met = (np.abs(came.gap[held]) <= AIM_TOLERANCE * self._tree.reach[trees]).all(axis=0)
+        left = np.abs(np.concatenate((came.gap[held], came.lift)))
+        is_met = (left <= AIM_TOLERANCE * self._tree.reach[trees]).all(axis=0)
         for part, strength in bounds:
             is_met &= np.sqrt((came.force[held[part]] ** 2).sum(axis=0)) <= strength
         return came, is_met | (not goals)
@@ -307,15 +324,29 @@ class _Asked:
         assert rows is not None
         near, begun = compile_nearness(tree, start), self._tree_at(came, trees)
         past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
-        acting = Pulling(near, came.place, target + past)
+        state = begun.make_state(came.turn)
+        nearer = self._draw_near(state[-1, : len(target)], target, soft > SOFT, tree.reach)
+        acting = Pulling(near, came.place, nearer + past)
         caps = np.minimum(self._run.iterations[trees], ENOUGH_TO_COMPROMISE)
-        state, held = begun.make_state(came.turn), (target[rows.plain], self._level[:, trees])
+        held = target[rows.plain], self._level[:, trees]
         ended = minimise(settings, begun, state, acting, np.concatenate(held), caps)
         place = came.place if ended.place is None else came.place + ended.place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
-        gap = target - self._tree_at(there, trees).make_state(ended.turn)[-1, : len(target)]
+        output = self._tree_at(there, trees).make_state(ended.turn)[-1, : len(target)]
+        gap, reached = target - output, rows.pick(output.T).T
+        heights = reached[len(reached) - len(self._points) :]
         force = soft[:, None] * (gap + past) + rows.spread(ended.force.T, len(target)).T
-        return replace(there, gap=gap, force=force)
+        return replace(there, gap=gap, lift=held[1] - heights, force=force)
+
+    def _draw_near(self, output: Array, target: Array, pulls: Flags, reach: Array) -> Array:
+        """Return targets of which those that pull are no farther away than they may be."""
+        count = 3 * len(self._tree.ends)
+        way = (target - output)[:count].reshape(-1, 3, len(reach))
+        size = np.sqrt((way**2).sum(axis=1, keepdims=True))
+        share = np.minimum(1.0, FARTHEST * reach / np.maximum(size, np.finfo(float).tiny))
+        nearer = target.copy()
+        nearer[:count] = output[:count] + (share * way).reshape(count, -1)
+        return np.where(pulls[:, None], nearer, target)
 
 
 def _find_goals(run: Run, priorities: Sequence[int], first: int) -> Iterator[tuple[Counts, int]]:

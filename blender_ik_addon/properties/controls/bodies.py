@@ -39,6 +39,12 @@ def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
     owner.update_tag()
 
 
+def change_root(settings: bpy.types.PropertyGroup, context: bpy.types.Context) -> None:
+    """Do the same for another root; while it is no body a root says nothing."""
+    if settings.use_body:
+        change_body(settings, context)
+
+
 @contextmanager
 def spaces_muted(control: Anchor) -> Iterator[None]:
     """Have the spaces of a control not act meanwhile."""

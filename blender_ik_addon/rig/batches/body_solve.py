@@ -39,10 +39,8 @@ class BodySolve(FrameSolve):
         """Compile bodies that have the same key, in these poses."""
         super().__init__(driven, poses)
         bodies = [each for each in driven if isinstance(each, TreePlan)]
-        pulls = np.array([[spec.body.pull for spec in body.specs if spec.body] for body in bodies])
-        # Goals that pull softly are asked for all that they lack.
-        is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
-        self._pulls = np.where(is_soft, 1.0, pulls)
+        pulls = [[spec.body.pull for spec in body.specs if spec.body] for body in bodies]
+        self._pulls = np.array(pulls)
         self._standing = bodies[0].standing
         if self._standing is not None:
             points = [body.standing.points for body in bodies if body.standing is not None]
@@ -52,10 +50,10 @@ class BodySolve(FrameSolve):
         parents = bodies[0].hanging.parents
         carrying = {row for limb in bodies[0].limbs for row in rows_above(limb, parents)}
         self._carries = [not carrying.isdisjoint(solve.limb.rows.tolist()) for solve in self._limbs]
-        is_end = np.zeros_like(is_soft)
+        self._is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
+        self._is_end = np.zeros_like(self._is_soft)
         for solve, carries in zip(self._limbs, self._carries, strict=True):
-            is_end[list(solve.limb.chains)] = not carries
-        self._is_soft_end = is_soft & is_end
+            self._is_end[list(solve.limb.chains)] = not carries
 
     def _solve(
         self, asked: Asked, places: Places, frames: ChainFrames
@@ -137,8 +135,8 @@ class BodySolve(FrameSolve):
     ) -> JointedPoses:
         """Return the poses nearest to those of limbs by themselves in which all goals are met.
 
-        As far as they can be, in the order of their priorities. Limbs that the body was to bring
-        only part of the way then reach by themselves, as do those that pull softly and carry none.
+        As far as they can be, in the order of their priorities. Limbs that carry no others then
+        reach by themselves if the body was to bring them only part of the way, or pull softly.
         """
         assert self._joints is not None
         joints, pose = self._joints.take(asked.rows), alone.poses
@@ -148,7 +146,8 @@ class BodySolve(FrameSolve):
         found = solve_with_joints(nearby, joints, None)
         found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
         is_short = found.solutions.status_code != REACHED
-        alone_after = (self._pulls[asked.rows] < 1.0) | (self._is_soft_end & is_short)
+        alone_after = (self._pulls[asked.rows] < 1.0) | (self._is_soft & is_short)
+        alone_after &= self._is_end
         if not (alone_after & asked.is_followed).any():
             return found
         frames = frames.rooted(found.poses.joints[:, 0])

@@ -70,8 +70,8 @@ class ChainBatch(Batch):
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         poles = [spec.pole for spec in specs if spec.pole]
         self._poles = Followed(poles, "pole") if poles else None
-        floors = [spec.floor for spec in specs if spec.floor is not None]
-        self._floors = Followed(floors, "floor") if floors else None
+        floors = [each.specs[0].floor for each in self.driven if first.hanging.floats]
+        self._floors = Followed([each for each in floors if each], "floor") if any(floors) else None
         self._easing = specs[0].easing
         count, bones = len(self.driven), len(first.bones)
         self._shape = (count, chains)
@@ -150,9 +150,12 @@ class ChainBatch(Batch):
             has_moved[self._poled] |= self._poles.read(world, of_poles)
             for i, text in of_poles.items():
                 self.errors.setdefault(int(self._poled[i]), text)
-        if self._floors is not None:
-            has_moved |= self._floors.read(world, self.errors)
         has_changed: Flags = has_moved.reshape(self._shape)
+        if self._floors is not None:
+            of_floors: dict[int, str] = {}
+            has_changed |= self._floors.read(world, of_floors)[:, None]
+            for row, text in of_floors.items():
+                self._tell([row], text)
         if not self.errors and self._is_sound:
             return has_changed.any(axis=1)
         is_followed = np.ones(self._shape, dtype=np.bool_)
@@ -179,13 +182,14 @@ class ChainBatch(Batch):
         return kept
 
     def _followed(self, row: int) -> bytes:
-        """Return where the targets and poles of a chain or tree are, to compare."""
+        """Return where all is that a chain or tree follows or does not pass, to compare."""
         matrices = self._targets.matrices.reshape(*self._shape, 4, 4)[row]
         targets: bytes = matrices.tobytes()
         poles = b""
         if self._poles is not None:
             poles = self._poles.matrices.reshape(len(self.driven), -1)[row].tobytes()
-        return targets + poles
+        floor = b"" if self._floors is None else self._floors.matrices[row].tobytes()
+        return targets + poles + floor
 
     def _note_gone_back(self, moment: Moment, is_foreign: Callable[[RigState], bool]) -> None:
         """Note bones that stand neither as their chains have put them nor as keys do."""
@@ -272,7 +276,7 @@ class ChainBatch(Batch):
             None if location is None else location[pick].astype(np.float64),
             steps,
             None if steps is None else ~has_changed[pick],
-            floors=None if floors is None else floors.matrices[:: self._shape[1]][pick],
+            floors=None if floors is None else floors.matrices[pick],
         )
         is_mixed = bool(starts) and not self.driven[0].is_current.all()
         # Blender has just set what is keyed: what stands there at a new frame no solve has left.

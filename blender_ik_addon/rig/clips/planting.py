@@ -28,7 +28,7 @@ from .played_clip import PlayedClip
 
 CHANGED = "The armature has changed meanwhile, so no foot is planted: do it again."
 # What a run changes for good besides places.
-SETTINGS = ("influence", "pole_angle", "use_flip_bend")
+SETTINGS = ("influence", "pole_angle", "use_flip_bend", "use_pin")
 
 
 def check_plantable(

@@ -267,4 +267,4 @@ def _tied(jobs: Iterable[Job]) -> dict[int, frozenset[int]]:
 
 
 def _followed(jobs: Iterable[Job]) -> frozenset[int]:
-    return frozenset(anchor.object.session_uid for job in jobs for anchor in job.spec.anchors)
+    return frozenset(anchor.object.session_uid for job in jobs for anchor in job.anchors)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import bpy
 import numpy as np
 
 from ..reading.animation import driven_paths
@@ -56,6 +59,15 @@ def _check_body(job: Job) -> None:
             f"Bone '{name}' has a driver on its location, which always wins: remove the driver,"
             " or choose another Root."
         )
+
+
+def has_fixed_root(armature_object: bpy.types.Object, chains: Iterable[ChainSpec]) -> bool:
+    """Tell whether anybody has fixed the root of a body that could move."""
+    roots = {spec.body.root for spec in chains if spec.body is not None}
+    bones = [bone for root in roots if (bone := armature_object.pose.bones.get(root)) is not None]
+    return any(
+        any(bone.lock_location) or any(not each.mute for each in bone.constraints) for bone in bones
+    )
 
 
 def _check_dragged(job: Job) -> None:

@@ -13,7 +13,7 @@ import bpy
 from ..reading.chain_plan import ChainPlan
 from ..reading.dependencies import Dependencies, MovedBy, Point
 from ..reading.skeleton import Skeleton
-from ..reading.spec import ChainSpec
+from ..reading.spec import Anchor, ChainSpec
 
 Group = tuple[int, ...]
 """Indices of chains that are solved together: one, or those of a tree."""
@@ -38,6 +38,12 @@ class Job:
     skeleton: Skeleton
     plan: ChainPlan
     moved_by: MovedBy
+
+    @property
+    def anchors(self) -> list[Anchor]:
+        """All that the chain follows, or does not pass: outside of a body it knows of no floor."""
+        floor = self.spec.floor if self.plan.body_root < 0 else None
+        return [each for each in self.spec.anchors if floor is None or each is not floor]
 
     def written_names(self) -> list[str]:
         """Return the names of the bones that it writes."""
@@ -161,7 +167,7 @@ def _leads(moved_by: Sequence[Collection[int]], first: int, last: int) -> bool:
 def _without_drivers(job: Job) -> set[Point]:
     """Return the bones that move a chain in other ways than by drivers."""
     relations = Dependencies(use_drivers=False)
-    for anchor in job.spec.anchors:
+    for anchor in job.anchors:
         relations.add_anchor(anchor)
     relations.add_chain(job.object, job.skeleton.names[job.plan.segments[0]])
     return relations.points

@@ -150,13 +150,14 @@ def _holding(
 def _holding_back(
     solved: Solved, driven: Driven, row: int, chain: int, weights: Array | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of pins that keep a chain from its target, and of others, hardest first.
+    """Return the names of pins that keep a chain from its target, and of others.
 
-    In a body that is what comes before it or is as good. The floor comes right after pins.
+    In a body that is what comes before it or is as good, pins in the order of the list, others by
+    how hard they hold. The floor comes right after pins.
     """
     if weights is None:
         return (), ()
-    if driven.priorities is None or solved.forces is None:
+    if solved.forces is None or not solved.forces[row].any():
         return (), _outweighing(solved, driven, row, chain, weights)
     forces, floor, own = solved.forces[row], len(driven.specs), driven.priorities[chain]
     ranks, is_there = (*driven.priorities, 1), (*(weights > 0.0), True)

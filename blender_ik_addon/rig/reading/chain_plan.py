@@ -234,8 +234,8 @@ def check(
     names = {skeleton.names[bone] for bone in plan.written}
     own = {(armature_object.session_uid, name) for name in names}
     moved_by = Dependencies()
-    followed = (spec.target, "target"), (spec.pole, "pole"), (spec.floor, "floor")
-    for anchor, word in followed:
+    floor = spec.floor if plan.body_root >= 0 else None
+    for anchor, word in ((spec.target, "target"), (spec.pole, "pole"), (floor, "floor")):
         if anchor is not None:
             _check_anchor(armature_object, anchor, word, present)
             moved_by.add_anchor(anchor)

@@ -54,9 +54,11 @@ class Standing:
         for live_chain, carrier, end in zip(live_chains, carriers, ends, strict=True):
             spec, plan = live_chain.job.spec, live_chain.job.plan
             is_pinned = spec.body is not None and spec.body.is_pinned
+            if not pinned.isdisjoint(skeleton.ancestors(int(plan.segments[0]))):
+                continue
             joints = [bone for bone in plan.segments[1:].tolist() if bone not in pinned]
             found += [(row_of[bone], np.zeros(3)) for bone in joints]
-            if is_pinned or not pinned.isdisjoint(skeleton.ancestors(plan.tip)):
+            if is_pinned:
                 continue
             if plan.tip in row_of:
                 found += [(row_of[plan.tip], point) for point in _ends(body, plan.tip)]
@@ -73,7 +75,7 @@ class BodyFloor:
     Attributes:
         rows: As ``Standing`` has them.
         points: The same of each body, shape (b, F, 3).
-        normal: Up from the floor, shape (b, 3).
+        normal: Up from the floor, unit length, shape (b, 3).
         origin: A point of the floor, shape (b, 3).
     """
 
@@ -95,24 +97,30 @@ class BodyFloor:
         axes = from_world[:, :, :3] @ shown[:, :3, :3]
         across = np.cross(axes[:, :, 0], axes[:, :, 1])
         side = np.sign((across * axes[:, :, 2]).sum(axis=1, keepdims=True))
-        # An object that is scaled flat along Z has no other side than that of its other axes.
+        # What is scaled flat along Z has no other side than that of its other axes, and along these
+        # no other way up than Z; what is flat altogether stands as the world does.
         normal = np.where(side == 0.0, across, across * side)
+        for other in (axes[:, :, 2], from_world[:, :, 2]):
+            normal = np.where(normal.any(axis=1, keepdims=True), normal, other)
+        normal /= np.linalg.norm(normal, axis=1, keepdims=True)
         origin = transform_direction(from_world, shown[:, :3, 3]) + from_world[:, :, 3]
         return cls(rows, points, normal, origin)
 
     def on(self, matrices: Array, heads: Array) -> Floor:
         """Return the floor for bones (b, k) that have such pose matrices and heads."""
-        own = list(self.rows)
-        places = heads[:, own] + transform_direction(matrices[:, own], self.points)
-        bones = [AFTER_FLOATING + row for row in own]
-        return Floor(bones, places, self.normal, self.origin)
+        bones = [AFTER_FLOATING + row for row in self.rows]
+        return Floor(bones, self._places(matrices, heads), self.normal, self.origin)
 
     def heights(self, matrices: Array, heads: Array) -> Array:
         """Return how high the points of such bones are above the floor, shape (b, F)."""
-        floor = self.on(matrices, heads)
-        normal = self.normal / np.linalg.norm(self.normal, axis=1, keepdims=True)
-        above: Array = ((floor.points - self.origin[:, None]) * normal[:, None]).sum(axis=2)
+        ways = self._places(matrices, heads) - self.origin[:, None]
+        above: Array = (ways * self.normal[:, None]).sum(axis=2)
         return above
+
+    def _places(self, matrices: Array, heads: Array) -> Array:
+        own = list(self.rows)
+        places: Array = heads[:, own] + transform_direction(matrices[:, own], self.points)
+        return places
 
     def take(self, rows: Indices) -> BodyFloor:
         """Return the floors of some of the bodies."""

@@ -1,6 +1,8 @@
-"""Bake Chains keys what a body does: rotations of all its bones, and the location of its root."""
+"""Bake Chains keys what a body does, its root's location as well; Plant Feet keys its pins."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -9,6 +11,7 @@ from mathutils import Vector
 
 from tests.blender.body.human_bodies import HIPS, make_human
 from tests.blender.body.reaching_bodies import AWAY
+from tests.blender.clips import walking
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
@@ -18,6 +21,8 @@ switch = bpy.ops.pose.chain_ik_body
 LAST = 10
 # Pose matrices of what keys play, beside what chains have shown, in scene units and as cosines.
 SAME = 1e-5
+# Of planted feet, in scene units a frame.
+SLIDE = 1e-4
 
 WAYS = {
     "Arm Target.L": {1: (0.0, 0.0, 0.0), 6: AWAY, LAST: (-0.2, 0.3, 0.3)},
@@ -131,3 +136,33 @@ def test_as_a_clip_a_body_is_baked_frame_by_frame_and_that_is_said(moving, which
         chain.mute = True
     rows = [i for i, bone in enumerate(moving.pose.bones) if which == "ALL" or bone.name == HIPS]
     np.testing.assert_allclose(played(moving)[:, rows], live[:, rows], atol=SAME)
+
+
+@pytest.fixture
+def walker(tmp_path: Path) -> bpy.types.Object:
+    walking.make(tmp_path / "walk.blend", spoil="skate", seconds=1.5)
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "walk.blend"))
+    return bpy.data.objects["metarig"]
+
+
+def pins(ob: bpy.types.Object, name: str) -> np.ndarray:
+    found = []
+    for frame in range(bpy.context.scene.frame_start, bpy.context.scene.frame_end + 1):
+        bpy.context.scene.frame_set(frame)
+        found.append(ob.chain_ik.chains[name].use_pin)
+    return np.array(found)
+
+
+def test_feet_of_a_body_are_pinned_while_they_stand(walker):
+    press(bpy.ops.pose.chain_ik_body, use_pins=False)
+    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
+    for name in ("Leg.L", "Leg.R"):
+        kinds = walking.planted(walker, name)
+        assert 0 < (kinds > 0).sum() < len(kinds)
+        np.testing.assert_array_equal(pins(walker, name), kinds > 0)
+    assert walking.slides(walker, walking.paths_of(walker)) < SLIDE
+
+
+def test_without_a_body_no_pin_is_keyed(walker):
+    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
+    assert not any(pins(walker, "Leg.L"))

@@ -257,3 +257,17 @@ def test_inputs_stay_as_they_are():
     np.testing.assert_array_equal(goal.target_position, before[0])
     np.testing.assert_array_equal(PERSON.chain.joint_positions, before[1])
     assert isinstance(PERSON.chain.as_batch(), Chains)
+
+
+@pytest.mark.parametrize("far", [2.0, 4.0, 8.0, 20.0])
+def test_however_far_the_second_goal_is_the_first_one_is_met(far):
+    person = make_person("hand.L", "hand.R")
+    target = person.ends.copy()
+    target[2] += (far, 0.1, 0.0)
+    target[3] += (-0.05, 0.1, 0.1)
+    turns_of = np.tile((1.0, 0.0, 0.0, 0.0), (4, 1))
+    has_tip = (*FEET, False)
+    goal = Goal(target, tip_rotation_wxyz=turns_of, priority=(0, 0, 2, 1), has_tip_rotation=has_tip)
+    solution = solve(person.chain, goal, NEAR)
+    assert solution.residual[[0, 1, 3]].max() < 1e-5
+    assert solution.residual[2] > 0.5 * far

@@ -1,0 +1,102 @@
+"""How far a body goes along with its limbs, and that no limb by itself takes pins along."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.body.human_bodies import HELD, HIPS, move, places
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+
+pytestmark = pytest.mark.usefixtures("rigify")
+FEET = ("foot.L", "foot.R")
+
+
+@pytest.fixture
+def body(human):
+    press(bpy.ops.pose.chain_ik_body)
+    rigs.updated()
+    return human
+
+
+def slip(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
+    return max(float(np.abs(after[name] - before[name]).max()) for name in FEET)
+
+
+@pytest.mark.parametrize("pull", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("name", ["Hips", "Spine"])
+def test_pinned_feet_stay_where_a_limb_that_carries_others_is_brought_part_of_the_way(
+    body, name, pull
+):
+    body.chain_ik.chains[name].priority, body.chain_ik.chains[name].pull = 2, pull
+    before = places(body)
+    move(body, "Torso", (0.0, 0.0, 0.3))
+    move(body, "Spine Target", (0.0, 0.0, 0.3))
+    assert slip(before, places(body)) <= HELD
+
+
+def test_a_pin_holds_whatever_the_pull_of_its_chain(body):
+    for name in ("Leg.L", "Leg.R"):
+        body.chain_ik.chains[name].pull = 0.0
+    body.chain_ik.chains["Hips"].priority = 2
+    before = places(body)
+    move(body, "Torso", (0.0, 0.0, 0.3))
+    assert slip(before, places(body)) <= HELD
+
+
+def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
+    body.chain_ik.chains["Hips"].priority = 2
+    before, slips = places(body), []
+    move(body, "Torso", (0.0, 0.0, 0.3))
+    for influence in (1.0, 0.999, 0.99, 0.9):
+        body.chain_ik.body.influence = influence
+        rigs.updated()
+        slips.append(slip(before, places(body)))
+    assert slips[0] <= HELD
+    assert max(slips[1:]) < 0.3
+    assert slips[1] < 0.02 * 0.3
+    assert slips == sorted(slips)
+
+
+@pytest.mark.parametrize("priority", [2, 3])
+def test_a_limb_without_pull_leaves_the_hips_where_they_are(body, priority):
+    chain = body.chain_ik.chains["Arm.L"]
+    chain.pull, chain.priority = 0.0, priority
+    before = places(body)[HIPS]
+    move(body, "Arm Target.L", (0.4, -0.5, 0.3))
+    without = np.abs(places(body)[HIPS] - before).max()
+    chain.pull = 1.0
+    rigs.updated()
+    assert without < 1e-3
+    assert np.abs(places(body)[HIPS] - before).max() > 5e-3
+
+
+def test_bodies_that_share_no_scene_with_their_floor_leave_props_alone(body):
+    rigs.add_bones(body, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Prop")
+    target = rigs.make_empty(location=(2.6, 0.5, 1.2))
+    prop = rigs.add_chain(body, "Prop.1", target)
+    floor = rigs.link(bpy.data.objects.new("Ground", None))
+    floor.parent, floor.parent_type, floor.parent_bone = body, "BONE", "Prop.1"
+    body.chain_ik.body.floor = floor
+    rigs.updated()
+    assert prop.status.startswith("Reached")
+    assert np.linalg.norm(rigs.tail(body, "Prop.1") - rigs.position(target)) < 1e-4
+
+
+def test_props_of_several_rigs_with_and_without_a_floor_are_solved():
+    props = []
+    for number in range(3):
+        ob = rigs.make_rig(rigs.ARM)
+        ob.location.x = 3.0 * number
+        target = rigs.make_empty(location=(3.0 * number + 0.6, 0.5, 1.2))
+        props.append((rigs.add_chain(ob, "Bone.1", target), ob, target))
+        rigs.add_bones(ob, np.array(rigs.ARM) + np.array([0.0, 2.0, 0.0]), prefix="Hip")
+        ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Hip.0", True
+        if number:
+            ob.chain_ik.body.floor = rigs.link(bpy.data.objects.new("Ground", None))
+    rigs.updated()
+    for chain, ob, target in props:
+        assert chain.status.startswith("Reached"), chain.status
+        assert np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target)) < 1e-4
