@@ -312,9 +312,9 @@ def noted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> lis
     """Return a list that grows by the first argument of every call of a function of a module."""
     found, wrapped = [], getattr(module, name)
 
-    def note(first: Any, *others: Any) -> Any:
+    def note(first: Any, *others: Any, **named: Any) -> Any:
         found.append(first)
-        return wrapped(first, *others)
+        return wrapped(first, *others, **named)
 
     monkeypatch.setattr(module, name, note)
     return found
