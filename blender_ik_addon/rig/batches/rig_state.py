@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
 from ..planning.live_chain import LiveChain, compile_live_chain, is_same
-from ..planning.located import check_moved, has_fixed_root, located_bones
+from ..planning.located import check_moved, located_bones, may_stay_now
 from ..planning.order import Job
 from ..planning.own_joints import chain_joints
 from ..planning.slide import ChainSlide, chain_slide, check_drivers
@@ -206,9 +206,7 @@ class RigState:
 
     def _has_same_bones(self, listed: frozenset[int]) -> bool:
         """Tell whether bones, limits and bones that are followed are as they were read last."""
-        specs = [job.spec for job in self.jobs]
-        # What moves bones may do so no longer.
-        if any(spec.may_slide for spec in specs) or has_fixed_root(self.object, specs):
+        if may_stay_now(self.object, (job.spec for job in self.jobs)):
             return False
         followed = {
             anchor.object

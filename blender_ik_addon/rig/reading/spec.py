@@ -232,15 +232,6 @@ class ChainSpec:
     body: BodyGoal | None = None
 
     @property
-    def may_slide(self) -> bool:
-        """Whether the location of a bone is stored, for a reason that the bone may have lost.
-
-        A body moves its root as long as it is a body.
-        """
-        root = "" if self.body is None else self.body.root
-        return any(bone.location and bone.name != root for bone in self.stored_pose)
-
-    @property
     def floor(self) -> Anchor | None:
         """What the body of the chain does not pass."""
         return None if self.body is None else self.body.floor
