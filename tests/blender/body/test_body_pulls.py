@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.body.human_bodies import HELD, HIPS, move, places
+from tests.blender.body.human_bodies import HELD, HIPS, STILL, farthest, move, places
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
@@ -58,6 +58,28 @@ def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
     assert max(slips[1:]) < 0.3
     assert slips[1] < 0.02 * 0.3
     assert slips == sorted(slips)
+
+
+def places_anew(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    """Return the places of bones with nothing left of what was compiled or solved before."""
+    for iterations in (499, 500):
+        ob.chain_ik.chains["Arm.L"].iterations = iterations
+        rigs.updated()
+    return places(ob)
+
+
+def test_limbs_are_solved_again_for_all_that_is_dragged_within_their_reach(body):
+    hips = places(body)[HIPS]
+    for way in ((-0.1, -0.1, -0.1), (-0.15, -0.2, 0.0), (-0.1, -0.1, -0.1)):
+        move(body, "Arm Target.L", way)
+        shown = places(body)
+        assert np.abs(shown["hand.L"][0] - shown["Arm Target.L"][0]).max() < 1e-5
+        assert np.abs(shown[HIPS] - hips).max() <= STILL
+        assert farthest(places_anew(body), shown) <= STILL
+    for way in ((0.0, 0.03, -0.03), (0.0, 0.0, 0.0), (0.0, 0.03, -0.03)):
+        move(body, "Torso", way)
+        shown = places(body)
+        assert farthest(places_anew(body), shown) <= STILL
 
 
 @pytest.mark.parametrize("priority", [2, 3])
