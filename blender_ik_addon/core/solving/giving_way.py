@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.nested import Rows, repeat_single, take_rows
+from ..algebra.nested import Rows, put_rows, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
 from ..equilibrium.near_start import compile_nearness
 from ..equilibrium.on_floor import FloorPoints
@@ -32,6 +32,7 @@ from ..equilibrium.pulled_by_goals import Pulling, measure_pulls
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers.feasible_newton import Settings, minimise
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
+from .unconstrained_start import UnconstrainedStarts, bend_straight_runs
 
 # Goals of this priority are held whatever it takes.
 PINNED = 0
@@ -54,21 +55,26 @@ MOST_CHANGES = 10
 
 
 def give_way(
-    run: Run, priorities: Sequence[int], floor: FloorPoints | None = None
+    run: Run,
+    priorities: Sequence[int],
+    starts: UnconstrainedStarts,
+    floor: FloorPoints | None = None,
 ) -> tuple[Run, Array, Counts, Array]:
     """Return poses that meet goals in the order of their priorities, near to the start.
 
     Args:
         run: What is asked of the trees.
         priorities: One an effector, as ``Goal`` has them.
+        starts: What start poses have in one line.
         floor: What points do not pass; None for nothing.
 
     Returns:
         The run with the trees where they have floated to, states, the iterations used, and the
         forces as ``Solution`` has them, shape (E + 1, B).
     """
-    found = _Asked(run, priorities).solve()
-    carried = np.zeros(len(found.used))
+    turn, place = run.start[:-1, :TURN], np.zeros((3, len(run.iterations)))
+    turn = bend_straight_runs(starts, turn, run.tree.topology, _find_pinned(priorities))
+    found, carried = _Asked(run, priorities, turn, place).solve(), np.zeros(place.shape[1])
     if floor is not None:
         found, carried = _keep_above(run, priorities, floor, found)
     tree = found.moved(run.tree)
@@ -110,21 +116,27 @@ def _keep_above(
     shape, near = (len(floor.bones), len(found.used)), AIM_TOLERANCE * run.tree.reach
     is_on, force, is_barred = np.zeros(shape, np.bool_), np.zeros(shape), np.zeros(shape, np.bool_)
     may_leave, leads_to_pins = ~is_on, _lead_to_pins(run, priorities, floor)
+    before = found, is_on, force
     for _ in range(MOST_CHANGES):
         heights = floor.find_heights(found.moved(run.tree), found.turn)
         joins = ~is_on & ~is_barred & (heights < -near)
-        # What comes back stays: it would come and go for ever.
+        # What comes back is put back, and stays: it would come and go for ever.
+        back = np.flatnonzero((joins & ~may_leave).any(axis=0))
+        found, is_on, force = _put_each((found, is_on, force), back, before)
+        joins[:, back] = False
         leaves = is_on & may_leave & (force < 0.0)
         may_leave &= ~leaves
+        before = _put_each(before, np.flatnonzero(leaves.any(axis=0)), (found, is_on, force))
         changes = joins | leaves
         changed = np.flatnonzero(changes.any(axis=0))
-        if not changed.size:
+        if not (changed.size or back.size):
             break
-        is_on ^= changes
+        is_on = is_on ^ changes
         for rows in _alike(changed, is_on, floor.normal):
             points, begun = np.flatnonzero(is_on[:, rows[0]]), found.take(rows)
             pressed = floor.choose(points.tolist()).take(rows)
-            tried = _Asked(run.take(rows), priorities, pressed, begun).solve()
+            asked = _Asked(run.take(rows), priorities, begun.turn, begun.place, pressed)
+            tried = asked.solve()
             # A pin wins against the floor: what it would have to give way to is left out.
             keeps = tried.pin_gap <= np.maximum(begun.pin_gap, near[rows])
             keeps &= tried.lift_gap <= near[rows]
@@ -138,11 +150,26 @@ def _keep_above(
     return found, (force * is_on).sum(axis=0)
 
 
+_Standing = tuple[_Found, Flags, Array]
+
+
+def _put_each(standing: _Standing, rows: Counts, other: _Standing) -> _Standing:
+    """Return how bodies stand, some of them as others do: found, what is on the floor, forces."""
+    (found, *arrays), (own, *others) = standing, other
+    some = [each[:, rows] for each in others]
+    is_on, force = put_rows(tuple(arrays), rows, tuple(some))
+    return found.put(rows, own.take(rows)), is_on, force
+
+
 def _lead_to_pins(run: Run, priorities: Sequence[int], floor: FloorPoints) -> Flags:
     """Return which points are on bones that carry something pinned, shape (F,)."""
-    pinned = [effector for effector, priority in enumerate(priorities) if priority == PINNED]
-    leads: Flags = run.tree.topology.moves[np.ix_(floor.bones, pinned)].any(axis=1)
+    pinned = np.ix_(floor.bones, _find_pinned(priorities))
+    leads: Flags = run.tree.topology.moves[pinned].any(axis=1)
     return leads
+
+
+def _find_pinned(priorities: Sequence[int]) -> list[int]:
+    return [effector for effector, priority in enumerate(priorities) if priority == PINNED]
 
 
 def _alike(rows: Counts, is_on: Flags, normal: Array) -> Iterator[Counts]:
@@ -185,11 +212,12 @@ class _Asked:
         self,
         run: Run,
         priorities: Sequence[int],
+        turn: Array,
+        place: Array,
         pressed: FloorPoints | None = None,
-        found: _Found | None = None,
     ) -> None:
-        """Take what is asked, the points, the same of all trees, and where to go on from."""
-        self._run, self._tree, self._found = run, run.tree, found
+        """Take what is asked, where to look from, and the points, the same of all trees."""
+        self._run, self._tree, self._turn, self._place = run, run.tree, turn, place
         self._effectors, points = len(priorities), np.zeros(0, dtype=np.int64)
         self._normal, self._level = np.zeros(3), np.zeros((0, run.target.shape[-1]))
         if pressed is not None:
@@ -232,12 +260,9 @@ class _Asked:
         return _Found(came.turn, came.place, sizes[:count], carried, pin_gap, lift, came.used)
 
     def _begin(self) -> _Came:
-        """Return where to go on from."""
+        """Return where to look from."""
         none, used = np.zeros_like(self._target), np.zeros_like(self._run.iterations)
-        turn, place = self._start[:-1, :TURN], np.zeros((3, len(used)))
-        if self._found is not None:
-            turn, place = self._found.turn, self._found.place
-        return _Came(turn, place, none, none, self._level, none, used)
+        return _Came(self._turn, self._place, none, none, self._level, none, used)
 
     def _tree_at(self, came: _Came, trees: Counts | None = None) -> KinematicTree:
         """Return some of the trees, or all, where they have floated to."""

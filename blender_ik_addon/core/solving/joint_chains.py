@@ -134,7 +134,7 @@ def _solve_together(
         priorities, floor = goals.priority or (1,) * len(run.tree.ends), goals.floor
         placed = compiled.start_posed, compiled.root, compiled.unit
         points = None if floor is None else compile_floor(floor, *placed)
-        last, state, used, forces = give_way(run, priorities, points)
+        last, state, used, forces = give_way(run, priorities, compiled.near_starts, points)
     else:
         last, state, used = solve_positions(compiled, run, asked, task, options, begun)
     if options.keeps_start and not compiled.topology.floats:

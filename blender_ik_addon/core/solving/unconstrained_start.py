@@ -8,7 +8,9 @@ with its target no turn leads nearer: there runs of bones are bent a little firs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +30,7 @@ from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..kinematics.task import Task
 from ..model.options import Solver
+from ..model.topology import Topology
 from .free_chains import position_joints
 
 # A start pose whose mean offset from its chord is less than this share of the reach is straight.
@@ -35,6 +38,8 @@ STRAIGHT = 0.02
 # What starts straight with its target on its own line, to this share of the reach, is bent by this
 # share of the way where no pose shall lead.
 ON_LINE, NUDGE = 0.02, 0.1
+# What is held at both ends is bent as if these came nearer by this share of the way between them.
+NEARER = 0.05
 # Iterations for the pose that runs of trees are bent to, which need not be exact.
 ENOUGH = 20
 
@@ -111,9 +116,14 @@ def compile_starts(
         stays_near: Whether a bend to both sides is no straight pose.
     """
     found = []
-    for run in tree.topology.runs:
+    for run in map(partial(_leave_ends, tree.topology, posed), tree.topology.runs):
+        if len(run) < 2:
+            continue
         points = _find_points(tree, run, posed)
-        if len(run) > 1 and (norm(np.diff(points, axis=0)) > NO_DIRECTION).all():
+        if (norm(np.diff(points, axis=0)) <= NO_DIRECTION).any():
+            continue
+        # Most runs of trees are bent, which is told sooner than all of a start pose.
+        if chain or _may_be_straight(points).any():
             start = chain or compile_start_poses(points, hints[list(run)].sum(axis=0))
             straight = is_straight(start, stays_near=stays_near)
             if chain or straight.any():
@@ -140,6 +150,13 @@ def _compile_run(
     return UnconstrainedStart(run, joints, start, bent, turn[bones], inner)
 
 
+def _leave_ends(topology: Topology, posed: Posed, run: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a run without a bone that floats, and without one that turns about an effector."""
+    gaps = norm(posed.tips[list(topology.carried[run[-1]])] - posed.heads[run[-1]])
+    is_about = gaps.size > 0 and bool((gaps <= NO_DIRECTION).all())
+    return run[topology.floats and run[0] == 0 : len(run) - is_about]
+
+
 def _find_points(tree: KinematicTree, run: tuple[int, ...], posed: Posed) -> Array:
     """Return the heads of a run and the middle of its ends, shape (n + 1, 3, B)."""
     topology, last = tree.topology, run[-1]
@@ -155,6 +172,14 @@ def is_straight(start: StartPose, *, stays_near: bool) -> Any:
         Flags of shape (B,), or one of one chain.
     """
     return (start.off_chord if stays_near else start.bulge) < STRAIGHT * start.reach
+
+
+def _may_be_straight(points: Array) -> Flags:
+    """Tell which runs (n + 1, 3, B) bulge to one side by little, as all do that are straight."""
+    inner, way = points[1:-1].mean(axis=0) - points[0], points[-1] - points[0]
+    bulge = norm(reject(inner, way / np.maximum(norm(way), NO_DIRECTION)))
+    is_flat: Flags = bulge < STRAIGHT * norm(np.diff(points, axis=0)).sum(axis=0)
+    return is_flat
 
 
 def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
@@ -210,6 +235,29 @@ def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
             angle = joint_limits.find_hinge_angle(m, turned[-1], hinge)
             turned[-1] = quaternions.about(m, matrices.IDENTITY[hinge], angle)
     return turned
+
+
+def bend_straight_runs(
+    starts: UnconstrainedStarts, turn: Array, topology: Topology, ends: Sequence[int]
+) -> Array:
+    """Return turns (n, 4, B) of which straight runs that lead to some effectors are bent a little.
+
+    What holds the ends of a straight run leaves it no turn that is small: it looks like a strut.
+    They bend as they would for ends a little nearer.
+
+    Source: derived for this project; tests/core/solving/test_body_goals.py starts from such poses.
+    """
+    bent = turn.copy()
+    for run in starts.runs:
+        start, bones = run.start, list(run.run)
+        stays = is_straight(start, stays_near=True)
+        if not (topology.moves[bones[-1], list(ends)].any() and stays.any()):
+            continue
+        nearer = (1.0 - NEARER) * start.points[-1]
+        enough = np.full(nearer.shape[-1], ENOUGH)
+        asked = Task(nearer, None, None, 1e-3 * start.reach, enough)
+        bent[bones] = np.where(stays, run.joints.clamped(bend_as_free(run, asked)), bent[bones])
+    return bent
 
 
 def nudge_states(
