@@ -52,8 +52,9 @@ NO_GAIN = 1e-15
 RETURNS, LARGEST_RETURN = 3, 0.5
 # From which share of the reach on they are there, and how much more after a step of one radian.
 RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
-# Farther off than so many times that they have not come back.
-STRAY = 10.0
+# Farther off than so many times that, and than a share of the reach, they have not come back. What
+# is nearer the next step brings back; a hundred times less, and steps along ranges are halved.
+STRAY, ASTRAY = 10.0, 1e-4
 # Steps in which outputs that can be held nearly are, as a share of the reach; with a greater shift
 # a step leads nowhere.
 ENOUGH_TO_HOLD, NEARLY_HELD, TOO_SHORT = 15, 1e-4, 1.0
@@ -380,8 +381,8 @@ class _Descent:
         gets_on = (saved > settings.slight * scale) | (plan.size < 0.5 * last)
         is_better = (saved >= -ROUNDING * scale) & gets_on
         if settings.holds and settings.keeps:
-            left_off, before = measure(after.gap), measure(here.gap)
-            is_better &= left_off <= np.maximum(STRAY * self._find_near(plan), before)
+            near = np.maximum(STRAY * self._find_near(plan), ASTRAY * self._bones.tree.reach)
+            is_better &= measure(after.gap) <= np.maximum(near, measure(here.gap))
         shift = plan.step.shift
         less = np.where(saved > AS_PLANNED * plan.step.gain, LESS_SHIFT, HALF) * shift
         less = np.where(shift < settings.first_shift, 0.0, less)

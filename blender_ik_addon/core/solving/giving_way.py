@@ -73,10 +73,10 @@ def give_way(
         forces as ``Solution`` has them, shape (E + 1, B).
     """
     turn, place = run.start[:-1, :TURN], np.zeros((3, len(run.iterations)))
-    turn = bend_straight_runs(starts, turn, run.tree.topology, _find_pinned(priorities))
-    found, carried = _Asked(run, priorities, turn, place).solve(), np.zeros(place.shape[1])
+    first = bend_straight_runs(starts, turn, run.tree.topology, _find_pinned(priorities)), place
+    found, carried = _Asked(run, priorities, *first).solve(), np.zeros(place.shape[1])
     if floor is not None:
-        found, carried = _keep_above(run, priorities, floor, found)
+        found, carried = _keep_above(run, priorities, floor, found, first)
     tree = found.moved(run.tree)
     state = tree.make_state(found.turn)
     return replace(run, tree=tree), state, found.used, np.vstack((found.forces, carried))
@@ -110,9 +110,16 @@ class _Found(Rows):
 
 
 def _keep_above(
-    run: Run, priorities: Sequence[int], floor: FloorPoints, found: _Found
+    run: Run,
+    priorities: Sequence[int],
+    floor: FloorPoints,
+    found: _Found,
+    first: tuple[Array, Array],
 ) -> tuple[_Found, Array]:
-    """Return poses of which points that would pass the floor are held on it; what it carries."""
+    """Return poses of which points that would pass the floor are held on it; what it carries.
+
+    They are looked for from poses found without it, else from the first turns and places.
+    """
     shape, near = (len(floor.bones), len(found.used)), AIM_TOLERANCE * run.tree.reach
     is_on, force, is_barred = np.zeros(shape, np.bool_), np.zeros(shape), np.zeros(shape, np.bool_)
     may_leave, leads_to_pins = ~is_on, _lead_to_pins(run, priorities, floor)
@@ -135,19 +142,44 @@ def _keep_above(
         for rows in _alike(changed, is_on, floor.normal):
             points, begun = np.flatnonzero(is_on[:, rows[0]]), found.take(rows)
             pressed = floor.choose(points.tolist()).take(rows)
-            asked = _Asked(run.take(rows), priorities, begun.turn, begun.place, pressed)
-            tried = asked.solve()
-            # A pin wins against the floor: what it would have to give way to is left out.
-            keeps = tried.pin_gap <= np.maximum(begun.pin_gap, near[rows])
-            keeps &= tried.lift_gap <= near[rows]
+            tried, keeps = _press(
+                run.take(rows), priorities, pressed, begun, take_rows(first, rows)
+            )
             kept, left = rows[keeps], rows[~keeps]
             force[np.ix_(points, kept)] = tried.carried[:, keeps]
+            # A pin wins against the floor: what it would have to give way to is left out.
             is_on[:, left] ^= changes[:, left]
             blamed = joins[:, left] & leads_to_pins[:, None]
             is_barred[:, left] |= np.where(blamed.any(axis=0), blamed, joins[:, left])
-            tried = replace(tried, carried=begun.carried, used=begun.used + tried.used)
-            found = found.put(kept, tried.take(keeps))
+            found = found.put(kept, replace(tried, carried=begun.carried).take(keeps))
     return found, (force * is_on).sum(axis=0)
+
+
+def _press(
+    run: Run,
+    priorities: Sequence[int],
+    pressed: FloorPoints,
+    begun: _Found,
+    first: tuple[Array, Array],
+) -> tuple[_Found, Flags]:
+    """Return poses with points on the floor, and in which these and the pins are held.
+
+    From poses far below the floor no step may lead up: what is not held looks again from the first
+    ones, turns (n, 4, B) and places (3, B).
+    """
+    near, found = AIM_TOLERANCE * run.tree.reach, begun
+    holds = np.zeros(len(near), dtype=np.bool_)
+    for starts in ((begun.turn, begun.place), first):
+        left = repeat_single(np.flatnonzero(~holds), len(holds))
+        asked = run.take(left), priorities, *take_rows(starts, left), pressed.take(left)
+        tried = _Asked(*asked).solve()
+        tried = replace(tried, used=found.used[left] + tried.used)
+        found = tried if left.size == len(holds) else found.put(left, tried)
+        holds = found.pin_gap <= np.maximum(begun.pin_gap, near)
+        holds &= found.lift_gap <= near
+        if holds.all():
+            break
+    return found, holds
 
 
 _Standing = tuple[_Found, Flags, Array]
