@@ -32,7 +32,7 @@ GIVE = 0.25
 
 @dataclass(frozen=True)
 class Foot:
-    """What stands, in the axes of a bone that does not bend in it.
+    """What stands, in the axes of a bone that does not bend in it, and in its units.
 
     Attributes:
         points: Where heel and toe are from the place that is moved, shape (2, 3).
@@ -45,14 +45,34 @@ class Foot:
 
 @dataclass(frozen=True)
 class Motion:
-    """The way of a foot: where its moved place is (F, 3), and its turns wxyz (F, 4)."""
+    """The way of a foot.
+
+    Attributes:
+        places: Where its moved place is, shape (F, 3).
+        turns: That it shows, wxyz, shape (F, 4).
+        spaces: What leads from the space in which it is rigid, its armature's, to the one of
+            places: scaled unevenly, it shears the foot as that turns, shape (F, 3, 3).
+    """
 
     places: Array
     turns: Array
+    spaces: Array
+
+    @property
+    def own_turns(self) -> Array:
+        """Rotations in the space in which the foot is rigid, shape (F, 3, 3)."""
+        shown = rotation.matrix_from_quaternion(self.turns)
+        return rotation.orientation(np.linalg.solve(self.spaces, shown))
+
+    @property
+    def axes(self) -> Array:
+        """What leads from the axes of the foot's bone to the space of places, shape (F, 3, 3)."""
+        axes: Array = self.spaces @ self.own_turns
+        return axes
 
     def path(self, point: Array) -> Array:
         """Return the way of a point of the foot, shape (F, 3)."""
-        path: Array = self.places + rotation.rotate(self.turns, np.broadcast_to(point, (3,)))
+        path: Array = self.places + self.axes @ point
         return path
 
 
@@ -73,7 +93,7 @@ def hold(
         has_floor: Whether z = 0 is a floor that contacts lie on and nothing passes.
     """
     scale = height / HEIGHT
-    motion = replace(motion, turns=_held_turns(motion.turns, kinds, foot, rate, has_floor))
+    motion = replace(motion, turns=_held_turns(motion, kinds, foot, rate, has_floor))
     is_held, goal = kinds != Planted.NONE, motion.places.copy()
     for start, end in runs(is_held):
         if is_held[start]:
@@ -83,7 +103,8 @@ def hold(
     motion = replace(motion, places=places)
     if has_floor:
         ends = zip(foot.points, foot.soles, strict=True)
-        below = np.max([sole - motion.path(point)[:, 2] for point, sole in ends], axis=0)
+        steep = _steepness(motion)
+        below = np.max([sole * steep - motion.path(point)[:, 2] for point, sole in ends], axis=0)
         places[:, 2] += np.where(is_held, 0.0, np.maximum(0.0, below))
     return motion
 
@@ -102,40 +123,52 @@ def give_way(needed: Array, rate: float) -> Array:
     return down
 
 
-def _held_turns(turns: Array, kinds: Counts, foot: Foot, rate: float, has_floor: bool) -> Array:
+def _steepness(motion: Motion) -> Array:
+    """Return by how much heights grow from the space of a foot to the one of places, (F,)."""
+    steepness: Array = np.linalg.norm(motion.spaces[:, 2], axis=1)
+    return steepness
+
+
+def _held_turns(motion: Motion, kinds: Counts, foot: Foot, rate: float, has_floor: bool) -> Array:
     """Return turns (F, 4) that stay the same while the whole foot stands."""
+    turns = motion.turns
     is_held, goal = kinds == Planted.FOOT, turns.copy()
     for start, end in runs(kinds):
         if is_held[start]:
             own = rotation.nearest_quaternion(turns[start:end], turns[start])
             goal[start:end] = rotation.normalize(own.sum(axis=0))
     if has_floor:
-        goal = _levelled(goal, kinds, foot)
+        goal = _levelled(replace(motion, turns=goal), kinds, foot)
     off = rotation.vector_from_quaternion(rotation.multiply(goal, rotation.conjugate(turns)))
     steps = rotation.multiply(turns[1:], rotation.conjugate(turns[:-1]))
     ways = np.cumsum(rotation.vector_from_quaternion(steps), axis=0)
     faded = _faded(off, is_held, noise_of(ways), TURN_BEND, rate)
     found = rotation.multiply(rotation.quaternion_from_vector(faded), turns)
     found = np.where(is_held[:, None], goal, found)
-    return _levelled(found, kinds, foot) if has_floor else found
+    return _levelled(replace(motion, turns=found), kinds, foot) if has_floor else found
 
 
-def _levelled(turns: Array, kinds: Counts, foot: Foot) -> Array:
+def _levelled(motion: Motion, kinds: Counts, foot: Foot) -> Array:
     """Return turns (F, 4) with heel and toe above the floor, and on it both of a whole foot."""
-    along = rotation.rotate(turns, foot.points[1] - foot.points[0])
-    flat, level = np.linalg.norm(along[:, :2], axis=1), foot.soles[1] - foot.soles[0]
+    # In the space where the foot is rigid.
+    own, up = motion.own_turns, motion.spaces[:, 2] / _steepness(motion)[:, None]
+    along, level = own @ (foot.points[1] - foot.points[0]), foot.soles[1] - foot.soles[0]
+    height = np.einsum("fi,fi->f", along, up)
+    across = along - height[:, None] * up
+    flat = np.linalg.norm(across, axis=1)
     least, most = (
         np.where((kinds & stands) > 0, level, other)
         for stands, other in ((Planted.HEEL, -np.inf), (Planted.TOE, np.inf))
     )
     length = np.linalg.norm(along, axis=1)
-    rise = np.clip(along[:, 2], np.maximum(least, -length), np.minimum(most, length))
+    rise = np.clip(height, np.maximum(least, -length), np.minimum(most, length))
     share = np.sqrt(np.maximum(length**2 - rise**2, 0.0)) / np.where(flat > 0.0, flat, 1.0)
-    goal = np.column_stack((along[:, :2] * share[:, None], rise))
-    is_off = (rise != along[:, 2]) & (flat > 0.0)
-    found = turns.copy()
+    goal = across * share[:, None] + rise[:, None] * up
+    is_off = (rise != height) & (flat > 0.0)
+    found = motion.turns.copy()
     swing = rotation.between(*(each[is_off] / length[is_off, None] for each in (along, goal)))
-    found[is_off] = rotation.multiply(swing, turns[is_off])
+    turned = motion.spaces[is_off] @ rotation.matrix_from_quaternion(swing) @ own[is_off]
+    found[is_off] = rotation.quaternion_from_matrix(rotation.orientation(turned))
     return found
 
 
@@ -150,7 +183,7 @@ def _stance(
         # A whole foot stands on what has been its pivot, so that nothing moves as it is put down.
         next_side = max(side, 0) if kind == Planted.FOOT else int(kind == Planted.TOE)
         if side < 0:
-            pivot[2] = foot.soles[next_side]
+            pivot[2] = foot.soles[next_side] * _steepness(motion)[start]
         elif next_side != side:
             pivot = goal[first - 1] + offsets[next_side][start + first - 1]
         side = next_side

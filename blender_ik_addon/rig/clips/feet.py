@@ -16,7 +16,7 @@ from ..anatomy.soles import heel_and_toe, soles
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import transform_point
+from ..reading.spaces import transform_direction, transform_point
 from ..reading.spec import ChainSpec
 from ..tools.controls import Placements
 
@@ -64,11 +64,11 @@ def limbs_of(
     plans = {index: planned(skeleton, spec) for index, spec in specs.items()}
     limbs = {i for i, plan in plans.items() if _part(skeleton, plan.tip) not in TRUNK}
     ends = {plans[index].tip for index in limbs}
-    found = {}
+    spaces, found = np.array([pose.world[:3, :3] for pose in poses]), {}
     for index, plan in plans.items():
         target = placed[index].target
         turns = rotation.without_flips(rotation.quaternion_from_matrix(target[:, :3, :3]))
-        motion = Motion(target[:, :3, 3], turns)
+        motion = Motion(target[:, :3, 3], turns, spaces)
         above = skeleton.ancestors(int(plan.segments[0]))[1:]
         stands = index in limbs and ends.isdisjoint(above)
         foot = _foot_of(skeleton, plan, motion, poses) if stands else None
@@ -95,8 +95,7 @@ def _foot_of(skeleton: Skeleton, plan: ChainPlan, motion: Motion, poses: list[Po
     in_tip = transform_point(np.linalg.inv(skeleton.rest[tip]), points)
     shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
     paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
-    back = rotation.conjugate(motion.turns)[:, None]
-    found = np.median(rotation.rotate(back, paths), axis=0)
+    found = np.median(transform_direction(np.linalg.inv(motion.axes)[:, None], paths), axis=0)
     size = float(np.linalg.norm(found[1] - found[0]) / np.linalg.norm(points[1] - points[0]))
     return Foot(found, size * heights)
 
@@ -113,7 +112,6 @@ def soles_of(skeleton: Skeleton, bone: int, world: Array) -> Array:
 
 
 def _up(world: Array) -> Array:
-    """Return what is up in the space of an armature object, shape (3,)."""
-    up = np.linalg.inv(world[:3, :3])[:, 2]
-    found: Array = up / np.linalg.norm(up)
+    """Return along what heights grow in the space of an armature object, shape (3,)."""
+    found: Array = world[2, :3] / np.linalg.norm(world[2, :3])
     return found

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Counts
 from ...core.clips.contacts import Planted, runs
 from ...core.clips.footholds import Motion
@@ -20,7 +19,14 @@ from ..reading.spec import Anchor, ChainSpec, PoleMode
 from ..tools.controls import placements
 from .feet import limbs_of
 from .moved_controls import carried_by, carriers_of, control_place, keys_of
-from .planted_limbs import Ground, find_planted, hold_planted, is_too_short, lower_hips
+from .planted_limbs import (
+    Ground,
+    find_planted,
+    hold_planted,
+    is_too_short,
+    lower_hips,
+    moves_between,
+)
 from .played_clip import PlayedClip, rigid
 
 # What stays this near to one place in a whole clip does not move, in scene units.
@@ -186,17 +192,15 @@ class PlantedClip:
         return [index for index in firsts if root in self._skeleton.ancestors(firsts[index])]
 
     def _goals_of(self, held: Mapping[int, Motion]) -> dict[int, Array]:
-        """Return where the targets of chains belong, world matrices (F, 4, 4) by index."""
+        """Return where the targets of chains belong, (F, 4, 4) by index; world space, sheared."""
         goals, self._moves = {}, {}
         if self._hips is not None:
             self._moves[self._hips] = _down(self._down)
         for index, motion in held.items():
-            goals[index] = np.tile(np.eye(4), (len(motion.places), 1, 1))
-            goals[index][:, :3, :3] = rotation.matrix_from_quaternion(motion.turns)
-            goals[index][:, :3, 3] = motion.places
             limb = self._limbs[index]
             tip = Anchor(self._object, self._skeleton.names[limb.plan.tip])
-            self._moves[tip] = goals[index] @ np.linalg.inv(limb.placed.target)
+            self._moves[tip] = moves_between(limb.motion, motion)
+            goals[index] = self._moves[tip] @ limb.placed.target
         for index, limb in self._limbs.items():
             if index not in goals:
                 goals[index] = self._carried(index) @ limb.placed.target

@@ -76,6 +76,14 @@ def hold_planted(
     return held
 
 
+def moves_between(before: Motion, after: Motion) -> Array:
+    """Return what takes a foot from one motion to another, also its shear, shape (F, 4, 4)."""
+    moves = np.tile(np.eye(4), (len(before.places), 1, 1))
+    moves[:, :3, :3] = after.axes @ np.linalg.inv(before.axes)
+    moves[:, :3, 3] = after.places - transform_point(moves, before.places)
+    return moves
+
+
 def lower_hips(
     limbs: Mapping[int, Limb],
     kinds: Mapping[int, Counts],
@@ -140,9 +148,8 @@ def _segments(joints: Array) -> Array:
 
 def _way(limb: Limb, held: Motion) -> Array:
     """Return the way from root to last joint if a foot is held while the root stays, (F, 3)."""
-    joints, back = _bending(limb), rotation.conjugate(limb.motion.turns)
-    own = rotation.rotate(back, joints[:, -1] - limb.motion.places)
-    way: Array = held.places + rotation.rotate(held.turns, own) - joints[:, 0]
+    joints = _bending(limb)
+    way: Array = transform_point(moves_between(limb.motion, held), joints[:, -1]) - joints[:, 0]
     return way
 
 
@@ -156,5 +163,6 @@ def _paths(limb: Limb, ground: Ground) -> Array:
 
 def _moved(motion: Motion, frames: Array) -> Motion:
     """Return a motion in the space that rigid matrices (F, 4, 4) lead to."""
-    turns = rotation.quaternion_from_matrix(frames[:, :3, :3])
-    return Motion(transform_point(frames, motion.places), rotation.multiply(turns, motion.turns))
+    linear = frames[:, :3, :3]
+    turns = rotation.multiply(rotation.quaternion_from_matrix(linear), motion.turns)
+    return Motion(transform_point(frames, motion.places), turns, linear @ motion.spaces)

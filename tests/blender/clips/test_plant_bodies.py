@@ -11,6 +11,7 @@ from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.clips import stepping, walking
 from tests.blender.setups.selecting import press
+from tests.core.clips.test_contacts import f1
 
 BONES = {"Arm": ("upper_arm", "hand"), "Leg": ("thigh", "foot")}
 """The first bones of a human's limbs, and those that stand."""
@@ -37,14 +38,13 @@ def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray
     ],
 )
 def test_feet_of_any_body_stand(body, control, feet):
-    stepping.step(make(body, control))
-    check_planted(bpy.context.object, feet)
+    stands = stepping.step(make(body, control))
+    check_planted(bpy.context.object, feet, stands)
 
 
 def test_feet_without_toes_stand():
     ob = make("human", "BONE", without=("toe.L", "toe.R", "heel.02.L", "heel.02.R"))
-    stepping.step(ob)
-    check_planted(ob, {"Leg": "foot"})
+    check_planted(ob, {"Leg": "foot"}, stepping.step(ob))
 
 
 def test_on_hands_and_feet_all_four_stand():
@@ -52,8 +52,17 @@ def test_on_hands_and_feet_all_four_stand():
     ob.rotation_euler.x = np.pi / 2.0
     bpy.context.view_layer.update()
     reach_down(ob, ("Arm", "Leg"))
-    stepping.step(ob, ("Arm", "Leg"))
-    check_planted(ob, {"Arm": "hand", "Leg": "foot"})
+    check_planted(ob, {"Arm": "hand", "Leg": "foot"}, stepping.step(ob, ("Arm", "Leg")))
+
+
+def test_on_hands_alone_hands_stand_and_feet_do_not():
+    ob = make("human", "BONE")
+    ob.rotation_euler.x = np.pi
+    bpy.context.view_layer.update()
+    reach_down(ob, ("Arm",))
+    check_planted(ob, {"Arm": "hand"}, stepping.step(ob, ("Arm",)))
+    assert walking.planted(ob, "Leg.L") is None
+    assert walking.planted(ob, "Leg.R") is None
 
 
 def make(body: str, control: str, without: tuple[str, ...] = ()) -> bpy.types.Object:
@@ -83,15 +92,17 @@ def reach_down(ob: bpy.types.Object, limbs: tuple[str, ...]) -> None:
     bpy.context.view_layer.update()
 
 
-def check_planted(ob: bpy.types.Object, feet: dict[str, str]) -> None:
-    """Plant feet that skate: they stand, and move as smoothly as before."""
+def check_planted(
+    ob: bpy.types.Object, feet: dict[str, str], stands: dict[str, np.ndarray]
+) -> None:
+    """Plant feet that skate: they stand when they are to, and move as smoothly as before."""
     bones = {f"{limb}.{side}": f"{bone}.{side}" for limb, bone in feet.items() for side in "LR"}
     before = ends_of(ob, bones)
     press(bpy.ops.pose.chain_ik_plant)
     after = ends_of(ob, bones)
     for name in bones:
         kinds = walking.planted(ob, name)
-        assert 0.4 < (kinds == 3).mean() < 0.8
+        assert f1(kinds == 3, stands[name]) >= 0.97
         both = (kinds[1:] == 3) & (kinds[:-1] == 3)
         steps = [np.linalg.norm(np.diff(each[name], axis=0), axis=1) for each in (before, after)]
         assert steps[0][both].max() > 5e-4 * stepping.height_of(ob)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.usefixtures("rigify")
 SLIDE, ROUGHER, AGAIN = 1e-4, 1.2, 1e-6
 # What a floor may let through: keys are float32.
 ROUNDING = 1e-5
+UNEVEN = (1.0, 1.3, 0.8)
 
 
 @pytest.fixture(scope="module")
@@ -152,12 +153,32 @@ def test_on_a_platform_feet_go_along_with_it(human):
     assert walking.slides(human, after) > 10 * SLIDE
 
 
-@pytest.mark.parametrize("scale", [(0.5, 0.5, 0.5), (-1.0, 1.0, 1.0), (2.0, 2.0, 2.0)])
+@pytest.mark.parametrize(
+    "scale", [(0.5, 0.5, 0.5), (-1.0, 1.0, 1.0), (2.0, 2.0, 2.0), UNEVEN, (-1.0, 1.3, 0.8)]
+)
 def test_scaled_and_mirrored_people_stand_as_well(human, scale):
     human.scale = scale
     plant()
     after = walking.paths_of(human)
     assert walking.slides(human, after) < SLIDE * abs(scale[0])
+
+
+@pytest.mark.parametrize(("tilt", "has_floor"), [(0.2, False), (0.0, True)])
+def test_people_stand_on_one_heel_or_toe_where_a_parent_shears_them(human, tilt, has_floor):
+    parent = bpy.data.objects.new("Parent", None)
+    bpy.context.scene.collection.objects.link(parent)
+    parent.scale, parent.rotation_euler = UNEVEN, (0.0, tilt, 0.5)
+    human.parent, human.rotation_euler.z = parent, 0.7
+    if has_floor:
+        human.chain_ik.body.floor = bpy.data.objects.new("Floor", None)
+        bpy.context.scene.collection.objects.link(human.chain_ik.body.floor)
+    plant()
+    kinds = np.concatenate([walking.planted(human, f"Leg.{side}") for side in walking.SIDES])
+    assert {1, 2, 3} <= set(kinds.tolist())
+    after = walking.paths_of(human)
+    assert walking.slides(human, after) < SLIDE
+    if has_floor:
+        assert min(after[f"heel.{side}"][:, 2].min() for side in walking.SIDES) > -ROUNDING
 
 
 def test_a_planted_clip_is_undone_in_one_step(human):

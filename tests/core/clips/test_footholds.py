@@ -32,11 +32,11 @@ def slides(motion: Motion, kinds: np.ndarray) -> list[float]:
     return found
 
 
-def held_walk(seed: int, rate: int, spoil: str, *, has_floor: bool = False):
+def held_walk(seed: int, rate: int, spoil: str, *, has_floor: bool = False, space=walks.EVEN):
     """Yield the motion of each foot, what stands of it, and how it is held."""
     walk = walks.walk(seed, rate)
     for paths in walks.spoiled(walk, spoil, seed):
-        kinds, motion = walks.kinds_of(paths, rate), walks.motion_of(paths)
+        kinds, motion = walks.kinds_of(paths, rate), walks.motion_of(paths, space)
         held = hold(motion, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)
         yield motion, kinds, held
 
@@ -72,9 +72,10 @@ def test_long_after_a_contact_a_foot_moves_as_in_the_clip():
     np.testing.assert_allclose(held.places[240:], motion.places[240:], atol=1e-4)
 
 
+@pytest.mark.parametrize("space", [walks.EVEN, walks.UNEVEN])
 @pytest.mark.parametrize("spoil", walks.SPOILS)
-def test_contacts_lie_on_the_floor_and_nothing_passes_it(spoil):
-    for _, kinds, held in held_walk(105, 30, spoil, has_floor=True):
+def test_contacts_lie_on_the_floor_and_nothing_passes_it(spoil, space):
+    for _, kinds, held in held_walk(105, 30, spoil, has_floor=True, space=space):
         for number, point in enumerate(walks.FOOT.points):
             height = held.path(point)[:, 2]
             assert height.min() > -1e-9
@@ -120,10 +121,11 @@ numbers = st.floats(-100.0, 100.0, width=32)
     kinds=frames.flatmap(lambda n: arrays(np.int64, n, elements=st.integers(0, 3))),
     rate=st.sampled_from(walks.RATES),
     has_floor=st.booleans(),
+    space=st.sampled_from([walks.EVEN, walks.UNEVEN, -walks.UNEVEN]),
 )
-def test_in_any_clip_what_stands_does_not_slide(places, turns, kinds, rate, has_floor):
+def test_in_any_clip_what_stands_does_not_slide(places, turns, kinds, rate, has_floor, space):
     turns[np.abs(turns).max(axis=1) < 1e-3] = (1.0, 0.0, 0.0, 0.0)
-    motion = Motion(places, rotation.normalize(turns))
+    motion = Motion(places, rotation.normalize(turns), np.tile(space, (len(places), 1, 1)))
     held = hold(motion, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)
     assert np.isfinite(held.places).all()
     np.testing.assert_allclose(np.linalg.norm(held.turns, axis=1), 1.0, atol=1e-9)

@@ -12,6 +12,8 @@ from blender_ik_addon.core.clips.footholds import Foot, Motion
 
 HEIGHT, LENGTH = 1.8, 0.24
 FOOT = Foot(np.array([[0.0, 0.0, 0.0], [0.0, LENGTH, 0.0]]), np.zeros(2))
+EVEN = np.eye(3)
+UNEVEN = np.array([[0.9, 0.3, 0.0], [-0.4, 1.2, 0.2], [0.1, -0.1, 0.8]])
 SPOILS = ("clean", "skate", "slow", "white", "skate slow white")
 RATES = (24, 30, 60, 120)
 
@@ -103,11 +105,15 @@ def kinds_of(paths: np.ndarray, rate: int) -> np.ndarray:
     return find_contacts(*paths, lowest, rate, HEIGHT)
 
 
-def motion_of(paths: np.ndarray) -> Motion:
-    """Return the motion of a foot whose bone reaches from its heel to its toe (2, F, 3)."""
+def motion_of(paths: np.ndarray, space: np.ndarray = EVEN) -> Motion:
+    """Return the motion of a foot whose bone reaches from its heel to its toe (2, F, 3).
+
+    Under an uneven space (3, 3) it points there, but is shorter or longer.
+    """
     y = paths[1] - paths[0]
     y = y / np.linalg.norm(y, axis=1, keepdims=True)
     x = np.cross(y, [0.0, 0.0, 1.0])
     x = x / np.linalg.norm(x, axis=1, keepdims=True)
     axes = np.stack((x, y, np.cross(x, y)), axis=-1)
-    return Motion(paths[0], rotation.quaternion_from_matrix(axes))
+    turns = rotation.quaternion_from_matrix(axes)
+    return Motion(paths[0], turns, np.tile(space, (len(turns), 1, 1)))
