@@ -71,6 +71,7 @@ from .records import (
     chain_spec,
     controls_of_chain,
     idle_joints,
+    limbs_of_body,
     live_rigs,
     moved_by_hand,
     plantable,
@@ -82,6 +83,7 @@ from .settings import ChainSettings
 from .sharing import shares_bones
 from .status import (
     ChainState,
+    gives_way,
     limits_in_words,
     paths_in_words,
     state,
@@ -148,6 +150,7 @@ __all__ = [
     "forget_compared",
     "free_name",
     "ghost_joints",
+    "gives_way",
     "hang_controls",
     "hang_hips",
     "hips_chain",
@@ -159,6 +162,7 @@ __all__ = [
     "keep_compared",
     "kept_of",
     "lacks_spaces",
+    "limbs_of_body",
     "limits_in_words",
     "live_rigs",
     "lost_root",

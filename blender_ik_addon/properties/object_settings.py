@@ -137,6 +137,13 @@ class BodySettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=change_root,
     )
+    held_root: StringProperty(
+        name="Held Root",
+        description="The root whose spaces the body has muted",
+        maxlen=LONGEST_NAME,
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
     influence: FloatProperty(
         name="Influence",
         description="How far the body goes along: 0 leaves each limb to itself",

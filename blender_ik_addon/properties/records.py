@@ -194,6 +194,13 @@ def bones_of_chains(
     return driven_by_all(armature_object, specs) if specs else []
 
 
+def limbs_of_body(armature_object: bpy.types.Object) -> list[ChainGroup]:
+    """Return the chains of an object that belong to its body; none without one."""
+    body, chains = body_of(armature_object), chains_of(armature_object)
+    bones = bones_of_chains(armature_object, with_body=True) if body is not None else []
+    return [each for each, own in zip(chains, bones, strict=False) if body.root in own]
+
+
 def _driving(settings: ChainGroup, *, with_body: bool) -> ChainSpec:
     spec = bones_spec(settings)
     return spec if with_body else replace(spec, body=None)

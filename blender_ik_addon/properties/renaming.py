@@ -84,6 +84,8 @@ def _follow_root(
     stored = [settings.stored_pose for settings in chains]
     for settings in chains:
         settings.stored_pose = ""
+    if body.held_root in later:
+        body.held_root = later[body.held_root]
     body.root = later[body.root]
     for settings, text in zip(chains, stored, strict=True):
         settings.stored_pose = text

@@ -246,6 +246,12 @@ def residual(settings: ChainGroup) -> float:
     return -1.0 if outcome is None else outcome.residual
 
 
+def gives_way(settings: ChainGroup) -> bool:
+    """Tell whether the body that a chain belongs to has moved for any limb to reach."""
+    outcome = _outcome_shown(settings)
+    return outcome is not None and outcome.gives_way
+
+
 def _outcome_shown(settings: ChainGroup) -> Outcome | None:
     """Return what the last solve of a chain did; None if its bones are not where that left them."""
     if is_idle(settings) or _why_not_posed(owner_of(settings)):

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import bpy
 from bpy.props import BoolProperty
 
 from ...core import IKError
-from ...properties import ChainGroup, chain_key, chain_spec, owner_of, toes_of
+from ...properties import (
+    ChainGroup,
+    chain_key,
+    chain_spec,
+    gives_way,
+    limbs_of_body,
+    owner_of,
+    toes_of,
+)
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec
-from ...rig.tools.matching import Goals, find_bend, find_match
+from ...rig.tools.matching import Goals, find_bend, find_match, is_met
 from ...translations import said
 from .. import selection
 from ..bake import Ranged
@@ -110,6 +119,47 @@ def find_all_goals(chosen: Chosen, scene: bpy.types.Scene) -> Goals:
     for settings in settings_of(chosen):
         goals |= find_goals(settings, scene)
     return goals
+
+
+def find_held(chosen: Chosen) -> Chosen:
+    """Return the other limbs of those bodies of chains that give way.
+
+    The pose of such a body depends on all of its limbs, and on the pose that it starts from.
+    """
+    held: Chosen = {}
+    for owner, specs in chosen.items():
+        limbs = {chain_key(each)[1]: each for each in limbs_of_body(owner)}
+        if specs.keys().isdisjoint(limbs) or not any(map(gives_way, limbs.values())):
+            continue
+        for index, settings in limbs.items():
+            is_whole = not settings.mute and settings.influence == 1.0
+            if is_whole and index not in specs:
+                with suppress(IKError):
+                    held.setdefault(owner, {})[index] = chain_spec(settings)
+    return held
+
+
+def find_pulling(held: Chosen, scene: bpy.types.Scene) -> Chosen:
+    """Return those of some chains that are not at their targets, and would go on pulling.
+
+    Those whose controls cannot be moved are left out.
+    """
+    pulling: Chosen = {}
+    for settings in settings_of(held):
+        owner, (_, index) = owner_of(settings), chain_key(settings)
+        with suppress(IKError):
+            if not is_met(find_goals(settings, scene), held[owner][index]):
+                pulling.setdefault(owner, {})[index] = held[owner][index]
+    return pulling
+
+
+def merged(*several: Chosen) -> Chosen:
+    """Return chains of several choices as one."""
+    found: Chosen = {}
+    for each in several:
+        for owner, specs in each.items():
+            found.setdefault(owner, {}).update(specs)
+    return found
 
 
 def find_bends(chosen: Chosen) -> list[tuple[bpy.types.Object, int, float, float]]:

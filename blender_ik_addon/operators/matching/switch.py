@@ -27,6 +27,9 @@ from .chosen import (
     find_all_goals,
     find_bends,
     find_goals,
+    find_held,
+    find_pulling,
+    merged,
     new_interpolation,
     path_of_angle,
     settings_of,
@@ -71,8 +74,10 @@ class POSE_OT_chain_ik_switch(Matching):
         if not chosen:
             return {"CANCELLED"}
         # All before the first key: that has Blender evaluate what is keyed.
-        goals, bends = (find_all_goals(chosen, scene), find_bends(chosen)) if to_ik else ({}, [])
-        for owner, specs in chosen.items():
+        held, to_match = find_held(chosen), chosen if to_ik else {}
+        goals = find_all_goals(merged(to_match, find_pulling(held, scene)), scene)
+        bends = find_bends(merged(to_match, held))
+        for owner, specs in merged(chosen, held).items():
             key_switch(owner, list(specs.values()), frame, interpolation)
         view_layer = selection.view_layer_of(context)
         switch_controls(goals, _live_controls(chosen), view_layer, frame, interpolation)

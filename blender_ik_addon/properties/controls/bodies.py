@@ -29,13 +29,9 @@ def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
             release(chain)
         if settings.use_body and not (chain.is_property_set("priority") or _is_arm(chain)):
             chain.priority = OF_OTHERS
-    if owner.pose is not None and settings.root in owner.pose.bones:
-        # In a body their control moves the hips, by themselves what they have gone along with.
-        for each in constraints_of(Anchor(owner, settings.root)):
-            each.mute = settings.use_body
-        moving = hips_chain(owner, settings.root)
-        if moving is not None:
-            moving.mute = not settings.use_body
+    for root in (settings.held_root, settings.root):
+        _hold(owner, root, is_root=settings.use_body and root == settings.root)
+    settings.held_root = settings.root if settings.use_body else ""
     owner.update_tag()
 
 
@@ -56,6 +52,18 @@ def spaces_muted(control: Anchor) -> Iterator[None]:
     finally:
         for each in acting:
             each.mute = False
+
+
+def _hold(owner: bpy.types.Object, root: str, *, is_root: bool) -> None:
+    """Have a bone that was or is the root of a body moved as that, or as without."""
+    if owner.pose is None or root not in owner.pose.bones:
+        return
+    # In a body their control moves the hips, by themselves what they have gone along with.
+    for each in constraints_of(Anchor(owner, root)):
+        each.mute = is_root
+    moving = hips_chain(owner, root)
+    if moving is not None:
+        moving.mute = not is_root
 
 
 def _is_arm(chain: ChainGroup) -> bool:

@@ -41,6 +41,7 @@ class BodySolve(FrameSolve):
         bodies = [each for each in driven if isinstance(each, TreePlan)]
         pulls = [[spec.body.pull for spec in body.specs if spec.body] for body in bodies]
         self._pulls = np.array(pulls)
+        self._shares = np.array([[spec.influence for spec in body.specs] for body in bodies])
         self._standing = bodies[0].standing
         if self._standing is not None:
             points = [body.standing.points for body in bodies if body.standing is not None]
@@ -76,8 +77,9 @@ class BodySolve(FrameSolve):
             gives_way |= (heights < -slack.min(axis=1, keepdims=True)).any(axis=1)
         left = np.flatnonzero(gives_way)
         if left.size:
-            part = self._give_way(asked.take(left), places, posing.take(left), found.take(left))
-            found = found.put(left, part)
+            some, alone = asked.take(left), found.take(left)
+            faded = self._fade(some, places, posing.take(left), alone)
+            found = found.put(left, self._give_way(some, places, faded, alone))
         return posing.start, found
 
     def _floor(self, asked: Asked, places: Places) -> BodyFloor | None:
@@ -129,6 +131,30 @@ class BodySolve(FrameSolve):
             endings.note(limb, rows, alone)
         pose = frames.rooted(heads).posed(rotations)
         return JointedPoses(endings.solutions(pose), pose, endings.tip_gaps)
+
+    def _fade(self, asked: Asked, places: Places, posing: Posing, alone: JointedPoses) -> Posing:
+        """Return bodies of which chains with less influence are asked for less.
+
+        That is their share of the way from where they are in bodies without them: so a body
+        changes steadily as one of its chains fades in or out, pinned or not.
+        """
+        share, goals = self._shares[asked.rows], posing.goals
+        fades = (share > 0.0) & (share < 1.0) & asked.is_followed
+        if not fades.any():
+            return posing
+        weight, without = np.where(fades, 0.0, goals.weight), alone.poses
+        others = np.flatnonzero((weight > 0.0).any(axis=1))
+        if others.size:
+            rest = replace(posing, goals=replace(goals, weight=weight)).take(others)
+            given = self._give_way(asked.take(others), places, rest, alone.take(others))
+            without = without.put(others, given.poses)
+        share, targets = np.where(fades, share, 1.0)[..., None], goals.target_position
+        ends = without.joints[:, posing.frames.hanging.count :]
+        targets = np.where(fades[..., None], ends + share * (targets - ends), targets)
+        tips = posing.tips
+        if tips is not None:
+            tips = tips.nearer_to(posing.frames, without, share[:, list(tips.chains), 0])
+        return replace(posing, goals=replace(goals, target_position=targets), tips=tips)
 
     def _give_way(
         self, asked: Asked, places: Places, posing: Posing, alone: JointedPoses

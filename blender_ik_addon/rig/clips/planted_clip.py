@@ -17,6 +17,7 @@ from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, PoleMode
 from ..tools.controls import placements
+from . import keyed_pins
 from .feet import limbs_of
 from .moved_controls import carried_by, carriers_of, control_place, keys_of
 from .planted_limbs import (
@@ -181,6 +182,8 @@ class PlantedClip:
         names = ("planted", "use_pin") if self._use_pins else ("planted",)
         standing = [self._standing(index, name) for index in self.kinds for name in names]
         write_keys(self._object, standing, "CONSTANT")
+        if self._use_pins:
+            keyed_pins.note(self._object, self.kinds)
 
     def _carried_by_hips(self, indices: Iterable[int]) -> list[int]:
         """Return the chains among others that hang on the hips."""

@@ -22,6 +22,7 @@ from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import channels_of
 from ..tools.matching import channel_names
 from ..tools.placing import check_movable
+from . import keyed_pins
 from .input_clip import Settings, Value, shown_as_it_came
 from .planted_clip import PlantedClip, Planting, path_of_setting
 from .played_clip import PlayedClip
@@ -106,6 +107,7 @@ def plant(
     settings = _settings(armature_object, chains)
     first = planting.frames[0]
     with shown_as_it_came(values, armature_object, settings, first) as inputs:
+        pins = keyed_pins.pins_of(armature_object, chains)
         with frame_kept(scene, is_reading=True):
             for frame in played_unchanged(scene, [armature_object], planting.frames, CHANGED):
                 clip.read(frame)
@@ -116,6 +118,7 @@ def plant(
         is_again = any(each.kept for each in inputs if armature_object in each.owners)
         for each in inputs:
             each.keep()
+    keyed_pins.give_back(armature_object, pins)
     planted.write(with_hips=is_again)
     for index in chains:
         live_for_good(armature_object, index)

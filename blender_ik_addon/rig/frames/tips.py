@@ -28,6 +28,19 @@ class Tips:
     wanted: Array
     shares: tuple[float, ...]
 
+    def nearer_to(self, frames: ChainFrames, pose: ChainPoses, share: Array) -> Tips:
+        """Return tips that shall turn a share (b, t) of the way from how they stand in poses."""
+        hang = frames.hanging
+        rows = [
+            hang.tips[chain] if hang.turns_afterwards(chain) else hang.carriers[chain]
+            for chain in self.chains
+        ]
+        turns = (rotation.orientation(pose.matrices[:, rows]), self.wanted)
+        here, there = (rotation.quaternion_from_matrix(each) for each in turns)
+        between = rotation.matrix_from_quaternion(rotation.interpolate(here, there, share))
+        wanted = np.where((share < 1.0)[..., None, None], between, self.wanted)
+        return replace(self, wanted=wanted)
+
 
 def turned_to(matrices: Array, wanted: Array) -> Array:
     """Return pose matrices (..., 3, 3) turned until they show wanted orientations (..., 3, 3)."""

@@ -48,6 +48,7 @@ class Outcome:
         tree: Indices of the other chains of the object that it is one tree with.
         outweighed_by: Names of those that keep the effector from the target, or of the floor.
         pins: The same of pinned chains of its body.
+        gives_way: Whether its body moves for any chain to reach.
         put_back: Bones that somebody has posed since, which the chain has put back.
         keys_before: Which channels had keys at this frame before that, by bone and property; None
             if it is not known.
@@ -71,6 +72,7 @@ class Outcome:
     tree: tuple[int, ...] = ()
     outweighed_by: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
+    gives_way: bool = False
     put_back: tuple[str, ...] = ()
     keys_before: frozenset[tuple[str, str]] | None = None
 
@@ -121,7 +123,12 @@ def outcome_of(
         tree=tuple(each.job.index for each in driven.live_chains if each is not live_chain),
         outweighed_by=outweighing,
         pins=pins,
+        gives_way=_gives_way(solved, row),
     )
+
+
+def _gives_way(solved: Solved, row: int) -> bool:
+    return solved.forces is not None and bool(solved.forces[row].any())
 
 
 def _statuses(solved: Solved, row: int) -> list[Status]:
@@ -157,7 +164,7 @@ def _holding_back(
     """
     if weights is None:
         return (), ()
-    if solved.forces is None or not solved.forces[row].any():
+    if solved.forces is None or not _gives_way(solved, row):
         return (), _outweighing(solved, driven, row, chain, weights)
     forces, floor, own = solved.forces[row], len(driven.specs), driven.priorities[chain]
     ranks, is_there = (*driven.priorities, 1), (*(weights > 0.0), True)

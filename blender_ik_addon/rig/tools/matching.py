@@ -17,7 +17,7 @@ from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import reader, written_channels
 from ..reading.animation import curves
-from ..reading.channels import CHANNEL_SIZES
+from ..reading.channels import CHANNEL_SIZES, MODE_NUMBERS, property_of_mode
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import array_of, channels_of, matrix_of
 from .controls import placement
@@ -25,6 +25,9 @@ from .placing import check_movable
 
 # Between two passes that place the same controls: shares of their numbers, and scene units.
 SAME_SHARE, SAME_PLACE = 1e-5, 1e-6
+# How far a tip is from a target that it has reached: in tolerances of its chain, and in radians.
+# With ten times more, what is left would be seen to pull.
+AT_TARGET, TURNED_TO = 2.0, 1e-4
 
 Goals = dict[Anchor, Array]
 """World matrices of targets and poles, shape (4, 4) each."""
@@ -54,6 +57,24 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.ty
         matrix[:3, 3] = placed.pole
         goals[spec.pole] = matrix
     return goals
+
+
+def is_met(goals: Goals, spec: ChainSpec) -> bool:
+    """Tell whether a chain stands at its target.
+
+    Args:
+        goals: As from ``find_match``.
+        spec: The chain's settings.
+    """
+    if spec.target is None or spec.pole is not None:
+        # Which way a pole turns a chain is not looked at: it is placed anew.
+        return spec.target is None
+    control = control_above(spec.target)
+    goal, there = goals[control], matrix_of(control)
+    if np.linalg.norm(goal[:3, 3] - there[:3, 3]) > AT_TARGET * float(spec.options.tolerance):
+        return False
+    turn, wanted = (rotation.orientation(each[:3, :3]) for each in (goal, there))
+    return not spec.use_rotation or np.allclose(turn, wanted, rtol=0.0, atol=TURNED_TO)
 
 
 def find_bend(armature_object: bpy.types.Object, spec: ChainSpec) -> float | None:
@@ -122,7 +143,9 @@ def switch_controls(
         if not np.allclose(matrix_of(anchor), place, SAME_SHARE, SAME_PLACE)
     }
     hold_anchors(carried, frame - 1, interpolation)
-    match_controls(carried, view_layer, frame, interpolation)
+    if carried:
+        # Put back, they carry others.
+        match_controls(goals | carried, view_layer, frame, interpolation)
 
 
 def _above(goal: Array, target: Anchor, control: Anchor) -> Array:
@@ -231,7 +254,8 @@ def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
     if bone is None:
         return ()
     if prop not in ("location", "scale"):
-        return bone.rotation if len(bone.rotation) == CHANNEL_SIZES[prop] else ()
+        is_same = property_of_mode(MODE_NUMBERS[bone.rotation_mode]) == prop
+        return bone.rotation[: CHANNEL_SIZES[prop]] if is_same else ()
     values: tuple[float, ...] = getattr(bone, prop)
     return values
 

@@ -17,10 +17,29 @@ HELD = 2e-5
 HIPS = "spine"
 
 
-def make_human(control: str = "BONE", **settings: object) -> bpy.types.Object:
-    """Return Rigify's human with chains for its limbs."""
+def lose_leg(ob: bpy.types.Object) -> None:
+    """Delete the bones of the right leg."""
+    rigs.enter(ob, "EDIT")
+    bones = ob.data.edit_bones
+    for bone in [*bones["thigh.R"].children_recursive, bones["thigh.R"]]:
+        bones.remove(bone)
+    rigs.enter(ob, "OBJECT")
+
+
+def scale_unevenly(ob: bpy.types.Object) -> None:
+    ob.scale = (1.0, 1.3, 0.8)
+    rigs.updated()
+
+
+FORMS = {"one leg": lose_leg, "scaled unevenly": scale_unevenly}
+"""What is done to a human before it has chains."""
+
+
+def make_human(control: str = "BONE", form: str = "", **settings: object) -> bpy.types.Object:
+    """Return Rigify's human, of a form, with chains for its limbs."""
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
+    FORMS.get(form, lambda _: None)(ob)
     press(bpy.ops.pose.chain_ik_setup, control=control, **{"kinds": USUAL} | settings)
     return ob
 

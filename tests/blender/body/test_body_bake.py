@@ -166,3 +166,56 @@ def test_feet_of_a_body_are_pinned_while_they_stand(walker):
 def test_without_a_body_no_pin_is_keyed(walker):
     press(bpy.ops.pose.chain_ik_plant, use_pins=True)
     assert not any(pins(walker, "Leg.L"))
+
+
+def pin_keys(ob: bpy.types.Object, name: str) -> list[tuple[float, float]] | None:
+    """Return frames and values of the keys of a pin; None without a curve."""
+    path = ob.chain_ik.chains[name].path_from_id("use_pin")
+    found = [each for each in rigs.curves_of(ob) if each.data_path == path]
+    return [tuple(point.co) for point in found[0].keyframe_points] if found else None
+
+
+def key_pin(ob: bpy.types.Object, name: str, values: dict[int, bool]) -> None:
+    for frame, value in values.items():
+        ob.chain_ik.chains[name].use_pin = value
+        ob.chain_ik.chains[name].keyframe_insert("use_pin", frame=frame)
+
+
+def test_a_run_without_key_pins_takes_back_the_pins_that_a_run_has_keyed(walker):
+    press(bpy.ops.pose.chain_ik_body)
+    key_pin(walker, "Leg.L", {3: True, 9: False})
+    came = pin_keys(walker, "Leg.L")
+    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
+    keyed = {name: pin_keys(walker, name) for name in ("Leg.L", "Leg.R")}
+    assert all(len(keys) > 2 for keys in keyed.values())
+    key_pin(walker, "Arm.L", {2: True, 8: False})
+    by_hand = pin_keys(walker, "Arm.L")
+    for use_pins in (False, False, True, False):
+        press(bpy.ops.pose.chain_ik_plant, use_pins=use_pins)
+        now = {name: pin_keys(walker, name) for name in keyed}
+        assert now == (keyed if use_pins else {"Leg.L": came, "Leg.R": None})
+        assert use_pins or walker.chain_ik.chains["Leg.R"].use_pin
+        assert pin_keys(walker, "Arm.L") == by_hand
+
+
+def test_pins_that_are_keyed_by_hand_in_a_planted_clip_stay(walker):
+    press(bpy.ops.pose.chain_ik_body)
+    press(bpy.ops.pose.chain_ik_plant)
+    key_pin(walker, "Leg.L", {3: True, 9: False})
+    by_hand = pin_keys(walker, "Leg.L")
+    press(bpy.ops.pose.chain_ik_plant)
+    assert pin_keys(walker, "Leg.L") == by_hand
+
+
+def test_pins_of_a_foot_that_stands_no_more_are_taken_back(walker):
+    press(bpy.ops.pose.chain_ik_body)
+    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
+    chain = walker.chain_ik.chains["Leg.L"]
+    path = chain.path_from_id("planted")
+    (curve,) = [each for each in rigs.curves_of(walker) if each.data_path == path]
+    for point in curve.keyframe_points:
+        point.co.y = 0.0
+    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
+    assert pin_keys(walker, "Leg.L") is None
+    assert chain.use_pin
+    assert len(pin_keys(walker, "Leg.R")) > 2

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
+from tests.blender.body.human_bodies import FORMS, STILL, make_human
+from tests.blender.body.reaching_bodies import channels, most_changed
 from tests.blender.controls.test_character_clips import human, metarig  # noqa: F401
 from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
 
 DRAGS = 60
 # Feet stay to this share of the height, and to so many radians.
@@ -16,6 +19,7 @@ PLACE, TURN = 2e-5, 1e-4
 # Drags of a hand arrive that often while the other hand is free.
 ARRIVED = 0.75
 FEET = ("foot.L", "foot.R")
+PINNED = {"one leg": ["Leg.L"], "scaled unevenly": ["Leg.L", "Leg.R"]}
 
 
 def add_hips(ob: bpy.types.Object) -> None:
@@ -62,7 +66,7 @@ def ways(count: int) -> list[Vector]:
 
 def feet(ob: bpy.types.Object) -> list[Matrix]:
     bones = rigs.evaluated(ob).pose.bones
-    return [bones[name].matrix.copy() for name in FEET]
+    return [bones[name].matrix.copy() for name in FEET if name in bones]
 
 
 def drag(ob: bpy.types.Object, way: Vector) -> bool:
@@ -96,3 +100,38 @@ def test_pinned_feet_stay_wherever_a_hand_is_dragged(body, is_free):
     assert moved < PLACE * height
     assert turned < TURN
     assert not is_free or np.mean(arrived) >= ARRIVED
+
+
+def left_out(ob: bpy.types.Object) -> float:
+    """Return how far the left hand is from its target, in scene units."""
+    owner = rigs.evaluated(ob)
+    hand, target = (owner.pose.bones[name].head for name in ("hand.L", "Arm Target.L"))
+    return float((owner.matrix_world @ hand - owner.matrix_world @ target).length)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_it(rigify, form):
+    ob = make_human(form=form)
+    bare = channels(ob)
+    press(bpy.ops.pose.chain_ik_body)
+    assert [each.name for each in ob.chain_ik.chains if each.use_pin] == PINNED[form]
+    stood, height = feet(ob), max(bone.head_local.z for bone in ob.data.bones)
+    arrived, moved, turned, hips = [], 0.0, 0.0, 0.0
+    for way in ways(DRAGS):
+        arrived.append(drag(ob, way))
+        now = slips(stood, feet(ob))
+        moved, turned = max(moved, now[0]), max(turned, now[1])
+        status = ob.chain_ik.chains["Arm.L"].status
+        assert left_out(ob) < 1e-4 if arrived[-1] else status.startswith(("Held", "Outweighed"))
+        hips = max(hips, ob.pose.bones["spine"].location.length)
+    print(f"arrived {np.mean(arrived):.1%}, moved {moved / height:.1e}, turned {turned:.1e}")
+    assert moved < PLACE * height
+    assert turned < TURN
+    assert any(arrived)
+    assert hips > 0.05
+    drag(ob, Vector((0.0, 0.0, 0.0)))
+    ob.chain_ik.body.use_body = False
+    rigs.updated()
+    body = {name: held for name, held in bare.items() if ob.data.bones[name].use_deform}
+    after = channels(ob)
+    assert most_changed(body, {name: after[name] for name in body}) <= STILL

@@ -93,6 +93,33 @@ def test_all_limbs_of_a_body_that_has_given_way_go_to_fk_and_back_without_a_move
     assert most_moved(before, deforming(body)) <= SAME
 
 
+@pytest.mark.parametrize("limb", [*LIMBS, "Arm.R"])
+def test_a_limb_of_a_body_that_has_given_way_goes_to_fk_and_back_without_a_move(body, limb):
+    for chain in body.chain_ik.chains:
+        # With it a limb that is straight would stop short of its target.
+        chain.soft_distance = 0.0
+    move(body, "Arm Target.L", AWAY)
+    before = deforming(body)
+    assert body.chain_ik.chains["Arm.R"].status.startswith("Held back by Leg.L (pinned), Arm.L")
+    select_bones(body, [LIMBS.get(limb, "hand.R")])
+    for frame, side, influence in ((FRAME, "FK", 0.0), (LATER, "IK", 1.0)):
+        rigs.go_to(frame)
+        press(switch, to=side)
+        assert body.chain_ik.chains[limb].influence == influence
+        assert most_moved(before, deforming(body)) <= SAME, side
+    for frame in (1, FRAME - 1, FRAME, FRAME + 3, LATER - 1, LATER, LATER + 1, FRAME):
+        rigs.go_to(frame)
+        assert most_moved(before, deforming(body)) <= SAME, frame
+
+
+def test_where_no_limb_needs_the_body_only_the_switched_limb_is_keyed(body):
+    crouch(body)
+    select_bones(body, [LIMBS["Leg.R"]])
+    press(switch, to="FK")
+    keyed = {each.data_path.split('"')[1] for each in rigs.curves_of(body) if '"' in each.data_path}
+    assert keyed == {HIPS, "thigh.R", "shin.R", "foot.R", "toe.R"}
+
+
 def test_a_live_limb_of_a_body_is_not_solved_once(body):
     goal = rigs.make_empty("Goal", (0.4, -0.3, 1.2))
     before = places(body)

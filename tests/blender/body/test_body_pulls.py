@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import bpy
 import numpy as np
 import pytest
 
 from tests.blender.body.human_bodies import HELD, HIPS, STILL, farthest, move, places
+from tests.blender.body.reaching_bodies import AWAY
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
 pytestmark = pytest.mark.usefixtures("rigify")
 FEET = ("foot.L", "foot.R")
+MOST_AT_ONCE = 0.04
+"""How far a body moves while the influence of a limb goes 0.05 on, as a share of the height."""
 
 
 @pytest.fixture
@@ -58,6 +63,27 @@ def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
     assert max(slips[1:]) < 0.3
     assert slips[1] < 0.02 * 0.3
     assert slips == sorted(slips)
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"), [("Arm.L", False), ("Arm.L", True), ("Arm.R", False), ("Leg.L", False)]
+)
+def test_as_a_limb_fades_out_the_body_goes_steadily_to_where_it_is_without_it(body, name, pair):
+    move(body, "Arm Target.L", AWAY)
+    if pair:
+        move(body, "Arm Target.R", (-AWAY[0], *AWAY[1:]))
+    chain, shown = body.chain_ik.chains[name], []
+    for influence in np.linspace(1.0, 0.0, 21):
+        chain.influence = influence
+        rigs.updated()
+        shown.append(places(body))
+    bones = [HIPS, "spine.003", "hand.L", "hand.R", *FEET]
+    steps = [max(np.abs(b[n] - a[n]).max() for n in bones) for a, b in pairwise(shown)]
+    print(f"most {max(steps):.4f}, last {steps[-1]:.4f}")
+    assert max(steps) < MOST_AT_ONCE
+    chain.influence = 0.001
+    rigs.updated()
+    assert max(np.abs(places(body)[n] - shown[-1][n]).max() for n in bones) < 1e-3
 
 
 def places_anew(ob: bpy.types.Object) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ from tests.blender.body.human_bodies import (
     HIPS,
     STILL,
     farthest,
+    height,
     make_human,
     move,
     places,
@@ -99,11 +100,51 @@ def test_a_body_whose_root_is_chosen_anew_stands_as_before():
     ob.chain_ik.body.root = "gone"
     rigs.updated()
     assert farthest(before, places(ob)) > 0.01
-    assert all(text.endswith("choose another Root.") for text in statuses(ob).values())
+    told = statuses(ob)
+    del told["Hips"]
+    assert ob.chain_ik.chains["Hips"].mute
+    assert all(text.endswith("choose another Root.") for text in told.values())
     ob.chain_ik.body.root = HIPS
     rigs.updated()
     assert farthest(before, places(ob)) <= STILL
     assert not any("Root" in text for text in statuses(ob).values())
+
+
+def moving(ob: bpy.types.Object) -> list[bool]:
+    """Return whether spaces and chains are muted."""
+    ties = [tie for bone in ob.pose.bones for tie in bone.constraints]
+    return [each.mute for each in (*ties, *ob.chain_ik.chains)]
+
+
+@pytest.mark.parametrize("root", ["spine.003", "gone", ""])
+def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(root):
+    ob = make_human()
+    bare = places(ob)
+    press(body)
+    hips_in_body = moving(ob)
+    ob.chain_ik.body.use_body = False
+    off = moving(ob)
+    ob.chain_ik.body.use_body = True
+    assert moving(ob) == hips_in_body != off
+    ob.chain_ik.body.root = root
+    rigs.updated()
+    assert moving(ob) == off
+    move(ob, "Root", (0.0, 0.0, 0.1))
+    way = (places(ob)[HIPS] - bare[HIPS]) * height(ob)
+    np.testing.assert_allclose(way, [(0.0, 0.0, 0.1)] * 2, atol=1e-5)
+    move(ob, "Root", (0.0, 0.0, 0.0))
+    ob.chain_ik.body.root = HIPS
+    assert moving(ob) == hips_in_body
+
+
+def test_a_former_root_that_was_renamed_is_given_back():
+    ob = make_human()
+    press(body)
+    ob.data.bones[HIPS].name = RENAMED
+    rigs.updated()
+    ob.chain_ik.body.root = "spine.003"
+    assert not any(tie.mute for tie in ob.pose.bones[RENAMED].constraints)
+    assert ob.chain_ik.chains["Hips"].mute
 
 
 @pytest.mark.parametrize("is_muted", [False, True], ids=["hips", "hips muted"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.body.human_bodies import (
+    FORMS,
     HELD,
     HIPS,
     STILL,
@@ -64,7 +65,9 @@ POSES = {"rest": lambda _: None, "posed": posed}
 
 @pytest.mark.parametrize("control", ["BONE", "EMPTY"])
 @pytest.mark.parametrize("pose", POSES)
-def test_nothing_moves_when_a_body_is_made_and_when_it_is_switched_off(human, pose, control):
+@pytest.mark.parametrize("form", ["", *FORMS])
+def test_nothing_moves_when_a_body_is_made_and_when_it_is_switched_off(form, pose, control):
+    human = make_human(form=form)
     POSES[pose](human)
     rigs.updated()
     assert all_reach(human)

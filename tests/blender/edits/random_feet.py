@@ -10,7 +10,7 @@ from tests.blender.edits.random_checks import BONE, armatures, driven, drivers_o
 CHANNELS = (ROLL, BANK)
 
 Mechanisms = dict[tuple[str, str], str]
-"""What may not change, by armature object and bone, or by path of a driver."""
+"""What may not change, by armature object and bone, or by path of a bone or a driver."""
 
 
 def feet_of(ob: bpy.types.Object | None) -> list[bpy.types.PoseBone]:
@@ -30,20 +30,22 @@ def mechanisms() -> Mechanisms:
     """Return how feet are rolled, how mechanisms stand, and which drivers turn nothing.
 
     What is keyed stands as its keys say, which it does anew whenever Blender plays them: of that
-    only the keys are told. Bones that somebody has chosen as poles are moved as such.
+    only the keys are told. How a bone stands is not told while a chain drives it or has it as its
+    pole, so that it is nothing new to compare once that chain is gone.
     """
     found: Mechanisms = {}
     for ob in armatures():
         written = driven(ob) | _poles_among(ob)
         keyed = {path for path in paths(ob) if not path.endswith("rotation_euler")}
         for bone in ob.pose.bones:
-            values = [float(bone.get(name, 0.0)) for name in CHANNELS]
-            told = [path for path in keyed if path.startswith(f'{bone.path_from_id()}["')]
+            own = bone.path_from_id()
+            rolls = [float(bone.get(name, 0.0)) for name in CHANNELS]
+            told = [path for path in keyed if path.startswith(f'{own}["')]
+            found[ob.name_full, bone.name] = str(sorted(told) or rolls)  # nan is not itself
             if _stands_between(bone) and bone.name not in written:
-                values += [*bone.location, *bone.scale]
-                told += [path for path in keyed if path.startswith(f"{bone.path_from_id()}.")]
+                told = [path for path in keyed if path.startswith(f"{own}.")]
                 told += [tie.name for tie in bone.constraints]
-            found[ob.name_full, bone.name] = str(sorted(told) or values)  # nan is not itself
+                found[ob.name_full, own] = str(sorted(told) or [*bone.location, *bone.scale])
         for curve in drivers_of(ob):
             match = BONE.match(curve.data_path)
             if match and bpy.utils.unescape_identifier(match[1]) not in ob.pose.bones:

@@ -225,6 +225,20 @@ def test_a_button_that_moves_keys_or_rolls_what_only_a_foots_control_moves_is_a_
     assert len(random_feet.touched(before)) == 1
 
 
+def test_a_chain_that_leaves_what_it_drove_of_a_foot_is_no_finding():
+    ob = make_legs(1, 1)
+    rigs.add_chain(ob, "Leg Heel.L", None)
+    ob.pose.bones["Leg Heel.L"].constraints.new("CHILD_OF")
+    rigs.updated()
+    before = random_feet.mechanisms()
+    ob.chain_ik.chains.remove(len(ob.chain_ik.chains) - 1)
+    rigs.updated()
+    assert not random_feet.touched(before)
+    before = random_feet.mechanisms()
+    ob.pose.bones["Leg Heel.L"].constraints.new("CHILD_OF")
+    assert len(random_feet.touched(before)) == 1
+
+
 def test_a_rig_whose_feet_are_driven_by_its_own_properties_is_looked_at_as_all_others():
     make_legs(1, 2)
     rigs.updated()

@@ -123,7 +123,7 @@ BOOKS |= {"seen_bones", "stored_pose"}
 # What is no setting of a chain, but a constraint of its control.
 BOOKS |= {"space", "pole_space"}
 # Of the body: which bone is the torso, and what feet are planted on.
-BOOKS |= {"root", "floor"}
+BOOKS |= {"root", "held_root", "floor"}
 UNSEEN = ("rotation mode", "no limits", "moved", "rename")
 
 
