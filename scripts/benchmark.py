@@ -8,9 +8,6 @@
     python3 scripts/benchmark.py --characters              only snakes, tails and trees
     python3 scripts/benchmark.py --settings                only Rigify's human, and every setting
     python3 scripts/benchmark.py --settings --only FABRIK  only the settings whose names have this
-    python3 scripts/benchmark.py --against ../old          only the core, against another checkout
-    python3 scripts/benchmark.py --held-back               only targets beyond what limits allow
-    python3 scripts/benchmark.py --calls                   only calls of NumPy, without a clock
     python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
@@ -34,8 +31,7 @@ from pathlib import Path
 from typing import Callable
 
 import environment
-from benchmarks import against, characters, limits, settings, stages
-from benchmarks.held_back import page as held_back
+from benchmarks import characters, limits, settings, stages
 from benchmarks.measuring import Group, groups_of
 from benchmarks.programs import ALL_RIVALS, Programs, interpreter
 from benchmarks.rows import ROWS, Row
@@ -98,28 +94,9 @@ def print_settings(options: argparse.Namespace) -> None:
     print(f"\n{text}\n")
 
 
-def print_against(options: argparse.Namespace) -> None:
-    """Measure and print how long the core takes compared with another checkout's."""
-    text = against.measured(options.against, f"bpy-{options.blender_version}", options.rounds)
-    print(f"\n{text}\n")
-
-
-def print_held_back(options: argparse.Namespace) -> None:
-    """Measure and print how chains fare that limits keep from their targets."""
-    print(f"\n{held_back.measured(options.against, options.rounds, options.only)}\n")
-
-
-def print_calls(options: argparse.Namespace) -> None:
-    """Count and print the calls of NumPy of solves that limits keep from their targets."""
-    print(f"\n{held_back.counted(options.against, options.only)}\n")
-
-
 PARTS = {
     "stages": _page_of("stages", stages.measured),
     "limits": _page_of("limits", limits.measured),
-    "held_back": print_held_back,
-    "calls": print_calls,
-    "against": print_against,
     "characters": _page_of("characters", characters.measured),
     "settings": print_settings,
 }
@@ -204,9 +181,6 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--limits", action="store_true", help="what limited joints reach")
     parser.add_argument("--characters", action="store_true", help="snakes, tails and trees")
     parser.add_argument("--settings", action="store_true", help="what every setting costs")
-    parser.add_argument("--held-back", action="store_true", help="targets out of limits' reach")
-    parser.add_argument("--calls", action="store_true", help="calls of NumPy, counted")
-    parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout to compare with")
     options = parser.parse_args()
     names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
@@ -222,7 +196,7 @@ def main() -> int:
     """Measure, print, write. Fails where this project's own side could not be measured."""
     options = parse_command_line()
     rows = chosen(options.only)
-    if not rows and not (options.settings or options.held_back or options.calls):
+    if not rows and not options.settings:
         sys.exit(f"No row has '{options.only}' in its text.")
     try:
         for name, print_part in PARTS.items():
