@@ -58,6 +58,6 @@ def measured(programs: Programs) -> str:
 def _milliseconds(programs: Programs, manner: str, work: str, size: int) -> float:
     worker = programs.start_in_blender(MODULE, manner, work, size)
     # The first round warms up.
-    rounds = [worker.ask("moved") for _ in range(ROUNDS + 1)][1:]
+    rounds = [worker.ask("moved")["wall"] for _ in range(ROUNDS + 1)][1:]
     worker.close()
     return statistics.median(rounds)

@@ -66,7 +66,9 @@ def _in_turn(programs: Programs, name: str, pole: str, count: int) -> str:
         programs.start_in_blender(MODULE, manner, name, pole, count)
         for manner in ("built-in", "NEWTON")
     ]
-    rounds = [[worker.ask("moved") * 1e3 / count for worker in workers] for _ in range(ROUNDS + 1)]
+    rounds = [
+        [worker.ask("moved")["wall"] * 1e3 / count for worker in workers] for _ in range(ROUNDS + 1)
+    ]
     for worker in workers:
         worker.close()
     # The first round warms up.

@@ -12,8 +12,6 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from benchmarks.programs import Programs
-from benchmarks.rows import CONTROL_BONES, HUMANS
-from benchmarks.scenes.sizes import HUMANS as HUMAN_COUNTS
 from benchmarks.setting_rows import ROWS, SCENES, Setting
 from benchmarks.workers import Worker, WorkerError
 from common.console import say
@@ -22,6 +20,26 @@ Clocks = dict[str, float]
 
 # Where so many times the work passes on the wall's clock, others had the machine.
 BUSY = 1.25
+HUMANS = (
+    ("human with control bones, one dragged", 1, "dragged", 4.0, "constraints"),
+    ("human with control bones, all dragged", 1, "moved", 4.0, "constraints"),
+    ("human with control bones, playback", 1, "played", 5.0, "constraints"),
+    ("ten humans with control bones, one dragged", 10, "dragged", 3.0, "constraints"),
+    ("ten humans with control bones, all dragged", 10, "moved", 2.0, "constraints"),
+    ("ten humans with control bones, playback", 10, "played", 2.5, "constraints"),
+    ("human, one dragged, x without spaces", 1, "dragged", 1.3, "no-spaces"),
+    ("human, all dragged, x without spaces", 1, "moved", 1.3, "no-spaces"),
+    ("human, playback, x without spaces", 1, "played", 1.3, "no-spaces"),
+    ("Rigify's human, five chains, dragged", 1, "moved", 2.0, "built-in"),
+    ("Rigify's human, five chains, playback", 1, "played", 2.2, "built-in"),
+    ("ten of Rigify's humans, dragged", 10, "moved", 1.5, "built-in"),
+    ("ten of Rigify's humans, playback", 10, "played", 1.6, "built-in"),
+    ("bake of Rigify's human, five chains, x its 250 frames live", 1, "baked", 1.3, "live"),
+)
+"""Real characters: work, how many, task, goal, and beside what.
+
+Control bones are those of Set Up Limbs; the five chains have empties.
+"""
 OPENED = ("opening 400 limbs", "100 x 4 x 2", "opened", 3.0)
 UNDONE = ("undo with 2000 chains", "500 x 4 x 2", "undone", 1.0)
 TREE = "tree of four limbs, one bone inherits no rotation, poles"
@@ -93,18 +111,17 @@ class Measuring:
         return self.only.lower() in name.lower()
 
     def _humans(self) -> Iterator[Figure]:
-        rows = [*CONTROL_BONES, *((*row, "built-in") for row in HUMANS)]
-        for (scene, other), group in itertools.groupby(rows, lambda row: (row[1], row[4])):
+        for (count, other), group in itertools.groupby(HUMANS, lambda row: (row[1], row[4])):
             chosen = [row for row in group if self._is_chosen(row[0])]
             if not chosen:
                 continue
-            ours = "chains" if other == "built-in" else "controls"
-            sides = self._start("measured.blender_humans", (ours, other), HUMAN_COUNTS[scene])
+            ours = "chains" if other in ("built-in", "live") else "controls"
+            sides = self._start("measured.blender_humans", (ours, other), count)
             try:
                 for name, _, task, goal, _ in chosen:
                     for side in sides:
                         side.ask("check")
-                        if task == "played":
+                        if task in ("played", "baked"):
                             side.ask("key")
                     yield self._compared(Figure(name, "human", goal, reached=1.0), sides, task)
             finally:
@@ -138,10 +155,10 @@ class Measuring:
 
     def _once(self) -> Iterator[Figure]:
         for (name, layout, task, goal), other, kind in (
-            (OPENED, "built-in", "ratio"), (UNDONE, "without", "more"),
+            (OPENED, "built-in", "ratio"), (UNDONE, "floor", "more"),
         ):  # fmt: skip
             if self._is_chosen(name):
-                sides = self._start("measured.blender_cold", ("chains", other), layout)
+                sides = self._start("measured.blender_updates", ("chains", other), layout)
                 yield self._compared(Figure(name, "once", goal, kind), sides, task)
                 _close(sides)
         name, layout, goal = ONE_TREE

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import cProfile
 import pstats
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
 import numpy as np
 
-from benchmarks import answering
-from benchmarks.clocks import round_milliseconds
+import blender_ik_addon
+from benchmarks.measured.in_blender import InBlender, answer
 from benchmarks.scenes.blender_scenes import add_empty, add_rig
-from common import blender_process
 
 TAIL, SPINE, ARM = 6, 5, 4
 APART = 12.0
@@ -32,15 +30,13 @@ STEP = 0.05
 NAMED, PROFILED = 10, 20
 
 
-class Characters:
-    """A scene of characters, and the tasks of the worker."""
+class Characters(InBlender):
+    """A scene of characters."""
 
     def __init__(self, manner: str, work: str, size: str) -> None:
         """Build the scene."""
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
         if manner == "chains":
-            import blender_ik_addon
-
             blender_ik_addon.register()
         self._manner, self._step = manner, 0
         self._targets: list[tuple[bpy.types.Object, np.ndarray]] = []
@@ -53,15 +49,11 @@ class Characters:
             bpy.context.scene.chain_ik.use_live = True
         bpy.context.view_layer.update()
 
-    def moved(self) -> float:
-        """Return the milliseconds of an update after all targets have moved a little."""
-        return round_milliseconds(self._move_on, bpy.context.view_layer.update)
-
     def profile(self) -> list[str]:
         """Return the costliest functions of some updates: milliseconds an update, and names."""
         profiler = cProfile.Profile()
         for _ in range(PROFILED):
-            self._move_on()
+            self.move_on()
             profiler.enable()
             bpy.context.view_layer.update()
             profiler.disable()
@@ -73,7 +65,8 @@ class Characters:
             for name, each in costly
         ]
 
-    def _move_on(self) -> None:
+    def move_on(self) -> None:
+        """Move all targets a little."""
         self._step += 1
         for number, (target, home) in enumerate(self._targets):
             phase = STEP * self._step + number
@@ -148,11 +141,5 @@ def _spine_with_arms(root: tuple[float, float, float]) -> Iterator[tuple[str, tu
             yield f"Arm {side} {number}", (head, tail, above)
 
 
-def main(manner: str, work: str, size: str) -> None:
-    """Build and answer."""
-    characters = Characters(manner, work, size)
-    answering.serve({"moved": characters.moved, "profile": characters.profile})
-
-
 if __name__ == "__main__":
-    blender_process.run(main, *sys.argv[1:])
+    answer(Characters)
