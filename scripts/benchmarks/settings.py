@@ -10,9 +10,12 @@ import dataclasses
 import itertools
 import statistics
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from benchmarks.programs import Programs
-from benchmarks.setting_rows import ROWS, SCENES, Setting
+from benchmarks.setting_rows import MOST, ROWS, SCENES, Setting
+from benchmarks.tables import markdown
+from benchmarks.tables.markdown import NOTHING, short
 from benchmarks.workers import Worker, WorkerError
 from common.console import say
 
@@ -206,14 +209,13 @@ def clock_of(figures: Sequence[Figure]) -> str:
     return "work" if walls > BUSY * works else "wall"
 
 
-def short(number: float | None) -> str:
-    """Return a number to three digits, at least two of them behind the point below ten."""
-    if number is None:
-        return "-"
-    return f"{number:.2f}" if abs(number) < 10.0 else f"{number:.3g}"
-
-
-HEAD = ("", "100 of two bones", "100 of ten bones", "one of four bones")
+SINGLE_HEAD = ("", "x the constraint", "goal", "met")
+HEAD = ("", "100 of two bones", "100 of ten bones", "one of four bones", "met", "reached")
+TITLES = {
+    "two": "100 chains of two bones",
+    "ten": "100 chains of ten bones",
+    "one": "one chain of four bones",
+}
 EXPLAINED = (
     "Whole updates in times of what Blender's IK constraint takes for plain chains of the same"
     " lengths, both measured in turn: the median / the goal (milliseconds)."
@@ -226,22 +228,17 @@ WORKED = (
 
 def table(figures: Sequence[Figure]) -> str:
     """Return everything as Markdown."""
-    clock = clock_of(figures)
-    lines = [EXPLAINED, *([WORKED] if clock == "work" else []), ""]
-    lines += ["| | x the constraint | goal | met |", "|---|---:|---:|---|"]
-    for figure in figures:
-        if figure.scene in ("human", "once"):
-            lines.append(_single(figure, clock))
-    cells: dict[str, dict[str, Figure]] = {}
-    for figure in figures:
-        if figure.scene in SCENES:
-            cells.setdefault(figure.name, {})[figure.scene] = figure
-    lines += ["", f"| {' | '.join(HEAD)} | met | reached |", "|---|---:|---:|---:|---|---|"]
-    for name, by_scene in cells.items():
-        lines.append(_row(name, by_scene, clock))
+    clock, by_name = clock_of(figures), _by_name(figures)
+    lines = [EXPLAINED, *([WORKED] if clock == "work" else [])]
+    singles = [_single(figure, clock) for figure in figures if figure.scene not in SCENES]
+    if singles:
+        lines += ["", markdown.table(SINGLE_HEAD, singles)]
+    if by_name:
+        rows = [_cells(name, by_scene, clock) for name, by_scene in by_name.items()]
+        lines += ["", markdown.table(HEAD, rows)]
     lines += ["", summary(figures)]
     lines += [
-        f"Not measured: {each.name}, {each.scene}: {each.reason}" for each in _failed(figures)
+        f"Not measured: {each.name}, {each.scene}: {each.reason}" for each in figures if each.reason
     ]
     return "\n".join(lines)
 
@@ -253,50 +250,73 @@ def summary(figures: Sequence[Figure]) -> str:
     return f"{met} of {len(figures)} goals met"
 
 
-def as_json(figures: Sequence[Figure]) -> list[dict[str, object]]:
-    """Return everything, for the picture."""
+def drawing(figures: Sequence[Figure]) -> dict[str, Any]:
+    """Return what `plot` draws: the characters above, three columns of settings below."""
     clock = clock_of(figures)
-    return [
-        {
-            **dataclasses.asdict(figure),
-            "value": figure.value(clock),
-            "is_met": figure.is_met(clock),
-        }
-        for figure in figures
+
+    def panel(title: str, column: int, chosen: Sequence[tuple[str, Figure | None]]) -> dict:
+        rows = [
+            {
+                "label": name,
+                "value": figure and figure.value(clock),
+                "goal": figure and figure.goal,
+                "is_met": figure and figure.is_met(clock),
+                "range": [],
+            }
+            for name, figure in chosen
+        ]
+        return {"title": title, "column": column, "lines": 1, "rows": rows}
+
+    singles = [
+        (each.name, each)
+        for each in figures
+        if each.scene not in SCENES and each.kind == "ratio" and not each.reason
     ]
+    panels = [panel("characters, and opening a file", 0, singles)] if singles else []
+    by_name = _by_name(figures)
+    for column, scene in enumerate(SCENES if by_name else ()):
+        chosen = [(name, by_scene.get(scene)) for name, by_scene in by_name.items()]
+        panels.append(panel(TITLES[scene], column, chosen))
+    return {
+        "title": "Times Blender's IK constraint, plain chains of the same lengths",
+        "axis": "Black mark: goal; dotted: 1; dashed: 15. Blue: within its goal, orange: over it,"
+        " dark red: over 15 as well, a cliff",
+        "most": MOST,
+        "panels": panels,
+    }
 
 
-def _failed(figures: Sequence[Figure]) -> list[Figure]:
-    return [figure for figure in figures if figure.reason]
+def _by_name(figures: Sequence[Figure]) -> dict[str, dict[str, Figure]]:
+    """Return the figures of settings by row and scene."""
+    found: dict[str, dict[str, Figure]] = {}
+    for figure in figures:
+        if figure.scene in SCENES:
+            found.setdefault(figure.name, {})[figure.scene] = figure
+    return found
 
 
-def _single(figure: Figure, clock: str) -> str:
+def _single(figure: Figure, clock: str) -> tuple[str, ...]:
     if figure.reason:
-        return f"| {figure.name} | - | {figure.goal:g} | not measured |"
+        return figure.name, NOTHING, f"{figure.goal:g}", "not measured"
     unit = {"ratio": "", "more": " s more", "seconds": " s"}[figure.kind]
     value = f"{short(figure.value(clock))}{unit} ({short(figure.milliseconds(clock))} ms)"
-    return f"| {figure.name} | {value} | {figure.goal:g}{unit} | {_word(figure, clock)} |"
+    return figure.name, value, f"{figure.goal:g}{unit}", markdown.verdict(figure.is_met(clock))
 
 
-def _row(name: str, by_scene: dict[str, Figure], clock: str) -> str:
+def _cells(name: str, by_scene: dict[str, Figure], clock: str) -> tuple[str, ...]:
     cells, words, reached = [], [], []
     for scene in SCENES:
         figure = by_scene.get(scene)
         if figure is None or figure.reason:
-            cells.append("-")
-            words.append("-")
-            reached.append("-")
-            continue
-        value = f"{short(figure.value(clock))} / {figure.goal:g}"
-        value += f" ({short(figure.milliseconds(clock))})"
-        cells.append(value)
-        words.append(_word(figure, clock))
-        reached.append("-" if figure.reached is None else f"{figure.reached:.0%}")
-    return f"| {name} | {' | '.join(cells)} | {' '.join(words)} | {' '.join(reached)} |"
-
-
-def _word(figure: Figure, clock: str) -> str:
-    return {None: "-", True: "yes", False: "NO"}[figure.is_met(clock)]
+            triple = (NOTHING,) * 3
+        else:
+            value = f"{short(figure.value(clock))} / {figure.goal:g}"
+            share = NOTHING if figure.reached is None else f"{figure.reached:.0%}"
+            word = markdown.verdict(figure.is_met(clock))
+            triple = (f"{value} ({short(figure.milliseconds(clock))})", word, share)
+        for texts, text in zip((cells, words, reached), triple):
+            texts.append(text)
+    return name, *cells, " ".join(words), " ".join(reached)
 
 
 def _close(sides: Sequence[Worker]) -> None:
