@@ -21,7 +21,7 @@ from mathutils import Vector
 import blender_ik_addon
 from benchmarks.clocks import SECONDS, round_clocks
 from benchmarks.measured.in_blender import InBlender, answer
-from benchmarks.scenes.blender_scenes import add_empty, copy_rig
+from benchmarks.scenes.blender_scenes import add_empty, copy_rig, follow
 from blender_ik_addon.rig.reading.animation import curves
 
 LIMBS = {
@@ -74,7 +74,8 @@ class Humans(InBlender):
         else:
             self.limbs = [self._aim(rig, tip) for rig in self.rigs for tip in LIMBS]
             for rig, tip, target, *_ in self.limbs:
-                self._follow(rig, tip, target)
+                count, solver = LIMBS[tip]
+                follow(rig, tip, target, manner if manner == "built-in" else solver, count)
         bpy.context.view_layer.update()
 
     def check(self) -> dict[str, float]:
@@ -173,9 +174,8 @@ class Humans(InBlender):
                 for constraint in list(control.constraints):
                     control.constraints.remove(constraint)
             if self.manner == "constraints":
-                constraint = tip.constraints.new("IK")
-                constraint.target, constraint.subtarget = rig, chain.subtarget
-                constraint.chain_count = chain.chain_count
+                constraint = follow(rig, tip.name, rig, "built-in", chain.chain_count)
+                constraint.subtarget = chain.subtarget
             if chain.chain_count > 1:
                 root = [tip, *tip.parent_recursive][chain.chain_count - 1].head
                 way = root - tip.tail
@@ -190,16 +190,6 @@ class Humans(InBlender):
         home = rig.matrix_world @ bone.tail.lerp(root, TOWARD_ROOT)
         target = add_empty(f"Target {tip}", home)
         return rig, tip, target, np.array(home), AWAY * (bone.tail - root).length
-
-    def _follow(self, rig: bpy.types.Object, tip: str, target: bpy.types.Object) -> None:
-        count, solver = LIMBS[tip]
-        if self.manner == "built-in":
-            constraint = rig.pose.bones[tip].constraints.new("IK")
-            constraint.target, constraint.chain_count = target, count
-            return
-        chain = rig.chain_ik.chains.add()
-        chain.chain_count, chain.solver, chain.start_from = count, solver, "KEYED"
-        chain.bone, chain.target = tip, target
 
 
 def _evaluated(target: Any, depsgraph: bpy.types.Depsgraph) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 import blender_ik_addon
 from benchmarks.measured.in_blender import InBlender, answer
 from benchmarks.scenes import limited_rigs
-from benchmarks.scenes.blender_scenes import add_empty
+from benchmarks.scenes.blender_scenes import add_empty, follow
 from benchmarks.scenes.limited_rigs import Array
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
 
@@ -36,7 +36,9 @@ class Limits(InBlender):
             blender_ik_addon.register()
         target = add_empty("Pole", limited_rigs.POLE) if pole == "pole" else None
         for limb in self.limbs:
-            limited_rigs.follow(limb, manner, target)
+            followed = follow(limb.object, limb.bones[-1], limb.target, manner)
+            if target is not None:
+                followed.pole_target = target
         self.step = 0
         bpy.context.view_layer.update()
 
