@@ -1,11 +1,10 @@
-"""What was measured of the figure, as a table and as JSON."""
+"""What was measured of the figure, as a table and as what JSON keeps of it."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import statistics
-from pathlib import Path
+from collections.abc import Sequence
 
 # The promise: on every frame in reach the effector is this near to its target, in limb lengths.
 ALLOWED = 1e-4
@@ -60,54 +59,44 @@ class Row:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Report:
-    """All playbacks.
+def as_json(rows: Sequence[Row], muted: float, blender: str) -> dict[str, object]:
+    """Return everything, with what the command prints.
 
-    Attributes:
-        blender: Its version.
+    Args:
         rows: One for each solver.
-        muted_milliseconds: Of a frame of the same animation without any solve, the median.
+        muted: Milliseconds of a frame of the same animation without any solve, the median.
+        blender: Its version.
     """
-
-    blender: str
-    rows: list[Row]
-    muted_milliseconds: float
-
-    @property
-    def is_good(self) -> bool:
-        """Whether every solver keeps the promise."""
-        return bool(self.rows) and all(row.is_good for row in self.rows)
-
-    def save(self, path: Path) -> None:
-        """Write it to a file, with what the command prints of it."""
-        verdict = f"Every limb follows its target to within {ALLOWED:g} of its length."
-        if not self.is_good:
-            verdict = (
-                f"FAILED: a limb misses targets in reach by more than {ALLOWED:g} of its length."
-            )
-        data = dataclasses.asdict(self)
-        data |= {"table": self.table(), "is_good": self.is_good, "verdict": verdict}
-        path.write_text(json.dumps(data), encoding="utf-8")
-
-    def table(self) -> str:
-        """Return what the demonstration prints."""
-        muted = ("chains muted", "-", str(self.rows[0].frames), "-", "-", "-")
-        solvers = [HEADS, *(row.cells() for row in self.rows)]
-        solvers.append((*muted, f"{self.muted_milliseconds:.2f}"))
-        names = list(self.rows[0].residuals)
-        limbs = [("worst / L of each limb", *names)]
-        limbs += [(row.title, *(f"{row.worst(name):.1e}" for name in names)) for row in self.rows]
-        return "\n".join((*_aligned(solvers), "", *_aligned(limbs), LEGEND))
+    is_good = bool(rows) and all(row.is_good for row in rows)
+    verdict = "Every limb follows its target to within {:g} of its length."
+    if not is_good:
+        verdict = "FAILED: a limb misses targets in reach by more than {:g} of its length."
+    return {
+        "blender": blender,
+        "rows": [dataclasses.asdict(row) for row in rows],
+        "muted_milliseconds": muted,
+        "table": table(rows, muted),
+        "is_good": is_good,
+        "verdict": verdict.format(ALLOWED),
+    }
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def table(rows: Sequence[Row], muted: float) -> str:
+    """Return what the demonstration prints."""
+    last = ("chains muted", "-", str(rows[0].frames), "-", "-", "-", f"{muted:.2f}")
+    names = list(rows[0].residuals)
+    worst = [(row.title, *(f"{row.worst(name):.1e}" for name in names)) for row in rows]
+    solvers = _aligned([HEADS, *(row.cells() for row in rows), last])
+    return "\n".join(
+        (*solvers, "", *_aligned([("worst / L of each limb", *names), *worst]), LEGEND)
+    )
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Return lines with a ruler below the first: the first column to the left, all others right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]
-        )
-        for row in rows
-    ]
+    first, *others = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for title, *cells in rows:
+        padded = [cell.rjust(width) for cell, width in zip(cells, others)]
+        lines.append("  ".join((title.ljust(first), *padded)))
     return [lines[0], "-" * len(lines[0]), *lines[1:]]

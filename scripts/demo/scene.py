@@ -21,7 +21,7 @@ from common import blender_process
 from demo import pictures
 from demo.creatures import ACTS, CREATURES, Act, place
 from demo.figure import FIGURE, FRAMES, LIMBS, Limb, dress
-from demo.report import Report, Row
+from demo.report import Row, as_json
 from examples import playing
 from examples import scene as examples
 from examples.parts import studio
@@ -40,7 +40,7 @@ SOLVERS = {
 FIRST_TITLE = next(iter(SOLVERS))
 
 
-def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> Report:
+def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
     """Build the figure, play it with each solver, and save what was measured and the file."""
     frames = list(frames)
     examples.build(FIGURE)
@@ -54,13 +54,13 @@ def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> Report:
         say(f"playing {len(frames)} frames: {title}")
         choose(rig, title)
         rows.append(row(title, rig, playing.play(frames)))
-    report = Report(bpy.app.version_string, rows, statistics.median(idle.milliseconds))
-    report.save(folder / "demo.json")
+    measured = as_json(rows, statistics.median(idle.milliseconds), bpy.app.version_string)
+    (folder / "demo.json").write_text(json.dumps(measured), encoding="utf-8")
     choose(rig, FIRST_TITLE)
     dress(rig)
     bpy.context.scene.frame_set(1)
     studio.save(folder / "demo.blend")
-    return report
+    return rows
 
 
 def choose(rig: bpy.types.Object, title: str) -> None:
@@ -93,12 +93,12 @@ def _residuals(limb: Limb, rig: bpy.types.Object, played: playing.Played) -> lis
     return [played.gaps[key] / length for key in keys if least <= distances[key] <= length]
 
 
-def draw_figure(report: Report, path: Path) -> None:
+def draw_figure(rows: Sequence[Row], path: Path) -> None:
     """Draw a strip of poses through time, and one that compares the solvers."""
     rig = bpy.context.scene.objects["Figure"]
     first = [pictures.render(frame, f"frame {frame}", 5, 380) for frame in DRAWN_FRAMES]
     compared = []
-    for each in report.rows:
+    for each in rows:
         choose(rig, each.title)
         worst = max(map(each.worst, each.residuals))
         words = f"frame {COMPARED}: {each.title}\nwithin {worst:.1e} of limb length"
