@@ -7,6 +7,7 @@ import statistics
 from benchmarks.programs import Programs
 from benchmarks.tables import markdown
 from benchmarks.tables.markdown import short
+from benchmarks.workers import in_turn, side_by_side
 from common.console import say
 
 MODULE = "measured.blender_characters"
@@ -44,16 +45,13 @@ def measured(programs: Programs) -> str:
             say("characters", ", ".join(rows[-1]))
     slowest = max(middles, key=lambda work: middles[work])
     size = SIZES[slowest][1]
-    worker = programs.start_in_blender(MODULE, "chains", slowest, size)
-    profile = markdown.table(PROFILE_HEAD, worker.ask("profile"))
-    worker.close()
+    with side_by_side(programs.start_in_blender, MODULE, ["chains"], slowest, size) as (worker,):
+        profile = markdown.table(PROFILE_HEAD, worker.ask("profile"))
     title = f"Where the slowest of them spends its time: {WORDS[slowest].format(size)}"
     return "\n\n".join((markdown.table(HEAD, rows), title, profile))
 
 
 def _milliseconds(programs: Programs, manner: str, work: str, size: int) -> float:
-    worker = programs.start_in_blender(MODULE, manner, work, size)
-    # The first round warms up.
-    rounds = [worker.ask("moved")["wall"] for _ in range(ROUNDS + 1)][1:]
-    worker.close()
-    return statistics.median(rounds)
+    with side_by_side(programs.start_in_blender, MODULE, [manner], work, size) as sides:
+        (answers,) = in_turn(sides, ROUNDS, "moved")
+    return statistics.median(each["wall"] for each in answers)

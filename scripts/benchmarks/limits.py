@@ -8,7 +8,7 @@ import statistics
 from benchmarks.programs import Programs
 from benchmarks.tables import markdown
 from benchmarks.tables.markdown import short
-from benchmarks.workers import Worker
+from benchmarks.workers import in_turn, side_by_side
 from common.console import say
 
 MODULE = "measured.blender_limits"
@@ -62,23 +62,15 @@ def measured(programs: Programs) -> str:
 
 
 def _success(programs: Programs, manner: str, name: str, pole: str) -> str:
-    worker = programs.start_in_blender(MODULE, manner, name, pole, SOME)
-    found = worker.ask("success")
-    worker.close()
+    with side_by_side(programs.start_in_blender, MODULE, [manner], name, pole, SOME) as (worker,):
+        found = worker.ask("success")
     return f"{100.0 * found['reached']:.1f} %, {found['violation']:.0e}"
 
 
 def _in_turn(programs: Programs, name: str, pole: str, count: int) -> tuple[str, ...]:
-    workers: list[Worker] = [
-        programs.start_in_blender(MODULE, manner, name, pole, count)
-        for manner in ("built-in", "NEWTON")
-    ]
-    rounds = [
-        [worker.ask("moved")["wall"] * 1e3 / count for worker in workers] for _ in range(ROUNDS + 1)
-    ]
-    for worker in workers:
-        worker.close()
-    # The first round warms up.
-    builtin, ours = ([each[i] for each in rounds[1:]] for i in range(2))
+    manners = ("built-in", "NEWTON")
+    with side_by_side(programs.start_in_blender, MODULE, manners, name, pole, count) as sides:
+        answers = in_turn(sides, ROUNDS, "moved")
+    builtin, ours = ([each["wall"] * 1e3 / count for each in side] for side in answers)
     ratio = statistics.median(b / a for a, b in zip(builtin, ours))
     return tuple(map(short, (statistics.median(builtin), statistics.median(ours), ratio)))

@@ -6,17 +6,19 @@ All figures of a row are taken in turn with those of the constraint.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import itertools
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Callable
 
 from benchmarks.programs import Programs
 from benchmarks.setting_rows import MOST, ROWS, SCENES, Setting
 from benchmarks.tables import markdown
 from benchmarks.tables.markdown import NOTHING, short
-from benchmarks.workers import Worker, WorkerError
+from benchmarks.workers import Worker, WorkerError, in_turn, side_by_side
 from common.console import say
 
 Clocks = dict[str, float]
@@ -43,6 +45,7 @@ HUMANS = (
 
 Control bones are those of Set Up Limbs; the five chains have empties.
 """
+SETTINGS = "measured.blender_settings"
 OPENED = ("opening 400 limbs", "100 x 4 x 2", "opened", 3.0)
 UNDONE = ("undo with 2000 chains", "500 x 4 x 2", "undone", 1.0)
 TREE = "tree of four limbs, one bone inherits no rotation, poles"
@@ -119,36 +122,30 @@ class Measuring:
             if not chosen:
                 continue
             ours = "chains" if other in ("built-in", "live") else "controls"
-            sides = self._start("measured.blender_humans", (ours, other), count)
-            try:
+            with self._started("measured.blender_humans", (ours, other), count) as sides:
                 for name, _, task, goal, _ in chosen:
                     for side in sides:
                         side.ask("check")
                         if task in ("played", "baked"):
                             side.ask("key")
                     yield self._compared(Figure(name, "human", goal, reached=1.0), sides, task)
-            finally:
-                _close(sides)
 
     def _settings(self) -> Iterator[Figure]:
         chosen = [row for row in ROWS if self._is_chosen(row.name)]
         if not chosen:
             return
-        sides = self._start("measured.blender_settings", ("chains", "built-in"))
-        for scene, layout in SCENES.items():
-            sides[1].ask("set_up", layout=layout, row="plain")
-            sides[1].ask("check")
-            for row in chosen:
-                if scene in row.not_in:
-                    continue
-                try:
-                    yield self._of_row(row, scene, layout, sides)
-                except WorkerError as error:
-                    yield Figure(row.name, scene, row.goal(scene), reason=str(error))
-                    # A worker ends where it fails.
-                    sides[0].close()
-                    sides[0] = self.programs.start_in_blender("measured.blender_settings", "chains")
-        _close(sides)
+        with self._started(SETTINGS, ("chains", "built-in")) as sides:
+            for scene, layout in SCENES.items():
+                sides[1].ask("set_up", layout=layout, row="plain")
+                sides[1].ask("check")
+                for row in [row for row in chosen if scene not in row.not_in]:
+                    try:
+                        yield self._of_row(row, scene, layout, sides)
+                    except WorkerError as error:
+                        yield Figure(row.name, scene, row.goal(scene), reason=str(error))
+                        # A worker ends where it fails.
+                        sides[0].close()
+                        sides[0] = self.programs.start_in_blender(SETTINGS, "chains")
 
     def _of_row(self, row: Setting, scene: str, layout: str, sides: list[Worker]) -> Figure:
         sides[0].ask("set_up", layout=layout, row=row.name)
@@ -161,31 +158,24 @@ class Measuring:
             (OPENED, "built-in", "ratio"), (UNDONE, "floor", "more"),
         ):  # fmt: skip
             if self._is_chosen(name):
-                sides = self._start("measured.blender_updates", ("chains", other), layout)
-                yield self._compared(Figure(name, "once", goal, kind), sides, task)
-                _close(sides)
+                with self._started("measured.blender_updates", ("chains", other), layout) as sides:
+                    yield self._compared(Figure(name, "once", goal, kind), sides, task)
         name, layout, goal = ONE_TREE
         if self._is_chosen(name):
-            sides = self._start("measured.blender_settings", ("chains",))
-            sides[0].ask("set_up", layout=layout, row=TREE)
-            facts = sides[0].ask("check")
-            figure = Figure(name, "once", goal, "seconds", reached=facts["reached"])
-            yield self._compared(figure, sides, "moved")
-            _close(sides)
+            with self._started(SETTINGS, ("chains",)) as sides:
+                sides[0].ask("set_up", layout=layout, row=TREE)
+                facts = sides[0].ask("check")
+                figure = Figure(name, "once", goal, "seconds", reached=facts["reached"])
+                yield self._compared(figure, sides, "moved")
 
-    def _start(self, module: str, manners: Sequence[str], *arguments: object) -> list[Worker]:
-        return [self.programs.start_in_blender(module, manner, *arguments) for manner in manners]
+    @property
+    def _started(self) -> Callable[..., contextlib.AbstractContextManager[list[Worker]]]:
+        return functools.partial(side_by_side, self.programs.start_in_blender)
 
     def _compared(self, figure: Figure, sides: Sequence[Worker], task: str) -> Figure:
         """Measure all sides in turn, once before it counts."""
-        found: list[list[Clocks]] = [[] for _ in sides]
-        for number in range(self.rounds + 1):
-            for side, times in zip(sides, found):
-                clocks = side.ask(task)
-                if number:
-                    times.append(clocks)
-        theirs = tuple(found[1]) if len(found) > 1 else ()
-        return dataclasses.replace(figure, ours=tuple(found[0]), theirs=theirs)
+        ours, *others = in_turn(sides, self.rounds, task)
+        return dataclasses.replace(figure, ours=ours, theirs=others[0] if others else ())
 
 
 def measured(programs: Programs, rounds: int, only: str = "") -> list[Figure]:
@@ -317,8 +307,3 @@ def _cells(name: str, by_scene: dict[str, Figure], clock: str) -> tuple[str, ...
         for texts, text in zip((cells, words, reached), triple):
             texts.append(text)
     return name, *cells, " ".join(words), " ".join(reached)
-
-
-def _close(sides: Sequence[Worker]) -> None:
-    for side in sides:
-        side.close()
