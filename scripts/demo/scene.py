@@ -132,6 +132,7 @@ def draw_creatures(path: Path) -> None:
     strips = []
     for act in ACTS:
         studio.bake(bpy.context.scene.objects[act.name], act.drawn[-1])
+    for act in ACTS:
         (centre, distance, angles), strip = act.look, []
         studio.look(tuple(place(act) + Vector(centre)), distance, angles)
         for frame in act.drawn:
