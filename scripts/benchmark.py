@@ -8,9 +8,6 @@
     python3 scripts/benchmark.py --characters              only snakes, tails and trees
     python3 scripts/benchmark.py --settings                only Rigify's human, and every setting
     python3 scripts/benchmark.py --settings --only FABRIK  only the settings whose names have this
-    python3 scripts/benchmark.py --against ../old          only the core, against another checkout
-    python3 scripts/benchmark.py --held-back               only targets beyond what limits allow
-    python3 scripts/benchmark.py --calls                   only calls of NumPy, without a clock
     python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
@@ -29,18 +26,16 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Callable
+from typing import Any
 
 import environment
-from benchmarks import against, characters, limits, settings, stages
-from benchmarks.held_back import page as held_back
+from benchmarks import characters, limits, settings, stages
 from benchmarks.measuring import Group, groups_of
 from benchmarks.programs import ALL_RIVALS, Programs, interpreter
 from benchmarks.rows import ROWS, Row
 from benchmarks.tables.ratios import Result
-from benchmarks.tables.table import summary, table
+from benchmarks.tables.table import drawing, summary, table
 from common.console import ROOT, say, stream
 from common.python_finder import UnavailableError
 
@@ -67,78 +62,46 @@ def chosen(only: str) -> list[Row]:
 
 
 def write_page(folder: Path, name: str, text: str) -> None:
-    """Write a page with its title into a folder, which is made."""
+    """Write a page with its title into a folder, which is made, and print it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(f"# {TITLES[name]}\n\n{text}\n", encoding="utf-8")
+    print(f"\n{text}\n\nwritten: {os.path.relpath(folder)}")
 
 
-def _page_of(name: str, made: Callable[[Programs], str]) -> Callable[[argparse.Namespace], None]:
-    """Return what measures, writes and prints a page without pictures."""
-
-    def print_page(options: argparse.Namespace) -> None:
-        with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
-            text = made(Programs(f"bpy-{options.blender_version}", Path(folder)))
-        write_page(options.output, name, text)
-        print(f"\n{text}\n")
-
-    return print_page
+def write_settings(programs: Programs, options: argparse.Namespace) -> None:
+    """Measure what every setting costs, write and draw it."""
+    figures = settings.measured(programs, options.rounds, options.only)
+    head = heading(_versions(programs), options.rounds)
+    write_page(options.output, "settings", f"{head}\n\n{settings.table(figures)}")
+    _draw(settings.drawing(figures), options.output / "settings.png")
 
 
-def print_settings(options: argparse.Namespace) -> None:
-    """Measure what every setting costs, print and draw it."""
-    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
-        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
-        figures = settings.measured(programs, options.rounds, options.only)
-        versions = _versions(programs)
-        text = f"{heading(versions, options.rounds)}\n\n{settings.table(figures)}"
-        write_page(options.output, "settings", text)
-        file = Path(folder) / "settings.json"
-        file.write_text(json.dumps({"figures": settings.as_json(figures)}), encoding="utf-8")
-        _draw(file, options.output / "settings.png", "tables.settings_plot")
-    print(f"\n{text}\n")
+PAGES = {"stages": stages.measured, "limits": limits.measured, "characters": characters.measured}
+"""Pages without pictures, by their options."""
 
 
-def print_against(options: argparse.Namespace) -> None:
-    """Measure and print how long the core takes compared with another checkout's."""
-    text = against.measured(options.against, f"bpy-{options.blender_version}", options.rounds)
-    print(f"\n{text}\n")
-
-
-def print_held_back(options: argparse.Namespace) -> None:
-    """Measure and print how chains fare that limits keep from their targets."""
-    print(f"\n{held_back.measured(options.against, options.rounds, options.only)}\n")
-
-
-def print_calls(options: argparse.Namespace) -> None:
-    """Count and print the calls of NumPy of solves that limits keep from their targets."""
-    print(f"\n{held_back.counted(options.against, options.only)}\n")
-
-
-PARTS = {
-    "stages": _page_of("stages", stages.measured),
-    "limits": _page_of("limits", limits.measured),
-    "held_back": print_held_back,
-    "calls": print_calls,
-    "against": print_against,
-    "characters": _page_of("characters", characters.measured),
-    "settings": print_settings,
-}
-"""What is measured in place of the rows, by its option; the first one that is given counts."""
-
-
-def measure(
-    rows: Sequence[Row], options: argparse.Namespace
-) -> tuple[list[Result], dict[str, str]]:
-    """Measure rows and return the results, and the versions of what they stand on."""
+def write_table(programs: Programs, options: argparse.Namespace) -> list[Result]:
+    """Measure the rows, write the table, all figures, and the picture; return the results."""
     results: list[Result] = []
-    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
-        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
-        versions = _versions(programs)
-        for name, group in groups_of(rows).items():
-            start = time.monotonic()
-            results += Group(group, programs, options.rivals).measure(options.rounds)
-            say(name, f"measured in {time.monotonic() - start:.0f} s")
-    return results, versions
+    versions = _versions(programs)
+    for name, group in groups_of(chosen(options.only)).items():
+        start = time.monotonic()
+        results += Group(group, programs, options.rivals).measure(options.rounds)
+        say(name, f"measured in {time.monotonic() - start:.0f} s")
+    head = heading(versions, options.rounds)
+    write_page(options.output, "table", f"{head}\n\n{table(results)}\n\n{summary(results)}")
+    contents = {
+        "versions": versions,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "rounds": options.rounds,
+        "summary": summary(results),
+        "rows": [result.as_json() for result in results],
+    }
+    file = options.output / "results.json"
+    file.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+    title = f"{head.partition(';')[0]}; {summary(results)}"
+    _draw(drawing(results, title), options.output / "plot.png")
+    return results
 
 
 def _versions(programs: Programs) -> dict[str, str]:
@@ -160,31 +123,20 @@ def heading(versions: dict[str, str], rounds: int) -> str:
     )
 
 
-def write(
-    folder: Path, results: Sequence[Result], versions: dict[str, str], options: argparse.Namespace
-) -> None:
-    """Write the table, all figures, and the picture."""
-    text = f"{heading(versions, options.rounds)}\n\n{table(results)}\n\n{summary(results)}"
-    write_page(folder, "table", text)
-    contents = {
-        "versions": versions,
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "rounds": options.rounds,
-        "summary": summary(results),
-        "rows": [result.as_json() for result in results],
-    }
-    file = folder / "results.json"
-    file.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
-    if any(result.ratios for result in results):
-        _draw(file, folder / "plot.png")
-
-
-def _draw(file: Path, picture: Path, module: str = "tables.plot") -> None:
+def _draw(drawn: dict[str, Any], picture: Path) -> None:
+    """Draw a picture, where there is something to draw."""
+    if not drawn["panels"]:
+        return
     label = "drawing-3.13"
-    command = [str(interpreter(label)), "-m", f"benchmarks.{module}", str(file), str(picture)]
     # Matplotlib's list of fonts would else go into the person's own folder.
     own = {"MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
-    code, output = stream(label, command, lambda line: None, env=environment.python_variables(own))
+    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
+        file = Path(folder) / "drawing.json"
+        file.write_text(json.dumps(drawn), encoding="utf-8")
+        python = str(interpreter(label))
+        command = [python, "-m", "benchmarks.tables.plot", str(file), str(picture)]
+        variables = environment.python_variables(own)
+        code, output = stream(label, command, lambda line: None, env=variables)
     if code != 0:
         say(label, *output)
         sys.exit("The picture could not be drawn.")
@@ -204,9 +156,6 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--limits", action="store_true", help="what limited joints reach")
     parser.add_argument("--characters", action="store_true", help="snakes, tails and trees")
     parser.add_argument("--settings", action="store_true", help="what every setting costs")
-    parser.add_argument("--held-back", action="store_true", help="targets out of limits' reach")
-    parser.add_argument("--calls", action="store_true", help="calls of NumPy, counted")
-    parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout to compare with")
     options = parser.parse_args()
     names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
@@ -221,21 +170,21 @@ def parse_command_line() -> argparse.Namespace:
 def main() -> int:
     """Measure, print, write. Fails where this project's own side could not be measured."""
     options = parse_command_line()
-    rows = chosen(options.only)
-    if not rows and not (options.settings or options.held_back or options.calls):
+    if not chosen(options.only) and not options.settings:
         sys.exit(f"No row has '{options.only}' in its text.")
+    results: list[Result] = []
     try:
-        for name, print_part in PARTS.items():
-            if getattr(options, name):
-                print_part(options)
-                return 0
-        results, versions = measure(rows, options)
-        write(options.output, results, versions, options)
+        with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
+            programs = Programs(f"bpy-{options.blender_version}", Path(folder))
+            pages = [name for name in PAGES if getattr(options, name)]
+            for name in pages:
+                write_page(options.output, name, PAGES[name](programs))
+            if options.settings:
+                write_settings(programs, options)
+            elif not pages:
+                results = write_table(programs, options)
     except (UnavailableError, environment.InstallError) as error:
         sys.exit(str(error))
-    print(f"\n{heading(versions, options.rounds)}\n\n{table(results)}\n")
-    print(f"written: {os.path.relpath(options.output)}")
-    print(summary(results))
     return 1 if any(result.is_broken for result in results) else 0
 
 

@@ -124,7 +124,7 @@ def test_results_can_be_written(parts, make_result):
 
 # Limits by what they are held against, as promised: none may be lost or loosened on the way.
 PROMISED = {
-    "built-in": [0.5, 0.65, 1.5, 1.6, 2.0, 2.2],
+    "built-in": [0.5, 0.65],
     "floor": [0.12, 2.5],
     "unsolved": [1.35, 4.0],
     "fullik": [0.35, 0.5],
@@ -132,7 +132,7 @@ PROMISED = {
     "pin": [0.8, 1.0, 1.0],
     "pyfabrik": [0.04],
     "core": [2.2, 2.2, 2.2, 2.2, 11.0],
-    "chains": [1.3, 2.2, 2.2],
+    "chains": [2.2, 2.2],
     "": [8.0],
 }
 
@@ -152,16 +152,9 @@ def test_every_row_names_work_that_exists(parts):
     for row in parts.rows.ROWS:
         for side in (row.ours, row.rival):
             if side is not None:
-                in_blender = {**parts.sizes.LAYOUTS, **parts.sizes.HUMANS}
-                sizes = in_blender if side.tolerance is None else parts.sizes.CORE_CASES
-                assert side.subject in sizes
-
-
-def test_real_characters_stand_first(parts):
-    first = [(row.ours.subject, row.ours.task) for row in parts.rows.ROWS[:4]]
-    humans = [(scene, task) for scene in parts.sizes.HUMANS for task in ("moved", "played")]
-    assert first == humans
-    assert all(row.limit is not None and row.must_reach for row in parts.rows.ROWS[:4])
+                sizes = parts.sizes
+                known = sizes.LAYOUTS if side.tolerance is None else sizes.CORE_CASES
+                assert side.subject in known
 
 
 def test_rows_that_belong_together_follow_each_other(parts):
@@ -172,7 +165,8 @@ def test_rows_that_belong_together_follow_each_other(parts):
 
 def test_a_worker_that_ends_tells_why(parts):
     code = "import sys; sys.path.insert(0, 'scripts')\nfrom benchmarks.answering import serve\n"
-    code += "serve({'double': lambda number: 2 * number, 'fail': lambda: 1 / 0})"
+    code += "from types import SimpleNamespace\n"
+    code += "serve(SimpleNamespace(double=lambda number: 2 * number, fail=lambda: 1 / 0))"
     worker = parts.workers.Worker("w", [sys.executable, "-c", code], None)
     assert worker.ask("double", number=21) == 42
     with pytest.raises(parts.workers.WorkerError, match="ZeroDivisionError"):
@@ -180,38 +174,3 @@ def test_a_worker_that_ends_tells_why(parts):
     with pytest.raises(parts.workers.WorkerError):
         worker.ask("double", number=1)
     worker.close()
-
-
-@pytest.fixture
-def held_back(monkeypatch):
-    """The modules about targets that limits keep out of reach."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    from benchmarks.held_back import calls, held_chains, nearest
-
-    return SimpleNamespace(calls=calls, held_chains=held_chains, nearest=nearest)
-
-
-def test_nearest_poses_are_minima_inside_of_the_ranges(held_back):
-    nearest, limit = held_back.nearest, held_back.held_chains.LIMIT
-    rng = np.random.default_rng(0)
-    start, reached = nearest.draw(rng, 3, 40), nearest.draw(rng, 3, 39)
-    beyond = np.array([[0.0, 2.0, 0.0]])
-    targets = np.concatenate((nearest.pose(0.8 * reached, limit)[1][:, -1], beyond))
-    found, distances = nearest.find_nearest(start, targets, limit, 500)
-    assert distances[:-1].max() < 1e-5
-    assert distances[-1] == pytest.approx(1.0, abs=1e-9)
-    wxyz, points = nearest.pose(found, limit)
-    np.testing.assert_allclose(np.linalg.norm(points[:, -1] - targets, axis=1), distances)
-    again, _ = nearest.pose(nearest.coordinates_of(wxyz, limit, 0.0), limit)
-    np.testing.assert_allclose(again, wxyz, atol=1e-7)
-
-
-@pytest.mark.parametrize("many", [1, 3])
-def test_calls_of_numpy_are_counted_without_a_clock(held_back, monkeypatch, many):
-    held = np.array([[0.1, -0.6, 0.2], [0.3, -0.2, 0.1], [-0.5, 0.1, 0.3]])
-    goals = held_back.held_chains.Goals(held, np.zeros(3), held)
-    monkeypatch.setattr(held_back.held_chains, "goals_of", lambda bones: goals)
-    first, second = (held_back.calls.count(3, "NEWTON", many) for _ in range(2))
-    assert first == second
-    assert first["calls"] > first["iterations"] > 0
-    assert sum(first["steps"].values()) > 0

@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from collections.abc import Mapping
-from typing import Callable
 
 # Blender and libraries print, too; only lines that begin with this are answers.
 ANSWER = "answer: "
 
 
-def serve(tasks: Mapping[str, Callable[..., object]]) -> None:
+def serve(worker: object) -> None:
     """Answer requests until the input ends.
 
     An error ends the process: its text reaches the other side as the last line, and nothing is
     measured on a state that nobody can vouch for.
 
     Args:
-        tasks: Name of a task to the function that does it; the request's other entries are its
-            arguments, and what it returns is the answer.
+        worker: Its methods are the tasks: a request's other entries are the arguments, and what
+            the method returns is the answer.
     """
     for line in sys.stdin:
         request = json.loads(line)
-        answer = tasks[request.pop("task")](**request)
+        answer = getattr(worker, request.pop("task"))(**request)
         print(ANSWER + json.dumps(answer), flush=True)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import statistics
 
 from benchmarks.programs import Programs
+from benchmarks.tables import markdown
+from benchmarks.tables.markdown import short
+from benchmarks.workers import in_turn, side_by_side
 from common.console import say
 
 MODULE = "measured.blender_characters"
@@ -22,42 +25,33 @@ WORDS = {
     "trees": "{} spines with two arms, NEWTON",
 }
 ROUNDS = 5
-HEAD = (
-    "| a whole update | ms | of twice as many | built-in, ms | ratio |",
-    "|---|---:|---:|---:|---:|",
-)
-PROFILE_HEAD = ("| ms an update | calls | function |", "|---:|---:|---|")
+HEAD = ("a whole update", "ms", "of twice as many", "built-in, ms", "ratio")
+PROFILE_HEAD = ("function", "ms an update", "calls")
 
 
 def measured(programs: Programs) -> str:
     """Return the tables as Markdown."""
-    lines, slowest = list(HEAD), ("", 0.0)
+    rows, middles = [], {}
     for work, sizes in SIZES.items():
         times = {size: _milliseconds(programs, "chains", work, size) for size in sizes}
-        _, middle, _ = sizes
-        if times[middle] > slowest[1]:
-            slowest = (work, times[middle])
+        middles[work] = times[sizes[1]]
         for size in sizes:
-            growth = f"{times[2 * size] / times[size]:.2f}" if 2 * size in times else ""
+            growth = short(times[2 * size] / times[size]) if 2 * size in times else ""
             builtin = ratio = ""
             if work == "trees":
                 other = _milliseconds(programs, "built-in", work, size)
-                builtin, ratio = f"{other:.2f}", f"{times[size] / other:.2f}"
-            words = WORDS[work].format(size)
-            lines.append(f"| {words} | {times[size]:.2f} | {growth} | {builtin} | {ratio} |")
-            say("characters", lines[-1])
-    work = slowest[0]
-    size = SIZES[work][1]
-    worker = programs.start_in_blender(MODULE, "chains", work, size)
-    profile = [f"| {row} |" for row in worker.ask("profile")]
-    worker.close()
-    title = f"Where the slowest of them spends its time: {WORDS[work].format(size)}"
-    return "\n".join((*lines, "", title, "", *PROFILE_HEAD, *profile))
+                builtin, ratio = short(other), short(times[size] / other)
+            rows.append((WORDS[work].format(size), short(times[size]), growth, builtin, ratio))
+            say("characters", ", ".join(rows[-1]))
+    slowest = max(middles, key=lambda work: middles[work])
+    size = SIZES[slowest][1]
+    with side_by_side(programs.start_in_blender, MODULE, ["chains"], slowest, size) as (worker,):
+        profile = markdown.table(PROFILE_HEAD, worker.ask("profile"))
+    title = f"Where the slowest of them spends its time: {WORDS[slowest].format(size)}"
+    return "\n\n".join((markdown.table(HEAD, rows), title, profile))
 
 
 def _milliseconds(programs: Programs, manner: str, work: str, size: int) -> float:
-    worker = programs.start_in_blender(MODULE, manner, work, size)
-    # The first round warms up.
-    rounds = [worker.ask("moved") for _ in range(ROUNDS + 1)][1:]
-    worker.close()
-    return statistics.median(rounds)
+    with side_by_side(programs.start_in_blender, MODULE, [manner], work, size) as sides:
+        (answers,) = in_turn(sides, ROUNDS, "moved")
+    return statistics.median(each["wall"] for each in answers)

@@ -12,33 +12,11 @@ MOST_REPEATS = 40
 SECONDS = 0.6
 
 
-def round_milliseconds(
-    prepare: Callable[[], object], work: Callable[[], object], most: int = MOST_REPEATS
-) -> float:
-    """Return the median time of one round's repetitions, in milliseconds.
-
-    Args:
-        prepare: Called before each repetition, outside of the clock.
-        work: What is timed.
-        most: Repetitions, unless they take too long.
-    """
-    times: list[float] = []
-    begin = time.perf_counter()
-    while len(times) < most:
-        if len(times) >= LEAST_REPEATS and time.perf_counter() - begin > SECONDS:
-            break
-        prepare()
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return 1e3 * statistics.median(times)
-
-
 def round_clocks(
     prepare: Callable[[], object],
     work: Callable[[], object],
-    seconds: float = SECONDS / 2,
     most: int = MOST_REPEATS,
+    seconds: float = SECONDS,
 ) -> dict[str, float]:
     """Return the median time of one round's repetitions by two clocks, in milliseconds.
 
@@ -48,13 +26,15 @@ def round_clocks(
     Args:
         prepare: Called before each repetition, outside of the clocks.
         work: What is timed.
-        seconds: No more repetitions begin after so many.
         most: Repetitions.
+        seconds: No more repetitions begin after so many.
     """
     walls: list[float] = []
     works: list[float] = []
     begin = time.perf_counter()
-    while not walls or (len(walls) < most and time.perf_counter() - begin < seconds):
+    while len(walls) < most:
+        if len(walls) >= LEAST_REPEATS and time.perf_counter() - begin > seconds:
+            break
         prepare()
         start, start_work = time.perf_counter(), time.process_time()
         work()

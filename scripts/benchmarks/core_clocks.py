@@ -12,7 +12,7 @@ from typing import Callable, Protocol
 import numpy as np
 
 from benchmarks import answering
-from benchmarks.clocks import SECONDS, round_milliseconds
+from benchmarks.clocks import SECONDS, round_clocks
 from benchmarks.scenes import cases
 from benchmarks.scenes.cases import Array, Case
 
@@ -50,15 +50,6 @@ class Clock:
         self.cases = cases.read(cases_file)
         self.version = version
 
-    def tasks(self) -> dict[str, Callable[..., object]]:
-        """Return the tasks for `answering.serve`."""
-        return {
-            "versions": self.versions,
-            "check": self.check,
-            "single": self.single,
-            "batch": self.batch,
-        }
-
     def versions(self) -> dict[str, str]:
         """Return what runs here."""
         return {**answering.python_versions(), "package": self.version}
@@ -85,8 +76,8 @@ class Clock:
                 break
         return 1e3 * statistics.median(medians)
 
-    def batch(self, case: str, tolerance: float) -> float:
-        """Return the time of solving all targets once, in milliseconds, one after another."""
+    def batch(self, case: str, tolerance: float) -> dict[str, float]:
+        """Return the times of solving all targets once, in milliseconds, one after another."""
         solve, subject = self.solver_of(case).solve, self.cases[case]
         absolute = tolerance * subject.bones
 
@@ -94,7 +85,7 @@ class Clock:
             for target in subject.targets:
                 solve(target, absolute)
 
-        return round_milliseconds(lambda: None, solve_all)
+        return round_clocks(lambda: None, solve_all)
 
     def _solutions(self, case: str, tolerance: float) -> Iterator[Array]:
         solver, subject = self.solver_of(case), self.cases[case]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 
 from benchmarks.programs import Programs
-from benchmarks.workers import Worker
+from benchmarks.tables import markdown
+from benchmarks.tables.markdown import short
+from benchmarks.workers import in_turn, side_by_side
 from common.console import say
 
 MODULE = "measured.blender_limits"
@@ -24,8 +27,6 @@ TIMES = (
     "A whole update, microseconds a chain: one chain, and 160 on 40 armatures; ratios to the"
     " built-in constraint, both measured in turn"
 )
-
-
 SMOOTHNESS = (
     "How evenly ten bones move along a path, each pose solved from rest: the largest bend in"
     " degrees, the share of bends that turn back by more than a degree, the largest joint step for"
@@ -34,42 +35,42 @@ SMOOTHNESS = (
 )
 
 
+TIMES_HEAD = (
+    "built-in, one",
+    "NEWTON, one",
+    "ratio",
+    "built-in, of 160",
+    "NEWTON, of 160",
+    "ratio",
+)
+
+
 def measured(programs: Programs) -> str:
-    """Return both tables as Markdown."""
-    reached = ["| rig | pole | " + " | ".join(MANNERS) + " |", "|---|---|" + "---:|" * len(MANNERS)]
-    times = [
-        "| rig | pole | built-in, one | NEWTON, one | ratio | built-in, of 160 | NEWTON, of 160 |"
-        " ratio |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for name in NAMES:
-        for pole in ("free", "pole"):
-            successes = [_success(programs, manner, name, pole) for manner in MANNERS]
-            reached.append(f"| {name} | {pole} | {' | '.join(successes)} |")
-            one = _in_turn(programs, name, pole, 1)
-            many = _in_turn(programs, name, pole, MANY)
-            times.append(f"| {name} | {pole} | {one} | {many} |")
-            say("limits", f"{name}, {pole}: {successes}, {one}, {many}")
-    smoothness = (SMOOTHNESS, "", *programs.printed("measured.core_smoothness"))
-    return "\n".join((TITLE, "", *reached, "", TIMES, "", *times, "", *smoothness))
+    """Return all tables as Markdown."""
+    reached, times = [], []
+    for name, pole in itertools.product(NAMES, ("free", "pole")):
+        reached.append((name, pole, *(_success(programs, each, name, pole) for each in MANNERS)))
+        both = [_in_turn(programs, name, pole, count) for count in (1, MANY)]
+        times.append((name, pole, *itertools.chain(*both)))
+        say("limits", f"{reached[-1]}, {times[-1]}")
+    tables = (
+        (TITLE, markdown.table(("rig", "pole", *MANNERS), reached, 2)),
+        (TIMES, markdown.table(("rig", "pole", *TIMES_HEAD), times, 2)),
+        (SMOOTHNESS, "\n".join(programs.printed("measured.core_smoothness"))),
+    )
+    return "\n\n".join(itertools.chain(*tables))
 
 
 def _success(programs: Programs, manner: str, name: str, pole: str) -> str:
-    worker = programs.start_in_blender(MODULE, manner, name, pole, SOME)
-    found = worker.ask("success")
-    worker.close()
+    with side_by_side(programs.start_in_blender, MODULE, [manner], name, pole, SOME) as (worker,):
+        found = worker.ask("success")
     return f"{100.0 * found['reached']:.1f} %, {found['violation']:.0e}"
 
 
-def _in_turn(programs: Programs, name: str, pole: str, count: int) -> str:
-    workers: list[Worker] = [
-        programs.start_in_blender(MODULE, manner, name, pole, count)
-        for manner in ("built-in", "NEWTON")
-    ]
-    rounds = [[worker.ask("moved") * 1e3 / count for worker in workers] for _ in range(ROUNDS + 1)]
-    for worker in workers:
-        worker.close()
-    # The first round warms up.
-    builtin, ours = ([each[i] for each in rounds[1:]] for i in range(2))
+def _in_turn(programs: Programs, name: str, pole: str, count: int) -> tuple[str, ...]:
+    manners = ("built-in", "NEWTON")
+    with side_by_side(programs.start_in_blender, MODULE, manners, name, pole, count) as sides:
+        answers = in_turn(sides, ROUNDS, "moved")
+    builtin, ours = ([each["wall"] * 1e3 / count for each in side] for side in answers)
     ratio = statistics.median(b / a for a, b in zip(builtin, ours))
-    return f"{statistics.median(builtin):.0f} | {statistics.median(ours):.0f} | {ratio:.2f}"
+    return tuple(map(short, (statistics.median(builtin), statistics.median(ours), ratio)))

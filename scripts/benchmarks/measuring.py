@@ -7,7 +7,6 @@ from typing import Callable
 
 from benchmarks.programs import ALL_RIVALS, IN_BLENDER, Programs
 from benchmarks.rows import Row, Side
-from benchmarks.scenes.sizes import LAYOUTS
 from benchmarks.tables.ratios import Facts, Result, Samples
 from benchmarks.workers import Worker, WorkerError
 from common.console import say
@@ -27,8 +26,7 @@ def groups_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def key_of(side: Side) -> WorkerKey:
     """Return which process measures a side: inside Blender each scene has its own."""
-    is_in_blender = side.program in (*IN_BLENDER, "memory")
-    return (side.program, side.subject if is_in_blender else "")
+    return (side.program, side.subject if side.program in IN_BLENDER else "")
 
 
 class Group:
@@ -100,14 +98,16 @@ class Group:
         self.figures[side] = []
 
     def _prepare_scene(self, side: Side, worker: Worker, is_new: bool) -> None:
+        if side.program == "memory":
+            return
         rotations = str(self.programs.folder / f"{side.subject}.npy")
         if is_new and side.program in ("floor", "handler", "unsolved"):
             worker.ask("load_rotations", path=rotations)
         if side.task != "idle":
             self.facts[side] = Facts(**worker.ask("check"))
-        if is_new and side.program == "chains" and side.subject in LAYOUTS:
+        if is_new and side.program == "chains":
             worker.ask("save_rotations", path=rotations)
-        if side.task in ("played", "stepped", "baked"):
+        if side.task == "played":
             worker.ask("key")
         # Once outside of the count: caches, the first frames.
         worker.ask(side.task)

@@ -10,14 +10,13 @@ import shutil
 from pathlib import Path
 
 import environment
-from benchmarks.scenes.sizes import HUMANS
 from benchmarks.workers import Worker, WorkerError
 from common.console import say, stream
 from common.python_finder import UnavailableError
 from environment import Environment, InstallError, python_variables
 
 # Inside Blender; a process has one scene, so they also get its layout.
-IN_BLENDER = ("chains", "built-in", "floor", "handler", "unsolved")
+IN_BLENDER = ("chains", "built-in", "floor", "handler", "unsolved", "memory")
 
 # Fixed versions: a goal is a ratio to something that stays the same.
 RIVALS = {
@@ -33,7 +32,7 @@ RIVALS = {
 FULLIK = "@aminere/fullik@1.3.3"
 ALL_RIVALS = (*RIVALS, "fullik")
 
-# Solvers of a single chain get nothing from more threads, and the figures would scatter.
+# Small matrices get nothing from more threads, and the figures would scatter.
 ONE_THREAD = {
     name: "1"
     for name in (
@@ -65,17 +64,8 @@ class Programs:
             UnavailableError: If this machine cannot have it.
             InstallError: If it could not be installed.
         """
-        if subject in HUMANS:
-            return self.start_in_blender("measured.blender_humans", program, HUMANS[subject])
-        if program in IN_BLENDER or program == "memory":
-            module = "memory" if program == "memory" else "updates"
-            manner = [] if program == "memory" else [program]
-            return self._python(
-                self.blender,
-                f"measured.blender_{module}",
-                [*manner, subject],
-                self._blender_variables(),
-            )
+        if program in IN_BLENDER:
+            return self.start_in_blender("measured.blender_updates", program, subject)
         cases = str(self._cases)
         if program == "core":
             return self._python(self.blender, "measured.core_solves", [cases], ONE_THREAD)
@@ -88,10 +78,9 @@ class Programs:
     def start_in_blender(self, module: str, *arguments: object) -> Worker:
         """Start a worker in Blender by its module; arguments as that says."""
         texts = [str(argument) for argument in arguments]
-        # Small matrices get nothing from more threads, and the figures would scatter.
-        return self._python(
-            self.blender, module, texts, {**self._blender_variables(), **ONE_THREAD}
-        )
+        # A Blender without this person's preferences, and nothing written into them.
+        own = {"BLENDER_USER_RESOURCES": str(self.folder), **ONE_THREAD}
+        return self._python(self.blender, module, texts, own)
 
     def printed(self, module: str, *arguments: str) -> list[str]:
         """Return what a module of the benchmark prints, which needs no Blender.
@@ -111,10 +100,6 @@ class Programs:
     ) -> Worker:
         command = [str(interpreter(name)), "-m", f"benchmarks.{module}", *arguments]
         return Worker(module, command, python_variables(variables))
-
-    def _blender_variables(self) -> dict[str, str]:
-        """Return a Blender without this person's preferences, and nothing written into them."""
-        return {"BLENDER_USER_RESOURCES": str(self.folder)}
 
     @functools.cached_property
     def _cases(self) -> Path:

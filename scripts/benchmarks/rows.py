@@ -5,25 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 OURS = "Chain IK"
-HUMANS = (
-    ("Rigify's human, five chains, dragged", "1 human", "moved", 2.0),
-    ("Rigify's human, five chains, playback", "1 human", "played", 2.2),
-    ("ten of Rigify's humans, dragged", "10 humans", "moved", 1.5),
-    ("ten of Rigify's humans, playback", "10 humans", "played", 1.6),
-)
-"""Real characters: work, scene, task, and goal against the constraint."""
-CONTROL_BONES = (
-    ("human with control bones, one dragged", "1 human", "dragged", 4.0, "constraints"),
-    ("human with control bones, all dragged", "1 human", "moved", 4.0, "constraints"),
-    ("human with control bones, playback", "1 human", "played", 5.0, "constraints"),
-    ("ten humans with control bones, one dragged", "10 humans", "dragged", 3.0, "constraints"),
-    ("ten humans with control bones, all dragged", "10 humans", "moved", 2.0, "constraints"),
-    ("ten humans with control bones, playback", "10 humans", "played", 2.5, "constraints"),
-    ("human, one dragged, x without spaces", "1 human", "dragged", 1.3, "no-spaces"),
-    ("human, all dragged, x without spaces", "1 human", "moved", 1.3, "no-spaces"),
-    ("human, playback, x without spaces", "1 human", "played", 1.3, "no-spaces"),
-)
-"""Characters as Set Up Limbs leaves them: work, scene, task, goal, and beside what."""
 OUT_OF_PLANE = ", start pose in no plane"
 
 
@@ -98,19 +79,6 @@ def core(case: str, tolerance: float, task: str = "batch", label: str = OURS) ->
 def rival(name: str, ours: Side) -> Side:
     """Return the side of a rival that does the same work."""
     return dataclasses.replace(ours, label=name, program=name)
-
-
-def _humans() -> list[Row]:
-    return [
-        Row(work, work, updated(scene, task), builtin(scene, task), goal, must_reach=True)
-        for work, scene, task, goal in HUMANS
-    ]
-
-
-def _bake() -> list[Row]:
-    work = "bake of Rigify's human, five chains, 250 frames"
-    stepped = Side("the same frames live", "chains", "1 human", "stepped")
-    return [Row("bake", work, updated("1 human", "baked"), stepped, 1.3, must_reach=True)]
 
 
 def _limbs() -> list[Row]:
@@ -229,8 +197,6 @@ def _memory() -> list[Row]:
 
 
 ROWS: tuple[Row, ...] = (
-    *_humans(),
-    *_bake(),
     *_limbs(),
     *_updates(),
     *_playback(),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.programs import Programs
+from benchmarks.tables import markdown
+from benchmarks.tables.markdown import short
 
 LAYOUTS = ("100 x 4 x 2", "40 x 4 x 10", "1 x 4 x 2", "1 x 50", "1 x 300")
 SWITCH = "Solving so many chains one by one / side by side, in microseconds"
@@ -27,13 +29,9 @@ def measure(programs: Programs) -> dict[str, dict[str, float]]:
 
 def table(found: dict[str, dict[str, float]]) -> str:
     """Return the stages as a Markdown table."""
-    names = list(next(iter(found.values())))
-    lines = [f"| scene | {' | '.join(names)} |", "|---|" + "---:|" * len(names)]
-    lines += [
-        f"| {layout} | {' | '.join(f'{stages[name]:.3g}' for name in names)} |"
-        for layout, stages in found.items()
-    ]
-    return "\n".join((TITLE, "", *lines))
+    rows = [(layout, *map(short, stages.values())) for layout, stages in found.items()]
+    head = ("scene", *next(iter(found.values())))
+    return f"{TITLE}\n\n{markdown.table(head, rows)}"
 
 
 def switch(programs: Programs) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import subprocess
 import threading
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable
 
 from benchmarks.answering import ANSWER
 from common.console import ROOT
@@ -86,3 +88,29 @@ class Worker:
             self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
+
+
+@contextlib.contextmanager
+def side_by_side(
+    start: Callable[..., Worker], module: str, manners: Sequence[str], *arguments: object
+) -> Iterator[list[Worker]]:
+    """Start a worker for each manner, and close what the list has at the end.
+
+    Args:
+        start: Starts one by its module and arguments, as `Programs.start_in_blender` does.
+        module: Of all.
+        manners: First argument of each.
+        arguments: The others.
+    """
+    sides = [start(module, manner, *arguments) for manner in manners]
+    try:
+        yield sides
+    finally:
+        for side in sides:
+            side.close()
+
+
+def in_turn(sides: Sequence[Worker], rounds: int, task: str) -> list[tuple[Any, ...]]:
+    """Have all sides do a task in turn; return the answers of each, without a first round."""
+    found = [[side.ask(task) for side in sides] for _ in range(rounds + 1)]
+    return list(zip(*found[1:]))

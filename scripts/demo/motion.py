@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 
-Point = tuple[float, float, float]
-
-FRAMES = 120
+from mathutils import Vector
 
 # Side and depth of the box. The feet start at its left rear corner, which is centred below.
 BOX = (0.3, 0.22)
@@ -27,12 +25,7 @@ STEP_HEIGHT = 0.15
 STEP_PITCH = 0.9
 
 
-def share(frame: int) -> float:
-    """Return the share of the loop that has passed at a frame; the first frame is 1."""
-    return (frame - 1) / FRAMES
-
-
-def foot(side: str, passed: float) -> tuple[Point, float]:
+def foot(side: str, passed: float) -> tuple[Vector, float]:
     """Return position of an ankle, and how far the foot is tipped toward its toes.
 
     Args:
@@ -50,64 +43,47 @@ def foot(side: str, passed: float) -> tuple[Point, float]:
     eased = progress * progress * (3.0 - 2.0 * progress)
     right, front = (a + (b - a) * eased for a, b in zip(start, end))
     swing = math.sin(math.pi * progress) ** 2
-    position = (
-        sign * HALF_STANCE + BOX[0] * (0.5 - right),
-        BOX[1] * (0.5 - front),
-        ANKLE_HEIGHT + STEP_HEIGHT * swing,
-    )
+    side_way, depth = sign * HALF_STANCE + BOX[0] * (0.5 - right), BOX[1] * (0.5 - front)
+    position = Vector((side_way, depth, ANKLE_HEIGHT + STEP_HEIGHT * swing))
     return position, STEP_PITCH * swing * (0.6 - progress)
 
 
-def hips(passed: float) -> Point:
+def hips(passed: float) -> Vector:
     """Return how far the hips have moved from their rest position: round, between the feet."""
     side = math.cos(math.tau * (passed - 1.0 / 12.0))
     depth = math.cos(math.tau * (passed + 1.0 / 12.0))
     # Fall into the first step of each half of the box, rise on the other two.
     rise = -math.cos(2.0 * math.tau * (passed - 0.08))
-    return 0.5 * BOX[0] * side, 0.5 * BOX[1] * depth - 0.03, 0.02 * rise - 0.055
+    return Vector((0.5 * BOX[0] * side, 0.5 * BOX[1] * depth - 0.03, 0.02 * rise - 0.055))
 
 
-def head(passed: float) -> Point:
+def head(passed: float) -> Vector:
     """Return the position of the top of the neck: it stays behind while the hips go round."""
-    x, y, z = hips(passed)
     angle = math.tau * passed
-    return (
-        0.1 * x + 0.08 * math.sin(2.0 * angle),
-        0.2 * y - 0.05 - 0.04 * math.cos(angle),
-        z + 1.69 + 0.035 * math.cos(2.0 * angle),
-    )
+    sway = Vector((0.08 * math.sin(2.0 * angle), -0.05 - 0.04 * math.cos(angle), 1.69))
+    sway.z += 0.035 * math.cos(2.0 * angle)
+    return hips(passed) * Vector((0.1, 0.2, 1.0)) + sway
 
 
-def hand(side: str, passed: float) -> Point:
-    """Return the position of a wrist: the left one circles, the right one draws an eight."""
-    if side == "L":
-        angle = 3.0 * math.tau * passed
-        return (
-            0.39 + 0.13 * math.cos(angle),
-            -0.2 + 0.06 * math.sin(angle),
-            1.34 + 0.13 * math.sin(angle),
-        )
+def left_hand(passed: float) -> Vector:
+    """Return the position of a wrist that circles."""
+    angle = 3.0 * math.tau * passed
+    across, up = math.cos(angle), math.sin(angle)
+    return Vector((0.39 + 0.13 * across, -0.2 + 0.06 * up, 1.34 + 0.13 * up))
+
+
+def right_hand(passed: float) -> Vector:
+    """Return the position of a wrist that draws an eight."""
     angle = math.tau * (passed + 0.1)
-    return (
-        -0.42 + 0.16 * math.cos(angle),
-        -0.26 + 0.096 * math.cos(angle),
-        1.62 + 0.1 * math.sin(2.0 * angle),
-    )
+    across, up = math.cos(angle), math.sin(2.0 * angle)
+    return Vector((-0.42 + 0.16 * across, -0.26 + 0.096 * across, 1.62 + 0.1 * up))
 
 
-POLES: dict[str, Point] = {
-    "left arm": (0.6, 0.8, 0.3),
-    "right arm": (-0.9, 0.1, 0.3),
-    "left leg": (0.2, -1.5, 0.6),
-    "right leg": (-0.2, -1.5, 0.6),
+# Position and forward tip of each limb's target.
+TARGETS = {
+    "spine": lambda passed: (head(passed), 0.0),
+    "left arm": lambda passed: (left_hand(passed), 0.0),
+    "right arm": lambda passed: (right_hand(passed), 0.0),
+    "left leg": lambda passed: foot("L", passed),
+    "right leg": lambda passed: foot("R", passed),
 }
-
-
-def target(limb: str, passed: float) -> tuple[Point, float]:
-    """Return position and forward tip of the target of a limb."""
-    if limb == "spine":
-        return head(passed), 0.0
-    side = "L" if limb.startswith("left") else "R"
-    if limb.endswith("leg"):
-        return foot(side, passed)
-    return hand(side, passed), 0.0

@@ -1,28 +1,34 @@
-"""Build the scene of the demonstration, play it with each solver, measure, and save it.
+"""Build the scenes of the demonstration, play them, measure, save, and draw.
 
     python -m demo.scene out      in scripts/, with the bpy module
 
-Started by demo.py. Writes demo.json and demo.blend into the folder. Lines that start with MARK are
-for the person who waits.
+Started by demo.py. Writes .json, .blend and .png of demo and of creatures into the folder. Lines
+that start with MARK are for the person who waits.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import bpy
+from mathutils import Vector
 
 from common import blender_process
-from demo import motion, playback, stage
-from demo.limbs import LIMBS, Limb
-from demo.report import LimbResult, Report, Row
+from demo import pictures
+from demo.creatures import ACTS, CREATURES, Act, place
+from demo.figure import FIGURE, FRAMES, LIMBS, Limb, dress
+from demo.report import Row, as_json
+from examples import playing
+from examples import scene as examples
+from examples.parts import studio
 
 MARK = "demo: "
-ALL_FRAMES = range(1, motion.FRAMES + 1)
-DRAWN_FRAMES = (21, 45, 69, 93, 117)
+ALL_FRAMES = range(1, FRAMES + 1)
+DRAWN_FRAMES, COMPARED = (21, 45, 69, 93, 117), 69
 
 # Title of a row -> solver of the limbs with two bones, and of the others.
 SOLVERS = {
@@ -34,77 +40,106 @@ SOLVERS = {
 FIRST_TITLE = next(iter(SOLVERS))
 
 
-def run(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> Report:
-    """Fill an empty file, play, and save what was measured and the file.
-
-    Args:
-        folder: Takes demo.json and demo.blend.
-        frames: Frames to play with each solver.
-    """
+def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
+    """Build the figure, play it with each solver, and save what was measured and the file."""
     frames = list(frames)
-    armature_object = stage.build()
-    say(f"{len(LIMBS)} chains on {len(armature_object.pose.bones)} bones of Rigify's metarig")
-    _mute(armature_object, True)
-    idle = playback.play(armature_object, frames)
-    _mute(armature_object, False)
+    examples.build(FIGURE)
+    rig = bpy.context.scene.objects["Figure"]
+    say(f"{len(LIMBS)} chains on {len(rig.pose.bones)} bones of Rigify's metarig")
+    mute(rig, True)
+    idle = playing.play(frames)
+    mute(rig, False)
     rows = []
     for title in SOLVERS:
         say(f"playing {len(frames)} frames: {title}")
-        _choose(armature_object, title)
-        rows.append(_row(title, playback.play(armature_object, frames, DRAWN_FRAMES)))
-    report = Report(
-        blender=bpy.app.version_string,
-        rows=rows,
-        muted_milliseconds=statistics.median(idle.milliseconds),
-        paths=idle.targets,
-    )
-    folder.mkdir(parents=True, exist_ok=True)
-    report.save(folder / "demo.json")
-    _choose(armature_object, FIRST_TITLE)
-    _save_file(armature_object, folder / "demo.blend", report)
-    return report
+        choose(rig, title)
+        rows.append(row(title, rig, playing.play(frames)))
+    measured = as_json(rows, statistics.median(idle.milliseconds), bpy.app.version_string)
+    (folder / "demo.json").write_text(json.dumps(measured), encoding="utf-8")
+    choose(rig, FIRST_TITLE)
+    dress(rig)
+    bpy.context.scene.frame_set(1)
+    studio.save(folder / "demo.blend")
+    return rows
 
 
-def _choose(armature_object: bpy.types.Object, title: str) -> None:
+def choose(rig: bpy.types.Object, title: str) -> None:
     """Give every chain the solver that a row of the table stands for."""
     of_two, of_more = SOLVERS[title]
-    for limb, chain in zip(LIMBS, armature_object.chain_ik.chains):
+    for limb, chain in zip(LIMBS, rig.chain_ik.chains):
         chain.solver = of_two if len(limb.bones) == 2 else of_more
 
 
-def _mute(armature_object: bpy.types.Object, is_muted: bool) -> None:
-    for chain in armature_object.chain_ik.chains:
+def mute(rig: bpy.types.Object, is_muted: bool) -> None:
+    """Mute or unmute all chains of a rig."""
+    for chain in rig.chain_ik.chains:
         chain.mute = is_muted
 
 
-def _row(title: str, played: playback.Playback) -> Row:
-    return Row(
-        title=title,
-        limbs={limb.name: _limb_result(limb, played) for limb in LIMBS},
-        milliseconds=statistics.median(played.milliseconds),
-        poses={str(frame): pose for frame, pose in played.poses.items()},
-    )
+def row(title: str, rig: bpy.types.Object, played: playing.Played) -> Row:
+    """Return what was measured of one playback."""
+    residuals = {limb.name: _residuals(limb, rig, played) for limb in LIMBS}
+    frames = len(played.milliseconds)
+    return Row(title, frames, residuals, statistics.median(played.milliseconds))
 
 
-def _limb_result(limb: Limb, played: playback.Playback) -> LimbResult:
-    """Keep the residuals of the frames whose target is neither too far nor too near."""
-    distances, residuals = played.distances[limb.name], played.residuals[limb.name]
-    is_in_reach = [played.min_reaches[limb.name] <= distance <= 1.0 for distance in distances]
-    return LimbResult(
-        frames=len(residuals),
-        residuals=[value for value, reached in zip(residuals, is_in_reach) if reached],
-    )
+def _residuals(limb: Limb, rig: bpy.types.Object, played: playing.Played) -> list[float]:
+    """Return how far a limb is off, in its lengths, where its target is in reach."""
+    lengths = [rig.data.bones[name].length for name in limb.bones]
+    length = sum(lengths)
+    keys = [key for key in played.gaps if key[2] == limb.name]
+    distances = {key: (played.targets[key] - played.roots[key]).length for key in keys}
+    least = max(0.0, 2.0 * max(lengths) - length)
+    return [played.gaps[key] / length for key in keys if least <= distances[key] <= length]
 
 
-def _save_file(armature_object: bpy.types.Object, path: Path, report: Report) -> None:
-    """Save the scene with live chains, ready to be opened and played."""
-    for limb in LIMBS:
-        stage.draw_path(limb.name, report.paths[limb.name], limb.colour)
-    stage.dress(armature_object)
+def draw_figure(rows: Sequence[Row], path: Path) -> None:
+    """Draw a strip of poses through time, and one that compares the solvers."""
+    rig = bpy.context.scene.objects["Figure"]
+    first = [pictures.render(frame, f"frame {frame}", 5, 380) for frame in DRAWN_FRAMES]
+    compared = []
+    for each in rows:
+        choose(rig, each.title)
+        worst = max(map(each.worst, each.residuals))
+        words = f"frame {COMPARED}: {each.title}\nwithin {worst:.1e} of limb length"
+        compared.append(pictures.render(COMPARED, words, 4, 380))
+    pictures.save([first, compared], path)
+
+
+def play_creatures(folder: Path, acts: Sequence[Act] = ACTS) -> dict[str, dict[str, float]]:
+    """Build the creatures, play each alone, and save what was measured and the file."""
+    examples.build(CREATURES)
+    measured = {}
+    rigs = [bpy.context.scene.objects[act.name] for act in acts]
+    for act in acts:
+        say(f"playing {act.frames} frames: {act.name}")
+        for rig in rigs:
+            mute(rig, rig.name != act.name)
+        played = playing.play(range(1, act.frames + 1))
+        milliseconds = statistics.median(played.milliseconds)
+        gap = played.gaps[act.frames, act.name, act.name]
+        measured[act.name] = {"milliseconds": milliseconds, "residual": gap}
+    (folder / "creatures.json").write_text(json.dumps(measured), encoding="utf-8")
+    for rig in rigs:
+        mute(rig, False)
     bpy.context.scene.frame_set(1)
-    # Else Blender keeps the former file beside it.
-    path.unlink(missing_ok=True)
-    bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True)
+    studio.save(folder / "creatures.blend")
+    return measured
+
+
+def draw_creatures(path: Path) -> None:
+    """Draw one strip of poses a creature; what goes on from its last pose is baked first."""
+    strips = []
+    for act in ACTS:
+        studio.bake(bpy.context.scene.objects[act.name], act.drawn[-1])
+    for act in ACTS:
+        (centre, distance, angles), strip = act.look, []
+        studio.look(tuple(place(act) + Vector(centre)), distance, angles)
+        for frame in act.drawn:
+            words = f"{act.name}, {act.solver.title()}, frame {frame}"
+            strip.append(pictures.render(frame, words, len(act.drawn), 184))
+        strips.append(strip)
+    pictures.save(strips, path)
 
 
 def say(line: str) -> None:
@@ -113,12 +148,14 @@ def say(line: str) -> None:
 
 
 def main(folder: Path) -> None:
-    """Run in a process of its own: an empty file, the add-on from the checkout."""
+    """Run in a process of its own, with the add-on from the checkout."""
     import blender_ik_addon
 
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     blender_ik_addon.register()
-    run(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    draw_figure(play_figure(folder), folder / "demo.png")
+    play_creatures(folder)
+    draw_creatures(folder / "creatures.png")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,8 @@ import math
 import bpy
 from mathutils import Matrix
 
-from demo import stage
 from examples.example import Example, Point
-from examples.parts import bodies, human, rigs, studio
+from examples.parts import human, rigs, studio
 
 FRAMES = 96
 TARGET, POLE = "hand Target.L", "hand Pole.L"
@@ -59,9 +58,7 @@ def build() -> bpy.types.Object:
     chain = human.add_limb(rig, "Arm.L", human.ARM, "L")
     human.give_body(rig, {"upper_arm.L": "chain", "forearm.L": "chain", "hand.L": "second"})
     rigs.key_bone(rig, chain.subtarget, FRAMES, place)
-    points = [path(step / 64) for step in range(64)]
-    drawn = stage.draw_path("hand", points, bodies.COLOURS["target"])
-    drawn.data.materials.append(bodies.material("target"))
+    studio.draw_path("hand", [path(step / 64) for step in range(64)], "target")
     studio.add_floor(12.0)
     return rig
 

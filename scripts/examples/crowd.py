@@ -8,7 +8,6 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from demo import stage
 from examples.example import Example
 from examples.parts import bodies, human, rigs, studio
 
@@ -52,7 +51,7 @@ def build() -> bpy.types.Object:
         chain.use_limits = False
         for control in (chain.target, chain.pole_target):
             control.parent = first
-            stage.move_to_collection(control, "Controls")
+            rigs.move_to_collection(control, "Controls")
         rigs.key_object(chain.target, BEAT, lambda passed, s=sign: _wave(passed, s), step=4)
     human.give_body(first, {}, round_=8)
     # Whoever copies a person with all that hangs on it copies its body, too.
@@ -90,13 +89,13 @@ def _copy(first: bpy.types.Object, number: int) -> bpy.types.Object:
     rig, skin = first.copy(), _body(first).copy()
     rig.name, skin.name = f"Person {number:03d}", f"Person {number:03d} Body"
     for item in (rig, skin):
-        stage.move_to_collection(item, "Person")
+        rigs.move_to_collection(item, "Person")
     skin.parent = skin.modifiers[0].object = rig
     for chain in rig.chain_ik.chains:
         chain.target, chain.pole_target = chain.target.copy(), chain.pole_target.copy()
         for control in (chain.target, chain.pole_target):
             control.parent = rig
-            stage.move_to_collection(control, "Controls")
+            rigs.move_to_collection(control, "Controls")
     return rig
 
 

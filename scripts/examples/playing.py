@@ -19,13 +19,17 @@ class Played:
         milliseconds: Of each frame.
         gaps: Metres from effector to target by frame, object and chain.
         statuses: Of chains, by the same.
-        joints: Heads of all bones of a rig's chains, world space, by frame and object.
+        tips: Effectors of chains, world space, by the same.
+        targets: Of chains, world space, by the same.
+        roots: Heads of the first bones of chains, world space, by the same.
     """
 
     milliseconds: list[float] = dataclasses.field(default_factory=list)
     gaps: dict[tuple[int, str, str], float] = dataclasses.field(default_factory=dict)
     statuses: dict[tuple[int, str, str], str] = dataclasses.field(default_factory=dict)
     tips: dict[tuple[int, str, str], Vector] = dataclasses.field(default_factory=dict)
+    targets: dict[tuple[int, str, str], Vector] = dataclasses.field(default_factory=dict)
+    roots: dict[tuple[int, str, str], Vector] = dataclasses.field(default_factory=dict)
 
     @property
     def worst(self) -> float:
@@ -45,21 +49,30 @@ def play(frames: Iterable[int]) -> Played:
         for rig in (each for each in scene.objects if each.type == "ARMATURE"):
             for chain in rig.chain_ik.chains:
                 key = frame, rig.name, chain.name
-                tip = effector(chain, rig.evaluated_get(graph))
-                played.gaps[key] = math.dist(tip, target(chain, graph))
+                evaluated = rig.evaluated_get(graph)
+                played.tips[key] = effector(chain, evaluated)
+                played.roots[key] = root(chain, evaluated)
+                # A copy: Blender's own moves on with the next frame.
+                played.targets[key] = target(chain, graph).copy()
+                played.gaps[key] = math.dist(played.tips[key], played.targets[key])
                 played.statuses[key] = str(chain.status)
-                played.tips[key] = tip
     return played
 
 
 def effector(chain: bpy.types.PropertyGroup, evaluated: bpy.types.Object) -> Vector:
     """Return the end of a chain that goes to its target, world space."""
-    bone = evaluated.pose.bones[chain.bone]
     if chain.solver == "FOLLOW" and chain.follow_lead == "ROOT":
-        for _ in range(chain.chain_count - 1):
-            bone = bone.parent
-        return evaluated.matrix_world @ bone.head
+        return root(chain, evaluated)
+    bone = evaluated.pose.bones[chain.bone]
     return evaluated.matrix_world @ (bone.tail if chain.use_tail else bone.head)
+
+
+def root(chain: bpy.types.PropertyGroup, evaluated: bpy.types.Object) -> Vector:
+    """Return the head of the first bone of a chain, world space."""
+    bone = evaluated.pose.bones[chain.bone]
+    # A bone that only turns is not counted.
+    above = chain.chain_count - int(chain.use_tail) if chain.chain_count else -1
+    return evaluated.matrix_world @ [bone, *bone.parent_recursive][above].head
 
 
 def target(chain: bpy.types.PropertyGroup, graph: bpy.types.Depsgraph) -> Vector:

@@ -7,7 +7,6 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from demo import stage
 from examples.example import Example
 from examples.parts import bodies, human, rigs, studio
 
@@ -89,7 +88,7 @@ def _add_jar() -> None:
     jar.data.polygons.foreach_set("use_smooth", [False] * len(faces))
     jar.location = JAR
     jar.hide_select = True
-    stage.move_to_collection(jar, "Stage")
+    rigs.move_to_collection(jar, "Stage")
 
 
 EXAMPLE = Example(

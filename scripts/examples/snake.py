@@ -7,7 +7,6 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from demo import stage
 from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
@@ -68,8 +67,7 @@ def build() -> bpy.types.Object:
     chain.name, chain.bone, chain.chain_count = "Snake", names[-1], COUNT
     chain.solver, chain.target, chain.max_bend = "FOLLOW", ball, math.radians(40.0)
     bodies.give_body(rig, _sticks(joints, names))
-    way = stage.draw_path("head", [path(i / 240) for i in range(240)], bodies.COLOURS["target"])
-    way.data.materials.append(bodies.material("sand"))
+    way = studio.draw_path("head", [path(i / 240) for i in range(240)], "sand")
     way.location.z = -THICK
     studio.add_floor(12.0)
     return rig
@@ -93,7 +91,7 @@ def _add_ball() -> bpy.types.Object:
     """Return the target, an empty that looks like a ball."""
     empty = bpy.data.objects.new(TARGET, None)
     empty.empty_display_type, empty.empty_display_size = "SPHERE", 0.05
-    stage.move_to_collection(empty, "Snake")
+    rigs.move_to_collection(empty, "Snake")
     return empty
 
 

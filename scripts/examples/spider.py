@@ -7,7 +7,6 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from demo import stage
 from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
@@ -171,7 +170,7 @@ def _add_stone(angle: float, away: float, wide: float, high: float) -> None:
     dome = bodies.add_mesh("Stone", points, faces, ["stone"])
     dome.location = (away * math.cos(angle), -away * math.sin(angle), 0.0)
     dome.hide_select = True
-    stage.move_to_collection(dome, "Stage")
+    rigs.move_to_collection(dome, "Stage")
 
 
 def _sticks() -> list[Stick]:

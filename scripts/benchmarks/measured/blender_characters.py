@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import cProfile
 import pstats
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
 
-from benchmarks import answering
-from benchmarks.clocks import round_milliseconds
-from benchmarks.scenes.blender_scenes import add_empty, add_rig
-from common import blender_process
+import blender_ik_addon
+from benchmarks.measured.in_blender import InBlender, answer
+from benchmarks.scenes.blender_scenes import add_empty, add_rig, follow
 
 TAIL, SPINE, ARM = 6, 5, 4
 APART = 12.0
@@ -32,15 +31,13 @@ STEP = 0.05
 NAMED, PROFILED = 10, 20
 
 
-class Characters:
-    """A scene of characters, and the tasks of the worker."""
+class Characters(InBlender):
+    """A scene of characters."""
 
     def __init__(self, manner: str, work: str, size: str) -> None:
         """Build the scene."""
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
         if manner == "chains":
-            import blender_ik_addon
-
             blender_ik_addon.register()
         self._manner, self._step = manner, 0
         self._targets: list[tuple[bpy.types.Object, np.ndarray]] = []
@@ -53,106 +50,92 @@ class Characters:
             bpy.context.scene.chain_ik.use_live = True
         bpy.context.view_layer.update()
 
-    def moved(self) -> float:
-        """Return the milliseconds of an update after all targets have moved a little."""
-        return round_milliseconds(self._move_on, bpy.context.view_layer.update)
-
-    def profile(self) -> list[str]:
-        """Return the costliest functions of some updates: milliseconds an update, and names."""
+    def profile(self) -> list[tuple[str, str, str]]:
+        """Return the costliest functions of some updates, milliseconds an update, and calls."""
         profiler = cProfile.Profile()
         for _ in range(PROFILED):
-            self._move_on()
+            self.move_on()
             profiler.enable()
             bpy.context.view_layer.update()
             profiler.disable()
         entries = pstats.Stats(profiler).get_stats_profile().func_profiles.items()
         costly = sorted(entries, key=lambda entry: -entry[1].tottime)[:NAMED]
         return [
-            f"{1e3 * each.tottime / PROFILED:.2f} | {each.ncalls} |"
-            f" {Path(each.file_name).name} {name}"
+            (f"{Path(each.file_name).name} {name}", f"{1e3 * each.tottime / PROFILED:.2f}",
+             each.ncalls)
             for name, each in costly
-        ]
+        ]  # fmt: skip
 
-    def _move_on(self) -> None:
+    def move_on(self) -> None:
+        """Move all targets a little."""
         self._step += 1
         for number, (target, home) in enumerate(self._targets):
             phase = STEP * self._step + number
             target.location = home + np.array([np.cos(phase), np.sin(phase), np.sin(0.7 * phase)])
 
     def _snake(self, count: int) -> None:
-        rig = add_rig(
-            "Snake",
-            {f"Bone {i}": _link("Bone", i, (0.0, 0.0, 0.0)) for i in range(count)},
-            is_connected=False,
-        )
-        self._pull(rig, f"Bone {count - 1}", (0.3 * count, 0.0, 0.7 * count))
+        self._add_straight("FORCE", (0.0, 0.0), count)
 
     def _necks(self, count: int) -> None:
-        for number in range(count):
-            root = (APART * (number % 10), APART * (number // 10), 0.0)
-            bones = {f"Bone {i}": _link("Bone", i, root) for i in range(TAIL)}
-            rig = add_rig(f"Neck {number}", bones, is_connected=False)
-            self._pull(rig, f"Bone {TAIL - 1}", (root[0] + 0.3 * TAIL, root[1], 0.7 * TAIL))
-
-    def _pull(self, rig: bpy.types.Object, tip: str, home: tuple[float, float, float]) -> None:
-        force = self._follow(rig, tip, "FORCE", home).force
-        force.gravity, force.stiffness_root, force.stiffness_tip = 1.0, 4.0, 0.5
+        for place in _places(count):
+            self._add_straight("FORCE", place)
 
     def _tails(self, count: int) -> None:
-        for number in range(count):
-            root = (APART * (number % 10), APART * (number // 10), 0.0)
-            bones = {f"Bone {i}": _link("Bone", i, root) for i in range(TAIL)}
-            rig = add_rig(f"Tail {number}", bones, is_connected=False)
-            self._follow(rig, f"Bone {TAIL - 1}", "FOLLOW", (root[0], root[1], TAIL))
+        for place in _places(count):
+            self._add_straight("FOLLOW", place)
+
+    def _add_straight(self, solver: str, place: tuple[float, float], count: int = TAIL) -> None:
+        """Add a straight chain of so many bones; what a force pulls has springs and weight."""
+        bones = {f"Bone {i}": _link("Bone", i, place) for i in range(count)}
+        rig = add_rig(solver, bones, is_connected=False)
+        lean, height = (0.3, 0.7) if solver == "FORCE" else (0.0, 1.0)
+        home = (place[0] + lean * count, place[1], height * count)
+        followed = self._follow(rig, f"Bone {count - 1}", solver, home)
+        if solver == "FORCE":
+            force = followed.force
+            force.gravity, force.stiffness_root, force.stiffness_tip = 1.0, 4.0, 0.5
 
     def _trees(self, count: int) -> None:
-        for number in range(count):
-            root = (APART * (number % 10), APART * (number // 10), 0.0)
-            rig = add_rig(f"Tree {number}", dict(_spine_with_arms(root)), is_connected=False)
+        for x, y in _places(count):
+            rig = add_rig("Tree", dict(_spine_with_arms((x, y))), is_connected=False)
             for side, sign in (("L", 1.0), ("R", -1.0)):
-                there = (root[0] + 0.6 * ARM * sign, root[1] - 1.0, SPINE - 0.5)
-                self._follow(rig, f"Arm {side} {ARM - 1}", "NEWTON", there)
+                there = (x + 0.6 * ARM * sign, y - 1.0, SPINE - 0.5)
+                solver = "NEWTON" if self._manner == "chains" else "built-in"
+                self._follow(rig, f"Arm {side} {ARM - 1}", solver, there)
 
     def _follow(
         self, rig: bpy.types.Object, tip: str, solver: str, home: tuple[float, float, float]
-    ) -> object:
+    ) -> Any:
         target = add_empty(f"Target {tip}", home)
         self._targets.append((target, np.array(home)))
-        if self._manner == "built-in":
-            constraint = rig.pose.bones[tip].constraints.new("IK")
-            constraint.target = target
-            return constraint
-        chain = rig.chain_ik.chains.add()
-        chain.bone, chain.solver, chain.target = tip, solver, target
-        return chain
+        return follow(rig, tip, target, solver)
 
 
-def _link(name: str, number: int, root: tuple[float, float, float]) -> tuple:
+def _places(count: int) -> list[tuple[float, float]]:
+    """Return where so many characters stand: in rows of ten."""
+    return [(APART * (number % 10), APART * (number // 10)) for number in range(count)]
+
+
+def _link(name: str, number: int, place: tuple[float, float]) -> tuple:
     """Return head, tail and parent of a bone of a straight chain."""
-    x, y, z = root
+    x, y = place
     # A little off the line, so that the chain has a side to bend to.
     lean = 0.02 * (number % 2)
-    head, tail = (x + lean, y, z + number), (x + 0.02 - lean, y, z + number + 1.0)
+    head, tail = (x + lean, y, number), (x + 0.02 - lean, y, number + 1.0)
     return head, tail, f"{name} {number - 1}" if number else ""
 
 
-def _spine_with_arms(root: tuple[float, float, float]) -> Iterator[tuple[str, tuple]]:
+def _spine_with_arms(place: tuple[float, float]) -> Iterator[tuple[str, tuple]]:
     for number in range(SPINE):
-        yield f"Spine {number}", _link("Spine", number, root)
-    x, y, z = root
+        yield f"Spine {number}", _link("Spine", number, place)
+    x, y = place
     for side, sign in (("L", 1.0), ("R", -1.0)):
         for number in range(ARM):
-            head = (x + sign * (0.3 + number), y + 0.05 * (number % 2), z + SPINE)
-            tail = (x + sign * (1.3 + number), y + 0.05 * ((number + 1) % 2), z + SPINE)
+            head = (x + sign * (0.3 + number), y + 0.05 * (number % 2), SPINE)
+            tail = (x + sign * (1.3 + number), y + 0.05 * ((number + 1) % 2), SPINE)
             above = f"Arm {side} {number - 1}" if number else f"Spine {SPINE - 1}"
             yield f"Arm {side} {number}", (head, tail, above)
 
 
-def main(manner: str, work: str, size: str) -> None:
-    """Build and answer."""
-    characters = Characters(manner, work, size)
-    answering.serve({"moved": characters.moved, "profile": characters.profile})
-
-
 if __name__ == "__main__":
-    blender_process.run(main, *sys.argv[1:])
+    answer(Characters)

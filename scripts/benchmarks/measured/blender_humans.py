@@ -3,14 +3,14 @@
     python -m benchmarks.measured.blender_humans MANNER COUNT      a Python with the bpy module
 
 Manners with five chains and empties: chains (this project's, starting from the bones' keys),
-built-in (Blender's IK constraint). The arms and legs hang on the spine, which is a chain itself.
+built-in (Blender's IK constraint), live (chains whose frames are set where the others bake). The
+arms and legs hang on the spine, which is a chain itself.
 Manners with the control bones of Set Up Limbs: controls (as it leaves them), no-spaces (nothing
 carries the controls), constraints (Blender's IK constraints in place of the chains).
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,11 +18,11 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from benchmarks import answering
-from benchmarks.clocks import round_clocks
-from benchmarks.scenes.blender_scenes import add_empty, copy_rig
+import blender_ik_addon
+from benchmarks.clocks import SECONDS, round_clocks
+from benchmarks.measured.in_blender import InBlender, answer
+from benchmarks.scenes.blender_scenes import add_empty, copy_rig, follow
 from blender_ik_addon.rig.reading.animation import curves
-from common import blender_process
 
 LIMBS = {
     "spine.003": (4, "NEWTON"),
@@ -39,7 +39,6 @@ AWAY, STEP = 0.12, 0.3
 TOWARD_ROOT = 0.25
 FRAMES = 250
 NEAR = 1e-3
-TASKS = ("versions", "check", "moved", "dragged", "key", "played", "stepped", "baked")
 # The first arm of Set Up Limbs, after spine and neck.
 HAND = 2
 Limb = tuple[bpy.types.Object, str, Any, np.ndarray, float]
@@ -51,8 +50,10 @@ class MissedError(Exception):
     """Chains do not reach their targets, so their time says nothing."""
 
 
-class Humans:
-    """The scene and the tasks of the worker."""
+class Humans(InBlender):
+    """The scene."""
+
+    seconds = SECONDS / 2
 
     def __init__(self, manner: str, count: str) -> None:
         """Build it."""
@@ -67,20 +68,15 @@ class Humans:
             rig.location.x = APART * number
         bpy.context.view_layer.update()
         if manner != "built-in":
-            import blender_ik_addon
-
             blender_ik_addon.register()
         if manner in CONTROLLED:
             self.limbs = [limb for rig in self.rigs for limb in self._set_up(rig)]
         else:
             self.limbs = [self._aim(rig, tip) for rig in self.rigs for tip in LIMBS]
             for rig, tip, target, *_ in self.limbs:
-                self._follow(rig, tip, target)
+                count, solver = LIMBS[tip]
+                follow(rig, tip, target, manner if manner == "built-in" else solver, count)
         bpy.context.view_layer.update()
-
-    def versions(self) -> dict[str, str]:
-        """Return what runs here."""
-        return {**answering.python_versions(), "blender": bpy.app.version_string}
 
     def check(self) -> dict[str, float]:
         """Tell how near the tips come to their targets.
@@ -100,13 +96,9 @@ class Humans:
             raise MissedError(f"{reached:.0%} of the tips came to their targets")
         return {"reached": reached, "worst": max(misses)}
 
-    def moved(self) -> dict[str, float]:
-        """Return a round's times of an update after all targets have moved, in milliseconds."""
-        return round_clocks(self.move_on, bpy.context.view_layer.update)
-
     def dragged(self) -> dict[str, float]:
         """Return a round's times of an update after one target has moved, in milliseconds."""
-        return round_clocks(self.move_one, bpy.context.view_layer.update)
+        return round_clocks(self.move_one, self.update, seconds=self.seconds)
 
     def key(self) -> None:
         """Key the targets, for `played`."""
@@ -120,15 +112,12 @@ class Humans:
 
     def played(self) -> dict[str, float]:
         """Return a round's times of a frame of playback, in milliseconds."""
-        return round_clocks(self._step_on, self._show_frame)
-
-    def stepped(self) -> dict[str, float]:
-        """Return the times of all frames set one after the other, in milliseconds."""
-        return round_clocks(self._unbake, self._step_through, most=1)
+        return round_clocks(self._step_on, self._show_frame, seconds=self.seconds)
 
     def baked(self) -> dict[str, float]:
         """Return the times of a bake of all frames and chains, in milliseconds."""
-        return round_clocks(self._unbake, self._bake, most=1)
+        work = self._step_through if self.manner == "live" else self._bake
+        return round_clocks(self._unbake, work, most=1)
 
     def _unbake(self) -> None:
         for rig in self.rigs:
@@ -185,9 +174,8 @@ class Humans:
                 for constraint in list(control.constraints):
                     control.constraints.remove(constraint)
             if self.manner == "constraints":
-                constraint = tip.constraints.new("IK")
-                constraint.target, constraint.subtarget = rig, chain.subtarget
-                constraint.chain_count = chain.chain_count
+                constraint = follow(rig, tip.name, rig, "built-in", chain.chain_count)
+                constraint.subtarget = chain.subtarget
             if chain.chain_count > 1:
                 root = [tip, *tip.parent_recursive][chain.chain_count - 1].head
                 way = root - tip.tail
@@ -202,16 +190,6 @@ class Humans:
         home = rig.matrix_world @ bone.tail.lerp(root, TOWARD_ROOT)
         target = add_empty(f"Target {tip}", home)
         return rig, tip, target, np.array(home), AWAY * (bone.tail - root).length
-
-    def _follow(self, rig: bpy.types.Object, tip: str, target: bpy.types.Object) -> None:
-        count, solver = LIMBS[tip]
-        if self.manner == "built-in":
-            constraint = rig.pose.bones[tip].constraints.new("IK")
-            constraint.target, constraint.chain_count = target, count
-            return
-        chain = rig.chain_ik.chains.add()
-        chain.chain_count, chain.solver, chain.start_from = count, solver, "KEYED"
-        chain.bone, chain.target = tip, target
 
 
 def _evaluated(target: Any, depsgraph: bpy.types.Depsgraph) -> Any:
@@ -233,11 +211,5 @@ def _enable_rigify() -> None:
     addon_utils.enable("rigify", default_set=True)
 
 
-def main(manner: str, count: str) -> None:
-    """Build and answer."""
-    humans = Humans(manner, count)
-    answering.serve({name: getattr(humans, name) for name in TASKS})
-
-
 if __name__ == "__main__":
-    blender_process.run(main, *sys.argv[1:])
+    answer(Humans)

@@ -8,27 +8,23 @@ Manners: built-in (Blender's IK constraint), NEWTON, FABRIK, CCD (this project's
 
 from __future__ import annotations
 
-import sys
-
 import bpy
 import numpy as np
 
-from benchmarks import answering
-from benchmarks.clocks import round_milliseconds
+import blender_ik_addon
+from benchmarks.measured.in_blender import InBlender, answer
 from benchmarks.scenes import limited_rigs
-from benchmarks.scenes.blender_scenes import add_empty
+from benchmarks.scenes.blender_scenes import add_empty, follow
 from benchmarks.scenes.limited_rigs import Array
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
-from common import blender_process
 
 TARGETS = 1000
 # What counts as reached, as a share of the chain's length.
 NEAR = 1e-3
-TASKS = ("success", "moved")
 
 
-class Limits:
-    """A scene of limbs, and the tasks of the worker."""
+class Limits(InBlender):
+    """A scene of limbs."""
 
     def __init__(self, manner: str, name: str, pole: str, count: str) -> None:
         """Build the scene."""
@@ -37,12 +33,12 @@ class Limits:
         self.length = float(len(limited_rigs.RIGS[name]))
         self.targets = limited_rigs.reachable(name, TARGETS)
         if manner != "built-in":
-            import blender_ik_addon
-
             blender_ik_addon.register()
         target = add_empty("Pole", limited_rigs.POLE) if pole == "pole" else None
         for limb in self.limbs:
-            limited_rigs.follow(limb, manner, target)
+            followed = follow(limb.object, limb.bones[-1], limb.target, manner)
+            if target is not None:
+                followed.pole_target = target
         self.step = 0
         bpy.context.view_layer.update()
 
@@ -61,11 +57,8 @@ class Limits:
             worst = max(worst, *(_violation(rig) for rig in rigs))
         return {"reached": reached / TARGETS, "violation": worst}
 
-    def moved(self) -> float:
-        """Return the milliseconds of an update after all targets have moved."""
-        return round_milliseconds(self._move_on, bpy.context.view_layer.update)
-
-    def _move_on(self) -> None:
+    def move_on(self) -> None:
+        """Move all targets to their next places."""
         self.step += 1
         for number, limb in enumerate(self.limbs):
             limb.target.location = limb.root + self.targets[(self.step + 7 * number) % TARGETS]
@@ -97,11 +90,5 @@ def _shown_turns(rig: bpy.types.Object) -> Array:
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
-def main(manner: str, name: str, pole: str, count: str) -> None:
-    """Build and answer."""
-    limits = Limits(manner, name, pole, count)
-    answering.serve({task: getattr(limits, task) for task in TASKS})
-
-
 if __name__ == "__main__":
-    blender_process.run(main, *sys.argv[1:])
+    answer(Limits)

@@ -9,20 +9,19 @@ constraint on plain rigs, whatever the row is: one measure for all of them).
 from __future__ import annotations
 
 import dataclasses
-import sys
 import time
 
 import bpy
 import numpy as np
 from mathutils import Euler
 
-from benchmarks import answering
-from benchmarks.clocks import round_clocks
+import blender_ik_addon
+from benchmarks.clocks import SECONDS
+from benchmarks.measured.in_blender import InBlender, answer
 from benchmarks.scenes import blender_scenes, setting_rigs
 from benchmarks.scenes.blender_scenes import TARGET_SETS, Array
 from benchmarks.scenes.sizes import LAYOUTS, Layout
 from benchmarks.setting_rows import ROWS, Setting
-from common import blender_process
 
 ROW_BY_NAME = {row.name: row for row in ROWS}
 # How far targets beyond the reach are, in times of those within.
@@ -31,27 +30,22 @@ BEYOND = 1.35
 SHARE = 0.8
 SEED = 20261123
 CHECKED_SECONDS = 2.0
-TASKS = ("versions", "set_up", "check", "moved")
 
 
 class UnsolvedError(Exception):
     """A chain says that it cannot be solved, so its time says nothing."""
 
 
-class Settings:
-    """One scene at a time, and the tasks of the worker."""
+class Settings(InBlender):
+    """One scene at a time."""
+
+    seconds = SECONDS / 2
 
     def __init__(self, manner: str) -> None:
         """Remember who poses."""
         self.manner = manner
         if manner == "chains":
-            import blender_ik_addon
-
             blender_ik_addon.register()
-
-    def versions(self) -> dict[str, str]:
-        """Return what runs here."""
-        return {**answering.python_versions(), "blender": bpy.app.version_string}
 
     def set_up(self, layout: str, row: str) -> None:
         """Build a scene and what poses it."""
@@ -80,7 +74,7 @@ class Settings:
         for visited in range(TARGET_SETS):
             if visited and time.perf_counter() - begin > CHECKED_SECONDS:
                 break
-            self._move_on()
+            self.move_on()
             bpy.context.view_layer.update()
             for rig in self.stage.armatures if self.manner == "chains" else ():
                 for chain in rig.chain_ik.chains:
@@ -92,10 +86,6 @@ class Settings:
         allowed = blender_scenes.allowed_residual(self.stage)
         reached = float(np.mean(np.array(misses) <= allowed))
         return {"reached": reached, "worst": max(misses) / length}
-
-    def moved(self) -> dict[str, float]:
-        """Return a round's times of an update after all targets have moved, in milliseconds."""
-        return round_clocks(self._move_on, bpy.context.view_layer.update)
 
     def _dress(self, plain: Layout) -> None:
         """Do to rigs, targets and chains what the row says."""
@@ -176,7 +166,8 @@ class Settings:
         if "pole bones" in self.row.rig:
             chain.pole_subtarget = setting_rigs.handle_name(limb)
 
-    def _move_on(self) -> None:
+    def move_on(self) -> None:
+        """Move all targets to their next places."""
         self.step += 1
         if self.manner == "built-in":
             self.stage.move_targets(self.step)
@@ -202,11 +193,5 @@ def _give_joint(chain: bpy.types.PropertyGroup, limb: int, settings: dict[str, o
         setattr(joint, name, value)
 
 
-def main(manner: str) -> None:
-    """Answer."""
-    settings = Settings(manner)
-    answering.serve({name: getattr(settings, name) for name in TASKS})
-
-
 if __name__ == "__main__":
-    blender_process.run(main, *sys.argv[1:])
+    answer(Settings)

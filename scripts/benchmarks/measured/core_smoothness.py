@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.tables import markdown
+from benchmarks.tables.markdown import short
 from blender_ik_addon.core import (
     Chains,
     Goals,
@@ -30,12 +32,13 @@ LIMIT = np.radians(40.0)
 SEEN = np.radians(1.0)
 SOLVERS = (Solver.NEWTON, Solver.FABRIK, Solver.CCD)
 HEAD = (
-    "| path | joints | solver | reached | max bend | zig-zag | max joint step | rms acceleration |",
-    "|---|---|---|---:|---:|---:|---:|---:|",
+    *("path", "joints", "solver", "reached", "max bend", "zig-zag"),
+    *("max joint step", "rms acceleration"),
 )
 SOFT_HEAD = (
-    "| soft distance | elbow step for a target step of 1e-4 | bound of the elbow's speed |",
-    "|---:|---:|---:|",
+    "soft distance",
+    "elbow step for a target step of 1e-4",
+    "bound of the elbow's speed",
 )
 
 
@@ -71,7 +74,7 @@ def straight(count: int, *, is_limited: bool) -> Chains:
     return Chains(points, side, joints)
 
 
-def measured(solver: Solver, targets: Array, *, is_limited: bool) -> str:
+def measured(solver: Solver, targets: Array, *, is_limited: bool) -> tuple[str, ...]:
     """Return the cells of one row."""
     chains = straight(len(targets), is_limited=is_limited)
     solved = solve_batch(chains, Goals(targets), SolveOptions(solver=solver, tolerance=1e-6))
@@ -86,13 +89,12 @@ def measured(solver: Solver, targets: Array, *, is_limited: bool) -> str:
     steps = np.linalg.norm(np.diff(joints, axis=0), axis=2).max(axis=1) / way
     second = np.diff(joints, n=2, axis=0) / way.mean()
     reached = (solved.residual <= 1e-5).mean()
-    return (
-        f"{100.0 * reached:.0f} % | {np.degrees(bends.max()):.1f} | {turns_back.mean():.3f} |"
-        f" {steps.max():.2g} | {np.sqrt(np.square(second).sum(axis=2).mean()):.2g}"
-    )
+    acceleration = np.sqrt(np.square(second).sum(axis=2).mean())
+    figures = (turns_back.mean(), steps.max(), acceleration)
+    return f"{100.0 * reached:.0f} %", f"{np.degrees(bends.max()):.1f}", *map(short, figures)
 
 
-def elbow_steps(soft: float) -> str:
+def elbow_steps(soft: float) -> tuple[str, str]:
     """Return the cells of a row of an arm that is pulled straight through full reach."""
     points = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.05], [0.0, 1.0, 0.0]])
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
@@ -107,23 +109,22 @@ def elbow_steps(soft: float) -> str:
     angle = np.arctan2(across, np.einsum("fi,fi->f", bones[:, 0], bones[:, 1]))
     step = np.abs(np.diff(angle)).max()
     if soft == 0.0:
-        return f"{step:.2g} rad | none"
+        return f"{step:.2g} rad", "none"
     bound = np.sqrt(reach / (2.0 * lengths[0] * lengths[1] * soft * reach))
-    return f"{step:.2g} rad | {bound * 1e-4 * reach:.2g} rad"
+    return f"{step:.2g} rad", f"{bound * 1e-4 * reach:.2g} rad"
 
 
 def table() -> str:
     """Return both tables."""
-    lines = list(HEAD)
-    for path, targets in paths().items():
-        for is_limited in (False, True):
-            joints = "within 40 degrees" if is_limited else "free"
-            for solver in SOLVERS:
-                cells = measured(solver, targets, is_limited=is_limited)
-                lines.append(f"| {path} | {joints} | {solver} | {cells} |")
-    lines += ["", *SOFT_HEAD]
-    lines += [f"| {soft:g} of the reach | {elbow_steps(soft)} |" for soft in (0.0, 0.02, 0.1)]
-    return "\n".join(lines)
+    rows = [
+        (path, "within 40 degrees" if is_limited else "free", str(solver),
+         *measured(solver, targets, is_limited=is_limited))
+        for path, targets in paths().items()
+        for is_limited in (False, True)
+        for solver in SOLVERS
+    ]  # fmt: skip
+    soft = [(f"{soft:g} of the reach", *elbow_steps(soft)) for soft in (0.0, 0.02, 0.1)]
+    return f"{markdown.table(HEAD, rows, 3)}\n\n{markdown.table(SOFT_HEAD, soft)}"
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from itertools import cycle
-from typing import Any
 
 # The module of Blender has to come before its parts.
 import bpy
@@ -22,7 +20,9 @@ import gpu
 
 import blender_ik_addon
 from benchmarks.measured.blender_humans import Humans
-from benchmarks.scenes.blender_scenes import Bones, add_empty, add_rig
+from benchmarks.scenes import blender_scenes
+from benchmarks.scenes.blender_scenes import Stage, add_empty, bone_name
+from benchmarks.scenes.sizes import Layout
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.batches import Drawn, draw_lines, draw_scene
 from blender_ik_addon.overlay.colours import Colours
@@ -35,35 +35,17 @@ CHAINS, BONES, REDRAWS = 20, 2, 300
 SIZE, WIDTH = (16, 16), 3.0
 
 
-def build(rigs: int) -> list[bpy.types.Object]:
-    """Return the targets of so many armature objects that share the chains."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    targets = []
-    for number in range(rigs):
-        bones: Bones = {}
-        for chain in range(CHAINS // rigs):
-            bones.update(_bones(chain, (0.5 * number, 0.5 * chain)))
-        rig = add_rig(f"Rig {number}", bones)
-        bpy.ops.object.mode_set(mode="POSE")
-        for chain in range(CHAINS // rigs):
-            target = add_empty("Target", (0.5 * number + 0.4, 0.5 * chain, 1.4))
-            targets.append(target)
-            settings = rig.chain_ik.chains.add()
-            settings.target, settings.bone = target, f"{chain}.{BONES - 1}"
+def build(rigs: int) -> Stage:
+    """Return a scene of so many armature objects that share the chains."""
+    stage = blender_scenes.build(Layout(rigs, CHAINS // rigs, BONES, 5e-6))
+    blender_scenes.add_chains(stage)
+    for rig in stage.armatures:
         joint = rig.chain_ik.chains[0].joints.add()
-        joint.bone, joint.kind, joint.cone_angle = "0.1", "CONE", 1.0
+        joint.bone, joint.kind, joint.cone_angle = bone_name(0, 1), "CONE", 1.0
+        bpy.context.view_layer.objects.active = rig
+        bpy.ops.object.mode_set(mode="POSE")
     bpy.context.view_layer.update()
-    return targets
-
-
-def _bones(chain: int, place: tuple[float, float]) -> Bones:
-    """Return bones, of which each begins where the one before it ends."""
-    x, y = place
-    ends = [(x + 0.1 * (number % 2), y, float(number)) for number in range(BONES + 1)]
-    return {
-        f"{chain}.{number}": (ends[number], ends[number + 1], f"{chain}.{number - 1}")
-        for number in range(BONES)
-    }
+    return stage
 
 
 def measure(before: Callable[[int], None]) -> tuple[float, float, float]:
@@ -125,17 +107,17 @@ def build_human() -> Humans:
     return humans
 
 
-def report(name: str, move: Callable[[], None]) -> None:
+def report(name: str, move: Callable[[int], None]) -> None:
     """Measure and print what a scene costs.
 
     Args:
         name: Of the scene.
-        move: Moves all targets.
+        move: Moves all targets, at each redraw by its number.
     """
     shown = bpy.context.scene.chain_ik.overlay
 
-    def moved(_: int) -> None:
-        move()
+    def moved(number: int) -> None:
+        move(number)
         bpy.context.view_layer.update()
 
     for words, is_on, before in (
@@ -160,16 +142,10 @@ def main() -> None:
     # As where it is installed: then colours and widths are a person's own.
     bpy.context.preferences.addons.new().module = PACKAGE
     for rigs in (1, CHAINS):
-        targets, heights = build(rigs), cycle(1.4 + 0.001 * number for number in range(50))
-
-        def move(targets: list[bpy.types.Object] = targets, heights: Any = heights) -> None:
-            height = next(heights)
-            for target in targets:
-                target.location.z = height
-
-        report(f"{CHAINS} chains of {rigs} armatures", move)
+        report(f"{CHAINS} chains of {rigs} armatures", build(rigs).move_targets)
     blender_ik_addon.unregister()
-    report("Rigify's human, five chains", build_human().move_on)
+    humans = build_human()
+    report("Rigify's human, five chains", lambda _: humans.move_on())
     blender_ik_addon.unregister()
 
 

@@ -105,4 +105,4 @@ def _character(bones: int) -> geometry.Character:
 
 if __name__ == "__main__":
     version = importlib.metadata.version("pymomentum-cpu")
-    answering.serve(Clock(MomentumSolver, Path(sys.argv[1]), version).tasks())
+    answering.serve(Clock(MomentumSolver, Path(sys.argv[1]), version))

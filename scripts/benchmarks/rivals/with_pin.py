@@ -79,4 +79,4 @@ class PinSolver:
 
 if __name__ == "__main__":
     version = importlib.metadata.version("pin")
-    answering.serve(Clock(PinSolver, Path(sys.argv[1]), version).tasks())
+    answering.serve(Clock(PinSolver, Path(sys.argv[1]), version))

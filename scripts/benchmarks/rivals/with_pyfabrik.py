@@ -41,4 +41,4 @@ class PyfabrikSolver:
 
 if __name__ == "__main__":
     version = importlib.metadata.version("pyfabrik")
-    answering.serve(Clock(PyfabrikSolver, Path(sys.argv[1]), version).tasks())
+    answering.serve(Clock(PyfabrikSolver, Path(sys.argv[1]), version))

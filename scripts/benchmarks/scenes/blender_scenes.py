@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import bpy
 import numpy as np
@@ -85,24 +86,32 @@ def build(layout: Layout) -> Stage:
 
 def add_builtin_constraints(stage: Stage) -> None:
     """Have Blender's own IK constraint pose the limbs, with its default of 500 iterations."""
-    for rig, bone, target in stage.tips():
-        constraint = rig.pose.bones[bone].constraints.new("IK")
-        constraint.target = target
-        constraint.chain_count = stage.layout.bones
-        constraint.iterations = 500
-        constraint.use_tail = True
-        constraint.use_stretch = False
+    for limb in stage.tips():
+        follow(*limb, "built-in", stage.layout.bones)
 
 
 def add_chains(stage: Stage) -> None:
     """Have live chains pose the limbs."""
-    for rig, bone, target in stage.tips():
-        chain = rig.chain_ik.chains.add()
-        chain.solver = "TWO_BONE" if stage.layout.bones == 2 else "NEWTON"
-        chain.chain_count = stage.layout.bones
-        chain.tolerance = stage.layout.tolerance
-        chain.bone = bone
-        chain.target = target
+    solver = "TWO_BONE" if stage.layout.bones == 2 else "NEWTON"
+    for limb in stage.tips():
+        follow(*limb, solver, stage.layout.bones).tolerance = stage.layout.tolerance
+
+
+def follow(
+    rig: bpy.types.Object, tip: str, target: bpy.types.Object, solver: str, count: int = 0
+) -> Any:
+    """Have so many bones up to a tip, or all, follow a target, and return what holds settings.
+
+    The solver "built-in" is Blender's own constraint.
+    """
+    if solver == "built-in":
+        followed = rig.pose.bones[tip].constraints.new("IK")
+    else:
+        followed = rig.chain_ik.chains.add()
+        followed.bone, followed.solver = tip, solver
+    followed.chain_count = count
+    followed.target = target
+    return followed
 
 
 def key_targets(stage: Stage, frames: int) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 import numpy.typing as npt
+from mathutils import Matrix, Quaternion, Vector
 
 from benchmarks.scenes.blender_scenes import add_empty, add_rig
 
@@ -92,46 +93,23 @@ def _limit(limb: Limb, ranges: list[Ranges]) -> None:
                 setattr(bone, f"ik_max_{axis}", math.radians(own[axis][1]))
 
 
-def follow(limb: Limb, manner: str, pole: bpy.types.Object | None) -> None:
-    """Have a limb follow its target: by Blender's own constraint, or by a solver of ours."""
-    if manner == "built-in":
-        constraint = limb.tip.constraints.new("IK")
-        constraint.target, constraint.pole_target = limb.target, pole
-        return
-    chain = limb.object.chain_ik.chains.add()
-    chain.bone, chain.solver, chain.target = limb.tip.name, manner, limb.target
-    if pole is not None:
-        chain.pole_target = pole
-
-
 def reachable(name: str, count: int) -> Array:
     """Return targets that a rig reaches, shape (count, 3); the chain starts in the origin."""
     rng = np.random.default_rng(SEED)
-    found = np.zeros((count, 3))
-    for i in range(count):
-        axes, head = np.eye(3), np.zeros(3)
+    found = []
+    for _ in range(count):
         # The bones' rest: along Z, so their own Y is Z and their own Z is -Y.
-        axes = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+        axes, head = Matrix.Rotation(0.5 * math.pi, 3, "X"), Vector()
         for own in RIGS[name]:
             turn = {axis: _drawn(rng, *ends) for axis, ends in own.items()}
-            swing = _turned((turn.get("x", 0.0), 0.0, turn.get("z", 0.0)))
-            axes = axes @ swing @ _turned((0.0, turn.get("y", 0.0), 0.0))
-            head = head + axes[:, 1]
-        found[i] = head
-    return found
+            swing = Quaternion((turn.get("x", 0.0), 0.0, turn.get("z", 0.0)))
+            twist = Quaternion((0.0, turn.get("y", 0.0), 0.0))
+            axes = axes @ (swing @ twist).to_matrix()
+            head += axes.col[1]
+        found.append(head)
+    return np.array(found)
 
 
 def _drawn(rng: np.random.Generator, low: float, high: float) -> float:
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     return math.radians(middle + SHARE * half * rng.uniform(-1.0, 1.0))
-
-
-def _turned(vector: tuple[float, float, float]) -> Array:
-    """Return the rotation matrix about a vector by its length."""
-    x, y, z = vector
-    angle = math.sqrt(x * x + y * y + z * z)
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    first = math.sin(angle) / angle if angle else 1.0
-    second = (1.0 - math.cos(angle)) / (angle * angle) if angle else 0.5
-    matrix: Array = np.eye(3) + first * cross + second * (cross @ cross)
-    return matrix

@@ -57,9 +57,6 @@ class Layout:
         return self.limbs > 1
 
 
-# Rigify's humans in a scene, by its name.
-HUMANS = {"1 human": 1, "10 humans": 10}
-
 # 5e-6 of a limb of two bones is a chain's default tolerance, 1e-5.
 LAYOUTS: dict[str, Layout] = {
     "100 x 4 x 2": Layout(100, 4, 2, 5e-6),

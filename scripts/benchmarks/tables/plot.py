@@ -1,8 +1,10 @@
-"""Draw the results: how much of its goal each row takes.
+"""Draw ratios as bars, on a scale on which a cliff cannot hide.
 
-    python -m benchmarks.tables.plot RESULTS PICTURE      a Python with Matplotlib
+    python -m benchmarks.tables.plot DRAWING PICTURE      a Python with Matplotlib
 
-Rows without a goal are grey.
+DRAWING is a JSON file: a title, what the axis says, what nothing may cost ("most"), and panels; a
+panel has a title, a place in the row of its panels, and rows with label, value, goal, is_met and
+maybe the range of its rounds. Rows without a goal are grey.
 """
 
 from __future__ import annotations
@@ -19,63 +21,68 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from benchmarks.tables.table import short
-
 # Told apart without colour vision, too.
-MET, MISSED, INFORMS = "#2f7fb8", "#d9822b", "#b4bcc8"
-ROW_HEIGHT = 0.36
-WIDTH = 11.0
-SMALL = 7.5
+MET, MISSED, CLIFF, INFORMS = "#2f7fb8", "#d9822b", "#a3262a", "#b4bcc8"
+LINE_HEIGHT, WIDTH, SMALL = 0.19, 13.0, 7.0
 
 
-def draw(results: dict[str, Any], picture: Path) -> None:
-    """Draw all measured rows as bars.
+def draw(drawing: dict[str, Any], picture: Path) -> None:
+    """Draw all panels: those that begin with column 0 below each other, the others beside them."""
+    panels = drawing["panels"]
+    beginnings = [number for number, panel in enumerate(panels) if panel["column"] == 0]
+    ends = [*beginnings[1:], len(panels)]
+    lines = [panels[number]["lines"] * len(panels[number]["rows"]) + 3 for number in beginnings]
+    figure = plt.figure(figsize=(WIDTH, 1.0 + LINE_HEIGHT * sum(lines)), layout="constrained")
+    values = [row["value"] for panel in panels for row in panel["rows"] if row["value"]]
+    greatest = 1.6 * max([1.0, drawing["most"] or 1.0, *values])
+    least = min([0.1, *(0.8 * value for value in values)])
+    grid = figure.add_gridspec(len(lines), 1, height_ratios=lines)
+    for place, (first, end) in enumerate(zip(beginnings, ends)):
+        columns = grid[place].subgridspec(1, end - first)
+        for column, panel in enumerate(panels[first:end]):
+            axes = figure.add_subplot(columns[column])
+            _draw_panel(axes, panel, drawing["most"], least)
+            # The same for all: a bar twice as long is as much more everywhere.
+            axes.set_xlim(least, greatest)
+            if column:
+                axes.set_yticklabels([])
+    figure.supxlabel(drawing["axis"], fontsize=8.5)
+    figure.suptitle(drawing["title"], fontsize=9.5)
+    figure.savefig(picture, dpi=110, metadata={"Software": None})
 
-    Args:
-        results: What the benchmark has written.
-        picture: Where to.
-    """
-    rows = [row for row in results["rows"] if row["ratio"] is not None][::-1]
-    figure, axes = plt.subplots(figsize=(WIDTH, 1.4 + ROW_HEIGHT * len(rows)), layout="constrained")
+
+def _draw_panel(axes: Axes, panel: dict[str, Any], most: float | None, least: float) -> None:
+    rows = panel["rows"][::-1]
     for place, row in enumerate(rows):
-        _draw_row(axes, place, row)
-    axes.set_yticks(range(len(rows)), [_label(row) for row in rows], fontsize=SMALL)
+        if row["value"] is not None:
+            _draw_row(axes, place, row, most, least)
+    axes.set_yticks(range(len(rows)), [row["label"] for row in rows], fontsize=SMALL)
+    axes.set_ylim(-0.8, len(rows) - 0.2)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
-    axes.axvline(1.0, color="#555555", linewidth=0.8, linestyle=":")
-    axes.set_ylim(-0.7, len(rows) - 0.3)
-    axes.set_xlabel("our time / the other's; black mark: goal, thin line: all rounds", fontsize=8.5)
-    axes.set_title(_title(results), fontsize=9.5, loc="left")
+    for value, style in ((1.0, ":"), (most, "--")):
+        if value is not None:
+            axes.axvline(value, color="#555555", linewidth=0.8, linestyle=style)
+    axes.set_title(panel["title"], fontsize=8.5, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(picture, dpi=120, metadata={"Software": None})
 
 
-def _draw_row(axes: Axes, place: int, row: dict[str, Any]) -> None:
+def _draw_row(
+    axes: Axes, place: int, row: dict[str, Any], most: float | None, least: float
+) -> None:
+    value, goal = row["value"], row["goal"]
     color = {None: INFORMS, True: MET, False: MISSED}[row["is_met"]]
-    axes.barh(place, row["ratio"], color=color, height=0.6)
-    axes.plot([min(row["ratios"]), max(row["ratios"])], [place] * 2, "black", linewidth=0.9)
-    text = short(row["ratio"])
-    if row["goal"] is not None:
-        axes.plot([row["goal"]] * 2, [place - 0.4, place + 0.4], "black", linewidth=2.2)
-        text += f"  (goal {row['goal']:g})"
-    # Beside the axes: nothing is in the way there.
+    if row["is_met"] is False and most is not None and value > most:
+        color = CLIFF
+    axes.barh(place, max(value - least, 0.0), left=least, color=color, height=0.65)
+    axes.plot(row["range"], [place] * len(row["range"]), "black", linewidth=0.9)
+    if goal is not None:
+        axes.plot([goal] * 2, [place - 0.42, place + 0.42], "black", linewidth=1.9)
+    farthest = max([value, goal or 0.0, *row["range"]])
     axes.annotate(
-        text, (1.0, place), xycoords=("axes fraction", "data"), xytext=(4, 0),
-        textcoords="offset points", va="center", fontsize=SMALL,
+        f"{value:.3g}", (farthest, place), xytext=(3, 0),
+        textcoords="offset points", va="center", fontsize=SMALL - 1.0,
     )  # fmt: skip
-
-
-def _label(row: dict[str, Any]) -> str:
-    ours, theirs, unit = row["ours"]["median"], row["theirs"]["median"], row["unit"]
-    return f"{row['work']}\n{short(ours)} {unit}; {row['rival']}: {short(theirs)} {unit}"
-
-
-def _title(results: dict[str, Any]) -> str:
-    versions = results["versions"]
-    return (
-        f"Chain IK {versions['chain_ik']} in Blender {versions['blender']}, "
-        f"Python {versions['python']}, NumPy {versions['numpy']}; {results['summary']}"
-    )
 
 
 if __name__ == "__main__":

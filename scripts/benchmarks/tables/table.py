@@ -1,10 +1,12 @@
-"""The results as text."""
+"""The results as text, and as bars."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Callable
+from typing import Any, Callable
 
+from benchmarks.tables import markdown
+from benchmarks.tables.markdown import NOTHING, short
 from benchmarks.tables.ratios import Result, Samples
 
 HEAD = (
@@ -19,26 +21,37 @@ HEAD = (
     "reached: ours, other",
     "worst residual / L: ours, other",
 )
-NUMBERS_FROM = 2
-NOTHING = "-"
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return all results as a Markdown table that is aligned for terminals, too."""
-    rows = [HEAD, *(cells(result) for result in results)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
-    lines = [_line(row, widths) for row in rows]
-    rule = "|".join(
-        "-" * (width + 2) if i < NUMBERS_FROM else "-" * (width + 1) + ":"
-        for i, width in enumerate(widths)
-    )
+    """Return all results as a Markdown table, and what is to be said of some."""
     notes = [f"{name} runs on {stand}." for name, stand in _stands(results).items()]
     notes += [
         f"Not measured: {result.row.work}, {result.rival_name}: {result.reason}"
         for result in results
         if result.reason
     ]
-    return "\n".join((lines[0], f"|{rule}|", *lines[1:], *([""] if notes else []), *notes))
+    rows = [cells(result) for result in results]
+    return "\n".join((markdown.table(HEAD, rows, 2), *([""] if notes else []), *notes))
+
+
+def drawing(results: Sequence[Result], title: str) -> dict[str, Any]:
+    """Return what `plot` draws."""
+    rows = [
+        {
+            "label": f"{result.row.work}\n{_figure(result.ours, result.row.unit)};"
+            f" {result.rival_name}: {_figure(result.rival, result.row.unit)}",
+            "value": result.judged,
+            "goal": result.row.limit,
+            "is_met": result.is_met,
+            "range": [min(result.ratios), max(result.ratios)],
+        }
+        for result in results
+        if result.ratios
+    ]
+    axis = "our time / the other's; black mark: goal, thin line: all rounds"
+    panels = [{"title": "", "column": 0, "lines": 2, "rows": rows}] if rows else []
+    return {"title": title, "axis": axis, "most": None, "panels": panels}
 
 
 def _stands(results: Sequence[Result]) -> dict[str, str]:
@@ -62,18 +75,13 @@ def cells(result: Result) -> tuple[str, ...]:
         result.rival_name or NOTHING,
         _figure(result.ours, result.row.unit),
         _figure(result.rival, result.row.unit),
-        short(result.judged) if ratios and result.judged is not None else NOTHING,
+        short(result.judged) if ratios else NOTHING,
         f"{short(min(ratios))}..{short(max(ratios))}" if ratios else NOTHING,
         _goal(result),
-        _verdict(result),
+        "not measured" if result.reason else markdown.verdict(result.is_met),
         _pair(result, "reached", lambda value: f"{100.0 * value:.4g}%"),
         _pair(result, "worst", lambda value: f"{value:.1e}"),
     )
-
-
-def short(number: float) -> str:
-    """Return a number to three digits, not as a power of ten: 1240, 0.0273."""
-    return f"{float(f'{number:.3g}'):g}"
 
 
 def summary(results: Sequence[Result]) -> str:
@@ -96,12 +104,6 @@ def _goal(result: Result) -> str:
     return f"<= {result.row.limit:g}{unit}" + (", reached" if result.row.must_reach else "")
 
 
-def _verdict(result: Result) -> str:
-    if result.reason:
-        return "not measured"
-    return {None: NOTHING, True: "yes", False: "NO"}[result.is_met]
-
-
 def _pair(result: Result, name: str, text: Callable[[float], str]) -> str:
     values = [
         None if samples is None else getattr(samples.facts, name)
@@ -110,11 +112,3 @@ def _pair(result: Result, name: str, text: Callable[[float], str]) -> str:
     if values == [None, None]:
         return NOTHING
     return ", ".join(NOTHING if value is None else text(value) for value in values)
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [
-        text.ljust(width) if i < NUMBERS_FROM else text.rjust(width)
-        for i, (text, width) in enumerate(zip(row, widths))
-    ]
-    return f"| {' | '.join(padded)} |"

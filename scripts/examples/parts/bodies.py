@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Vector
 
-from demo import stage
 from examples.example import Point
+from examples.parts import rigs
 
 Array = npt.NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Stick:
         end: Centre of the other; the same for a ball.
         radius: Of the start.
         end_radius: Of the end; left out, the same.
-        colour: Name of a colour of ``COLOURS``.
+        colour: As ``material`` takes it.
         flat: Its height in its own width, for what is flatter than it is wide.
     """
 
@@ -77,7 +77,7 @@ def give_body(
     body.modifiers.new("Armature", "ARMATURE").object = rig
     body.parent = rig
     body.hide_select = True  # clicks are for controls
-    stage.move_to_collection(body, rig.name)
+    rigs.move_to_collection(body, rig.name)
     return body
 
 
@@ -93,14 +93,28 @@ def add_mesh(
     return bpy.data.objects.new(name, mesh)
 
 
+def add_ball(name: str, radius: float, colour: str) -> bpy.types.Object:
+    """Return a new ball that is seen through whatever is before it, to serve as a target."""
+    bpy.ops.mesh.primitive_uv_sphere_add(radius=radius)
+    ball = bpy.context.object
+    ball.name, ball.show_in_front = name, True
+    ball.data.materials.append(material(colour))
+    rigs.move_to_collection(ball, "Targets")
+    return ball
+
+
 def material(colour: str) -> bpy.types.Material:
-    """Return the material of a colour, which looks alike in the viewport and in a render."""
+    """Return the material of a colour, which looks alike in the viewport and in a render.
+
+    Args:
+        colour: Name of one of ``COLOURS``, or "#rrggbb".
+    """
     known = bpy.data.materials.get(colour)
     if known is not None:
         return known
     made = bpy.data.materials.new(colour)
     # Linear: Blender converts what it shows.
-    rgb = [value**2.2 for value in stage.rgba(COLOURS[colour])[:3]]
+    rgb = [(value / 255.0) ** 2.2 for value in bytes.fromhex(COLOURS.get(colour, colour)[1:])]
     made.diffuse_color = (*rgb, 1.0)
     if made.node_tree is None:  # before Blender 5.0
         made.use_nodes = True

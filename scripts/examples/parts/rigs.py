@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 import bpy
 from mathutils import Matrix, Vector
 
-from demo import stage
 from examples.example import Point
 from window.driver import select_bones
 
@@ -38,7 +37,7 @@ def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:
     armature = bpy.data.armatures.new(name)
     armature.display_type = "STICK"
     rig = bpy.data.objects.new(name, armature)
-    stage.move_to_collection(rig, name)
+    move_to_collection(rig, name)
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     for key, bone in bones.items():
@@ -134,3 +133,14 @@ def colour_chain(rig: bpy.types.Object, names: Iterable[str], palette: str) -> N
     """Give bones one of the colours of the theme."""
     for name in names:
         rig.pose.bones[name].color.palette = palette
+
+
+def move_to_collection(item: bpy.types.Object, name: str) -> None:
+    """Put an object into one collection of the scene, which is made if there is none."""
+    collection = bpy.data.collections.get(name)
+    if collection is None:
+        collection = bpy.data.collections.new(name)
+        bpy.context.scene.collection.children.link(collection)
+    for former in item.users_collection:
+        former.objects.unlink(item)
+    collection.objects.link(item)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import bpy
 from mathutils import Euler, Vector
 
-from demo import stage
-from examples.example import Example
-from examples.parts import bodies
+from examples.example import Example, Point
+from examples.parts import bodies, rigs
 from window.driver import select_bones
 
 NOTE = "READ ME"
@@ -35,23 +35,66 @@ def begin(example: Example) -> None:
 def finish(example: Example, rig: bpy.types.Object) -> None:
     """Surround a built scene, and select what a person is to grab first."""
     scene = bpy.context.scene
-    angles = Euler((math.radians(example.angles[0]), 0.0, math.radians(example.angles[1])))
-    centre = Vector(example.centre)
-    camera = stage.add_camera(centre, example.distance, angles)
-    camera.data.clip_start = 0.01 * example.distance
-    light = _add_light()
-    for item in (camera, light):
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    rigs.move_to_collection(scene.camera, "Stage")
+    for item in (scene.camera, _add_light()):
         item.hide_set(True)  # from the viewport, where their outlines would be in the way
+    look(example.centre, example.distance, example.angles)
     _set_up_render(scene)
     _show_note(example)
-    for view in stage.views():
-        view.shading.color_type = "MATERIAL"
-        view.shading.show_cavity = True
-        view.clip_start = 0.01 * example.distance
-        stage.look(view, centre, 0.7 * example.distance, angles)
     scene.chain_ik.use_live = True
     scene.frame_set(1)
     _select(example, rig)
+
+
+def look(centre: Point, distance: float, angles: tuple[float, float]) -> None:
+    """Turn the camera and the 3D views to a point.
+
+    Args:
+        centre: What they look at, metres.
+        distance: From there to the camera, metres.
+        angles: About X and Z, degrees.
+    """
+    turn = Euler((math.radians(angles[0]), 0.0, math.radians(angles[1])))
+    camera = bpy.context.scene.camera
+    camera.data.lens, camera.data.clip_start = 60.0, 0.01 * distance
+    camera.rotation_euler = turn
+    camera.location = Vector(centre) + turn.to_matrix() @ Vector((0.0, 0.0, distance))
+    areas = [area for screen in bpy.data.screens for area in screen.areas]
+    for view in (area.spaces.active for area in areas if area.type == "VIEW_3D"):
+        view.show_region_ui = True
+        view.shading.color_type = "MATERIAL"
+        view.shading.show_cavity = True
+        view.clip_start = 0.01 * distance
+        view.region_3d.view_perspective = "PERSP"
+        view.region_3d.view_rotation = turn.to_quaternion()
+        view.region_3d.view_location = centre
+        view.region_3d.view_distance = 0.7 * distance
+
+
+def draw_path(
+    name: str, points: Sequence[Sequence[float]], colour: str, radius: float = 0.004
+) -> bpy.types.Object:
+    """Add a thin closed curve where a target goes, and return it.
+
+    Args:
+        name: What goes there.
+        points: World space, metres.
+        colour: As ``bodies.material`` takes it.
+        radius: Half its thickness, metres.
+    """
+    curve = bpy.data.curves.new(f"path of {name}", "CURVE")
+    curve.dimensions, curve.bevel_depth = "3D", radius
+    curve.materials.append(bodies.material(colour))
+    spline = curve.splines.new("POLY")
+    spline.use_cyclic_u = True
+    spline.points.add(len(points) - 1)
+    for point, position in zip(spline.points, points):
+        point.co = (*position, 1.0)
+    path = bpy.data.objects.new(curve.name, curve)
+    path.hide_select = True
+    rigs.move_to_collection(path, "Paths")
+    return path
 
 
 def add_floor(size: float, height: float = 0.0) -> None:
@@ -60,7 +103,7 @@ def add_floor(size: float, height: float = 0.0) -> None:
     corners = [(-half, -half, height), (half, -half, height), (half, half, height)]
     floor = bodies.add_mesh("Floor", [*corners, (-half, half, height)], [(0, 1, 2, 3)], ["floor"])
     floor.hide_select = True
-    stage.move_to_collection(floor, "Stage")
+    rigs.move_to_collection(floor, "Stage")
 
 
 def add_block(name: str, least: Vector, most: Vector) -> None:
@@ -72,7 +115,7 @@ def add_block(name: str, least: Vector, most: Vector) -> None:
     block = bodies.add_mesh(name, corners, faces, ["stone"])
     block.data.polygons.foreach_set("use_smooth", [False] * 6)
     block.hide_select = True
-    stage.move_to_collection(block, "Stage")
+    rigs.move_to_collection(block, "Stage")
 
 
 def save(path: Path) -> None:
@@ -87,16 +130,20 @@ def take_picture(example: Example, path: Path, share: float = 1.0) -> None:
     Chains that go on from their last pose are baked first, as anybody has to who renders parts.
     """
     scene = bpy.context.scene
-    follow = [rig for rig in scene.objects if rig.type == "ARMATURE" and _goes_on(rig)]
-    for rig in follow:
-        bpy.ops.object.mode_set(mode="OBJECT")
-        bpy.context.view_layer.objects.active = rig
-        bpy.ops.object.mode_set(mode="POSE")
-        bpy.ops.pose.chain_ik_bake(frame_start=1, frame_end=example.pictured)
+    for rig in [item for item in scene.objects if item.type == "ARMATURE" and _goes_on(item)]:
+        bake(rig, example.pictured)
     scene.frame_set(example.pictured)
     scene.render.resolution_percentage = round(100 * share)
     scene.render.filepath = str(path)
     bpy.ops.render.render(write_still=True)
+
+
+def bake(rig: bpy.types.Object, last: int) -> None:
+    """Bake the first chain of a rig up to a frame."""
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.pose.chain_ik_bake(frame_start=1, frame_end=last)
 
 
 def _goes_on(rig: bpy.types.Object) -> bool:
@@ -109,7 +156,7 @@ def _add_light() -> bpy.types.Object:
     sun.data.energy = 3.0
     sun.location = (2.0, -3.0, 5.0)
     sun.rotation_euler = (math.radians(40.0), 0.0, math.radians(35.0))
-    stage.move_to_collection(sun, "Stage")
+    rigs.move_to_collection(sun, "Stage")
     world = bpy.data.worlds.new("World")
     world.color = (0.42, 0.45, 0.49)
     bpy.context.scene.world = world

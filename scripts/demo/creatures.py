@@ -1,0 +1,174 @@
+"""Three creatures: a snake and a neck pulled by a force, a rope that is dragged.
+
+Units are lengths of a bone. Every creature stands on the floor, z is up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import bpy
+from mathutils import Vector
+
+from examples.example import Example, Point
+from examples.parts import bodies, rigs, studio
+from examples.parts.bodies import Stick
+from examples.parts.rigs import Bone
+
+# Creatures stand apart in the saved file.
+APART = 60.0
+
+NOTE = """THREE CREATURES
+
+Press Space: a snake of 30 bones goes after a ball that circles it, and a dinosaur's neck eases \
+after one that leaps, both with the solver Force. A rope of 24 bones is dragged by its end, with \
+the solver Follow. They stand beside each other, 60 m apart.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Act:
+    """One creature and its target.
+
+    Attributes:
+        name: Of the creature.
+        solver: Of its chain.
+        joints: At rest, root first.
+        front: Where the bones' Z axes point at rest.
+        target: Where the target is on a frame.
+        frames: Last frame; the first is 1.
+        drawn: Frames of the pictures.
+        radius: Of the bones.
+        colours: Of every other bone.
+        look: What the camera looks at, how far it is away, and its angles about X and Z.
+    """
+
+    name: str
+    solver: str
+    joints: tuple[Point, ...]
+    front: Point
+    target: Callable[[int], Point]
+    frames: int
+    drawn: tuple[int, ...]
+    radius: float
+    colours: tuple[str, str]
+    look: tuple[Point, float, tuple[float, float]]
+
+
+def _snake_target(frame: int) -> Point:
+    angle = math.tau * frame / 60.0
+    return 13.0 * math.cos(angle), 13.0 * math.sin(angle), 6.0 + 4.0 * math.sin(2.0 * angle)
+
+
+def _neck_target(frame: int) -> Point:
+    # It waits, and leaps three times.
+    places = ((4.0, -3.0, 9.0), (-6.0, -2.0, 4.0), (6.5, -2.0, 6.0), (-2.0, -4.0, 9.5))
+    return places[min((frame - 1) // 40, 3)]
+
+
+def _rope_target(frame: int) -> Point:
+    turn = math.tau * (frame - 1) / 160.0
+    height = 0.4 + 3.0 * math.sin(0.5 * turn) ** 2
+    return 10.0 * math.cos(turn) - 10.0, 7.0 * math.sin(2.0 * turn), height
+
+
+ACTS = (
+    Act(
+        "snake",
+        "FORCE",
+        tuple((0.12 * (i % 2), 0.0, 0.8 * i) for i in range(31)),
+        (0.0, -1.0, 0.0),
+        _snake_target,
+        60,
+        (10, 22, 34, 46, 58),
+        0.4,
+        ("green", "sand"),
+        ((0.0, 0.0, 5.0), 48.0, (69.7, 34.4)),
+    ),
+    Act(
+        "neck",
+        "FORCE",
+        tuple((0.0, 0.06 * (i % 2), float(i)) for i in range(13)),
+        (0.0, -1.0, 0.0),
+        _neck_target,
+        160,
+        (40, 46, 56, 80, 92),
+        0.4,
+        ("#8f5bd7", "chain"),
+        ((0.0, 0.0, 5.0), 26.0, (81.7, 19.1)),
+    ),
+    Act(
+        "rope",
+        "FOLLOW",
+        tuple((-24.0 + i, 0.05 * (i % 2), 0.4) for i in range(25)),
+        (0.0, 0.0, 1.0),
+        _rope_target,
+        160,
+        (24, 56, 88, 120, 152),
+        0.25,
+        ("second", "#e05c9a"),
+        ((-11.5, 0.0, 1.0), 45.0, (60.7, 24.5)),
+    ),
+)
+
+
+def place(act: Act) -> Vector:
+    """Return where a creature stands."""
+    return Vector((APART * ACTS.index(act), 0.0, 0.0))
+
+
+def build() -> bpy.types.Object:
+    """Fill the file with all creatures, and return the first rig."""
+    studio.add_floor(2000.0)
+    first, *_ = [_add(act) for act in ACTS]
+    return first
+
+
+def _add(act: Act) -> bpy.types.Object:
+    """Return a rig with a body and one chain after a keyed target."""
+    joints = [tuple(place(act) + Vector(joint)) for joint in act.joints]
+    names = [f"Bone {number}" for number in range(len(joints) - 1)]
+    ends = list(zip(joints, joints[1:]))
+    table = {
+        name: Bone(*pair, above, act.front) for name, pair, above in zip(names, ends, ["", *names])
+    }
+    target = bodies.add_ball(f"target of {act.name}", 1.5 * act.radius, "light")
+    for frame in range(1, act.frames + 1):
+        target.location = place(act) + Vector(act.target(frame))
+        target.keyframe_insert("location", frame=frame)
+    if act.name != "neck":  # the neck's leaps
+        way = [place(act) + Vector(act.target(frame)) for frame in range(1, act.frames + 1)]
+        studio.draw_path(act.name, way, act.colours[1], 0.08)
+    rig = rigs.add_rig(act.name, table)
+    sticks = [
+        Stick(name, *pair, act.radius, colour=act.colours[number % 2])
+        for number, (name, pair) in enumerate(zip(names, ends))
+    ]
+    bodies.give_body(rig, sticks)
+    chain = rig.chain_ik.chains.add()
+    chain.name, chain.bone, chain.target, chain.solver = act.name, names[-1], target, act.solver
+    bpy.ops.object.mode_set(mode="POSE")
+    if act.name == "snake":
+        bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")
+        # So limber a chain has many poses that are as good: it goes on from the one that it is in.
+        chain.start_from = "CURRENT"
+    elif act.name == "neck":
+        bpy.ops.pose.chain_ik_creature_load(creature="DINOSAUR_NECK")
+        chain.force.use_gradual = True
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return rig
+
+
+CREATURES = Example(
+    name="creatures",
+    build=build,
+    control="target of snake",
+    frames=max(act.frames for act in ACTS),
+    pictured=10,
+    centre=ACTS[0].look[0],
+    distance=ACTS[0].look[1],
+    angles=ACTS[0].look[2],
+    note=NOTE,
+)
