@@ -77,7 +77,7 @@ def play(session: Session, least_rounds: int = ROUNDS) -> None:
 
     bpy.context.preferences.view.show_splash = False
     # Persistent: a session goes on in the file that it opens.
-    bpy.app.timers.register(advance, first_interval=1.5, persistent=True)
+    bpy.app.timers.register(advance, first_interval=0.1, persistent=True)
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 90.0) -> Session:

@@ -5,6 +5,7 @@ Found, not listed: what comes later is opened as well.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -70,26 +71,22 @@ def operators() -> list[str]:
 
 
 def unfold(*blenders: type, are_ours_open: bool = True) -> None:
-    """Register the panels of editors anew, none of them closed: no click is known to open all.
+    """Register the extension anew, with its panels open: no click is known to open all.
 
     Args:
         blenders: Panels of Blender's to be open, in which some of the extension's may be.
         are_ours_open: Whether those of the extension are to be open as well.
     """
+    package = sys.modules[MODULE]
     ours = [cls for cls in registered(bpy.types.Panel) if cls.bl_region_type in {"UI", "WINDOW"}]
-    panels = [*blenders, *ours]
-    for cls in reversed(panels):
+    package.unregister()
+    for cls in blenders:
         bpy.utils.unregister_class(cls)
-    for cls in panels if are_ours_open else blenders:
+    for cls in (*blenders, *(ours if are_ours_open else ())):
         cls.bl_options = set(getattr(cls, "bl_options", ())) - {"DEFAULT_CLOSED"}
-    for cls in sorted(panels, key=lambda cls: depth(cls, panels)):
+    for cls in blenders:
         bpy.utils.register_class(cls)
-
-
-def depth(cls: type, panels: list[type]) -> int:
-    """Return how many panels a panel is inside of."""
-    above = [each for each in panels if name_of(each) == getattr(cls, "bl_parent_id", "")]
-    return 1 + depth(above[0], panels) if above else 0
+    package.register()
 
 
 def take_pages(viewport: Viewport, kind: str, name: Path, most: int = PAGES) -> Session:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 
 import bpy
@@ -82,12 +83,14 @@ class Steps(Tour):
         yield REDRAW
         yield from self.press_button("compare", "EXEC_DEFAULT")
         yield from shown.show_unfolded(self.viewport, name, self.solvers(), shown.PAGES)
-        self.rig.chain_ik.chains[0].bone = LONG_NAME
+        arm = self.rig.chain_ik.chains[0]
+        arm.solver, arm.bone = "NEWTON", LONG_NAME
         yield from shown.open_menus(self.viewport, name)
-        with self.viewport.context():
-            bpy.ops.wm.call_panel(name="VIEW3D_PT_chain_ik_details", keep_open=True)
+        details = partial(bpy.ops.wm.call_panel, name="VIEW3D_PT_chain_ik_details")
+        yield from self.viewport.pop_up(shown.POPUP, details)
         yield from shown.close_up(self.viewport, name.with_name(f"{name.name}_details.png"))
         self.rig.chain_ik.chains[0].bone = "Arm.1"
+        yield from self.press_button("compare_clear")
 
     def solvers(self) -> Iterator[str]:
         """Yield each solver, set; with some of them both chains of the arm are one tree."""
