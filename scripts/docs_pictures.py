@@ -24,8 +24,8 @@ from common.console import ROOT
 
 SCRIPTS, IMAGES, TAKEN = ROOT / "scripts", ROOT / "docs" / "images", ROOT / "out" / "docs"
 BUILDER, DRAWING = "bpy-5.2", "drawing-3.13"
-# The scripts that take them: window/**/<name>_tour.py leaves its pictures in out/docs/<name>.
-TOURS = ("docs", "interface", "window", "workflow", "clip", "whole_body", "dog_and_ladder")
+# Those of window/tours that take them.
+TOURS = ("docs", "interface", "arm", "workflow", "clip", "whole_body", "dog_and_ladder")
 
 
 def build_zip() -> Path:
@@ -40,8 +40,8 @@ def take(blender: str, zip_path: Path, tour: str) -> int:
     folder = TAKEN / tour
     shutil.rmtree(folder, ignore_errors=True)
     command = [blender, "--factory-startup", "--enable-event-simulate"]
-    (script,) = (SCRIPTS / "window").rglob(f"{tour}_tour.py")
-    command += ["--python", str(script), "--", str(zip_path), str(folder)]
+    command += ["--python", str(SCRIPTS / "window" / "play.py")]
+    command += ["--", str(zip_path), str(folder), tour, "fine"]
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_docs_") as user_folder:
         variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}

@@ -24,7 +24,7 @@ def draw_force(path: Path) -> None:
     figure, (left, right) = poses.sheet((1.0, 1.0))
     count = 12
     chain, goal = poses.make_bent(count), poses.goal_at(0.55, 0.45)
-    poses.picture_of(left, "Springs: where they are stiff, the chain bends less")
+    poses.picture_of(left, "Springs: where they are stiff, the chain bends less", goal)
     for name, springs, colour in (
         ("stiff at the root", np.linspace(8.0, 0.2, count), poses.BONE),
         ("stiff at the tip", np.linspace(0.2, 8.0, count), "#e07a1f"),
@@ -32,8 +32,8 @@ def draw_force(path: Path) -> None:
     ):
         joints = _pulled(chain, goal, springs)
         poses.bones(left, joints, colour=colour, label=name)
-    poses.picture_of(right, "Weight: the chain hangs between root and target")
     goal_beside = poses.goal_at(0.75, 0.1)
+    poses.picture_of(right, "Weight: the chain hangs between root and target", goal_beside)
     springs = np.full(count, 0.02)
     for weight, colour in (
         (0.0, poses.GHOST),
@@ -43,10 +43,8 @@ def draw_force(path: Path) -> None:
         joints = _pulled(chain, goal_beside, springs, weight)
         name = f"gravity {weight:g}" if weight else "no gravity"
         poses.bones(right, joints, colour=colour, label=name)
-    for axes, where, free in ((left, goal, "lower right"), (right, goal_beside, "center")):
-        poses.target(axes, where)
-        poses.root(axes)
-        axes.legend(frameon=False, fontsize=8, loc=free)
+    left.legend(loc="lower right")
+    right.legend(loc="center")
     poses.save(figure, path)
 
 

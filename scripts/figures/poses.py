@@ -24,13 +24,12 @@ COLOURS = {
     Solver.CCD: "#3a8a4d",
     Solver.FORCE: "#8e5ea2",
 }
-NAMES = {
-    Solver.NEWTON: "Newton",
-    Solver.FABRIK: "FABRIK",
-    Solver.CCD: "CCD",
-    Solver.FORCE: "Force",
+# As the list of solvers names them.
+NAMES = dict(zip(COLOURS, ("Newton", "FABRIK", "CCD", "Force")))
+_LOOK = {
+    **{"font.size": 9, "axes.titlesize": 10, "figure.dpi": 110},
+    **{"legend.frameon": False, "legend.fontsize": 8},
 }
-"""As the list of solvers names them."""
 
 
 def make_bent(count: int = 10, bend: float = 0.04) -> Chain:
@@ -62,7 +61,7 @@ def gaps(chain: Chain, goal: Goal, solver: Solver, most: int) -> list[float]:
 
 def sheet(widths: tuple[float, ...], height: float = 3.4) -> tuple[Figure, list[Axes]]:
     """Return a figure with axes side by side."""
-    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10, "figure.dpi": 110})
+    plt.rcParams.update(_LOOK)
     figure, axes = plt.subplots(
         1,
         len(widths),
@@ -73,11 +72,21 @@ def sheet(widths: tuple[float, ...], height: float = 3.4) -> tuple[Figure, list[
     return figure, list(np.atleast_1d(axes))
 
 
-def picture_of(axes: Axes, title: str) -> None:
-    """Make axes a picture: equal scales, no numbers."""
+def picture_of(axes: Axes, title: str, goal: Goal | None = None) -> None:
+    """Make axes a picture: equal scales, no numbers; a target, and where the chain begins."""
     axes.set_title(title)
     axes.set_aspect("equal", adjustable="datalim")
     axes.axis("off")
+    if goal:
+        target(axes, goal)
+        axes.plot([0.0], [0.0], "^", color="black", markersize=9, zorder=4)
+
+
+def graph_of(axes: Axes, title: str, xlabel: str, ylabel: str) -> None:
+    """Make axes a graph, of what has been drawn."""
+    axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    axes.legend()
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def bones(axes: Axes, joints: Array, *, colour: str = BONE, label: str = "") -> None:
@@ -96,11 +105,6 @@ def target(axes: Axes, goal: Goal) -> None:
     axes.plot([x], [z], "s", color=TARGET, markersize=8, markerfacecolor="none", zorder=4)
 
 
-def root(axes: Axes) -> None:
-    """Draw where the chain begins."""
-    axes.plot([0.0], [0.0], "^", color="black", markersize=9, zorder=4)
-
-
 def residuals(axes: Axes, curves: dict[str, tuple[list[float], str]], title: str) -> None:
     """Draw what is left to the target against the iterations."""
     for name, (values, colour) in curves.items():
@@ -108,10 +112,9 @@ def residuals(axes: Axes, curves: dict[str, tuple[list[float], str]], title: str
         axes.semilogy(range(1, len(shown) + 1), shown, "-", color=colour, label=name)
     axes.axhline(1e-5, color=LINE, linewidth=0.8, linestyle="--")
     axes.text(axes.get_xlim()[1], 1.3e-5, "tolerance ", ha="right", color=LINE, fontsize=8)
-    axes.set(title=title, xlabel="iterations", ylabel="distance left (chain length 1)")
+    graph_of(axes, title, "iterations", "distance left (chain length 1)")
     axes.set_ylim(2e-14, 1e4)
-    axes.legend(frameon=False, fontsize=8, loc="upper right", ncols=1 if len(curves) < 4 else 2)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper right", ncols=1 if len(curves) < 4 else 2)
 
 
 def save(figure: Figure, path: Path) -> None:

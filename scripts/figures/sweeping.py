@@ -26,11 +26,9 @@ def draw_fabrik(path: Path) -> None:
         (left, "1. inward, from the target", start, inward),
         (middle, "2. outward, from the root", inward, outward),
     ):
-        poses.picture_of(axes, title)
+        poses.picture_of(axes, title, goal)
         poses.bones(axes, before, colour=poses.GHOST)
         poses.bones(axes, after, colour=poses.COLOURS[Solver.FABRIK])
-        poses.target(axes, goal)
-        poses.root(axes)
     ten = poses.make_bent()
     curves = {}
     for share, colour in ((0.7, "#f6c28b"), (0.9, "#e07a1f"), (0.99, "#8a4300")):
@@ -46,12 +44,10 @@ def draw_ccd(path: Path) -> None:
     figure, (left, middle, right) = poses.sheet((1.0, 1.0, 1.5))
     chain, goal = poses.make_bent(), poses.goal_at(0.62, 0.35)
     for axes, title, counts in ((left, "after 1 and 2", (1, 2)), (middle, "done", (200,))):
-        poses.picture_of(axes, title)
+        poses.picture_of(axes, title, goal)
         poses.bones(axes, chain.joint_positions, colour=poses.GHOST)
         for count, colour in zip(counts, ("#a8d3b2", poses.COLOURS[Solver.CCD])[-len(counts) :]):
             poses.bones(axes, poses.pose_after(chain, goal, Solver.CCD, count), colour=colour)
-        poses.target(axes, goal)
-        poses.root(axes)
     for solver in (Solver.CCD, Solver.FABRIK, Solver.NEWTON):
         joints = poses.pose_after(chain, goal, solver, 400)
         steps = np.diff(joints, axis=0)
@@ -60,11 +56,5 @@ def draw_ccd(path: Path) -> None:
             range(1, len(angles) + 1), angles, "-o", markersize=3,
             color=poses.COLOURS[solver], label=poses.NAMES[solver],
         )  # fmt: skip
-    right.set(
-        title="Where the bend goes",
-        xlabel="joint, from the root to the tip",
-        ylabel="bend, degrees",
-    )
-    right.legend(frameon=False, fontsize=8)
-    right.spines[["top", "right"]].set_visible(False)
+    poses.graph_of(right, "Where the bend goes", "joint, from the root to the tip", "bend, degrees")
     poses.save(figure, path)

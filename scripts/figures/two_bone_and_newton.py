@@ -30,11 +30,9 @@ def _knee(distance: float, soft: float) -> float:
 def draw_two_bone(path: Path) -> None:
     """Draw the triangle, and how the elbow straightens near full reach."""
     figure, (left, right) = poses.sheet((1.0, 1.25))
-    poses.picture_of(left, "The closed form: a triangle")
-    limb = _limb()
-    joints = solve(
-        limb, Goal(np.array([0.62, 0.0, 0.42])), SolveOptions(Solver.TWO_BONE)
-    ).joint_positions
+    goal = poses.goal_at(0.62, 0.42)
+    joints = solve(_limb(), goal, SolveOptions(Solver.TWO_BONE)).joint_positions
+    poses.picture_of(left, "The closed form: a triangle", Goal(joints[-1]))
     start, elbow, end = joints[:, [0, 2]]
     along = (end - start) / np.linalg.norm(end - start)
     foot = start + (elbow - start) @ along * along
@@ -44,8 +42,6 @@ def draw_two_bone(path: Path) -> None:
     left.plot(*np.stack([start, end], axis=1), "--", color=poses.LINE)
     left.plot(*np.stack([foot, elbow], axis=1), "-", color=poses.TARGET, linewidth=1.2)
     poses.bones(left, joints)
-    poses.target(left, Goal(joints[-1]))
-    poses.root(left)
     across = elbow - foot
     for text, point in (
         ("$l_1$", (start + elbow) / 2 + 0.3 * across),
@@ -61,13 +57,9 @@ def draw_two_bone(path: Path) -> None:
         angles = [_knee(distance, soft) for distance in distances]
         right.plot(distances, angles, color=colour, label=name)
     right.axvline(1.0, color=poses.LINE, linewidth=0.8, linestyle="--")
-    right.set(
-        title="Soft Distance takes the pop out of the elbow",
-        xlabel="distance of the target (full reach is 1)",
-        ylabel="bend of the elbow, degrees",
-    )
-    right.legend(frameon=False, fontsize=8)
-    right.spines[["top", "right"]].set_visible(False)
+    title = "Soft Distance takes the pop out of the elbow"
+    distance = "distance of the target (full reach is 1)"
+    poses.graph_of(right, title, distance, "bend of the elbow, degrees")
     poses.save(figure, path)
 
 
@@ -75,15 +67,13 @@ def draw_newton(path: Path) -> None:
     """Draw a ten-bone chain on its way, and what each solver has left after each iteration."""
     figure, (left, right) = poses.sheet((1.0, 1.25))
     chain, goal = poses.make_bent(), poses.goal_at(0.62, 0.35)
-    poses.picture_of(left, "Ten bones, after one iteration and done")
+    poses.picture_of(left, "Ten bones, after one iteration and done", goal)
     poses.bones(left, chain.joint_positions, colour=poses.GHOST, label="start pose")
     for count, colour in ((1, "#f2b5a7"), (8, poses.BONE)):
         joints = poses.pose_after(chain, goal, Solver.NEWTON, count)
         name = "done" if count == 8 else f"after {count}"
         poses.bones(left, joints, colour=colour, label=name)
-    poses.target(left, goal)
-    poses.root(left)
-    left.legend(frameon=False, fontsize=8, loc="lower right")
+    left.legend(loc="lower right")
     far = poses.goal_at(0.7, 0.66)
     curves = {
         poses.NAMES[solver]: (poses.gaps(chain, far, solver, 60), poses.COLOURS[solver])

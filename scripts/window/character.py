@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from window.driver import REDRAW, Session, Viewport, check, select_bones
-from window.opening import RIG
+from window.driver import REDRAW, Session, check, select_bones
+from window.tour import RIG, Tour
 
 TORSO, CHEST = "spine", "Spine Target"
 HANDS, FEET = ("Arm Target.L", "Arm Target.R"), ("Leg Target.L", "Leg Target.R")
@@ -142,24 +142,17 @@ def put(name: str, place: Place) -> None:
     rig().update_tag()
 
 
-def rest_mouse(viewport: Viewport) -> Session:
-    """Move the mouse to where nothing but the viewport takes keys."""
-    region = viewport.region("WINDOW")
-    spot = region.x + region.width // 4, region.y + region.height * 3 // 4
-    yield from viewport.drag([spot], button="")
-
-
-def act(viewport: Viewport, motion: Motion) -> Session:
+def act(tour: Tour, motion: Motion) -> Session:
     """Put the controls of a motion where they belong at each of its frames, and press I."""
     names = sorted({name for places in motion.values() for name in places})
-    yield from rest_mouse(viewport)
+    yield from tour.rest_mouse()
     for frame, places in motion.items():
         bpy.context.scene.frame_set(frame)
         for name in names:
             put(name, places.get(name, Place()))
-        with viewport.context():
+        with tour.viewport.context():
             select_bones(rig(), *names)
-        viewport.press("I")
+        tour.viewport.press("I")
         yield REDRAW
         keyed = {
             curve.data_path
@@ -208,6 +201,22 @@ def read_file() -> dict[str, object]:
 def differing(one: dict[str, object], other: dict[str, object]) -> list[str]:
     """Return the names under which two states of the file differ."""
     return [name for name in {**one, **other} if one.get(name) != other.get(name)]
+
+
+def check_file(expected: dict[str, object], when: str) -> None:
+    """Check that the file says what it said; ``when`` is followed by what does not."""
+    lost = ", ".join(differing(read_file(), expected)[:8])
+    check(not lost, f"{when}, these are not as they were: {lost}.")
+
+
+def undo_and_redo(tour: Tour, before: dict[str, object], after: dict[str, object]) -> Session:
+    """Press Ctrl Z and Ctrl Shift Z: one step gives all back, and takes all back."""
+    yield from tour.rest_mouse()
+    yield from tour.viewport.undo()
+    check_file(before, "Undone")
+    yield from tour.rest_mouse()
+    yield from tour.viewport.undo(is_redone=True)
+    check_file(after, "Redone")
 
 
 def _plain(value: object) -> object:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import time
 import traceback
-import zlib
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
@@ -24,12 +22,12 @@ from mathutils import Euler, Vector
 
 Session = Generator[float, None, None]
 
-# Seconds: a window without a graphics card needs about half of one to draw itself.
-MOMENT = 0.15
-REDRAW = 0.6
-
-# Pixels, of the hints of the status bar; reports of operators come further to the right.
-STATUS_BAR_HEIGHT, STATUS_BAR_WIDTH = 20, 250
+# Seconds at the least between two events, and for what opens or slides by and by.
+MOMENT = 0.0
+REDRAW = 0.03
+# Rounds of Blender's loop: in one it handles events, in the next one it updates and draws, and what
+# the extension puts off comes after that. What is smooth is drawn eight times.
+ROUNDS, SMOOTH_ROUNDS = 3, 12
 
 
 class SessionError(Exception):
@@ -46,12 +44,21 @@ def check(is_right: bool, sentence: str) -> None:
         raise SessionError(sentence)
 
 
-def play(session: Session) -> None:
-    """Start a session once the window is up; at its end Blender ends with exit code 0 or 1."""
+def play(session: Session, least_rounds: int = ROUNDS) -> None:
+    """Start a session once the window is up; at its end Blender ends with exit code 0 or 1.
+
+    Args:
+        session: It goes on when so much time has passed as it yields, and so many rounds.
+        least_rounds: What is smooth is drawn again in each round, until it is.
+    """
+    until, rounds = 0.0, 0
 
     def advance() -> float:
+        nonlocal until, rounds
+        rounds -= 1
+        if rounds > 0 or time.perf_counter() < until:
+            return 0.0
         delay, exit_code = None, 1
-        begun = time.perf_counter()
         try:
             delay = next(session, None)
             exit_code = 0
@@ -65,34 +72,41 @@ def play(session: Session) -> None:
                 sys.stderr.flush()
                 # The only way to give an exit code: Blender drops exceptions in timers.
                 os._exit(exit_code)
-        # Blender counts from where the call began, and a picture may have taken half a second. Too
-        # early is between an undo and the update that Blender makes right after it, unseen.
-        return delay + time.perf_counter() - begun
+        until, rounds = time.perf_counter() + delay, least_rounds
+        return 0.0
 
     bpy.context.preferences.view.show_splash = False
     # Persistent: a session goes on in the file that it opens.
-    bpy.app.timers.register(advance, first_interval=1.5, persistent=True)
+    bpy.app.timers.register(advance, first_interval=0.1, persistent=True)
 
 
-def read_paths(names: str) -> list[Path]:
-    """Return the paths after ``--``, the zip first, then a folder that is made; or end.
+def wait_until(is_so: Callable[[], bool], seconds: float = 90.0) -> Session:
+    """Wait until something is so, or for too long."""
+    end = time.monotonic() + seconds
+    yield MOMENT
+    while not is_so() and time.monotonic() < end:
+        yield MOMENT
+
+
+def read_arguments(names: str) -> list[str]:
+    """Return what stands after ``--``: a zip, a folder that is made, and more; or end.
 
     Args:
-        names: What they are, in words with commas.
+        names: What they are at the least, in words with commas.
     """
     if not bpy.app.use_event_simulate:
         sys.exit("Start Blender with --enable-event-simulate, so that mouse and keys can be used.")
     if "BLENDER_USER_RESOURCES" not in os.environ:
         sys.exit("Set BLENDER_USER_RESOURCES to an empty folder: the zip is installed there.")
     arguments = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
-    if len(arguments) != len(names.split(",")):
+    if len(arguments) < len(names.split(",")):
         sys.exit(f"Give these after --: {names}.")
-    # Blender changes its folder while it installs.
-    paths = [Path(argument).resolve() for argument in arguments]
-    if not paths[0].is_file():
+    if not Path(arguments[0]).is_file():
         sys.exit(f"There is no {arguments[0]}: build it with scripts/build_extension.py.")
-    paths[1].mkdir(parents=True, exist_ok=True)
-    return paths
+    # Blender changes its folder while it installs.
+    zip_path, folder = (Path(argument).resolve() for argument in arguments[:2])
+    folder.mkdir(parents=True, exist_ok=True)
+    return [str(zip_path), str(folder), *arguments[2:]]
 
 
 def select_bones(rig: bpy.types.Object, *names: str) -> None:
@@ -112,23 +126,6 @@ def use_theme(name: str) -> None:
     bpy.ops.script.execute_preset(
         filepath=str(path), menu_idname="USERPREF_MT_interface_theme_presets"
     )
-
-
-def is_black(path: Path) -> bool:
-    """Tell whether a PNG of 8 bits a channel shows nothing but black."""
-    data, at, packed = path.read_bytes(), 8, b""
-    while at < len(data):
-        (length,) = struct.unpack(">I", data[at : at + 4])
-        if data[at + 4 : at + 8] == b"IDAT":
-            packed += data[at + 8 : at + 8 + length]
-        at += length + 12
-    # What rows are filtered by is 0 to 4; black is 0 and opaque is 255.
-    return set(zlib.decompress(packed)) <= {0, 1, 2, 3, 4, 255}
-
-
-def read_status_bar(path: Path) -> np.ndarray:
-    """Return the pixels at the left of the status bar in a picture, where its hints stand."""
-    return read_pixels(path)[:STATUS_BAR_HEIGHT, :STATUS_BAR_WIDTH]
 
 
 def read_pixels(path: Path) -> np.ndarray:
@@ -193,6 +190,18 @@ class Viewport:
         yield from self.drag([(x - pixels * i // 8, y) for i in range(9)], button="LEFTMOUSE")
         yield REDRAW
 
+    def scroll(self, kind: str, *, is_up: bool = False) -> None:
+        """Scroll a region down or up by a page."""
+        scroll = bpy.ops.view2d.scroll_up if is_up else bpy.ops.view2d.scroll_down
+        region = self.region(kind)
+        with bpy.context.temp_override(window=self.window, area=self.area, region=region):
+            if scroll.poll():
+                scroll(page=True)
+
+    def scrolled(self, kind: str) -> float:
+        """Return where a region is scrolled to."""
+        return float(self.region(kind).view2d.region_to_view(0, 0)[1])
+
     def show_tab(self, name: str) -> Session:
         """Open a tab of the sidebar."""
         self.region("UI").active_panel_category = name
@@ -227,6 +236,10 @@ class Viewport:
         check(seen is not None, f"The point {tuple(point)} is behind the view.")
         return round(region.x + seen.x), round(region.y + seen.y)
 
+    def point_at(self, place: Vector) -> Session:
+        """Move the mouse to where a point of the scene is seen."""
+        yield from self.drag([self.pixel_of(place)], button="")
+
     def press(self, key: str, **modifiers: bool) -> None:
         """Press and release a key where the mouse is; modifiers: ``ctrl``, ``shift``, ``alt``."""
         x, y = self._mouse
@@ -246,10 +259,7 @@ class Viewport:
 
         undone.append(listen)
         self.press("Z", ctrl=True, shift=is_redone)
-        for _ in range(40):
-            yield MOMENT
-            if updates:
-                break
+        yield from wait_until(lambda: bool(updates), 10.0)
         check(len(updates) > 0, f"Blender has {'re' if is_redone else 'un'}done nothing.")
         undone.remove(listen)
         handlers.depsgraph_update_post.remove(note)
@@ -286,35 +296,32 @@ class Viewport:
             self._simulate("LEFTMOUSE", value, **modifiers)
             yield MOMENT
 
-    def pop_up(self, pixel: tuple[int, int], call: Callable[[], object]) -> Session:
+    def pop_up(self, pixel: tuple[int, int], call: Callable[[], set[str]]) -> Session:
         """Open a menu, pie menu or popover at a pixel."""
         (x, y) = pixel
         yield from self.drag([pixel], button="")
         with self.context():
-            call()
+            opened = call()
+        check(opened == {"INTERFACE"}, f"This does not open: {call} ends with {opened}.")
         # A pie opens by and by, and while the mouse moves.
         for step in range(1, 5):
             yield from self.drag([(x + step, y)], button="")
             yield REDRAW
 
-    def take_picture(self, path: Path, *, is_drawn: bool = False) -> None:
-        """Write a picture of the window.
+    def take_picture(self, path: Path) -> None:
+        """Write a picture of the window as it was drawn last.
 
         Blender's own ``screen.screenshot`` gives black pictures without a graphics card: then the
         program `import` of ImageMagick takes it, where there is one, of the whole screen.
-
-        Args:
-            path: Of the picture.
-            is_drawn: Whether the window shows what it should; else it is drawn first.
         """
-        if not is_drawn:
-            bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=2)
         if self._sees_itself:
             with self.context():
                 bpy.ops.screen.screenshot(filepath=str(path))
-            self._sees_itself = not shutil.which("import") or not is_black(path)
+            is_black = not read_pixels(path)[..., :3].any()
+            self._sees_itself = not shutil.which("import") or not is_black
         if not self._sees_itself:
-            subprocess.run(["import", "-window", "root", str(path)], check=True)
+            # Packed little: that takes half the time.
+            subprocess.run(["import", "-window", "root", "-quality", "11", path], check=True)
 
     _sees_itself = True
     _mouse = (5, 5)
@@ -322,17 +329,3 @@ class Viewport:
     def _simulate(self, kind: str, value: str, **modifiers: bool) -> None:
         x, y = self._mouse
         self.window.event_simulate(kind, value, x=x, y=y, **modifiers)
-
-
-class Tour:
-    """The base of sessions that install the zip, and leave a picture of each step."""
-
-    def __init__(self, zip_path: Path, folder: Path) -> None:
-        """Take the zip, and the folder for the pictures."""
-        self.zip_path, self.folder = zip_path, folder
-        self.viewport = Viewport()
-
-    def picture(self, name: str) -> None:
-        """Take the picture of a step."""
-        self.viewport.take_picture(self.folder / f"{name}.png")
-        print(name)

@@ -6,7 +6,7 @@ import bpy
 from mathutils import Vector
 
 from window.driver import check, select_bones
-from window.opening import clear_scene
+from window.tour import clear_scene
 
 RIG = "Gizmo Rig"
 # Metres: float32.

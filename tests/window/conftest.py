@@ -14,11 +14,10 @@ import pytest
 from tests.window.application import FOLDER, ROOT, Run, Session, run, screen
 from tests.window.steps import MARK, RESULTS
 
-# Seconds. The session takes two minutes without a graphics card, and all of tests/window has five.
-LONGEST_BUILD, LONGEST_SESSION = 60.0, 220.0
-# A script, its folder, seconds after which it is killed, and the size of the window in pixels.
+# Seconds after which a process is killed.
+LONGEST_BUILD, LONGEST_SESSION = 60.0, 240.0
+# A script, the folder for its pictures, the size of the window in pixels, and words for the script.
 Play = Callable[..., Run]
-SIZE = (1200, 800)
 
 
 @pytest.fixture(scope="session")
@@ -48,18 +47,18 @@ def built_zip(blender: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def play(blender: str, built_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> Play:
     """Run a script in Blender's window, in a fresh profile, with a folder for its pictures."""
 
-    def run_script(script: Path, folder: Path, longest: float, size: tuple[int, int] = SIZE) -> Run:
+    def run_script(script: Path, folder: Path, size: tuple[int, int], *words: str) -> Run:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         geometry = ["--window-geometry", "0", "0", *map(str, size)]
         start = [blender, "--factory-startup", "--enable-event-simulate", *geometry]
-        command = [*start, "--python", str(script), "--", str(built_zip), str(folder)]
+        command = [*start, "--python", str(script), "--", str(built_zip), str(folder), *words]
         profile = str(tmp_path_factory.mktemp("profile"))
         with screen(blender, tmp_path_factory.mktemp("display")) as display:
             if display is None:
                 pytest.skip("no display: set DISPLAY, or install Xvfb")
             variables = {**display, "BLENDER_USER_RESOURCES": profile}
-            return run(command, longest, folder / "console.txt", **variables)
+            return run(command, LONGEST_SESSION, folder / "console.txt", **variables)
 
     return run_script
 
@@ -67,7 +66,7 @@ def play(blender: str, built_zip: Path, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="session")
 def session(play: Play) -> Session:
     """The whole session in the window."""
-    process = play(ROOT / "tests" / "window" / "session.py", FOLDER, LONGEST_SESSION)
+    process = play(ROOT / "tests" / "window" / "session.py", FOLDER, (1000, 640))
     return Session(process, read_results(), read_steps(process.console))
 
 

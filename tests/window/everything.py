@@ -6,34 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
-import shown
-from recorder import NothingHereError
 from steps import REFUSED
 
+from window import shown
 from window.driver import MOMENT, REDRAW, Session, SessionError, Viewport, check, select_bones
-from window.opening import MODULE, TAB
-
-# So many times is the sidebar scrolled, to see all of it.
-PAGES = 3
-# Where the mouse is when something is opened: there is room around it.
-POPUP = (300, 350)
-
-
-def show_unfolded(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
-    """Show the whole tab, with each solver; all of it is photographed with the first."""
-    yield from viewport.show_tab(TAB)
-    pages = PAGES
-    for solver in solvers:
-        yield REDRAW
-        for page in range(pages):
-            viewport.take_picture(folder / f"unfolded_{solver}_{page}.png", is_drawn=True)
-            sidebar = viewport.region("UI")
-            with bpy.context.temp_override(
-                window=viewport.window, area=viewport.area, region=sidebar
-            ):
-                bpy.ops.view2d.scroll_down(deltax=0, deltay=-sidebar.height * 2 // 3)
-            yield REDRAW
-        pages = 1
+from window.shown import POPUP, close_up
+from window.tour import MODULE, TAB
 
 
 def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
@@ -61,30 +39,15 @@ def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Ses
     check(not left, f"These panels are never shown: {sorted(left)}.")
 
 
-def open_menus(viewport: Viewport, folder: Path) -> Session:
-    """Open each menu, and each of Blender's with entries of the extension."""
-    menus = [*shown.registered(bpy.types.Menu), *shown.added_to(bpy.types.Menu)]
-    for cls in menus:
-        name = shown.name_of(cls)
-        yield from viewport.drag([POPUP], button="")
-        call = bpy.ops.wm.call_menu_pie if shown.is_pie(cls) else bpy.ops.wm.call_menu
-        with viewport.context():
-            opened = call("INVOKE_DEFAULT", name=name)
-        check(opened == {"INTERFACE"}, f"The menu {name} does not open: {opened}.")
-        yield from _look(viewport, folder / f"menu_{name}.png")
-
-
 def open_preferences(viewport: Viewport, folder: Path) -> Session:
     """Turn the viewport into the preferences, and open those of the extension."""
-    if bpy.context.preferences.addons[MODULE].preferences is None:
-        raise NothingHereError("The extension has no preferences.")
     area = viewport.area
     area.type = "PREFERENCES"
     bpy.context.preferences.active_section = "ADDONS"
     bpy.context.window_manager.addon_search = TAB
     bpy.ops.preferences.addon_expand(module=MODULE)
     yield REDRAW
-    viewport.take_picture(folder / "preferences.png", is_drawn=True)
+    viewport.take_picture(folder / "preferences.png")
     area.type = "VIEW_3D"
     yield REDRAW
 
@@ -113,22 +76,12 @@ def run_operators(viewport: Viewport, folder: Path) -> Session:
             if done != {"FINISHED"}:
                 continue
             bpy.ops.screen.redo_last("INVOKE_DEFAULT")
-        yield from _look(viewport, folder / f"adjust_{function}.png")
+        yield from close_up(viewport, folder / f"adjust_{function}.png")
         opened.append(name)
         with viewport.context():
             bpy.ops.ed.undo()
         yield MOMENT
     check(len(opened) >= 5, f"Only these operators could be run and adjusted: {opened}.")
-
-
-def _look(viewport: Viewport, picture: Path) -> Session:
-    yield REDRAW
-    viewport.take_picture(picture, is_drawn=True)
-    viewport.press("ESC")
-    # What is not closed by that closes when the mouse leaves it.
-    yield from viewport.drag([(POPUP[0] + 400, POPUP[1]), (20, 20)], button="")
-    viewport.press("ESC")
-    yield MOMENT
 
 
 def _open_panel(viewport: Viewport, area: bpy.types.Area, cls: type, picture: Path) -> Session:
@@ -141,7 +94,7 @@ def _open_panel(viewport: Viewport, area: bpy.types.Area, cls: type, picture: Pa
             return
         opened = bpy.ops.wm.call_panel("INVOKE_DEFAULT", name=name)
     check(opened == {"INTERFACE"}, f"The panel {name} does not open: {opened}.")
-    yield from _look(viewport, picture)
+    yield from close_up(viewport, picture)
 
 
 def _fill_panels(viewport: Viewport) -> Session:

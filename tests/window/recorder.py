@@ -8,40 +8,26 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from types import TracebackType
 
 from steps import MARK, RESULTS
 
 from window.driver import REDRAW, Session, SessionError, Viewport
 
 
-class NothingHereError(Exception):
-    """A step has nothing to do here; the text is the reason."""
+class Caught:
+    """What went wrong in a step, caught as a text: the steps after it go on."""
 
+    text = ""
 
-class Outcome:
-    """How a step went, caught: the steps after it go on."""
-
-    def __init__(self) -> None:
-        self.is_ok, self.is_skipped, self.sentence = True, False, ""
-
-    def __enter__(self) -> Outcome:
+    def __enter__(self) -> Caught:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self.is_skipped = isinstance(error, NothingHereError)
-        self.is_ok = self.is_skipped
-        is_sentence = isinstance(error, (NothingHereError, SessionError))
-        lines = [str(error)] if is_sentence else traceback.format_exception(kind, error, trace)
-        self.sentence = "".join(lines)
-        return True
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, SessionError):
+            self.text = str(error)
+        elif isinstance(error, Exception):
+            self.text = "".join(traceback.format_exception(error))
+        return isinstance(error, Exception)
 
 
 class Recorder:
@@ -53,27 +39,20 @@ class Recorder:
     def record(self, name: str, step: Session) -> Session:
         """Carry out a step; whatever goes wrong in it is written down."""
         mark(name)
-        start = time.monotonic()
-        outcome = Outcome()
-        with outcome:
+        start, picture = time.monotonic(), self.folder / f"{name}.png"
+        with Caught() as caught:
             yield from step
-        picture = ""
-        with (taken := Outcome()):
             yield REDRAW
-            self.viewport.take_picture(self.folder / f"{name}.png", is_drawn=True)
-            picture = f"{name}.png"
-        if outcome.is_ok and not taken.is_ok:
-            outcome = taken
+            self.viewport.take_picture(picture)
+        if caught.text:
+            self.viewport.take_picture(picture)
         # What hangs in the window, such as a menu, would get the next step's keys.
-        for _ in range(0 if outcome.is_ok else 2):
+        for _ in range(2 if caught.text else 0):
             self.viewport.press("ESC")
             yield REDRAW
         line = {
             "name": name,
-            "ok": outcome.is_ok,
-            "skipped": outcome.is_skipped,
-            "sentence": outcome.sentence,
-            "picture": picture,
+            "sentence": caught.text,
             "seconds": round(time.monotonic() - start, 1),
         }
         with (self.folder / RESULTS).open("a", encoding="utf-8") as file:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import bpy
@@ -19,19 +20,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import shown
-from everything import (
-    open_menus,
-    open_panels,
-    open_preferences,
-    run_operators,
-    show_unfolded,
-)
-from recorder import NothingHereError, Recorder, flush, mark
+from everything import open_panels, open_preferences, run_operators
+from recorder import Recorder, flush, mark
 from rendered import check_rendered, give_bodies
 from steps import SOLVERS, STEPS
 
 from tests.blender.live.traces import has_translations, left_behind, list_traces
+from window import shown
 from window.driver import (
     MOMENT,
     REDRAW,
@@ -39,13 +34,16 @@ from window.driver import (
     SessionError,
     check,
     play,
-    read_paths,
+    read_arguments,
     select_bones,
+    wait_until,
 )
-from window.opening import MODULE, RIG, be_quick
-from window.window_tour import REACHED, SAME_PLACE, VIEW, Tour, read_arm
+from window.tour import MODULE, RIG
+from window.tours import arm
+from window.tours.arm import REACHED, SAME_PLACE, read_arm
 
-FRAMES, PLAYED, LOOKED_AT = range(1, 13), 8, 5
+# Eleven: three frames are played between two looks, which would meet the same ones of twelve.
+FRAMES, PLAYED, LOOKED_AT = range(1, 12), 8, 5
 # In no chain.
 OTHER_BONE = "spine"
 SHIFT = Vector((-0.1, 0.1, 0.15))
@@ -53,17 +51,16 @@ SHIFT = Vector((-0.1, 0.1, 0.15))
 ARRIVING = ("TWO_BONE", "NEWTON", "FABRIK", "CCD")
 
 
-class WindowSession:
-    """The session; every method is a step."""
+class WindowSession(arm.Steps):
+    """The session; every method is a step, and so are those of the tour of the arm."""
+
+    ui_scale = 1.0
 
     def __init__(self, zip_path: Path, folder: Path) -> None:
-        self.folder = folder
-        self.tour = Tour(zip_path, folder)
-        self.viewport = self.tour.viewport
+        super().__init__(zip_path, folder)
         self.recorder = Recorder(self.viewport, folder)
         self.file = folder / "session.blend"
         self.before = list_traces()
-        self.rest = self.dropped = None
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
@@ -81,33 +78,9 @@ class WindowSession:
 
     def install(self) -> Session:
         """Install the zip from disk."""
-        be_quick(self.viewport)
-        yield from self.tour.install()
+        yield from super().install()
         left = left_behind(self.before, list_traces())
         check("classes" in left and "handlers" in left, f"Installed, there is only {left}.")
-
-    def add_rig(self) -> Session:
-        """Add Rigify's metarig."""
-        yield from self.tour.add_rig()
-        self.rest = read_arm()
-
-    def add_chain(self) -> Session:
-        """Press the sidebar's plus."""
-        yield from self.tour.add_chain(self.rest)
-
-    def drag_target(self) -> Session:
-        """Drag the target with the mouse, in pose mode."""
-        yield from self.tour.select_target()
-        yield from self.tour.drag_target()
-        self.dropped = read_arm()
-
-    def undo_and_redo(self) -> Session:
-        """Press Ctrl Z and Ctrl Shift Z."""
-        yield from self.tour.undo_and_redo(self.rest, self.dropped)
-
-    def flip_and_mute(self) -> Session:
-        """Switch Flip Bend and the tick of the list."""
-        yield from self.tour.flip_and_mute(self.rest, self.dropped)
 
     def save(self) -> Session:
         """Save the file."""
@@ -182,9 +155,7 @@ class WindowSession:
         before = read_arm()
         with self.viewport.context():
             bpy.ops.render.render("INVOKE_DEFAULT", write_still=True)
-        yield from self.tour.wait_until(
-            lambda: path.exists() and not bpy.app.is_job_running("RENDER")
-        )
+        yield from wait_until(lambda: path.exists() and not bpy.app.is_job_running("RENDER"))
         check(path.exists(), "The render has written no picture.")
         yield REDRAW
         read_arm().check_same_pose(before, "After the render")
@@ -218,8 +189,11 @@ class WindowSession:
         bpy.ops.wm.open_mainfile(filepath=str(self.file), load_ui=False)
         yield REDRAW
         yield from self.viewport.fill_window()
-        self.viewport.look(*VIEW)
-        yield from show_unfolded(self.viewport, self.folder, self.solvers())
+        self.viewport.look(*arm.VIEW)
+        name = self.folder / "unfolded"
+        solvers = self.solvers()
+        yield from shown.show_unfolded(self.viewport, name, islice(solvers, 1), most=3)
+        yield from shown.show_unfolded(self.viewport, name, solvers, most=1)
 
     def open_panels(self) -> Session:
         """Open every panel on its own."""
@@ -227,7 +201,7 @@ class WindowSession:
 
     def open_menus(self) -> Session:
         """Open every menu, and those of Blender that the extension adds to."""
-        yield from open_menus(self.viewport, self.folder)
+        yield from shown.open_menus(self.viewport, self.folder / "menu")
 
     def open_preferences(self) -> Session:
         """Open the preferences of the extension."""
@@ -241,30 +215,6 @@ class WindowSession:
             select_bones(bpy.data.objects[RIG], "forearm.L")
         yield from run_operators(self.viewport, self.folder)
 
-    def drag_gizmo(self) -> Session:
-        """Drag the handle of the target with the mouse, another bone being selected."""
-        if not shown.registered(bpy.types.GizmoGroup):
-            raise NothingHereError("The extension has no gizmos.")
-        rig = bpy.data.objects[RIG]
-        with self.viewport.context():
-            select_bones(rig, OTHER_BONE)
-            bpy.ops.ed.undo_push(message="Select")
-        yield REDRAW
-        start = read_arm()
-        x, y = self.viewport.pixel_of(start.target)
-        yield from self.viewport.drag([(x + 40, y + 40), (x + 3, y + 3), (x, y)], button="")
-        yield REDRAW
-        path = [(x - 8 * step, y + 5 * step) for step in range(8)]
-        yield from self.viewport.drag(path, button="LEFTMOUSE")
-        yield REDRAW
-        dragged = read_arm()
-        moved = (dragged.target - start.target).length
-        check(moved > 0.02, f"The handle has moved the target by {moved:.2g} m only.")
-        dragged.check_reached("After the handle was dragged")
-        self.viewport.press("Z", ctrl=True)
-        yield REDRAW
-        read_arm().check_same_pose(start, "After undo of the handle's drag")
-
     def compare(self) -> Session:
         """Press Compare Solvers and Esc; press it again, and see the ghosts it leaves."""
         kept = bpy.context.window_manager.chain_ik
@@ -273,18 +223,18 @@ class WindowSession:
             with self.viewport.context():
                 select_bones(bpy.data.objects[RIG], "forearm.L")
                 bpy.ops.pose.chain_ik_compare("INVOKE_DEFAULT")
-            check(self.tour.is_busy(), "Compare Solvers does not let the window go on.")
+            check(self.is_running("compare"), "Compare Solvers does not let the window go on.")
             check(not kept.solvers, "There are results before any solver is done.")
             if is_stopped:
                 self.viewport.press("ESC")
                 yield REDRAW
-                check(not self.tour.is_busy(), "Esc has not stopped Compare Solvers.")
+                check(not self.is_running("compare"), "Esc has not stopped Compare Solvers.")
                 check(not kept.solvers, "Compare Solvers was stopped, and there are results.")
-            yield from self.tour.wait_until(lambda: not self.tour.is_busy())
+            yield from wait_until(lambda: not self.is_running("compare"))
             check(len(bpy.data.scenes) == scenes, "Compare Solvers has left a scene.")
             read_arm().check_same_pose(start, "After Compare Solvers")
         check(any(row.is_solved for row in kept.solvers), "No solver was compared.")
-        self.viewport.take_picture(self.folder / "ghosts.png", is_drawn=True)
+        self.viewport.take_picture(self.folder / "ghosts.png")
         with self.viewport.context():
             bpy.ops.pose.chain_ik_compare_clear()
         yield REDRAW
@@ -307,9 +257,8 @@ class WindowSession:
         with self.viewport.context():
             bpy.data.objects[RIG].pose.bones[OTHER_BONE].location.x = 0.1
             bpy.ops.ed.undo_push(message="Pose")
-        for shift in (False, True):
-            self.viewport.press("Z", ctrl=True, shift=shift)
-            yield REDRAW
+        for is_redone in (False, True):
+            yield from self.viewport.undo(is_redone=is_redone)
         check(not hasattr(bpy.types.Object, "chain_ik"), "Objects still have chains.")
 
     def enable_again(self) -> Session:
@@ -341,7 +290,8 @@ class WindowSession:
 
 def main() -> None:
     """Read the arguments and start the session."""
-    play(WindowSession(*read_paths("the zip, a folder")).steps())
+    zip_path, folder = read_arguments("the zip, a folder")
+    play(WindowSession(Path(zip_path), Path(folder)).steps())
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ SOLVERS = ("TWO_BONE", "NEWTON", "FABRIK", "CCD", "FORCE", "FOLLOW")
 
 STEPS = (
     *("install", "add_rig", "add_chain", "drag_target", "undo_and_redo", "flip_and_mute"),
+    "bake",
     *("save", "reopen", "play", "render"),
     *(f"switch_to_{solver.lower()}" for solver in SOLVERS),
     *("unfold_panels", "open_panels", "open_menus", "open_preferences"),
-    *("adjust_last_operation", "drag_gizmo", "compare"),
+    *("adjust_last_operation", "compare"),
     *("disable", "go_on_without", "enable_again"),
 )
 

@@ -1,29 +1,20 @@
 """A whole body in Blender's window: drag a hand beyond reach, undo, save, open; feet stay.
 
-    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window/bodies/whole_body_tour.py -- dist/chain_ik-*.zip out/whole_body
-
-Every step leaves a picture in the folder; two of docs/whole_body.md are made so. The exit code is
-1, after a sentence, if a pinned foot moves, or anything is lost. It needs what window_tour.py
-needs.
+Two pictures of docs/whole_body.md are made so.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import bpy
 import numpy as np
 from mathutils import Vector
 
-# Blender puts the folder of a script that it runs on no path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from examples.parts import studio
-from window.character import HANDS, TORSO, check_same, differing, pose, read_file, rig
-from window.driver import REDRAW, Session, Tour, check, play, read_paths, select_bones
-from window.opening import add_metarig, install, show_tab
+from window.character import HANDS, TORSO, check_file, check_same, differing, pose, read_file, rig
+from window.driver import REDRAW, Session, check
+from window.tour import Tour, line
 
 TORSO_OF_BODY, ARM, OTHER_ARM = "Torso", "Arm.L", "Arm.R"
 PINNED = {"Leg.L", "Leg.R"}
@@ -39,8 +30,8 @@ CROUCHED = Vector((0.0, 0.0, -0.38))
 FROM_LEFT = Vector((0.3, 0.35, 0.9)), 4.0, (1.42, 0.0, 1.05)
 
 
-class BodyTour(Tour):
-    """The session; every method is a step that a person takes."""
+class Steps(Tour):
+    """Every method is a step that a person takes."""
 
     def __init__(self, zip_path: Path, folder: Path) -> None:
         """Take the zip, and the folder for the pictures and the file."""
@@ -61,41 +52,35 @@ class BodyTour(Tour):
         yield from self.crouch()
         moved, turned = (max(column) for column in zip(*self.slips))
         print(f"Feet have moved by {moved:.1e} of the height and turned by {turned:.1e} radians.")
-        print(f"The tour of the body passed; pictures are in {self.folder}.")
 
     def begin(self) -> Session:
         """Install the zip, add Rigify's human metarig, and a shelf beyond its arm."""
-        yield from install(self.viewport, self.zip_path, 1.2)
-        yield from add_metarig(self.viewport, VIEW)
+        yield from self.install()
+        yield from self.add_metarig(VIEW)
         rig().show_in_front = True
         studio.add_block("Shelf", *SHELF)
-        yield from show_tab(self.viewport)
+        yield from self.show_tab()
 
     def set_up(self) -> Session:
         """Press Set Up Limbs, then Make Whole Body; the right hand gives way to the left one."""
         before = pose()
-        with self.viewport.context():
-            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True)
-            bpy.ops.object.mode_set(mode="POSE")
-            bpy.ops.pose.chain_ik_body("INVOKE_DEFAULT", True)
-        yield REDRAW
+        yield from self.set_up_limbs()
+        yield from self.press_button("body")
         chains = rig().chain_ik.chains
         pinned = {chain.name for chain in chains if chain.use_pin}
         check(pinned == PINNED, f"Pinned are {sorted(pinned)}.")
         check(rig().chain_ik.body.root == TORSO, f"The root is '{rig().chain_ik.body.root}'.")
         check_same(pose(), before, "After the set-up")
         chains[OTHER_ARM].priority = 4
-        with self.viewport.context():
-            select_bones(rig(), HANDS[0])
-            rig().chain_ik.active_index = chains.find(ARM)
-            bpy.ops.ed.undo_push(message="Set Up")
-        yield REDRAW
+        rig().chain_ik.active_index = chains.find(ARM)
+        yield from self.select(rig(), HANDS[0])
         self.stood = pose(*FEET)
         self.picture("1_set_up")
 
     def reach(self) -> Session:
         """Press G on the left hand's control and lead it to the shelf; the hand arrives."""
-        yield from self.lead(TO_SHELF, "on the way to the shelf")
+        self.hips = pose("spine")[0, :3, 3]
+        yield from self.pull(HANDS[0], TO_SHELF, "on the way to the shelf")
         status = rig().chain_ik.chains[ARM].status
         check(status.startswith("Reached"), f"At the shelf: {status}")
         gap = self.gap()
@@ -108,9 +93,8 @@ class BodyTour(Tour):
 
     def pull_too_far(self) -> Session:
         """Go on to where no body reaches, and drop it there; feet stay, and the status says so."""
-        yield from self.lead(TOO_FAR, "beyond reach", is_begun=True)
-        self.viewport.press("LEFTMOUSE")
-        yield REDRAW
+        yield from self.pull(HANDS[0], TOO_FAR, "beyond reach", held_at=TO_SHELF)
+        yield from self.drop()
         self.check_feet("Dropped beyond reach")
         status = rig().chain_ik.chains[ARM].status
         check(not status.startswith(("Reached", "Kept")), f"Beyond reach: {status}")
@@ -126,8 +110,7 @@ class BodyTour(Tour):
         far = pose()
         yield from self.viewport.undo()
         self.check_feet("After undo")
-        lost = differing(read_file(), rest)
-        check(not lost, f"Undone, these are not as they were: {', '.join(lost[:8])}.")
+        check_file(rest, "Undone")
         self.picture("3_undone")
         yield from self.viewport.undo(is_redone=True)
         self.check_feet("After redo")
@@ -163,35 +146,21 @@ class BodyTour(Tour):
         """Pull the torso down with the mouse: the body crouches."""
         bpy.data.objects.remove(bpy.data.objects["Shelf"])
         self.viewport.look(*FROM_LEFT)
-        with self.viewport.context():
-            select_bones(rig(), TORSO_OF_BODY)
-            bpy.ops.ed.undo_push(message="Select")
-        yield REDRAW
+        yield from self.select(rig(), TORSO_OF_BODY)
         before = pose("spine")
-        yield from self.lead(CROUCHED, "crouching", name=TORSO_OF_BODY)
-        self.viewport.press("LEFTMOUSE")
-        yield REDRAW
+        yield from self.pull(TORSO_OF_BODY, CROUCHED, "crouching")
+        yield from self.drop()
         self.check_feet("Crouched")
         sunk = float((before - pose("spine"))[0, 2, 3])
         check(sunk > 0.25, f"The hips have gone down by {sunk:.2g} m only.")
         self.picture("whole_body_crouch")
 
-    def lead(
-        self, way: Vector, when: str, *, name: str = HANDS[0], is_begun: bool = False
-    ) -> Session:
+    def pull(self, name: str, way: Vector, when: str, *, held_at: Vector | None = None) -> Session:
         """Move a control with the mouse, from rest or from where it is held; feet stay."""
         start = rig().matrix_world @ rig().data.bones[name].head_local
-        first = TO_SHELF if is_begun else Vector()
-        if not is_begun:
-            self.hips = pose("spine")[0, :3, 3]
-            yield from self.viewport.drag([self.viewport.pixel_of(start)], button="")
-            self.viewport.press("G")
-            yield REDRAW
-        for step in range(1, DRAG_STEPS + 1):
-            place = start + first.lerp(way, step / DRAG_STEPS)
-            yield from self.viewport.drag([self.viewport.pixel_of(place)], button="")
-            yield REDRAW
-            self.check_feet(f"At step {step} {when}")
+        places = line(start + (held_at or Vector()), start + way, DRAG_STEPS)
+        lead = self.lead if held_at else self.grab
+        yield from lead(places, lambda step: self.check_feet(f"At step {step} {when}"))
 
     def check_feet(self, when: str) -> None:
         """Check that the evaluated matrices of the feet are those of before."""
@@ -219,12 +188,3 @@ class BodyTour(Tour):
         """Put a control beside its rest place."""
         bone = rig().pose.bones[name]
         bone.location = bone.bone.matrix_local.to_3x3().inverted() @ way
-
-
-def main() -> None:
-    """Read the arguments and start the session."""
-    play(BodyTour(*read_paths("the zip, a folder for pictures")).steps())
-
-
-if __name__ == "__main__":
-    main()

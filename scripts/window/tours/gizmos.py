@@ -1,12 +1,8 @@
 """Drag every gizmo of chains in Blender's window, as a person would; check what each has done.
 
-    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window/gizmo_tour.py -- dist/chain_ik-*.zip out/gizmos
-
 In pose mode it drags a target and a pole that are empties, turns the pole angle, clicks the handle
 of another chain, drags that one's target, a bone, and the ends of limits. Each drag is undone in
-one step, and one is given up with Esc. A target is renamed, and its chain follows. Each step leaves
-a picture in the folder; the exit code is 1, after a sentence, if something is not as it should be.
+one step, and one is given up with Esc. A target is renamed, and its chain follows.
 """
 
 from __future__ import annotations
@@ -15,18 +11,14 @@ import contextlib
 import io
 import math
 import sys
-from pathlib import Path
 
 import bpy
 import numpy as np
 from mathutils import Vector
 
-# Blender puts the folder of a script that it runs on no path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.driver import REDRAW, Session, check, select_bones
 from window.gizmo_rig import RIG, SAME_PLACE, Places, build, check_same, places
-from window.opening import MODULE, install
+from window.tour import MODULE, Tour
 
 # Metres: float32, and a tolerance of 1e-5.
 REACHED = 3e-5
@@ -47,20 +39,20 @@ def turned_about(line: Vector, before: Vector, after: Vector) -> float:
     return math.atan2(one.cross(other).dot(line.normalized()), one.dot(other))
 
 
-class GizmoTour:
-    """The steps on every gizmo; ``steps`` begins with a new rig, the extension is enabled."""
+class Steps(Tour):
+    """Every method uses a gizmo or two."""
 
-    def __init__(self, viewport: Viewport, folder: Path) -> None:
-        self.viewport, self.folder = viewport, folder
+    ui_scale = 1.0
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
+        yield from self.install()
         with self.viewport.context():
             build()
             bpy.ops.ed.undo_push(message="Build")
         self.viewport.look(Vector((0.0, 0.0, 0.55)), 2.6, (1.35, 0.0, 0.5))
         yield REDRAW
-        self.note("1_gizmos")
+        self.picture("1_gizmos")
         yield from self.drag_control("Target", "L")
         yield from self.give_up("Target", "L")
         yield from self.drag_control("Pole", "L")
@@ -92,7 +84,7 @@ class GizmoTour:
         check(followed > STEPS // 2, f"The chain followed its {word} {followed} times only.")
         yield REDRAW
         now = places(side)
-        self.note(f"2_{word.lower()}_{side}")
+        self.picture(f"2_{word.lower()}_{side}")
         off = Vector(self.viewport.pixel_of(now[word])) - Vector(path[-1])
         check(off.length <= ON_MOUSE, f"{word}.{side} is {off.length:.1f} pixels off the mouse.")
         noted = Vector(bpy.context.window_manager.operators[-1].properties.location)
@@ -126,7 +118,7 @@ class GizmoTour:
             path = [self.viewport.pixel_of(point) for point in self.ring(before)]
             yield from self.viewport.drag(path, button="LEFTMOUSE", **keys)
             yield REDRAW
-            self.note(f"3_dial_{word.split()[-1]}")
+            self.picture(f"3_dial_{word.split()[-1]}")
             angle = bpy.data.objects[RIG].chain_ik.chains[0].pole_angle
             root = before["Root"]
             turned = turned_about(line, before["Elbow"] - root, places("L")["Elbow"] - root)
@@ -144,31 +136,36 @@ class GizmoTour:
         x, y = self.viewport.pixel_of(places("R")["Tip"])
         size = bpy.context.preferences.system.ui_scale
         spot = (round(x + HANDLE * size), round(y + HANDLE * size))
-        for held, expected in (({"shift": True}, {"Upper.L", "Target.R"}), ({}, {"Target.R"})):
+        for held in (True, False):
             bpy.data.objects[RIG].chain_ik.active_index = 0
-            yield REDRAW
-            yield from self.viewport.click(spot, **held)
-            yield REDRAW
-            self.note(f"4_handle_{len(expected)}")
+            yield from self.click_control(spot, "Upper.L", is_shift_held=held)
             active = bpy.data.objects[RIG].chain_ik.active_index
             check(active == 1, f"The handle has made chain {active} the active one.")
-            self.check_selected(expected, "the handle")
         yield from self.move_selected("Target", "R")
 
     def click_target(self) -> Session:
         """Click beside a target that is a bone, in its ring: that is no drag, so it is selected."""
         before = places("R")
         x, y = self.viewport.pixel_of(before["Target"])
-        spot = (x - IN_RING, y)
-        for held, expected in (({"shift": True}, {"Upper.R", "Target.R"}), ({}, {"Target.R"})):
+        for held in (True, False):
             select_bones(bpy.data.objects[RIG], "Upper.R")
-            yield REDRAW
-            yield from self.viewport.click(spot, **held)
-            yield REDRAW
-            self.note(f"5_click_{len(expected)}")
-            self.check_selected(expected, "the ring")
+            yield from self.click_control((x - IN_RING, y), "Upper.R", is_shift_held=held)
             check_same(places("R"), before, "After a click on the ring of its target")
         yield from self.move_selected("Target", "R")
+
+    def click_control(
+        self, spot: tuple[int, int], selected: str, *, is_shift_held: bool
+    ) -> Session:
+        """Click a gizmo: its control is selected, with Shift beside what was selected before."""
+        yield REDRAW
+        yield from self.viewport.click(spot, shift=is_shift_held)
+        yield REDRAW
+        self.picture(f"4_click_{selected}_{is_shift_held}")
+        found = {bone.name for bone in bpy.context.selected_pose_bones}
+        expected = {selected, "Target.R"} if is_shift_held else {"Target.R"}
+        check(found == expected, f"A click has selected {sorted(found)}.")
+        active = bpy.context.active_pose_bone.name
+        check(active == "Target.R", f"A click has made {active} active.")
 
     def click_object(self) -> Session:
         """Click beside a target that is an object, in its ring, in object mode: it is selected."""
@@ -182,7 +179,7 @@ class GizmoTour:
         x, y = self.viewport.pixel_of(places("L")["Target"])
         yield from self.viewport.click((x - IN_RING, y))
         yield REDRAW
-        self.note("5_click_object")
+        self.picture("5_click_object")
         found = {each.name for each in bpy.context.selected_objects}
         check(found == {"Target.L"}, f"A click on the ring has selected {found}.")
         yield from self.move_selected("Target", "L")
@@ -206,16 +203,8 @@ class GizmoTour:
         moved, root = (now[word] - before[word]).length, (now["Root"] - before["Root"]).length
         check(moved > 10.0 * REACHED, f"G has moved {word}.{side} by {moved:.2g} m only.")
         check(root <= SAME_PLACE, f"G has moved the root of {side} by {root:.2g} m.")
-        self.viewport.press("Z", ctrl=True)
-        yield REDRAW
+        yield from self.viewport.undo()
         check_same(places(side), before, f"After undo of G on {word}.{side}")
-
-    def check_selected(self, expected: set[str], clicked: str) -> None:
-        """Check which bones are selected, and that the last of them is the active one."""
-        found = {bone.name for bone in bpy.context.selected_pose_bones}
-        check(found == expected, f"A click on {clicked} has selected {sorted(found)}.")
-        active = bpy.context.active_pose_bone.name
-        check(active == "Target.R", f"A click on {clicked} has made {active} active.")
 
     def open_pie(self) -> Session:
         """Press the key of the pie menu, and choose its upper slice: the limb goes to FK."""
@@ -232,15 +221,14 @@ class GizmoTour:
         yield REDRAW
         yield from self.viewport.drag([(x, y + 4), (x, y + 60)], button="")
         yield REDRAW
-        self.note("5_pie")
+        self.picture("5_pie")
         menu.remove(draw)
         check(bool(drawn), "J has not opened the pie menu.")
         yield from self.viewport.click((x, y + 60))
         yield REDRAW
         influence = bpy.data.objects[RIG].chain_ik.chains[1].influence
         check(influence == 0.0, f"After Switch FK/IK the influence is {influence}.")
-        self.viewport.press("Z", ctrl=True)
-        yield REDRAW
+        yield from self.viewport.undo()
         influence = bpy.data.objects[RIG].chain_ik.chains[1].influence
         check(influence == 1.0, f"After undo the influence is {influence}.")
 
@@ -257,10 +245,7 @@ class GizmoTour:
             ("Upper.R", "max_x", 0.4, 0.4),
             ("Upper.R", "max_x", -2.0, -1.5),
         ):
-            select_bones(rig, name)
-            with self.viewport.context():
-                bpy.ops.ed.undo_push(message="Select")
-            yield REDRAW
+            yield from self.select(rig, name)
             yield from self.drag_end(name, end, wanted, expected)
             rig = bpy.data.objects[RIG]
 
@@ -272,7 +257,7 @@ class GizmoTour:
             [self.viewport.pixel_of(each) for each in arc], button="LEFTMOUSE"
         )
         yield REDRAW
-        self.note(f"6_{bone}_{expected:+.1f}")
+        self.picture(f"6_{bone}_{expected:+.1f}")
         now = self.limit(bone, end)
         check(abs(now - expected) < TURNED, f"The limit of {bone} is {now:.3f}, not {expected}.")
         yield from self.undo("Move Limit", before, "R")
@@ -284,29 +269,25 @@ class GizmoTour:
         view = bpy.context.preferences.view
         view.ui_scale *= 2.0
         yield REDRAW
-        self.note("7_large")
+        self.picture("7_large")
         view.ui_scale /= 2.0
         yield REDRAW
 
     def rename(self) -> Session:
         """Give the target of a chain another name with F2; undo and redo it: the chain follows."""
-        select_bones(bpy.data.objects[RIG], "Target.R")
-        with self.viewport.context():
-            bpy.ops.ed.undo_push(message="Select")
-        yield from self.viewport.drag([self.viewport.pixel_of(Vector((0.3, 0.0, 0.2)))], button="")
+        yield from self.select(bpy.data.objects[RIG], "Target.R")
+        yield from self.viewport.point_at(Vector((0.3, 0.0, 0.2)))
         self.viewport.press("F2")
         yield REDRAW
         self.viewport.type_text("Goal")
-        self.note("8_rename")
+        self.picture("8_rename")
         self.viewport.press("RET")
         # The field takes its text at one event, and Blender the name at the next.
         yield 2.0 * REDRAW
         self.check_target("Goal", "F2")
-        self.viewport.press("Z", ctrl=True)
-        yield REDRAW
+        yield from self.viewport.undo()
         self.check_target("Target.R", "undo")
-        self.viewport.press("Z", ctrl=True, shift=True)
-        yield REDRAW
+        yield from self.viewport.undo(is_redone=True)
         self.check_target("Goal", "redo")
 
     def check_target(self, name: str, when: str) -> None:
@@ -378,24 +359,3 @@ class GizmoTour:
         check(last == name, f"The step is called '{last}' instead of '{name}'.")
         yield from self.viewport.undo()
         check_same(places(side), before, f"After undo of {name}")
-
-    def note(self, name: str) -> None:
-        """Take the picture of a step."""
-        self.viewport.take_picture(self.folder / f"{name}.png")
-
-
-def main() -> None:
-    """Read the arguments and start the session."""
-    zip_path, folder = read_paths("the zip, a folder for pictures")
-    viewport = Viewport()
-
-    def session() -> Session:
-        yield from install(viewport, zip_path)
-        yield from GizmoTour(viewport, folder).steps()
-        print(f"The gizmo tour passed; pictures are in {folder}.")
-
-    play(session())
-
-
-if __name__ == "__main__":
-    main()

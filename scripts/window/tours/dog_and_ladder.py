@@ -1,28 +1,15 @@
-"""Films for docs/whole_body.md, in Blender's window: a dog sits down, a person climbs a ladder.
-
-    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window/bodies/dog_and_ladder_tour.py -- dist/chain_ik-*.zip out/docs
-
-docs_pictures.py runs it. It needs what window_tour.py needs. The exit code is 1, after a sentence,
-if what is pinned moves.
-"""
+"""Films for docs/whole_body.md: a dog sits down, a person climbs a ladder."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import bpy
 import numpy as np
 from mathutils import Vector
 
-# Blender puts the folder of a script that it runs on no path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from examples import climb_a_ladder
 from window.character import Place, check_reached, pose, put, rig
-from window.driver import REDRAW, Session, Tour, check, play, read_paths, select_bones
-from window.opening import clear_scene, install
+from window.driver import REDRAW, Session, check, select_bones
+from window.tour import Tour, clear_scene
 
 PAWS = ("front_toe.L", "front_toe.R", "toe.L", "toe.R")
 # As shares of the height and as radians: paws that are pinned.
@@ -39,19 +26,18 @@ LADDER_VIEW = Vector((0.0, -0.25, 1.3)), 3.9, (1.4, 0.0, 2.25)
 CLIMBING = (1, 5, 13, 21, 29, 33)
 
 
-class Films(Tour):
-    """The session; each picture is a frame of a film."""
+class Steps(Tour):
+    """Each picture is a frame of a film."""
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
-        yield from install(self.viewport, self.zip_path, 1.2)
+        yield from self.install()
         space = self.viewport.area.spaces.active
         space.show_region_ui = space.show_gizmo = False
         space.overlay.show_relationship_lines = False
         bpy.context.scene.chain_ik.overlay.show_reach = False
         yield from self.sit()
         yield from self.climb()
-        print(f"The pictures are in {self.folder}.")
 
     def sit(self) -> Session:
         """Make a whole body of a dog, and pull its hips down and back; its paws stay."""
@@ -89,12 +75,3 @@ class Films(Tour):
             for chain in bpy.data.objects["Climb"].chain_ik.chains:
                 check(chain.status.startswith("Reached"), f"{chain.name}: {chain.status}")
             self.picture(f"whole_body_climb_{number}")
-
-
-def main() -> None:
-    """Read the arguments and start the session."""
-    play(Films(*read_paths("the zip, a folder for pictures")).steps())
-
-
-if __name__ == "__main__":
-    main()

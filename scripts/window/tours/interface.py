@@ -1,27 +1,18 @@
-"""The pictures of docs/interface.md, taken in Blender's window; docs_pictures.py runs it.
-
-    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window/interface_tour.py -- dist/chain_ik-*.zip out/interface
-
-Each picture is the part of the window that the page tells of. It needs what window_tour.py needs.
-"""
+"""The pictures of docs/interface.md; each is the part of the window that the page tells of."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import bpy
 import numpy as np
 from mathutils import Vector
 
-# Blender puts the folder of a script that it runs on no path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from window import overlay_pictures as figure
-from window.driver import REDRAW, Session, Viewport, play, read_paths, select_bones
-from window.opening import MODULE, TAB, install, show_tab
+from window import figure
+from window.driver import REDRAW, Session, read_pixels, select_bones
+from window.shown import unfold
+from window.tour import MODULE, TAB, Tour
 
 LANGUAGE = "zh_HANS"
 # The scale of the interface at which all of the sidebar is seen.
@@ -44,10 +35,7 @@ NEAR_ARM = (Vector((0.45, -0.05, 1.5)), 1.15)
 
 def cut(path: Path, box: Box) -> None:
     """Cut a picture to a part of it."""
-    whole = bpy.data.images.load(str(path))
-    pixels = np.empty((whole.size[1], whole.size[0], whole.channels), dtype=np.float32)
-    whole.pixels.foreach_get(pixels.ravel())
-    bpy.data.images.remove(whole)
+    pixels = read_pixels(path)
     left, bottom, width, height = box
     part = np.ones((height, width, 4), dtype=np.float32)
     part[..., :3] = pixels[bottom : bottom + height, left : left + width, :3]
@@ -58,23 +46,10 @@ def cut(path: Path, box: Box) -> None:
     bpy.data.images.remove(image)
 
 
-def unfold() -> None:
-    """Have the panel of a bone open: no script knows where its title is to be clicked."""
-    package = sys.modules[MODULE]
-    bone = bpy.types.BONE_PT_inverse_kinematics
-    package.unregister()
-    bpy.utils.unregister_class(bone)
-    bone.bl_options = set()
-    bpy.utils.register_class(bone)
-    package.register()
+class Steps(Tour):
+    """Every method takes a picture or two."""
 
-
-class Tour:
-    """The session; every method takes a picture or two."""
-
-    def __init__(self, zip_path: Path, folder: Path) -> None:
-        self.zip_path, self.folder = zip_path, folder
-        self.viewport = Viewport()
+    ui_scale = 1.0
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
@@ -85,16 +60,15 @@ class Tour:
         yield from self.compare()
         yield from self.show_bone()
         yield from self.show_preferences()
-        print(f"The pictures are in {self.folder}.")
 
     def begin(self) -> Session:
         """Install the zip, and build a figure with an arm, a leg and a tail."""
-        yield from install(self.viewport, self.zip_path)
-        unfold()
+        yield from self.install()
+        unfold(bpy.types.BONE_PT_inverse_kinematics, are_ours_open=False)
         with self.viewport.context():
             figure.build()
         yield REDRAW
-        yield from show_tab(self.viewport, 70)
+        yield from self.show_tab(70)
 
     def draw_chains(self) -> Session:
         """Take the overlay alone, then the gizmos of the arm, with its elbow as active bone."""
@@ -115,10 +89,10 @@ class Tour:
 
     def open_menus(self) -> Session:
         """Take the popover of overlays, the entries in the menu of the pose, and the pie."""
-        calls: dict[str, Callable[[], object]] = {
-            "popover": lambda: bpy.ops.wm.call_panel(name="VIEW3D_PT_overlay_chain_ik"),
-            "menu": lambda: bpy.ops.wm.call_menu(name="VIEW3D_MT_pose_ik"),
-            "pie": lambda: bpy.ops.wm.call_menu_pie(name="VIEW3D_MT_chain_ik_pie"),
+        calls = {
+            "popover": partial(bpy.ops.wm.call_panel, name="VIEW3D_PT_overlay_chain_ik"),
+            "menu": partial(bpy.ops.wm.call_menu, name="VIEW3D_MT_pose_ik"),
+            "pie": partial(bpy.ops.wm.call_menu_pie, name="VIEW3D_MT_chain_ik_pie"),
         }
         (x, y) = POPUP
         for name, call in calls.items():
@@ -150,23 +124,16 @@ class Tour:
         select_bones(rig, "Tail.2")
         self.viewport.look(*NEAR_TAIL, figure.ANGLES)
         yield from self.viewport.widen_sidebar(110)
-        with self.viewport.context():
-            bpy.ops.pose.chain_ik_compare("INVOKE_DEFAULT")
-        while self.viewport.window.modal_operators:
-            yield REDRAW
-        yield REDRAW
+        yield from self.press_button("compare")
+        yield from self.finish("compare")
         yield from self.scroll_down("UI")
         region = self.viewport.region("UI")
         self.take("compare", (0, region.y, region.x + region.width, region.height))
 
     def scroll_down(self, kind: str) -> Session:
         """Scroll a region to its end."""
-        region = self.viewport.region(kind)
         for _ in range(6):
-            with bpy.context.temp_override(
-                window=self.viewport.window, area=self.viewport.area, region=region
-            ):
-                bpy.ops.view2d.scroll_down(page=True)
+            self.viewport.scroll(kind)
         yield REDRAW
 
     def show_bone(self) -> Session:
@@ -200,16 +167,5 @@ class Tour:
 
     def take(self, name: str, box: Box) -> None:
         """Take a part of the window."""
-        path = self.folder / f"interface_{name}.png"
-        self.viewport.take_picture(path)
-        cut(path, box)
-        print(name)
-
-
-def main() -> None:
-    """Read the arguments and start the session."""
-    play(Tour(*read_paths("the zip, a folder for pictures")).steps())
-
-
-if __name__ == "__main__":
-    main()
+        self.picture(f"interface_{name}")
+        cut(self.folder / f"interface_{name}.png", box)

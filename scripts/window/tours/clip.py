@@ -1,24 +1,13 @@
 """A clip whose feet skate, in Blender's window: planted, stopped, undone, redone, baked as a clip.
 
-    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window/clip_tour.py -- dist/chain_ik-*.zip out/clip
-
-Every step leaves a picture in the folder; those of docs/clips.md are made so. The exit code is 1,
-after a sentence, if a foot slides, or what was stopped or undone has left anything. It needs what
-window_tour.py needs.
+The pictures of docs/clips.md are made so.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import bpy
 import numpy as np
 from mathutils import Vector
-
-# Blender puts the folder of a script that it runs on no path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from window.character import (
     FEET,
@@ -26,25 +15,15 @@ from window.character import (
     Motion,
     Place,
     act,
+    check_file,
     curves,
-    differing,
     pose,
     read_file,
-    rest_mouse,
     rig,
+    undo_and_redo,
 )
-from window.driver import (
-    MOMENT,
-    REDRAW,
-    Session,
-    Tour,
-    check,
-    play,
-    read_paths,
-    read_pixels,
-    select_bones,
-)
-from window.opening import add_metarig, be_quick, install, show_tab
+from window.driver import REDRAW, Session, check, read_pixels
+from window.tour import Tour
 
 # Metres: how long a step is, how far a standing foot skates, how high the other one is lifted.
 STEP, SKATE, LIFT = 0.6, 0.05, 0.12
@@ -54,9 +33,6 @@ FRAMES = range(1, 1 + HALF * STEPS)
 STILL, SAME_BAKED = 1e-4, 2e-5
 # Pixels that dots change at the least.
 SEEN = 20
-LONGEST_WAIT = 600
-# Seconds: work on a short clip does not take one.
-GLANCE = 0.02
 # Limbs that are nearly straight stay a little short by their soft distances.
 ARRIVED = ("Reached", "Kept", "Turned as")
 VIEW = Vector((0.7, -0.5, 0.85)), 4.6, (1.25, 0.0, 0.75)
@@ -81,97 +57,48 @@ def walk() -> Motion:
     return motion
 
 
-class Clip(Tour):
-    """The session; every method is something that people do with a recorded clip."""
+class Steps(Tour):
+    """Every method is something that people do with a recorded clip."""
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
-        yield from self.begin()
+        yield from self.install()
+        yield from self.add_metarig(VIEW)
+        yield from self.show_tab()
+        yield from self.set_up_limbs()
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
         yield from self.record()
         recorded, way = read_file(), self.play()
-        yield from self.open("plant", "clips_1_plant")
-        yield from self.stop("plant", recorded)
-        yield from self.open("plant")
+        yield from self.start("plant", "clips_1_plant")
+        yield from self.stop("plant")
+        check_file(recorded, "Stopped")
+        yield from self.start("plant")
         yield from self.finish("plant")
         self.check_planted(way)
         yield from self.look_at_dots()
         planted, way = read_file(), self.play()
-        yield from self.undo_and_redo(recorded, planted)
-        yield from self.open("bake", "clips_3_bake", which="ALL", method="CLIP")
-        yield from self.stop("bake", planted)
-        yield from self.open("bake", which="ALL", method="CLIP")
+        yield from undo_and_redo(self, recorded, planted)
+        yield from self.start("bake", "clips_3_bake", which="ALL", method="CLIP")
+        yield from self.stop("bake")
+        check_file(planted, "Stopped")
+        yield from self.start("bake", which="ALL", method="CLIP")
         yield from self.finish("bake")
         check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
-        self.check_near(way, SAME_BAKED, "Baked")
-        baked = read_file()
-        yield from self.undo_and_redo(planted, baked)
-        print(f"The clip passed; pictures are in {self.folder}.")
-
-    def begin(self) -> Session:
-        """Install the zip, add Rigify's human metarig, and set up its limbs."""
-        yield from install(self.viewport, self.zip_path, 1.2)
-        yield from add_metarig(self.viewport, VIEW)
-        be_quick(self.viewport)
-        yield from show_tab(self.viewport)
-        with self.viewport.context():
-            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True)
-            bpy.ops.object.mode_set(mode="POSE")
-        bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
-        yield REDRAW
+        worst = float(np.abs(self.play() - way).max())
+        check(worst <= SAME_BAKED, f"Baked, the clip differs by {worst:.2g}.")
+        yield from undo_and_redo(self, planted, read_file())
 
     def record(self) -> Session:
         """Have the bones walk as a recorded body does: they alone have keys."""
-        yield from act(self.viewport, walk())
-        with self.viewport.context():
-            bpy.ops.pose.chain_ik_bake("EXEC_DEFAULT", True, which="ALL")
+        yield from act(self, walk())
+        yield from self.press_button("bake", "EXEC_DEFAULT", which="ALL")
         held = curves(rig())
         for curve in [each for each in held if "Target" in each.data_path]:
             held.remove(curve)
         for name in FEET:
             rig().pose.bones[name].matrix_basis.identity()
         bpy.context.scene.frame_set(FRAMES[0])
-        with self.viewport.context():
-            select_bones(rig(), FEET[0])
-            bpy.ops.ed.undo_push(message="Record")
-        yield REDRAW
-
-    def open(self, name: str, picture: str = "", **settings: object) -> Session:
-        """Press a button, look at its dialog, and start the work."""
-        yield from rest_mouse(self.viewport)
-        with self.viewport.context():
-            operator = getattr(bpy.ops.pose, f"chain_ik_{name}")
-            operator("INVOKE_DEFAULT", True, **settings)
-        yield REDRAW
-        if picture:
-            self.picture(picture)
-        self.viewport.press("RET")
-        for _ in range(LONGEST_WAIT):
-            yield GLANCE
-            if self.is_running(name):
-                return
-        check(False, f"Enter has not started {name}.")
-
-    def is_running(self, name: str) -> bool:
-        """Tell whether the work of a button goes on."""
-        running = [each.bl_idname for each in self.viewport.window.modal_operators]
-        return f"POSE_OT_chain_ik_{name}" in running
-
-    def stop(self, name: str, before: dict[str, object]) -> Session:
-        """Press Esc while the work goes on: nothing has changed."""
-        self.viewport.press("ESC")
-        yield REDRAW
-        check(not self.is_running(name), f"Esc has not stopped {name}.")
-        left = ", ".join(differing(read_file(), before)[:8])
-        check(not left, f"Stopped, {name} has changed {left}.")
-
-    def finish(self, name: str) -> Session:
-        """Wait until the work is done."""
-        for _ in range(LONGEST_WAIT):
-            yield MOMENT
-            if not self.is_running(name):
-                break
-        check(not self.is_running(name), f"{name} has not come to its end.")
-        yield REDRAW
+        yield from self.select(rig(), FEET[0])
 
     def play(self) -> np.ndarray:
         """Return the poses of the body through the clip, shape (f, n, 4, 4)."""
@@ -225,25 +152,3 @@ class Clip(Tour):
         check(changed >= SEEN, f"Dots change {changed} pixels only.")
         bpy.context.scene.frame_set(FRAMES[0])
         yield REDRAW
-
-    def undo_and_redo(self, before: dict[str, object], after: dict[str, object]) -> Session:
-        """Press Ctrl Z and Ctrl Shift Z: one step gives all back, and takes all back."""
-        for expected, is_redone in ((before, False), (after, True)):
-            yield from rest_mouse(self.viewport)
-            yield from self.viewport.undo(is_redone=is_redone)
-            lost = ", ".join(differing(read_file(), expected)[:8])
-            check(not lost, f"{'Re' if is_redone else 'Un'}done, other than before: {lost}.")
-
-    def check_near(self, expected: np.ndarray, most: float, when: str) -> None:
-        """Check that the clip plays as it did."""
-        worst = float(np.abs(self.play() - expected).max())
-        check(worst <= most, f"{when}, the clip differs by {worst:.2g}.")
-
-
-def main() -> None:
-    """Read the arguments and start the session."""
-    play(Clip(*read_paths("the zip, a folder for pictures")).steps())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,23 +1,11 @@
-"""The pictures of docs/quick_start.md, and films for docs/characters.md, in Blender's window.
-
-    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window/docs_tour.py -- dist/chain_ik-*.zip out/docs
-
-docs_pictures.py runs it. It needs what window_tour.py needs. The exit code is 1, after a sentence,
-if a picture would not show what the page says of it.
-"""
+"""The pictures of docs/quick_start.md, and films for docs/characters.md."""
 
 from __future__ import annotations
 
-import sys
 from math import cos, pi, sin
-from pathlib import Path
 
 import bpy
 from mathutils import Vector
-
-# Blender puts the folder of a script that it runs on no path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from window.character import (
     CROUCH,
@@ -31,11 +19,10 @@ from window.character import (
     put,
     rig,
 )
-from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
-from window.opening import add_metarig, install, show_tab
+from window.driver import REDRAW, Session, check, select_bones
+from window.tour import Tour
 
 ARM = "Arm.L"
-UI_SCALE = 1.2
 WHOLE = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
 UPPER = Vector((0.45, 0.0, 1.35)), 2.2, (1.4, 0.0, 0.5)
 # The path of the hand's target in the moving picture: an ellipse, its radii in metres, from where
@@ -48,40 +35,26 @@ FILMS = {"crouch": (CROUCH, (1, 5, 7, 11, 16, 20)), "kick": (KICK, (22, 28, 31, 
 SIDE = Vector((0.0, -0.25, 0.98)), 3.4, (1.45, 0.0, 1.15)
 
 
-class Tour:
-    """The session; each picture is a step of the page."""
-
-    def __init__(self, zip_path: Path, folder: Path) -> None:
-        self.zip_path, self.folder = zip_path, folder
-        self.viewport = Viewport()
+class Steps(Tour):
+    """Each picture is a step of the page."""
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
         yield from self.install()
-        yield from self.set_up()
-        yield from self.drag()
-        yield from self.leave_reach()
-        yield from self.film()
-        yield from self.bake()
-        print(f"The pictures are in {self.folder}.")
-
-    def install(self) -> Session:
-        """Install the zip, add Rigify's human metarig, and open the tab."""
-        yield from install(self.viewport, self.zip_path, UI_SCALE)
-        yield from add_metarig(self.viewport, WHOLE)
-        yield from show_tab(self.viewport)
+        yield from self.add_metarig(WHOLE)
+        yield from self.show_tab()
         check(rig().select_get(), "The character is not selected.")
         self.picture("start_1_select")
-
-    def set_up(self) -> Session:
-        """Press Set Up Limbs, and go to pose mode."""
+        yield from self.set_up_limbs()
         with self.viewport.context():
-            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True)
-            bpy.ops.object.mode_set(mode="POSE")
             bpy.ops.pose.select_all(action="DESELECT")
         yield REDRAW
         check(len(rig().chain_ik.chains) == 8, "Not all limbs have got chains.")
         self.picture("start_2_set_up")
+        yield from self.drag()
+        yield from self.leave_reach()
+        yield from self.film()
+        yield from self.bake()
 
     def drag(self) -> Session:
         """Press G on the left hand's target and lead it round."""
@@ -89,25 +62,22 @@ class Tour:
             select_bones(rig(), self.chain.subtarget)
         self.viewport.look(*UPPER)
         yield REDRAW
-        start = self.place()
-        pixel = self.viewport.pixel_of(start)
-        yield from self.viewport.drag([pixel], button="")
-        self.viewport.press("G")
-        yield REDRAW
-        for step in range(STEPS):
-            turn = 2 * pi * step / STEPS
-            offset = (1.0 - cos(turn)) * TO_SHOULDER + sin(turn) * ACROSS
-            yield from self.viewport.drag([self.viewport.pixel_of(start + offset)], button="")
-            yield REDRAW
-            # An arm that is nearly straight stays a little short by its soft distance.
-            check(self.chain.status.startswith(("Reached", "Kept")), self.chain.status)
-            self.picture(f"drag_{step:02}")
-            if step == STEPS // 2:
-                moved = (self.place() - start).length
-                check(moved > 0.2, f"The mouse has moved the target by {moved:.2g} m only.")
-                self.picture("start_3_drag")
+        start, turns = self.place(), [2 * pi * step / STEPS for step in range(STEPS)]
+        ways = [(1.0 - cos(turn)) * TO_SHOULDER + sin(turn) * ACROSS for turn in turns]
+        self.dragged_from = start.copy()
+        yield from self.grab([start, *(start + way for way in ways)], self.look_at_drag)
         self.viewport.press("ESC")
         yield REDRAW
+
+    def look_at_drag(self, step: int) -> None:
+        """Take the picture of a step of the drag."""
+        # An arm that is nearly straight stays a little short by its soft distance.
+        check(self.chain.status.startswith(("Reached", "Kept")), self.chain.status)
+        self.picture(f"drag_{step - 1:02}")
+        if step == STEPS // 2 + 1:
+            moved = (self.place() - self.dragged_from).length
+            check(moved > 0.2, f"The mouse has moved the target by {moved:.2g} m only.")
+            self.picture("start_3_drag")
 
     def leave_reach(self) -> Session:
         """Move the target to where the arm does not reach."""
@@ -127,7 +97,7 @@ class Tour:
         space.show_region_ui = space.show_gizmo = overlay.show_reach = False
         self.viewport.look(*SIDE)
         for name, (motion, frames) in FILMS.items():
-            yield from act(self.viewport, motion)
+            yield from act(self, motion)
             for number, frame in enumerate(frames):
                 bpy.context.scene.frame_set(frame)
                 yield REDRAW
@@ -176,17 +146,3 @@ class Tour:
     def place(self) -> Vector:
         """Return where the target of the left hand is, world space."""
         return rig().matrix_world @ rig().pose.bones[self.chain.subtarget].head
-
-    def picture(self, name: str) -> None:
-        """Take the picture of a step."""
-        self.viewport.take_picture(self.folder / f"{name}.png")
-        print(name)
-
-
-def main() -> None:
-    """Read the arguments and start the session."""
-    play(Tour(*read_paths("the zip, a folder for pictures")).steps())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,26 +1,18 @@
 """Use one rig in two windows of Blender, which show other view layers, then other scenes.
 
-    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window/two_windows_tour.py -- dist/chain_ik-*.zip out/two_windows
-
 A target is dragged in one window after the other. At every step status, residual and pose of both
-windows are compared with what Blender has evaluated there. It needs what window_tour.py needs.
+windows are compared with what Blender has evaluated there.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import bpy
 from mathutils import Vector
 
-# Blender puts the folder of a script that it runs on no path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from window.driver import REDRAW, Session, Viewport, check, play, read_paths
-from window.opening import clear_scene, install
+from window.driver import REDRAW, Session, Viewport, check
+from window.tour import Tour, clear_scene, line
 
 RIG, TARGET = "Arm", "Target"
 JOINTS = (0.0, 0.0, 0.0), (0.0, 0.1, 1.0), (0.0, 0.0, 2.0)
@@ -88,17 +80,16 @@ def select_target(view_layer: bpy.types.ViewLayer) -> None:
     bpy.ops.ed.undo_push(message="Select Target")
 
 
-class Tour:
-    """The session; every method is a step that a person takes."""
+class Steps(Tour):
+    """Every method is a step that a person takes."""
 
-    def __init__(self, zip_path: Path, folder: Path) -> None:
-        self.zip_path, self.folder = zip_path, folder
-        self.viewports = self.first, self.second = Viewport(), Viewport(1)
-        self.updates = 0
+    ui_scale = 1.0
 
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
-        yield from install(self.first, self.zip_path)
+        self.viewports = self.first, self.second = self.viewport, Viewport(1)
+        self.updates = 0
+        yield from self.install()
         yield from self.open_second_window()
         yield from self.drag_in_both()
         yield from self.undo_in_both()
@@ -107,7 +98,6 @@ class Tour:
         yield from self.show_scenes()
         yield from self.show_other_frames()
         yield from self.close_second_window()
-        print("The tour of two windows passed.")
 
     def open_second_window(self) -> Session:
         """Open a window that shows a second view layer beside the first."""
@@ -126,7 +116,8 @@ class Tour:
         yield REDRAW
         for viewport in self.viewports:
             select_target(viewport.window.view_layer)
-        yield from self.check_alike("After the second window was opened")
+        yield REDRAW
+        self.check_alike("After the second window was opened")
 
     def drag_in_both(self) -> Session:
         """Drag the target to the left in the second window, out of reach in the first."""
@@ -140,11 +131,11 @@ class Tour:
         """Press Ctrl Z in the second window and Ctrl Shift Z in the first."""
         far = self.read(self.first).elbow
         yield from self.press(self.second, "Z", ctrl=True)
-        yield from self.check_alike("After undo")
+        self.check_alike("After undo")
         moved = (self.read(self.first).elbow - far).length
         check(moved > 0.1, f"Undo has moved the elbow by {moved:.2g} m only.")
         yield from self.press(self.first, "Z", ctrl=True, shift=True)
-        yield from self.check_alike("After redo")
+        self.check_alike("After redo")
         left = (self.read(self.second).elbow - far).length
         check(left <= SAME, f"After redo the elbow is {left:.2g} m from where it was.")
 
@@ -167,7 +158,7 @@ class Tour:
         """Show the first view layer in both windows, and drag."""
         self.second.window.view_layer = self.first.window.view_layer
         yield REDRAW
-        yield from self.check_alike("With one view layer in both windows")
+        self.check_alike("With one view layer in both windows")
         yield from self.drag(self.second, RIGHT)
 
     def show_scenes(self) -> Session:
@@ -178,7 +169,8 @@ class Tour:
         self.second.window.scene = scene
         yield REDRAW
         select_target(scene.view_layers[0])
-        yield from self.check_alike("With another scene")
+        yield REDRAW
+        self.check_alike("With another scene")
         yield from self.drag(self.second, LEFT)
 
     def show_other_frames(self) -> Session:
@@ -218,30 +210,25 @@ class Tour:
 
     def drag(self, viewport: Viewport, end: Vector) -> Session:
         """Press G in a window, move the mouse in two steps and click; check both windows."""
+        self.viewport, number = viewport, viewport.number + 1
         with viewport.context():
             start = bpy.data.objects[TARGET].matrix_world.translation.copy()
-            pixels = [viewport.pixel_of(start.lerp(end, share)) for share in (0.0, 0.5, 1.0)]
-        yield from viewport.drag(pixels[:1], button="")
-        viewport.press("G")
-        yield REDRAW
-        for pixel in pixels[1:]:
-            yield from viewport.drag([pixel], button="")
-            yield from self.check_alike(f"Dragged in window {viewport.number + 1}")
-        viewport.press("LEFTMOUSE")
-        yield from self.check_alike(f"Dropped in window {viewport.number + 1}")
+        places = line(start, end, 2)
+        yield from self.grab(places, lambda step: self.check_alike(f"Dragged in window {number}"))
+        yield from self.drop()
+        self.check_alike(f"Dropped in window {number}")
         left = (bpy.data.objects[TARGET].location - end).length
         check(left < 0.02, f"The target is {left:.2g} m from where it was dragged to.")
 
     def press(self, viewport: Viewport, key: str, **modifiers: bool) -> Session:
         """Press a key over the view of a window."""
-        yield from viewport.drag([viewport.pixel_of(VIEW[0])], button="")
+        yield from viewport.point_at(VIEW[0])
         viewport.press(key, **modifiers)
-        yield REDRAW
-
-    def check_alike(self, when: str) -> Session:
-        """Check that the windows show one pose, and that the chain is right about it in each."""
         # Blender draws one window after the other, and updates what is undone after that.
-        yield REDRAW
+        yield 2 * REDRAW
+
+    def check_alike(self, when: str) -> None:
+        """Check that the windows show one pose, and that the chain is right about it in each."""
         shown = [self.read(viewport) for viewport in self.viewports]
         for number, each in enumerate(shown, start=1):
             each.check_true(f"{when}, in window {number}")
@@ -262,12 +249,3 @@ class Tour:
     def count(self, *_arguments: object) -> None:
         """Count an update."""
         self.updates += 1
-
-
-def main() -> None:
-    """Read the arguments and start the session."""
-    play(Tour(*read_paths("the zip, a folder for pictures")).steps())
-
-
-if __name__ == "__main__":
-    main()

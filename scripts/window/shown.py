@@ -1,0 +1,132 @@
+"""All that Blender shows of the extension: its panels and menus, and what it adds to others.
+
+Found, not listed: what comes later is opened as well.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+import bpy
+
+from window.driver import MOMENT, REDRAW, Session, Viewport
+from window.tour import MODULE, TAB
+
+# Where the mouse is when something is opened: there is room around it.
+POPUP = (300, 350)
+# The most times that the sidebar is scrolled.
+PAGES = 6
+
+
+def is_ours(found: object) -> bool:
+    """Tell whether a class or function comes from the extension."""
+    return str(getattr(found, "__module__", "")).startswith(MODULE)
+
+
+def registered(kind: type) -> list[type]:
+    """Return the extension's registered classes of a kind, in the order of their definition."""
+    found, below = [], [kind]
+    while below:
+        each = below.pop(0)
+        below += each.__subclasses__()
+        if is_ours(each) and "bl_rna" in vars(each):
+            found.append(each)
+    return found
+
+
+def added_to(kind: type) -> list[type]:
+    """Return Blender's menus or panels that the extension adds something to."""
+    return [
+        each
+        for name in dir(bpy.types)
+        if isinstance(each := getattr(bpy.types, name), type)
+        and issubclass(each, kind)
+        and any(
+            is_ours(function)
+            for function in getattr(getattr(each, "draw", None), "_draw_funcs", ())
+        )
+    ]
+
+
+def name_of(cls: type) -> str:
+    """Return the name that Blender opens a panel or menu by."""
+    return getattr(cls, "bl_idname", "") or cls.__name__
+
+
+def is_pie(cls: type) -> bool:
+    """Tell whether a menu is to be opened around the mouse."""
+    return "pie" in name_of(cls).lower()
+
+
+def operators() -> list[str]:
+    """Return the names of the operators that can be adjusted after they were run."""
+    return sorted(
+        cls.bl_idname
+        for cls in registered(bpy.types.Operator)
+        if {"REGISTER", "UNDO"} <= set(getattr(cls, "bl_options", ()))
+    )
+
+
+def unfold(*blenders: type, are_ours_open: bool = True) -> None:
+    """Register the extension anew, with its panels open: no click is known to open all.
+
+    Args:
+        blenders: Panels of Blender's to be open, in which some of the extension's may be.
+        are_ours_open: Whether those of the extension are to be open as well.
+    """
+    package = sys.modules[MODULE]
+    ours = [cls for cls in registered(bpy.types.Panel) if cls.bl_region_type in {"UI", "WINDOW"}]
+    package.unregister()
+    for cls in blenders:
+        bpy.utils.unregister_class(cls)
+    for cls in (*blenders, *(ours if are_ours_open else ())):
+        cls.bl_options = set(getattr(cls, "bl_options", ())) - {"DEFAULT_CLOSED"}
+    for cls in blenders:
+        bpy.utils.register_class(cls)
+    package.register()
+
+
+def take_pages(viewport: Viewport, kind: str, name: Path, most: int = PAGES) -> Session:
+    """Take a region from its top to its bottom, page by page."""
+    for _ in range(PAGES):
+        viewport.scroll(kind, is_up=True)
+    yield REDRAW
+    for page in range(most):
+        viewport.take_picture(name.with_name(f"{name.name}_{page}.png"))
+        before = viewport.scrolled(kind)
+        if page < most - 1:
+            viewport.scroll(kind)
+            yield REDRAW
+        if viewport.scrolled(kind) == before:
+            return
+
+
+def show_unfolded(viewport: Viewport, name: Path, solvers: Iterable[str], most: int) -> Session:
+    """Show the tab with each solver, and take so many pages of it."""
+    yield from viewport.show_tab(TAB)
+    for solver in solvers:
+        yield REDRAW
+        yield from take_pages(viewport, "UI", name.with_name(f"{name.name}_{solver}"), most)
+
+
+def open_menus(viewport: Viewport, name: Path) -> Session:
+    """Open each menu, and each of Blender's with entries of the extension."""
+    for cls in [*registered(bpy.types.Menu), *added_to(bpy.types.Menu)]:
+        menu = name_of(cls)
+        call = bpy.ops.wm.call_menu_pie if is_pie(cls) else bpy.ops.wm.call_menu
+        yield from viewport.pop_up(POPUP, partial(call, "INVOKE_DEFAULT", name=menu))
+        yield from close_up(viewport, name.with_name(f"{name.name}_{menu}.png"))
+
+
+def close_up(viewport: Viewport, picture: Path) -> Session:
+    """Take the picture of what has been opened, and close it."""
+    yield REDRAW
+    viewport.take_picture(picture)
+    viewport.press("ESC")
+    # What is not closed by that closes when the mouse leaves it.
+    yield from viewport.drag([(POPUP[0] + 400, POPUP[1]), (20, 20)], button="")
+    viewport.press("ESC")
+    yield MOMENT

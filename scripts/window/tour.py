@@ -1,0 +1,153 @@
+"""What all tours have: they install the zip, add a character, press buttons and take pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import bpy
+from mathutils import Vector
+
+from window.driver import REDRAW, Session, Viewport, check, select_bones, wait_until
+
+MODULE, TAB = "bl_ext.user_default.chain_ik", "Chain IK"
+RIG = "metarig"
+
+# A point of the scene, its distance, and Euler angles in radians.
+View = tuple[Vector, float, tuple[float, float, float]]
+# What is looked at after each step of a drag, told its number.
+Look = Callable[[int], object]
+
+
+def line(start: Vector, end: Vector, steps: int) -> list[Vector]:
+    """Return points from one to another."""
+    return [start.lerp(end, step / steps) for step in range(steps + 1)]
+
+
+def clear_scene() -> None:
+    """Remove all objects of the startup scene."""
+    for ob in list(bpy.data.objects):
+        bpy.data.objects.remove(ob)
+
+
+class Tour:
+    """The base of tours; ``steps`` yields the seconds to wait, from the first step to the last."""
+
+    # A page shows pictures at half their size, so that their text has to be large.
+    ui_scale = 1.2
+    # Whether pictures are smooth: a processor draws eight times as long for that.
+    is_fine = False
+
+    def __init__(self, zip_path: Path, folder: Path) -> None:
+        """Take the zip, and the folder for the pictures."""
+        self.zip_path, self.folder = zip_path, folder
+        self.viewport = Viewport()
+
+    def install(self) -> Session:
+        """Install the zip and switch it on, as Preferences > Get Extensions > From Disk does."""
+        preferences = bpy.context.preferences
+        # A tooltip opens by and by over what a picture is to show.
+        preferences.view.ui_scale, preferences.view.show_tooltips = self.ui_scale, False
+        if not self.is_fine:
+            preferences.system.viewport_aa = "OFF"
+            preferences.system.use_overlay_smooth_wire = False
+            self.viewport.area.spaces.active.overlay.show_floor = False
+        yield from self.viewport.fill_window()
+        bpy.ops.extensions.package_install_files(
+            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
+        )
+        is_enabled = MODULE in preferences.addons
+        check(is_enabled, f"{self.zip_path.name} was installed but is not enabled.")
+        yield REDRAW
+
+    def add_metarig(self, view: View) -> Session:
+        """Replace the startup scene by Rigify's human metarig, and look at it."""
+        bpy.ops.preferences.addon_enable(module="rigify")
+        clear_scene()
+        with self.viewport.context():
+            bpy.ops.object.armature_human_metarig_add()
+        self.viewport.look(*view)
+        yield REDRAW
+        check(RIG in bpy.data.objects, "Rigify added no metarig.")
+
+    def show_tab(self, wider: int = 50) -> Session:
+        """Open the tab of the extension in the sidebar, and make that some pixels wider."""
+        yield from self.viewport.show_tab(TAB)
+        yield from self.viewport.widen_sidebar(wider)
+
+    def set_up_limbs(self) -> Session:
+        """Press Set Up Limbs, and go to pose mode."""
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True)
+            bpy.ops.object.mode_set(mode="POSE")
+        yield REDRAW
+
+    def press_button(self, name: str, how: str = "INVOKE_DEFAULT", **settings: object) -> Session:
+        """Run an operator of the extension as its button does, or without its dialog."""
+        with self.viewport.context():
+            getattr(bpy.ops.pose, f"chain_ik_{name}")(how, True, **settings)
+        yield REDRAW
+
+    def start(self, name: str, picture: str = "", **settings: object) -> Session:
+        """Press a button, look at its dialog, and start the work with Enter."""
+        yield from self.rest_mouse()
+        yield from self.press_button(name, **settings)
+        if picture:
+            self.picture(picture)
+        self.viewport.press("RET")
+        yield from wait_until(lambda: self.is_running(name), 10.0)
+        check(self.is_running(name), f"Enter has not started {name}.")
+
+    def is_running(self, name: str) -> bool:
+        """Tell whether the work of a button goes on."""
+        running = [each.bl_idname for each in self.viewport.window.modal_operators]
+        return f"POSE_OT_chain_ik_{name}" in running
+
+    def stop(self, name: str) -> Session:
+        """Press Esc while the work goes on."""
+        self.viewport.press("ESC")
+        yield REDRAW
+        check(not self.is_running(name), f"Esc has not stopped {name}.")
+
+    def finish(self, name: str) -> Session:
+        """Wait until the work is done."""
+        yield from wait_until(lambda: not self.is_running(name))
+        check(not self.is_running(name), f"{name} has not come to its end.")
+        yield REDRAW
+
+    def select(self, rig: bpy.types.Object, *names: str) -> Session:
+        """Select bones of a rig in pose mode, as a step that can be undone."""
+        with self.viewport.context():
+            select_bones(rig, *names)
+            bpy.ops.ed.undo_push(message="Select")
+        yield REDRAW
+
+    def rest_mouse(self) -> Session:
+        """Move the mouse to where nothing but the viewport takes keys."""
+        region = self.viewport.region("WINDOW")
+        spot = region.x + region.width // 4, region.y + region.height * 3 // 4
+        yield from self.viewport.drag([spot], button="")
+
+    def grab(self, places: Sequence[Vector], look: Look = lambda step: None) -> Session:
+        """Press G over the first of some points of the scene and ``lead`` the mouse through all."""
+        yield from self.viewport.point_at(places[0])
+        self.viewport.press("G")
+        yield REDRAW
+        yield from self.lead(places[1:], look)
+
+    def lead(self, places: Sequence[Vector], look: Look) -> Session:
+        """Move the mouse through points of the scene; ``look`` is called at each, once drawn."""
+        for step, place in enumerate(places, start=1):
+            yield from self.viewport.point_at(place)
+            yield REDRAW
+            look(step)
+
+    def drop(self) -> Session:
+        """Click, where something is held."""
+        self.viewport.press("LEFTMOUSE")
+        yield REDRAW
+
+    def picture(self, name: str) -> None:
+        """Take the picture of a step."""
+        self.viewport.take_picture(self.folder / f"{name}.png")
+        print(name)

@@ -1,0 +1,48 @@
+"""What people do in a window, from one end to the other, checked at each step by a tour.
+
+Without a window tests/blender/gizmos, live, controls, keying, clips and body ask the same of each
+part by itself. The pictures of a tour are in out and its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.window.application import FOLDER, ROOT, Run, complaints
+
+PLAY = ROOT / "scripts" / "window" / "play.py"
+# The size of the window in pixels, as what is small is drawn sooner, and the fewest pictures.
+TOURS = {
+    # Every gizmo, dragged and clicked; each drag is undone in one step.
+    "gizmos": ((1000, 640), 17),
+    # One rig in two windows with other view layers, scenes and frames: both show what is true.
+    "two_windows": ((480, 400), 0),
+    # A day with a character: nothing pops, and undo gives all back.
+    "workflow": ((1000, 560), 11),
+    # A recorded clip: feet stand, Esc leaves nothing, one undo gives all back.
+    "clip": ((1000, 560), 4),
+    # A whole body: pinned feet stay beyond reach, undone, and in the file that is opened.
+    "whole_body": ((1000, 560), 6),
+}
+
+
+@pytest.fixture(scope="module", params=TOURS)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def process(name: str, play: Callable[..., Run]) -> Run:
+    return play(PLAY, FOLDER.parent / name, TOURS[name][0], name)
+
+
+def test_the_tour_finds_all_as_it_should_be(name: str, process: Run):
+    assert process.code == 0, process.tail()
+    assert len(list((FOLDER.parent / name).glob("*.png"))) >= TOURS[name][1]
+
+
+def test_nobody_complains_in_the_console(process: Run):
+    found = complaints(process.console)
+    assert not found, "\n\n".join(found)
