@@ -8,6 +8,9 @@
     python3 scripts/benchmark.py --characters              only snakes, tails and trees
     python3 scripts/benchmark.py --settings                only Rigify's human, and every setting
     python3 scripts/benchmark.py --settings --only FABRIK  only the settings whose names have this
+    python3 scripts/benchmark.py --held-back               only targets beyond what limits allow
+    python3 scripts/benchmark.py --calls                   only calls of NumPy, without a clock
+    python3 scripts/benchmark.py --calls --against ../old  the same, beside another checkout
     python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
@@ -31,6 +34,7 @@ from typing import Any
 
 import environment
 from benchmarks import characters, limits, settings, stages
+from benchmarks.held_back import page as held_back
 from benchmarks.measuring import Group, groups_of
 from benchmarks.programs import ALL_RIVALS, Programs, interpreter
 from benchmarks.rows import ROWS, Row
@@ -156,6 +160,11 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--limits", action="store_true", help="what limited joints reach")
     parser.add_argument("--characters", action="store_true", help="snakes, tails and trees")
     parser.add_argument("--settings", action="store_true", help="what every setting costs")
+    parser.add_argument("--held-back", action="store_true", help="targets out of limits' reach")
+    parser.add_argument("--calls", action="store_true", help="calls of NumPy, counted")
+    parser.add_argument(
+        "--against", type=Path, metavar="DIR", help="a checkout to compare these with"
+    )
     options = parser.parse_args()
     names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
@@ -170,6 +179,10 @@ def parse_command_line() -> argparse.Namespace:
 def main() -> int:
     """Measure, print, write. Fails where this project's own side could not be measured."""
     options = parse_command_line()
+    if options.held_back or options.calls:
+        rounds = None if options.calls else options.rounds
+        print(f"\n{held_back.made(options.against, options.only, rounds)}\n")
+        return 0
     if not chosen(options.only) and not options.settings:
         sys.exit(f"No row has '{options.only}' in its text.")
     results: list[Result] = []

@@ -174,3 +174,38 @@ def test_a_worker_that_ends_tells_why(parts):
     with pytest.raises(parts.workers.WorkerError):
         worker.ask("double", number=1)
     worker.close()
+
+
+@pytest.fixture
+def held_back(monkeypatch):
+    """The modules about targets that limits keep out of reach."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    from benchmarks.held_back import calls, held_chains, nearest
+
+    return SimpleNamespace(calls=calls, held_chains=held_chains, nearest=nearest)
+
+
+def test_nearest_poses_are_minima_inside_of_the_ranges(held_back):
+    nearest, limit = held_back.nearest, held_back.held_chains.LIMIT
+    rng = np.random.default_rng(0)
+    start, reached = nearest.draw(rng, 3, 40), nearest.draw(rng, 3, 39)
+    beyond = np.array([[0.0, 2.0, 0.0]])
+    targets = np.concatenate((nearest.pose(0.8 * reached, limit)[1][:, -1], beyond))
+    found, distances = nearest.find_nearest(start, targets, limit, 500)
+    assert distances[:-1].max() < 1e-5
+    assert distances[-1] == pytest.approx(1.0, abs=1e-9)
+    wxyz, points = nearest.pose(found, limit)
+    np.testing.assert_allclose(np.linalg.norm(points[:, -1] - targets, axis=1), distances)
+    again, _ = nearest.pose(nearest.coordinates_of(wxyz, limit, 0.0), limit)
+    np.testing.assert_allclose(again, wxyz, atol=1e-7)
+
+
+@pytest.mark.parametrize("many", [1, 3])
+def test_calls_of_numpy_are_counted_without_a_clock(held_back, monkeypatch, many):
+    held = np.array([[0.1, -0.6, 0.2], [0.3, -0.2, 0.1], [-0.5, 0.1, 0.3]])
+    goals = held_back.held_chains.Goals(held, np.zeros(3), held)
+    monkeypatch.setattr(held_back.held_chains, "goals_of", lambda bones: goals)
+    first, second = (held_back.calls.count(3, "NEWTON", many) for _ in range(2))
+    assert first == second
+    assert first["calls"] > first["iterations"] > 0
+    assert sum(first["steps"].values()) > 0
