@@ -1,7 +1,7 @@
 """Plant the feet of one recorded clip, bake it in both ways, and print figures. A worker.
 
 python -m recorded.measured CLIP.bvh FIRST LAST ARRAYS.npz      a Python with the bpy module
-python -m recorded.measured CLIP.bvh FIRST LAST                 joint turns beside target steps
+python -m recorded.measured CLIP.bvh FIRST LAST FABRIK          joint turns beside target steps
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Recorded:
         """Return, by chain, the largest turn of a joint in a frame, and to which frame.
 
         Radians beside the target's largest step in lengths of the chain, both as Blender's
-        original bones have them.
+        original bones have them; without the hand or foot that turns as its target does.
         """
         chains = {chain.name: chain for chain in self.rig.chain_ik.chains}
         turns: dict[str, list[Array]] = {name: [] for name in chains}
@@ -91,7 +91,9 @@ class Recorded:
         for frame in self.frames:
             bpy.context.scene.frame_set(frame)
             for name, chain in chains.items():
-                bones = [self.rig.pose.bones[bone] for bone in bones_of_chain(chain)]
+                own = bones_of_chain(chain)
+                limb = own[:-1] if chain.use_rotation and len(own) > 2 else own
+                bones = [self.rig.pose.bones[bone] for bone in limb]
                 turns[name].append(np.array([bone.matrix_basis.to_quaternion() for bone in bones]))
                 way = self.rig.pose.bones[chain.subtarget].head - bones[0].head
                 ways[name].append(np.array(way) / sum(bone.length for bone in bones))
@@ -156,9 +158,11 @@ def measure(path: str, first: str, last: str, arrays: str) -> None:
     np.savez(arrays, names=names, before=before, after=after, standing=standing, rate=rate)
 
 
-def compare(path: str, first: str, last: str) -> None:
-    """Plant, bake as a clip, and print the joint turns before and after."""
+def compare(path: str, first: str, last: str, solver: str = "NEWTON") -> None:
+    """Plant, bake as a clip with a solver, and print the joint turns before and after."""
     recorded = Recorded(Path(path), int(first), int(last))
+    for chain in recorded.rig.chain_ik.chains:
+        chain.solver = solver
     recorded.press("plant")
     before, seconds = recorded.ratios(), recorded.press("bake", method="CLIP")
     print(f"{Path(path).name}, {len(recorded.frames)} frames, baked in {seconds:.1f} s")
@@ -167,4 +171,4 @@ def compare(path: str, first: str, last: str) -> None:
 
 
 if __name__ == "__main__":
-    run(measure if len(sys.argv) > 4 else compare, *sys.argv[1:])
+    run(measure if sys.argv[-1].endswith(".npz") else compare, *sys.argv[1:])
