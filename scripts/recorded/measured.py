@@ -22,10 +22,18 @@ from common.blender_process import run
 
 Array = npt.NDArray[np.float64]
 
-# Centimetres in the files.
-METRE = 0.01
+# Of files with bones longer than so many units.
+CENTIMETRE, LONG = 0.01, 5.0
 KINDS = {1: "heel", 2: "toe"}
 SIDES = "LR"
+
+
+def unit_of(path: Path) -> float:
+    """Return what one unit of a clip is in metres: files count in metres or in centimetres."""
+    lines = [line.split() for line in path.read_text(errors="replace").splitlines()]
+    offsets = [float(way) for words in lines if words[:1] == ["OFFSET"] for way in words[1:]]
+    # The first offset is where the hips begin.
+    return CENTIMETRE if max(map(abs, offsets[3:])) > LONG else 1.0
 
 
 class Recorded:
@@ -42,7 +50,10 @@ class Recorded:
         blender_ik_addon.register()
         bpy.ops.preferences.addon_enable(module="io_anim_bvh")
         bpy.ops.import_anim.bvh(
-            filepath=str(path), global_scale=METRE, update_scene_fps=True, use_fps_scale=False
+            filepath=str(path),
+            global_scale=unit_of(path),
+            update_scene_fps=True,
+            use_fps_scale=False,
         )
         self.rig, self.frames = bpy.context.object, range(first, last + 1)
         bpy.context.scene.frame_set(first)
