@@ -27,8 +27,8 @@ def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
         # What cannot be given back stays stored, and the status says so.
         with suppress(IKError):
             release(chain)
-        if settings.use_body and not (chain.is_property_set("priority") or _is_arm(chain)):
-            chain.priority = OF_OTHERS
+        if settings.use_body:
+            give_priority(chain)
     for root in (settings.held_root, settings.root):
         _hold(owner, root, is_root=settings.use_body and root == settings.root)
     settings.held_root = settings.root if settings.use_body else ""
@@ -66,5 +66,7 @@ def _hold(owner: bpy.types.Object, root: str, *, is_root: bool) -> None:
         moving.mute = not is_root
 
 
-def _is_arm(chain: ChainGroup) -> bool:
-    return read(chain.bone).part in ARMS
+def give_priority(chain: ChainGroup) -> None:
+    """Have a chain of a body give way to arms, unless it is one, or somebody has set a priority."""
+    if not chain.is_property_set("priority") and read(chain.bone).part not in ARMS:
+        chain.priority = OF_OTHERS

@@ -20,7 +20,7 @@ from tests.blender.body.human_bodies import (
     spaces_from,
 )
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press, refusal, select_objects, state
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 
 body = bpy.ops.pose.chain_ik_body
 setup = bpy.ops.pose.chain_ik_setup
@@ -197,6 +197,18 @@ def test_a_muted_chain_of_the_hips_leaves_them_to_hands_and_feet():
     ob.chain_ik.chains["Hips"].mute = False
     rigs.updated()
     assert farthest(before, places(ob)) > 0.01
+
+
+@pytest.mark.parametrize(("bone", "priority"), [("shoulder.L", 3), ("hand.L", 2)])
+def test_a_chain_added_to_a_body_has_the_priority_that_it_would_begin_with(human, bone, priority):
+    press(body)
+    select_bones(human, [bone])
+    press(bpy.ops.pose.chain_ik_add)
+    added = human.chain_ik.chains[human.chain_ik.active_index]
+    assert (added.bone, added.priority) == (bone, priority)
+    human.chain_ik.body.use_body = False
+    human.chain_ik.body.use_body = True
+    assert added.priority == priority
 
 
 def test_a_second_time_nothing_changes(human):
