@@ -33,7 +33,6 @@ from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import LengthUnit, length_unit
 from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, chains_of, copy_settings, free_name, names_of_chains
-from .controls.bodies import give_priority
 from .lists import remove_chain
 from .records import bones_of_chain, chain_spec
 from .stored import store
@@ -294,8 +293,6 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
     settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
     settings.use_tail, settings.chain_count = spec.use_tail, spec.chain_count
     settings.bone = spec.bone
-    if owner.chain_ik.body.use_body:
-        give_priority(settings)
     _follow_alike(constraint, settings)
     if not settings.mute:
         store(settings)

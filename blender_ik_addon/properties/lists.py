@@ -16,7 +16,6 @@ from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
 from ..rig.tools.overrides import has_linked
 from ..rig.trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
-from .controls.bodies import give_priority
 from .controls.hierarchy import is_control
 from .joints import slides_of, take_over
 from .records import anchors_of, bones_of_chain, moved_by_hand
@@ -74,8 +73,6 @@ def add_chain(
     settings.use_twist_spread = wanted.use_twist_spread
     settings.chain_count = wanted.chain_count
     settings.bone = wanted.bone
-    if holder.body.use_body:
-        give_priority(settings)
     if not solver:
         shares = shares_bones(settings)
         solver = new.solver_of_two if bone_count == 2 and not shares else new.solver

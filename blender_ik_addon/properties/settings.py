@@ -31,6 +31,7 @@ from .choices import (
     STARTS,
 )
 from .controls import space_properties
+from .controls.bodies import give_priority
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
@@ -47,6 +48,7 @@ def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
 def _take_tip(settings: ChainSettings, context: bpy.types.Context) -> None:
     # One that a script has just added has the name of all new ones until now.
     name_apart(settings, context)
+    give_priority(settings)
     _rechain(settings, context)
 
 

@@ -27,8 +27,7 @@ def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
         # What cannot be given back stays stored, and the status says so.
         with suppress(IKError):
             release(chain)
-        if settings.use_body:
-            give_priority(chain)
+        give_priority(chain)
     for root in (settings.held_root, settings.root):
         _hold(owner, root, is_root=settings.use_body and root == settings.root)
     settings.held_root = settings.root if settings.use_body else ""
@@ -68,5 +67,6 @@ def _hold(owner: bpy.types.Object, root: str, *, is_root: bool) -> None:
 
 def give_priority(chain: ChainGroup) -> None:
     """Have a chain of a body give way to arms, unless it is one, or somebody has set a priority."""
-    if not chain.is_property_set("priority") and read(chain.bone).part not in ARMS:
+    is_set = chain.is_property_set("priority") or not chain.bone
+    if owner_of(chain).chain_ik.body.use_body and not is_set and read(chain.bone).part not in ARMS:
         chain.priority = OF_OTHERS

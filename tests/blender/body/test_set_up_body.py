@@ -199,12 +199,19 @@ def test_a_muted_chain_of_the_hips_leaves_them_to_hands_and_feet():
     assert farthest(before, places(ob)) > 0.01
 
 
+@pytest.mark.parametrize("is_script", [False, True])
 @pytest.mark.parametrize(("bone", "priority"), [("shoulder.L", 3), ("hand.L", 2)])
-def test_a_chain_added_to_a_body_has_the_priority_that_it_would_begin_with(human, bone, priority):
+def test_a_chain_added_to_a_body_has_the_priority_that_it_would_begin_with(
+    human, bone, priority, is_script
+):
     press(body)
-    select_bones(human, [bone])
-    press(bpy.ops.pose.chain_ik_add)
-    added = human.chain_ik.chains[human.chain_ik.active_index]
+    if is_script:
+        added = human.chain_ik.chains.add()
+        added.bone = bone
+    else:
+        select_bones(human, [bone])
+        press(bpy.ops.pose.chain_ik_add)
+        added = human.chain_ik.chains[human.chain_ik.active_index]
     assert (added.bone, added.priority) == (bone, priority)
     human.chain_ik.body.use_body = False
     human.chain_ik.body.use_body = True
