@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.nested import Rows, put_rows, repeat_single, take_rows
+from ..algebra.nested import Rows, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
 from ..equilibrium.near_start import compile_nearness
 from ..equilibrium.on_floor import FloorPoints
@@ -74,11 +74,11 @@ def give_way(
     """
     turn, place = run.start[:-1, :TURN], np.zeros((3, len(run.iterations)))
     first = bend_straight_runs(starts, turn, run.tree.topology, _find_pinned(priorities)), place
-    found, carried = _Asked(run, priorities, *first).solve(), np.zeros(place.shape[1])
+    found = _Asked(run, priorities, *first).solve()
     if floor is not None:
-        found, carried = _keep_above(run, priorities, floor, found, first)
+        found = _keep_above(run, priorities, floor, found, first)
     tree = found.moved(run.tree)
-    state = tree.make_state(found.turn)
+    state, carried = tree.make_state(found.turn), found.carried.sum(axis=0)
     return replace(run, tree=tree), state, found.used, np.vstack((found.forces, carried))
 
 
@@ -90,7 +90,8 @@ class _Found(Rows):
         turn: Of the joints, shape (n, 4, B).
         place: How far first bones have moved, in lengths of the reach, shape (3, B).
         forces: That hold effectors or pull them, shape (E, B).
-        carried: What the floor carries by each point that is pressed on it, shape (p, B).
+        is_on: Which points are pressed on the floor, shape (F, B).
+        carried: What it carries by each, likewise.
         pin_gap: How far pins are from their targets at most, shape (B,).
         lift_gap: How far pressed points are from the floor at most, shape (B,).
         used: Steps, shape (B,).
@@ -99,10 +100,18 @@ class _Found(Rows):
     turn: Array
     place: Array
     forces: Array
+    is_on: Flags
     carried: Array
     pin_gap: Array
     lift_gap: Array
     used: Counts
+
+    def spread(self, points: Counts, count: int) -> _Found:
+        """Return the same with so many points, of which these are the ones here."""
+        shape = count, len(self.used)
+        is_on, carried = np.zeros(shape, dtype=np.bool_), np.zeros(shape)
+        is_on[points], carried[points] = self.is_on, self.carried
+        return replace(self, is_on=is_on, carried=carried)
 
     def moved(self, tree: KinematicTree) -> KinematicTree:
         """Return the trees where they have floated to."""
@@ -115,44 +124,41 @@ def _keep_above(
     floor: FloorPoints,
     found: _Found,
     first: tuple[Array, Array],
-) -> tuple[_Found, Array]:
-    """Return poses of which points that would pass the floor are held on it; what it carries.
+) -> _Found:
+    """Return poses of which points that would pass the floor are held on it.
 
     They are looked for from poses found without it, else from the first turns and places.
     """
-    shape, near = (len(floor.bones), len(found.used)), AIM_TOLERANCE * run.tree.reach
-    is_on, force, is_barred = np.zeros(shape, np.bool_), np.zeros(shape), np.zeros(shape, np.bool_)
-    may_leave, leads_to_pins = ~is_on, _lead_to_pins(run, priorities, floor)
-    before = found, is_on, force
+    count, near = len(floor.bones), AIM_TOLERANCE * run.tree.reach
+    found = found.spread(np.zeros(0, dtype=np.int64), count)
+    is_barred, before = np.zeros_like(found.is_on), found
+    may_leave, leads_to_pins = ~is_barred, _lead_to_pins(run, priorities, floor)
     for _ in range(MOST_CHANGES):
         heights = floor.find_heights(found.moved(run.tree), found.turn)
-        joins = ~is_on & ~is_barred & (heights < -near)
+        joins = ~found.is_on & ~is_barred & (heights < -near)
         # What comes back is put back, and stays: it would come and go for ever.
         back = np.flatnonzero((joins & ~may_leave).any(axis=0))
-        found, is_on, force = _put_each((found, is_on, force), back, before)
+        found = found.put(back, before.take(back))
         joins[:, back] = False
-        leaves = is_on & may_leave & (force < 0.0)
+        leaves = found.is_on & may_leave & (found.carried < 0.0)
         may_leave &= ~leaves
-        before = _put_each(before, np.flatnonzero(leaves.any(axis=0)), (found, is_on, force))
-        changes = joins | leaves
-        changed = np.flatnonzero(changes.any(axis=0))
+        left = np.flatnonzero(leaves.any(axis=0))
+        before = before.put(left, found.take(left))
+        changed = np.flatnonzero((joins | leaves).any(axis=0))
         if not (changed.size or back.size):
             break
-        is_on = is_on ^ changes
-        for rows in _alike(changed, is_on, floor.normal):
-            points, begun = np.flatnonzero(is_on[:, rows[0]]), found.take(rows)
+        wanted = found.is_on ^ joins ^ leaves
+        for rows in _alike(changed, wanted, floor.normal):
+            points, begun = np.flatnonzero(wanted[:, rows[0]]), found.take(rows)
             pressed = floor.choose(points.tolist()).take(rows)
-            tried, keeps = _press(
-                run.take(rows), priorities, pressed, begun, take_rows(first, rows)
-            )
-            kept, left = rows[keeps], rows[~keeps]
-            force[np.ix_(points, kept)] = tried.carried[:, keeps]
+            asked = run.take(rows), priorities, pressed
+            tried, holds = _press(*asked, begun, take_rows(first, rows))
+            found = found.put(rows[holds], tried.spread(points, count).take(holds))
             # A pin wins against the floor: what it would have to give way to is left out.
-            is_on[:, left] ^= changes[:, left]
-            blamed = joins[:, left] & leads_to_pins[:, None]
-            is_barred[:, left] |= np.where(blamed.any(axis=0), blamed, joins[:, left])
-            found = found.put(kept, replace(tried, carried=begun.carried).take(keeps))
-    return found, (force * is_on).sum(axis=0)
+            out = rows[~holds]
+            blamed = joins[:, out] & leads_to_pins[:, None]
+            is_barred[:, out] |= np.where(blamed.any(axis=0), blamed, joins[:, out])
+    return found
 
 
 def _press(
@@ -180,17 +186,6 @@ def _press(
         if holds.all():
             break
     return found, holds
-
-
-_Standing = tuple[_Found, Flags, Array]
-
-
-def _put_each(standing: _Standing, rows: Counts, other: _Standing) -> _Standing:
-    """Return how bodies stand, some of them as others do: found, what is on the floor, forces."""
-    (found, *arrays), (own, *others) = standing, other
-    some = [each[:, rows] for each in others]
-    is_on, force = put_rows(tuple(arrays), rows, tuple(some))
-    return found.put(rows, own.take(rows)), is_on, force
 
 
 def _lead_to_pins(run: Run, priorities: Sequence[int], floor: FloorPoints) -> Flags:
@@ -287,9 +282,10 @@ class _Asked:
         pin_gap = np.abs(came.gap[self._pins]).max(axis=0, initial=0.0)
         forces = came.force[: 3 * len(self._tree.ends)].reshape(-1, 3, len(pin_gap))
         sizes, up = np.sqrt((forces**2).sum(axis=1)), self._normal[:, None]
-        carried, count = (forces[self._effectors :] * up).sum(axis=1), self._effectors
-        lift = np.abs(came.lift).max(axis=0, initial=0.0)
-        return _Found(came.turn, came.place, sizes[:count], carried, pin_gap, lift, came.used)
+        carried, sizes = (forces[self._effectors :] * up).sum(axis=1), sizes[: self._effectors]
+        lift, is_on = np.abs(came.lift).max(axis=0, initial=0.0), np.ones(carried.shape, np.bool_)
+        held = sizes, is_on, carried, pin_gap, lift
+        return _Found(came.turn, came.place, *held, came.used)
 
     def _begin(self) -> _Came:
         """Return where to look from."""
