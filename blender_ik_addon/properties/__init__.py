@@ -65,13 +65,13 @@ from .lists import (
 from .mirroring import check_opposite, copy_mirrored
 from .object_settings import SHOWN, ShownSettings
 from .records import (
+    belongs_to_body,
     bones_of_chain,
     bones_of_chains,
     bones_spec,
     chain_spec,
     controls_of_chain,
     idle_joints,
-    limbs_of_body,
     live_rigs,
     moved_by_hand,
     plantable,
@@ -121,6 +121,7 @@ __all__ = [
     "active_armature",
     "active_chain",
     "add_chain",
+    "belongs_to_body",
     "body_controls",
     "body_of",
     "bone_of_joint",
@@ -162,7 +163,6 @@ __all__ = [
     "keep_compared",
     "kept_of",
     "lacks_spaces",
-    "limbs_of_body",
     "limits_in_words",
     "live_rigs",
     "lost_root",

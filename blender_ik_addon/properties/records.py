@@ -17,7 +17,9 @@ from ..rig.live import live
 from ..rig.planning.checks import check_settings
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
+from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError
+from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import (
     Anchor,
     BodyGoal,
@@ -194,11 +196,10 @@ def bones_of_chains(
     return driven_by_all(armature_object, specs) if specs else []
 
 
-def limbs_of_body(armature_object: bpy.types.Object) -> list[ChainGroup]:
-    """Return the chains of an object that belong to its body; none without one."""
-    body, chains = body_of(armature_object), chains_of(armature_object)
-    bones = bones_of_chains(armature_object, with_body=True) if body is not None else []
-    return [each for each, own in zip(chains, bones, strict=False) if body.root in own]
+def belongs_to_body(settings: ChainGroup) -> bool:
+    """Tell whether a chain begins at or below the root of the body that its object has."""
+    plan = plan_or_none(compiled(owner_of(settings)), bones_spec(settings))
+    return plan is not None and plan.body_root >= 0
 
 
 def _driving(settings: ChainGroup, *, with_body: bool) -> ChainSpec:

@@ -16,9 +16,7 @@ from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
-from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError
-from ..rig.reading.skeleton import compiled
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
 from ..rig.tools.placing import place_of
@@ -30,9 +28,9 @@ from .controls.space_names import lost_spaces
 from .controls.torso import lost_root
 from .joints import joints_by_bone
 from .records import (
+    belongs_to_body,
     bones_of_chain,
     bones_of_chains,
-    bones_spec,
     chain_spec,
     idle_joints,
     target_and_pole,
@@ -118,8 +116,7 @@ def _outside_body(settings: ChainGroup) -> str:
         return ""
     if lost := lost_root(owner):
         return lost
-    plan = plan_or_none(compiled(owner), bones_spec(settings))
-    return "" if plan is None or plan.body_root >= 0 else OUTSIDE
+    return "" if belongs_to_body(settings) else OUTSIDE
 
 
 def _may_flip(settings: ChainGroup) -> bool:

@@ -11,10 +11,11 @@ from bpy.props import BoolProperty
 from ...core import IKError
 from ...properties import (
     ChainGroup,
+    belongs_to_body,
     chain_key,
     chain_spec,
+    chains_of,
     gives_way,
-    limbs_of_body,
     owner_of,
     toes_of,
 )
@@ -128,7 +129,7 @@ def find_held(chosen: Chosen) -> Chosen:
     """
     held: Chosen = {}
     for owner, specs in chosen.items():
-        limbs = {chain_key(each)[1]: each for each in limbs_of_body(owner)}
+        limbs = {i: each for i, each in enumerate(chains_of(owner)) if belongs_to_body(each)}
         if specs.keys().isdisjoint(limbs) or not any(map(gives_way, limbs.values())):
             continue
         for index, settings in limbs.items():
