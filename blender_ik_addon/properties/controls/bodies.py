@@ -11,7 +11,7 @@ from ...core import IKError
 from ...rig.anatomy.bone_names import Part, read
 from ...rig.controls.control_spaces import constraints_of
 from ...rig.reading.spec import Anchor
-from ..chains import ChainGroup, chains_of, owner_of
+from ..chains import ChainGroup, body_of, chains_of, owner_of
 from ..stored import release
 from .hierarchy import hips_chain
 
@@ -67,6 +67,7 @@ def _hold(owner: bpy.types.Object, root: str, *, is_root: bool) -> None:
 
 def give_priority(chain: ChainGroup) -> None:
     """Have a chain of a body give way to arms, unless it is one, or somebody has set a priority."""
-    is_set = chain.is_property_set("priority") or not chain.bone
-    if owner_of(chain).chain_ik.body.use_body and not is_set and read(chain.bone).part not in ARMS:
+    if body_of(owner_of(chain)) is None or chain.is_property_set("priority") or not chain.bone:
+        return
+    if read(chain.bone).part not in ARMS:
         chain.priority = OF_OTHERS
