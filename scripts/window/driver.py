@@ -72,7 +72,9 @@ def play(session: Session, least_rounds: int = ROUNDS) -> None:
                 sys.stderr.flush()
                 # The only way to give an exit code: Blender drops exceptions in timers.
                 os._exit(exit_code)
-        until, rounds = time.perf_counter() + delay, least_rounds
+        until = time.perf_counter() + delay
+        # Who waits looks again and again, and takes no picture.
+        rounds = ROUNDS if delay == MOMENT else least_rounds
         return 0.0
 
     bpy.context.preferences.view.show_splash = False

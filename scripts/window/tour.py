@@ -94,9 +94,16 @@ class Tour:
         yield from self.press_button(name, **settings)
         if picture:
             self.picture(picture)
+        done = bpy.context.window_manager.operators
+        known = len(done)
+
+        def has_begun() -> bool:
+            # Short work may be done before anybody looks.
+            return self.is_running(name) or len(done) > known
+
         self.viewport.press("RET")
-        yield from wait_until(lambda: self.is_running(name), 10.0)
-        check(self.is_running(name), f"Enter has not started {name}.")
+        yield from wait_until(has_begun, 10.0)
+        check(has_begun(), f"Enter has not started {name}.")
 
     def is_running(self, name: str) -> bool:
         """Tell whether the work of a button goes on."""
@@ -105,6 +112,7 @@ class Tour:
 
     def stop(self, name: str) -> Session:
         """Press Esc while the work goes on."""
+        check(self.is_running(name), f"{name} has ended before it could be stopped.")
         self.viewport.press("ESC")
         yield REDRAW
         check(not self.is_running(name), f"Esc has not stopped {name}.")

@@ -16,14 +16,14 @@ from window.tour import MODULE, TAB, Tour
 
 LANGUAGE = "zh_HANS"
 # The scale of the interface at which all of the sidebar is seen.
-WHOLE_SIDEBAR = 0.85
+WHOLE_SIDEBAR = 0.78
 # Left, bottom, width and height in pixels, from the lower left corner of the window.
 Box = tuple[int, int, int, int]
 # Where a menu or popover opens, with room around it, and the room that each of them takes.
 POPUP = (520, 470)
 ROOM = {
     "popover": (-200, -200, 400, 260),
-    "menu": (-260, -400, 340, 470),
+    "menu": (-260, -450, 340, 520),
     "pie": (-330, -200, 660, 400),
 }
 ALL = (Vector((0.25, 0.0, 1.1)), 2.3)
