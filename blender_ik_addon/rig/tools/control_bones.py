@@ -15,7 +15,7 @@ from ..controls.control_shapes import MAKERS, name_of, shape_of
 from ..controls.control_sizes import Look
 from ..controls.foot_roll import MECHANISM
 from ..planning.checks import bone_not_finite
-from ..reading.refusals import RigError
+from ..reading.refusals import RigError, scaled_flat
 from ..reading.spec import Anchor
 from ..reading.world import array_of
 from .controls import BONE_SIZE, Control
@@ -35,11 +35,13 @@ def takes_bones(armature_object: bpy.types.Object) -> bool:
 
 
 def check_parents(armature_object: bpy.types.Object, controls: Sequence[Control]) -> None:
-    """Raise if control bones cannot hang under their parents.
+    """Raise if controls cannot go along with an object, or bones hang under their parents.
 
     Raises:
         RigError: With what to do next.
     """
+    if np.linalg.matrix_rank(array_of(armature_object.matrix_world)[:3, :3]) < 3:
+        raise scaled_flat()
     for parent in [control.parent for control in controls if control.parent]:
         if parent not in armature_object.data.bones:
             raise RigError(

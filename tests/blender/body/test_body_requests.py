@@ -56,7 +56,12 @@ def _no_root(ob: bpy.types.Object) -> None:
     ob.chain_ik.body.root = "gone"
 
 
+def _flat(ob: bpy.types.Object) -> None:
+    ob.scale.x = 0.0
+
+
 BAD = {
+    "flat": (_flat, "The armature object has a scale of zero"),
     "without chains": (_without_chains, "Select an armature that has a chain"),
     "connected": (_connected, f"Connected is on for bone '{HIPS}'"),
     "locked": (_locked, f"The location of bone '{HIPS}' is locked"),
