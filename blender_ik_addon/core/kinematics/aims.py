@@ -320,9 +320,14 @@ class Tips(Rows):
         """Return the turns that bones are past their wanted orientations, vectors (T, 3, B)."""
         bones = list(self.bones)
         whole = np.einsum("tijb,tjkb->tikb", posed.frames[bones], posed.own[bones])
-        moved = np.einsum("tijb,tjkb->tikb", whole, self.back)
-        wanted = turns.conjugate(self.turn)
-        return turns.to_vectors(turns.multiply(turns.from_matrices(moved), wanted))
+        past = np.einsum("tijb,tjkb->tikb", whole, self._home)
+        return turns.to_vectors(turns.from_matrices(past))
+
+    @cached_property
+    def _home(self) -> Array:
+        """What axes as they shall be are no turn with, shape (T, 3, 3, B)."""
+        home: Array = np.einsum("tijb,tkjb->tikb", self.back, turns.to_matrices(self.turn))
+        return home
 
 
 @dataclass(frozen=True)

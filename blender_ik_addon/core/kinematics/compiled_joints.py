@@ -137,8 +137,9 @@ class CompiledJoints(Rows):
 
     def begun(self, turn: Array) -> Array:
         """Return turns (n, 4, B) of any sort brought to what the joints allow."""
-        pairs = zip(self.kinds, turn, self.low, self.high, strict=True)
-        return np.array([joint_limits.clamp_kind(*each) for each in pairs])
+        rows = (np.moveaxis(each, -1, 0) for each in (turn, self.low, self.high))
+        begun = joint_limits.clamp_rotations(self.kinds, *rows)
+        return np.ascontiguousarray(np.moveaxis(begun, 0, -1))
 
     def clamped(self, turn: Array) -> Array:
         """Return turns (n, 4, B) brought inside their ranges."""

@@ -108,12 +108,6 @@ def clamp_turns(ranges: SwingTwistRange, turn: Array) -> Array:
     return compose_turns(decompose_turns(ranges, turn))
 
 
-def clamp_kind(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
-    """Return rotations (..., 4, B) of one kind brought inside their ranges (..., 3, B)."""
-    parts = nested.split(turn), nested.split(low), nested.split(high)
-    return nested.join(clamp_joint(ARRAYS, kind, *parts))
-
-
 def clamp_rotations(
     kinds: tuple[JointKind, ...], rotations_wxyz: Array, low: Array, high: Array
 ) -> Array:
@@ -122,9 +116,11 @@ def clamp_rotations(
     Ranges are radians about X, Y and Z, (..., n, 3), -inf and inf for no limit.
     """
     held = np.array(rotations_wxyz, dtype=np.float64)
-    for i, kind in enumerate(kinds):
-        one = (np.asarray(each)[..., i, :, None] for each in (held, low, high))
-        held[..., i, :] = clamp_kind(kind, *one)[..., 0]
+    for kind in set(kinds):
+        bones = [bone for bone, each in enumerate(kinds) if each is kind]
+        alike = (np.moveaxis(each[..., bones, :], -1, 0) for each in (held, low, high))
+        clamped = clamp_joint(ARRAYS, kind, *(tuple(each) for each in alike))
+        held[..., bones, :] = np.moveaxis(np.array(clamped), 0, -1)
     return held
 
 

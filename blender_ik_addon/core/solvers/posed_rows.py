@@ -199,6 +199,7 @@ class BoneRows(Rows):
             # Where all moves along nothing turns the way.
             before[0] = 0.0
         self._before = np.kron(before, np.ones((3, 3)))
+        self._known: tuple[PosedRows, Posed] | None = None
 
     def pose(
         self, turn: Array, parts: SwingTwist | None = None, place: Array | None = None
@@ -277,10 +278,13 @@ class BoneRows(Rows):
         return np.concatenate((jacobian, slopes.reshape(*slopes.shape[:2], -1)), axis=1)
 
     def _posed(self, posed: PosedRows) -> Posed:
-        points = chains_last(posed.points)
-        heads, tips = np.split(points, [len(self.tree.heads)])
-        matrices = chains_last(posed.frames), chains_last(posed.own)
-        return Posed(*matrices, heads, tips, self.tree.joints.is_rigid)
+        """Return the same as aims take it; of the last poses it is kept."""
+        if self._known is None or self._known[0] is not posed:
+            points, count = chains_last(posed.points), len(self.tree.heads)
+            matrices = chains_last(posed.frames), chains_last(posed.own)
+            rows = Posed(*matrices, points[:count], points[count:], self.tree.joints.is_rigid)
+            self._known = posed, rows
+        return self._known[1]
 
     def curve_outputs(
         self,
