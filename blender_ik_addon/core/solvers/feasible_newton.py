@@ -360,7 +360,7 @@ class _Descent:
     def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
         """Tell which trees have come near enough, or would need too much force, (B,)."""
         settings = self._settings
-        is_done: Flags = measure(error) <= STRAY * RETURNED * self._bones.tree.reach
+        is_done: Flags = measure(error) <= NEARLY_HELD * self._bones.tree.reach
         is_done &= (gain < settings.least_gain) & (settings.least_gain > 0.0)
         for rows, most in settings.bounds:
             is_done |= measure(step.known.force[:, rows]) > most
@@ -390,8 +390,8 @@ class _Descent:
         return is_better, np.where(is_better, less, more)
 
     def _find_near(self, plan: _Plan) -> Array:
-        """Return how near outputs are brought back after a step, (B,)."""
-        by_step = RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2
+        """Return how near outputs are brought back after a step, (B,); all the way by the last."""
+        by_step = np.where(plan.rests, 0.0, RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2)
         near: Array = (RETURNED + by_step) * self._bones.tree.reach
         return near
 

@@ -45,7 +45,7 @@ SPRINGS = 300.0, 1500.0, 4000.0
 # Of turns and poles a radian counts as so much of the reach.
 RADIAN = 0.2
 # A round is done when a step would save less, and the last one.
-ROUGH, LEAST_GAIN = 1e-1, 1e-4
+ROUGH, LEAST_GAIN = 1e-2, 1e-6
 # A goal that pulls is at most so far from its target, for the reach.
 FARTHEST = 2.0
 # What springs leave of a goal that can be met, as a share of the reach.
