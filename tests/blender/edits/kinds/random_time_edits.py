@@ -220,3 +220,5 @@ class FileEdits:
     def register_again(self):
         blender_ik_addon.unregister()
         blender_ik_addon.register()
+        # Nothing is solved until something is tagged: what is forgotten shows then.
+        tag_all()
