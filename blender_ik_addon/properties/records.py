@@ -162,10 +162,17 @@ def stored_spec(settings: ChainGroup) -> ChainSpec:
 
 
 def _start_from(settings: ChainGroup, force: ForceSpec | None) -> StartFrom:
-    """Return the pose to start from: a chain that eases knows by itself where it stands."""
+    """Return the pose to start from.
+
+    A chain that eases knows by itself where it stands. One of a body begins where its keys have it,
+    so that the body does not hang on what was before.
+    """
     start = StartFrom(settings.start_from)
+    if start is not StartFrom.CURRENT:
+        return start
     is_easing = force is not None and force.easing is not None
-    return StartFrom.KEYED if is_easing and start is StartFrom.CURRENT else start
+    is_of_body = body_of(owner_of(settings)) is not None and belongs_to_body(settings)
+    return StartFrom.KEYED if is_easing or is_of_body else start
 
 
 def idle_joints(settings: ChainGroup) -> list[str]:

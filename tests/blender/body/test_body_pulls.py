@@ -42,6 +42,23 @@ def test_pinned_feet_stay_where_a_limb_that_carries_others_is_brought_part_of_th
     assert slip(before, places(body)) <= HELD
 
 
+def test_a_body_never_hangs_on_the_pose_before(body):
+    # Within reach, out of it, and back.
+    ways = (0.0, 0.0, -0.2), AWAY, (0.0, 0.0, -0.2)
+    shown: dict[str, list[dict[str, np.ndarray]]] = {}
+    for start in ("KEYED", "CURRENT"):
+        for name in ("Arm.L", "Spine"):
+            body.chain_ik.chains[name].start_from = start
+        shown[start] = []
+        for way in ways:
+            move(body, "Arm Target.L", way)
+            shown[start].append(places(body))
+            body.update_tag()
+            assert farthest(shown[start][-1], places(body)) == 0.0
+    for one, other in zip(*shown.values(), strict=True):
+        assert farthest(one, other) == 0.0
+
+
 def test_a_pin_holds_whatever_the_pull_of_its_chain(body):
     for name in ("Leg.L", "Leg.R"):
         body.chain_ik.chains[name].pull = 0.0
