@@ -120,7 +120,7 @@ def _played(
     clip: WholeClip | None,
 ) -> Generator[int, None, tuple[Array, list[int]]]:
     """Play frames; return what was read at those of a run, and which chains were solved at any."""
-    values, idle, why = list[Array](), set(chains), ""
+    values, idle = list[Array](), set(chains)
     keyed = set(run)
     for frame in played_unchanged(scene, [armature_object], frames, CHANGED):
         for index, spec in chains.items():
@@ -130,14 +130,15 @@ def _played(
             if outcome is not None:
                 # None at some frames: its muting or influence is animated.
                 idle.discard(index)
-        why = armature_object.chain_ik.chains[min(chains)].status
         if frame in keyed:
             values.append(read())
         if clip is not None:
             clip.note()
         yield frame
     if idle == set(chains):
-        raise never_moved(chains[min(idle)].name, why)
+        # Not read at each frame: a status may read all keys, of which there is one a frame.
+        first = min(idle)
+        raise never_moved(chains[first].name, armature_object.chain_ik.chains[first].status)
     for _ in () if clip is None else clip.bettered():
         yield frames[-1]
     return np.array(values), [index for index in chains if index not in idle]

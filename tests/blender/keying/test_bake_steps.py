@@ -13,12 +13,13 @@ import pytest
 from blender_ik_addon.properties import chain_spec
 from blender_ik_addon.rig.keying.baking import Keying
 from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
+from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.keying.test_bake import LAST, SAME, SWING, keys_of, make_tail
 from tests.blender.keying.test_bake_options import frames_of, make_rope
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import give, make_pulled
-from tests.blender.setups.selecting import refusal, select_objects, state
+from tests.blender.setups.selecting import press, refusal, select_objects, state
 
 bake = bpy.ops.pose.chain_ik_bake
 
@@ -160,6 +161,25 @@ def test_live_that_is_switched_off_meanwhile_is_told():
     bpy.context.scene.chain_ik.use_live = False
     with pytest.raises(RigError, match="Live is off"):
         next(work)
+
+
+@pytest.mark.parametrize("method", ["FRAMES", "CLIP"])
+def test_keys_are_read_no_more_often_in_more_frames(monkeypatch, method):
+    # There is a key a frame, so reading them at each takes time that grows with the square.
+    ob, _ = make_tail()
+    rigs.key_bones(ob, frames=range(1, LAST + 1))
+    read, read_floats = [], animation.read_floats
+    monkeypatch.setattr(
+        animation, "read_floats", lambda *given: read.append(given) or read_floats(*given)
+    )
+    counts = []
+    for last in (LAST // 2, LAST):
+        read.clear()
+        press(bake, frame_end=last, method=method)
+        counts.append(len(read))
+        ob.chain_ik.chains[0].mute = False
+        rigs.updated()
+    assert counts[0] == counts[1]
 
 
 def resident_bytes():
