@@ -209,7 +209,9 @@ class _Endings:
         """Note how a limb of some of the bodies has ended."""
         solutions, chains = found.solutions, np.ix_(rows, limb.chains)
         shape = len(rows), len(limb.chains)
-        self._codes[chains] = np.reshape(solutions.status_code, shape)
+        # What the body could not bring all the way is still held back by what holds the body.
+        before, own = self._codes[chains], np.reshape(solutions.status_code, shape)
+        self._codes[chains] = np.where((before != REACHED) & (own != REACHED), before, own)
         self._residuals[chains] = np.reshape(solutions.residual, shape)
         self.tip_gaps[chains] = np.reshape(found.tip_gaps, shape)
         self._used[rows] += np.asarray(solutions.iterations)

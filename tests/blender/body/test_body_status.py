@@ -41,6 +41,15 @@ def test_a_hand_out_of_reach_names_pinned_feet(body):
     assert re.fullmatch(PINS, status(body).split(";")[0])
 
 
+def test_a_head_that_pulls_softly_names_what_holds_the_body(body):
+    mute_all_but(body, "Neck", "Leg.L", "Leg.R")
+    move(body, "Neck Target", (0.0, 0.0, 0.3))
+    assert re.fullmatch(PINS, status(body, "Neck").split(";")[0])
+    # Where the neck alone reaches, nothing holds it.
+    move(body, "Neck Target", (0.0, 0.0, 0.0))
+    assert status(body, "Neck") == "Reached"
+
+
 def test_a_hand_out_of_reach_names_the_one_pin_that_there_is(body):
     mute_all_but(body, "Arm.L", "Leg.R")
     move(body, "Arm Target.L", FAR)
