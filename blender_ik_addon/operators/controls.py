@@ -18,7 +18,7 @@ from ..rig.keying.keys import remove_curves
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
-    check_parents,
+    check_controls,
     remove_empty_collections,
     rest_matrices,
     style_bones,
@@ -66,7 +66,7 @@ def make_controls(
     Raises:
         RigError: If nothing can hang under a parent; nothing is made then.
     """
-    check_parents(armature_object, controls)
+    check_controls(armature_object, controls)
     if kind == "EMPTY" or not controls or not takes_bones(armature_object):
         collection = _collection_beside(context, armature_object)
         return [Anchor(make_empty(collection, control)) for control in controls]

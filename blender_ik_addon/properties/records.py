@@ -162,17 +162,10 @@ def stored_spec(settings: ChainGroup) -> ChainSpec:
 
 
 def _start_from(settings: ChainGroup, force: ForceSpec | None) -> StartFrom:
-    """Return the pose to start from.
-
-    A chain that eases knows by itself where it stands. One of a body begins where its keys have it,
-    so that the body does not hang on what was before.
-    """
+    """Return the pose to start from: a chain that eases knows by itself where it stands."""
     start = StartFrom(settings.start_from)
-    if start is not StartFrom.CURRENT:
-        return start
     is_easing = force is not None and force.easing is not None
-    is_of_body = body_of(owner_of(settings)) is not None and belongs_to_body(settings)
-    return StartFrom.KEYED if is_easing or is_of_body else start
+    return StartFrom.KEYED if is_easing and start is StartFrom.CURRENT else start
 
 
 def idle_joints(settings: ChainGroup) -> list[str]:
@@ -205,7 +198,10 @@ def bones_of_chains(
 
 def belongs_to_body(settings: ChainGroup) -> bool:
     """Tell whether a chain begins at or below the root of the body that its object has."""
-    plan = plan_or_none(compiled(owner_of(settings)), bones_spec(settings))
+    owner = owner_of(settings)
+    if body_of(owner) is None:
+        return False
+    plan = plan_or_none(compiled(owner), bones_spec(settings))
     return plan is not None and plan.body_root >= 0
 
 

@@ -325,7 +325,7 @@ class Tips(Rows):
 
     @cached_property
     def _home(self) -> Array:
-        """What axes as they shall be are no turn with, shape (T, 3, 3, B)."""
+        """What brings axes that are turned as wanted to no turn at all, shape (T, 3, 3, B)."""
         home: Array = np.einsum("tijb,tkjb->tikb", self.back, turns.to_matrices(self.turn))
         return home
 

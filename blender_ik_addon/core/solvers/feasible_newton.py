@@ -55,8 +55,8 @@ RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
 # Farther off than so many times that, and than a share of the reach, they have not come back. What
 # is nearer the next step brings back; a hundred times less, and steps along ranges are halved.
 STRAY, ASTRAY = 10.0, 1e-4
-# Steps in which outputs that can be held nearly are, as a share of the reach; with a greater shift
-# a step leads nowhere.
+# Steps in which outputs that can be held nearly are, as a share of the reach, and from where the
+# last step brings them all the way; with a greater shift a step leads nowhere.
 ENOUGH_TO_HOLD, NEARLY_HELD, TOO_SHORT = 15, 1e-4, 1.0
 # A gap of held outputs counts so many times what the force on them saves along it. A quarter of it,
 # and steps are taken from which limits let no output come back.

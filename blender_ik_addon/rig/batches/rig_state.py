@@ -415,7 +415,7 @@ class RigState:
         start, stored = start_channels(job, pose, update.frame, rotations)
         for channels in (start, stored):
             check_channels(skeleton, job.plan, channels)
-        if job.spec.start_from is StartFrom.CURRENT:
+        if job.start_from is StartFrom.CURRENT:
             # What stands there is read at every solve.
             start = stored
         starts_alike = known is not None and np.array_equal(known.start, start)

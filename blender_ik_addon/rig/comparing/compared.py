@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields, replace
 from typing import cast
 
 import bpy
-import numpy as np
 
 from ...core import Solver
 from ..batches.rig_state import Specs
+from ..planning.checks import check_scale
 from ..reading.bone_joints import read_joints
 from ..reading.channels import read_pose
-from ..reading.refusals import RigError, scaled_flat
+from ..reading.refusals import RigError
 from ..reading.skeleton import fingerprint
 from ..reading.spec import ChainSpec, ForceSpec
 from ..reading.update import Update
-from ..reading.world import WorldMatrices
+from ..reading.world import WorldMatrices, array_of
 from ..tools.lengths import LengthUnit
 
 
@@ -66,10 +66,8 @@ class Compared:
             )
         if not evaluated.is_evaluated:
             raise RigError("The armature is hidden, or not in this view layer: show it first.")
-        world = np.array(evaluated.matrix_world, dtype=np.float64)
-        if abs(np.linalg.det(world[:3, :3])) <= np.finfo(float).tiny:
-            # The target cannot be brought into its space.
-            raise scaled_flat()
+        # The target cannot be brought into the space of one that is flat.
+        check_scale(array_of(evaluated.matrix_world))
 
     def likeness(self) -> tuple[object, ...]:
         """Return all that a comparison depends on, without references to Blender's data."""

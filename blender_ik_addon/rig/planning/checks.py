@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...core.algebra.arithmetic import Array, Flags
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
-from ..reading.refusals import RigError, no_length
+from ..reading.refusals import RigError, no_length, scaled_flat
 from ..reading.skeleton import Skeleton
 from .live_chain import SHORTEST_SEGMENT
 from .order import Job
@@ -105,6 +105,12 @@ def check_pose(
     written = plan.written
     channels = np.hstack((pose.location[written], pose.scale[written]))
     check_channels(skeleton, plan, channels)
+
+
+def check_scale(world: Array) -> None:
+    """Raise if a world matrix (..., 4, 4) of an armature object is scaled flat."""
+    if (np.linalg.matrix_rank(world[..., :3, :3]) < 3).any():
+        raise scaled_flat()
 
 
 def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None:

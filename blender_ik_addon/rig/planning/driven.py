@@ -143,7 +143,7 @@ class Driven:
             options.orient_weight if plan.turns_tip else None,
             options.use_finish,
             (spec.pole is None, spec.pole_mode),
-            spec.start_from is StartFrom.CURRENT,
+            live_chain.job.start_from is StartFrom.CURRENT,
             plan.ends_at_tail,
             tuple(self.modes.tolist()),
             None if self.joints is None else self.joints.kinds,
@@ -165,7 +165,7 @@ def driven_alone(live_chain: LiveChain) -> Driven:
         start=live_chain.start,
         stored=live_chain.stored,
         modes=live_chain.modes,
-        is_current=np.full(count, spec.start_from is StartFrom.CURRENT),
+        is_current=np.full(count, live_chain.job.start_from is StartFrom.CURRENT),
         influence=np.full(count, spec.influence),
         joints=live_chain.joints,
     )

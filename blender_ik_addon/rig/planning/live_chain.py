@@ -60,10 +60,12 @@ class LiveChain:
     def by_itself(self) -> LiveChain:
         """Return the chain alone, whatever body it belongs to."""
         plan = self.job.plan.by_itself()
+        # Of a body, it starts where the body does.
+        spec = replace(self.job.spec, start_from=self.job.start_from)
         count = len(plan.written)
         return replace(
             self,
-            job=replace(self.job, plan=plan),
+            job=replace(self.job, plan=plan, spec=spec),
             start=self.start[:count],
             stored=self.stored[:count],
             modes=self.modes[:count],
@@ -104,7 +106,7 @@ def compile_live_chain(
         is_keyed: Whether any of its bones has keyframes.
     """
     modes = pose.modes[job.plan.written]
-    is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
+    is_stored = bool(job.spec.stored_pose) and job.start_from is not StartFrom.CURRENT
     # A chain that eases depends on more than its target, and bones that slide are not rigid;
     # those that are dragged have a way of their own.
     has_more = job.spec.goes_on or slide is not None
@@ -206,7 +208,7 @@ def is_plain(job: Job, pose: Pose) -> bool:
     spec = job.spec
     weight = spec.options.orient_weight if job.plan.turns_tip else 1.0
     return bool(
-        spec.start_from is not StartFrom.CURRENT
+        job.start_from is not StartFrom.CURRENT
         and spec.influence == 1.0
         and weight in (0.0, 1.0)
         and not pose.locks[job.plan.written].any()

@@ -13,7 +13,7 @@ import bpy
 from ..reading.chain_plan import ChainPlan
 from ..reading.dependencies import Dependencies, MovedBy, Point
 from ..reading.skeleton import Skeleton
-from ..reading.spec import Anchor, ChainSpec
+from ..reading.spec import Anchor, ChainSpec, StartFrom
 
 Group = tuple[int, ...]
 """Indices of chains that are solved together: one, or those of a tree."""
@@ -44,6 +44,13 @@ class Job:
         """All that the chain follows, or does not pass: outside of a body it knows of no floor."""
         floor = self.spec.floor if self.plan.body_root < 0 else None
         return [each for each in self.spec.anchors if floor is None or each is not floor]
+
+    @property
+    def start_from(self) -> StartFrom:
+        """Where it starts: a body where its keys have it, so that it does not hang on the past."""
+        start = self.spec.start_from
+        is_free = self.plan.body_root < 0 or start is not StartFrom.CURRENT
+        return start if is_free else StartFrom.KEYED
 
     def written_names(self) -> list[str]:
         """Return the names of the bones that it writes."""

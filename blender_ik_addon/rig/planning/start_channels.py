@@ -35,15 +35,15 @@ def start_channels(
         Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
         stored pose has the values of this frame where bones are keyed.
     """
-    written, spec = job.plan.written, job.spec
+    written = job.plan.written
     modes, present = pose.modes[written], pose.rotation[written]
     stored = _stored_channels(job, pose)
     own = None if animated is None else animated[written]
     keyed = keyed_rotation(job.object, job.written_names(), modes, frame, own)
     stored = np.where(keyed.is_keyed, keyed.values, stored)
-    if spec.start_from is StartFrom.CURRENT:
+    if job.start_from is StartFrom.CURRENT:
         return present, stored
-    if spec.start_from is StartFrom.REST:
+    if job.start_from is StartFrom.REST:
         return rest_channels(modes), stored
     return stored, stored
 

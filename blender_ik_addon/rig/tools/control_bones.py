@@ -14,8 +14,8 @@ from ...core.algebra.arithmetic import Array
 from ..controls.control_shapes import MAKERS, name_of, shape_of
 from ..controls.control_sizes import Look
 from ..controls.foot_roll import MECHANISM
-from ..planning.checks import bone_not_finite
-from ..reading.refusals import RigError, scaled_flat
+from ..planning.checks import bone_not_finite, check_scale
+from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import array_of
 from .controls import BONE_SIZE, Control
@@ -34,14 +34,13 @@ def takes_bones(armature_object: bpy.types.Object) -> bool:
     return all(each.library is None and each.override_library is None for each in both)
 
 
-def check_parents(armature_object: bpy.types.Object, controls: Sequence[Control]) -> None:
+def check_controls(armature_object: bpy.types.Object, controls: Sequence[Control]) -> None:
     """Raise if controls cannot go along with an object, or bones hang under their parents.
 
     Raises:
         RigError: With what to do next.
     """
-    if np.linalg.matrix_rank(array_of(armature_object.matrix_world)[:3, :3]) < 3:
-        raise scaled_flat()
+    check_scale(array_of(armature_object.matrix_world))
     for parent in [control.parent for control in controls if control.parent]:
         if parent not in armature_object.data.bones:
             raise RigError(

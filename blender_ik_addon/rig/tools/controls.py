@@ -21,12 +21,12 @@ from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
-from ..planning.checks import check_channels, check_pose
+from ..planning.checks import check_channels, check_pose, check_scale
 from ..planning.live_chain import SHORTEST_SEGMENT
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, check, planned
 from ..reading.channels import Pose, matrices_of, read_pose
-from ..reading.refusals import no_length, scaled_flat
+from ..reading.refusals import no_length
 from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import Anchor, ChainSpec, NegativeScale
 from ..reading.targets import find_unmirrored
@@ -183,8 +183,7 @@ def _read_poses(
         check_pose(armature_object, skeleton, pose, plan)
         check_channels(skeleton, plan, pose.rotation[plan.written])
     world = np.array([pose.world for pose in poses])
-    if (np.linalg.matrix_rank(world[:, :3, :3]) < 3).any():
-        raise scaled_flat()
+    check_scale(world)
     frames = framed([Hung(skeleton, pose, plan) for pose in poses])
     local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
     posed = frames.posed(np.array(local))

@@ -144,6 +144,7 @@ def planned_tree(
         start[rows[number]] = live_chains[number].start
         stored[rows[number]] = live_chains[number].stored
     specs = [live_chain.job.spec for live_chain in live_chains]
+    is_current = [each.job.start_from is StartFrom.CURRENT for each in live_chains]
     carriers = _carriers(live_chains, row_of, tips, count)
     turns = skeleton.frames.use_inherit_rotation
     tree = TreePlan(
@@ -164,7 +165,7 @@ def planned_tree(
         start=start,
         stored=stored,
         modes=pose.modes[index],
-        is_current=np.array([specs[i].start_from is StartFrom.CURRENT for i in first]),
+        is_current=np.array([is_current[i] for i in first]),
         influence=np.array([max(specs[i].influence for i in writers[bone]) for bone in bones]),
         joints=_joints(live_chains, bones, rows, writers, of_bones),
     )
