@@ -390,8 +390,8 @@ class _Descent:
         return is_better, np.where(is_better, less, more)
 
     def _find_near(self, plan: _Plan) -> Array:
-        """Return how near outputs are brought back after a step, (B,); all the way by the last."""
-        by_step = np.where(plan.rests, 0.0, RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2)
+        """Return how near outputs are brought back after a step, (B,)."""
+        by_step = RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2
         near: Array = (RETURNED + by_step) * self._bones.tree.reach
         return near
 
