@@ -129,6 +129,21 @@ def test_a_fixed_bone_drops_to_rest():
     np.testing.assert_array_equal(result, rest)
 
 
+@given(
+    kinds=st.lists(st.sampled_from([*FREE]), min_size=2, max_size=6),
+    rotation=st.lists(rotations(), min_size=6, max_size=6),
+    edges=ranges(),
+)
+def test_bones_of_any_kinds_are_clamped_together_as_alone(kinds, rotation, edges):
+    rows = np.array(rotation)[: len(kinds)]
+    # Other ranges for each bone: none is mistaken for another one.
+    low, high = (np.array([edge / (1.0 + bone) for bone in range(len(kinds))]) for edge in edges)
+    together = clamped(tuple(kinds), np.stack((rows, rows[::-1])), low, high)
+    for wanted, found in zip((rows, rows[::-1]), together, strict=True):
+        for alone in zip(kinds, wanted, low, high, found, strict=True):
+            np.testing.assert_array_equal(clamp_one(*alone[:4]), alone[4])
+
+
 def test_inputs_are_not_modified_and_shapes_are_kept():
     rotation = np.tile(about(X, 2.0), (2, 3, 1))
     low, high = np.full((2, 3, 3), -0.5), np.full((2, 3, 3), 0.5)
