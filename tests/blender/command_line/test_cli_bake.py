@@ -56,9 +56,3 @@ def test_merge_takes_every_so_many_frames_of_its_chunks(file):
     opened(file)
     assert run("merge", chunk, "--output", merged, *options) == 0
     assert contents(merged) == contents(whole)
-
-
-@pytest.mark.parametrize("option", [("--step", 0), ("--tolerance", -1), ("--tolerance", "nan")])
-def test_a_step_or_tolerance_that_cannot_be_is_wrong_usage(file, capfd, option):
-    assert run("bake", "--overwrite", *option) == 2
-    assert "usage:" in capfd.readouterr().err

@@ -50,28 +50,16 @@ def test_bake_as_a_clip_is_that_of_the_operator(file):
 
 
 @needs_module
-@pytest.mark.parametrize("jobs", [2, 3])
-def test_several_processes_give_the_same_keys_to_the_last_bit(tmp_path, jobs):
+def test_other_processes_one_or_several_give_the_same_keys_to_the_last_bit(tmp_path):
     make_varied_scene()
-    file = save(tmp_path / "scene.blend")
-    one, more = file.with_name("one.blend"), file.with_name("more.blend")
-    assert run("bake", "--output", one, *CLIP, "--accept-unreached") == 0
-    opened(file)
-    assert run("bake", "--output", more, *CLIP, "--accept-unreached", "--jobs", jobs) == 0
-    assert contents(more) == contents(one)
-
-
-@needs_module
-def test_a_clip_has_the_same_keys_to_the_last_bit_in_another_process(tmp_path):
-    make_varied_scene()
-    file = save(tmp_path / "scene.blend")
-    outputs = [file.with_name(f"{number}.blend") for number in range(2)]
-    for output in outputs:
-        code, _, err = ran(file, "bake", "--output", output, *CLIP, "--accept-unreached")
+    file, asked = save(tmp_path / "scene.blend"), (*CLIP, "--accept-unreached")
+    here, one, more = (file.with_name(f"{name}.blend") for name in ("here", "one", "more"))
+    assert run("bake", "--output", here, *asked) == 0
+    for output, jobs in ((one, 1), (more, 3)):
+        code, _, err = ran(file, "bake", "--output", output, *asked, "--jobs", jobs)
         assert code == 0, err
-    first, again = map(contents, outputs)
-    assert first == again
-    assert any(keys for keys, *_ in first.values())
+        assert contents(output) == contents(here)
+    assert any(keys for keys, *_ in contents(here).values())
 
 
 def test_merge_betters_what_chunks_have_noted(file):
@@ -124,9 +112,3 @@ def test_ranges_with_gaps_are_clips_of_their_own(file):
         keys = keys_of(bpy.data.objects["Rig 0"])
         later.append({name: [key for key in own if key[0] >= 8] for name, own in keys.items()})
     assert later[0] == later[1]
-
-
-@pytest.mark.parametrize("option", [("--smoothness", 2), ("--method", "best")])
-def test_a_method_or_smoothness_that_cannot_be_is_wrong_usage(file, capfd, option):
-    assert run("bake", "--overwrite", *option) == 2
-    assert "usage:" in capfd.readouterr().err

@@ -1,0 +1,191 @@
+"""Make small wrong changes in the extension, one at a time, and count those that tests notice.
+
+    python3 scripts/wrong_changes.py                      150 changes of seed 1, the whole round
+    python3 scripts/wrong_changes.py --seed 2 --number 50
+    python3 scripts/wrong_changes.py --again out/wrong_changes/seed_1.json     the survivors only
+
+A change is one operator, number, sign or condition. The round first runs all tests once and notes
+which lines each of them executes (`out/wrong_changes/covered`; kept until `--record`). A change is
+then tried with tests that execute its line, the quickest of each file first, up to the first that
+fails. Changes are made in copies of the checkout, one for each processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import json
+import os
+import queue
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import environment
+from common.console import ROOT, say
+from common.small_changes import Change, choose
+
+RESULTS = ROOT / "out" / "wrong_changes"
+COVERED = RESULTS / "covered"
+PYTHON = "bpy-5.2"
+
+# What `scripts/test.py` runs of the newest Blender and of the core, in parts that run side by side.
+PARTS = {
+    "blender, a": ("tests/blender", "--half", "0", "--few", "8"),
+    "blender, b": ("tests/blender", "--half", "1", "--few", "8"),
+    "core": ("tests/core", "-m", "not slow"),
+    "core, slow": ("tests/core", "-m", "slow and not exhaustive", "--few", "12"),
+}
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS")}
+# Seconds of tests that a change is tried with, as they were recorded.
+ENOUGH = 60.0
+
+
+def run_tests(tree: Path, arguments: list[str], timeout: float, **variables: str) -> str:
+    """Run pytest in a tree and return what it printed; "timeout" if it did not end in time."""
+    python = environment.ensure(PYTHON)
+    with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as folder:
+        env = {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": folder, **variables}
+        env["PYTHONDONTWRITEBYTECODE"] = "1"
+        command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        try:
+            done = subprocess.run(
+                command, cwd=tree, env=env, timeout=timeout, capture_output=True, text=True
+            )
+        except subprocess.TimeoutExpired:
+            return "timeout"
+    return done.stdout
+
+
+def record() -> None:
+    """Run all tests and note the lines of the extension that each executes."""
+    COVERED.mkdir(parents=True, exist_ok=True)
+
+    def run(part: str) -> None:
+        start = time.monotonic()
+        notes = str(COVERED / f"{part.replace(', ', '_')}.jsonl")
+        variables = {"PYTHONPATH": str(ROOT / "scripts"), "CHAIN_IK_COVERED": notes}
+        arguments = ["-p", "common.executed_lines", *PARTS[part]]
+        output = run_tests(ROOT, arguments, 4 * 3600, **variables)
+        say(part, f"{output.splitlines()[-1]}, {time.monotonic() - start:.0f} s")
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, PARTS))
+
+
+def covering(changes: list[Change]) -> list[list[tuple[float, str]]]:
+    """Return of each change the tests that execute its line, with their seconds.
+
+    Where none does (lines that run once, at the import), those that execute any of its file.
+    """
+    exact: list[list[tuple[float, str]]] = [[] for _ in changes]
+    near: list[list[tuple[float, str]]] = [[] for _ in changes]
+    for path in sorted(COVERED.glob("*.jsonl")):
+        for line in path.open(encoding="utf-8"):
+            note = json.loads(line)
+            for number, change in enumerate(changes):
+                executed = note["lines"].get(change.path)
+                if executed is not None:
+                    test = (note["seconds"], note["test"])
+                    near[number].append(test)
+                    if int(executed, 16) >> change.line & 1:
+                        exact[number].append(test)
+    return [found or others for found, others in zip(exact, near)]
+
+
+def ordered(tests: list[tuple[float, str]]) -> list[str]:
+    """Return the tests to try: the quickest of each file, then the next ones, while time lasts."""
+    by_file: dict[str, list[tuple[float, str]]] = {}
+    for test in sorted(tests):
+        by_file.setdefault(test[1].partition("::")[0], []).append(test)
+    rounds = [
+        (turn, seconds, name)
+        for found in by_file.values()
+        for turn, (seconds, name) in enumerate(found)
+    ]
+    kept, total = [], 0.0
+    for _, seconds, name in sorted(rounds):
+        if total + seconds <= ENOUGH or not kept:
+            kept.append(name)
+            total += seconds
+    return kept
+
+
+def attempt(change: Change, tests: list[str], tree: Path) -> str:
+    """Make a change in a tree, run the tests, take it back; return the first that failed."""
+    path = tree / change.path
+    original = path.read_text(encoding="utf-8")
+    path.write_text(change.applied(original), encoding="utf-8")
+    names = tree / "out" / "tests.txt"
+    names.parent.mkdir(exist_ok=True)
+    names.write_text("\n".join(tests), encoding="utf-8")
+    try:
+        output = run_tests(tree, ["-x", "-m", "", f"@{names}"], 4 * ENOUGH)
+    finally:
+        path.write_text(original, encoding="utf-8")
+    lines = output.splitlines()
+    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    if failed:
+        return failed[0].split(" - ")[0].split(" ", 1)[1]
+    is_passed = bool(lines) and " passed" in lines[-1]
+    return "" if is_passed else (lines[-1] if lines else "the process ended")
+
+
+def try_all(changes: list[Change], found: list[list[tuple[float, str]]]) -> list[dict]:
+    """Try all changes, in as many copies of the checkout as there are processors."""
+    results: list[dict] = [{} for _ in changes]
+    with tempfile.TemporaryDirectory(prefix="chain_ik_wrong_") as folder:
+        trees: queue.Queue[Path] = queue.Queue()
+        for number in range(os.cpu_count() or 1):
+            tree = Path(folder) / str(number)
+            left_out = shutil.ignore_patterns(".venv", "out", ".git", "__pycache__")
+            shutil.copytree(ROOT, tree, ignore=left_out)
+            trees.put(tree)
+
+        def run(number: int) -> None:
+            change, tests = changes[number], ordered(found[number])
+            tree, start = trees.get(), time.monotonic()
+            caught_by = attempt(change, tests, tree) if tests else ""
+            trees.put(tree)
+            results[number] = {
+                **change._asdict(),
+                "caught_by": caught_by,
+                "tried": len(tests),
+                "covering": len(found[number]),
+            }
+            said = f"caught by {caught_by}" if caught_by else "SURVIVED"
+            counts = f"{len(tests)} of {len(found[number])} tests"
+            seconds = time.monotonic() - start
+            say(f"{number + 1}/{len(changes)}", f"{change}: {said} ({counts}, {seconds:.0f} s)")
+
+        with concurrent.futures.ThreadPoolExecutor(trees.qsize()) as pool:
+            list(pool.map(run, range(len(changes))))
+    return results
+
+
+def main() -> None:
+    """Carry out a round."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--number", type=int, default=150)
+    parser.add_argument("--record", action="store_true", help="note the executed lines anew")
+    parser.add_argument("--again", type=Path, help="only what survived in this file of results")
+    options = parser.parse_args()
+    if options.record or not COVERED.is_dir():
+        record()
+    if options.again:
+        before = json.loads(options.again.read_text(encoding="utf-8"))
+        changes = [Change.of(each) for each in before if not each["caught_by"]]
+    else:
+        changes = choose(ROOT, options.seed, options.number)
+    results = try_all(changes, covering(changes))
+    name = f"seed_{options.seed}{'_again' if options.again else ''}.json"
+    (RESULTS / name).write_text(json.dumps(results, indent=1), encoding="utf-8")
+    caught = sum(bool(each["caught_by"]) for each in results)
+    print(f"{caught} of {len(results)} wrong changes caught; {RESULTS / name}")
+
+
+if __name__ == "__main__":
+    main()
