@@ -203,18 +203,6 @@ def is_simple(job: Job) -> bool:
     )
 
 
-def is_plain(job: Job, pose: Pose) -> bool:
-    """Tell whether nothing is to be done to a chain's pose before or after it is solved."""
-    spec = job.spec
-    weight = spec.options.orient_weight if job.plan.turns_tip else 1.0
-    return bool(
-        job.start_from is not StartFrom.CURRENT
-        and spec.influence == 1.0
-        and weight in (0.0, 1.0)
-        and not pose.locks[job.plan.written].any()
-    )
-
-
 def _keeps_shape(job: Job, pose: Pose) -> bool:
     if not is_simple(job):
         return False
