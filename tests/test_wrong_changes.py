@@ -15,10 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent
 def scripts(monkeypatch):
     """The scripts' modules; scripts/ is no package of the tests."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    import wrong_changes
-    from common import small_changes
+    from wrong_changes import __main__ as rounds
+    from wrong_changes import small_changes
 
-    return SimpleNamespace(changes=small_changes, rounds=wrong_changes)
+    return SimpleNamespace(changes=small_changes, rounds=rounds)
 
 
 def test_a_seed_draws_the_same_changes_in_all_packages_and_each_is_python(scripts):

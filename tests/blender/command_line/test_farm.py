@@ -165,22 +165,22 @@ def test_a_farm_gives_the_keys_of_one_bake_though_a_worker_is_killed(tmp_path):
         give(chain, **settings)
         rigs.key(target, "location", {1: (1.8, 2.0, 1.5), LAST: (-1.0, 1.5, 2.5)})
     chain.start_from = "CURRENT"
-    slow_down(4)
+    slow_down(2)
     file, before = save_shot(tmp_path)
-    farm, victim = Farm(submitted(chunk_size=24), tmp_path / "logs"), "frames 25 to 48"
+    farm, victim = Farm(submitted(chunk_size=12), tmp_path / "logs"), "frames 13 to 24"
 
     def kill_once(farm: Farm) -> bool:
         is_first = victim not in dict(farm.ended)
-        if is_first and "frame 2 of 24" in farm.log(victim).splitlines():
+        if is_first and "frame 2 of 12" in farm.log(victim).splitlines():
             farm.running[victim].send_signal(signal.SIGKILL)
             farm.running[victim].wait()
         return False
 
     farm.run(kill_once)
-    names = ["whole", "frames 1 to 24", victim, "merge"]
+    names = ["whole", "frames 1 to 12", victim, "merge"]
     assert sorted(farm.ended) == sorted([(victim, -signal.SIGKILL), *((each, 0) for each in names)])
     assert farm.ended[-1] == ("merge", 0)
-    assert "frame 48 of 48" in farm.log("whole")
+    assert "frame 24 of 24" in farm.log("whole")
 
     assert seen(file.parent) == {"shot.blend", "shot-baked.blend", "shot-baked-report.json", FOLDER}
     files = {f"{each.replace(' ', '_')}.npz" for each in names[:-1]}
@@ -202,16 +202,16 @@ def test_a_farm_gives_the_keys_of_one_bake_though_a_worker_is_killed(tmp_path):
 def test_a_farm_that_is_killed_at_any_moment_leaves_the_file_and_can_go_on_or_begin_anew(tmp_path):
     make_scene()
     make_rope("Rope", 6.0)
-    slow_down(3)
+    slow_down(2)
     file, before = save_shot(tmp_path)
     output, folder = file.with_name("shot-baked.blend"), file.parent / FOLDER
-    tasks = submitted(chunk_size=18)
+    tasks = submitted(chunk_size=12)
 
     def is_writing(farm: Farm) -> bool:
         return any(each.name[1:].startswith("shot-baked") for each in file.parent.glob(".*"))
 
     moments: list[Callable[[Farm], bool]] = [
-        lambda farm: "frame 2 of" in farm.log("frames 1 to 18"),
+        lambda farm: "frame 2 of" in farm.log("frames 1 to 12"),
         lambda farm: folder.is_dir() and bool(seen(folder)),
         lambda farm: is_writing(farm) or output.exists(),
     ]

@@ -1,6 +1,6 @@
 """A plugin of pytest: the lines of the extension that each test executes, a JSON object a line.
 
-    CHAIN_IK_COVERED=notes.jsonl python -m pytest -p common.executed_lines ...
+    CHAIN_IK_COVERED=notes.jsonl python -m pytest -p wrong_changes.executed_lines ...
 
 coverage.py's contexts do the same with a tracer that every line of every call pays for, twice the
 time here; `sys.monitoring` (Python 3.12) asks for each line once a test.

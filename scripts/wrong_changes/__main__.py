@@ -1,8 +1,8 @@
 """Make small wrong changes in the extension, one at a time, and count those that tests notice.
 
-    python3 scripts/wrong_changes.py                      150 changes of seed 1, the whole round
-    python3 scripts/wrong_changes.py --seed 2 --number 50
-    python3 scripts/wrong_changes.py --again out/wrong_changes/seed_1.json     the survivors only
+    python3 scripts/wrong_changes                      150 changes of seed 1, the whole round
+    python3 scripts/wrong_changes --seed 2 --number 50
+    python3 scripts/wrong_changes --again out/wrong_changes/seed_1.json     the survivors only
 
 A change is one operator, number, sign or condition. The round first runs all tests once and notes
 which lines each of them executes (`out/wrong_changes/covered`; kept until `--record`). A change is
@@ -19,13 +19,16 @@ import os
 import queue
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import environment
 from common.console import ROOT, say
-from common.small_changes import Change, choose
+from wrong_changes.small_changes import Change, choose
 
 RESULTS = ROOT / "out" / "wrong_changes"
 COVERED = RESULTS / "covered"
@@ -67,7 +70,7 @@ def record() -> None:
         start = time.monotonic()
         notes = str(COVERED / f"{part.replace(', ', '_')}.jsonl")
         variables = {"PYTHONPATH": str(ROOT / "scripts"), "CHAIN_IK_COVERED": notes}
-        arguments = ["-p", "common.executed_lines", *PARTS[part]]
+        arguments = ["-p", "wrong_changes.executed_lines", *PARTS[part]]
         output = run_tests(ROOT, arguments, 4 * 3600, **variables)
         say(part, f"{output.splitlines()[-1]}, {time.monotonic() - start:.0f} s")
 

@@ -1,0 +1,1 @@
+"""Wrong changes of the extension, and which of them tests notice."""
