@@ -17,7 +17,7 @@ PICTURES = {
     "docs/start_*.png": "",
     "interface/interface_*.png": "",
     "clip/clips_*.png": "",
-    "arm/2_dragging.png": "window.png",
+    "arm/dragging.png": "window.png",
     "workflow/1_set_up.png": "set_up.png",
     "workflow/3_turned_by_hand.png": "posed_by_hand.png",
     "whole_body/whole_body_*.png": "",

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from window.driver import REDRAW, Session, check, select_bones
+from window.driver import REDRAW, Session, check, check_near, select_bones
 from window.tour import RIG, Tour
 
 TORSO, CHEST = "spine", "Spine Target"
@@ -37,56 +37,35 @@ class Place(NamedTuple):
 # By frame where controls are; those that a frame leaves out are at rest.
 Motion = dict[int, dict[str, Place]]
 
-_AT_SIDES = {HANDS[0]: Place((-0.31, -0.12, -0.2)), HANDS[1]: Place((0.31, -0.12, -0.2))}
-CROUCH: Motion = {
-    1: _AT_SIDES,
-    11: {
-        TORSO: Place((0.0, 0.12, -0.45), 25.0),
-        HANDS[0]: Place((-0.4, -0.5, -0.25)),
-        HANDS[1]: Place((0.4, -0.5, -0.25)),
-    },
-    21: _AT_SIDES,
+
+def _hands(left: tuple[float, float, float], right: tuple[float, float, float]) -> dict[str, Place]:
+    return {HANDS[0]: Place(left), HANDS[1]: Place(right)}
+
+
+_AT_SIDES = _hands((-0.31, -0.12, -0.2), (0.31, -0.12, -0.2))
+_DOWN = {TORSO: Place((0.0, 0.12, -0.45), 25.0), **_hands((-0.4, -0.5, -0.25), (0.4, -0.5, -0.25))}
+_BACK = {TORSO: Place((0.06, -0.03, -0.04), 10.0), FEET[1]: Place((0.0, 0.35, 0.2), 50.0)}
+_BACK |= _hands((-0.3, -0.4, -0.05), (0.36, -0.08, -0.15))
+_UP = {TORSO: Place((0.06, 0.02, -0.03), -18.0), FEET[1]: Place((0.02, -0.72, 0.6), -35.0)}
+_UP |= _hands((-0.2, 0.0, -0.15), (0.4, -0.15, -0.05))
+CROUCH: Motion = {1: _AT_SIDES, 11: _DOWN, 21: _AT_SIDES}
+KICK: Motion = {21: _AT_SIDES, 28: _BACK, 36: _UP, 46: _AT_SIDES}
+# By frame along -Y and Z: torso, left and right foot; with their pitch and roll. Each foot stands
+# until the other one does: its heel comes down first, its toes leave last.
+_STEPS = {
+    46: ((0.0, 0.0), (0.0, 0.0), (0.0, 0.0)),
+    51: ((0.12, -0.04), (0.2, 0.1, 15.0), (0.0, 0.0)),
+    56: ((0.25, -0.08), (0.45, 0.0, 0.0, -20.0), (0.0, 0.0, 0.0, 30.0)),
+    61: ((0.45, -0.04), (0.45, 0.0), (0.45, 0.1, 15.0)),
+    66: ((0.68, -0.08), (0.45, 0.0, 0.0, 30.0), (0.9, 0.0, 0.0, -20.0)),
+    71: ((0.88, -0.04), (0.9, 0.0), (0.9, 0.0)),
 }
-KICK: Motion = {
-    21: _AT_SIDES,
-    28: {
-        TORSO: Place((0.06, -0.03, -0.04), 10.0),
-        FEET[1]: Place((0.0, 0.35, 0.2), 50.0),
-        HANDS[0]: Place((-0.3, -0.4, -0.05)),
-        HANDS[1]: Place((0.36, -0.08, -0.15)),
-    },
-    36: {
-        TORSO: Place((0.06, 0.02, -0.03), -18.0),
-        FEET[1]: Place((0.02, -0.72, 0.6), -35.0),
-        HANDS[0]: Place((-0.2, 0.0, -0.15)),
-        HANDS[1]: Place((0.4, -0.15, -0.05)),
-    },
-    46: _AT_SIDES,
-}
-# Each foot stands until the other one does: its heel comes down first, its toes leave last.
 WALK: Motion = {
-    46: {},
-    51: {TORSO: Place((0.0, -0.12, -0.04)), FEET[0]: Place((0.0, -0.2, 0.1), 15.0)},
-    56: {
-        TORSO: Place((0.0, -0.25, -0.08)),
-        FEET[0]: Place((0.0, -0.45, 0.0), 0.0, -20.0),
-        FEET[1]: Place((0.0, 0.0, 0.0), 0.0, 30.0),
-    },
-    61: {
-        TORSO: Place((0.0, -0.45, -0.04)),
-        FEET[0]: Place((0.0, -0.45, 0.0)),
-        FEET[1]: Place((0.0, -0.45, 0.1), 15.0),
-    },
-    66: {
-        TORSO: Place((0.0, -0.68, -0.08)),
-        FEET[0]: Place((0.0, -0.45, 0.0), 0.0, 30.0),
-        FEET[1]: Place((0.0, -0.9, 0.0), 0.0, -20.0),
-    },
-    71: {
-        TORSO: Place((0.0, -0.88, -0.04)),
-        FEET[0]: Place((0.0, -0.9, 0.0)),
-        FEET[1]: Place((0.0, -0.9, 0.0)),
-    },
+    frame: {
+        name: Place((0.0, -y, z), *turns)
+        for name, (y, z, *turns) in zip((TORSO, *FEET), places, strict=True)
+    }
+    for frame, places in _STEPS.items()
 }
 # The frames at which toes stay on the floor while their foot rolls.
 STANDING = {"toe.R": range(46, 57), "toe.L": range(61, 67)}
@@ -106,8 +85,7 @@ def pose(*names: str) -> np.ndarray:
 
 def check_same(found: np.ndarray, expected: np.ndarray, when: str) -> None:
     """Check that poses do not differ."""
-    worst = np.abs(found - expected).max()
-    check(worst <= SAME, f"{when} the pose differs by {worst:.2g}.")
+    check_near(found, expected, SAME, f"{when} the pose")
 
 
 def check_reached(when: str) -> None:
@@ -117,6 +95,14 @@ def check_reached(when: str) -> None:
             chain.mute or chain.influence == 0.0 or chain.status.startswith("Reached"),
             f"{when}, {chain.name}: {chain.status}",
         )
+
+
+def check_set_up(before: np.ndarray, names: set[str], when: str) -> None:
+    """Check that just these chains are there, and that they have moved nothing."""
+    found = {chain.name for chain in rig().chain_ik.chains}
+    check(found == names, f"{when} there are {sorted(found)}.")
+    check_same(pose(), before, when)
+    check_reached(when)
 
 
 def play_through(frames: Iterable[int], *names: str) -> np.ndarray:
@@ -203,20 +189,19 @@ def differing(one: dict[str, object], other: dict[str, object]) -> list[str]:
     return [name for name in {**one, **other} if one.get(name) != other.get(name)]
 
 
-def check_file(expected: dict[str, object], when: str) -> None:
+def check_file(expected: dict[str, object], when: str, found: dict | None = None) -> None:
     """Check that the file says what it said; ``when`` is followed by what does not."""
-    lost = ", ".join(differing(read_file(), expected)[:8])
+    lost = ", ".join(differing(found or read_file(), expected)[:8])
     check(not lost, f"{when}, these are not as they were: {lost}.")
 
 
-def undo_and_redo(tour: Tour, before: dict[str, object], after: dict[str, object]) -> Session:
-    """Press Ctrl Z and Ctrl Shift Z: one step gives all back, and takes all back."""
-    yield from tour.rest_mouse()
-    yield from tour.viewport.undo()
-    check_file(before, "Undone")
-    yield from tour.rest_mouse()
-    yield from tour.viewport.undo(is_redone=True)
-    check_file(after, "Redone")
+def undo_and_redo(tour: Tour, before: dict[str, object]) -> Session:
+    """Press Ctrl Z and Ctrl Shift Z: one step restores the state of before, and the present one."""
+    after = read_file()
+    for expected, is_redone in ((before, False), (after, True)):
+        yield from tour.rest_mouse()
+        yield from tour.viewport.undo(is_redone=is_redone)
+        check_file(expected, "Redone" if is_redone else "Undone")
 
 
 def _plain(value: object) -> object:

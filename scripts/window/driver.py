@@ -17,6 +17,7 @@ from pathlib import Path
 
 import bpy
 import numpy as np
+import numpy.typing as npt
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Euler, Vector
 
@@ -35,13 +36,22 @@ class SessionError(Exception):
 
 
 def check(is_right: bool, sentence: str) -> None:
-    """Raise unless something is as it should be.
-
-    Raises:
-        SessionError: With the sentence.
-    """
+    """Raise ``SessionError`` with a sentence unless something is as it should be."""
     if not is_right:
         raise SessionError(sentence)
+
+
+def check_near(found: npt.ArrayLike, expected: npt.ArrayLike, most: float, what: str) -> None:
+    """Check that a point is no farther off than so much, or that no number differs by more."""
+    off = np.subtract(found, expected)
+    off = np.linalg.norm(off) if isinstance(found, Vector) else np.abs(off).max()
+    check(off <= most, f"{what} is {off:.2g} off.")
+
+
+def check_moved(now: Vector, before: Vector, least: float, what: str) -> None:
+    """Check that a point has moved by at least so many metres."""
+    moved = (now - before).length
+    check(moved > least, f"{what} has moved by {moved:.2g} m only.")
 
 
 def play(session: Session, least_rounds: int = ROUNDS) -> None:
@@ -73,7 +83,7 @@ def play(session: Session, least_rounds: int = ROUNDS) -> None:
                 # The only way to give an exit code: Blender drops exceptions in timers.
                 os._exit(exit_code)
         until = time.perf_counter() + delay
-        # Who waits looks again and again, and takes no picture.
+        # A session that only waits looks again and again, and takes no picture.
         rounds = ROUNDS if delay == MOMENT else least_rounds
         return 0.0
 
@@ -90,27 +100,6 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 90.0) -> Session:
         yield MOMENT
 
 
-def read_arguments(names: str) -> list[str]:
-    """Return what stands after ``--``: a zip, a folder that is made, and more; or end.
-
-    Args:
-        names: What they are at the least, in words with commas.
-    """
-    if not bpy.app.use_event_simulate:
-        sys.exit("Start Blender with --enable-event-simulate, so that mouse and keys can be used.")
-    if "BLENDER_USER_RESOURCES" not in os.environ:
-        sys.exit("Set BLENDER_USER_RESOURCES to an empty folder: the zip is installed there.")
-    arguments = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
-    if len(arguments) < len(names.split(",")):
-        sys.exit(f"Give these after --: {names}.")
-    if not Path(arguments[0]).is_file():
-        sys.exit(f"There is no {arguments[0]}: build it with scripts/build_extension.py.")
-    # Blender changes its folder while it installs.
-    zip_path, folder = (Path(argument).resolve() for argument in arguments[:2])
-    folder.mkdir(parents=True, exist_ok=True)
-    return [str(zip_path), str(folder), *arguments[2:]]
-
-
 def select_bones(rig: bpy.types.Object, *names: str) -> None:
     """Select bones of a rig in pose mode, and no others; the last one is active."""
     for bone in rig.pose.bones:
@@ -118,16 +107,6 @@ def select_bones(rig: bpy.types.Object, *names: str) -> None:
         holder = bone if hasattr(bone, "select") else bone.bone
         holder.select = bone.name in names
     rig.data.bones.active = rig.data.bones[names[-1]]
-
-
-def use_theme(name: str) -> None:
-    """Give the interface one of the themes that come with Blender, "dark" or "light"."""
-    folders = bpy.utils.preset_paths("interface_theme")
-    paths = [Path(folder) / f"Blender_{name.title()}.xml" for folder in folders]
-    path = next(path for path in paths if path.is_file())
-    bpy.ops.script.execute_preset(
-        filepath=str(path), menu_idname="USERPREF_MT_interface_theme_presets"
-    )
 
 
 def read_pixels(path: Path) -> np.ndarray:
@@ -144,6 +123,8 @@ class Viewport:
     """A window and the 3D viewport in it. Holds no references: undo replaces them."""
 
     kind = "VIEW_3D"
+    _sees_itself = True
+    _mouse = (5, 5)
 
     def __init__(self, number: int = 0) -> None:
         """Take a window by its number in the order of opening."""
@@ -163,9 +144,9 @@ class Viewport:
         """Return a region of the editor, "WINDOW" or "UI"."""
         return next(region for region in self.area.regions if region.type == kind)
 
-    def context(self) -> bpy.types.Context:
-        """Return a context manager in which operators act in the viewport."""
-        area, region = self.area, self.region("WINDOW")
+    def context(self, kind: str = "WINDOW") -> bpy.types.Context:
+        """Return a context manager in which operators act in a region of the editor."""
+        area, region = self.area, self.region(kind)
         return bpy.context.temp_override(window=self.window, area=area, region=region)
 
     def fill_window(self) -> Session:
@@ -192,13 +173,13 @@ class Viewport:
         yield from self.drag([(x - pixels * i // 8, y) for i in range(9)], button="LEFTMOUSE")
         yield REDRAW
 
-    def scroll(self, kind: str, *, is_up: bool = False) -> None:
-        """Scroll a region down or up by a page."""
+    def scroll(self, kind: str, *, is_up: bool = False, pages: int = 1) -> Session:
+        """Scroll a region down or up by pages."""
         scroll = bpy.ops.view2d.scroll_up if is_up else bpy.ops.view2d.scroll_down
-        region = self.region(kind)
-        with bpy.context.temp_override(window=self.window, area=self.area, region=region):
-            if scroll.poll():
+        with self.context(kind):
+            for _ in range(pages if scroll.poll() else 0):
                 scroll(page=True)
+        yield REDRAW
 
     def scrolled(self, kind: str) -> float:
         """Return where a region is scrolled to."""
@@ -244,19 +225,18 @@ class Viewport:
 
     def press(self, key: str, **modifiers: bool) -> None:
         """Press and release a key where the mouse is; modifiers: ``ctrl``, ``shift``, ``alt``."""
-        x, y = self._mouse
         for value in ("PRESS", "RELEASE"):
-            self.window.event_simulate(key, value, x=x, y=y, **modifiers)
+            self._simulate(key, value, **modifiers)
 
     def undo(self, *, is_redone: bool = False) -> Session:
         """Press Ctrl Z, or Ctrl Shift Z, and wait for the update that Blender makes after it."""
         handlers, updates = bpy.app.handlers, []
         undone = handlers.redo_post if is_redone else handlers.undo_post
 
-        def note(*_told: object) -> None:
+        def note(*_arguments: object) -> None:
             updates.append(True)
 
-        def listen(*_told: object) -> None:
+        def listen(*_arguments: object) -> None:
             handlers.depsgraph_update_post.append(note)
 
         undone.append(listen)
@@ -268,11 +248,10 @@ class Viewport:
 
     def type_text(self, text: str) -> None:
         """Type letters into the field that takes keys now."""
-        x, y = self._mouse
         for letter in text:
             # Blender takes what is typed from the press alone.
-            self.window.event_simulate(letter.upper(), "PRESS", unicode=letter, x=x, y=y)
-            self.window.event_simulate(letter.upper(), "RELEASE", x=x, y=y)
+            self._simulate(letter.upper(), "PRESS", unicode=letter)
+            self._simulate(letter.upper(), "RELEASE")
 
     def drag(self, path: Iterable[tuple[int, int]], *, button: str, **modifiers: bool) -> Session:
         """Move the mouse through pixels, with a button held or none; modifiers as for ``press``."""
@@ -325,9 +304,6 @@ class Viewport:
             # Packed little: that takes half the time.
             subprocess.run(["import", "-window", "root", "-quality", "11", path], check=True)
 
-    _sees_itself = True
-    _mouse = (5, 5)
-
-    def _simulate(self, kind: str, value: str, **modifiers: bool) -> None:
+    def _simulate(self, kind: str, value: str, **modifiers: bool | str) -> None:
         x, y = self._mouse
         self.window.event_simulate(kind, value, x=x, y=y, **modifiers)

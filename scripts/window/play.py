@@ -3,9 +3,9 @@
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
         --python scripts/window/play.py -- dist/chain_ik-<version>.zip out/workflow workflow
 
-The names of the tours are those of the files in scripts/window/tours. A tour leaves its pictures in
-the folder; the exit code is 1, after a sentence, if something is not as it should be. With the word
-"fine" behind its name the pictures are as smooth as those of the documentation.
+Tours are the files in scripts/window/tours, and modules such as tests.window.session. A tour leaves
+its pictures in the folder; the exit code is 1, after a sentence, if something is not as it should
+be. With the word "fine" at the end pictures are as smooth as those of the documentation.
 
 Needs an X screen (1600 x 900 is right; a virtual one will do), the program `import` of
 ImageMagick, and an empty folder for Blender's user files, so that nobody's own Blender is changed.
@@ -14,22 +14,36 @@ ImageMagick, and an empty folder for Blender's user files, so that nobody's own 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
 # Blender puts the folder of a script that it runs on no path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from window.driver import ROUNDS, SMOOTH_ROUNDS, Session, play, read_arguments
+import bpy
+
+from window.driver import ROUNDS, SMOOTH_ROUNDS, Session, play
 
 
 def steps(zip_path: str, folder: str, name: str, *words: str) -> Session:
     """Yield the steps of a tour. Its import is part of them: what fails in them ends Blender."""
-    tour = importlib.import_module(f"window.tours.{name}").Steps(Path(zip_path), Path(folder))
+    module = importlib.import_module(name if "." in name else f"window.tours.{name}")
+    tour = module.Steps(Path(zip_path).resolve(), Path(folder).resolve())
     tour.is_fine = "fine" in words
+    tour.folder.mkdir(parents=True, exist_ok=True)
     yield from tour.steps()
 
 
-if __name__ == "__main__":
-    arguments = read_arguments("the zip, a folder for pictures, a tour")
+def main(*arguments: str) -> None:
+    """Start the tour, if all is there that it needs."""
+    if not bpy.app.use_event_simulate or "BLENDER_USER_RESOURCES" not in os.environ:
+        sys.exit("Start Blender with --enable-event-simulate, and BLENDER_USER_RESOURCES set.")
+    if len(arguments) < 3 or not Path(arguments[0]).is_file():
+        sys.exit("Give these after --: a zip from build_extension.py, a folder, a tour.")
     play(steps(*arguments), SMOOTH_ROUNDS if "fine" in arguments else ROUNDS)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[sys.argv.index("--") + 1 :])

@@ -56,11 +56,6 @@ def name_of(cls: type) -> str:
     return getattr(cls, "bl_idname", "") or cls.__name__
 
 
-def is_pie(cls: type) -> bool:
-    """Tell whether a menu is to be opened around the mouse."""
-    return "pie" in name_of(cls).lower()
-
-
 def operators() -> list[str]:
     """Return the names of the operators that can be adjusted after they were run."""
     return sorted(
@@ -71,12 +66,7 @@ def operators() -> list[str]:
 
 
 def unfold(*blenders: type, are_ours_open: bool = True) -> None:
-    """Register the extension anew, with its panels open: no click is known to open all.
-
-    Args:
-        blenders: Panels of Blender's to be open, in which some of the extension's may be.
-        are_ours_open: Whether those of the extension are to be open as well.
-    """
+    """Register the extension anew, with panels open, those of Blender too: no click opens all."""
     package = sys.modules[MODULE]
     ours = [cls for cls in registered(bpy.types.Panel) if cls.bl_region_type in {"UI", "WINDOW"}]
     package.unregister()
@@ -91,15 +81,12 @@ def unfold(*blenders: type, are_ours_open: bool = True) -> None:
 
 def take_pages(viewport: Viewport, kind: str, name: Path, most: int = PAGES) -> Session:
     """Take a region from its top to its bottom, page by page."""
-    for _ in range(PAGES):
-        viewport.scroll(kind, is_up=True)
-    yield REDRAW
+    yield from viewport.scroll(kind, is_up=True, pages=PAGES)
     for page in range(most):
         viewport.take_picture(name.with_name(f"{name.name}_{page}.png"))
         before = viewport.scrolled(kind)
         if page < most - 1:
-            viewport.scroll(kind)
-            yield REDRAW
+            yield from viewport.scroll(kind)
         if viewport.scrolled(kind) == before:
             return
 
@@ -116,7 +103,7 @@ def open_menus(viewport: Viewport, name: Path) -> Session:
     """Open each menu, and each of Blender's with entries of the extension."""
     for cls in [*registered(bpy.types.Menu), *added_to(bpy.types.Menu)]:
         menu = name_of(cls)
-        call = bpy.ops.wm.call_menu_pie if is_pie(cls) else bpy.ops.wm.call_menu
+        call = bpy.ops.wm.call_menu_pie if "pie" in menu.lower() else bpy.ops.wm.call_menu
         yield from viewport.pop_up(POPUP, partial(call, "INVOKE_DEFAULT", name=menu))
         yield from close_up(viewport, name.with_name(f"{name.name}_{menu}.png"))
 

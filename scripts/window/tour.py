@@ -15,7 +15,7 @@ RIG = "metarig"
 
 # A point of the scene, its distance, and Euler angles in radians.
 View = tuple[Vector, float, tuple[float, float, float]]
-# What is looked at after each step of a drag, told its number.
+# Is called after each step of a drag, with its number.
 Look = Callable[[int], object]
 
 
@@ -60,12 +60,12 @@ class Tour:
         check(is_enabled, f"{self.zip_path.name} was installed but is not enabled.")
         yield REDRAW
 
-    def add_metarig(self, view: View) -> Session:
-        """Replace the startup scene by Rigify's human metarig, and look at it."""
+    def add_metarig(self, view: View, kind: str = "human") -> Session:
+        """Replace the startup scene by one of Rigify's metarigs, and look at it."""
         bpy.ops.preferences.addon_enable(module="rigify")
         clear_scene()
         with self.viewport.context():
-            bpy.ops.object.armature_human_metarig_add()
+            getattr(bpy.ops.object, f"armature_{kind}_metarig_add")()
         self.viewport.look(*view)
         yield REDRAW
         check(RIG in bpy.data.objects, "Rigify added no metarig.")
@@ -75,12 +75,16 @@ class Tour:
         yield from self.viewport.show_tab(TAB)
         yield from self.viewport.widen_sidebar(wider)
 
-    def set_up_limbs(self) -> Session:
+    def set_up_limbs(self, **settings: object) -> Session:
         """Press Set Up Limbs, and go to pose mode."""
+        yield from self.press_button("setup", **settings)
+        yield from self.set_mode("POSE")
+
+    def set_mode(self, mode: str) -> Session:
+        """Go to a mode, as a step that can be undone."""
         with self.viewport.context():
-            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True)
-            bpy.ops.object.mode_set(mode="POSE")
-        yield REDRAW
+            bpy.ops.object.mode_set(mode=mode)
+        yield from self.note_step(f"{mode.title()} Mode")
 
     def press_button(self, name: str, how: str = "INVOKE_DEFAULT", **settings: object) -> Session:
         """Run an operator of the extension as its button does, or without its dialog."""
@@ -127,7 +131,12 @@ class Tour:
         """Select bones of a rig in pose mode, as a step that can be undone."""
         with self.viewport.context():
             select_bones(rig, *names)
-            bpy.ops.ed.undo_push(message="Select")
+        yield from self.note_step("Select")
+
+    def note_step(self, name: str) -> Session:
+        """Have a script's changes be a step that can be undone."""
+        with self.viewport.context():
+            bpy.ops.ed.undo_push(message=name)
         yield REDRAW
 
     def rest_mouse(self) -> Session:
@@ -155,7 +164,9 @@ class Tour:
         self.viewport.press("LEFTMOUSE")
         yield REDRAW
 
-    def picture(self, name: str) -> None:
-        """Take the picture of a step."""
-        self.viewport.take_picture(self.folder / f"{name}.png")
+    def picture(self, name: str) -> Path:
+        """Take the picture of a step, and return its path."""
+        path = self.folder / f"{name}.png"
+        self.viewport.take_picture(path)
         print(name)
+        return path

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "out" / "window"
 SHOWN_LINES, SHOWN_AFTER = 40, 12
 MODULE = "chain_ik"
+# What a session prints before the sentence of an operator that could do nothing.
+REFUSED = "REFUSED "
 
 # What nobody should ever see in the console, and what Blender prints on machines such as this one
 # whatever is installed.
@@ -52,18 +53,12 @@ class Run:
         return "\n".join([f"Blender: {ended}", *self.console[-SHOWN_LINES:]])
 
 
-@dataclass(frozen=True)
-class Session:
-    """What the session wrote down: by step, and what stood in the console meanwhile."""
-
-    process: Run
-    results: dict[str, dict[str, object]]
-    console: dict[str, list[str]]
-
-
 def complaints(lines: list[str]) -> list[str]:
     """Return what nobody should see, each with what follows it, and once however often it comes."""
     found, number = [], 0
+    # What an operator says that could do nothing, Blender prints as well.
+    refused = [line.removeprefix(REFUSED) for line in lines if line.startswith(REFUSED)]
+    lines = [line for line in lines if line.removeprefix(REFUSED) not in refused]
     while number < len(lines):
         if COMPLAINT.search(lines[number]) and not NOT_OURS.search(lines[number]):
             text = "\n".join(lines[number : number + SHOWN_AFTER])

@@ -1,8 +1,7 @@
-"""A full Blender for the tests: the zip that it builds, and what a session in its window told."""
+"""A full Blender for the tests, the zip that it builds, and tours that are played in its window."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -11,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.window.application import FOLDER, ROOT, Run, Session, run, screen
-from tests.window.steps import MARK, RESULTS
+from tests.window.application import ROOT, Run, run, screen
 
 # Seconds after which a process is killed.
 LONGEST_BUILD, LONGEST_SESSION = 60.0, 240.0
-# A script, the folder for its pictures, the size of the window in pixels, and words for the script.
-Play = Callable[..., Run]
+# Takes a tour, the folder for its pictures, and the size of the window in pixels.
+Play = Callable[[str, Path, "tuple[int, int]"], Run]
 
 
 @pytest.fixture(scope="session")
@@ -45,14 +43,15 @@ def built_zip(blender: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def play(blender: str, built_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> Play:
-    """Run a script in Blender's window, in a fresh profile, with a folder for its pictures."""
+    """Play a tour in Blender's window, in a fresh profile, with a folder for its pictures."""
 
-    def run_script(script: Path, folder: Path, size: tuple[int, int], *words: str) -> Run:
+    def play_tour(tour: str, folder: Path, size: tuple[int, int]) -> Run:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         geometry = ["--window-geometry", "0", "0", *map(str, size)]
-        start = [blender, "--factory-startup", "--enable-event-simulate", *geometry]
-        command = [*start, "--python", str(script), "--", str(built_zip), str(folder), *words]
+        start = [blender, "--factory-startup", "--enable-event-simulate", *geometry, "--python"]
+        script = str(ROOT / "scripts" / "window" / "play.py")
+        command = [*start, script, "--", str(built_zip), str(folder), tour]
         profile = str(tmp_path_factory.mktemp("profile"))
         with screen(blender, tmp_path_factory.mktemp("display")) as display:
             if display is None:
@@ -60,31 +59,4 @@ def play(blender: str, built_zip: Path, tmp_path_factory: pytest.TempPathFactory
             variables = {**display, "BLENDER_USER_RESOURCES": profile}
             return run(command, LONGEST_SESSION, folder / "console.txt", **variables)
 
-    return run_script
-
-
-@pytest.fixture(scope="session")
-def session(play: Play) -> Session:
-    """The whole session in the window."""
-    process = play(ROOT / "tests" / "window" / "session.py", FOLDER, (1000, 640))
-    return Session(process, read_results(), read_steps(process.console))
-
-
-def read_results() -> dict[str, dict[str, object]]:
-    """Return the line of each step that came to its end."""
-    path = FOLDER / RESULTS
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return {result["name"]: result for result in map(json.loads, lines)}
-
-
-def read_steps(console: list[str]) -> dict[str, list[str]]:
-    """Return what was printed in each step, in "start" what came before the first."""
-    found: dict[str, list[str]] = {"start": []}
-    name = "start"
-    for line in console:
-        if line.startswith(MARK):
-            name = line.removeprefix(MARK)
-            found[name] = []
-        else:
-            found[name].append(line)
-    return found
+    return play_tour

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
-from steps import REFUSED
 
+from examples.parts.rigs import add_empty, hang_chain
+from tests.window.application import REFUSED
 from window import shown
 from window.driver import MOMENT, REDRAW, Session, SessionError, Viewport, check, select_bones
 from window.shown import POPUP, close_up
@@ -103,15 +104,10 @@ def _fill_panels(viewport: Viewport) -> Session:
     with viewport.context():
         select_bones(rig, "forearm.L")
         bpy.ops.pose.chain_ik_joint_add()
-    target = bpy.data.objects.new("Other Target", None)
-    bpy.context.scene.collection.objects.link(target)
-    target.location = (-0.5, 0.0, 1.3)
+    target = add_empty("Other Target", (-0.5, 0.0, 1.3), 1.0)
+    hang_chain(rig, "Other", "forearm.R", target, solver="NEWTON", chain_count=4)
     # Another item in the list may move all of them: nothing is kept across it.
-    rig.chain_ik.chains.add()
-    first, other = rig.chain_ik.chains[0], rig.chain_ik.chains[-1]
-    first.solver = other.solver = "NEWTON"
-    first.chain_count = other.chain_count = 4
-    other.bone, other.target = "forearm.R", target
+    rig.chain_ik.chains[0].solver, rig.chain_ik.chains[0].chain_count = "NEWTON", 4
     rig.chain_ik.active_index = 0
     yield REDRAW
     with viewport.context():

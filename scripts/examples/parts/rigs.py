@@ -23,13 +23,13 @@ class Bone:
         head: Where it begins.
         tail: Where it ends.
         parent: Name of the bone that it hangs under; empty for none.
-        bends_to: Where a positive turn about its own X axis takes its tail.
+        bends_to: Where a positive turn about its own X axis takes its tail; None for no roll.
     """
 
     head: Point
     tail: Point
     parent: str = ""
-    bends_to: Point = (0.0, 0.0, 1.0)
+    bends_to: Point | None = (0.0, 0.0, 1.0)
 
 
 def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:
@@ -43,7 +43,8 @@ def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:
     for key, bone in bones.items():
         edit_bone = armature.edit_bones.new(key)
         edit_bone.head, edit_bone.tail = bone.head, bone.tail
-        edit_bone.align_roll(Vector(bone.bends_to))
+        if bone.bends_to:
+            edit_bone.align_roll(Vector(bone.bends_to))
         if bone.parent:
             edit_bone.parent = armature.edit_bones[bone.parent]
             gap = (edit_bone.head - edit_bone.parent.tail).length
@@ -54,6 +55,32 @@ def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:
         collection.assign(armature.bones[key])
         rig.pose.bones[key].rotation_mode = "QUATERNION"
     return rig
+
+
+def hang_chain(
+    rig: bpy.types.Object, name: str, bone: str, target: bpy.types.Object, **settings: object
+) -> bpy.types.PropertyGroup:
+    """Add a chain to a rig by its settings alone, and return it."""
+    chain = rig.chain_ik.chains.add()
+    chain.name, chain.target = name, target
+    # Last: its tip says that the chain is complete.
+    for key, value in (*settings.items(), ("bone", bone)):
+        setattr(chain, key, value)
+    return chain
+
+
+def add_empty(
+    name: str, place: Iterable[float], size: float, kind: str = "PLAIN_AXES", collection: str = ""
+) -> bpy.types.Object:
+    """Return a new empty in a collection, else in the scene's own."""
+    empty = bpy.data.objects.new(name, None)
+    empty.empty_display_type, empty.empty_display_size = kind, size
+    empty.location = place
+    if collection:
+        move_to_collection(empty, collection)
+    else:
+        bpy.context.scene.collection.objects.link(empty)
+    return empty
 
 
 def add_chain(
@@ -87,32 +114,35 @@ def make_hinge(rig: bpy.types.Object, bone: str, least: float, most: float) -> N
 def key_bone(
     rig: bpy.types.Object, name: str, frames: int, place: Callable[[float], Matrix], step: int = 2
 ) -> None:
-    """Key a bone without parents along a loop.
-
-    Args:
-        rig: The armature object.
-        name: Of the bone.
-        frames: Length of the loop.
-        place: Its matrix in armature space by the share of the loop that has passed.
-        step: Frames from key to key.
-    """
-    bone = rig.pose.bones[name]
-    to_rest = bone.bone.matrix_local.inverted()
-    for frame in key_frames(frames, step):
-        bone.matrix_basis = to_rest @ place((frame - 1) / frames)
-        bone.keyframe_insert("location", frame=frame)
-        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    """Key a bone without parents along a loop, as ``key_object`` does; in armature space."""
+    to_rest = rig.data.bones[name].matrix_local.inverted()
+    key_object(rig.pose.bones[name], frames, lambda passed: to_rest @ place(passed), step)
 
 
 def key_object(
-    item: bpy.types.Object, frames: int, place: Callable[[float], Matrix], step: int = 2
+    item: bpy.types.Object | bpy.types.PoseBone,
+    frames: int,
+    place: Callable[[float], Matrix],
+    step: int = 2,
 ) -> None:
-    """Key an object along a loop, as ``key_bone`` does; places are in the space of its parent."""
+    """Key an object along a loop.
+
+    Args:
+        item: The object.
+        frames: Length of the loop.
+        place: Its matrix in the space of its parent by the share of the loop that has passed.
+        step: Frames from key to key.
+    """
     item.rotation_mode = "QUATERNION"
     for frame in key_frames(frames, step):
         item.matrix_basis = place((frame - 1) / frames)
         item.keyframe_insert("location", frame=frame)
         item.keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def eased(share: float) -> float:
+    """Return a share of a way that begins and ends slowly."""
+    return share * share * (3.0 - 2.0 * share)
 
 
 def key_frames(frames: int, step: int) -> Iterable[int]:

@@ -11,11 +11,11 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from window.character import curves
-from window.driver import REDRAW, Session, check, read_pixels, select_bones, wait_until
-from window.tour import RIG, Tour, line
+from window.character import curves, rig
+from window.driver import REDRAW, Session, check, check_moved, check_near, read_pixels, wait_until
+from window.tour import Tour, line
 
-ROOT, TIP, HAND = "upper_arm.L", "forearm.L", "hand.L"
+TIP = "forearm.L"
 
 # Metres. Blender stores float32; a solve accepts 1e-5.
 REACHED = 2e-5
@@ -49,28 +49,29 @@ class Arm:
 
     def check_reached(self, when: str) -> None:
         """Check that the wrist is on the target."""
-        gap = (self.wrist - self.target).length
-        check(gap <= REACHED, f"{when} the wrist is {gap:.2g} m from its target.")
+        check_near(self.wrist, self.target, REACHED, f"{when} the wrist")
         check(self.status.startswith("Reached"), f"{when} the status is '{self.status}'.")
 
     def check_same_pose(self, other: Arm, when: str) -> None:
         """Check that the bones are where they were."""
-        moved = max((self.elbow - other.elbow).length, (self.wrist - other.wrist).length)
-        check(moved <= SAME_PLACE, f"{when} the arm is {moved:.2g} m from where it was.")
+        check_near(self.elbow, other.elbow, SAME_PLACE, when)
+        check_near(self.wrist, other.wrist, SAME_PLACE, when)
+
+
+def chain() -> bpy.types.PropertyGroup:
+    """Return the chain of the arm. By name: undo replaces all references."""
+    return rig().chain_ik.chains[0]
 
 
 def read_arm() -> Arm:
-    """Return the arm as Blender has evaluated it. By name: undo replaces all references."""
-    rig = bpy.data.objects[RIG]
-    evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    bones = evaluated.pose.bones
-    tip = bones[TIP]
-    chains = rig.chain_ik.chains
+    """Return the arm as Blender has evaluated it; its rig stands at the world's origin."""
+    bones = rig().evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    has_chain = len(rig().chain_ik.chains) > 0
     return Arm(
-        target=evaluated.matrix_world @ bones[chains[0].subtarget].head if chains else None,
-        elbow=evaluated.matrix_world @ tip.head,
-        wrist=evaluated.matrix_world @ tip.tail,
-        status=str(chains[0].status) if chains else "",
+        target=bones[chain().subtarget].head.copy() if has_chain else None,
+        elbow=bones[TIP].head.copy(),
+        wrist=bones[TIP].tail.copy(),
+        status=str(chain().status) if has_chain else "",
     )
 
 
@@ -86,9 +87,6 @@ class Steps(Tour):
         yield from self.add_rig()
         yield from self.add_chain()
         yield from self.drag_target()
-        yield from self.undo_and_redo()
-        yield from self.flip_and_mute()
-        yield from self.bake()
 
     def add_rig(self) -> Session:
         """Replace the startup scene by Rigify's human metarig and look at its left arm."""
@@ -97,66 +95,55 @@ class Steps(Tour):
 
     def add_chain(self) -> Session:
         """Select upper arm, forearm and hand, and press the sidebar's plus."""
-        rig = bpy.data.objects[RIG]
-        with self.viewport.context():
-            bpy.ops.object.mode_set(mode="POSE")
-            select_bones(rig, ROOT, TIP, HAND)
-            bpy.ops.ed.undo_push(message="Select Bones")
+        yield from self.set_mode("POSE")
+        yield from self.select(rig(), "upper_arm.L", TIP, "hand.L")
         yield from self.show_tab()
         yield from self.press_button("add")
-        (chain,) = bpy.data.objects[RIG].chain_ik.chains
-        check(chain.chain_count == 2, f"The chain has {chain.chain_count} bones instead of two.")
-        check(chain.solver == "TWO_BONE", f"The solver of two bones is {chain.solver}.")
-        check(chain.pole_subtarget != "", "The chain has no pole.")
-        check(chain.use_rotation, "The hand does not take the target's rotation.")
-        self.note("1_added").check_same_pose(self.rest, "After the chain was added")
-        read_arm().check_reached("After the chain was added")
+        (added,) = rig().chain_ik.chains
+        found = added.chain_count, added.solver, added.pole_subtarget != "", added.use_rotation
+        # Its bones, its solver; whether it has a pole, and turns the hand as the target does.
+        check(found == (2, "TWO_BONE", True, True), f"The chain that was added has {found}.")
+        added = self.note("added")
+        added.check_same_pose(self.rest, "After the chain was added the arm")
+        added.check_reached("After the chain was added")
 
     def drag_target(self) -> Session:
         """Select the hand's control, press G, move the mouse, and click; the arm follows."""
-        rig = bpy.data.objects[RIG]
-        yield from self.select(rig, rig.chain_ik.chains[0].subtarget)
+        yield from self.select(rig(), chain().subtarget)
         start = read_arm().target
         yield from self.grab(
             line(start, DRAG_TO, DRAG_STEPS),
             lambda step: read_arm().check_reached(f"At step {step} of the drag"),
         )
-        moved = (read_arm().target - start).length
-        check(moved > 0.2, f"The mouse has moved the target by {moved:.2g} m only.")
-        self.note("2_dragging")
+        check_moved(read_arm().target, start, 0.2, "With the mouse the target")
+        self.note("dragging")
         yield from self.drop()
-        self.dropped = self.note("3_dropped")
+        self.dropped = read_arm()
         self.dropped.check_reached("After the drop")
 
     def undo_and_redo(self) -> Session:
         """Press Ctrl Z, then Ctrl Shift Z."""
-        yield from self.viewport.undo()
-        undone = self.note("4_undone")
-        undone.check_same_pose(self.rest, "After undo")
-        undone.check_reached("After undo")
-        yield from self.viewport.undo(is_redone=True)
-        redone = self.note("5_redone")
-        redone.check_same_pose(self.dropped, "After redo")
-        redone.check_reached("After redo")
+        for is_redone, expected, when in ((False, self.rest, "undo"), (True, self.dropped, "redo")):
+            yield from self.viewport.undo(is_redone=is_redone)
+            arm = self.note(f"after_{when}")
+            arm.check_same_pose(expected, f"After {when} the arm")
+            arm.check_reached(f"After {when}")
 
     def flip_and_mute(self) -> Session:
         """Switch Flip Bend on and off, then Mute; they are properties of the chain."""
-        elbows = {}
-        for is_on in (True, False):
-            bpy.data.objects[RIG].chain_ik.chains[0].use_flip_bend = is_on
+        chain().use_flip_bend = True
+        yield REDRAW
+        flipped = self.note("flipped")
+        flipped.check_reached("With Flip Bend")
+        check_moved(flipped.elbow, self.dropped.elbow, 0.1, "With Flip Bend the elbow")
+        chain().use_flip_bend = False
+        yield REDRAW
+        read_arm().check_same_pose(self.dropped, "After Flip Bend the arm")
+        for is_muted, expected in ((True, self.rest), (False, self.dropped)):
+            chain().mute = is_muted
             yield REDRAW
-            arm = self.note(f"{6 if is_on else 7}_flip_{'on' if is_on else 'off'}")
-            arm.check_reached(f"With Flip Bend {'on' if is_on else 'off'}")
-            elbows[is_on] = arm.elbow
-        moved = (elbows[True] - elbows[False]).length
-        check(moved > 0.1, f"Flip Bend moves the elbow by {moved:.2g} m only.")
-        read_arm().check_same_pose(self.dropped, "After Flip Bend was on and off")
-        bpy.data.objects[RIG].chain_ik.chains[0].mute = True
-        yield REDRAW
-        self.note("8_muted").check_same_pose(self.rest, "Muted,")
-        bpy.data.objects[RIG].chain_ik.chains[0].mute = False
-        yield REDRAW
-        self.note("9_unmuted").check_same_pose(self.dropped, "Unmuted,")
+            when = "Muted" if is_muted else "Unmuted"
+            self.note(when.lower()).check_same_pose(expected, f"{when}, the arm")
 
     def bake(self) -> Session:
         """Press Bake and stop it, bake, change a setting at the bottom, and undo it."""
@@ -165,47 +152,40 @@ class Steps(Tour):
         yield from self.press_button("bake")
         self.viewport.press("ESC")
         yield REDRAW
-        check(not self.is_baked(), "A dialog that was closed has baked.")
-        before = self.status_bar("10_before_bake")
+        check(len(curves(rig())) == 0, "A dialog that was closed has baked.")
+        before = self.status_bar("before_bake")
         yield from self.start("bake", frame_start=1, frame_end=BAKED_FRAMES * 100)
         yield from wait_until(lambda: bpy.context.scene.frame_current > first + 1)
         check(bpy.context.scene.frame_current > first + 1, "Bake plays no frames.")
-        during = self.status_bar("11_baking")
+        during = self.status_bar("baking")
         yield from self.stop("bake")
-        after = self.status_bar("12_stopped")
+        after = self.status_bar("stopped")
         check(bpy.context.scene.frame_current == first, "Esc has left another frame.")
-        check(not self.is_baked(), "Esc has left keys.")
+        check(len(curves(rig())) == 0, "Esc has left keys.")
         check((during != before).any(), "The status bar does not say that Bake goes on.")
         check((after == before).all(), "The status bar is not what it was before Bake.")
         yield from self.start("bake", frame_start=1, frame_end=BAKED_FRAMES)
         yield from self.finish("bake")
         self.check_keys(BAKED_FRAMES, "Baked")
-        check(bpy.data.objects[RIG].chain_ik.chains[0].mute, "The chain is not muted by the bake.")
+        check(chain().mute, "The chain is not muted by the bake.")
         with self.viewport.context():
             bpy.context.window_manager.operators[-1].properties.step = BAKED_FRAMES
             bpy.ops.ed.undo_redo()
-            # Called by a script it leaves no step that can be undone.
-            bpy.ops.ed.undo_push(message="Adjust")
-        yield REDRAW
+        # Called by a script it leaves no step that can be undone.
+        yield from self.note_step("Adjust")
         self.check_keys(2, "Baked with another step")
         yield from self.viewport.undo()
-        check(not self.is_baked(), "Undo has left keys.")
-        read_arm().check_same_pose(self.dropped, "After undo of the bake")
-
-    def is_baked(self) -> bool:
-        """Tell whether the rig has keys."""
-        return len(curves(bpy.data.objects[RIG])) > 0
+        check(len(curves(rig())) == 0, "Undo has left keys.")
+        read_arm().check_same_pose(self.dropped, "After undo of the bake the arm")
 
     def check_keys(self, count: int, when: str) -> None:
         """Check how many keys each curve of the rig has."""
-        found = {len(curve.keyframe_points) for curve in curves(bpy.data.objects[RIG])}
+        found = {len(curve.keyframe_points) for curve in curves(rig())}
         check(found == {count}, f"{when}, curves have {found} keys.")
 
     def status_bar(self, name: str) -> np.ndarray:
         """Take a picture, and return its pixels at the left of the status bar: the hints."""
-        self.picture(name)
-        pixels = read_pixels(self.folder / f"{name}.png")
-        return pixels[:STATUS_BAR_HEIGHT, :STATUS_BAR_WIDTH]
+        return read_pixels(self.picture(name))[:STATUS_BAR_HEIGHT, :STATUS_BAR_WIDTH]
 
     def note(self, name: str) -> Arm:
         """Take the picture of a step, print where the arm is, and return it."""

@@ -7,19 +7,8 @@ from math import cos, pi, sin
 import bpy
 from mathutils import Vector
 
-from window.character import (
-    CROUCH,
-    FEET,
-    HANDS,
-    KICK,
-    TORSO,
-    Place,
-    act,
-    check_reached,
-    put,
-    rig,
-)
-from window.driver import REDRAW, Session, check, select_bones
+from window.character import CROUCH, FEET, HANDS, KICK, TORSO, Place, act, check_reached, put, rig
+from window.driver import REDRAW, Session, check, check_moved, select_bones
 from window.tour import Tour
 
 ARM = "Arm.L"
@@ -28,8 +17,7 @@ UPPER = Vector((0.45, 0.0, 1.35)), 2.2, (1.4, 0.0, 0.5)
 # The path of the hand's target in the moving picture: an ellipse, its radii in metres, from where
 # the arm is almost straight toward the shoulder and back.
 TO_SHOULDER, ACROSS, STEPS = Vector((-0.096, 0.0, 0.128)), Vector((0.1, 0.0, 0.075)), 16
-OUT_OF_REACH = Vector((0.32, 0.0, 0.32))
-LAST_FRAME = 40
+OUT_OF_REACH, BAKED_TO, LAST_FRAME = (0.32, 0.0, 0.32), (0.1, -0.1, 0.3), 40
 # Frames of motions that a page shows side by side, seen from the left and a little from the front.
 FILMS = {"crouch": (CROUCH, (1, 5, 7, 11, 16, 20)), "kick": (KICK, (22, 28, 31, 33, 36, 41))}
 SIDE = Vector((0.0, -0.25, 0.98)), 3.4, (1.45, 0.0, 1.15)
@@ -58,36 +46,31 @@ class Steps(Tour):
 
     def drag(self) -> Session:
         """Press G on the left hand's target and lead it round."""
-        with self.viewport.context():
-            select_bones(rig(), self.chain.subtarget)
+        yield from self.select(rig(), HANDS[0])
         self.viewport.look(*UPPER)
         yield REDRAW
         start, turns = self.place(), [2 * pi * step / STEPS for step in range(STEPS)]
         ways = [(1.0 - cos(turn)) * TO_SHOULDER + sin(turn) * ACROSS for turn in turns]
-        self.dragged_from = start.copy()
-        yield from self.grab([start, *(start + way for way in ways)], self.look_at_drag)
+
+        def look(step: int) -> None:
+            # An arm that is nearly straight stays a little short by its soft distance.
+            check(self.chain.status.startswith(("Reached", "Kept")), self.chain.status)
+            self.picture(f"drag_{step - 1:02}")
+            if step == STEPS // 2 + 1:
+                check_moved(self.place(), start, 0.2, "With the mouse the target")
+                self.picture("start_3_drag")
+
+        yield from self.grab([start, *(start + way for way in ways)], look)
         self.viewport.press("ESC")
         yield REDRAW
 
-    def look_at_drag(self, step: int) -> None:
-        """Take the picture of a step of the drag."""
-        # An arm that is nearly straight stays a little short by its soft distance.
-        check(self.chain.status.startswith(("Reached", "Kept")), self.chain.status)
-        self.picture(f"drag_{step - 1:02}")
-        if step == STEPS // 2 + 1:
-            moved = (self.place() - self.dragged_from).length
-            check(moved > 0.2, f"The mouse has moved the target by {moved:.2g} m only.")
-            self.picture("start_3_drag")
-
     def leave_reach(self) -> Session:
         """Move the target to where the arm does not reach."""
-        bone = rig().pose.bones[self.chain.subtarget]
-        turn = bone.bone.matrix_local.to_3x3()
-        bone.location += turn.inverted() @ OUT_OF_REACH
+        put(HANDS[0], Place(OUT_OF_REACH))
         yield REDRAW
         check(self.chain.status.startswith("Out of reach by"), self.chain.status)
         self.picture("start_4_status")
-        bone.location = (0.0, 0.0, 0.0)
+        put(HANDS[0], Place())
         yield REDRAW
 
     def film(self) -> Session:
@@ -112,15 +95,13 @@ class Steps(Tour):
 
     def bake(self) -> Session:
         """Key the target at two frames, bake, and look at the keys."""
-        scene, bone = bpy.context.scene, rig().pose.bones[self.chain.subtarget]
+        scene = bpy.context.scene
         scene.frame_start, scene.frame_end = 1, LAST_FRAME
-        for frame, offset in ((1, Vector()), (LAST_FRAME, Vector((0.1, -0.1, 0.3)))):
-            bone.location = bone.bone.matrix_local.to_3x3().inverted() @ offset
-            bone.keyframe_insert("location", frame=frame)
-        with self.viewport.context():
-            bpy.ops.pose.chain_ik_bake(
-                which="ALL", frame_start=1, frame_end=LAST_FRAME, step=4, mute=True
-            )
+        for frame, offset in ((1, (0.0, 0.0, 0.0)), (LAST_FRAME, BAKED_TO)):
+            put(HANDS[0], Place(offset))
+            rig().pose.bones[HANDS[0]].keyframe_insert("location", frame=frame)
+        frames = {"frame_start": 1, "frame_end": LAST_FRAME, "step": 4}
+        yield from self.press_button("bake", "EXEC_DEFAULT", which="ALL", mute=True, **frames)
         check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
         scene.frame_set(LAST_FRAME // 2)
         select_bones(rig(), "upper_arm.L", "forearm.L")
@@ -131,9 +112,8 @@ class Steps(Tour):
         min(areas, key=lambda area: area.y).type = "DOPESHEET_EDITOR"
         self.viewport.look(*UPPER)
         yield REDRAW
-        area = next(a for a in self.viewport.window.screen.areas if a.type == "DOPESHEET_EDITOR")
-        region = next(region for region in area.regions if region.type == "WINDOW")
-        with bpy.context.temp_override(window=self.viewport.window, area=area, region=region):
+        self.viewport.kind = "DOPESHEET_EDITOR"
+        with self.viewport.context():
             bpy.ops.action.view_all()
         yield REDRAW
         self.picture("start_5_baked")
@@ -144,5 +124,5 @@ class Steps(Tour):
         return rig().chain_ik.chains[ARM]
 
     def place(self) -> Vector:
-        """Return where the target of the left hand is, world space."""
-        return rig().matrix_world @ rig().pose.bones[self.chain.subtarget].head
+        """Return where the target of the left hand is; the rig stands at the world's origin."""
+        return rig().pose.bones[HANDS[0]].head.copy()

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import bpy
-import numpy as np
 from mathutils import Vector
 
 from examples import climb_a_ladder
 from window.character import Place, check_reached, pose, put, rig
-from window.driver import REDRAW, Session, check, select_bones
+from window.driver import REDRAW, Session, check, check_near
 from window.tour import Tour, clear_scene
 
 PAWS = ("front_toe.L", "front_toe.R", "toe.L", "toe.R")
 # As shares of the height and as radians: paws that are pinned.
 HELD = 2e-5
 # From standing to sitting: where the control of the hips is, and how it is turned.
-SITTING = (
-    Place(),
-    Place((0.0, 0.03, -0.22), -18.0),
-    Place((0.0, 0.02, -0.42), -36.0),
-)
+SITTING = Place(), Place((0.0, 0.03, -0.22), -18.0), Place((0.0, 0.02, -0.42), -36.0)
 DOG_VIEW = Vector((0.0, 0.2, 0.5)), 3.0, (1.42, 0.0, 1.2)
 LADDER_VIEW = Vector((0.0, -0.25, 1.3)), 3.9, (1.4, 0.0, 2.25)
 # All four hold on; the left hand is off, the right foot, the right hand, the left foot; and above.
@@ -41,21 +36,14 @@ class Steps(Tour):
 
     def sit(self) -> Session:
         """Make a whole body of a dog, and pull its hips down and back; its paws stay."""
-        bpy.ops.preferences.addon_enable(module="rigify")
-        clear_scene()
-        with self.viewport.context():
-            bpy.ops.object.armature_basic_quadruped_metarig_add()
-            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True, use_body=True)
-            bpy.ops.object.mode_set(mode="POSE")
-            select_bones(rig(), "Torso")
-        self.viewport.look(*DOG_VIEW)
-        yield REDRAW
+        yield from self.add_metarig(DOG_VIEW, "basic_quadruped")
+        yield from self.set_up_limbs(use_body=True)
+        yield from self.select(rig(), "Torso")
         stood = pose(*PAWS)
         for number, place in enumerate(SITTING):
             put("Torso", place)
             yield REDRAW
-            moved = float(np.abs(pose(*PAWS) - stood).max())
-            check(moved <= HELD, f"Sitting down, a paw has moved by {moved:.2g}.")
+            check_near(pose(*PAWS), stood, HELD, "Sitting down, a paw")
             check_reached(f"Sitting down, step {number}")
             self.picture(f"whole_body_sit_{number}")
 
@@ -65,8 +53,8 @@ class Steps(Tour):
         with self.viewport.context():
             ladder = climb_a_ladder.build()
             bpy.context.view_layer.objects.active = ladder
-            bpy.ops.object.mode_set(mode="POSE")
-            select_bones(ladder, "Torso")
+        yield from self.set_mode("POSE")
+        yield from self.select(ladder, "Torso")
         self.viewport.area.spaces.active.shading.color_type = "MATERIAL"
         self.viewport.look(*LADDER_VIEW)
         for number, frame in enumerate(CLIMBING):

@@ -29,6 +29,4 @@ class Steps(Tour):
         others = [each for each in bpy.data.workspaces if each != self.viewport.window.workspace]
         bpy.data.batch_remove(others)
         yield REDRAW
-        path = self.folder / "empty.blend"
-        bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True)
-        print(f"written: {path}, {path.stat().st_size / 1024.0:.0f} KB")
+        bpy.ops.wm.save_as_mainfile(filepath=str(self.folder / "empty.blend"), compress=True)

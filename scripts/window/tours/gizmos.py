@@ -16,12 +16,13 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from window.driver import REDRAW, Session, check, select_bones
-from window.gizmo_rig import RIG, SAME_PLACE, Places, build, check_same, places
+from window.driver import REDRAW, Session, check, check_moved, check_near, select_bones
+from window.gizmo_rig import SAME_PLACE, Places, build, check_same, places, rig
 from window.tour import MODULE, Tour
 
 # Metres: float32, and a tolerance of 1e-5.
 REACHED = 3e-5
+MOVED = 10.0 * REACHED
 # Pixels that a dragged thing may be off the mouse, and radians that a dial may.
 ON_MOUSE, TURNED = 1.5, 0.03
 STEPS = 6
@@ -49,7 +50,7 @@ class Steps(Tour):
         yield from self.install()
         with self.viewport.context():
             build()
-            bpy.ops.ed.undo_push(message="Build")
+        yield from self.note_step("Build")
         self.viewport.look(Vector((0.0, 0.0, 0.55)), 2.6, (1.35, 0.0, 0.5))
         yield REDRAW
         self.picture("1_gizmos")
@@ -76,20 +77,19 @@ class Steps(Tour):
         for wait in self.viewport.drag(path, button="LEFTMOUSE"):
             yield wait
             now = places(side)
-            moved = (now[word] - before[word]).length > 10.0 * REACHED
+            moved = (now[word] - before[word]).length > MOVED
             if moved and followed == 0:
                 # No axis, and no undo either, as long as the button is held.
                 self.viewport.press("Z", ctrl=True)
             followed += moved and (now["Tip"] - now["Target"]).length <= REACHED
         check(followed > STEPS // 2, f"The chain followed its {word} {followed} times only.")
         yield REDRAW
-        now = places(side)
+        place = places(side)[word]
         self.picture(f"2_{word.lower()}_{side}")
-        off = Vector(self.viewport.pixel_of(now[word])) - Vector(path[-1])
+        off = Vector(self.viewport.pixel_of(place)) - Vector(path[-1])
         check(off.length <= ON_MOUSE, f"{word}.{side} is {off.length:.1f} pixels off the mouse.")
         noted = Vector(bpy.context.window_manager.operators[-1].properties.location)
-        gap = (noted - now[word]).length
-        check(gap <= 10.0 * REACHED, f"Adjust Last Operation is {gap:.2g} m off {word}.{side}.")
+        check_near(noted, place, MOVED, f"Adjust Last Operation of {word}.{side}")
         check(bpy.context.mode == "POSE", f"Dragging a {word} has left pose mode.")
         check(bpy.context.active_pose_bone.name == active, "A drag has selected something.")
         yield from self.undo(f"Move {word}", before, side)
@@ -102,30 +102,26 @@ class Steps(Tour):
         for number, wait in enumerate(self.viewport.drag(path, button="LEFTMOUSE")):
             yield wait
             if number == STEPS:
-                gone = (places(side)[word] - before[word]).length
-                check(gone > 10.0 * REACHED, f"{word}.{side} has not moved before Esc.")
+                check_moved(places(side)[word], before[word], MOVED, f"{word}.{side} before Esc")
                 self.viewport.press("ESC")
         yield REDRAW
-        check_same(places(side), before, f"After Esc on {word}.{side}")
+        check_same(side, before, f"After Esc on {word}.{side}")
         now = len(bpy.context.window_manager.operators)
         check(now == count, "A drag that was given up is in the history.")
 
     def turn_dial(self) -> Session:
         """Drag the dial of the pole angle round; with Ctrl it snaps."""
         before = places("L")
-        line = before["Target"] - before["Root"]
+        root, line = before["Root"], before["Target"] - before["Root"]
         for keys, word in (({}, "freely"), ({"ctrl": True}, "in steps")):
             path = [self.viewport.pixel_of(point) for point in self.ring(before)]
             yield from self.viewport.drag(path, button="LEFTMOUSE", **keys)
             yield REDRAW
             self.picture(f"3_dial_{word.split()[-1]}")
-            angle = bpy.data.objects[RIG].chain_ik.chains[0].pole_angle
-            root = before["Root"]
+            angle = rig().chain_ik.chains[0].pole_angle
             turned = turned_about(line, before["Elbow"] - root, places("L")["Elbow"] - root)
-            check(
-                abs(turned - angle) < TURNED, f"The elbow turned by {turned:.3f}, not {angle:.3f}."
-            )
-            check(abs(angle - TURN) < TURNED, f"The dial turned {word} by {angle:.3f}.")
+            check_near(turned, angle, TURNED, "The elbow, beside the angle of the dial,")
+            check_near(angle, TURN, TURNED, f"The dial, turned {word},")
             steps = math.degrees(angle) / 5.0
             is_snapped = abs(steps - round(steps)) < 1e-4
             check(is_snapped or not keys, f"With Ctrl the angle is {math.degrees(angle):.3f}°.")
@@ -137,9 +133,9 @@ class Steps(Tour):
         size = bpy.context.preferences.system.ui_scale
         spot = (round(x + HANDLE * size), round(y + HANDLE * size))
         for held in (True, False):
-            bpy.data.objects[RIG].chain_ik.active_index = 0
+            rig().chain_ik.active_index = 0
             yield from self.click_control(spot, "Upper.L", is_shift_held=held)
-            active = bpy.data.objects[RIG].chain_ik.active_index
+            active = rig().chain_ik.active_index
             check(active == 1, f"The handle has made chain {active} the active one.")
         yield from self.move_selected("Target", "R")
 
@@ -148,9 +144,9 @@ class Steps(Tour):
         before = places("R")
         x, y = self.viewport.pixel_of(before["Target"])
         for held in (True, False):
-            select_bones(bpy.data.objects[RIG], "Upper.R")
+            select_bones(rig(), "Upper.R")
             yield from self.click_control((x - IN_RING, y), "Upper.R", is_shift_held=held)
-            check_same(places("R"), before, "After a click on the ring of its target")
+            check_same("R", before, "After a click on the ring of its target")
         yield from self.move_selected("Target", "R")
 
     def click_control(
@@ -169,13 +165,11 @@ class Steps(Tour):
 
     def click_object(self) -> Session:
         """Click beside a target that is an object, in its ring, in object mode: it is selected."""
-        rig = bpy.data.objects[RIG]
         with self.viewport.context():
             bpy.ops.object.mode_set(mode="OBJECT")
-            rig.select_set(True)
-            rig.chain_ik.active_index = 0
-            bpy.ops.ed.undo_push(message="Object Mode")
-        yield REDRAW
+            rig().select_set(True)
+            rig().chain_ik.active_index = 0
+        yield from self.note_step("Object Mode")
         x, y = self.viewport.pixel_of(places("L")["Target"])
         yield from self.viewport.click((x - IN_RING, y))
         yield REDRAW
@@ -184,11 +178,10 @@ class Steps(Tour):
         check(found == {"Target.L"}, f"A click on the ring has selected {found}.")
         yield from self.move_selected("Target", "L")
         with self.viewport.context():
-            bpy.context.view_layer.objects.active = bpy.data.objects[RIG]
+            bpy.context.view_layer.objects.active = rig()
             bpy.ops.object.mode_set(mode="POSE")
-            bpy.data.objects[RIG].chain_ik.active_index = 1
-            bpy.ops.ed.undo_push(message="Pose Mode")
-        yield REDRAW
+            rig().chain_ik.active_index = 1
+        yield from self.note_step("Pose Mode")
 
     def move_selected(self, word: str, side: str) -> Session:
         """Press G and move what is selected: that is the control, and the root stays; then undo."""
@@ -200,11 +193,10 @@ class Steps(Tour):
         yield from self.viewport.click(path[-1])
         yield REDRAW
         now = places(side)
-        moved, root = (now[word] - before[word]).length, (now["Root"] - before["Root"]).length
-        check(moved > 10.0 * REACHED, f"G has moved {word}.{side} by {moved:.2g} m only.")
-        check(root <= SAME_PLACE, f"G has moved the root of {side} by {root:.2g} m.")
+        check_moved(now[word], before[word], MOVED, f"With G {word}.{side}")
+        check_near(now["Root"], before["Root"], SAME_PLACE, f"After G the root of {side}")
         yield from self.viewport.undo()
-        check_same(places(side), before, f"After undo of G on {word}.{side}")
+        check_same(side, before, f"After undo of G on {word}.{side}")
 
     def open_pie(self) -> Session:
         """Press the key of the pie menu, and choose its upper slice: the limb goes to FK."""
@@ -226,43 +218,32 @@ class Steps(Tour):
         check(bool(drawn), "J has not opened the pie menu.")
         yield from self.viewport.click((x, y + 60))
         yield REDRAW
-        influence = bpy.data.objects[RIG].chain_ik.chains[1].influence
-        check(influence == 0.0, f"After Switch FK/IK the influence is {influence}.")
+        check_near(rig().chain_ik.chains[1].influence, 0.0, 0.0, "Influence in FK")
         yield from self.viewport.undo()
-        influence = bpy.data.objects[RIG].chain_ik.chains[1].influence
-        check(influence == 1.0, f"After undo the influence is {influence}.")
+        check_near(rig().chain_ik.chains[1].influence, 1.0, 0.0, "After undo the influence")
 
     def drag_limit(self) -> Session:
-        """Drag the ends of a bone's limits, one past the other."""
-        rig = bpy.data.objects[RIG]
-        bone = rig.pose.bones["Lower.R"]
+        """Drag the ends of a bone's limits, one past the other, along their arcs; and undo."""
+        bone = rig().pose.bones["Lower.R"]
         bone.use_ik_limit_x, bone.ik_min_x, bone.ik_max_x = True, -2.0, 0.5
-        joint = rig.chain_ik.chains[1].joints.add()
+        joint = rig().chain_ik.chains[1].joints.add()
         joint.bone, joint.kind, joint.use_limit_x = "Upper.R", "HINGE_X", True
         joint.min_x, joint.max_x = -1.5, 1.0
-        for name, end, wanted, expected in (
-            ("Lower.R", "max_x", 1.0, 1.0),
-            ("Upper.R", "max_x", 0.4, 0.4),
-            ("Upper.R", "max_x", -2.0, -1.5),
+        for name, goal, expected in (
+            ("Lower.R", 1.0, 1.0),
+            ("Upper.R", 0.4, 0.4),
+            ("Upper.R", -2.0, -1.5),
         ):
-            yield from self.select(rig, name)
-            yield from self.drag_end(name, end, wanted, expected)
-            rig = bpy.data.objects[RIG]
-
-    def drag_end(self, bone: str, end: str, wanted: float, expected: float) -> Session:
-        """Drag one end along its arc to an angle, and undo."""
-        before, start = places("R"), self.limit(bone, end)
-        arc = self.arc(bone, "max" in end, np.linspace(start, wanted, STEPS + 1))
-        yield from self.viewport.drag(
-            [self.viewport.pixel_of(each) for each in arc], button="LEFTMOUSE"
-        )
-        yield REDRAW
-        self.picture(f"6_{bone}_{expected:+.1f}")
-        now = self.limit(bone, end)
-        check(abs(now - expected) < TURNED, f"The limit of {bone} is {now:.3f}, not {expected}.")
-        yield from self.undo("Move Limit", before, "R")
-        now = self.limit(bone, end)
-        check(now == start, f"Undo has left the limit of {bone} at {now:.3f}.")
+            yield from self.select(rig(), name)
+            before, start = places("R"), self.upper_limit(name)
+            arc = self.arc(name, np.linspace(start, goal, STEPS + 1))
+            pixels = [self.viewport.pixel_of(each) for each in arc]
+            yield from self.viewport.drag(pixels, button="LEFTMOUSE")
+            yield REDRAW
+            self.picture(f"6_{name}_{expected:+.1f}")
+            check_near(self.upper_limit(name), expected, TURNED, f"The limit of {name}")
+            yield from self.undo("Move Limit", before, "R")
+            check_near(self.upper_limit(name), start, 0.0, f"After undo the limit of {name}")
 
     def show_large(self) -> Session:
         """Show all of them at twice the size."""
@@ -275,7 +256,7 @@ class Steps(Tour):
 
     def rename(self) -> Session:
         """Give the target of a chain another name with F2; undo and redo it: the chain follows."""
-        yield from self.select(bpy.data.objects[RIG], "Target.R")
+        yield from self.select(rig(), "Target.R")
         yield from self.viewport.point_at(Vector((0.3, 0.0, 0.2)))
         self.viewport.press("F2")
         yield REDRAW
@@ -292,9 +273,8 @@ class Steps(Tour):
 
     def check_target(self, name: str, when: str) -> None:
         """Check that a bone of this name is there, and that its chain follows it."""
-        rig = bpy.data.objects[RIG]
-        check(name in rig.pose.bones, f"After {when} no bone is called '{name}'.")
-        chain = rig.chain_ik.chains[1]
+        check(name in rig().pose.bones, f"After {when} no bone is called '{name}'.")
+        chain = rig().chain_ik.chains[1]
         check(chain.subtarget == name, f"After {when} the chain follows '{chain.subtarget}'.")
         check(chain.status.startswith("Reached"), f"After {when}: {chain.status}")
 
@@ -302,36 +282,32 @@ class Steps(Tour):
         """Take away what gizmos show, one after the other: nothing is printed as an error."""
         said, holder = io.StringIO(), bpy.data.objects
         with contextlib.redirect_stderr(said):
-            holder[RIG].chain_ik.chains[1].bone = "Gone"
+            rig().chain_ik.chains[1].bone = "Gone"
             yield REDRAW
-            holder[RIG].chain_ik.active_index = 0
+            rig().chain_ik.active_index = 0
             holder.remove(holder["Target.L"])
             yield REDRAW
-            holder[RIG].chain_ik.chains[0].pole_subtarget = "None"
-            holder[RIG].chain_ik.chains[0].pole_target = holder[RIG]
+            rig().chain_ik.chains[0].pole_subtarget = "None"
+            rig().chain_ik.chains[0].pole_target = rig()
             yield REDRAW
-            holder[RIG].chain_ik.chains.remove(0)
-            holder[RIG].chain_ik.active_index = 7
+            rig().chain_ik.chains.remove(0)
+            rig().chain_ik.active_index = 7
             yield REDRAW
-            holder.remove(holder[RIG])
+            holder.remove(rig())
             yield REDRAW
         check("Traceback" not in said.getvalue(), f"Gizmos have failed: {said.getvalue()}")
 
-    def limit(self, bone: str, end: str) -> float:
-        """Return an end of a bone's range, of the chain's own joint if it has one."""
-        rig = bpy.data.objects[RIG]
-        own = [joint for joint in rig.chain_ik.chains[1].joints if joint.bone == bone]
-        return getattr(own[0], end) if own else getattr(rig.pose.bones[bone], f"ik_{end}")
+    def upper_limit(self, bone: str) -> float:
+        """Return the upper end of a bone's range, of the chain's own joint if it has one."""
+        own = [joint for joint in rig().chain_ik.chains[1].joints if joint.bone == bone]
+        return own[0].max_x if own else rig().pose.bones[bone].ik_max_x
 
-    def arc(self, bone: str, is_max: bool, angles: np.ndarray) -> list[Vector]:
-        """Return where an end would be seen at some angles about X."""
-        module = sys.modules
-        find_ends = module[f"{MODULE}.rig.shapes.limit_ends"].find_ends
-        rig = bpy.data.objects[RIG]
-        spec = module[f"{MODULE}.properties"].chain_spec(rig.chain_ik.chains[1])
-        (end,) = (
-            each for each in find_ends(rig, spec, bone) if each.axis == 0 and each.is_max == is_max
-        )
+    def arc(self, bone: str, angles: np.ndarray) -> list[Vector]:
+        """Return where the upper end would be seen at some angles about X."""
+        find_ends = sys.modules[f"{MODULE}.rig.shapes.limit_ends"].find_ends
+        spec = sys.modules[f"{MODULE}.properties"].chain_spec(rig().chain_ik.chains[1])
+        ends = find_ends(rig(), spec, bone)
+        (end,) = (each for each in ends if each.axis == 0 and each.is_max)
         return [Vector(point) for point in end.points(angles)]
 
     def ring(self, at: Places) -> list[Vector]:
@@ -358,4 +334,4 @@ class Steps(Tour):
         last = bpy.context.window_manager.operators[-1].name
         check(last == name, f"The step is called '{last}' instead of '{name}'.")
         yield from self.viewport.undo()
-        check_same(places(side), before, f"After undo of {name}")
+        check_same(side, before, f"After undo of {name}")

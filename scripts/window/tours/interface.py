@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import bpy
 import numpy as np
 from mathutils import Vector
 
+from demo import pictures
 from window import figure
 from window.driver import REDRAW, Session, read_pixels, select_bones
+from window.figure import rig
 from window.shown import unfold
 from window.tour import MODULE, TAB, Tour
 
@@ -30,20 +31,6 @@ ALL = (Vector((0.25, 0.0, 1.1)), 2.3)
 NEAR_TAIL = (Vector((-0.25, 0.0, 1.15)), 1.1)
 # Pixels above the preferences of the extension, where its folder is told.
 FILE_PATH = 165
-NEAR_ARM = (Vector((0.45, -0.05, 1.5)), 1.15)
-
-
-def cut(path: Path, box: Box) -> None:
-    """Cut a picture to a part of it."""
-    pixels = read_pixels(path)
-    left, bottom, width, height = box
-    part = np.ones((height, width, 4), dtype=np.float32)
-    part[..., :3] = pixels[bottom : bottom + height, left : left + width, :3]
-    image = bpy.data.images.new(path.stem, width, height)
-    image.pixels.foreach_set(part.ravel())
-    image.filepath_raw, image.file_format = str(path), "PNG"
-    image.save()
-    bpy.data.images.remove(image)
 
 
 class Steps(Tour):
@@ -73,17 +60,15 @@ class Steps(Tour):
     def draw_chains(self) -> Session:
         """Take the overlay alone, then the gizmos of the arm, with its elbow as active bone."""
         space = self.viewport.area.spaces.active
-        rig = bpy.data.objects["Figure"]
         bpy.data.objects["Arm Target"].location = (0.75, -0.25, 1.25)
-        select_bones(rig, "Arm.1")
+        select_bones(rig(), "Arm.1")
         self.viewport.look(*ALL, figure.ANGLES)
         space.show_gizmo = False
         yield REDRAW
-        print([chain.status for chain in rig.chain_ik.chains])
         self.take_region("overlay", "WINDOW")
         space.show_gizmo = True
         bpy.data.objects["Arm Target"].location = figure.TARGETS["Arm"]
-        self.viewport.look(*NEAR_ARM, figure.ANGLES)
+        self.viewport.look(*figure.NEAR_ARM)
         yield REDRAW
         self.take_region("gizmos", "WINDOW")
 
@@ -116,32 +101,25 @@ class Steps(Tour):
 
     def compare(self) -> Session:
         """Press Compare Solvers for the whole tail; ghosts of all poses are drawn."""
-        rig = bpy.data.objects["Figure"]
-        tail = rig.chain_ik.chains["Tail"]
+        tail = rig().chain_ik.chains["Tail"]
         tail.chain_count, tail.bone = 3, "Tail.2"
         bpy.data.objects["Tail Target"].location = (-0.3, -0.15, 1.3)
-        rig.chain_ik.active_index = rig.chain_ik.chains.find("Tail")
-        select_bones(rig, "Tail.2")
+        rig().chain_ik.active_index = rig().chain_ik.chains.find("Tail")
+        select_bones(rig(), "Tail.2")
         self.viewport.look(*NEAR_TAIL, figure.ANGLES)
         yield from self.viewport.widen_sidebar(110)
         yield from self.press_button("compare")
         yield from self.finish("compare")
-        yield from self.scroll_down("UI")
+        yield from self.viewport.scroll("UI", pages=6)
         region = self.viewport.region("UI")
         self.take("compare", (0, region.y, region.x + region.width, region.height))
-
-    def scroll_down(self, kind: str) -> Session:
-        """Scroll a region to its end."""
-        for _ in range(6):
-            self.viewport.scroll(kind)
-        yield REDRAW
 
     def show_bone(self) -> Session:
         """Turn the viewport into a Properties editor with the tab of the arm's first bone."""
         with self.viewport.context():
-            select_bones(bpy.data.objects["Figure"], "Arm.0")
+            select_bones(rig(), "Arm.0")
         yield from self.viewport.open_properties("BONE", 0.7)
-        yield from self.scroll_down("WINDOW")
+        yield from self.viewport.scroll("WINDOW", pages=6)
         self.take_region("bone", "WINDOW")
 
     def show_preferences(self) -> Session:
@@ -152,7 +130,7 @@ class Steps(Tour):
         bpy.context.window_manager.addon_search = TAB
         bpy.ops.preferences.addon_expand(module=MODULE)
         yield REDRAW
-        yield from self.scroll_down("WINDOW")
+        yield from self.viewport.scroll("WINDOW", pages=6)
         # Where this machine has put the extension is nobody's business.
         region = self.viewport.region("WINDOW")
         self.take("preferences", (region.x, region.y, region.width, region.height - FILE_PATH))
@@ -167,5 +145,7 @@ class Steps(Tour):
 
     def take(self, name: str, box: Box) -> None:
         """Take a part of the window."""
-        self.picture(f"interface_{name}")
-        cut(self.folder / f"interface_{name}.png", box)
+        path, (left, bottom, width, height) = self.picture(f"interface_{name}"), box
+        part = np.ones((height, width, 4), dtype=np.float32)
+        part[..., :3] = read_pixels(path)[bottom : bottom + height, left : left + width, :3]
+        pictures.save([[part]], path)

@@ -11,11 +11,15 @@ from dataclasses import dataclass
 import bpy
 from mathutils import Vector
 
-from window.driver import REDRAW, Session, Viewport, check
+from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
+from window.driver import REDRAW, Session, Viewport, check, check_moved, check_near
 from window.tour import Tour, clear_scene, line
 
 RIG, TARGET = "Arm", "Target"
-JOINTS = (0.0, 0.0, 0.0), (0.0, 0.1, 1.0), (0.0, 0.0, 2.0)
+BONES = {
+    "Upper": Bone((0.0, 0.0, 0.0), (0.0, 0.1, 1.0), "", None),
+    "Lower": Bone((0.0, 0.1, 1.0), (0.0, 0.0, 2.0), "Upper", None),
+}
 BY_HAND = (0.98, 0.0, 0.0, 0.2)
 VIEW = Vector((0.0, 0.0, 1.0)), 6.0, (1.57, 0.0, 0.0)
 START, TOO_FAR = Vector((0.6, 0.0, 1.2)), Vector((0.0, 0.0, 2.6))
@@ -45,30 +49,22 @@ class Shown:
     def check_true(self, when: str) -> None:
         """Check that the chain says what is to be seen."""
         if self.status.startswith(POSED_ELSEWHERE):
-            check(self.residual == -1.0, f"{when}, a residual of {self.residual:.2g} m is told.")
+            check_near(self.residual, -1.0, 0.0, f"{when}, a residual that is not known")
             return
-        found = f"the gap is {self.gap:.2g} m and '{self.status}' leaves {self.residual:.2g} m"
-        check(abs(self.gap - self.residual) <= SAME, f"{when}, {found}.")
+        check_near(self.gap, self.residual, SAME, f"{when}, the residual of '{self.status}'")
         is_right = self.status.startswith("Reached") == (self.gap <= SAME)
-        check(is_right, f"{when}, {found}.")
+        check(is_right, f"{when}, the gap is {self.gap:.2g} m, and it says '{self.status}'.")
+
+    def check_status(self, start: str, where: str) -> None:
+        """Check how the status line begins."""
+        check(self.status.startswith(start), f"{where} it says '{self.status}'.")
 
 
 def make_arm() -> None:
     """Add an arm of two bones that is posed by hand, and a chain with its target."""
-    data = bpy.data.armatures.new(RIG)
-    rig, target = bpy.data.objects.new(RIG, data), bpy.data.objects.new(TARGET, None)
-    for ob in (rig, target):
-        bpy.context.scene.collection.objects.link(ob)
-    bpy.context.view_layer.objects.active = rig
-    bpy.ops.object.mode_set(mode="EDIT")
-    for head, tail in zip(JOINTS, JOINTS[1:], strict=False):
-        bone, last = data.edit_bones.new("Bone"), data.edit_bones[0]
-        bone.head, bone.tail, bone.parent = head, tail, last if last != bone else None
-    bpy.ops.object.mode_set(mode="OBJECT")
+    rig = add_rig(RIG, BONES)
     rig.pose.bones[0].rotation_quaternion = BY_HAND
-    target.location = START
-    chain = rig.chain_ik.chains.add()
-    chain.bone, chain.target, chain.chain_count = rig.pose.bones[1].name, target, 2
+    hang_chain(rig, RIG, "Lower", add_empty(TARGET, START, 1.0), chain_count=2)
 
 
 def select_target(view_layer: bpy.types.ViewLayer) -> None:
@@ -124,20 +120,17 @@ class Steps(Tour):
         yield from self.drag(self.second, LEFT)
         yield from self.drag(self.first, TOO_FAR)
         for shown in map(self.read, self.viewports):
-            is_far = shown.status.startswith("Out of reach")
-            check(is_far, f"A target out of reach has the status '{shown.status}'.")
+            shown.check_status("Out of reach", "Out of reach")
 
     def undo_in_both(self) -> Session:
         """Press Ctrl Z in the second window and Ctrl Shift Z in the first."""
         far = self.read(self.first).elbow
-        yield from self.press(self.second, "Z", ctrl=True)
+        yield from self.undo(self.second)
         self.check_alike("After undo")
-        moved = (self.read(self.first).elbow - far).length
-        check(moved > 0.1, f"Undo has moved the elbow by {moved:.2g} m only.")
-        yield from self.press(self.first, "Z", ctrl=True, shift=True)
+        check_moved(self.read(self.first).elbow, far, 0.1, "With undo the elbow")
+        yield from self.undo(self.first, shift=True)
         self.check_alike("After redo")
-        left = (self.read(self.second).elbow - far).length
-        check(left <= SAME, f"After redo the elbow is {left:.2g} m from where it was.")
+        check_near(self.read(self.second).elbow, far, SAME, "After redo the elbow")
 
     def mute(self) -> Session:
         """Mute the chain and unmute it: both windows show the stored pose, then the chain's."""
@@ -150,7 +143,7 @@ class Steps(Tour):
             left = max((elbow - solved).length for elbow in elbows)
             when = "Muted" if is_muted else "Unmuted"
             check((left > 0.1) is is_muted, f"{when}, the elbow is {left:.2g} m from its pose.")
-            check((elbows[0] - elbows[1]).length <= SAME, f"{when}, the two windows differ.")
+            check_near(*elbows, SAME, f"{when}, one of the two windows")
         again = bpy.data.objects[RIG].chain_ik.chains[0].stored_pose
         check(again == stored, f"The stored pose was {stored} and is {again}.")
 
@@ -186,10 +179,8 @@ class Steps(Tour):
             shown = dict(zip(scenes, map(self.read, self.viewports), strict=True))
             for each in shown.values():
                 each.check_true(f"At frames {scenes[0].frame_current}, {scenes[1].frame_current}")
-            status = shown[scene].status
-            check(status.startswith("Reached"), f"Where the frame was set it says '{status}'.")
-        status = shown[scenes[1]].status
-        check(status.startswith(POSED_ELSEWHERE), f"In the other scene it says '{status}'.")
+            shown[scene].check_status("Reached", "Where the frame was set")
+        shown[scenes[1]].check_status(POSED_ELSEWHERE, "In the other scene")
         bpy.app.handlers.depsgraph_update_post.append(self.count)
         yield 2 * REDRAW
         bpy.app.handlers.depsgraph_update_post.remove(self.count)
@@ -205,8 +196,7 @@ class Steps(Tour):
         yield from self.drag(self.first, START)
         self.first.window.scene.frame_set(9)
         yield REDRAW
-        status = self.read(self.first).status
-        check(status.startswith("Reached"), f"With one window again it says '{status}'.")
+        self.read(self.first).check_status("Reached", "With one window again")
 
     def drag(self, viewport: Viewport, end: Vector) -> Session:
         """Press G in a window, move the mouse in two steps and click; check both windows."""
@@ -217,13 +207,12 @@ class Steps(Tour):
         yield from self.grab(places, lambda step: self.check_alike(f"Dragged in window {number}"))
         yield from self.drop()
         self.check_alike(f"Dropped in window {number}")
-        left = (bpy.data.objects[TARGET].location - end).length
-        check(left < 0.02, f"The target is {left:.2g} m from where it was dragged to.")
+        check_near(bpy.data.objects[TARGET].location, end, 0.02, "The target that was dragged")
 
-    def press(self, viewport: Viewport, key: str, **modifiers: bool) -> Session:
-        """Press a key over the view of a window."""
+    def undo(self, viewport: Viewport, **shift: bool) -> Session:
+        """Press Ctrl Z over the view of a window, or Ctrl Shift Z."""
         yield from viewport.point_at(VIEW[0])
-        viewport.press(key, **modifiers)
+        viewport.press("Z", ctrl=True, **shift)
         # Blender draws one window after the other, and updates what is undone after that.
         yield 2 * REDRAW
 
@@ -232,8 +221,7 @@ class Steps(Tour):
         shown = [self.read(viewport) for viewport in self.viewports]
         for number, each in enumerate(shown, start=1):
             each.check_true(f"{when}, in window {number}")
-        apart = (shown[0].elbow - shown[-1].elbow).length
-        check(apart <= SAME, f"{when}, the windows differ by {apart:.2g} m.")
+        check_near(shown[0].elbow, shown[-1].elbow, SAME, f"{when}, one of the windows")
 
     def read(self, viewport: Viewport) -> Shown:
         """Return what a window shows. By name: undo replaces all references."""

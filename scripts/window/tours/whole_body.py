@@ -12,8 +12,8 @@ import numpy as np
 from mathutils import Vector
 
 from examples.parts import studio
-from window.character import HANDS, TORSO, check_file, check_same, differing, pose, read_file, rig
-from window.driver import REDRAW, Session, check
+from window.character import HANDS, TORSO, Place, check_file, check_same, pose, put, read_file, rig
+from window.driver import REDRAW, Session, check, check_moved
 from window.tour import Tour, line
 
 TORSO_OF_BODY, ARM, OTHER_ARM = "Torso", "Arm.L", "Arm.R"
@@ -79,10 +79,9 @@ class Steps(Tour):
 
     def reach(self) -> Session:
         """Press G on the left hand's control and lead it to the shelf; the hand arrives."""
-        self.hips = pose("spine")[0, :3, 3]
+        self.hips = self.place_of("spine")
         yield from self.pull(HANDS[0], TO_SHELF, "on the way to the shelf")
-        status = rig().chain_ik.chains[ARM].status
-        check(status.startswith("Reached"), f"At the shelf: {status}")
+        self.check_arm("At the shelf")
         gap = self.gap()
         check(gap <= 1e-4, f"The hand says that it has arrived, but it is {gap:.2g} m off.")
         shoulder = rig().data.bones["upper_arm.L"].head_local
@@ -100,9 +99,8 @@ class Steps(Tour):
         check(not status.startswith(("Reached", "Kept")), f"Beyond reach: {status}")
         gap = self.gap()
         check(gap > 0.05, f"The hand is {gap:.2g} m from a target that no body reaches.")
-        moved = float(np.abs(pose("spine")[0, :3, 3] - self.hips).max())
-        check(moved > 0.05, f"The hips have gone along by {moved:.2g} m only.")
-        print(f"Beyond reach: hips {moved:.3f} m, hand {gap:.3f} m off, '{status}'")
+        check_moved(self.place_of("spine"), self.hips, 0.05, "Beyond reach the hips")
+        print(f"Beyond reach: hand {gap:.3f} m off, '{status}'")
         self.picture("2_too_far")
 
     def undo_and_redo(self, rest: dict[str, object]) -> Session:
@@ -124,21 +122,19 @@ class Steps(Tour):
         # Not before: saving notes the format of the settings.
         settings = self.settings()
         yield REDRAW
-        self.move(HANDS[0], Vector((0.0, 0.0, 0.2)))
+        put(HANDS[0], Place((0.0, 0.0, 0.2)))
         yield REDRAW
         self.check_feet("Before the file is opened")
         bpy.ops.wm.open_mainfile(filepath=str(self.file))
         yield REDRAW
         self.check_feet("After the file was opened")
         check_same(pose(), saved, "After the file was opened")
-        lost = ", ".join(differing(self.settings(), settings)[:8])
-        check(not lost, f"In the file that was opened these are not as they were: {lost}.")
-        self.move(HANDS[0], TO_SHELF)
+        check_file(settings, "In the file that was opened", self.settings())
+        put(HANDS[0], Place(TO_SHELF))
         yield REDRAW
         self.check_feet("In the file that was opened")
-        status = rig().chain_ik.chains[ARM].status
-        check(status.startswith("Reached"), f"In the file that was opened: {status}")
-        self.move(HANDS[0], Vector())
+        self.check_arm("In the file that was opened")
+        put(HANDS[0], Place())
         yield REDRAW
         self.picture("4_opened")
 
@@ -147,11 +143,11 @@ class Steps(Tour):
         bpy.data.objects.remove(bpy.data.objects["Shelf"])
         self.viewport.look(*FROM_LEFT)
         yield from self.select(rig(), TORSO_OF_BODY)
-        before = pose("spine")
+        before = self.place_of("spine")
         yield from self.pull(TORSO_OF_BODY, CROUCHED, "crouching")
         yield from self.drop()
         self.check_feet("Crouched")
-        sunk = float((before - pose("spine"))[0, 2, 3])
+        sunk = (before - self.place_of("spine")).z
         check(sunk > 0.25, f"The hips have gone down by {sunk:.2g} m only.")
         self.picture("whole_body_crouch")
 
@@ -177,14 +173,18 @@ class Steps(Tour):
 
     def gap(self) -> float:
         """Return how far the left wrist is from its control, metres."""
-        return float(np.linalg.norm(pose("hand.L")[0, :3, 3] - np.array(self.target())))
+        return (self.place_of("hand.L") - self.target()).length
+
+    def place_of(self, bone: str) -> Vector:
+        """Return where a bone begins, as evaluated."""
+        return Vector(pose(bone)[0, :3, 3])
+
+    def check_arm(self, when: str) -> None:
+        """Check that the left hand says that it has arrived."""
+        status = rig().chain_ik.chains[ARM].status
+        check(status.startswith("Reached"), f"{when}: {status}")
 
     def settings(self) -> dict[str, object]:
         """Return what the file says of chains and of their body."""
         found = read_file()
         return {name: found[name] for name in found if name.startswith("metarig, ")}
-
-    def move(self, name: str, way: Vector) -> None:
-        """Put a control beside its rest place."""
-        bone = rig().pose.bones[name]
-        bone.location = bone.bone.matrix_local.to_3x3().inverted() @ way

@@ -22,13 +22,14 @@ from window.character import (
     check_file,
     check_reached,
     check_same,
+    check_set_up,
     differing,
     play_through,
     pose,
     read_file,
     rig,
 )
-from window.driver import REDRAW, Session, check, select_bones
+from window.driver import Session, check, check_moved, select_bones
 from window.tour import Tour, line
 
 LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L", "Toe.R", "Spine", "Neck"}
@@ -67,7 +68,6 @@ class Steps(Tour):
         yield from self.switch()
         yield from self.bake()
         yield from self.undo_and_redo(beginning)
-        yield from self.convert()
 
     def begin(self) -> Session:
         """Install the zip, and add Rigify's human metarig."""
@@ -75,18 +75,13 @@ class Steps(Tour):
         yield from self.install()
         yield from self.add_metarig(VIEW)
         yield from self.show_tab()
-        with self.viewport.context():
-            bpy.ops.ed.undo_push(message="Begin")
-        yield REDRAW
+        yield from self.note_step("Begin")
 
     def set_up(self) -> Session:
         """Press Set Up Limbs."""
         before = pose()
         yield from self.set_up_limbs()
-        names = {chain.name for chain in rig().chain_ik.chains}
-        check(names == LIMBS, f"Set up {sorted(names)}.")
-        check_same(pose(), before, "After the set-up")
-        check_reached("After the set-up")
+        check_set_up(before, LIMBS, "After the set-up")
         self.picture("1_set_up")
 
     def mirror(self) -> Session:
@@ -98,10 +93,7 @@ class Steps(Tour):
         yield from self.press_button("mirror")
         # So that a click on a hand is a change.
         select_bones(rig(), TORSO)
-        names = {chain.name for chain in rig().chain_ik.chains}
-        check(names == LIMBS, f"Mirrored: {sorted(names)}.")
-        check_same(pose(), before, "After mirroring")
-        check_reached("After mirroring")
+        check_set_up(before, LIMBS, "After mirroring")
 
     def pose_hand(self) -> Session:
         """Click the left hand's control, press G and move the mouse."""
@@ -169,9 +161,7 @@ class Steps(Tour):
             (hand,) = play_through([frame], "hand.R")[0]
             held.append(np.linalg.inv(box.matrix_world) @ hand)
         check_same(np.array(held), held[0], "In the box, of the hand that holds it,")
-        with self.viewport.context():
-            bpy.ops.ed.undo_push(message="Lift the Box")
-        yield REDRAW
+        yield from self.note_step("Lift the Box")
         self.picture("6_picked_up")
 
     def switch(self) -> Session:
@@ -201,9 +191,7 @@ class Steps(Tour):
     def undo_and_redo(self, beginning: dict[str, object]) -> Session:
         """Press Ctrl Z until the file is as it was, and Ctrl Shift Z as often: all is back."""
         yield from self.rest_mouse()
-        with self.viewport.context():
-            bpy.ops.ed.undo_push(message="End")
-        yield REDRAW
+        yield from self.note_step("End")
         states = [read_file()]
         while states[-1] != beginning:
             left = min((differing(state, beginning) for state in states), key=len)
@@ -216,41 +204,14 @@ class Steps(Tour):
             check_file(expected, "Redone")
         self.picture("10_redone")
 
-    def convert(self) -> Session:
-        """Put Blender's IK on the arm of another character, and convert it."""
-        with self.viewport.context():
-            bpy.ops.object.mode_set(mode="OBJECT")
-            rig().hide_set(True)
-            bpy.ops.object.armature_human_metarig_add()
-            other = bpy.context.active_object
-            other.name = "With Blender's IK"
-            target = bpy.data.objects.new("Target", None)
-            bpy.context.scene.collection.objects.link(target)
-            target.empty_display_size = 0.05
-            constraint = other.pose.bones["forearm.L"].constraints.new("IK")
-            constraint.target, constraint.chain_count = target, 2
-            target.location = (0.55, -0.1, 1.45)
-            bpy.ops.object.mode_set(mode="POSE")
-        yield REDRAW
-        before = self.wrist(other.name)
-        yield from self.press_button("convert", direction="TO_CHAINS", use_all=True)
-        moved = (self.wrist("With Blender's IK") - before).length
-        check(moved <= 1e-3, f"Converted, the wrist is {moved:.2g} m off.")
-        self.picture("11_converted")
-
-    def wrist(self, name: str) -> Vector:
-        """Return where the left forearm of a character ends, world space."""
-        ob = bpy.data.objects[name].evaluated_get(bpy.context.evaluated_depsgraph_get())
-        return ob.matrix_world @ ob.pose.bones["forearm.L"].tail
-
     def pull(self, name: str, way: Vector) -> Session:
         """Click a control, press G, move it with the mouse and click; all chains arrive."""
         yield from self.select(rig(), name)
-        start = rig().matrix_world @ rig().pose.bones[name].head
+        # The rig stands at the world's origin.
+        start = rig().pose.bones[name].head.copy()
         yield from self.grab(line(start, start + way, 2))
         yield from self.drop()
-        moved = (rig().matrix_world @ rig().pose.bones[name].head - start).length
-        check(moved > 0.2, f"The mouse has moved {name} by {moved:.2g} m only.")
+        check_moved(rig().pose.bones[name].head, start, 0.2, f"With the mouse {name}")
         check_reached(f"With {name} moved")
 
     def switch_space(self, chain: str, space: str) -> Session:
