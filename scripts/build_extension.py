@@ -10,7 +10,6 @@ of the environment bpy-5.2, which is installed if needed.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib.util
 import os
 import shutil
@@ -34,25 +33,12 @@ def stage(folder: Path) -> None:
         shutil.copy(ROOT / name, folder)
 
 
-@dataclasses.dataclass(frozen=True)
-class Builder:
-    """Blender's builder of extensions.
-
-    Attributes:
-        command: What starts it.
-        options: What it must be told to check the manifest's tags.
-    """
-
-    command: list[str]
-    options: list[str]
-
-
-def find_builder() -> Builder | None:
-    """Return a builder that is at hand, or None."""
+def find_builder() -> tuple[list[str], list[str]] | None:
+    """Return what starts a builder that is at hand, and its options; or None."""
     blender = shutil.which(os.environ.get("BLENDER", ""))
     if blender:
-        command = [os.path.abspath(blender), "--factory-startup", "--command", "extension"]
-        return Builder(command, [])  # knows its tags
+        # It knows the tags that a manifest may have.
+        return [os.path.abspath(blender), "--factory-startup", "--command", "extension"], []
     # Looked up, not imported: starting Blender is not needed.
     bpy = importlib.util.find_spec("bpy")
     if bpy is None or bpy.origin is None:
@@ -60,11 +46,11 @@ def find_builder() -> Builder | None:
     (scripts,) = Path(bpy.origin).parent.glob("*/scripts")
     program = scripts / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
     tags = scripts / "modules" / "_bpy_internal" / "extensions" / "tags.py"
-    return Builder([sys.executable, str(program)], ["--valid-tags", str(tags)])
+    return [sys.executable, str(program)], ["--valid-tags", str(tags)]
 
 
-def build(builder: Builder, destination: Path) -> Path:
-    """Build the zip, validate it and return its path.
+def build(command: list[str], options: list[str], destination: Path) -> Path:
+    """Build the zip with a builder, validate it and return its path.
 
     Raises:
         subprocess.CalledProcessError: If Blender's builder found a fault.
@@ -74,9 +60,9 @@ def build(builder: Builder, destination: Path) -> Path:
         stage(source)
         output.mkdir()
         folders = ["--source-dir", str(source), "--output-dir", str(output)]
-        subprocess.run([*builder.command, "build", *folders, *builder.options], check=True)
+        subprocess.run([*command, "build", *folders, *options], check=True)
         (built,) = output.glob("*.zip")
-        subprocess.run([*builder.command, "validate", str(built), *builder.options], check=True)
+        subprocess.run([*command, "validate", str(built), *options], check=True)
         destination.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(built, destination))
 
@@ -89,15 +75,10 @@ def main() -> int:
     builder = find_builder()
     if builder is None:
         import environment
-        from common import python_finder
 
-        try:
-            python = environment.ensure("bpy-5.2")
-        except (python_finder.UnavailableError, environment.InstallError) as error:
-            sys.exit(str(error))
-        return subprocess.call([str(python), __file__, *sys.argv[1:]])
+        return environment.run_in("bpy-5.2", __file__, *sys.argv[1:])
     try:
-        print(f"built and validated {build(builder, options.output)}")
+        print(f"built and validated {build(*builder, options.output)}")
     except subprocess.CalledProcessError as error:
         # The builder has already said what is wrong.
         return error.returncode

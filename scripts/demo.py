@@ -18,12 +18,10 @@ import sys
 
 import environment
 from common.console import ROOT
-from common.python_finder import UnavailableError
 
 OUTPUT = ROOT / "out"
 NEWEST = "5.2"
 WRITTEN = [f"{name}.{kind}" for name in ("demo", "creatures") for kind in ("png", "blend", "json")]
-VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
 
 # What demo/scene.py says to the person who waits; Blender's own words are left out.
 MARK = "demo: "
@@ -34,12 +32,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--blender-version", choices=VERSIONS, default=NEWEST, help=NEWEST)
+    versions = environment.BLENDER_VERSIONS
+    parser.add_argument("--blender-version", choices=versions, default=NEWEST, help=NEWEST)
     label = f"bpy-{parser.parse_args().blender_version}"
-    try:
-        code = environment.run_modules(label, MARK, ["demo.scene"], [str(OUTPUT)])
-    except (UnavailableError, environment.InstallError) as error:
-        sys.exit(str(error))
+    code = environment.run_in(label, "-m", "demo.scene", OUTPUT, mark=MARK)
     if code != 0:
         return code
     measured = json.loads((OUTPUT / "demo.json").read_text(encoding="utf-8"))

@@ -17,31 +17,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import environment
 from common.console import ROOT
 
 SCRIPTS, IMAGES, TAKEN = ROOT / "scripts", ROOT / "docs" / "images", ROOT / "out" / "docs"
-BUILDER, DRAWING = "bpy-5.2", "drawing-3.13"
 # Those of window/tours that take them.
 TOURS = ("docs", "interface", "arm", "workflow", "clip", "whole_body", "dog_and_ladder")
 
 
-def build_zip() -> Path:
-    """Build the extension and return its path."""
-    python = environment.ensure(BUILDER)
-    subprocess.run([str(python), str(SCRIPTS / "build_extension.py")], check=True)
-    return max((ROOT / "dist").glob("chain_ik-*.zip"), key=lambda path: path.stat().st_mtime)
-
-
-def take(blender: str, zip_path: Path, tour: str) -> int:
+def take(blender: str, tour: str) -> int:
     """Take the pictures of a tour in the window; return Blender's exit code."""
-    folder = TAKEN / tour
+    zips = (ROOT / "dist").glob("chain_ik-*.zip")
+    newest, folder = max(zips, key=lambda path: path.stat().st_mtime), TAKEN / tour
     shutil.rmtree(folder, ignore_errors=True)
     command = [blender, "--factory-startup", "--enable-event-simulate"]
     command += ["--python", str(SCRIPTS / "window" / "play.py")]
-    command += ["--", str(zip_path), str(folder), tour, "fine"]
+    command += ["--", str(newest), str(folder), tour, "fine"]
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_docs_") as user_folder:
         variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
@@ -61,14 +53,11 @@ def main() -> int:
     blender = shutil.which(os.environ.get("BLENDER", "blender"))
     if blender is None:
         sys.exit("Set BLENDER to the program: the pictures are taken in its window.")
-    zip_path = build_zip()
+    code = environment.run_in("bpy-5.2", SCRIPTS / "build_extension.py")
     for tour in tours:
-        code = take(os.path.abspath(blender), zip_path, tour)
-        if code != 0:
-            return code
-    python = environment.ensure(DRAWING)
-    command = [str(python), "-m", "figures.shrinking", str(TAKEN), str(IMAGES)]
-    return subprocess.run(command, cwd=SCRIPTS, check=False).returncode
+        code = code or take(os.path.abspath(blender), tour)
+    shrink = "-m", "figures.shrinking", TAKEN, IMAGES
+    return code or environment.run_in("drawing-3.13", *shrink)
 
 
 if __name__ == "__main__":

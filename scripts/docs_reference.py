@@ -8,12 +8,8 @@ the checkout on first use. A test fails where the page is not what this writes.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import environment
@@ -35,10 +31,7 @@ GROUPS = {
     "ObjectSettings": ("An armature object", "`object.chain_ik`"),
     "BodySettings": ("The body of its chains", "`object.chain_ik.body`"),
     "ChainSettings": ("A chain", "`object.chain_ik.chains[...]`, on an armature object."),
-    "JointSettings": (
-        "A joint of the chain's own",
-        "`chain.joints[...]`. Angles are in radians.",
-    ),
+    "JointSettings": ("A joint of the chain's own", "`chain.joints[...]`. Angles are in radians."),
     "ForceSettings": ("Force", "`chain.force`, for the solver Force."),
     "SceneSettings": ("The scene", "`scene.chain_ik`"),
     "ComparedChain": ("The last comparison", "`window_manager.chain_ik`; in no file."),
@@ -122,19 +115,12 @@ def _kind(prop: bpy.types.Property) -> str:
 def main() -> int:
     """Write the page: here, where Blender is a module, else in an environment that has it."""
     if "--write" not in sys.argv:
-        python = environment.ensure(BLENDER)
-        with tempfile.TemporaryDirectory(prefix="chain_ik_docs_") as user_folder:
-            variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
-            command = [str(python), __file__, "--write"]
-            return subprocess.run(command, env=variables, check=False).returncode
-    sys.path.insert(0, str(ROOT))
+        return environment.run_in(BLENDER, __file__, "--write")
     import blender_ik_addon
+    from common import blender_process
 
     blender_ik_addon.register()
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"written: {Path(os.path.relpath(PAGE))}", flush=True)
-    # Not the normal end of Python: some Blenders crash there with property groups.
-    os._exit(0)
+    blender_process.run(lambda: PAGE.write_text(page(), encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,9 @@ python3 scripts/edit_at_random.py --seed 7 --steps 43 --shrink     the fewest st
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 
 import environment
-from common.console import ROOT
 
 MODULE = "tests.blender.edits.random_run"
 
@@ -23,9 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--only", default="5.2", help="version of Blender")
     asked, others = parser.parse_known_args()
-    python = environment.ensure(f"bpy-{asked.only}")
-    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run([str(python), "-m", MODULE, *others], cwd=ROOT, env=variables).returncode
+    return environment.run_in(f"bpy-{asked.only}", "-m", MODULE, *others)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ import argparse
 import dataclasses
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 
 from common import python_finder
@@ -26,12 +26,15 @@ from common.console import ROOT, say, stream
 from common.python_finder import UnavailableError
 
 FOLDER = ROOT / ".venv"
+STAMP = "chain_ik_recipe.txt"
 
 # The one list of everything the project is tested with. Lower bounds are what was really run.
 # Lint tools have upper bounds: a new release of them must not turn a good commit red.
 _TESTING = ("pytest>=8.3,<10", "hypothesis>=6.112")
 # An independent minimiser for the resting poses of FORCE; tests do without where it is missing.
 _MINIMISING = "scipy>=1.11"
+_STUBS = ("fake-bpy-module-5.2>=20260730", "numpy>=2.2,<3")
+_PAGES = ("sphinx>=9.1,<10", "myst-parser>=5.1,<6", "furo>=2025.12.19", "numpy>=2.2,<3")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,16 +53,8 @@ class Environment:
 
 
 ENVIRONMENTS = {
-    "lint": Environment(
-        "3.13",
-        (
-            "ruff>=0.17.0,<0.18",
-            "mypy>=2.4,<3",  # older ones stop at the syntax of the stubs
-            "fake-bpy-module-5.2>=20260730",
-            "numpy>=2.2,<3",
-        ),
-        "60 MB",
-    ),
+    # Older versions of mypy stop at the syntax of the stubs.
+    "lint": Environment("3.13", ("ruff>=0.17.0,<0.18", "mypy>=2.4,<3", *_STUBS), "60 MB"),
     # No bpy: proves that core needs none, on an old NumPy.
     "core-3.11": Environment("3.11", ("numpy==1.26.*", _MINIMISING, *_TESTING), "20 MB"),
     "bpy-5.2": Environment("3.13", ("bpy==5.2.*", _MINIMISING, *_TESTING), "450 MB"),
@@ -70,16 +65,9 @@ ENVIRONMENTS = {
     # For the figures of the documentation.
     "drawing-3.13": Environment("3.13", ("matplotlib>=3.9.2",), "40 MB"),
     # NumPy: the pages on scripting import core, and run their examples.
-    "docs": Environment(
-        "3.13",
-        (
-            *("sphinx>=9.1,<10", "myst-parser>=5.1,<6", "furo>=2025.12.19", "numpy>=2.2,<3"),
-            "latex2mathml>=3.81,<4",
-        ),
-        "50 MB",
-    ),
+    "docs": Environment("3.13", (*_PAGES, "latex2mathml>=3.81,<4"), "50 MB"),
 }
-
+BLENDER_VERSIONS = tuple(name[4:] for name in ENVIRONMENTS if name.startswith("bpy-"))
 
 # Runs side by side may want the same environment: one makes it, the others wait.
 _making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -108,18 +96,15 @@ def _ensured(name: str, wanted: Environment) -> Path:
     folder = FOLDER / name
     python = python_finder.python_in(folder)
     recipe = "\n".join((f"python {wanted.python}", *wanted.requirements, ""))
-    if python.exists() and _stamp(folder) == recipe:
+    if python.exists() and _is_made_from(folder, recipe):
         return python
     base = python_finder.find_python(wanted.python, FOLDER)
     say(name, f"installing on Python {wanted.python}, downloads about {wanted.size}")
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.parent.mkdir(exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
     code, output = stream(name, [str(base), "-m", "venv", str(folder)], lambda line: None)
     if code != 0:
         raise InstallError(f"{base} could not make a virtual environment: {' '.join(output[-3:])}")
-    _pip_install(name, python, list(wanted.requirements))
-    _write_stamp(folder, recipe)
+    _pip_install(name, python, list(wanted.requirements), recipe)
     return python
 
 
@@ -129,34 +114,26 @@ def ensure_packages(python_version: str) -> Path:
     Args:
         python_version: Version of that Python, "3.11".
     """
-    name = f"app-{python_version}"
-    folder = FOLDER / name
+    folder = FOLDER / f"app-{python_version}"
     recipe = "\n".join((*_TESTING, ""))
-    if _stamp(folder) == recipe:
-        return folder
-    pip_python = ensure("core-3.11")
-    say(name, "installing pytest and hypothesis, about 2 MB")
-    if folder.exists():
-        shutil.rmtree(folder)
-    target = ["--target", str(folder), "--python-version", python_version]
-    _pip_install(name, pip_python, [*target, "--only-binary", ":all:", *_TESTING])
-    _write_stamp(folder, recipe)
+    if not _is_made_from(folder, recipe):
+        pip_python = ensure("core-3.11")
+        say(folder.name, "installing pytest and hypothesis, about 2 MB")
+        shutil.rmtree(folder, ignore_errors=True)
+        target = ["--target", str(folder), "--python-version", python_version]
+        arguments = [*target, "--only-binary", ":all:", *_TESTING]
+        _pip_install(folder.name, pip_python, arguments, recipe)
     return folder
 
 
-def _stamp(folder: Path) -> str:
-    """Return what a finished installation in the folder was made from, or an empty text."""
-    stamp = folder / "chain_ik_recipe.txt"
-    return stamp.read_text() if stamp.exists() else ""
+def _is_made_from(folder: Path, recipe: str) -> bool:
+    """Tell whether a finished installation in the folder was made from a recipe."""
+    stamp = folder / STAMP
+    return stamp.exists() and stamp.read_text() == recipe
 
 
-def _write_stamp(folder: Path, recipe: str) -> None:
-    """Mark an installation as finished. Written last: without it, it is made again."""
-    (folder / "chain_ik_recipe.txt").write_text(recipe)
-
-
-def _pip_install(name: str, python: Path, arguments: list[str]) -> None:
-    """Install packages and print a line for each download.
+def _pip_install(name: str, python: Path, arguments: list[str], recipe: str) -> None:
+    """Install packages into the folder of that name, with a line for each download, and stamp it.
 
     Raises:
         UnavailableError: If there is no bpy wheel for this platform.
@@ -167,6 +144,8 @@ def _pip_install(name: str, python: Path, arguments: list[str]) -> None:
     command = [str(python), "-m", "pip", "install", *options, *arguments]
     code, output = stream(name, command, _condense_pip_line)
     if code == 0:
+        # Last: without it, all is installed again.
+        (FOLDER / name / STAMP).write_text(recipe)
         say(name, f"installed in {time.monotonic() - start:.0f} s")
         return
     errors = [line for line in output if line.startswith("ERROR")] or output[-3:]
@@ -197,33 +176,36 @@ def python_variables(variables: dict[str, str]) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, **variables}
 
 
-def run_modules(label: str, mark: str, modules: Sequence[str], arguments: Sequence[str]) -> int:
-    """Run modules of scripts/ one after the other, until one fails.
+def run_in(label: str, *arguments: object, mark: str = "", **variables: str) -> int:
+    """Run Python with arguments in an environment and return its exit code.
+
+    It finds our modules, and has a Blender without this person's preferences. Where there can be no
+    such environment, the script ends with a sentence.
 
     Args:
-        label: The environment, one with Blender.
-        mark: What lines start with that are for the person who waits; others are left out.
-        modules: Their names.
-        arguments: Of each.
-
-    Returns:
-        The exit code of the last one; if it failed, all of its output is printed.
+        label: Of the environment.
+        arguments: Of Python.
+        mark: What lines start with that are for the person who waits, all others being left out
+            unless it fails; empty for all lines as they come.
+        variables: More variables.
     """
-    python, code = ensure(label), 0
-    # A Blender without this person's preferences, and nothing written into them.
+    try:
+        command = [str(ensure(label)), *map(str, arguments)]
+    except (UnavailableError, InstallError) as error:
+        sys.exit(str(error))
     with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
-        variables = python_variables({"BLENDER_USER_RESOURCES": folder})
-        for module in modules:
-            command = [str(python), "-m", module, *arguments]
-            code, output = stream(
-                label,
-                command,
-                lambda line: line[len(mark) :] if line.startswith(mark) else None,
-                env=variables,
-            )
-            if code != 0:
-                say(label, *output, f"{module} ended with exit code {code}.")
-                break
+        # Matplotlib's list of fonts, too, would go into the person's own folder.
+        own = {"BLENDER_USER_RESOURCES": folder, "MPLCONFIGDIR": str(FOLDER / label / "matplotlib")}
+        env = python_variables({**own, **variables})
+        if not mark:
+            return subprocess.run(command, env=env, check=False).returncode
+
+        def show(line: str) -> str | None:
+            return line[len(mark) :] if line.startswith(mark) else None
+
+        code, output = stream(label, command, show, env=env)
+    if code != 0:
+        say(label, *output, f"{' '.join(command)} ended with exit code {code}.")
     return code
 
 

@@ -16,11 +16,9 @@ import sys
 
 import environment
 from common.console import ROOT
-from common.python_finder import UnavailableError
 
 OUTPUT = ROOT / "out" / "examples"
 OLDEST = "4.2"
-VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
 
 # What examples/scene.py says to the person who waits; Blender's own words are left out.
 MARK = "examples: "
@@ -32,13 +30,11 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", help="of examples; all of them if left out")
-    parser.add_argument("--blender-version", choices=VERSIONS, default=OLDEST, help=OLDEST)
+    versions = environment.BLENDER_VERSIONS
+    parser.add_argument("--blender-version", choices=versions, default=OLDEST, help=OLDEST)
     options = parser.parse_args()
-    try:
-        label, arguments = f"bpy-{options.blender_version}", [str(OUTPUT), *options.names]
-        code = environment.run_modules(label, MARK, ["examples.scene"], arguments)
-    except (UnavailableError, environment.InstallError) as error:
-        sys.exit(str(error))
+    module = "-m", "examples.scene", OUTPUT, *options.names
+    code = environment.run_in(f"bpy-{options.blender_version}", *module, mark=MARK)
     if code == 0:
         print(f"written: {os.path.relpath(OUTPUT)}")
     return code

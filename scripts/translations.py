@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
-import subprocess
 import sys
 
 from common.console import ROOT
@@ -50,18 +48,12 @@ def main() -> int:
     options = parser.parse_args()
     if importlib.util.find_spec("bpy") is None:
         import environment
-        from common import python_finder
 
-        try:
-            python = environment.ensure("bpy-5.2")
-        except (python_finder.UnavailableError, environment.InstallError) as error:
-            sys.exit(str(error))
-        return subprocess.call([str(python), __file__, *sys.argv[1:]])
+        return environment.run_in("bpy-5.2", __file__, *sys.argv[1:])
+    from common import blender_process
+
     sys.path.append(str(ROOT))
-    update(options.add)
-    # The module of Blender 4.2 can crash at the normal end of a process.
-    sys.stdout.flush()
-    os._exit(0)
+    blender_process.run(update, options.add)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ import bpy
 def run(main: Callable[..., object], *arguments: object) -> NoReturn:
     """Call a function and end the process, with exit code 1 and the traceback if it failed.
 
-    Python's own cleaning up is left out: the 4.2 module would crash there, see
-    tests/blender/conftest.py.
+    Python's own cleaning up is left out: the 4.2 module would crash there.
     """
     exit_code = 1
     try:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from common.console import say, stream
 
-# Version of the interpreter; importing venv and ensurepip fails where a distribution ships
-# Python without them, and such a Python cannot make an environment.
+# Importing venv and ensurepip fails where a distribution ships Python without them, and such a
+# Python cannot make an environment.
 _PROBE = "import sys, venv, ensurepip; print(sys.executable, '%d.%d' % sys.version_info[:2])"
+_SUFFIX = ".exe" if os.name == "nt" else ""
 
 # Two environments may ask for the same version at the same time; one search is enough.
 _lock = threading.Lock()
@@ -42,50 +43,31 @@ def find_python(version: str, folder: Path) -> Path:
 
 def python_in(environment: Path) -> Path:
     """Return the path of the interpreter in a virtual environment."""
-    if os.name == "nt":
-        return environment / "Scripts" / "python.exe"
-    return environment / "bin" / "python"
+    return environment / ("Scripts" if os.name == "nt" else "bin") / f"python{_SUFFIX}"
 
 
 def _search(version: str, folder: Path) -> Path | None:
     """Return the first usable interpreter of this version on the machine."""
-    for command in _candidates(version, folder):
+    # Every folder of PATH, not only the first hit: a pyenv shim may stand before a real one.
+    parts = [Path(part) for part in os.environ.get("PATH", "").split(os.pathsep) if part]
+    names = (f"python{version}", "python3", "python")
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [Path(sys.executable), *(part / (name + _SUFFIX) for name in names for part in parts)]
+    found += [python_in(path) for path in sorted(pyenv.glob(f"{version}*"), reverse=True)]
+    for name in ("python.exe", f"bin/python{version}"):
+        found += sorted((folder / "python").glob(f"cpython-{version}*/{name}"))
+    commands = [[str(path)] for path in found if path.is_file()]
+    for command in [*commands, *([["py", f"-{version}"]] if os.name == "nt" else [])]:
         try:
             probe = subprocess.run(
                 [*command, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             continue
-        path, _, found = probe.stdout.strip().rpartition(" ")
-        if probe.returncode == 0 and found == version:
+        path, _, answer = probe.stdout.strip().rpartition(" ")
+        if probe.returncode == 0 and answer == version:
             return Path(path)
     return None
-
-
-def _candidates(version: str, folder: Path) -> list[list[str]]:
-    """Return commands that may start the wanted version, the likeliest first."""
-    # Every folder of PATH, not only the first hit: a pyenv shim may stand before a real one.
-    names = [f"python{version}", "python3", "python"]
-    suffix = ".exe" if os.name == "nt" else ""
-    found = [
-        Path(part) / (name + suffix)
-        for name in names
-        for part in os.environ.get("PATH", "").split(os.pathsep)
-        if part
-    ]
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found += [python_in(path) for path in sorted(pyenv.glob(f"{version}*"), reverse=True)]
-    found += _fetched(version, folder)
-    commands = [[sys.executable], *([str(path)] for path in found if path.is_file())]
-    if os.name == "nt":
-        commands.append(["py", f"-{version}"])
-    return commands
-
-
-def _fetched(version: str, folder: Path) -> list[Path]:
-    """Return the interpreters that uv has put into the folder."""
-    name = "python.exe" if os.name == "nt" else f"bin/python{version}"
-    return sorted((folder / "python").glob(f"cpython-{version}*/{name}"), reverse=True)
 
 
 def _fetch(version: str, folder: Path) -> Path:
@@ -94,33 +76,22 @@ def _fetch(version: str, folder: Path) -> Path:
     Raises:
         UnavailableError: If there is no uv, or it could not.
     """
-    uv = shutil.which("uv") or _install_uv(folder)
-    if uv:
+    uv = shutil.which("uv") or str(folder / "uv" / "bin" / f"uv{_SUFFIX}")
+    if not Path(uv).exists():
+        say("python", "installing uv, about 20 MB")
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder / "uv")]
+        _, output = stream("python", [*pip, "uv"], lambda line: None)
+        say("python", *output[-3:])
+    if Path(uv).exists():
         say("python", f"Python {version} is not on this machine: uv downloads it, about 30 MB")
         # Into the checkout, and no link to it in the person's own folder of programs.
         places = {"UV_PYTHON_INSTALL_DIR": str(folder / "python"), "UV_PYTHON_INSTALL_BIN": "0"}
         command = [uv, "python", "install", version]
         stream("python", command, lambda line: line.strip(), env={**os.environ, **places})
-        for path in _fetched(version, folder):
-            return path
+        found = _search(version, folder)
+        if found:
+            return found
     raise UnavailableError(
         f"Python {version} was not found and could not be downloaded: install Python {version} "
         "(with its venv module) or uv, then run this again."
     )
-
-
-def _install_uv(folder: Path) -> str | None:
-    """Install uv into an environment of its own; return its path, or None if that failed."""
-    home = folder / "uv"
-    uv = python_in(home).with_name("uv.exe" if os.name == "nt" else "uv")
-    if not uv.exists():
-        say("python", "installing uv, about 20 MB")
-        if home.exists():
-            shutil.rmtree(home)
-        pip = [str(python_in(home)), "-m", "pip", "install", "--quiet", "uv"]
-        for command in ([sys.executable, "-m", "venv", str(home)], pip):
-            code, output = stream("python", command, lambda line: None)
-            if code != 0:
-                say("python", *output[-3:])
-                return None
-    return str(uv)
