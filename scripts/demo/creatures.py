@@ -12,10 +12,8 @@ from collections.abc import Callable
 import bpy
 from mathutils import Vector
 
-from examples.example import Example, Point
+from examples.example import Example, Look, Point
 from examples.parts import bodies, rigs, studio
-from examples.parts.bodies import Stick
-from examples.parts.rigs import Bone
 
 # Creatures stand apart in the saved file.
 APART = 60.0
@@ -54,7 +52,7 @@ class Act:
     drawn: tuple[int, ...]
     radius: float
     colours: tuple[str, str]
-    look: tuple[Point, float, tuple[float, float]]
+    look: Look
 
 
 def _snake_target(frame: int) -> Point:
@@ -130,25 +128,16 @@ def _add(act: Act) -> bpy.types.Object:
     """Return a rig with a body and one chain after a keyed target."""
     joints = [tuple(place(act) + Vector(joint)) for joint in act.joints]
     names = [f"Bone {number}" for number in range(len(joints) - 1)]
-    ends = list(zip(joints, joints[1:]))
-    table = {
-        name: Bone(*pair, above, act.front) for name, pair, above in zip(names, ends, ["", *names])
-    }
+    way = [place(act) + Vector(act.target(frame)) for frame in range(1, act.frames + 1)]
     target = bodies.add_ball(f"target of {act.name}", 1.5 * act.radius, "light")
-    for frame in range(1, act.frames + 1):
-        target.location = place(act) + Vector(act.target(frame))
+    for frame, target.location in enumerate(way, start=1):
         target.keyframe_insert("location", frame=frame)
     if act.name != "neck":  # the neck's leaps
-        way = [place(act) + Vector(act.target(frame)) for frame in range(1, act.frames + 1)]
         studio.draw_path(act.name, way, act.colours[1], 0.08)
-    rig = rigs.add_rig(act.name, table)
-    sticks = [
-        Stick(name, *pair, act.radius, colour=act.colours[number % 2])
-        for number, (name, pair) in enumerate(zip(names, ends))
-    ]
-    bodies.give_body(rig, sticks)
-    chain = rig.chain_ik.chains.add()
-    chain.name, chain.bone, chain.target, chain.solver = act.name, names[-1], target, act.solver
+    rig = rigs.add_rig(act.name, rigs.bones_along(names, joints, "", act.front))
+    radii = [act.radius] * len(joints)
+    bodies.give_body(rig, bodies.sticks_along(names, joints, radii, act.colours))
+    chain = rigs.hang_chain(rig, act.name, names[-1], target, solver=act.solver)
     bpy.ops.object.mode_set(mode="POSE")
     if act.name == "snake":
         bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")
@@ -167,8 +156,6 @@ CREATURES = Example(
     control="target of snake",
     frames=max(act.frames for act in ACTS),
     pictured=10,
-    centre=ACTS[0].look[0],
-    distance=ACTS[0].look[1],
-    angles=ACTS[0].look[2],
+    look=ACTS[0].look,
     note=NOTE,
 )

@@ -90,12 +90,13 @@ def _add_metarig() -> bpy.types.Object:
 
 def _add_chain(rig: bpy.types.Object, limb: Limb) -> None:
     """Add a chain with its animated target and its pole, through the settings of the add-on."""
-    chain = rig.chain_ik.chains.add()
-    chain.name = limb.name
-    chain.bone = limb.end or limb.bones[-1]
-    chain.chain_count = len(limb.bones)
-    chain.use_tail, chain.use_rotation = limb.end is None, limb.end is not None
-    chain.target = bodies.add_ball(f"target of {limb.name}", TARGET_SIZE, "light")
+    target = bodies.add_ball(f"target of {limb.name}", TARGET_SIZE, "light")
+    options = {"use_tail": limb.end is None, "use_rotation": limb.end is not None}
+    if limb.pole:
+        name = f"pole of {limb.name}"
+        options["pole_target"] = rigs.add_empty(name, limb.pole, POLE_SIZE, "CUBE", "Poles")
+    tip, count = limb.end or limb.bones[-1], len(limb.bones)
+    rigs.hang_chain(rig, limb.name, tip, target, chain_count=count, **options)
     axes = rig.data.bones[limb.end].matrix_local.to_3x3() if limb.end else Matrix.Identity(3)
 
     def place(passed: float) -> Matrix:
@@ -103,13 +104,7 @@ def _add_chain(rig: bpy.types.Object, limb: Limb) -> None:
         turn = Matrix.Rotation(tip, 4, "X") @ axes.to_4x4()
         return Matrix.Translation(position) @ turn
 
-    rigs.key_object(chain.target, FRAMES, place)
-    if limb.pole:
-        pole = bpy.data.objects.new(f"pole of {limb.name}", None)
-        pole.empty_display_type, pole.empty_display_size = "CUBE", POLE_SIZE
-        pole.location = limb.pole
-        rigs.move_to_collection(pole, "Poles")
-        chain.pole_target = pole
+    rigs.key_object(target, FRAMES, place)
 
 
 def dress(rig: bpy.types.Object) -> None:
@@ -136,8 +131,6 @@ FIGURE = Example(
     control="target of right arm",
     frames=FRAMES,
     pictured=69,
-    centre=(0.0, 0.0, 0.92),
-    distance=4.2,
-    angles=(80.0, 30.0),
+    look=((0.0, 0.0, 0.92), 4.2, (80.0, 30.0)),
     note=NOTE,
 )

@@ -10,6 +10,8 @@ import math
 
 from mathutils import Vector
 
+from examples.parts import rigs
+
 # Side and depth of the box. The feet start at its left rear corner, which is centred below.
 BOX = (0.3, 0.22)
 HALF_STANCE = 0.1
@@ -26,12 +28,7 @@ STEP_PITCH = 0.9
 
 
 def foot(side: str, passed: float) -> tuple[Vector, float]:
-    """Return position of an ankle, and how far the foot is tipped toward its toes.
-
-    Args:
-        side: "L" or "R".
-        passed: Share of the loop.
-    """
+    """Return position of an ankle, and how far the foot is tipped toward its toes."""
     steps, sign = (LEFT_STEPS, 1) if side == "L" else (RIGHT_STEPS, -1)
     beat, progress = divmod(passed % 1.0 * BEATS, 1.0)
     start = end = (0, 0)
@@ -40,7 +37,7 @@ def foot(side: str, passed: float) -> tuple[Vector, float]:
             start, end = end, corner
     if int(beat) not in steps:
         start, progress = end, 0.0
-    eased = progress * progress * (3.0 - 2.0 * progress)
+    eased = rigs.eased(progress)
     right, front = (a + (b - a) * eased for a, b in zip(start, end))
     swing = math.sin(math.pi * progress) ** 2
     side_way, depth = sign * HALF_STANCE + BOX[0] * (0.5 - right), BOX[1] * (0.5 - front)

@@ -10,6 +10,8 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from window.driver import read_pixels
+
 Picture = npt.NDArray[np.float32]
 
 # Pixels: of a sheet, and of words.
@@ -30,11 +32,7 @@ def render(frame: int, words: str, count: int, height: int) -> Picture:
     with tempfile.TemporaryDirectory() as folder:
         settings.filepath = str(Path(folder) / "frame.png")
         bpy.ops.render.render(write_still=True)
-        image = bpy.data.images.load(settings.filepath)
-        pixels = np.empty(len(image.pixels), np.float32)
-        image.pixels.foreach_get(pixels)
-        bpy.data.images.remove(image)
-    return pixels.reshape(height, WIDTH // count, 4)
+        return read_pixels(Path(settings.filepath))
 
 
 def save(strips: Sequence[Sequence[Picture]], path: Path) -> None:
@@ -44,3 +42,4 @@ def save(strips: Sequence[Sequence[Picture]], path: Path) -> None:
     image.pixels.foreach_set(np.ascontiguousarray(sheet).ravel())
     image.filepath_raw, image.file_format = str(path), "PNG"
     image.save()
+    bpy.data.images.remove(image)

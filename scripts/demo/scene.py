@@ -17,6 +17,7 @@ from pathlib import Path
 import bpy
 from mathutils import Vector
 
+import blender_ik_addon
 from common import blender_process
 from demo import pictures
 from demo.creatures import ACTS, CREATURES, Act, place
@@ -149,8 +150,6 @@ def say(line: str) -> None:
 
 def main(folder: Path) -> None:
     """Run in a process of its own, with the add-on from the checkout."""
-    import blender_ik_addon
-
     blender_ik_addon.register()
     folder.mkdir(parents=True, exist_ok=True)
     draw_figure(play_figure(folder), folder / "demo.png")

@@ -69,8 +69,6 @@ EXAMPLE = Example(
     control=TARGET,
     frames=FRAMES,
     pictured=10,
-    centre=(0.06, -0.1, 1.33),
-    distance=2.9,
-    angles=(80.0, 42.0),
+    look=((0.06, -0.1, 1.33), 2.9, (80.0, 42.0)),
     note=NOTE,
 )

@@ -88,7 +88,7 @@ def _steps(chain: str, passed: float) -> tuple[int, float]:
 def _held(chain: str, rest: Matrix, passed: float) -> Matrix:
     """Return the matrix of the control of a hand or foot."""
     done, progress = _steps(chain, passed)
-    eased = progress * progress * (3.0 - 2.0 * progress)
+    eased = rigs.eased(progress)
     height = RUNG * (START[chain] + done + eased)
     back = BACK * math.sin(math.pi * progress) ** 2
     sign = 1.0 if chain.endswith("L") else -1.0
@@ -116,7 +116,7 @@ def _risen(rest: Matrix, passed: float) -> Matrix:
     """Return the matrix of the control of the hips, which rise while the last foot does."""
     done, share = divmod(_moves(passed) / len(ORDER), 1.0)
     progress = max(0.0, (share - RISE) / (1.0 - RISE))
-    height = RUNG * (done + progress * progress * (3.0 - 2.0 * progress))
+    height = RUNG * (done + rigs.eased(progress))
     return Matrix.Translation((0.0, 0.0, HIPS_ABOVE + height)) @ rest
 
 
@@ -139,8 +139,6 @@ EXAMPLE = Example(
     control="Arm Target.L",
     frames=FRAMES,
     pictured=55,
-    centre=(0.0, -0.25, 1.4),
-    distance=6.6,
-    angles=(78.0, 140.0),
+    look=((0.0, -0.25, 1.4), 6.6, (78.0, 140.0)),
     note=NOTE,
 )

@@ -122,8 +122,6 @@ EXAMPLE = Example(
     control="hand Target.L",
     frames=FRAMES,
     pictured=40,
-    centre=(0.2, 3.2, 0.9),
-    distance=15.5,
-    angles=(74.0, 14.0),
+    look=((0.2, 3.2, 0.9), 15.5, (74.0, 14.0)),
     note=NOTE,
 )

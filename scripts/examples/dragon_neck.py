@@ -44,29 +44,19 @@ def build() -> bpy.types.Object:
     """Fill the file: chest, neck and head."""
     joints = _joints()
     names = [f"neck {i + 1}" for i in range(COUNT)]
-    chest = Bone((0.0, 1.6, 2.2), tuple(ROOT), "", (0.0, 0.0, 1.0))
-    table = {"chest": chest}
-    for i, name in enumerate(names):
-        table[name] = Bone(
-            joints[i], joints[i + 1], names[i - 1] if i else "chest", (0.0, -1.0, 0.0)
-        )
-    end = Vector(joints[-1])
-    table[HEAD] = Bone(tuple(end), tuple(end + Vector((0.0, -0.75, -0.1))), names[-1])
-    rig = rigs.add_rig("Dragon", table)
+    table = {"chest": Bone((0.0, 1.6, 2.2), tuple(ROOT))}
+    table |= rigs.bones_along(names, joints, "chest", (0.0, -1.0, 0.0))
+    nose = tuple(Vector(joints[-1]) + Vector((0.0, -0.75, -0.1)))
+    rig = rigs.add_rig("Dragon", {**table, HEAD: Bone(joints[-1], nose, names[-1])})
     chain = rigs.add_chain(rig, "Neck", [*names, HEAD], solver="FORCE", use_pole=False)
-    _characterise(chain)
+    # Stiff at the body, supple at the head.
+    chain.force.stiffness_root, chain.force.stiffness_tip = 5.0, 0.5
+    chain.force.mass, chain.force.gravity = 1.0, 0.3
     rigs.colour_chain(rig, names, "THEME04")
     rigs.key_bone(rig, chain.subtarget, FRAMES, place, step=3)
     bodies.give_body(rig, _sticks(joints, names))
     studio.add_floor(40.0)
     return rig
-
-
-def _characterise(chain: bpy.types.PropertyGroup) -> None:
-    """Give the neck its springs: stiff at the body, supple at the head."""
-    force = chain.force
-    force.stiffness_root, force.stiffness_tip = 5.0, 0.5
-    force.mass, force.gravity = 1.0, 0.3
 
 
 def place(passed: float) -> Matrix:
@@ -103,19 +93,19 @@ def _sticks(joints: list[Point], names: list[str]) -> list[Stick]:
         sticks.append(Stick("chest", elbow, hand, 0.2, 0.16, "green"))
         sticks.append(Stick("chest", hand, (hand[0], 0.02, 0.1), 0.16, 0.1, "green"))
     radii = [0.40 - 0.21 * (i / COUNT) ** 0.8 for i in range(COUNT + 1)]
-    for i, name in enumerate(names):
-        sticks.append(Stick(name, joints[i], joints[i + 1], radii[i], radii[i + 1], "green"))
-        sticks.append(_spike(name, Vector(joints[i]), Vector(joints[i + 1]), radii[i]))
+    for stick in bodies.sticks_along(names, joints, radii, ["green"]):
+        sticks += stick, _spike(stick)
     return sticks + _head(Vector(joints[-1]))
 
 
-def _spike(name: str, head: Vector, tail: Vector, radius: float) -> Stick:
+def _spike(neck: Stick) -> Stick:
     """Return the spike on the back of a neck bone."""
+    head, tail, radius = Vector(neck.start), Vector(neck.end), neck.radius
     along = (tail - head).normalized()
     out = along.cross(Vector((1.0, 0.0, 0.0)))
     middle = 0.5 * (head + tail)
     ends = tuple(middle + 0.8 * radius * out), tuple(middle + 1.75 * radius * out - 0.08 * along)
-    return Stick(name, *ends, 0.3 * radius, 0.06 * radius, "chain")
+    return Stick(neck.bone, *ends, 0.3 * radius, 0.06 * radius, "chain")
 
 
 def _head(base: Vector) -> list[Stick]:
@@ -141,8 +131,6 @@ EXAMPLE = Example(
     control=TARGET,
     frames=FRAMES,
     pictured=122,
-    centre=(0.0, -0.3, 2.75),
-    distance=15.0,
-    angles=(82.0, 62.0),
+    look=((0.0, -0.3, 2.75), 15.0, (82.0, 62.0)),
     note=NOTE,
 )

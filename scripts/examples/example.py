@@ -8,6 +8,8 @@ from collections.abc import Callable
 import bpy
 
 Point = tuple[float, float, float]
+# What a camera looks at and how far away it is, metres; its angles about X and Z, degrees.
+Look = tuple[Point, float, tuple[float, float]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,12 +22,9 @@ class Example:
         control: Bone of that armature, or else object, that a person is to grab first.
         frames: The loop goes from frame 1 to this one.
         pictured: Frame of the picture.
-        centre: What the camera looks at, metres.
-        distance: From there to the camera, metres.
-        angles: Of the camera, about X and Z, degrees.
-        looks_like: How its chains' status begins on every frame.
-        giving_way: Chains of a whole body that need not reach: others go before them.
+        look: Of the camera, and of the 3D view.
         note: What to look at, what to try and which settings there are, in plain English.
+        giving_way: Chains of a whole body that need not reach: others go before them.
     """
 
     name: str
@@ -33,9 +32,6 @@ class Example:
     control: str
     frames: int
     pictured: int
-    centre: Point
-    distance: float
-    angles: tuple[float, float]
+    look: Look
     note: str
-    looks_like: str = "Reached"
     giving_way: frozenset[str] = frozenset()

@@ -84,7 +84,7 @@ def _share(passed: float) -> tuple[float, float]:
     for start, end, begun in ways:
         if start <= passed % 1.0 < end:
             progress = (passed % 1.0 - start) / (end - start)
-            eased = progress * progress * (3.0 - 2.0 * progress)
+            eased = rigs.eased(progress)
             return abs(begun - eased), math.sin(math.pi * progress) ** 2
     return (1.0 if 0.4 <= passed % 1.0 < 0.6 else 0.0), 0.0
 
@@ -95,8 +95,6 @@ EXAMPLE = Example(
     control=TARGET,
     frames=FRAMES,
     pictured=27,
-    centre=(0.0, -0.12, 0.66),
-    distance=4.4,
-    angles=(78.0, 60.0),
+    look=((0.0, -0.12, 0.66), 4.4, (78.0, 60.0)),
     note=NOTE,
 )

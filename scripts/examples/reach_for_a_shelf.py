@@ -8,7 +8,7 @@ import bpy
 from mathutils import Matrix, Vector
 
 from examples.example import Example
-from examples.parts import bodies, human, rigs, studio
+from examples.parts import human, rigs, studio
 
 FRAMES = 96
 LEFT, RIGHT = "Arm Target.L", "Arm Target.R"
@@ -50,7 +50,9 @@ def build() -> bpy.types.Object:
     human.give_body(rig, human.limb_colours())
     rigs.key_bone(rig, LEFT, FRAMES, _reached)
     right = rig.pose.bones[RIGHT]
-    right.matrix_basis = right.bone.matrix_local.inverted() @ _flat(HOLDING)
+    # A hand that rests on the counter.
+    flat = rigs.placed(HOLDING, (0.0, -1.0, -0.25))
+    right.matrix_basis = right.bone.matrix_local.inverted() @ flat
     studio.add_floor(12.0)
     studio.add_block("Counter", *COUNTER)
     studio.add_block("Shelf", *SHELF)
@@ -62,18 +64,13 @@ def _reached(passed: float) -> Matrix:
     """Return the matrix of the left hand: from the counter to the jar, a while there, and back."""
     share = 0.5 - 0.5 * math.cos(math.tau * passed)
     share = min(1.0, 1.15 * share)
-    eased = share * share * (3.0 - 2.0 * share)
+    eased = rigs.eased(share)
     place = AT_COUNTER.lerp(AT_JAR, eased)
     # Around the edge of the shelf, not through it.
     place.y += 0.16 * math.sin(math.pi * eased)
     level, raised = Vector((0.0, -1.0, -0.2)), Vector((0.0, -0.75, 0.55))
     along = level.lerp(raised, math.sin(0.5 * math.pi * eased))
     return rigs.placed(place, tuple(along), (0.0, 0.3, 1.0))
-
-
-def _flat(place: Vector) -> Matrix:
-    """Return the matrix of a hand that rests on the counter."""
-    return rigs.placed(place, (0.0, -1.0, -0.25))
 
 
 def _add_jar() -> None:
@@ -84,11 +81,7 @@ def _add_jar() -> None:
     wall = [(i, (i + 1) % AROUND) for i in range(AROUND)]
     faces = [(a, b, AROUND + b, AROUND + a) for a, b in wall]
     faces += [tuple(range(AROUND))[::-1], tuple(range(AROUND, 2 * AROUND))]
-    jar = bodies.add_mesh("Jar", points, faces, ["target"])
-    jar.data.polygons.foreach_set("use_smooth", [False] * len(faces))
-    jar.location = JAR
-    jar.hide_select = True
-    rigs.move_to_collection(jar, "Stage")
+    studio.add_scenery("Jar", points, faces, "target", place=JAR, is_smooth=False)
 
 
 EXAMPLE = Example(
@@ -97,9 +90,7 @@ EXAMPLE = Example(
     control=LEFT,
     frames=FRAMES,
     pictured=49,
-    centre=(0.0, -0.3, 1.0),
-    distance=6.0,
-    angles=(80.0, 118.0),
+    look=((0.0, -0.3, 1.0), 6.0, (80.0, 118.0)),
     note=NOTE,
     giving_way=frozenset({"Spine", "Hips"}),
 )

@@ -10,7 +10,6 @@ from mathutils import Matrix, Vector
 from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
-from examples.parts.rigs import Bone
 
 # Metres: 1.6 m long, on a ring with eight bends.
 FRAMES, COUNT, LENGTH, THICK, RING, BENDS, SWAY = 240, 40, 1.6, 0.032, 0.85, 8, 0.13
@@ -46,26 +45,16 @@ def path(passed: float) -> Vector:
     return Vector((away * math.cos(turn), away * math.sin(turn), THICK))
 
 
-def place(passed: float) -> Matrix:
-    """Return the matrix of the target."""
-    return Matrix.Translation(path(passed))
-
-
 def build() -> bpy.types.Object:
     """Fill the file: the snake on its way, and the ball that leads it."""
     joints = _joints()
     names = [f"Bone {i + 1}" for i in range(COUNT)]
-    table = {
-        name: Bone(*ends, names[i - 1] if i else "")
-        for i, (name, ends) in enumerate(zip(names, zip(joints, joints[1:])))
-    }
-    rig = rigs.add_rig("Snake", table)
+    rig = rigs.add_rig("Snake", rigs.bones_along(names, joints))
     rigs.colour_chain(rig, names, "THEME04")
-    ball = _add_ball()
-    rigs.key_object(ball, FRAMES, place)
-    chain = rig.chain_ik.chains.add()
-    chain.name, chain.bone, chain.chain_count = "Snake", names[-1], COUNT
-    chain.solver, chain.target, chain.max_bend = "FOLLOW", ball, math.radians(40.0)
+    ball = rigs.add_empty(TARGET, (0.0, 0.0, 0.0), 0.05, "SPHERE", "Snake")
+    rigs.key_object(ball, FRAMES, lambda passed: Matrix.Translation(path(passed)))
+    options = {"chain_count": COUNT, "solver": "FOLLOW", "max_bend": math.radians(40.0)}
+    rigs.hang_chain(rig, "Snake", names[-1], ball, **options)
     bodies.give_body(rig, _sticks(joints, names))
     way = studio.draw_path("head", [path(i / 240) for i in range(240)], "sand")
     way.location.z = -THICK
@@ -87,21 +76,12 @@ def _joints() -> list[Point]:
     return [tuple(joint) for joint in reversed(joints)]
 
 
-def _add_ball() -> bpy.types.Object:
-    """Return the target, an empty that looks like a ball."""
-    empty = bpy.data.objects.new(TARGET, None)
-    empty.empty_display_type, empty.empty_display_size = "SPHERE", 0.05
-    rigs.move_to_collection(empty, "Snake")
-    return empty
-
-
 def _sticks(joints: list[Point], names: list[str]) -> list[Stick]:
     sticks = []
-    for i, (name, ends) in enumerate(zip(names, zip(joints, joints[1:]))):
+    for i, name in enumerate(names):
         thick = [THICK * min(1.0, 0.2 + 1.6 * (i + more) / COUNT) for more in (0, 1)]
-        if i > COUNT - 4:
-            thick = [0.8 * THICK, 0.8 * THICK]
-        sticks.append(Stick(name, *ends, *thick, "dark" if i % 5 == 0 else "green"))
+        thick = [0.8 * THICK] * 2 if i > COUNT - 4 else thick
+        sticks.append(Stick(name, *joints[i : i + 2], *thick, "dark" if i % 5 == 0 else "green"))
     nose, before = Vector(joints[-1]), Vector(joints[-2])
     along = (nose - before).normalized()
     side = along.cross(Vector((0.0, 0.0, 1.0)))
@@ -121,8 +101,6 @@ EXAMPLE = Example(
     control=TARGET,
     frames=FRAMES,
     pictured=190,
-    centre=(0.0, -0.12, 0.0),
-    distance=3.9,
-    angles=(52.0, 15.0),
+    look=((0.0, -0.12, 0.0), 3.9, (52.0, 15.0)),
     note=NOTE,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import bpy
 from mathutils import Matrix, Vector
@@ -10,6 +11,7 @@ from mathutils import Matrix, Vector
 from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
+from examples.parts.human import SIDES
 from examples.parts.rigs import Bone
 
 # The walk is once around a circle; metres.
@@ -27,15 +29,11 @@ PARTS = ("hip", "thigh", "shin", "tip")
 # Share of a step in which a foot is in the air, and how high, metres.
 SWING, LIFT = 0.42, 0.03
 # Where stones lie (angle on the circle, distance from its middle), how wide and how high.
-STONES = tuple(
-    (
-        0.55 + 0.785 * i,
-        RADIUS + (-0.085, 0.10, -0.02, 0.07)[i % 4],
-        0.055 + 0.008 * (i % 3),
-        0.014 + 0.004 * (i % 4),
-    )
+_ASIDE = (-0.085, 0.10, -0.02, 0.07)
+STONES = [
+    (0.55 + 0.785 * i, RADIUS + _ASIDE[i % 4], 0.055 + 0.008 * (i % 3), 0.014 + 0.004 * (i % 4))
     for i in range(8)
-)
+]
 
 NOTE = """SPIDER
 
@@ -62,7 +60,7 @@ level.
 def build() -> bpy.types.Object:
     """Fill the file: the spider, its feet, stones on its way."""
     rig = rigs.add_rig("Spider", _bones())
-    for side in ("L", "R"):
+    for side in SIDES:
         for leg in LEGS:
             _add_leg(rig, leg, side)
     bodies.give_body(rig, _sticks())
@@ -71,13 +69,8 @@ def build() -> bpy.types.Object:
         start = Vector(_stand(chain.name))
         # Neighbours and opposite feet take turns.
         turn = 0.5 * (number % 2) if number < 4 else 0.5 * ((number + 1) % 2)
-        rigs.key_bone(
-            rig,
-            chain.subtarget,
-            FRAMES,
-            lambda passed, s=start, t=turn: _foot(s, passed, t),
-            step=1,
-        )
+        place = partial(_foot, start, turn)
+        rigs.key_bone(rig, chain.subtarget, FRAMES, place, step=1)
     studio.add_floor(2.0)
     for stone in STONES:
         _add_stone(*stone)
@@ -89,15 +82,14 @@ def _bones() -> dict[str, Bone]:
         WALK: Bone((RADIUS, 0.0, 0.0), (RADIUS, -0.06, 0.0)),
         BODY: Bone((RADIUS, 0.0, HEIGHT), (RADIUS, -0.035, HEIGHT), WALK),
     }
-    for side, sign in (("L", 1.0), ("R", -1.0)):
+    for side, sign in SIDES.items():
         for leg in LEGS:
-            above = BODY
-            joints = _joints(leg, sign)
-            for part, head, tail in zip(PARTS, joints, joints[1:]):
-                name = f"{part}.{leg}.{side}"
-                bones[name] = Bone(head, tail, above)
-                above = name
+            bones |= rigs.bones_along(_names(leg, side), _joints(leg, sign), BODY)
     return bones
+
+
+def _names(leg: str, side: str) -> list[str]:
+    return [f"{part}.{leg}.{side}" for part in PARTS]
 
 
 def _joints(leg: str, sign: float) -> list[Point]:
@@ -111,7 +103,7 @@ def _joints(leg: str, sign: float) -> list[Point]:
 
 
 def _add_leg(rig: bpy.types.Object, leg: str, side: str) -> None:
-    names = [f"{part}.{leg}.{side}" for part in PARTS]
+    names = _names(leg, side)
     rigs.add_chain(rig, f"Leg {leg}.{side}", [BODY, *names], solver="NEWTON", use_pole=False)
     rigs.colour_chain(rig, names, "THEME04" if side == "L" else "THEME03")
 
@@ -119,7 +111,7 @@ def _add_leg(rig: bpy.types.Object, leg: str, side: str) -> None:
 def _stand(chain: str) -> Point:
     """Return where a foot stands at rest, armature space, by the name of its chain."""
     leg, side = chain.removeprefix("Leg ").split(".")
-    return _joints(leg, 1.0 if side == "L" else -1.0)[-1]
+    return _joints(leg, SIDES[side])[-1]
 
 
 def _walk(passed: float, height: float) -> Matrix:
@@ -128,11 +120,11 @@ def _walk(passed: float, height: float) -> Matrix:
     return Matrix.Rotation(-math.tau * passed, 4, "Z") @ rest
 
 
-def _foot(start: Vector, passed: float, turn: float) -> Matrix:
+def _foot(start: Vector, turn: float, passed: float) -> Matrix:
     """Return where a foot is: planted, or on its way to the next place."""
     whole, share = divmod(passed * STEPS + turn, 1.0)
     progress = max(0.0, share - (1.0 - SWING)) / SWING
-    eased = progress * progress * (3.0 - 2.0 * progress)
+    eased = rigs.eased(progress)
     # Planted where the spider is in the middle of this step.
     places = [_at(start, whole + ahead - turn + 0.5 * (1.0 - SWING)) for ahead in (0.0, 1.0)]
     place = places[0].lerp(places[1], eased)
@@ -167,10 +159,8 @@ def _add_stone(angle: float, away: float, wide: float, high: float) -> None:
         for ring in range(rings - 1):
             a, b = 1 + ring * around + i, 1 + ring * around + (i + 1) % around
             faces.append((a, a + around, b + around, b))
-    dome = bodies.add_mesh("Stone", points, faces, ["stone"])
-    dome.location = (away * math.cos(angle), -away * math.sin(angle), 0.0)
-    dome.hide_select = True
-    rigs.move_to_collection(dome, "Stage")
+    place = (away * math.cos(angle), -away * math.sin(angle), 0.0)
+    studio.add_scenery("Stone", points, faces, "stone", place=place)
 
 
 def _sticks() -> list[Stick]:
@@ -185,14 +175,11 @@ def _sticks() -> list[Stick]:
         sticks.append(Stick(BODY, *[at(sign * 0.006, -0.036, 0.009)] * 2, 0.004, colour="light"))
         ends = at(sign * 0.008, -0.034, -0.003), at(sign * 0.012, -0.052, -0.02)
         sticks.append(Stick(BODY, *ends, 0.006, 0.003, "dark"))
-    radii = (0.0085, 0.008, 0.0062, 0.0045, 0.002)
-    for side, sign in (("L", 1.0), ("R", -1.0)):
+    radii, colours = (0.0085, 0.008, 0.0062, 0.0045, 0.002), ("chain", "chain", "second", "chain")
+    for side, sign in SIDES.items():
         for leg in LEGS:
-            joints = _joints(leg, sign)
-            for i, part in enumerate(PARTS):
-                ends = joints[i], joints[i + 1]
-                colour = "second" if part == "shin" else "chain"
-                sticks.append(Stick(f"{part}.{leg}.{side}", *ends, radii[i], radii[i + 1], colour))
+            names, joints = _names(leg, side), _joints(leg, sign)
+            sticks += bodies.sticks_along(names, joints, radii, colours)
     return sticks
 
 
@@ -202,8 +189,6 @@ EXAMPLE = Example(
     control="tip.1 Target.L",
     frames=FRAMES,
     pictured=31,
-    centre=(0.03, -0.06, 0.03),
-    distance=1.35,
-    angles=(58.0, 25.0),
+    look=((0.03, -0.06, 0.03), 1.35, (58.0, 25.0)),
     note=NOTE,
 )

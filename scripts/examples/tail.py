@@ -53,57 +53,41 @@ def _path(passed: float) -> Point:
 
 def build() -> bpy.types.Object:
     """Fill the file: the body on its way, the tail behind it."""
-    rig = rigs.add_rig("Salamander", _bones())
-    names = [name for name in rig.pose.bones.keys() if name.startswith("Tail")]
+    names = [f"Tail {i + 1}" for i in range(COUNT)]
+    joints = [_at(0.0, -TAIL * i / COUNT) for i in range(COUNT + 1)]
+    # At rest they are where the animation has them on its first frame.
+    body = Bone(_at(0.0, 0.0), _at(0.0, 0.3)), Bone(_at(0.0, 0.0), _at(0.0, -0.06), BODY)
+    table = {**dict(zip((BODY, HOLD), body)), **rigs.bones_along(names, joints)}
+    rig = rigs.add_rig("Salamander", table)
     rigs.colour_chain(rig, names, "THEME04")
-    chain = rig.chain_ik.chains.add()
-    chain.name, chain.bone, chain.chain_count = "Tail", names[-1], COUNT
-    chain.solver, chain.follow_lead, chain.max_bend = "FOLLOW", "ROOT", math.radians(20.0)
-    chain.target, chain.subtarget = rig, HOLD
-    bodies.give_body(rig, _sticks())
+    options = {"subtarget": HOLD, "chain_count": COUNT, "solver": "FOLLOW", "follow_lead": "ROOT"}
+    rigs.hang_chain(rig, "Tail", names[-1], rig, max_bend=math.radians(20.0), **options)
+    radii = [0.062 * (1.0 - i / (COUNT + 1.5)) for i in range(COUNT + 1)]
+    along = bodies.sticks_along(names, joints, radii, ("sand", "chain"))
+    bodies.give_body(rig, _sticks() + along)
     _give_shape(rig)
     rigs.key_bone(rig, BODY, FRAMES, place)
     studio.add_floor(12.0)
     return rig
 
 
-def _bones() -> dict[str, Bone]:
-    """Return body and tail at rest: where the animation has them on its first frame."""
-    start = place(0.0)
-
-    def at(y: float) -> Point:
-        return tuple(start @ Vector((0.0, y, 0.0)))
-
-    bones = {BODY: Bone(at(0.0), at(0.3)), HOLD: Bone(at(0.0), at(-0.06), BODY)}
-    above = ""
-    for i in range(COUNT):
-        ends = (at(-TAIL * share / COUNT) for share in (i, i + 1))
-        bones[f"Tail {i + 1}"] = Bone(*ends, above)
-        above = f"Tail {i + 1}"
-    return bones
+def _at(x: float, y: float, z: float = 0.0) -> Point:
+    """Return a point of the body as it is on the first frame."""
+    return tuple(place(0.0) @ Vector((x, y, z)))
 
 
 def _sticks() -> list[Stick]:
-    start = place(0.0)
-
-    def at(x: float, y: float, z: float = 0.0) -> Point:
-        return tuple(start @ Vector((x, y, z)))
-
     sticks = [
-        Stick(BODY, at(0.0, 0.42), at(0.0, 0.52), 0.082, 0.062, "green", 0.6),
-        Stick(BODY, at(0.0, 0.36), at(0.0, 0.16), 0.07, 0.082, "green", 0.75),
-        Stick(BODY, at(0.0, 0.16), at(0.0, 0.0), 0.082, 0.06, "green", 0.8),
+        Stick(BODY, _at(0.0, 0.42), _at(0.0, 0.52), 0.082, 0.062, "green", 0.6),
+        Stick(BODY, _at(0.0, 0.36), _at(0.0, 0.16), 0.07, 0.082, "green", 0.75),
+        Stick(BODY, _at(0.0, 0.16), _at(0.0, 0.0), 0.082, 0.06, "green", 0.8),
     ]
     for sign in (1.0, -1.0):
-        sticks.append(Stick(BODY, *[at(sign * 0.05, 0.5, 0.035)] * 2, 0.012, colour="dark"))
+        sticks.append(Stick(BODY, *[_at(sign * 0.05, 0.5, 0.035)] * 2, 0.012, colour="dark"))
         for y in (0.33, 0.06):
-            knee, foot = at(sign * 0.15, y - 0.05, -0.02), at(sign * 0.16, y - 0.15, -0.03)
-            sticks.append(Stick(BODY, at(sign * 0.05, y), knee, 0.026, 0.02, "green"))
+            knee, foot = _at(sign * 0.15, y - 0.05, -0.02), _at(sign * 0.16, y - 0.15, -0.03)
+            sticks.append(Stick(BODY, _at(sign * 0.05, y), knee, 0.026, 0.02, "green"))
             sticks.append(Stick(BODY, knee, foot, 0.02, 0.024, "green", 0.6))
-    for i in range(COUNT):
-        ends = (at(0.0, -TAIL * share / COUNT) for share in (i, i + 1))
-        radii = (0.062 * (1.0 - (i + more) / (COUNT + 1.5)) for more in (0, 1))
-        sticks.append(Stick(f"Tail {i + 1}", *ends, *radii, "chain" if i % 2 else "sand"))
     return sticks
 
 
@@ -126,8 +110,6 @@ EXAMPLE = Example(
     control=BODY,
     frames=FRAMES,
     pictured=66,
-    centre=(0.25, -0.15, 0.25),
-    distance=3.3,
-    angles=(62.0, 20.0),
+    look=((0.25, -0.15, 0.25), 3.3, (62.0, 20.0)),
     note=NOTE,
 )

@@ -56,6 +56,16 @@ COLOURS = {
 ROUND, END = 16, 5
 
 
+def sticks_along(
+    names: Sequence[str], joints: Sequence[Point], radii: Sequence[float], colours: Sequence[str]
+) -> list[Stick]:
+    """Return a stick for each bone of a chain, with colours in turn; radii at the joints."""
+    return [
+        Stick(name, *joints[i : i + 2], *radii[i : i + 2], colours[i % len(colours)])
+        for i, name in enumerate(names)
+    ]
+
+
 def give_body(
     rig: bpy.types.Object, sticks: Sequence[Stick], round_: int = ROUND
 ) -> bpy.types.Object:
@@ -82,12 +92,17 @@ def give_body(
 
 
 def add_mesh(
-    name: str, points: Sequence[Sequence[float]], faces: Sequence[Sequence[int]], colours: list[str]
+    name: str,
+    points: Sequence[Sequence[float]],
+    faces: Sequence[Sequence[int]],
+    colours: list[str],
+    *,
+    is_smooth: bool = True,
 ) -> bpy.types.Object:
-    """Return a new smooth mesh with one material a colour, in no collection yet."""
+    """Return a new mesh with one material a colour, in no collection yet."""
     mesh = bpy.data.meshes.new(name)
     mesh.from_pydata([*points], [], [*faces])
-    mesh.polygons.foreach_set("use_smooth", [True] * len(mesh.polygons))
+    mesh.polygons.foreach_set("use_smooth", [is_smooth] * len(mesh.polygons))
     for colour in colours:
         mesh.materials.append(material(colour))
     return bpy.data.objects.new(name, mesh)

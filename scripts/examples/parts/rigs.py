@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import bpy
 from mathutils import Matrix, Vector
@@ -30,6 +30,19 @@ class Bone:
     tail: Point
     parent: str = ""
     bends_to: Point | None = (0.0, 0.0, 1.0)
+
+
+def bones_along(
+    names: Sequence[str],
+    joints: Sequence[Point],
+    parent: str = "",
+    bends_to: Point = (0.0, 0.0, 1.0),
+) -> dict[str, Bone]:
+    """Return the bones of a chain from joint to joint, the first of them under a parent."""
+    above = [parent, *names]
+    return {
+        name: Bone(joints[i], joints[i + 1], above[i], bends_to) for i, name in enumerate(names)
+    }
 
 
 def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:

@@ -39,7 +39,7 @@ def finish(example: Example, rig: bpy.types.Object) -> None:
     rigs.move_to_collection(scene.camera, "Stage")
     for item in (scene.camera, _add_light()):
         item.hide_set(True)  # from the viewport, where their outlines would be in the way
-    look(example.centre, example.distance, example.angles)
+    look(*example.look)
     _set_up_render(scene)
     _show_note(example)
     scene.chain_ik.use_live = True
@@ -48,13 +48,7 @@ def finish(example: Example, rig: bpy.types.Object) -> None:
 
 
 def look(centre: Point, distance: float, angles: tuple[float, float]) -> None:
-    """Turn the camera and the 3D views to a point.
-
-    Args:
-        centre: What they look at, metres.
-        distance: From there to the camera, metres.
-        angles: About X and Z, degrees.
-    """
+    """Turn the camera and the 3D views to a point, as ``Look`` describes it."""
     turn = Euler((math.radians(angles[0]), 0.0, math.radians(angles[1])))
     camera = bpy.context.scene.camera
     camera.data.lens, camera.data.clip_start = 60.0, 0.01 * distance
@@ -75,14 +69,7 @@ def look(centre: Point, distance: float, angles: tuple[float, float]) -> None:
 def draw_path(
     name: str, points: Sequence[Sequence[float]], colour: str, radius: float = 0.004
 ) -> bpy.types.Object:
-    """Add a thin closed curve where a target goes, and return it.
-
-    Args:
-        name: What goes there.
-        points: World space, metres.
-        colour: As ``bodies.material`` takes it.
-        radius: Half its thickness, metres.
-    """
+    """Return a new thin closed curve where something goes, world space, metres."""
     curve = bpy.data.curves.new(f"path of {name}", "CURVE")
     curve.dimensions, curve.bevel_depth = "3D", radius
     curve.materials.append(bodies.material(colour))
@@ -101,9 +88,7 @@ def add_floor(size: float, height: float = 0.0) -> None:
     """Add a square floor, metres."""
     half = 0.5 * size
     corners = [(-half, -half, height), (half, -half, height), (half, half, height)]
-    floor = bodies.add_mesh("Floor", [*corners, (-half, half, height)], [(0, 1, 2, 3)], ["floor"])
-    floor.hide_select = True
-    rigs.move_to_collection(floor, "Stage")
+    add_scenery("Floor", [*corners, (-half, half, height)], [(0, 1, 2, 3)], "floor")
 
 
 def add_block(name: str, least: Vector, most: Vector) -> None:
@@ -112,10 +97,23 @@ def add_block(name: str, least: Vector, most: Vector) -> None:
         (x, y, z) for z in (least.z, most.z) for y in (least.y, most.y) for x in (least.x, most.x)
     ]
     faces = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
-    block = bodies.add_mesh(name, corners, faces, ["stone"])
-    block.data.polygons.foreach_set("use_smooth", [False] * 6)
-    block.hide_select = True
-    rigs.move_to_collection(block, "Stage")
+    add_scenery(name, corners, faces, "stone", is_smooth=False)
+
+
+def add_scenery(
+    name: str,
+    points: Sequence[Sequence[float]],
+    faces: Sequence[Sequence[int]],
+    colour: str,
+    *,
+    place: Sequence[float] = (0.0, 0.0, 0.0),
+    is_smooth: bool = True,
+) -> None:
+    """Add a mesh that cannot be clicked, at a place in metres."""
+    scenery = bodies.add_mesh(name, points, faces, [colour], is_smooth=is_smooth)
+    scenery.location = place
+    scenery.hide_select = True
+    rigs.move_to_collection(scenery, "Stage")
 
 
 def save(path: Path) -> None:
