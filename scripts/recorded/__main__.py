@@ -8,10 +8,9 @@ kept. Needs nothing but this Python (3.9 or newer).
 
 from __future__ import annotations
 
-import os
+import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 # Python puts the folder that it runs on its path, and not the one above.
@@ -30,38 +29,26 @@ CLIPS = {
 }
 
 
-def fetch(python: Path) -> Path:
+def fetch() -> Path:
     """Return the folder with the clips, fetched if they are not there yet."""
-    found = sorted(FOLDER.glob("bvhtools-*/"))
-    if not found:
-        wanted = ["--no-deps", "--no-binary", ":all:", "--dest", str(FOLDER), PACKAGE]
-        subprocess.run([str(python), "-m", "pip", "download", "-q", *wanted], check=True)
+    if not list(FOLDER.glob("bvhtools-*/")):
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary"]
+        subprocess.run([*command, ":all:", "--dest", str(FOLDER), PACKAGE], check=True)
         for path in FOLDER.glob("bvhtools-*.tar.gz"):
-            with tarfile.open(path) as archive:
-                archive.extractall(FOLDER, filter="data")
-        found = sorted(FOLDER.glob("bvhtools-*/"))
-    return found[0]
+            shutil.unpack_archive(path, FOLDER)
+    return next(FOLDER.glob("bvhtools-*/"))
 
 
 def main() -> int:
     """Fetch, measure in Blender, and draw."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    blender, drawing = environment.ensure(BLENDER), environment.ensure(DRAWING)
-    clips = fetch(drawing)
-    places = [str(ROOT / "scripts"), str(ROOT)]
-    variables = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(places),
-        "MPLCONFIGDIR": str(environment.FOLDER / DRAWING / "matplotlib"),
-    }
-    for name, (file, first, last) in CLIPS.items():
-        arrays = FOLDER / f"{name}.npz"
-        words = ["-m", "recorded.measured", str(clips / file), str(first), str(last), str(arrays)]
-        subprocess.run([str(blender), *words], env=variables, check=True)
-        picture = ROOT / "docs" / "images" / f"recorded_{name}.png"
-        words = ["-m", "recorded.drawn", str(arrays), str(picture)]
-        subprocess.run([str(drawing), *words], env=variables, check=True)
-    return 0
+    clips, code = fetch(), 0
+    for name, (file, *frames) in CLIPS.items():
+        arrays, picture = FOLDER / f"{name}.npz", ROOT / "docs" / "images" / f"recorded_{name}.png"
+        measure = "-m", "recorded.measured", clips / file, *frames, arrays
+        code = code or environment.run_in(BLENDER, *measure)
+        code = code or environment.run_in(DRAWING, "-m", "recorded.drawn", arrays, picture)
+    return code
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from blender_ik_addon.translations.catalogue import SENTENCE
 
-from .entries import Entry
 from .interface import interface_entries
-from .sources import SAYING, source_entries
+from .sources import SAYING, Entry, source_entries
 
 
 def harvest(package: Path) -> dict[tuple[str, str], str]:

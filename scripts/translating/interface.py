@@ -10,7 +10,7 @@ from bl_ui.utils import PresetPanel
 
 from blender_ik_addon.translations.catalogue import LABEL, OPERATOR
 
-from .entries import Entry
+from .sources import Entry
 
 BASES = (
     bpy.types.Operator,

@@ -7,10 +7,24 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from blender_ik_addon.translations.catalogue import LABEL, OPERATOR, SENTENCE
 
-from .entries import Entry
+
+class Entry(NamedTuple):
+    """One thing to translate.
+
+    Attributes:
+        context: As Blender has it; sentences have one of their own.
+        text: In English; of sentences with {placeholders}.
+        place: Where it comes from, for the translator.
+    """
+
+    context: str
+    text: str
+    place: str
+
 
 # Calls of a layout whose words have the context of the operator that they draw.
 _OPERATORS = {"operator", "operator_enum", "operator_menu_enum", "operator_menu_hold"}
