@@ -10,7 +10,7 @@
 
 The run "window" installs the zip in a Blender with a window and uses all of it, by mouse and keys:
 in the one that BLENDER names, else in the one on the path. It needs a display, or Xvfb to make one.
-Its pictures and what Blender printed are in out/window and out/gizmos.
+Its pictures and what Blender printed are in out, a folder for each tour.
 
 Needs nothing but this Python (3.9 or newer): environments are installed on first use.
 """
@@ -26,6 +26,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from typing import Callable
 
 import build_docs
@@ -34,12 +35,11 @@ from common.console import ROOT, say, stream
 from common.python_finder import UnavailableError
 
 # Newest first: what most people run tells the most.
-BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
-OLDEST_BLENDER, OLDEST = "4.2", "core-3.11"
-QUICK_RUNS = ("lint", "docs", OLDEST)
+BLENDER_VERSIONS = NEWEST_BLENDER, OLDEST_BLENDER, *_ = ("5.2", "4.2", "4.5", "5.0")
+NEWEST, OLDEST = f"bpy-{NEWEST_BLENDER}", "core-3.11"
+QUICK_RUNS = ("lint", "docs", OLDEST, "application")
 NOT_SLOW, SLOW = ("-m", "not slow"), ("-m", "slow and not exhaustive")
 ON_OLDEST = ("-m", "not slow or (oldest and not exhaustive)")
-ONE_CASE = ("--few", "1")
 # Every test runs, of many cases these many, spread evenly: what no case of a test has told of the
 # newest Blender, more of them have hardly ever told, of an older one still less.
 CASES = {"core-slow": 12, "bpy-5.2": 8, "bpy-4.2": 3, "core-newest": 3}
@@ -49,15 +49,11 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", 
 
 LINT_CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
 
-# pytest's word in its last line -> the field that counts it.
-_COUNTED_AS = {
-    "passed": "passed",
-    "xpassed": "passed",
-    "failed": "failed",
-    "error": "failed",
-    "errors": "failed",
-    "skipped": "skipped",
-    "xfailed": "skipped",
+# The words of pytest's last line that each field counts.
+_WORDS = {
+    "passed": ("passed", "xpassed"),
+    "failed": ("failed", "error", "errors"),
+    "skipped": ("skipped", "xfailed"),
 }
 _NO_TESTS_COLLECTED = 5
 
@@ -75,34 +71,29 @@ class Outcome:
         """Return the counts as the last line shows them."""
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
+    def note(self, label: str, check: str, errors: list[str]) -> None:
+        """Count a check, and print what it found."""
+        say(label, f"{check}: {'FAILED' if errors else 'ok'}", *errors)
+        self.passed += not errors
+        self.failed += bool(errors)
+        self.failures += [f"FAILED {check}"] if errors else []
+
 
 def lint(label: str) -> Outcome:
     """Run the linter, the formatter and the type checker; each counts as one check."""
-    python = environment.ensure("lint")
-    outcome = Outcome()
+    python, outcome = environment.ensure("lint"), Outcome()
     for check in LINT_CHECKS:
         code, output = stream(label, [str(python), "-m", *check], lambda line: None)
-        outcome.passed += code == 0
-        outcome.failed += code != 0
-        if code != 0:
-            outcome.failures.append(f"FAILED {' '.join(check)}")
-        say(label, f"{' '.join(check)}: {'ok' if code == 0 else 'FAILED'}")
-        if code != 0:
-            say(label, *output)
+        outcome.note(label, " ".join(check), (output or [f"exit code {code}"]) if code else [])
     return outcome
 
 
 def check_docs(label: str) -> Outcome:
     """Build the site of the documentation, warnings as errors, and run its examples."""
-    start, outcome = time.monotonic(), Outcome()
+    outcome = Outcome()
     for builder in build_docs.BUILDERS:
         errors = build_docs.build(label, builder, is_check=True)
-        outcome.passed += not errors
-        outcome.failed += bool(errors)
-        if errors:
-            outcome.failures.append(f"FAILED scripts/build_docs.py --check ({builder})")
-            say(label, *errors)
-    say(label, f"{outcome} in {time.monotonic() - start:.0f} s")
+        outcome.note(label, f"scripts/build_docs.py --check ({builder})", errors)
     return outcome
 
 
@@ -134,21 +125,20 @@ def run_in_window(label: str, arguments: list[str]) -> Outcome:
 
 def run_in_application(label: str, arguments: list[str]) -> Outcome:
     """Run pytest inside the application that the variable BLENDER names."""
-    blender = shutil.which(os.environ["BLENDER"])
-    if blender is None:
-        say(label, f"BLENDER={os.environ['BLENDER']} is not a program")
-        return Outcome(failed=1)
-    blender = os.path.abspath(blender)
+    named = os.environ["BLENDER"]
+    start = [os.path.abspath(shutil.which(named) or named), "--background", "--factory-startup"]
     ask = "import sys; print('PYTHON %d.%d' % sys.version_info[:2])"
-    question = [blender, "--background", "--factory-startup", "--python-expr", ask]
-    _, output = stream(label, question, lambda line: None, timeout=120)
+    try:
+        _, output = stream(label, [*start, "--python-expr", ask], lambda line: None, timeout=120)
+    except OSError as error:
+        output = [str(error)]
     version = re.search(r"^PYTHON (\S+)$", "\n".join(output), re.MULTILINE)
     if version is None:
-        say(label, f"BLENDER={blender} did not answer which Python it has:", *output)
+        say(label, f"BLENDER={named} did not answer which Python it has:", *output)
         return Outcome(failed=1)
     environment.ensure_packages(version.group(1))
-    command = [blender, "--background", "--factory-startup", "--python-exit-code", "3"]
-    command += ["--python", str(ROOT / "scripts" / "common" / "run_in_blender.py"), "--"]
+    script = str(ROOT / "scripts" / "common" / "run_in_blender.py")
+    command = [*start, "--python-exit-code", "3", "--python", script, "--"]
     return _run_pytest(label, command, arguments)
 
 
@@ -181,63 +171,52 @@ def _progress(line: str) -> str | None:
 
 def count_results(output: list[str]) -> Outcome:
     """Add up the words of pytest's last line, such as `2 failed, 5 passed in 0.1s`."""
-    outcome = Outcome()
     summaries = [line for line in output if re.search(r"\bin \d+\.\d+s\b", line)]
-    for number, word in re.findall(r"(\d+) (\w+)", summaries[-1] if summaries else ""):
-        field = _COUNTED_AS.get(word)
-        if field:
-            setattr(outcome, field, getattr(outcome, field) + int(number))
-    return outcome
+    found = re.findall(r"(\d+) (\w+)", summaries[-1] if summaries else "")
+    counts = Counter({word: int(number) for number, word in found})
+    return Outcome(*(sum(counts[word] for word in words) for words in _WORDS.values()))
 
 
 def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]]:
     """Return the runs that the command line asks for: name -> what to call with the name."""
-    extra = [*NOT_SLOW, *ONE_CASE, *options.pytest] if options.quick else options.pytest
-    core_tests = [
-        str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))
-    ]
+    extra = [*NOT_SLOW, "--few", "1", *options.pytest] if options.quick else options.pytest
+    is_whole = options.thorough or options.quick or options.only
+    core = ["tests/core", *sorted(str(path) for path in (ROOT / "tests").glob("test_*.py"))]
 
-    def cases(name: str) -> list[str]:
-        is_whole = options.thorough or options.quick or options.only
-        return extra if is_whole else ["--few", str(CASES.get(name, 1)), *extra]
+    def pytest(name: str, *arguments: str, label: str = "") -> Callable[[str], Outcome]:
+        few = [] if is_whole else ["--few", str(CASES.get(label, 1))] if label else []
+        words = [*arguments, *few, *extra]
+        return lambda label: run_in_environment(label, words, name)
+
+    def some(marks: tuple[str, ...]) -> tuple[str, ...]:
+        return () if options.thorough else marks
 
     runs: dict[str, Callable[[str], Outcome]] = {"lint": lint, "docs": check_docs}
     # The longest are begun first, so that no core waits at the end.
     if not options.quick:
-        slow = ["tests/core", *core_tests, *SLOW, *cases("core-slow")]
-        runs["core-slow"] = lambda label: run_in_environment(label, slow, OLDEST)
+        runs["core-slow"] = pytest(OLDEST, *core, *SLOW, label="core-slow")
     for version in BLENDER_VERSIONS:
         # Slow tests have hardly ever told of an older Blender what they do not of the newest, but
         # for what random and spoiled input does.
-        some = {BLENDER_VERSIONS[0]: (), OLDEST_BLENDER: ON_OLDEST}.get(version, NOT_SLOW)
-        few = [*([] if options.thorough else some), *cases(f"bpy-{version}")]
-        runs[f"bpy-{version}"] = lambda label, few=few: run_in_environment(
-            label, ["tests/blender", *few]
-        )
+        marks = {NEWEST_BLENDER: (), OLDEST_BLENDER: ON_OLDEST}.get(version, NOT_SLOW)
+        name = f"bpy-{version}"
+        runs[name] = pytest(name, "tests/blender", *some(marks), label=name)
     # The core knows no Blender: all of it on its oldest Python and NumPy. What the newest do
     # otherwise shows in any case of a test.
-    runs[OLDEST] = lambda label: run_in_environment(
-        label, ["tests/core", *core_tests, *NOT_SLOW, *extra]
-    )
-    newest = f"bpy-{BLENDER_VERSIONS[0]}"
-    core = [*([] if options.thorough else NOT_SLOW), *cases("core-newest")]
-    runs["core-newest"] = lambda label: run_in_environment(label, ["tests/core", *core], newest)
+    runs[OLDEST] = pytest(OLDEST, *core, *NOT_SLOW)
+    runs["core-newest"] = pytest(NEWEST, "tests/core", *some(NOT_SLOW), label="core-newest")
     if os.environ.get("BLENDER"):
         runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
     runs["window"] = lambda label: run_in_window(label, ["tests/window", *options.pytest])
-    if options.quick and not options.only:
-        # Two halves, side by side.
-        halves = {f"{newest}, {'ab'[half]}": half for half in range(2)}
-        quick = {
-            name: lambda label, half=half: run_in_environment(
-                label, ["tests/blender", "--half", str(half), *extra], newest
-            )
-            for name, half in halves.items()
-        }
-        others = (*QUICK_RUNS, "application")
-        runs = quick | {name: run for name, run in runs.items() if name in others}
     if options.only:
-        runs = {name: run for name, run in runs.items() if options.only in name}
+        return {name: run for name, run in runs.items() if options.only in name}
+    if options.quick:
+        # Two halves, side by side.
+        halves = {
+            f"{NEWEST}, {name}": pytest(NEWEST, "tests/blender", "--half", half)
+            for name, half in (("a", "0"), ("b", "1"))
+        }
+        return halves | {name: run for name, run in runs.items() if name in QUICK_RUNS}
     return runs
 
 
@@ -263,11 +242,8 @@ def parse_command_line() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="one Blender, one case of each test")
     parser.add_argument("--thorough", action="store_true", help="every test in every run")
-    parser.add_argument(
-        "--only",
-        metavar="NAME",
-        help="lint, docs, core, 5.2, 4.2, 4.5, 5.0, application, window",
-    )
+    only = "lint, docs, core, 5.2, 4.2, 4.5, 5.0, application, window"
+    parser.add_argument("--only", metavar="NAME", help=only)
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="at a time")
     options = parser.parse_args(arguments[:split])
     options.pytest = arguments[split + 1 :]
@@ -285,15 +261,10 @@ def main() -> int:
         outcomes = dict(zip(runs, pool.map(carry_out, runs, runs.values())))
     print(f"\nAll runs, {time.monotonic() - start:.0f} s:")
     for name, outcome in outcomes.items():
-        print(f"  {name:12} {outcome}")
         # Logs may be cut: what failed stands at their end.
-        for line in outcome.failures:
-            print(f"    {line}")
-    total = Outcome(
-        sum(outcome.passed for outcome in outcomes.values()),
-        sum(outcome.failed for outcome in outcomes.values()),
-        sum(outcome.skipped for outcome in outcomes.values()),
-    )
+        print(f"  {name:12} {outcome}", *outcome.failures, sep="\n    ")
+    counts = ((each.passed, each.failed, each.skipped) for each in outcomes.values())
+    total = Outcome(*map(sum, zip(*counts)))
     print(total)
     # Nothing tested is not a success.
     return 0 if total.passed and not total.failed else 1
