@@ -15,7 +15,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from figures import shrinking
-from release import pictures
+from release import rules
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES, PAGES = ROOT / "out" / "examples", ROOT / "docs" / "images"
@@ -44,7 +44,7 @@ TILES = {
 
 def icon() -> Image.Image:
     """Return three bones that reach a dot."""
-    wide, high = pictures.SIZES[pictures.ICON]
+    wide, high = rules.SIZES[rules.ICON]
     image = Image.new("RGBA", (wide * SHARP, high * SHARP), (0, 0, 0, 0))
     pen = ImageDraw.Draw(image)
     pen.rounded_rectangle((0, 0, wide * SHARP - 1, high * SHARP - 1), 44 * SHARP, fill=BACK)
@@ -83,7 +83,7 @@ def _large(point: tuple[float, float]) -> tuple[float, float]:
 
 def featured() -> Image.Image:
     """Return the pictures of six examples side by side."""
-    image = Image.new("RGB", pictures.SIZES[pictures.FEATURED])
+    image = Image.new("RGB", rules.SIZES[rules.FEATURED])
     for name, (left, top, wide, high) in TILES.items():
         with Image.open(EXAMPLES / f"{name}.png") as picture:
             small = picture.convert("RGB").resize((wide, high), Image.Resampling.LANCZOS)
@@ -94,8 +94,8 @@ def featured() -> Image.Image:
 
 def main() -> None:
     """Write all pictures."""
-    (ROOT / pictures.FOLDER).mkdir(parents=True, exist_ok=True)
-    for name, image in ((pictures.ICON, icon()), (pictures.FEATURED, featured())):
+    (ROOT / rules.FOLDER).mkdir(parents=True, exist_ok=True)
+    for name, image in ((rules.ICON, icon()), (rules.FEATURED, featured())):
         image.save(ROOT / name, optimize=True)
         print(f"written: {name}")
     for path in sorted(EXAMPLES.glob("*.png")):
