@@ -80,7 +80,7 @@ def make(example: Example, folder: Path) -> None:
     count = len(played.gaps) // example.frames
     size = (folder / f"{example.name}.blend").stat().st_size / 1024.0
     print(
-        f"{MARK}{example.name}: {count} chain(s), {median:.1f} ms a frame,"
+        f"{MARK}{example.name}: {count} chain{'s' * (count > 1)}, {median:.1f} ms a frame,"
         f" at most {1e3 * played.worst:.4f} mm off, {size:.0f} KB",
         flush=True,
     )

@@ -101,7 +101,8 @@ class Steps(Tour):
             put(HANDS[0], Place(offset))
             rig().pose.bones[HANDS[0]].keyframe_insert("location", frame=frame)
         frames = {"frame_start": 1, "frame_end": LAST_FRAME, "step": 4}
-        yield from self.press_button("bake", "EXEC_DEFAULT", which="ALL", mute=True, **frames)
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_bake(which="ALL", mute=True, **frames)
         check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
         scene.frame_set(LAST_FRAME // 2)
         select_bones(rig(), "upper_arm.L", "forearm.L")
