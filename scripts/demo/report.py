@@ -12,6 +12,8 @@ HEADS = ("solver", "chains", "frames", "in reach", "worst / L", "median / L", "m
 LEGEND = """
 worst, median: distance from effector to target on frames in reach, as Blender's
 evaluated pose shows it; L: length of the limb; ms: median over the frames."""
+GOOD = f"Every limb follows its target to within {ALLOWED:g} of its length."
+BAD = f"FAILED: a limb misses targets in reach by more than {ALLOWED:g} of its length."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,10 +34,7 @@ class Row:
 
     @property
     def is_good(self) -> bool:
-        """Whether each limb keeps the promise on at least half of the frames.
-
-        Not a number is no success.
-        """
+        """Whether each limb keeps the promise, on at least half of the frames; NaN does not."""
         return all(
             all(value <= ALLOWED for value in values) and 2 * len(values) >= self.frames
             for values in self.residuals.values()
@@ -60,36 +59,21 @@ class Row:
 
 
 def as_json(rows: Sequence[Row], muted: float, blender: str) -> dict[str, object]:
-    """Return everything, with what the command prints.
-
-    Args:
-        rows: One for each solver.
-        muted: Milliseconds of a frame of the same animation without any solve, the median.
-        blender: Its version.
-    """
+    """Return everything, with what the command prints; ``muted``: milliseconds without a solve."""
     is_good = bool(rows) and all(row.is_good for row in rows)
-    verdict = "Every limb follows its target to within {:g} of its length."
-    if not is_good:
-        verdict = "FAILED: a limb misses targets in reach by more than {:g} of its length."
-    return {
-        "blender": blender,
-        "rows": [dataclasses.asdict(row) for row in rows],
-        "muted_milliseconds": muted,
-        "table": table(rows, muted),
-        "is_good": is_good,
-        "verdict": verdict.format(ALLOWED),
-    }
-
-
-def table(rows: Sequence[Row], muted: float) -> str:
-    """Return what the demonstration prints."""
     last = ("chains muted", "-", str(rows[0].frames), "-", "-", "-", f"{muted:.2f}")
     names = list(rows[0].residuals)
     worst = [(row.title, *(f"{row.worst(name):.1e}" for name in names)) for row in rows]
     solvers = _aligned([HEADS, *(row.cells() for row in rows), last])
-    return "\n".join(
-        (*solvers, "", *_aligned([("worst / L of each limb", *names), *worst]), LEGEND)
-    )
+    limbs = _aligned([("worst / L of each limb", *names), *worst])
+    return {
+        "blender": blender,
+        "rows": [dataclasses.asdict(row) for row in rows],
+        "muted_milliseconds": muted,
+        "table": "\n".join((*solvers, "", *limbs, LEGEND)),
+        "is_good": is_good,
+        "verdict": GOOD if is_good else BAD,
+    }
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

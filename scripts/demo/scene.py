@@ -54,7 +54,9 @@ def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
     for title in SOLVERS:
         say(f"playing {len(frames)} frames: {title}")
         choose(rig, title)
-        rows.append(row(title, rig, playing.play(frames)))
+        played = playing.play(frames)
+        residuals = {limb.name: _residuals(limb, rig, played) for limb in LIMBS}
+        rows.append(Row(title, len(frames), residuals, statistics.median(played.milliseconds)))
     measured = as_json(rows, statistics.median(idle.milliseconds), bpy.app.version_string)
     (folder / "demo.json").write_text(json.dumps(measured), encoding="utf-8")
     choose(rig, FIRST_TITLE)
@@ -75,13 +77,6 @@ def mute(rig: bpy.types.Object, is_muted: bool) -> None:
     """Mute or unmute all chains of a rig."""
     for chain in rig.chain_ik.chains:
         chain.mute = is_muted
-
-
-def row(title: str, rig: bpy.types.Object, played: playing.Played) -> Row:
-    """Return what was measured of one playback."""
-    residuals = {limb.name: _residuals(limb, rig, played) for limb in LIMBS}
-    frames = len(played.milliseconds)
-    return Row(title, frames, residuals, statistics.median(played.milliseconds))
 
 
 def _residuals(limb: Limb, rig: bpy.types.Object, played: playing.Played) -> list[float]:
