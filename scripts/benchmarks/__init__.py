@@ -1,1 +1,1 @@
-"""The parts of the benchmark: what is measured, on what, against whom, and how it is shown."""
+"""What `scripts/benchmark.py` measures, and how."""

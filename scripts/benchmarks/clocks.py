@@ -1,4 +1,4 @@
-"""Repeat something for a while and time it: the same rule for everybody who is compared."""
+"""Repeat work for a while and time it: the same rule for everybody who is compared."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import time
 from typing import Callable
 
 # A round repeats its work so often, or stops earlier after so many seconds.
-LEAST_REPEATS = 3
-MOST_REPEATS = 40
-SECONDS = 0.6
+LEAST_REPEATS, MOST_REPEATS, SECONDS = 3, 40, 0.5
 
 
 def round_clocks(
@@ -18,10 +16,10 @@ def round_clocks(
     most: int = MOST_REPEATS,
     seconds: float = SECONDS,
 ) -> dict[str, float]:
-    """Return the median time of one round's repetitions by two clocks, in milliseconds.
+    """Return the median milliseconds of one round's repetitions, by two clocks.
 
-    The second tells what all threads of the process have worked: where it falls far behind the
-    first, others had the machine, and the first says less.
+    "work" is what all threads of the process have worked: where it falls far behind "wall", other
+    programs had the machine, and "wall" says less.
 
     Args:
         prepare: Called before each repetition, outside of the clocks.
@@ -36,7 +34,7 @@ def round_clocks(
         if len(walls) >= LEAST_REPEATS and time.perf_counter() - begin > seconds:
             break
         prepare()
-        start, start_work = time.perf_counter(), time.process_time()
+        start_work, start = time.process_time(), time.perf_counter()
         work()
         walls.append(time.perf_counter() - start)
         works.append(time.process_time() - start_work)

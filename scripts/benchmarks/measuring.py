@@ -1,132 +1,219 @@
-"""Measure groups of rows: all sides of a group in turn, round after round."""
+"""Rows that hold one side against another, how they are measured, and how they are judged.
+
+All sides of a group are measured in turn, round after round: a machine that slows down does so for
+all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Callable
+import dataclasses
+import itertools
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Callable
 
-from benchmarks.programs import ALL_RIVALS, IN_BLENDER, Programs
-from benchmarks.rows import Row, Side
-from benchmarks.tables.ratios import Facts, Result, Samples
 from benchmarks.workers import Worker, WorkerError
 from common.console import say
 from common.python_finder import UnavailableError
 from environment import InstallError
 
-WorkerKey = tuple[str, str]
+Clocks = dict[str, float]
+# Where so many times the work passes on the wall's clock, others had the machine.
+BUSY = 1.25
 
 
-def groups_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Return the rows by group, in their order."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.group, []).append(row)
-    return groups
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One of the two that a row compares.
+
+    Attributes:
+        label: As tables show it.
+        program: Which worker, as `workers.Programs.start` knows it.
+        start: What the worker is given when it starts; sides alike in both share a process.
+        task: What is timed.
+        case: What a worker without Blender solves, and to what share of the chain's length.
+        setting: The row of `setting_rows` that the scene is set up as.
+        once: Whether the task says all the first time it is asked, and is no matter of time.
+        checks: Whether there is something to reach.
+    """
+
+    label: str
+    program: str
+    start: tuple[str, ...] = ()
+    task: str = "moved"
+    case: tuple[str, float] | None = None
+    setting: str = ""
+    once: bool = False
+    checks: bool = True
+
+    @property
+    def process(self) -> tuple[str, ...]:
+        return (self.program, *self.start)
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        return {} if self.case is None else {"case": self.case[0], "tolerance": self.case[1]}
 
 
-def key_of(side: Side) -> WorkerKey:
-    """Return which process measures a side: inside Blender each scene has its own."""
-    return (side.program, side.subject if side.program in IN_BLENDER else "")
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A comparison.
+
+    Attributes:
+        group: Rows of one group follow each other and are measured together.
+        name: As tables show it.
+        ours: What this project does.
+        other: What it is held against; None where the figure itself is judged.
+        goal: Greatest accepted ratio or figure; None for a row that only informs.
+        unit: Of what is judged: "" for a ratio, " ms more" for a difference.
+        must_reach: Whether the goal is missed wherever a target is.
+        column: Where the page shows it.
+    """
+
+    group: str
+    name: str
+    ours: Side
+    other: Side | None
+    goal: float | None = None
+    unit: str = ""
+    must_reach: bool = False
+    column: str = ""
 
 
-class Group:
-    """Rows that are measured together, and the processes they need."""
+@dataclasses.dataclass
+class Samples:
+    """What one side has delivered: a pair of clocks each round, or the reason why there are none.
 
-    def __init__(self, rows: Sequence[Row], programs: Programs, rivals: Iterable[str]) -> None:
-        """Remember what to measure and with whom."""
-        self.rows = rows
-        self.programs = programs
-        self.rivals = set(rivals)
-        self.workers: dict[WorkerKey, Worker] = {}
-        self.reasons: dict[Side, str] = {}
-        self.facts: dict[Side, Facts] = {}
-        self.versions: dict[Side, dict[str, str]] = {}
-        self.figures: dict[Side, list[float]] = {}
+    The facts are the share of targets that were reached, and the worst distance that was left, as
+    a share of the chain's length.
+    """
 
-    def measure(self, rounds: int) -> list[Result]:
-        """Measure and return a result for each row. Leaves no process behind."""
-        sides = list(dict.fromkeys(self._sides()))
-        if all(row.rival is None for row in self.rows):
-            # A figure of its own, and not one of time: measured once.
-            rounds = 1
-        try:
-            for side in sides:
-                self._try(side, self._prepare)
-            for _ in range(rounds):
-                for side in sides:
-                    self._try(side, self._measure)
-        finally:
-            for worker in self.workers.values():
-                worker.close()
-        return [self._result(row) for row in self.rows]
+    versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    facts: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    clocks: list[Clocks] = dataclasses.field(default_factory=list)
+    reason: str = ""
 
-    def _sides(self) -> Iterable[Side]:
-        """Return ours first: floors write what ours has found."""
-        for row in self.rows:
-            yield row.ours
-        for row in self.rows:
-            if row.rival is not None:
-                yield row.rival
+    def median(self, clock: str = "wall") -> float:
+        return statistics.median([each[clock] for each in self.clocks])
 
-    def _try(self, side: Side, work: Callable[[Side], None]) -> None:
-        """Do something with a side; when that fails, note why and leave the side out."""
-        if side in self.reasons:
-            return
-        try:
-            work(side)
-        except (WorkerError, UnavailableError, InstallError) as error:
-            self.reasons[side] = str(error)
-            say(side.label, f"not measured: {error}")
 
-    def _prepare(self, side: Side) -> None:
-        """Start the worker and see that it does its work before it is timed."""
-        if side.program in ALL_RIVALS and side.program not in self.rivals:
-            raise UnavailableError(f"--rivals does not name {side.program}")
-        worker = self.workers.get(key_of(side))
-        is_new = worker is None
-        if worker is None:
-            worker = self.programs.start(side.program, side.subject)
-            self.workers[key_of(side)] = worker
-        self.versions[side] = worker.ask("versions")
-        if side.program in IN_BLENDER:
-            self._prepare_scene(side, worker, is_new)
-        elif side.tolerance is not None:
-            is_own_batch = side.program == "core" and side.task == "batch"
-            task = "check_batch" if is_own_batch else "check"
-            facts = worker.ask(task, case=side.subject, tolerance=side.tolerance)
-            self.facts[side] = Facts(**facts)
-        self.figures[side] = []
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """A measured row."""
 
-    def _prepare_scene(self, side: Side, worker: Worker, is_new: bool) -> None:
-        if side.program == "memory":
-            return
-        rotations = str(self.programs.folder / f"{side.subject}.npy")
-        if is_new and side.program in ("floor", "handler", "unsolved"):
-            worker.ask("load_rotations", path=rotations)
-        if side.task != "idle":
-            self.facts[side] = Facts(**worker.ask("check"))
-        if is_new and side.program == "chains":
-            worker.ask("save_rotations", path=rotations)
-        if side.task == "played":
-            worker.ask("key")
-        # Once outside of the count: caches, the first frames.
-        worker.ask(side.task)
+    row: Row
+    ours: Samples
+    other: Samples | None = None
 
-    def _measure(self, side: Side) -> None:
-        arguments: dict[str, object] = {}
-        if side.tolerance is not None:
-            arguments = {"case": side.subject, "tolerance": side.tolerance}
-        figure = self.workers[key_of(side)].ask(side.task, **arguments)
-        self.figures[side].append(float(figure["wall"] if isinstance(figure, dict) else figure))
+    @property
+    def reason(self) -> str:
+        """Why there is no figure; empty where there is one."""
+        return self.ours.reason or (self.other.reason if self.other else "")
 
-    def _result(self, row: Row) -> Result:
-        for side in (row.ours, row.rival):
-            if side is not None and side in self.reasons:
-                is_broken = side is row.ours and row.limit is not None
-                return Result(row, reason=self.reasons[side], is_broken=is_broken)
-        rival = None if row.rival is None else self._samples(row.rival)
-        return Result(row, self._samples(row.ours), rival)
+    def rounds(self, clock: str = "wall") -> list[float]:
+        """Return what is judged, of every round."""
+        if self.reason:
+            return []
+        ours = [each[clock] for each in self.ours.clocks]
+        if self.other is None:
+            return ours
+        pairs = list(zip(ours, (each[clock] for each in self.other.clocks)))
+        return [a - b if self.row.unit else a / b for a, b in pairs]
 
-    def _samples(self, side: Side) -> Samples:
-        facts = self.facts.get(side, Facts())
-        return Samples(tuple(self.figures[side]), self.versions[side], facts)
+    def value(self, clock: str = "wall") -> float | None:
+        rounds = self.rounds(clock)
+        return statistics.median(rounds) if rounds else None
+
+    def is_met(self, clock: str = "wall") -> bool | None:
+        """Tell whether the goal is met; None without a goal or a figure."""
+        value, goal = self.value(clock), self.row.goal
+        if value is None or goal is None:
+            return None
+        has_reached = self.ours.facts.get("reached", 1.0) >= 1.0
+        return value <= goal and (has_reached or not self.row.must_reach)
+
+
+def clock_of(results: Sequence[Result]) -> str:
+    """Return the clock that counts: the wall's, unless others had the machine.
+
+    By the sum of all: short updates end before anybody else has a turn, long ones tell.
+    """
+    clocks = [each for result in results for each in result.ours.clocks]
+    walls, works = (sum(each[clock] for each in clocks) for clock in ("wall", "work"))
+    return "work" if walls > BUSY * works else "wall"
+
+
+def summarize(results: Sequence[Result], clock: str = "wall") -> str:
+    """Return how many goals are met, in a line."""
+    goals = [result for result in results if result.row.goal is not None]
+    missing = sum(result.is_met(clock) is None for result in goals)
+    met = sum(result.is_met(clock) is True for result in goals)
+    return f"{met} of {len(goals)} goals met{f', {missing} not measured' if missing else ''}"
+
+
+def measure(rows: Sequence[Row], start: Callable[..., Worker], rounds: int) -> Iterator[Result]:
+    """Measure rows and yield a result for each. Leaves no process behind.
+
+    A process is kept as long as the next group needs it.
+    """
+    pool: dict[tuple[str, ...], Worker] = {}
+    groups = [list(group) for _, group in itertools.groupby(rows, lambda row: row.group)]
+    try:
+        for group, following in zip(groups, [*groups[1:], []]):
+            found = _measure_sides(_sides_of(group), start, rounds, pool)
+            for row in group:
+                yield Result(row, found[row.ours], found[row.other] if row.other else None)
+            for process in set(pool) - {side.process for side in _sides_of(following)}:
+                pool.pop(process).close()
+    finally:
+        for worker in pool.values():
+            worker.close()
+
+
+def _sides_of(rows: Sequence[Row]) -> list[Side]:
+    return list(dict.fromkeys(side for row in rows for side in (row.ours, row.other) if side))
+
+
+def _measure_sides(
+    sides: Sequence[Side],
+    start: Callable[..., Worker],
+    rounds: int,
+    pool: dict[tuple[str, ...], Worker],
+) -> dict[Side, Samples]:
+    """Measure all sides in turn; a side that fails is left out from there."""
+    found = {side: Samples() for side in sides}
+    # The first round prepares: caches, first frames, compiled code.
+    for number in range(rounds + 1):
+        for side, samples in found.items():
+            if samples.reason or (side.once and number > 1):
+                continue
+            try:
+                if number == 0:
+                    _prepare(side, samples, start, pool)
+                else:
+                    clocks = pool[side.process].ask(side.task, **side.arguments)
+                    samples.clocks.append(clocks)
+            except (WorkerError, UnavailableError, InstallError) as error:
+                samples.reason = str(error)
+                say(side.label, f"not measured: {error}")
+                # A worker ends where it fails.
+                if side.process in pool:
+                    pool.pop(side.process).close()
+    return found
+
+
+def _prepare(
+    side: Side, samples: Samples, start: Callable[..., Worker], pool: dict[Any, Worker]
+) -> None:
+    """Start the worker where there is none, and see that it does its work before it is timed."""
+    if side.process not in pool:
+        pool[side.process] = start(side.program, *side.start)
+    worker = pool[side.process]
+    samples.versions = worker.ask("versions")
+    if side.setting:
+        worker.ask("set_up", setting=side.setting)
+    if side.checks:
+        task = {} if side.case is None else {"task_of_case": side.task}
+        samples.facts = worker.ask("check", **side.arguments, **task)
+    if not side.once:
+        worker.ask(side.task, **side.arguments)

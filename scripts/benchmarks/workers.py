@@ -1,21 +1,51 @@
-"""The asking side: processes that measure, kept alive between questions."""
+"""Processes that measure: how they are started, asked, and how they answer.
+
+A request is a line of JSON, and so is an answer. A worker lives until its input ends.
+"""
 
 from __future__ import annotations
 
 import collections
-import contextlib
+import dataclasses
 import json
+import platform
+import shutil
 import subprocess
+import sys
 import threading
-from collections.abc import Iterator, Sequence
-from typing import Any, Callable
+from pathlib import Path
+from typing import Any
 
-from benchmarks.answering import ANSWER
-from common.console import ROOT
+import environment
+from common.console import ROOT, say, stream
+from common.python_finder import UnavailableError
+from environment import Environment, InstallError, python_variables
 
+# Blender and libraries print, too; only lines that begin with this are answers.
+ANSWER = "answer: "
 # The longest question is the slowest rival's round.
 MOST_SECONDS = 600.0
-KEPT_LINES = 12
+# Fixed versions: a goal is a ratio to something that stays the same.
+RIVALS = {
+    "pyfabrik": Environment("3.11", ("pyfabrik==0.4.0", "numpy==1.26.*"), "20 MB"),
+    "pin": Environment("3.13", ("pin==4.1.0", "numpy>=2.2,<3"), "60 MB"),
+    # Without its dependencies: one of them is PyTorch, 200 MB that this part of it does not use.
+    "momentum": Environment(
+        "3.13",
+        ("--no-deps", "pymomentum-cpu==0.1.114.post0", "numpy>=2.2,<3", "scipy>=1.14"),
+        "100 MB",
+    ),
+}
+FULLIK = "@aminere/fullik@1.3.3"
+ALL_RIVALS = (*RIVALS, "fullik")
+# Small matrices get nothing from more threads, and the figures would scatter.
+ONE_THREAD = dict.fromkeys(
+    (
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+        *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"),
+    ),
+    "1",
+)
 
 
 class WorkerError(Exception):
@@ -23,28 +53,14 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """A process that answers requests, see `answering`."""
+    """A process that answers requests; see `serve`."""
 
-    def __init__(self, name: str, command: list[str], env: dict[str, str]) -> None:
-        """Start it.
-
-        Args:
-            name: For messages.
-            command: Program and arguments.
-            env: Environment variables.
-        """
+    def __init__(self, name: str, command: list[str], env: dict[str, str] | None) -> None:
         self.name = name
         self.process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            bufsize=1,
-        )
+            command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", bufsize=1,
+        )  # fmt: skip
 
     def ask(self, task: str, **arguments: object) -> Any:
         """Have it do a task and return the answer.
@@ -55,62 +71,113 @@ class Worker:
         pipe_in, pipe_out = self.process.stdin, self.process.stdout
         assert pipe_in is not None
         assert pipe_out is not None
-        last: collections.deque[str] = collections.deque(maxlen=KEPT_LINES)
+        last: collections.deque[str] = collections.deque(maxlen=12)
         watchdog = threading.Timer(MOST_SECONDS, self.process.kill)
         watchdog.start()
         try:
             pipe_in.write(json.dumps({"task": task, **arguments}) + "\n")
             pipe_in.flush()
+        except BrokenPipeError:
+            # It has ended before: what it said last is still to be read.
+            pass
+        try:
             for line in pipe_out:
                 if line.startswith(ANSWER):
                     return json.loads(line[len(ANSWER) :])
-                last.append(line.rstrip())
-        except BrokenPipeError:
-            # It has ended before: what it said last is still to be read.
-            last.extend(line.rstrip() for line in pipe_out)
+                last.append(line.strip())
         finally:
             watchdog.cancel()
+        said = [line for line in last if line]
         code = self.process.wait()
-        said = [line for line in last if line.strip()]
-        raise WorkerError(said[-1].strip() if said else f"{self.name} ended with exit code {code}")
+        raise WorkerError(said[-1] if said else f"{self.name} ended with exit code {code}")
 
     def close(self) -> None:
         """End it by the end of its input; by force if it does not care."""
-        if self.process.stdin is not None:
-            try:
-                self.process.stdin.close()
-            except BrokenPipeError:
-                pass
         try:
-            self.process.wait(timeout=20)
+            self.process.communicate(timeout=20)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
 
 
-@contextlib.contextmanager
-def side_by_side(
-    start: Callable[..., Worker], module: str, manners: Sequence[str], *arguments: object
-) -> Iterator[list[Worker]]:
-    """Start a worker for each manner, and close what the list has at the end.
+def serve(worker: object) -> None:
+    """Answer requests until the input ends: tasks are methods, and the rest are their arguments.
 
-    Args:
-        start: Starts one by its module and arguments, as `Programs.start_in_blender` does.
-        module: Of all.
-        manners: First argument of each.
-        arguments: The others.
+    An error ends the process: its text reaches the other side as the last line.
     """
-    sides = [start(module, manner, *arguments) for manner in manners]
-    try:
-        yield sides
-    finally:
-        for side in sides:
-            side.close()
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = getattr(worker, request.pop("task"))(**request)
+        print(ANSWER + json.dumps(answer), flush=True)
 
 
-def in_turn(sides: Sequence[Worker], rounds: int, task: str) -> list[tuple[Any, ...]]:
-    """Have all sides do a task in turn; return the answers of each, without a first round."""
-    found = [[side.ask(task) for side in sides] for _ in range(rounds + 1)]
-    return list(zip(*found[1:]))
+def python_versions() -> dict[str, str]:
+    """Return the versions of what every Python worker stands on."""
+    import numpy as np
+
+    return {"python": platform.python_version(), "numpy": np.__version__}
+
+
+@dataclasses.dataclass(frozen=True)
+class Programs:
+    """Starts workers.
+
+    Attributes:
+        blender: The environment with the bpy module, "bpy-5.2"; its Python runs our core, too.
+        folder: For Blender's own user files, and for cases that are no Python's.
+    """
+
+    blender: str
+    folder: Path
+
+    def start(self, program: str, *arguments: str) -> Worker:
+        """Start a worker: "core", a rival, or a module of `benchmarks`, which runs in Blender.
+
+        Raises:
+            UnavailableError: If this machine cannot have it.
+            InstallError: If it could not be installed.
+        """
+        if program == "fullik":
+            return self._start_fullik()
+        if program == "core" or program in RIVALS:
+            name = self.blender if program == "core" else f"rival-{program}"
+            return self._start_python(name, "core.solvers", program)
+        return self._start_python(self.blender, program, *arguments)
+
+    def _start_python(self, name: str, module: str, *arguments: str) -> Worker:
+        # A Blender without this person's preferences, and nothing written into them.
+        own = {"BLENDER_USER_RESOURCES": str(self.folder), **ONE_THREAD}
+        python = str(environment.ensure(name, RIVALS.get(name[len("rival-") :])))
+        return Worker(
+            module, [python, "-m", f"benchmarks.{module}", *arguments], python_variables(own)
+        )
+
+    def _start_fullik(self) -> Worker:
+        node, folder = ensure_fullik()
+        cases = self.folder / "cases.json"
+        if not cases.exists():
+            core = self.start("core")
+            core.ask("write_cases", path=str(cases))
+            core.close()
+        script = Path(__file__).parent / "core" / "with_fullik.mjs"
+        return Worker("fullik", [node, str(script), str(cases), str(folder)], None)
+
+
+def ensure_fullik() -> tuple[str, Path]:
+    """Return node, and the folder with fullik, which is installed first if needed."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        raise UnavailableError("node and npm are needed for it, and are not on this machine.")
+    folder = environment.FOLDER / "rival-fullik"
+    manifest = folder / "node_modules" / "@aminere" / "fullik" / "package.json"
+    version = FULLIK.rsplit("@", 1)[1]
+    if manifest.exists() and json.loads(manifest.read_text("utf-8"))["version"] == version:
+        return node, folder
+    say("rival-fullik", "installing, about 1 MB")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
+    options = ["--prefix", str(folder), "--cache", str(folder / "cache"), "--no-audit", "--no-fund"]
+    code, output = stream("rival-fullik", [npm, "install", *options, FULLIK], lambda line: None)
+    if code != 0:
+        raise InstallError(f"npm could not install {FULLIK}: {' '.join(output[-3:])}")
+    return node, folder

@@ -35,8 +35,7 @@ from .unconstrained_start import UnconstrainedStarts, compile_starts
 # solved side by side, in arrays. Both take the same time, whatever the count of bones, at 10 chains
 # of TWO_BONE, 6 of NEWTON (with joints 9 of 2 bones, 6 of 10, 3 of 50), 11 to 20 of FABRIK and CCD.
 # At 8 chains NEWTON takes 1.5 times what arrays take, at 9 sweeps 1.3 to 2.8 times what floats
-# take. Ten times larger, 30 chains take four times as long. `scripts/benchmark.py --stages`
-# measures this.
+# take. Ten times larger, 30 chains take four times as long.
 MAX_CHAINS_IN_FLOATS = 8
 
 Part = TypeVar("Part")

@@ -1,0 +1,1 @@
+"""Workers that run in Blender, and their scenes."""

@@ -1,0 +1,245 @@
+"""Rigs of equal limbs, posed in one manner, with any setting. A worker.
+
+    python -m benchmarks.blender.rigs MANNER LAYOUT      a Python with the bpy module
+
+A layout is "ARMATURES x LIMBS x BONES": bones are 1 long, and limbs hang under a root bone where
+there are several. Manners: chains (this project's, live), built-in, bare (nothing poses), memory
+(chains that are not live yet), floor (rotations that are known already are written before the
+update, nothing is solved), unsolved (a handler writes them where objects carry the settings of live
+chains and targets are read, as any live solver has to: what live chains would cost if solving and
+deciding took no time). Processes are separate: nobody is slowed down by another's handlers or data.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import tracemalloc
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+import blender_ik_addon
+from benchmarks.blender import setting_rigs
+from benchmarks.blender.scenes import (
+    Bones,
+    Limb,
+    Scene,
+    add_empty,
+    add_rig,
+    answer,
+    copy_rig,
+    follow,
+)
+from benchmarks.blender.setting_rigs import bone_name, handle_name
+from benchmarks.core.cases import Array, arc, split, targets_in_reach
+from benchmarks.setting_rows import ROWS
+from blender_ik_addon import handlers
+
+SETS = 8
+# Between rigs, in limbs' lengths. How far targets beyond the reach are, in times of those within.
+SPACING, BEYOND = 3.0, 1.35
+# Blender stores positions as float32; it rounds each coordinate by up to half of this share.
+FLOAT32 = 1.2e-7
+ROTATION = "rotation_quaternion"
+
+
+class Rigs(Scene):
+    """One scene, built anew for each setting."""
+
+    def __init__(self, manner: str, layout: str) -> None:
+        super().__init__(manner)
+        (self.count_of_rigs, self.count_of_limbs, self.bones), self.climb = split(layout)
+        self.set_up("plain")
+
+    def set_up(self, setting: str) -> None:
+        """Build the scene and what poses it."""
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        (self.setting,) = (row for row in ROWS if row.name == setting)
+        self.step, is_ours = 0, self.manner in ("chains", "memory")
+        self.rigs = self._build(self.bones + self.setting.has_hand)
+        targets = [
+            add_empty(f"Target {i}") for i in range(self.count_of_rigs * self.count_of_limbs)
+        ]
+        tips = [bone_name(i, len(self.names[i]) - 1) for i in range(self.count_of_limbs)]
+        pairs = [(rig, tip) for rig in self.rigs for tip in tips]
+        self.limbs = [Limb(*pair, target) for pair, target in zip(pairs, targets)]
+        if is_ours:
+            # Else every chain that is added would have all the others solved.
+            bpy.context.scene.chain_ik.use_live = False
+            setting_rigs.change(self.rigs, self.names, self.setting.rig)
+        bpy.context.view_layer.update()
+        self.places = self._find_places()
+        if is_ours:
+            self._add_chains()
+            bpy.context.scene.chain_ik.use_live = self.manner == "chains"
+        elif self.manner == "built-in":
+            for limb in self.limbs:
+                follow(*limb[:3], "built-in", self.bones)
+        # 5e-6 of a limb of two bones is a chain's default tolerance, 1e-5. Each bone's rotation is
+        # rounded, and the errors of a chain add up as a random walk does.
+        rounding = 2.0 * FLOAT32 * (self.bones**1.5 + float(np.abs(self.places).max()))
+        self.allowed, self.length = self.tolerance + rounding, float(self.bones)
+        self.move_on()
+        self.update()
+
+    @property
+    def tolerance(self) -> float:
+        return self.bones * (5e-6 if self.bones == 2 else 1e-4)
+
+    def remembered(self) -> dict[str, float]:
+        """Return what Python and NumPy keep of live updates, in KB a chain."""
+        tracemalloc.start()
+        sizes = []
+        for is_live in (False, True):
+            bpy.context.scene.chain_ik.use_live = is_live
+            for _ in range(3):
+                self.move_on()
+                self.update()
+            gc.collect()
+            sizes.append(tracemalloc.get_traced_memory()[0] / 1024 / len(self.limbs))
+        return {"wall": sizes[1] - sizes[0], "work": sizes[1] - sizes[0]}
+
+    def move(self, numbers: range) -> None:
+        if "handles" in self.setting.rig:
+            places = self.places[self.step % SETS].tolist()
+            for limb, place in zip(self.limbs, places):
+                limb.target.location = np.subtract(place, limb.rig.location)
+            return
+        super().move(numbers)
+        for limb in self.limbs if self.setting.has_hand else ():
+            # Rows that take the target's rotation have something to take.
+            limb.target.rotation_euler.x = 0.2 * (self.step % SETS)
+
+    def _build(self, bones: int) -> list[bpy.types.Object]:
+        self.names = [
+            [bone_name(limb, i) for i in range(bones)] for limb in range(self.count_of_limbs)
+        ]
+        has_root = self.count_of_limbs > 1
+        made: Bones = {"Root": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.5), "")} if has_root else {}
+        for names, root in zip(self.names, self._roots()):
+            joints = arc(bones, self.climb) + root
+            for i, name in enumerate(names):
+                made[name] = joints[i], joints[i + 1], names[i - 1] if i else "Root"
+        first = add_rig("Rig", made)
+        rigs = [first, *(copy_rig(first) for _ in range(self.count_of_rigs - 1))]
+        columns = math.ceil(math.sqrt(len(rigs)))
+        for i, rig in enumerate(rigs):
+            # Round the origin: float32 is finest there.
+            place = np.array([i % columns, i // columns, columns // 2]) - columns // 2
+            rig.location = SPACING * bones * place
+        return rigs
+
+    def _roots(self) -> Array:
+        """Return where limbs begin, in armature space."""
+        if self.count_of_limbs == 1:
+            return np.zeros((1, 3))
+        numbers = np.arange(self.count_of_limbs)
+        return np.stack(
+            (0.5 * (-1.0) ** numbers, 0.0 * numbers, 1.0 + 0.5 * (numbers // 2)), axis=1
+        )
+
+    def _find_places(self) -> Array:
+        """Return where targets go, in world space, shape (SETS, limbs, 3)."""
+        if self.setting.targets == "of joints":
+            return setting_rigs.posed_places(self.rigs, self.names, SETS)
+        origins = np.array([rig.location for rig in self.rigs])[:, None]
+        local = targets_in_reach(self.bones, SETS * len(self.limbs))
+        local = local.reshape(SETS, *origins.shape[:1], -1, 3) + self._roots()
+        if self.setting.targets == "beyond":
+            local = BEYOND * local
+        return (local + origins).reshape(SETS, -1, 3)
+
+    def _add_chains(self) -> None:
+        """Have live chains pose the limbs as the setting says."""
+        row = self.setting
+        for number, (rig, tip, target, _) in enumerate(self.limbs):
+            limb = number % self.count_of_limbs
+            solver = "TWO_BONE" if self.bones == 2 else "NEWTON"
+            chain = follow(rig, tip, target, solver, self.bones + row.is_tree)
+            chain.tolerance = self.tolerance
+            for name, value in row.chain.items():
+                # A weight is one among others: only every second limb of a tree has it.
+                if name != "weight" or limb % 2:
+                    setattr(chain, name, value)
+            for name, value in row.force.items():
+                setattr(chain.force, name, value)
+            if row.joint:
+                setting_rigs.give_joint(chain, self.names[limb], dict(row.joint))
+            if row.has_pole:
+                self._add_pole(chain, rig, limb)
+            if row.has_hand and chain.use_tail:
+                chain.bone = rig.data.bones[tip].parent.name
+            if "handles" in row.rig:
+                chain.target, chain.subtarget = rig, handle_name(limb)
+                target = rig.pose.bones[handle_name(limb)]
+            end = "tail" if chain.use_tail else "head"
+            self.limbs[number] = Limb(rig, chain.bone, target, end)
+
+    def _add_pole(self, chain: bpy.types.PropertyGroup, rig: bpy.types.Object, limb: int) -> None:
+        """Add an empty beside a chain's root; a pole that is a bone gets that place."""
+        root = rig.pose.bones[bone_name(limb, 0)].head
+        way = root.__class__((0.4, -1.0, 0.3)).normalized()
+        place = root + 2.0 * len(self.names[limb]) * way
+        if "pole bones" in self.setting.rig:
+            rig.pose.bones[handle_name(limb)].location = place
+            chain.pole_target, chain.pole_subtarget = rig, handle_name(limb)
+        else:
+            chain.pole_target = add_empty("Pole", rig.matrix_world @ place)
+
+
+class KnownRigs(Rigs):
+    """Rigs that are given the rotations which chains have found before."""
+
+    is_floor = False
+
+    def __init__(self, manner: str, layout: str) -> None:
+        super().__init__("chains", layout)
+        buffers = [np.empty(4 * len(rig.pose.bones), np.float32) for rig in self.rigs]
+        self.buffers, self.matrices = buffers, np.empty(0, np.float32)
+        self.known: list[list[npt.NDArray[np.float32]]] = []
+        for self.step in range(SETS):
+            self.move(range(len(self.limbs)))
+            self.update()
+            for rig, buffer in zip(self.rigs, buffers):
+                rig.pose.bones.foreach_get(ROTATION, buffer)
+            self.known.append([buffer.copy() for buffer in buffers])
+        if manner == "unsolved":
+            handlers.unregister()
+            bpy.app.handlers.depsgraph_update_post.append(self._on_update)
+        else:
+            blender_ik_addon.unregister()
+            self.manner = "bare"
+            self.set_up("plain")
+        self.is_floor = manner == "floor"
+
+    def update(self) -> None:
+        if self.is_floor:
+            self._write()
+        super().update()
+
+    def _on_update(self, _scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+        objects = depsgraph.objects
+        matrices = np.empty(16 * len(objects), np.float32)
+        objects.foreach_get("matrix_world", matrices)
+        # What it writes itself must not have it write again.
+        if not np.array_equal(matrices, self.matrices):
+            self.matrices = matrices
+            self._write()
+
+    def _write(self) -> None:
+        """Do what any solver in Python has to: read, write, tag."""
+        for rig, buffer, known in zip(self.rigs, self.buffers, self.known[self.step % SETS]):
+            rig.pose.bones.foreach_get(ROTATION, buffer)
+            rig.pose.bones.foreach_set(ROTATION, known)
+            # The cheapest tag that has a pose evaluated, which our own writer uses, too.
+            rig.update_tag(refresh={"OBJECT"})
+
+
+def make(manner: str, layout: str) -> Rigs:
+    return (KnownRigs if manner in ("floor", "unsolved") else Rigs)(manner, layout)
+
+
+if __name__ == "__main__":
+    answer(make)

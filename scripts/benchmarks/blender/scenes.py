@@ -1,0 +1,244 @@
+"""Scenes in Blender whose rigs follow targets, and what is timed in them."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+import blender_ik_addon
+from benchmarks.clocks import round_clocks
+from benchmarks.core.cases import Array
+from benchmarks.workers import python_versions, serve
+from common import blender_process
+
+Point = Sequence[float]
+Bones = dict[str, tuple[Point, Point, str]]
+"""Head, tail and parent by name; no parent is "".
+"""
+WITHOUT_CHAINS = ("built-in", "bare")
+# So many sets of places are visited to see what is reached, as long as there is time.
+CHECKED_SETS, CHECKED_SECONDS = 8, 2.0
+
+
+class Limb(NamedTuple):
+    """An armature object, the name of a tip bone, what its end follows: an object or a pose bone.
+
+    The end is "tail" or "head".
+    """
+
+    rig: bpy.types.Object
+    tip: str
+    target: Any
+    end: str = "tail"
+
+
+class UnsolvedError(Exception):
+    """A chain says that it cannot be solved, so its time says nothing."""
+
+
+class Scene:
+    """A scene whose targets move. Public methods are the tasks of its worker.
+
+    Attributes:
+        manner: Who poses the rigs: "built-in" is Blender's IK constraint, alone in its process.
+        places: Of all targets, in their own space, shape (sets, limbs, 3).
+        allowed: The distance of tip and target at which it is reached.
+        length: Of a limb.
+    """
+
+    frames = 50
+    """How many frames are keyed."""
+
+    def __init__(self, manner: str) -> None:
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        self.manner, self.step, self.is_keyed = manner, 0, False
+        self.limbs: list[Limb] = []
+        self.places: Array = np.zeros((1, 0, 3))
+        self.allowed = self.length = 1.0
+        if manner not in WITHOUT_CHAINS:
+            blender_ik_addon.register()
+
+    def versions(self) -> dict[str, str]:
+        return {**python_versions(), "blender": bpy.app.version_string}
+
+    def check(self) -> dict[str, float]:
+        """Visit sets of places and tell how near the tips come.
+
+        Raises:
+            UnsolvedError: If a chain says that it cannot be solved.
+        """
+        gaps: list[float] = []
+        begin = time.perf_counter()
+        for visited in range(min(CHECKED_SETS, len(self.places))):
+            if visited and time.perf_counter() - begin > CHECKED_SECONDS:
+                break
+            self.move_on()
+            self.update()
+            gaps += [find_gap(limb) for limb in self.limbs]
+        for rig in {limb.rig for limb in self.limbs if self.manner not in WITHOUT_CHAINS}:
+            for chain in rig.chain_ik.chains:
+                if not chain.mute and chain.residual < 0.0:
+                    raise UnsolvedError(f"{chain.name}: {chain.status}")
+        reached = float(np.mean(np.array(gaps) <= self.allowed))
+        return {"reached": reached, "worst": max(gaps) / self.length}
+
+    def moved(self) -> dict[str, float]:
+        """Return the times of an update after all targets have moved."""
+        return round_clocks(self.move_on, self.update)
+
+    def dragged(self) -> dict[str, float]:
+        """Return the times of an update after one target has moved."""
+        return round_clocks(self.move_one, self.update)
+
+    def idle(self) -> dict[str, float]:
+        """Return the times of an update after an object has moved that nothing depends on."""
+        unrelated = add_empty("Unrelated")
+
+        def move() -> None:
+            unrelated.location.x += 1.0
+
+        bpy.context.view_layer.update()
+        return round_clocks(move, bpy.context.view_layer.update)
+
+    def played(self) -> dict[str, float]:
+        """Return the times of a frame of playback; the first call keys the targets."""
+        self.key()
+
+        def show() -> None:
+            bpy.context.scene.frame_set(1 + self.step % self.frames)
+
+        return round_clocks(self.count, show)
+
+    def opened(self) -> dict[str, float]:
+        """Return the times of opening the scene's file until everything is posed."""
+        file = str(Path(tempfile.mkdtemp(dir=bpy.app.tempdir)) / "scene.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=file)
+
+        def reopen() -> None:
+            bpy.ops.wm.open_mainfile(filepath=file)
+            bpy.context.view_layer.update()
+
+        return round_clocks(lambda: None, reopen, most=1)
+
+    def undone(self) -> dict[str, float]:
+        """Return the times of undoing a move of a target until everything is posed."""
+
+        def move() -> None:
+            bpy.ops.ed.undo_push(message="before")
+            # By name: undo makes all objects anew.
+            bpy.data.objects["Target 0"].location.z += 0.1
+            bpy.context.view_layer.update()
+            bpy.ops.ed.undo_push(message="moved")
+
+        def undo() -> None:
+            bpy.ops.ed.undo()
+            bpy.context.view_layer.update()
+
+        return round_clocks(move, undo, most=1)
+
+    def key(self) -> None:
+        """Key the targets at all frames, once."""
+        for frame in range(1, self.frames + 1) if not self.is_keyed else ():
+            self.move_on()
+            for limb in self.limbs:
+                limb.target.keyframe_insert("location", frame=frame)
+        self.is_keyed = True
+
+    def count(self) -> None:
+        self.step += 1
+
+    def move_on(self) -> None:
+        """Move all targets to their next places."""
+        self.count()
+        self.move(range(len(self.limbs)))
+
+    def move_one(self) -> None:
+        self.count()
+        self.move((0,))
+
+    def move(self, numbers: Sequence[int]) -> None:
+        places = self.places[self.step % len(self.places)].tolist()
+        for number in numbers:
+            self.limbs[number].target.location = places[number]
+
+    def update(self) -> None:
+        """Have Blender evaluate the scene."""
+        bpy.context.view_layer.update()
+
+
+def find_gap(limb: Limb) -> float:
+    """Return the distance between a tip and its target, as Blender has evaluated them."""
+    graph = bpy.context.view_layer.depsgraph
+    posed = limb.rig.evaluated_get(graph)
+    owner = limb.target.id_data.evaluated_get(graph)
+    end = posed.matrix_world @ getattr(posed.pose.bones[limb.tip], limb.end)
+    if isinstance(limb.target, bpy.types.Object):
+        return (end - owner.matrix_world.translation).length
+    return (end - owner.matrix_world @ owner.pose.bones[limb.target.name].head).length
+
+
+def follow(
+    rig: bpy.types.Object, tip: str, target: bpy.types.Object, solver: str, count: int = 0
+) -> Any:
+    """Have so many bones up to a tip, or all, follow a target, and return what holds settings.
+
+    The solver "built-in" is Blender's own constraint, with its default of 500 iterations.
+    """
+    if solver == "built-in":
+        followed = rig.pose.bones[tip].constraints.new("IK")
+    else:
+        followed = rig.chain_ik.chains.add()
+        followed.bone, followed.solver = tip, solver
+    followed.chain_count = count
+    followed.target = target
+    return followed
+
+
+def add_rig(name: str, bones: Bones) -> bpy.types.Object:
+    """Return an armature object with bones, connected where they begin at their parent's end."""
+    armature = bpy.data.armatures.new(name)
+    rig = bpy.data.objects.new(name, armature)
+    bpy.context.scene.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone_name, (head, tail, above) in bones.items():
+        bone = armature.edit_bones.new(bone_name)
+        bone.head, bone.tail, bone.parent = head, tail, armature.edit_bones.get(above)
+        if bone.parent is not None:
+            bone.use_connect = (bone.parent.tail - bone.head).length < 1e-6
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return rig
+
+
+def copy_rig(rig: bpy.types.Object) -> bpy.types.Object:
+    """Return a copy with armature data of its own: rigs of different characters share none."""
+    copy = rig.copy()
+    copy.data = rig.data.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    return copy
+
+
+def add_empty(name: str, place: Point = (0.0, 0.0, 0.0)) -> bpy.types.Object:
+    empty = bpy.data.objects.new(name, None)
+    bpy.context.scene.collection.objects.link(empty)
+    empty.location = place
+    return empty
+
+
+def limit(bone: bpy.types.PoseBone, axis: str, low: float, high: float) -> None:
+    """Limit a bone's turn about an axis, in radians."""
+    setattr(bone, f"use_ik_limit_{axis}", True)
+    setattr(bone, f"ik_min_{axis}", low)
+    setattr(bone, f"ik_max_{axis}", high)
+
+
+def answer(make: Callable[..., Scene]) -> None:
+    """Build what the command line says, and answer; the whole work of a process."""
+    blender_process.run(lambda: serve(make(*sys.argv[1:])))

@@ -1,0 +1,169 @@
+"""What rows of `setting_rows` do to rigs and chains, inside Blender."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Callable
+
+import bpy
+import numpy as np
+from mathutils import Euler
+
+from benchmarks.blender.scenes import limit
+from benchmarks.core.cases import Array
+
+BALL = {"x": 0.7, "y": 0.35, "z": 0.7}
+"""Radians to either side that limited bones have about their axes."""
+HINGE = 2.6
+# Of the range of limited joints, where targets are those of joints.
+SHARE = 0.8
+SEED = 20261123
+Rigs = Sequence[bpy.types.Object]
+Names = Sequence[Sequence[str]]
+"""Of the bones of each limb."""
+
+
+def bone_name(limb: int, index: int) -> str:
+    """Return the name of a limb's bone, counted from its root."""
+    return f"Limb {limb} Bone {index}"
+
+
+def handle_name(limb: int) -> str:
+    """Return the name of the bone that is a limb's target, or its pole."""
+    return f"Handle {limb}"
+
+
+def change(rigs: Rigs, names: Names, changes: tuple[str, ...]) -> None:
+    """Do to the rigs what the words say, in their order."""
+    for word in changes:
+        for rig in rigs:
+            if word in OF_RIGS:
+                OF_RIGS[word](rig, names)
+            for limb in names if word in OF_LIMBS else ():
+                OF_LIMBS[word]([rig.pose.bones[name] for name in limb])
+
+
+def posed_places(rigs: Rigs, names: Names, sets: int) -> Array:
+    """Return where tips are in random poses within the ranges of all bones, in world space."""
+    rng, found = np.random.default_rng(SEED), []
+    ends = SHARE * np.array(list(BALL.values()))
+    bones = [rig.pose.bones[name] for rig in rigs for limb in names for name in limb]
+    for _ in range(sets):
+        for bone in bones:
+            # About one axis each: within the range whatever the others do.
+            turn, axis = np.zeros(3), rng.integers(3)
+            turn[axis] = rng.uniform(-ends[axis], ends[axis])
+            bone.rotation_quaternion = Euler(turn).to_quaternion()
+        bpy.context.view_layer.update()
+        tips = [(rig, rig.pose.bones[limb[-1]]) for rig in rigs for limb in names]
+        found.append([rig.matrix_world @ tip.tail for rig, tip in tips])
+    for bone in bones:
+        bone.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    return np.array(found)
+
+
+def give_joint(
+    chain: bpy.types.PropertyGroup, names: Sequence[str], settings: dict[str, object]
+) -> None:
+    """Give the second bone of a chain a joint, or the first."""
+    joint = chain.joints.add()
+    joint.bone = names[0 if settings.pop("on_first", False) else 1]
+    for name, value in settings.items():
+        setattr(joint, name, value)
+
+
+Limb = Sequence[bpy.types.PoseBone]
+
+
+def _set_all(path: str, value: object) -> Callable[[Limb], None]:
+    """Return what gives all bones of a limb a value; "bone.name" is one of the bone itself."""
+
+    def set_all(limb: Limb) -> None:
+        for each in limb:
+            setattr(each.bone if path.startswith("bone.") else each, path.split(".")[-1], value)
+
+    return set_all
+
+
+def _key(limb: Limb) -> None:
+    for bone in limb:
+        for frame in (1, 10):
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def _lock(limb: Limb) -> None:
+    limb[1].lock_rotation[1] = True
+
+
+def _scale(limb: Limb) -> None:
+    limb[0].scale = (1.2, 1.0, 0.8)
+
+
+def _cut_rotation(limb: Limb) -> None:
+    limb[1].bone.use_inherit_rotation = False
+
+
+def _limit_balls(limb: Limb) -> None:
+    for bone in limb:
+        for axis, end in BALL.items():
+            limit(bone, axis, -end, end)
+
+
+def _limit_hinges(limb: Limb) -> None:
+    """Have all bones but the first turn about Z alone, the axis that the limbs bend about."""
+    for bone in limb[1:]:
+        bone.lock_ik_x = bone.lock_ik_y = True
+        limit(bone, "z", -HINGE, HINGE)
+
+
+def _stiffen(limb: Limb) -> None:
+    for bone in limb:
+        bone.ik_stiffness_x = bone.ik_stiffness_z = 0.5
+
+
+def _add_handles(rig: bpy.types.Object, names: Names) -> None:
+    """Add a bone for each limb that lies in the origin along Y: its location is its place."""
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    for limb in range(len(names)):
+        bone = rig.data.edit_bones.new(handle_name(limb))
+        bone.tail = (0.0, 0.3, 0.0)
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def _scale_root(rig: bpy.types.Object, names: Names) -> None:
+    rig.pose.bones["Root" if len(names) > 1 else names[0][0]].scale = (1.2, 1.0, 0.8)
+
+
+def _scale_object(*scale: float) -> Callable[[bpy.types.Object, Names], None]:
+    def apply(rig: bpy.types.Object, _: Names) -> None:
+        rig.scale = scale
+
+    return apply
+
+
+def _cut_one_rotation(rig: bpy.types.Object, names: Names) -> None:
+    rig.data.bones[names[0][1]].use_inherit_rotation = False
+
+
+OF_LIMBS: dict[str, Callable[[Limb], None]] = {
+    "keyed": _key,
+    "stretchy": _set_all("ik_stretch", 0.1),
+    "locked": _lock,
+    "uneven": _scale,
+    "unturned": _cut_rotation,
+    "balls": _limit_balls,
+    "hinges": _limit_hinges,
+    "stiff": _stiffen,
+    **{mode: _set_all("bone.inherit_scale", mode) for mode in ("FIX_SHEAR", "AVERAGE", "ALIGNED")},
+    **{mode: _set_all("rotation_mode", mode) for mode in ("XYZ", "AXIS_ANGLE")},
+}
+OF_RIGS: dict[str, Callable[[bpy.types.Object, Names], None]] = {
+    "uneven root": _scale_root,
+    "uneven object": _scale_object(1.1, 1.0, 0.9),
+    "mirrored": _scale_object(-1.0, 1.0, 1.0),
+    "one unturned": _cut_one_rotation,
+    "handles": _add_handles,
+    "pole bones": _add_handles,
+}

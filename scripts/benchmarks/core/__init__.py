@@ -1,0 +1,1 @@
+"""Workers and tables that need no Blender."""

@@ -1,0 +1,86 @@
+"""The page of limits: what limited rigs reach, and how soon, beside Blender's own constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.measuring import Result, Row, Side
+from benchmarks.tables import NOTHING, make_table, short
+
+RIGS = ("arm", "six-bone tail", "ten hinges", "spider leg", "finger")
+MANNERS = ("built-in", "NEWTON", "FABRIK", "CCD")
+COUNTS = (1, 160)
+# So many rigs share the targets.
+SOME = 40
+TITLE = (
+    "Targets reached to 1e-3 of the chain's length, of 1000 within 80 % of the joints' ranges, and"
+    " the farthest that any pose lies out of range, in radians. Limbs are straight at rest: with"
+    " a pole the built-in constraint aims them at the target and never bends them"
+)
+TIMES = (
+    "A whole update, microseconds a chain: one chain, and 160 on 40 armatures; ratios to the"
+    " built-in constraint, both measured in turn"
+)
+REACHED_HEAD = ("rig", "pole", *MANNERS)
+TIMES_HEAD = (
+    *("rig", "pole", "built-in, one", "NEWTON, one", "ratio"),
+    *("built-in, of 160", "NEWTON, of 160", "ratio"),
+)
+SMOOTHNESS = (
+    "How evenly ten bones move along a path, each pose solved from rest: the largest bend in"
+    " degrees, the share of bends that turn back by more than a degree, the largest joint step for"
+    " a target step, accelerations; and what a soft distance does to an elbow on its way through"
+    " full reach"
+)
+
+
+def list_rows() -> Iterator[Row]:
+    """Yield all rows."""
+
+    def side(manner: str, *start: object) -> Side:
+        return Side(manner, "blender.limits", (manner, *map(str, start)), checks=False)
+
+    for rig in RIGS:
+        for pole in ("free", "pole"):
+            for manner in MANNERS:
+                ours = Side(
+                    manner, "blender.limits", (manner, rig, pole, str(SOME)), "success",
+                    once=True, checks=False,
+                )  # fmt: skip
+                yield Row(f"{rig}, {pole}", rig, ours, None, unit=" reached", column=pole)
+            for count in COUNTS:
+                sides = side("NEWTON", rig, pole, count), side("built-in", rig, pole, count)
+                yield Row(f"{rig}, {pole}, {count}", rig, *sides, column=pole)
+
+
+def make_page(results: Sequence[Result], smoothness: str) -> str:
+    """Return all tables as Markdown."""
+    reached: dict[tuple[str, str], list[str]] = {}
+    times: dict[tuple[str, str], list[str]] = {}
+    for each in results:
+        key = each.row.name, each.row.column
+        if each.row.other is None:
+            reached.setdefault(key, []).append(_success(each))
+        else:
+            chains = float(each.row.ours.start[-1])
+            medians = [] if each.reason else [each.other.median(), each.ours.median()]
+            cells = [short(1e3 * each / chains) for each in medians] or [NOTHING] * 2
+            times.setdefault(key, []).extend((*cells, short(each.value())))
+    parts = (
+        TITLE,
+        make_table(
+            ("rig", "pole", *MANNERS), [(*key, *cells) for key, cells in reached.items()], 2
+        ),
+        TIMES,
+        make_table(TIMES_HEAD, [(*key, *cells) for key, cells in times.items()], 2),
+        SMOOTHNESS,
+        smoothness,
+    )
+    return "\n\n".join(parts)
+
+
+def _success(result: Result) -> str:
+    if result.reason:
+        return NOTHING
+    share, out_of_range = result.ours.median("wall"), result.ours.median("work")
+    return f"{100.0 * share:.1f} %, {out_of_range:.0e}"

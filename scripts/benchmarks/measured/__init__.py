@@ -1,1 +1,0 @@
-"""What is measured: each file is a process of its own."""

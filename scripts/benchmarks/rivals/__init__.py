@@ -1,1 +1,0 @@
-"""Other solvers, each behind a process that answers the same questions."""

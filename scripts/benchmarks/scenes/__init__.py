@@ -1,1 +1,0 @@
-"""What it is measured on."""

@@ -1,0 +1,55 @@
+"""Tables as Markdown that is aligned for terminals, too, and what pictures are drawn of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.measuring import Result
+
+NOTHING = "-"
+
+
+def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+    """Return a table; so many of its columns are texts, all others are numbers."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [
+            text.ljust(width) if i < texts else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths))
+        ]
+        return f"| {' | '.join(cells)} |"
+
+    rule = "|".join(
+        "-" * (width + 1) + ("-" if i < texts else ":") for i, width in enumerate(widths)
+    )
+    return "\n".join((line(head), f"|{rule}|", *map(line, rows)))
+
+
+def short(number: float | None) -> str:
+    """Return a number to three digits, not as a power of ten: 1240, 0.0273."""
+    return NOTHING if number is None else f"{float(f'{number:.3g}'):g}"
+
+
+def verdict(result: Result, clock: str = "wall") -> str:
+    """Return whether a goal is met, in a word."""
+    return {None: NOTHING, True: "yes", False: "NO"}[result.is_met(clock)]
+
+
+def panel_of(
+    title: str, column: int, labelled: Sequence[tuple[str, Result | None]], clock: str = "wall"
+) -> dict[str, Any]:
+    """Return one panel of a picture for `plot`: a bar for each result, room where there is none."""
+    rows = [
+        {
+            "label": label,
+            "value": result and result.value(clock),
+            "goal": result and result.row.goal,
+            "is_met": result and result.is_met(clock),
+            "range": result.rounds(clock) if result else [],
+        }
+        for label, result in labelled
+    ]
+    lines = max((label.count("\n") + 1 for label, _ in labelled), default=1)
+    return {"title": title, "column": column, "lines": lines, "rows": rows}
