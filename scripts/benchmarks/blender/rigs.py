@@ -174,8 +174,10 @@ class Rigs(Scene):
             if "handles" in row.rig:
                 chain.target, chain.subtarget = rig, handle_name(limb)
                 target = rig.pose.bones[handle_name(limb)]
-            end = "tail" if chain.use_tail else "head"
-            self.limbs[number] = Limb(rig, chain.bone, target, end)
+            led = chain.bone, "tail" if chain.use_tail else "head"
+            if row.chain.get("follow_lead") == "ROOT":
+                led = bone_name(limb, 0), "head"
+            self.limbs[number] = Limb(rig, led[0], target, led[1])
 
     def _add_pole(self, chain: bpy.types.PropertyGroup, rig: bpy.types.Object, limb: int) -> None:
         """Add an empty beside a chain's root; a pole that is a bone gets that place."""

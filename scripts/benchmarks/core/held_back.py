@@ -19,14 +19,13 @@ from scipy.optimize import minimize
 from benchmarks.clocks import round_clocks
 from benchmarks.core.calls import count_calls
 from benchmarks.core.cases import Array
+from benchmarks.core.with_core import ball_joints
 from benchmarks.workers import serve
 from blender_ik_addon.core import (
     Chain,
     Chains,
     Goal,
     Goals,
-    JointKind,
-    Joints,
     SolveOptions,
     Solver,
     solve,
@@ -156,24 +155,9 @@ def targets_of(bones: int) -> Targets:
         return Targets(*(found[name] for name in Targets._fields))
 
 
-def joints_of(wxyz: Array) -> Joints:
-    """Return ball joints that start at local rotations (..., n, 4)."""
-    shape = wxyz.shape[:-1]
-    return Joints(
-        kinds=(JointKind.BALL,) * shape[-1],
-        offsets=np.tile(np.eye(3), (*shape, 1, 1)),
-        start_wxyz=wxyz,
-        low=np.full((*shape, 3), -LIMIT),
-        high=np.full((*shape, 3), LIMIT),
-        mobility=np.ones((*shape, 3)),
-        slide_low=np.zeros(shape),
-        slide_high=np.zeros(shape),
-    )
-
-
 def chains_from(wxyz: Array) -> Chains:
     """Return chains that start at local rotations (B, n, 4)."""
-    return Chains(pose(coordinates_of(wxyz))[1], joints=joints_of(wxyz))
+    return Chains(pose(coordinates_of(wxyz))[1], joints=ball_joints(wxyz, LIMIT))
 
 
 def start_rotations(bones: int) -> Array:
@@ -188,7 +172,7 @@ def make_chains(bones: int, count: int) -> Chains:
 
 def make_chain(bones: int) -> Chain:
     start = start_rotations(bones)
-    return Chain(pose(coordinates_of(start))[1], joints=joints_of(start))
+    return Chain(pose(coordinates_of(start))[1], joints=ball_joints(start, LIMIT))
 
 
 def options_of(solver: str, times: int = 1) -> SolveOptions:

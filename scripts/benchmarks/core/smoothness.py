@@ -13,17 +13,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from benchmarks.core.cases import Array
+from benchmarks.core.with_core import ball_joints
 from benchmarks.tables import make_table, short
 from benchmarks.workers import serve
-from blender_ik_addon.core import (
-    Chains,
-    Goals,
-    JointKind,
-    Joints,
-    SolveOptions,
-    Solver,
-    solve_batch,
-)
+from blender_ik_addon.core import Chains, Goals, SolveOptions, Solver, solve_batch
 
 BONES = 10
 FRAMES = 400
@@ -56,18 +49,8 @@ def straight(count: int, *, is_limited: bool) -> Chains:
     side = np.tile((0.0, 0.0, 1.0), (count, 1))
     if not is_limited:
         return Chains(points, side)
-    shape = (count, BONES, 3)
-    joints = Joints(
-        kinds=(JointKind.BALL,) * BONES,
-        offsets=np.tile(np.eye(3), (count, BONES, 1, 1)),
-        start_wxyz=np.tile((1.0, 0.0, 0.0, 0.0), (count, BONES, 1)),
-        low=np.full(shape, -LIMIT),
-        high=np.full(shape, LIMIT),
-        mobility=np.ones(shape),
-        slide_low=np.zeros(shape[:2]),
-        slide_high=np.zeros(shape[:2]),
-    )
-    return Chains(points, side, joints)
+    wxyz = np.tile((1.0, 0.0, 0.0, 0.0), (count, BONES, 1))
+    return Chains(points, side, ball_joints(wxyz, LIMIT))
 
 
 def measured(solver: Solver, targets: Array, *, is_limited: bool) -> tuple[str, ...]:

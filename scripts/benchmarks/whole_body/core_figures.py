@@ -1,10 +1,8 @@
-"""Pull a person beside SciPy, and along smooth paths, and print a table and what falls short.
+"""Pull a person beside SciPy, and along smooth paths, and print tables and what falls short.
 
-    PYTHONPATH=.:scripts python -m benchmarks.whole_body.core_figures            in the checkout
-    PYTHONPATH=.:scripts python -m benchmarks.whole_body.core_figures pulls 80
-    PYTHONPATH=.:scripts python -m benchmarks.whole_body.core_figures paths 200
+    PYTHONPATH=.:scripts python -m benchmarks.whole_body.core_figures 80 200      in the checkout
 
-Needs NumPy and SciPy.
+So many pulls of each part, and so many paths. Needs NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -13,98 +11,64 @@ import sys
 
 import numpy as np
 
+from benchmarks.tables import make_table
 from blender_ik_addon.core import SolveOptions
 from tests.core.bodies import HEIGHT, PARTS, make_person
 from tests.core.solving.body_in_scipy import PulledPerson
-from tests.core.solving.pulled_bodies import Pulled, find_speeds, pull_at, smooth_path
+from tests.core.solving.pulled_bodies import find_speeds, pull_at, smooth_path
 from tests.helpers import make_rng
 
-PULLS, PATHS = 80, 200
 STARTS = 4
 # Joints may move so many times as fast as the target.
 FAST = 4.0
 # Nearness is as good as SciPy's within this share of it.
 AS_NEAR = 1e-3
+PULLS_HEAD = (
+    *("part", "met", "SciPy", "of those met", "as near", "slip", "turned", "past"),
+    *("short of SciPy", "farther from rest"),
+)
+PATHS_HEAD = ("the target is", "steps", "faster than 4 times the target", "path, step, how fast")
 
 
-def compare_pulls(part: str, count: int) -> list[str]:
-    """Return the rows of a table, and the seeds that fall short, of pulls at one part."""
+def compare_pulls(part: str, count: int) -> tuple[str, ...]:
+    """Return a row about pulls at one part; those that fall short by their seeds."""
     person = make_person(part)
     pulled = [pull_at(person, seed) for seed in range(count)]
-    peers = [
-        PulledPerson(person, each.target).solve(STARTS, make_rng(seed))
-        for seed, each in enumerate(pulled)
-    ]
-    both = [each.is_met and peer.is_reached for each, peer in zip(pulled, peers, strict=True)]
-    short = [
-        f"{seed} ({each.residual[2]:.1e} m, {each.status})"
-        for seed, (each, peer) in enumerate(zip(pulled, peers, strict=True))
-        if peer.is_reached and not each.is_met
-    ]
-    more = [
-        each.nearness / peer.nearness - 1.0
-        for each, peer, is_both in zip(pulled, peers, both, strict=True)
-        if is_both
-    ]
-    farther = [
-        f"{seed} ({each.nearness / peer.nearness - 1.0:.1e})"
-        for seed, (each, peer, is_both) in enumerate(zip(pulled, peers, both, strict=True))
-        if is_both and each.nearness / peer.nearness - 1.0 > AS_NEAR
-    ]
-    reached = sum(peer.is_reached for peer in peers)
-    return [
-        f"| {part} | {count} | {np.mean([each.is_met for each in pulled]):.1%} "
-        f"| {reached} | {sum(both) / max(reached, 1):.1%} "
-        f"| {np.mean(np.array(more) <= AS_NEAR):.1%} | {_worst(pulled)} |",
-        f"  {part}, short of SciPy: {', '.join(short) or 'none'}",
-        f"  {part}, farther from the start than SciPy: {', '.join(farther) or 'none'}",
-        f"  {part}, better than SciPy by more than 1e-3: {sum(np.array(more) < -AS_NEAR)}",
-        f"  {part}, met and SciPy not: {sum(each.is_met for each in pulled) - sum(both)}",
-    ]
+    targets = enumerate(each.target for each in pulled)
+    peers = [PulledPerson(person, at).solve(STARTS, make_rng(seed)) for seed, at in targets]
+    is_met, is_reached = (
+        np.array(each) for each in ([p.is_met for p in pulled], [p.is_reached for p in peers])
+    )
+    more = np.array([a.nearness / b.nearness - 1.0 for a, b in zip(pulled, peers)])
+    both = is_met & is_reached
+    return (
+        part,
+        f"{is_met.mean():.1%}",
+        str(is_reached.sum()),
+        f"{both.sum() / max(is_reached.sum(), 1):.1%}",
+        f"{np.mean(more[both] <= AS_NEAR):.1%}",
+        f"{max(each.residual[:2].max() for each in pulled) / HEIGHT:.1e}",
+        f"{max(each.turned for each in pulled):.1e}",
+        f"{max(each.past for each in pulled):.1e}",
+        ", ".join(f"{i} ({pulled[i].status})" for i in np.flatnonzero(is_reached & ~is_met)),
+        ", ".join(f"{i} ({more[i]:.1e})" for i in np.flatnonzero(both & (more > AS_NEAR))),
+    )
 
 
-def _worst(pulled: list[Pulled]) -> str:
-    slips = max(each.residual[:2].max() for each in pulled) / HEIGHT
-    turned = max(each.turned for each in pulled)
-    past = max(each.past for each in pulled)
-    return f"{slips:.1e} | {turned:.1e} | {past:.1e}"
-
-
-def measure_paths(count: int) -> list[str]:
-    """Return how fast joints move along smooth paths, and the steps in which they move faster."""
-    person = make_person("hand.L")
-    fast, lines, steps = {"met": 0, "edge": 0, "held back": 0}, [], 0
-    of_kind = dict.fromkeys(fast, 0)
-    options = SolveOptions(tolerance=1e-6, stays_near=True)
-    for seed in range(count):
-        path = smooth_path(person, seed)
-        speeds, kinds = find_speeds(person, path, options)
-        steps += len(speeds)
-        for kind in fast:
-            of_kind[kind] += int((kinds == kind).sum())
-            fast[kind] += int(((speeds > FAST) & (kinds == kind)).sum())
-        lines += [
-            f"  path {seed} step {step}: {speeds[step]:.1f}, {kinds[step]}"
-            for step in np.flatnonzero(speeds > FAST)
-        ]
-    all_fast = sum(fast.values())
-    head = [f"{steps} steps, {1.0 - all_fast / steps:.2%} at most {FAST:g} times the target's"]
-    head += [f"{kind}: {fast[kind]} too fast of {of_kind[kind]}" for kind in fast]
-    return [*head, *lines]
-
-
-def main(arguments: list[str]) -> None:
-    """Print all, or pulls or paths, so many of them."""
-    kind = arguments[0] if arguments else "all"
-    count = int(arguments[1]) if len(arguments) > 1 else None
-    if kind in ("all", "pulls"):
-        print("| part | pulls | met | SciPy | of those met | as near | slip | turned | past |")
-        print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-        for part in PARTS:
-            print("\n".join(compare_pulls(part, count or PULLS)), flush=True)
-    if kind in ("all", "paths"):
-        print("\n".join(measure_paths(count or PATHS)), flush=True)
+def measure_paths(count: int) -> list[tuple[str, ...]]:
+    """Return a row for targets that are met, held back, or at the edge: how fast joints move."""
+    person, options = make_person("hand.L"), SolveOptions(tolerance=1e-6, stays_near=True)
+    found = [find_speeds(person, smooth_path(person, seed), options) for seed in range(count)]
+    speeds, kinds = (np.array(each) for each in zip(*found))
+    rows = []
+    for kind in ("met", "edge", "held back"):
+        fast = np.argwhere((speeds > FAST) & (kinds == kind))
+        steps = ", ".join(f"{path}, {step}: {speeds[path, step]:.1f}" for path, step in fast)
+        rows.append((kind, str((kinds == kind).sum()), str(len(fast)), steps))
+    return rows
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    pulls, paths = map(int, sys.argv[1:])
+    print(make_table(PULLS_HEAD, [compare_pulls(part, pulls) for part in PARTS]))
+    print(make_table(PATHS_HEAD, measure_paths(paths)))
