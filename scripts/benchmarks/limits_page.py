@@ -55,24 +55,31 @@ def list_rows() -> Iterator[Row]:
 
 def make_page(results: Sequence[Result], smoothness: str) -> str:
     """Return all tables as Markdown."""
-    reached: dict[tuple[str, str], list[str]] = {}
-    times: dict[tuple[str, str], list[str]] = {}
+    reached: dict[tuple[str, str], dict[str, str]] = {}
+    times: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for each in results:
-        key = each.row.name, each.row.column
+        key, (manner, *_, count) = (each.row.name, each.row.column), each.row.ours.start
         if each.row.other is None:
-            reached.setdefault(key, []).append(_success(each))
-        else:
-            chains = float(each.row.ours.start[-1])
-            medians = [] if each.reason else [each.other.median(), each.ours.median()]
-            cells = [short(1e3 * each / chains) for each in medians] or [NOTHING] * 2
-            times.setdefault(key, []).extend((*cells, short(each.value())))
+            reached.setdefault(key, {})[manner] = _success(each)
+        elif not each.reason:
+            medians = (each.other.median(), each.ours.median())
+            cells = [short(1e3 * median / float(count)) for median in medians]
+            times.setdefault(key, {})[count] = (*cells, short(each.value()))
+    reached_rows = [
+        (*key, *(cells.get(manner, NOTHING) for manner in MANNERS))
+        for key, cells in reached.items()
+    ]
+    times_rows = [
+        (*key, *(cell for count in COUNTS for cell in cells.get(str(count), (NOTHING,) * 3)))
+        for key, cells in times.items()
+    ]
     parts = (
         TITLE,
         make_table(
             ("rig", "pole", *MANNERS), [(*key, *cells) for key, cells in reached.items()], 2
         ),
         TIMES,
-        make_table(TIMES_HEAD, [(*key, *cells) for key, cells in times.items()], 2),
+        make_table(TIMES_HEAD, times_rows, 2),
         SMOOTHNESS,
         smoothness,
     )
