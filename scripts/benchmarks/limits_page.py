@@ -21,7 +21,6 @@ TIMES = (
     "A whole update, microseconds a chain: one chain, and 160 on 40 armatures; ratios to the"
     " built-in constraint, both measured in turn"
 )
-REACHED_HEAD = ("rig", "pole", *MANNERS)
 TIMES_HEAD = (
     *("rig", "pole", "built-in, one", "NEWTON, one", "ratio"),
     *("built-in, of 160", "NEWTON, of 160", "ratio"),
@@ -75,9 +74,7 @@ def make_page(results: Sequence[Result], smoothness: str) -> str:
     ]
     parts = (
         TITLE,
-        make_table(
-            ("rig", "pole", *MANNERS), [(*key, *cells) for key, cells in reached.items()], 2
-        ),
+        make_table(("rig", "pole", *MANNERS), reached_rows, 2),
         TIMES,
         make_table(TIMES_HEAD, times_rows, 2),
         SMOOTHNESS,

@@ -95,3 +95,4 @@ def test_rows_of_each_page_are_measured_from_end_to_end(tmp_path, page, groups):
         assert each.ours.facts.get("reached", 1.0) == 1.0
     text = pages[page].make_page(results, *([""] if page == "limits" else []))
     assert all(each.row.name in text for each in results)
+    assert page != "limits" or text.count(" 100.0 %, ") == 4
