@@ -13,7 +13,7 @@ import numpy as np
 from blender_ik_addon.rig.planning.stored_text import bones_of_text
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.edits.random_scene import (
-    BONE_CHANNELS,
+    CHANNELS,
     Channels,
     Values,
     armatures,
@@ -381,7 +381,7 @@ def _has_ring_of_bones(ob: bpy.types.Object) -> bool:
 
 def difference(one: Values, other: Values) -> str:
     """Return the channel of a bone that differs most, and by how much."""
-    channels = [f"{name}[{i}]" for name, size in BONE_CHANNELS.items() for i in range(size)]
+    channels = [f"{name}[{i}]" for name, size in CHANNELS.items() for i in range(size)]
     with np.errstate(invalid="ignore"):
         by = np.nan_to_num(np.abs(one - other), nan=np.inf) * (one != other)
     worst = int(np.argmax(by))

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from typing import Any
 
 import bpy
-from hypothesis import strategies as st
 
 from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_feet
-from tests.blender.edits.kinds.random_body_edits import BodyEdits
-from tests.blender.edits.kinds.random_bone_edits import BoneEdits, PoseEdits
-from tests.blender.edits.kinds.random_broken_edits import BrokenEdits
-from tests.blender.edits.kinds.random_button_edits import ButtonEdits
-from tests.blender.edits.kinds.random_chain_edits import ChainEdits
-from tests.blender.edits.kinds.random_day_edits import DayEdits
-from tests.blender.edits.kinds.random_foot_edits import FootEdits
-from tests.blender.edits.kinds.random_gizmo_edits import GizmoEdits
-from tests.blender.edits.kinds.random_layer_edits import LayerEdits
-from tests.blender.edits.kinds.random_name_edits import NameEdits
-from tests.blender.edits.kinds.random_object_edits import ObjectEdits
-from tests.blender.edits.kinds.random_round_trips import RoundTrips
-from tests.blender.edits.kinds.random_time_edits import FileEdits, TimeEdits
-from tests.blender.edits.kinds.random_undo_edits import UndoEdits
+from tests.blender.edits.kinds import (  # noqa: F401  they add the edits
+    random_bone_edits,
+    random_button_edits,
+    random_chain_edits,
+    random_object_edits,
+    random_round_trips,
+    random_time_edits,
+)
+from tests.blender.edits.random_draws import EDITS, Edit, draw
 from tests.blender.edits.random_output import Output, is_fault
-from tests.blender.edits.random_scene import FLAG, SEED, draw, make_scene
+from tests.blender.edits.random_scene import START, make_scene
 from tests.blender.edits.random_truth import untrue
 
 # Edits that replace what there was, so that nothing of before can be compared.
@@ -47,51 +40,18 @@ HANDLING = {
 }
 TAGS = 2
 """How often all armatures are tagged: what creeps less than rounding would hide in one."""
-START = {
-    "first": SEED,
-    "second": SEED,
-    "layers": st.integers(1, 3),
-    "is_tree": FLAG,
-    "is_limited": FLAG,
-    "is_keyed": FLAG,
-    "settings": st.sampled_from(
-        (
-            {},
-            {"start_from": "CURRENT"},
-            {"solver": "FABRIK"},
-            {"influence": 0.4},
-            {"solver": "CCD", "start_from": "CURRENT", "influence": 0.7},
-            {"weight": 0.3},
-        )
-    ),
-    "feet": st.sampled_from((0, 0, 0, 1, 2)),
-}
-"""What the scene of a file is drawn of; see ``make_scene``."""
 
 
-class RandomEdits(
-    ObjectEdits,
-    LayerEdits,
-    PoseEdits,
-    BoneEdits,
-    BodyEdits,
-    NameEdits,
-    ChainEdits,
-    ButtonEdits,
-    DayEdits,
-    FootEdits,
-    GizmoEdits,
-    TimeEdits,
-    FileEdits,
-    UndoEdits,
-    RoundTrips,
-    BrokenEdits,
-):
+class RandomEdits:
     """Two rigs with chains, of which one may have feet, and whatever becomes of them.
 
     Args:
         seed: Of the scene, and of what is looked at: in one file of three other view layers wait
             until an edit shows them, so that they are not looked at after every edit.
+
+    Attributes:
+        folder: For files.
+        is_undone: Whether nothing has changed since a step was undone.
     """
 
     def __init__(self, seed: int) -> None:
@@ -101,7 +61,6 @@ class RandomEdits(
         self._holder = tempfile.TemporaryDirectory()
         self.folder = self._holder.name
         self.is_undone = self._has_forgotten = False
-        self._number = 0
         self._broken: set[tuple[str, str, int]] = set()
         with self._output.collected():
             bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
@@ -110,44 +69,32 @@ class RandomEdits(
         self._output.close()
         self._holder.cleanup()
 
-    @classmethod
-    def edits(cls) -> dict[str, dict[str, Any]]:
-        """Return what is drawn for each edit, by its name."""
-        found = {name: getattr(cls, name) for name in dir(cls)}
-        return {name: edit.drawn for name, edit in found.items() if hasattr(edit, "drawn")}
-
-    def carry_out_within(self, name: str, seed: str) -> None:
-        """Carry out an edit within another one."""
-        method = getattr(type(self), name)
-        method.__wrapped__(self, **draw(method.drawn, seed))
-
-    def next_number(self) -> int:
-        """Return a number that no file has yet."""
-        self._number += 1
-        return self._number
+    @staticmethod
+    def edits() -> dict[str, Edit]:
+        return dict(sorted(EDITS.items()))
 
     def make_rigs(self) -> None:
         with self._output.collected():
-            make_scene(**draw(START, f"{self._seed} start"))
+            make_scene(draw(START, f"{self._seed} start"))
         self._look()
 
-    def carry_out(self, method: Callable[..., None], values: dict[str, Any]) -> None:
+    def carry_out(self, name: str, /, **values: Any) -> None:
         """Carry out an edit, update, and look."""
         known, feet = checks.written(), random_feet.mechanisms()
-        if method.__name__ not in ("undo", "redo"):
+        if name not in ("undo", "redo"):
             self.is_undone = False
         with self._output.collected():
-            method(self, **values)
+            EDITS[name].carry_out(self, values)
             put, placed = checks.poses(), checks.placings()
             bpy.context.view_layer.update()
             shown = checks.poses()
-        self._has_forgotten = method.__name__ in FORGETTING
+        self._has_forgotten = name in FORGETTING
         self._broken |= checks.not_finite(put)
         self._check_output()
-        if method.__name__ in HANDLING:
+        if name in HANDLING:
             touched = random_feet.touched(feet)
             assert not touched, f"mechanisms of feet touched: {touched}"
-        if method.__name__ not in ANEW:
+        if name not in ANEW:
             moved = checks.moved_without_a_chain(put, shown, known)
             assert not moved, f"moved without a chain: {moved}"
             moved = checks.moved_objects(placed, checks.placings())

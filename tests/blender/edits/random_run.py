@@ -79,16 +79,14 @@ class Job(NamedTuple):
     kinds: tuple[str, ...] = ()
 
 
-def steps_of(seed: int, job: Job, edits: dict[str, dict[str, Any]]) -> Iterator[Step]:
+def steps_of(seed: int, job: Job, edits: dict[str, Any]) -> Iterator[Step]:
     """Yield the steps of a file.
 
     Args:
         seed: Of the file.
         job: How many, and which of them.
-        edits: What is drawn for each edit, by its name.
+        edits: By name.
     """
-    from tests.blender.edits.random_scene import draw
-
     rng = random.Random(str(seed))
     names = [name for name in edits if _is_drawn(name, job.kinds)]
     share = rng.choice(SHARES) if not job.kinds else 1.0
@@ -96,7 +94,7 @@ def steps_of(seed: int, job: Job, edits: dict[str, dict[str, Any]]) -> Iterator[
     for number in range(1, job.steps + 1):
         name = random.Random(f"{seed} {number}").choice(known)
         if not job.only or number in job.only:
-            yield Step(number, name, draw(edits[name], f"{seed} {number} {name}"))
+            yield Step(number, name, edits[name].draw(f"{seed} {number} {name}"))
 
 
 def _is_drawn(name: str, kinds: Sequence[str]) -> bool:
@@ -117,7 +115,7 @@ def edit_file(seed: int, job: Job) -> Iterator[Step]:
         machine.make_rigs()
         for step in steps_of(seed, job, RandomEdits.edits()):
             yield step
-            getattr(machine, step.name)(**step.values)
+            machine.carry_out(step.name, **step.values)
     finally:
         machine.close()
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import bpy
 
 from tests.blender.edits.random_checks import armatures, drivers_of, hanging_on
+
+
+def save_and_load(folder: str) -> None:
+    path = os.path.join(folder, "saved.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
 
 
 def with_other_modes() -> set[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import random
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -12,8 +10,8 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from hypothesis.internal.conjecture.data import ConjectureData
 
+from tests.blender.edits.random_draws import FLAG, SEED, Found
 from tests.blender.edits.random_output import is_fault
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_bones
@@ -21,63 +19,20 @@ from tests.helpers import make_rng
 
 Values = npt.NDArray[np.float32]
 
-THING = st.integers(0, 31)
-"""Which object, bone or chain: counted round as many as there are."""
-SEED = st.integers(0, 99)
-"""Small numbers stand for places, turns and rigs."""
-FLAG = st.booleans()
-SCALES = (
-    (1.0, 1.0, 1.0),
-    (2.0, 2.0, 2.0),
-    (-1.0, 1.0, 1.0),
-    (1.0, -0.5, 1.0),
-    (-1.0, -1.0, -1.0),
-    (0.5, 2.0, 1.0),
-    (1.0, 3.0, 1.0),
-    (0.0, 1.0, 1.0),
-    (0.0, 0.0, 0.0),
-    (1e6, 1e6, 1e6),
-    (1e-6, 1e-6, 1e-6),
-    (1e-3, 1e3, 1.0),
-)
-SCALE = st.sampled_from(SCALES)
-AXIS = st.integers(0, 2)
-
-BONE_CHANNELS = {
+CHANNELS = {
     "location": 3,
     "scale": 3,
     "rotation_quaternion": 4,
     "rotation_euler": 3,
     "rotation_axis_angle": 4,
 }
-OBJECT_CHANNELS = BONE_CHANNELS
-
-
-def edit(**drawn: Any) -> Callable[[Callable[..., None]], Any]:
-    """Make a method an edit: its values are drawn, and the machine looks on while it is done."""
-
-    def wrapped(method: Callable[..., None]) -> Any:
-        @functools.wraps(method)
-        def carried_out(machine: Any, **values: Any) -> None:
-            machine.carry_out(method, values)
-
-        carried_out.drawn = drawn
-        return carried_out
-
-    return wrapped
-
-
-def draw(drawn: dict[str, Any], seed: str) -> dict[str, Any]:
-    """Return the values of an edit: the same for the same seed, whatever was drawn before."""
-    source = ConjectureData(random=random.Random(seed))
-    return {name: source.draw(strategy) for name, strategy in drawn.items()}
+"""Of bones and objects, with how many numbers they have."""
 
 
 def place(seed: int) -> npt.NDArray[np.float64]:
     """Return a place near the rigs, some of them far off."""
-    rng = make_rng(seed)
     spread = (0.7, 1.5, 1.5, 4.0)[seed % 4]
-    return np.round(rng.uniform(-spread, spread, 3) + np.array([0.0, 0.0, 1.0]), 2)
+    return np.round(make_rng(seed).uniform(-spread, spread, 3) + np.array([0.0, 0.0, 1.0]), 2)
 
 
 def angles(seed: int) -> npt.NDArray[np.float64]:
@@ -91,36 +46,55 @@ def picked(things: Any, number: int) -> Any:
     return found[number % len(found)] if found else None
 
 
-def names_of(kind: Callable[[bpy.types.Object], bool]) -> list[str]:
-    """Return the names of the scene's objects of a kind, in order."""
-    return sorted(ob.name for ob in bpy.context.scene.objects if kind(ob))
+def count_objects() -> int:
+    return len(bpy.context.scene.objects)
 
 
-def any_object(number: int) -> bpy.types.Object | None:
-    return _named(picked(names_of(lambda _: True), number))
+def any_object(number: int, kinds: Callable[[bool], bool] = lambda is_rig: True) -> Any:
+    """Return an object of the scene, in the order of names: of any kind, or of some."""
+    objects = bpy.context.scene.objects
+    name = picked(sorted(ob.name for ob in objects if kinds(ob.type == "ARMATURE")), number)
+    return None if name is None else objects.get(name)
 
 
 def other_object(number: int) -> bpy.types.Object | None:
     """Return one that is no armature: a target or pole."""
-    return _named(picked(names_of(lambda ob: ob.type != "ARMATURE"), number))
+    return any_object(number, lambda is_rig: not is_rig)
 
 
 def armature(number: int) -> bpy.types.Object | None:
-    return _named(picked(names_of(lambda ob: ob.type == "ARMATURE"), number))
-
-
-def _named(name: str | None) -> bpy.types.Object | None:
-    return None if name is None else bpy.context.scene.objects.get(name)
+    return any_object(number, bool)
 
 
 def bone_of(ob: bpy.types.Object | None, number: int) -> bpy.types.PoseBone | None:
-    if ob is None or ob.pose is None:
-        return None
-    return picked(ob.pose.bones, number)
+    return None if ob is None or ob.pose is None else picked(ob.pose.bones, number)
 
 
-def chain_of(ob: bpy.types.Object | None, number: int) -> bpy.types.PropertyGroup | None:
-    return None if ob is None else picked(ob.chain_ik.chains, number)
+def chain_of(ob: bpy.types.Object, number: int) -> bpy.types.PropertyGroup | None:
+    return picked(ob.chain_ik.chains, number)
+
+
+def _editable(ob: bpy.types.Object | None) -> bpy.types.Object | None:
+    return ob if ob is not None and ob.is_editable else None
+
+
+def _with_own_bones(number: int, _known: dict[str, Any]) -> bpy.types.Object | None:
+    ob = armature(number)
+    return ob if ob is not None and ob.data.is_editable else None
+
+
+BONE = Found(lambda number, known: bone_of(known["ob"], number))
+CHAIN = Found(lambda number, known: chain_of(known["ob"], number))
+OF_OBJECT = {"ob": Found(lambda number, _: any_object(number))}
+OF_OWN_OBJECT = {"ob": Found(lambda number, _: _editable(any_object(number)))}
+"""Of one that is not linked: Blender keeps what is done to it."""
+OF_TARGET = {"ob": Found(lambda number, _: other_object(number))}
+OF_RIG = {"ob": Found(lambda number, _: armature(number))}
+OF_OWN_RIG = {"ob": Found(lambda number, _: _editable(armature(number)))}
+OF_OWN_BONES = {"ob": Found(_with_own_bones)}
+OF_BONE = {**OF_RIG, "bone": BONE}
+OF_CHAIN = {**OF_RIG, "chain": CHAIN}
+OF_OWN_CHAIN = {**OF_OWN_RIG, "chain": CHAIN}
 
 
 def armatures() -> Iterator[bpy.types.Object]:
@@ -189,7 +163,7 @@ def channels_of(ob: bpy.types.Object) -> Channels:
     """Return the channels of all bones of an armature object, one row a bone."""
     bones = ob.pose.bones
     columns = []
-    for name, size in BONE_CHANNELS.items():
+    for name, size in CHANNELS.items():
         buffer = np.empty(len(bones) * size, dtype=np.float32)
         bones.foreach_get(name, buffer)
         columns.append(buffer.reshape(-1, size))
@@ -198,8 +172,7 @@ def channels_of(ob: bpy.types.Object) -> Channels:
 
 def own_channels(ob: bpy.types.Object) -> Values:
     """Return the channels of an object itself, in one row."""
-    values = [value for name in OBJECT_CHANNELS for value in getattr(ob, name)]
-    return np.array(values, dtype=np.float32)
+    return np.array([value for name in CHANNELS for value in getattr(ob, name)], dtype=np.float32)
 
 
 def press(operator: Callable[..., set[str]], **settings: object) -> None:
@@ -227,9 +200,27 @@ def enter(ob: bpy.types.Object, mode: str) -> bool:
     return ob.mode == mode
 
 
+def leave_modes() -> None:
+    """Go to object mode, as most operators want."""
+    active = bpy.context.view_layer.objects.active
+    if active is not None and active.mode != "OBJECT":
+        press(bpy.ops.object.mode_set, mode="OBJECT")
+
+
+def select(ob: bpy.types.Object, number: int, chain: int = 0) -> str | None:
+    """Select a bone in pose mode and make a chain the active one; None if that cannot be done."""
+    bone = bone_of(ob, number)
+    name = None if bone is None else bone.name
+    if name is None or not enter(ob, "POSE"):
+        return None
+    select_bones(ob, [name])
+    if ob.chain_ik.chains:
+        ob.chain_ik.active_index = chain % len(ob.chain_ik.chains)
+    return name
+
+
 def make_limb(seed: int, name: str = "Rig") -> bpy.types.Object:
     """Return a rig of one to four bones in a line, one beside them and one that they hang on."""
-    rng = make_rng(seed)
     ob = rigs.make_armature(name)
     mode = rigs.ROTATION_MODES[seed % len(rigs.ROTATION_MODES)] if seed % 3 else "QUATERNION"
     rigs.add_bones(ob, ((0, 0, -0.5), (0, 0, 0)), prefix="Above")
@@ -238,7 +229,7 @@ def make_limb(seed: int, name: str = "Rig") -> bpy.types.Object:
     rigs.add_bones(ob, ((0.2, 0, 1), (0.8, 0, 1)), prefix="Beside", parent="Bone.0")
     if seed % 2:
         rigs.turn_bones(ob, seed)
-    ob.location = np.round(rng.uniform(-1.0, 1.0, 3), 1)
+    ob.location = np.round(make_rng(seed).uniform(-1.0, 1.0, 3), 1)
     return ob
 
 
@@ -261,56 +252,63 @@ def make_legs(seed: int, count: int) -> bpy.types.Object:
     return ob
 
 
-def make_scene(
-    first: int,
-    second: int,
-    layers: int,
-    is_tree: bool,
-    is_limited: bool,
-    is_keyed: bool,
-    settings: dict[str, Any],
-    feet: int,
-) -> None:
-    """Make two rigs with a chain each, or with feet.
+START = {
+    "first": SEED,
+    "second": SEED,
+    "layers": st.integers(1, 3),
+    "is_tree": FLAG,
+    "is_limited": FLAG,
+    "is_keyed": FLAG,
+    "settings": st.sampled_from(
+        (
+            {},
+            {"start_from": "CURRENT"},
+            {"solver": "FABRIK"},
+            {"influence": 0.4},
+            {"solver": "CCD", "start_from": "CURRENT", "influence": 0.7},
+            {"weight": 0.3},
+        )
+    ),
+    "feet": st.sampled_from((0, 0, 0, 1, 2)),
+}
+"""What the scene of a file is drawn of.
 
-    Args:
-        first: Seed of the first rig.
-        second: Seed of the second one.
-        layers: How many view layers the scene has.
-        is_tree: Whether the first rig has a second chain that shares a bone with the first one.
-        is_limited: Whether the bones of the first rig have limits.
-        is_keyed: Whether its target and its influence are keyed.
-        settings: Of its chain.
-        feet: How many feet of the second rig roll; it is a limb if none does.
-    """
-    for number in range(1, layers):
+Seeds of two rigs, how many view layers, and of the first rig: whether a second chain shares a bone
+with its first one, its bones have limits, its target and influence are keyed, and the settings of
+its chain. Of the second one how many feet roll; it is a limb if none does.
+"""
+
+
+def make_scene(drawn: dict[str, Any]) -> None:
+    """Make two rigs with a chain each, or with feet."""
+    for number in range(1, drawn["layers"]):
         bpy.context.scene.view_layers.new(f"Layer {number}")
-    for name, seed in (("Rig", first), ("Other", second)):
+    first = drawn["first"]
+    for name, seed in (("Rig", first), ("Other", drawn["second"])):
         target = rigs.make_empty(f"{name} Target", place(seed + 1))
         rigs.make_empty(f"{name} Pole", place(seed + 2))
-        if feet and name == "Other":
-            make_legs(seed, feet)
+        if drawn["feet"] and name == "Other":
+            make_legs(seed, drawn["feet"])
         else:
             rigs.add_chain(make_limb(seed, name), f"Bone.{seed % 4}", target)
     ob, target = bpy.data.objects["Rig"], bpy.data.objects["Rig Target"]
     chain = ob.chain_ik.chains[0]
-    for name, value in settings.items():
+    for name, value in drawn["settings"].items():
         setattr(chain, name, value)
-    if is_tree:
+    if drawn["is_tree"]:
         rigs.add_chain(ob, "Beside.0", rigs.make_empty("Side Target", place(first + 3)))
-    for pose_bone in ob.pose.bones if is_limited else ():
+    for pose_bone in ob.pose.bones if drawn["is_limited"] else ():
         pose_bone.use_ik_limit_x = pose_bone.use_ik_limit_z = True
         pose_bone.ik_min_x, pose_bone.ik_max_x = -0.3, 0.5
         pose_bone.ik_min_z, pose_bone.ik_max_z = -0.4, 0.4
-    if is_keyed:
+    if drawn["is_keyed"]:
         rigs.key(target, "location", {1: place(first + 1), 4: place(first + 4)})
-        key_influence(ob, 0, 0.0)
+        ramp_influence(ob.chain_ik.chains[0], 0.0)
     bpy.context.view_layer.update()
 
 
-def key_influence(ob: bpy.types.Object, index: int, value: float) -> None:
+def ramp_influence(chain: bpy.types.PropertyGroup, value: float) -> None:
     """Key the influence of a chain: a value at frame 2, and all of it at frame 4."""
-    chain = ob.chain_ik.chains[index]
     for frame, influence in ((2, value), (4, 1.0)):
         chain.influence = influence
-        ob.keyframe_insert(f"chain_ik.chains[{index}].influence", frame=frame)
+        chain.keyframe_insert("influence", frame=frame)

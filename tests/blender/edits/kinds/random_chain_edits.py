@@ -1,245 +1,287 @@
-"""Edits of chains: added, removed, set, given joints and creatures, by scripts and by buttons."""
+"""Edits of chains and whole bodies by scripts: added, removed, set, given joints, and broken."""
 
 from __future__ import annotations
+
+import math
 
 import bpy
 from hypothesis import strategies as st
 
+from tests.blender.edits.kinds.random_round_trips import round_trip
+from tests.blender.edits.random_draws import AXIS, FLAG, THING, edit, pairs, put, setters
+from tests.blender.edits.random_feet import bones_of_feet
 from tests.blender.edits.random_scene import (
-    FLAG,
-    THING,
+    CHANNELS,
+    OF_BONE,
+    OF_CHAIN,
+    OF_OBJECT,
+    OF_OWN_CHAIN,
+    OF_OWN_RIG,
+    OF_RIG,
     any_object,
-    armature,
     bone_of,
-    chain_of,
-    edit,
     other_object,
     picked,
+    press,
+    select,
 )
 from tests.blender.setups import rigs
 
 SOLVERS = st.sampled_from(("NEWTON", "TWO_BONE", "FABRIK", "CCD", "FORCE", "FOLLOW"))
-STARTS = st.sampled_from(("KEYED", "REST", "CURRENT"))
 KINDS = st.sampled_from(
     ("BALL", "CONE", "HINGE_X", "HINGE_Y", "HINGE_Z", "ELBOW_X", "ELBOW_Z", "SWING", "FIXED")
 )
 FLAGS = st.sampled_from(
     (
-        "use_flip_bend",
-        "use_tail",
-        "use_rotation",
-        "use_twist_spread",
-        "use_finish",
-        "use_limits",
-        "use_stretch",
-        "use_keep_volume",
+        *("use_flip_bend", "use_tail", "use_rotation", "use_twist_spread", "use_finish"),
+        *("use_limits", "use_stretch", "use_keep_volume"),
     )
 )
-NUMBERS = st.sampled_from(
-    (
-        ("influence", 0.0),
-        ("influence", 0.5),
-        ("influence", 0.1),
-        ("influence", 0.9),
-        ("influence", 1.0),
-        ("pole_angle", 0.0),
-        ("pole_angle", 1.0),
-        ("pole_angle", -3.0),
-        ("pole_mode", "FOLLOW"),
-        ("pole_mode", "FOLLOW"),
-        ("pole_mode", "TARGET"),
-        ("pole_lean", -1.0),
-        ("pole_lean", 0.0),
-        ("orient_weight", 0.0),
-        ("orient_weight", 0.5),
-        ("orient_weight", 1.0),
-        ("iterations", 1),
-        ("iterations", 8),
-        ("iterations", 500),
-        ("tolerance", 0.0),
-        ("tolerance", 0.01),
-        ("tolerance", 1e-5),
-        ("weight", 0.0),
-        ("weight", 0.3),
-        ("weight", 1.0),
-        ("soft_distance", 0.0),
-        ("soft_distance", 0.2),
-        ("soft_distance", 10.0),
-        ("max_bend", 0.3),
-        ("chain_count", 0),
-        ("chain_count", 1),
-        ("chain_count", 2),
-        ("chain_count", 3),
-        ("chain_count", 300),
-        ("negative_scale", "KEEP"),
-        ("negative_scale", "MIRROR"),
-        ("follow_lead", "ROOT"),
-        ("follow_lead", "TIP"),
-        ("use_anchor", True),
-        ("use_anchor", False),
-    )
+NUMBERS = pairs(
+    influence=(0.0, 0.5, 0.1, 0.9, 1.0),
+    pole_angle=(0.0, 1.0, -3.0),
+    pole_mode=("FOLLOW", "FOLLOW", "TARGET"),
+    pole_lean=(-1.0, 0.0),
+    orient_weight=(0.0, 0.5, 1.0),
+    iterations=(1, 8, 500),
+    tolerance=(0.0, 0.01, 1e-5),
+    weight=(0.0, 0.3, 1.0),
+    soft_distance=(0.0, 0.2, 10.0),
+    max_bend=(0.3,),
+    chain_count=(0, 1, 2, 3, 300),
+    negative_scale=("KEEP", "MIRROR"),
+    follow_lead=("ROOT", "TIP"),
+    use_anchor=(True, False),
 )
-FORCES = st.sampled_from(
-    (
-        ("stiffness_root", 0.0),
-        ("stiffness_root", 3.0),
-        ("stiffness_tip", 0.2),
-        ("comfort_root", 0.3),
-        ("comfort_tip", 0.0),
-        ("mass", 0.0),
-        ("mass", 2.0),
-        ("gravity", 0.0),
-        ("gravity", 1.0),
-        ("force_mode", "CLASSIC"),
-        ("force_mode", "EXACT"),
-        ("force_gain", 0.3),
-        ("use_gradual", True),
-        ("use_gradual", False),
-        ("fastest", 1.0),
-        ("creature", ""),
-    )
+FORCES = pairs(
+    stiffness_root=(0.0, 3.0),
+    stiffness_tip=(0.2,),
+    comfort_root=(0.3,),
+    comfort_tip=(0.0,),
+    mass=(0.0, 2.0),
+    gravity=(0.0, 1.0),
+    force_mode=("CLASSIC", "EXACT"),
+    force_gain=(0.3,),
+    use_gradual=(True, False),
+    fastest=(1.0,),
+    creature=("",),
 )
 JOINT_VALUES = st.sampled_from(
     (
-        ("use_limit_x", True),
-        ("use_limit_y", True),
-        ("use_limit_z", True),
-        ("min_x", -0.5),
-        ("max_x", 0.5),
-        ("min_x", 1.0),
-        ("min_z", 0.2),
-        ("max_z", 2.0),
-        ("cone_angle", 0.3),
-        ("stiffness_x", 0.9),
-        ("use_slide", True),
-        ("use_slide", False),
-        ("slide_max", 0.3),
-        ("slide_min", -0.2),
-        ("relative_to", "PARENT"),
-        ("relative_to", "CHILD"),
+        *(("use_limit_x", True), ("use_limit_y", True), ("use_limit_z", True), ("min_x", -0.5)),
+        *(("max_x", 0.5), ("min_x", 1.0), ("min_z", 0.2), ("max_z", 2.0), ("cone_angle", 0.3)),
+        *(("stiffness_x", 0.9), ("use_slide", True), ("use_slide", False), ("slide_max", 0.3)),
+        *(("slide_min", -0.2), ("relative_to", "PARENT"), ("relative_to", "CHILD")),
         ("relative_to", "REST"),
     )
 )
+GOALS = pairs(priority=(1, 2, 3, 9), use_pin=(True, False), pull=(0.0, 0.4, 1.0))
 MOST_CHAINS = 4
 
-
-def tell(ob: bpy.types.Object) -> None:
-    """Tell Blender what it does not notice: a script has removed or moved what is in a list."""
-    ob.update_tag()
+setters(
+    OF_CHAIN,
+    rename_chain={"name": st.sampled_from(("Chain", "Arm", "", "Leg"))},
+    set_solver={"solver": SOLVERS},
+    set_start={"start_from": st.sampled_from(("KEYED", "REST", "CURRENT"))},
+    mute_chain={"mute": FLAG},
+    set_number={"": NUMBERS},
+    clear_pole={"pole_target": st.none()},
+)
+setters(OF_OWN_CHAIN, set_goal_of_body={"": GOALS})
+setters(
+    OF_OWN_RIG,
+    switch_body={"chain_ik.body.use_body": FLAG},
+    set_share_of_body={"chain_ik.body.influence": st.sampled_from((0.0, 0.5, 1.0))},
+)
 
 
 def has_own_list(ob: bpy.types.Object) -> bool:
-    """Tell whether Blender lets scripts remove from lists of an object: not what is linked."""
-    return ob.library is None and ob.override_library is None
+    """Tell whether there are chains that Blender lets scripts remove: not of what is linked."""
+    return bool(ob.chain_ik.chains) and ob.library is None and ob.override_library is None
 
 
-class ChainEdits:
-    """What a script does to chains."""
+@edit(OF_OWN_RIG, bone=OF_BONE["bone"], j=THING)
+def add_chain(ob, bone, j):
+    if len(ob.chain_ik.chains) < MOST_CHAINS:
+        rigs.add_chain(ob, bone.name, other_object(j))
 
-    @edit(i=THING, bone=THING, j=THING)
-    def add_chain(self, i, bone, j):
-        ob, pose_bone = armature(i), bone_of(armature(i), bone)
-        if pose_bone is not None and ob.is_editable and len(ob.chain_ik.chains) < MOST_CHAINS:
-            rigs.add_chain(ob, pose_bone.name, other_object(j))
 
-    @edit(i=THING, chain=THING)
-    def remove_chain(self, i, chain):
-        ob = armature(i)
-        if ob is not None and ob.chain_ik.chains and has_own_list(ob):
-            ob.chain_ik.chains.remove(chain % len(ob.chain_ik.chains))
-            tell(ob)
+@edit(OF_RIG, chain=THING)
+def remove_chain(ob, chain):
+    if has_own_list(ob):
+        ob.chain_ik.chains.remove(chain % len(ob.chain_ik.chains))
+        ob.update_tag()  # Blender does not notice what a script does to lists
 
-    @edit(i=THING, chain=THING, other=THING)
-    def move_chain(self, i, chain, other):
-        ob = armature(i)
-        if ob is not None and ob.chain_ik.chains and has_own_list(ob):
-            count = len(ob.chain_ik.chains)
-            ob.chain_ik.chains.move(chain % count, other % count)
-            tell(ob)
 
-    @edit(i=THING, chain=THING, name=st.sampled_from(("Chain", "Arm", "", "Leg")))
-    def rename_chain(self, i, chain, name):
-        if (settings := chain_of(armature(i), chain)) is not None:
-            settings.name = name
+@edit(OF_RIG, chain=THING, other=THING)
+def move_chain(ob, chain, other):
+    if has_own_list(ob):
+        count = len(ob.chain_ik.chains)
+        ob.chain_ik.chains.move(chain % count, other % count)
+        ob.update_tag()
 
-    @edit(i=THING, chain=THING, solver=SOLVERS)
-    def set_solver(self, i, chain, solver):
-        if (settings := chain_of(armature(i), chain)) is not None:
-            settings.solver = solver
 
-    @edit(i=THING, chain=THING, start=STARTS)
-    def set_start(self, i, chain, start):
-        if (settings := chain_of(armature(i), chain)) is not None:
-            settings.start_from = start
+@edit(OF_CHAIN, j=THING, bone=THING, on_bone=FLAG, is_target=FLAG)
+def set_target_or_pole(chain, j, bone, on_bone, is_target):
+    target = any_object(j)
+    pose_bone = bone_of(target, bone) if on_bone else None
+    name = "" if pose_bone is None else pose_bone.name
+    if is_target:
+        chain.target, chain.subtarget = target, name
+    else:
+        chain.pole_target, chain.pole_subtarget = target, name
 
-    @edit(i=THING, chain=THING, j=THING, bone=THING, on_bone=FLAG, word=st.booleans())
-    def set_target_or_pole(self, i, chain, j, bone, on_bone, word):
-        settings, target = chain_of(armature(i), chain), any_object(j)
-        if settings is None:
-            return
-        pose_bone = bone_of(target, bone) if on_bone else None
-        name = "" if pose_bone is None else pose_bone.name
-        if word:
-            settings.target, settings.subtarget = target, name
-        else:
-            settings.pole_target, settings.pole_subtarget = target, name
 
-    @edit(i=THING, chain=THING, j=THING)
-    def set_plain_pole(self, i, chain, j):
-        if (settings := chain_of(armature(i), chain)) is not None:
-            settings.pole_target, settings.pole_subtarget = other_object(j), ""
+@edit(OF_CHAIN, j=THING)
+def set_plain_pole(chain, j):
+    chain.pole_target, chain.pole_subtarget = other_object(j), ""
 
-    @edit(i=THING, chain=THING, bone=THING)
-    def aim_at_own_bone(self, i, chain, bone):
-        """Have a chain follow a bone of its own armature."""
-        ob = armature(i)
-        settings, pose_bone = chain_of(ob, chain), bone_of(ob, bone)
-        if settings is not None and pose_bone is not None:
-            settings.target, settings.subtarget = ob, pose_bone.name
 
-    @edit(i=THING, chain=THING)
-    def clear_pole(self, i, chain):
-        if (settings := chain_of(armature(i), chain)) is not None:
-            settings.pole_target = None
+@edit(OF_CHAIN, bone=OF_BONE["bone"])
+def aim_at_own_bone(ob, chain, bone):
+    """Have a chain follow a bone of its own armature."""
+    chain.target, chain.subtarget = ob, bone.name
 
-    @edit(i=THING, chain=THING, bone=THING)
-    def set_tip(self, i, chain, bone):
-        settings, pose_bone = chain_of(armature(i), chain), bone_of(armature(i), bone)
-        if settings is not None and pose_bone is not None:
-            settings.bone = pose_bone.name
 
-    @edit(i=THING, chain=THING, name=FLAGS, value=FLAG)
-    def set_flag(self, i, chain, name, value):
-        if (settings := chain_of(armature(i), chain)) is not None:
-            setattr(settings, name, value)
+@edit(OF_CHAIN, bone=OF_BONE["bone"])
+def set_tip(chain, bone):
+    chain.bone = bone.name
 
-    @edit(i=THING, chain=THING, value=NUMBERS)
-    def set_number(self, i, chain, value):
-        if (settings := chain_of(armature(i), chain)) is not None:
-            setattr(settings, *value)
 
-    @edit(i=THING, chain=THING, value=FORCES)
-    def set_force(self, i, chain, value):
-        settings = chain_of(armature(i), chain)
-        if settings is not None and settings.solver == "FORCE":
-            setattr(settings.force, *value)
+@edit(OF_CHAIN, name=FLAGS, value=FLAG)
+def set_flag(chain, name, value):
+    setattr(chain, name, value)
 
-    @edit(i=THING, chain=THING, value=FLAG)
-    def mute_chain(self, i, chain, value):
-        if (settings := chain_of(armature(i), chain)) is not None:
-            settings.mute = value
 
-    @edit(i=THING, chain=THING, bone=THING, kind=KINDS)
-    def add_joint(self, i, chain, bone, kind):
-        settings, pose_bone = chain_of(armature(i), chain), bone_of(armature(i), bone)
-        if settings is not None and pose_bone is not None and len(settings.joints) < 3:
-            joint = settings.joints.add()
-            joint.kind = kind
-            joint.bone = pose_bone.name
+@edit(OF_CHAIN, value=FORCES)
+def set_force(chain, value):
+    if chain.solver == "FORCE":
+        setattr(chain.force, *value)
 
-    @edit(i=THING, chain=THING, joint=THING, value=JOINT_VALUES)
-    def set_joint(self, i, chain, joint, value):
-        settings = chain_of(armature(i), chain)
-        found = picked(settings.joints, joint) if settings is not None else None
-        if found is not None:
-            setattr(found, *value)
+
+@edit(OF_CHAIN, bone=OF_BONE["bone"], kind=KINDS)
+def add_joint(chain, bone, kind):
+    if len(chain.joints) < 3:
+        joint = chain.joints.add()
+        joint.kind = kind
+        joint.bone = bone.name
+
+
+@edit(OF_CHAIN, joint=THING, value=JOINT_VALUES)
+def set_joint(chain, joint, value):
+    if chain.joints:
+        setattr(picked(chain.joints, joint), *value)
+
+
+def topmost(bone: bpy.types.PoseBone) -> str:
+    """Return the name of the bone that carries all above a bone."""
+    return [bone, *bone.parent_recursive][-1].name
+
+
+@edit(OF_OWN_RIG, bone=OF_BONE["bone"], is_top=FLAG)
+def make_body(ob, bone, is_top):
+    """Make a body as a script does; half of them of all bones that hang together."""
+    ob.chain_ik.body.root = topmost(bone) if is_top else bone.name
+    ob.chain_ik.body.use_body = True
+
+
+@edit(OF_RIG, bone=THING, chain=THING, use_pins=FLAG, is_chosen=FLAG)
+def make_body_by_button(ob, bone, chain, use_pins, is_chosen):
+    if select(ob, bone, chain) is None:
+        return
+    if is_chosen:
+        ob.chain_ik.body.root = topmost(bone_of(ob, bone))
+    # If somebody has chosen a bone of a mechanism, the body moves that.
+    if ob.chain_ik.body.root not in bones_of_feet(ob):
+        press(bpy.ops.pose.chain_ik_body, control="BONE", use_pins=use_pins)
+
+
+@edit(OF_OWN_RIG, bone=st.none() | THING)
+def set_root_of_body(ob, bone):
+    found = None if bone is None else bone_of(ob, bone)
+    ob.chain_ik.body.root = "" if found is None else found.name
+
+
+@edit(OF_OWN_CHAIN, is_later=FLAG)
+def key_pin_of_body(chain, is_later):
+    """Pin a chain at one frame, and let it go at another."""
+    for frame, value in ((2, not is_later), (4, is_later)):
+        chain.use_pin = value
+        chain.keyframe_insert("use_pin", frame=frame)
+
+
+@edit(OF_OWN_RIG, update=FLAG)
+def body_off_and_on(ob, update):
+    if not ob.chain_ik.body.use_body:
+        return
+    with round_trip("body off and on", is_given_back=True):
+        ties = [tie for bone in ob.pose.bones for tie in bone.constraints]
+        muted = [(each, each.mute) for each in (*ob.chain_ik.chains, *ties)]
+        for value in (False, True):
+            ob.chain_ik.body.use_body = value
+            if update:
+                bpy.context.view_layer.update()
+        for each, value in muted:
+            each.mute = value
+
+
+BROKEN = st.sampled_from((math.nan, math.inf, -math.inf))
+BREAKABLE = st.sampled_from(("location", "rotation", "scale"))
+MENDED = {
+    **dict.fromkeys(("influence", "orient_weight", "weight", "force.mass"), 1.0),
+    **dict.fromkeys(("pole_angle", "soft_distance", "force.gravity", "force.stiffness_root"), 0.0),
+    **{"tolerance": 1e-5, "max_bend": math.pi, "stored_pose": "", "force.creature": ""},
+}
+BREAKABLE_NUMBERS = st.sampled_from(
+    (
+        *("influence", "pole_angle", "tolerance", "soft_distance", "orient_weight", "weight"),
+        *("max_bend", "force.gravity", "force.mass", "force.stiffness_root"),
+    )
+)
+TEXTS = st.sampled_from(
+    (("stored_pose", "{"), ("stored_pose", "[1]"), ("force.creature", "{"), ("bone", "\x01"))
+)
+HOME = {"location": 0.0, "scale": 1.0, "rotation_quaternion": 0.5}
+
+
+def break_channel(thing: bpy.types.bpy_struct, channel: str, axis: int, value: float) -> None:
+    name = rigs.rotation_property(thing) if channel == "rotation" else channel
+    getattr(thing, name)[axis] = value
+
+
+@edit(OF_OBJECT, channel=BREAKABLE, axis=AXIS, value=BROKEN)
+def break_object(ob, channel, axis, value):
+    break_channel(ob, channel, axis, value)
+
+
+@edit(OF_BONE, channel=BREAKABLE, axis=AXIS, value=BROKEN)
+def break_bone(bone, channel, axis, value):
+    break_channel(bone, channel, axis, value)
+
+
+@edit(OF_CHAIN, name=BREAKABLE_NUMBERS, value=BROKEN)
+def break_setting(chain, name, value):
+    put(chain, name, value)
+
+
+@edit(OF_CHAIN, text=TEXTS)
+def break_text(ob, chain, text):
+    put(chain, *text)
+    ob.update_tag()  # nobody sees that the stored pose is another one
+
+
+@edit()
+def mend_channels():
+    """Give all things that are not finite a place again."""
+    for ob in bpy.data.objects:
+        for thing in (ob, *(ob.pose.bones if ob.pose is not None else ())):
+            for name, size in CHANNELS.items():
+                if not all(map(math.isfinite, getattr(thing, name))):
+                    setattr(thing, name, [HOME.get(name, 0.0)] * size)
+
+
+@edit(OF_CHAIN)
+def mend_settings(ob, chain):
+    for name, value in MENDED.items():
+        put(chain, name, value)
+    ob.update_tag()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import bpy
 from hypothesis import strategies as st
@@ -12,13 +12,27 @@ from hypothesis import strategies as st
 import blender_ik_addon
 from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_saving
-from tests.blender.edits.kinds.random_layer_edits import show
-from tests.blender.edits.random_scene import FLAG, SEED, THING, armature, edit, enter, picked
+from tests.blender.edits.kinds.random_object_edits import show
+from tests.blender.edits.random_draws import FLAG, SEED, THING, edit
+from tests.blender.edits.random_scene import (
+    OF_BONE,
+    OF_CHAIN,
+    OF_OWN_BONES,
+    OF_OWN_OBJECT,
+    OF_OWN_RIG,
+    OF_RIG,
+    enter,
+    leave_modes,
+    picked,
+)
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
 FRAMES = (1.0, 2.0, 2.5, 3.0, 4.0)
-MODES = st.sampled_from(("POSE", "EDIT"))
+TIMES = st.integers(1, 2)
+MODES = st.sampled_from(("OBJECT", "POSE", "EDIT"))
+MEANWHILE = st.sampled_from(("", "mute", "rest", "without target"))
+LONG = "Renamed"
 
 
 def settle() -> None:
@@ -36,15 +50,6 @@ def played(frames: tuple[float, ...]) -> dict[float, checks.Poses]:
     rigs.go_to(now)
     bpy.context.view_layer.update()
     return found
-
-
-def assert_same_frames(
-    before: dict[float, checks.Poses], after: dict[float, checks.Poses], what: str, kept: Snapshot
-) -> None:
-    """Check that frames have the poses of before."""
-    for frame, poses in before.items():
-        moved = checks.not_stable(poses, after[frame], kept.exempt, kept.again)
-        assert not moved, f"frame {frame} is another one {what}: {moved}"
 
 
 class Snapshot:
@@ -70,11 +75,7 @@ class Snapshot:
         self.again: set[str] = set()
 
     def check(self, what: str) -> None:
-        """Check that all is as it was.
-
-        Raises:
-            AssertionError: If it is not.
-        """
+        """Check that all is as it was."""
         again = self.again | checks.with_history()
         moved = checks.not_stable(self._poses, checks.poses(), self.exempt, again)
         assert not moved, f"moved by {what}: {moved}"
@@ -92,115 +93,182 @@ def round_trip(what: str, is_given_back: bool = False) -> Iterator[None]:
     before.check(what)
 
 
-class RoundTrips:
-    """There and back."""
-
-    @edit(update=FLAG)
-    def live_off_and_on(self, update):
-        scene = bpy.context.scene
-        if not scene.chain_ik.use_live:
-            return
-        # Bones keep their poses meanwhile, so what is keyed is not set anew.
-        before = Snapshot(checks.with_eased if update else checks.without_rest)
-        scene.chain_ik.use_live = False
+def there_and_back(owners: list[Any], name: str, value: object, update: bool) -> None:
+    """Set a property of things to a value, and back to what each had."""
+    former = [getattr(owner, name) for owner in owners]
+    for values in ([value] * len(owners), former):
+        for owner, each in zip(owners, values, strict=True):
+            setattr(owner, name, each)
         if update:
             bpy.context.view_layer.update()
-        scene.chain_ik.use_live = True
-        checks.tag_all()
-        before.check("live off and on")
 
-    @edit(i=THING, update=FLAG)
-    def mute_and_unmute(self, i, update):
-        ob = armature(i)
-        if ob is None or not ob.is_editable:
-            return
-        with round_trip("mute and unmute", is_given_back=True):
-            live = [chain for chain in ob.chain_ik.chains if not chain.mute]
-            for value in (True, False):
-                for chain in live:
-                    chain.mute = value
-                if update:
-                    bpy.context.view_layer.update()
 
-    @edit(i=THING, update=FLAG)
-    def influence_to_zero_and_back(self, i, update):
-        ob = armature(i)
-        if ob is None or not ob.is_editable:
-            return
-        with round_trip("influence to zero and back", is_given_back=True):
-            former = [chain.influence for chain in ob.chain_ik.chains]
-            for chain in ob.chain_ik.chains:
-                chain.influence = 0.0
-            if update:
-                bpy.context.view_layer.update()
-            for chain, value in zip(ob.chain_ik.chains, former, strict=True):
-                chain.influence = value
+@edit(update=FLAG)
+def live_off_and_on(update):
+    scene = bpy.context.scene
+    if not scene.chain_ik.use_live:
+        return
+    # Bones keep their poses meanwhile, so what is keyed is not set anew.
+    before = Snapshot(checks.with_eased if update else checks.without_rest)
+    there_and_back([scene.chain_ik], "use_live", False, update)
+    checks.tag_all()
+    before.check("live off and on")
 
-    @edit(i=THING, update=FLAG)
-    def rest_position_and_back(self, i, update):
-        ob = armature(i)
-        if ob is None or not ob.data.is_editable or ob.data.pose_position == "REST":
-            return
+
+@edit(OF_OWN_RIG, update=FLAG)
+def mute_and_unmute(ob, update):
+    with round_trip("mute and unmute", is_given_back=True):
+        there_and_back(list(ob.chain_ik.chains), "mute", True, update)
+
+
+@edit(OF_OWN_RIG)
+def mute_and_unmute_all(ob):
+    there_and_back(list(ob.chain_ik.chains), "mute", True, True)
+
+
+@edit(OF_OWN_RIG, update=FLAG)
+def influence_to_zero_and_back(ob, update):
+    with round_trip("influence to zero and back", is_given_back=True):
+        there_and_back(list(ob.chain_ik.chains), "influence", 0.0, update)
+
+
+@edit(OF_OWN_BONES, update=FLAG)
+def rest_position_and_back(ob, update):
+    if ob.data.pose_position == "POSE":
         with round_trip("rest position and back"):
-            for position in ("REST", "POSE"):
-                ob.data.pose_position = position
-                if update:
-                    bpy.context.view_layer.update()
+            there_and_back([ob.data], "pose_position", "REST", update)
 
-    @edit(i=THING, mode=MODES)
-    def mode_and_back(self, i, mode):
-        ob = armature(i)
-        if ob is None:
-            return
-        # In edit mode chains keep what they had before they were changed.
-        self.leave_modes()
-        with round_trip(f"mode {mode} and back"):
-            if enter(ob, mode):
-                bpy.context.view_layer.update()
-            self.leave_modes()
 
-    @edit(i=THING)
-    def layer_and_back(self, i):
-        former = bpy.context.view_layer.name
-        with round_trip("another view layer and back"):
-            show(picked(bpy.context.scene.view_layers, i).name)
-            settle()
-            show(former)
-
-    @edit()
-    def unregister_and_register(self):
-        with round_trip("unregister and register"):
-            blender_ik_addon.unregister()
+@edit(OF_RIG, mode=st.sampled_from(("POSE", "EDIT")))
+def mode_and_back(ob, mode):
+    # In edit mode chains keep what they had before they were changed.
+    leave_modes()
+    with round_trip(f"mode {mode} and back"):
+        if enter(ob, mode):
             bpy.context.view_layer.update()
-            blender_ik_addon.register()
+        leave_modes()
 
-    @edit(i=THING)
-    def save_load_and_play(self, i):
-        """Save while another view layer may be shown, load, and play the frames again."""
-        self.leave_modes()
-        settle()
-        former = bpy.context.view_layer.name
-        before, kept = played(FRAMES), Snapshot(is_given_back=True)
-        kept.exempt |= random_saving.with_unsaved()
-        kept.again = random_saving.with_other_modes()
+
+@edit(i=THING)
+def layer_and_back(i):
+    former = bpy.context.view_layer.name
+    with round_trip("another view layer and back"):
         show(picked(bpy.context.scene.view_layers, i).name)
-        path = os.path.join(self.folder, "there.blend")
-        bpy.ops.wm.save_as_mainfile(filepath=path)
-        bpy.ops.wm.open_mainfile(filepath=path)
-        assert_same_frames(before, played(FRAMES), "after save and load", kept)
-        show(former)
-        assert_same_frames(before, played(FRAMES), "in the former layer after loading", kept)
-        kept.check("save and load")
-
-    @edit(seed=SEED)
-    def play_in_any_order(self, seed):
-        """Set frames in rising order, then in any: each has one pose."""
         settle()
-        before, exempt = played(FRAMES), checks.with_history() | checks.with_unsolved()
-        order = tuple(make_rng(seed).permutation(FRAMES * 2).tolist())
-        now = bpy.context.scene.frame_current_final
-        for frame in order:
-            rigs.go_to(frame)
-            moved = checks.not_stable(before[frame], checks.poses(), exempt)
-            assert not moved, f"frame {frame} is another one in the order {order}: {moved}"
-        rigs.go_to(now)
+        show(former)
+
+
+@edit()
+def unregister_and_register():
+    with round_trip("unregister and register"):
+        blender_ik_addon.unregister()
+        bpy.context.view_layer.update()
+        blender_ik_addon.register()
+
+
+@edit(i=THING)
+def save_load_and_play(machine, i):
+    """Save while another view layer may be shown, load, and play the frames again."""
+    leave_modes()
+    settle()
+    former = bpy.context.view_layer.name
+    before, kept = played(FRAMES), Snapshot(is_given_back=True)
+    kept.exempt |= random_saving.with_unsaved()
+    kept.again = random_saving.with_other_modes()
+    show(picked(bpy.context.scene.view_layers, i).name)
+    random_saving.save_and_load(machine.folder)
+    for what in ("after save and load", "in the former layer after loading"):
+        for frame, poses in played(FRAMES).items():
+            moved = checks.not_stable(before[frame], poses, kept.exempt, kept.again)
+            assert not moved, f"frame {frame} is another one {what}: {moved}"
+        show(former)
+    kept.check("save and load")
+
+
+@edit(seed=SEED)
+def play_in_any_order(seed):
+    """Set frames in rising order, then in any: each has one pose."""
+    settle()
+    before, exempt = played(FRAMES), checks.with_history() | checks.with_unsolved()
+    order = tuple(make_rng(seed).permutation(FRAMES * 2).tolist())
+    now = bpy.context.scene.frame_current_final
+    for frame in order:
+        rigs.go_to(frame)
+        moved = checks.not_stable(before[frame], checks.poses(), exempt)
+        assert not moved, f"frame {frame} is another one in the order {order}: {moved}"
+    rigs.go_to(now)
+
+
+def names_told(ob: bpy.types.Object) -> list[str]:
+    """Return the names of bones of an object's armature that chains tell, in order."""
+    found = []
+    for other in bpy.data.objects:
+        for chain in other.chain_ik.chains:
+            if other.data == ob.data:
+                found += [chain.bone, *(joint.bone for joint in chain.joints)]
+            ends = ((chain.target, chain.subtarget), (chain.pole_target, chain.pole_subtarget))
+            found += [name for aim, name in ends if aim is not None and aim.data == ob.data]
+    return found
+
+
+def rename(ob: bpy.types.Object, former: str, name: str, mode: str) -> None:
+    """Rename a bone in a mode, update, and check that all that named it names it still."""
+    told = names_told(ob)
+    (ob.data.edit_bones if mode == "EDIT" else ob.data.bones)[former].name = name
+    if mode == "EDIT":
+        bpy.ops.object.mode_set(mode="POSE")
+    assert name in ob.data.bones, f"{former} has become another one than {name}"
+    bpy.context.view_layer.update()
+    expected = [name if each == former else each for each in told]
+    assert names_told(ob) == expected, (
+        f"bone '{former}' renamed to '{name}': chains tell {names_told(ob)}, not {expected}"
+    )
+    if mode == "EDIT":
+        bpy.ops.object.mode_set(mode="EDIT")
+
+
+@edit(OF_BONE, times=TIMES, mode=MODES, meanwhile=MEANWHILE)
+def rename_bone_there_and_back(ob, bone, times, mode, meanwhile):
+    if not ob.data.is_editable or not ob.is_editable:
+        return
+    former = bone.name
+    leave_modes()
+    what = f"renaming bone '{former}' there and back {times} times in {mode}"
+    with round_trip(what, is_given_back=meanwhile == "mute"):
+        if not enter(ob, mode):
+            return
+        chains = list(ob.chain_ik.chains)
+        owners, name, value = {
+            "rest": ([ob.data], "pose_position", "REST"),
+            "mute": (chains, "mute", True),
+            "without target": (chains, "target", None),
+            "": ([], "", None),
+        }[meanwhile]
+        held = [(owner, getattr(owner, name)) for owner in owners]
+        for owner in owners:
+            setattr(owner, name, value)
+        bpy.context.view_layer.update()
+        for _ in range(times):
+            rename(ob, former, LONG, mode)
+            rename(ob, LONG, former, mode)
+        for owner, each in held:
+            setattr(owner, name, each)
+        leave_modes()
+
+
+def rename_there_and_back(thing: Any, times: int) -> None:
+    former = thing.name
+    with round_trip(f"renaming {thing} there and back"):
+        for name in (LONG, former) * times:
+            thing.name = name
+            bpy.context.view_layer.update()
+
+
+@edit(OF_OWN_OBJECT, times=TIMES)
+def rename_object_there_and_back(ob, times):
+    rename_there_and_back(ob, times)
+
+
+@edit(OF_CHAIN, times=TIMES)
+def rename_chain_there_and_back(chain, times):
+    rename_there_and_back(chain, times)

@@ -8,217 +8,249 @@ import bpy
 from hypothesis import strategies as st
 
 import blender_ik_addon
+from tests.blender.edits import random_saving
+from tests.blender.edits.kinds.random_round_trips import Snapshot, settle
 from tests.blender.edits.random_checks import tag_all
+from tests.blender.edits.random_draws import EDITS, FLAG, SEED, THING, edit
 from tests.blender.edits.random_scene import (
-    FLAG,
-    SEED,
-    THING,
+    OF_BONE,
+    OF_OWN_CHAIN,
+    OF_OWN_OBJECT,
     angles,
-    any_object,
     armature,
-    bone_of,
-    chain_of,
-    edit,
-    key_influence,
+    leave_modes,
     other_object,
     picked,
     place,
     press,
+    ramp_influence,
 )
 from tests.blender.setups import rigs
+from tests.helpers import make_rng
 
 FRAMES = st.sampled_from((1.0, 2.0, 3.0, 4.0, 2.5, 1.25, 10.0, 40.0))
 SETTINGS = st.sampled_from(
     (
-        "influence",
-        "pole_angle",
-        "mute",
-        "use_flip_bend",
-        "soft_distance",
-        "orient_weight",
-        "weight",
-        "force.gravity",
+        *("influence", "pole_angle", "mute", "use_flip_bend", "soft_distance", "orient_weight"),
+        *("weight", "force.gravity"),
     )
 )
 BONE_PATHS = st.sampled_from(("location", "scale", "rotation"))
+CHANGES = st.integers(1, 5)
+UNDOABLE = (
+    *("move_target", "turn_bone", "set_number", "set_flag", "mute_chain", "set_solver"),
+    *("key_setting", "key_influence", "key_bone", "drive_setting", "aim_at_own_bone"),
+    *("rename_bone", "rename_object", "add_chain", "remove_chain", "hide_object"),
+    *("add_joint", "set_joint", "limit_bone", "add_view_layer", "set_start"),
+)
 
 
-def set_path(chain: bpy.types.PropertyGroup, path: str) -> None:
-    """Give a setting a value to be keyed."""
-    holder, _, name = path.rpartition(".")
-    owner = chain.force if holder else chain
-    value = getattr(owner, name)
-    setattr(owner, name, not value if isinstance(value, bool) else 0.6)
-
-
-def is_driven(owner: bpy.types.ID, path: str) -> bool:
-    data = owner.animation_data
-    return data is not None and any(each.data_path == path for each in data.drivers)
-
-
-def drive(owner: bpy.types.ID, path: str, index: int, source: bpy.types.Object) -> None:
-    """Drive a property by where an object lies along Z."""
-    if is_driven(owner, path):
+def drive(holder: bpy.types.bpy_struct, name: str, index: int, source: int) -> None:
+    """Drive a property by where an object lies along Z, if that is there."""
+    owner, ob, path = holder.id_data, other_object(source), f"{holder.path_from_id()}.{name}"
+    drivers = owner.animation_data.drivers if owner.animation_data else ()
+    if ob is None or not owner.is_editable or any(each.data_path == path for each in drivers):
         return
     driver = owner.driver_add(path, index).driver
     driver.type = "SUM"
     variable = driver.variables.new()
     variable.type = "TRANSFORMS"
-    variable.targets[0].id = source
+    variable.targets[0].id = ob
     variable.targets[0].transform_type = "LOC_Z"
 
 
-class TimeEdits:
-    """Frames, keys and drivers."""
-
-    @edit(frame=FRAMES)
-    def set_frame(self, frame):
-        rigs.go_to(frame)
-
-    @edit(frame=FRAMES)
-    def set_frame_again(self, frame):
-        rigs.go_to(frame)
-
-    @edit(i=THING, seed=SEED)
-    def key_object(self, i, seed):
-        if (ob := any_object(i)) is not None and ob.is_editable:
-            for frame in (1, 4):
-                ob.location, ob.rotation_euler = place(seed + frame), angles(seed)
-                ob.keyframe_insert("location", frame=frame)
-                ob.keyframe_insert("rotation_euler", frame=frame)
-
-    @edit(i=THING, bone=THING, what=BONE_PATHS, frame=st.integers(1, 4))
-    def key_bone(self, i, bone, what, frame):
-        pose_bone = bone_of(armature(i), bone)
-        if pose_bone is not None and pose_bone.id_data.is_editable:
-            name = rigs.rotation_property(pose_bone) if what == "rotation" else what
-            pose_bone.keyframe_insert(name, frame=frame)
-            # Blender's own buttons tell of the object as well, which a script does not.
-            pose_bone.id_data.update_tag()
-
-    @edit(i=THING, chain=THING, setting=SETTINGS)
-    def key_setting(self, i, chain, setting):
-        ob = armature(i)
-        settings = chain_of(ob, chain)
-        if settings is None or not ob.is_editable:
-            return
-        index = chain % len(ob.chain_ik.chains)
-        for frame in (1, 4):
-            set_path(settings, setting)
-            ob.keyframe_insert(f"chain_ik.chains[{index}].{setting}", frame=frame)
-
-    @edit(i=THING, chain=THING, value=st.sampled_from((0.0, 0.4, 0.9)))
-    def key_influence(self, i, chain, value):
-        ob = armature(i)
-        if chain_of(ob, chain) is not None and ob.is_editable:
-            key_influence(ob, chain % len(ob.chain_ik.chains), value)
-
-    @edit(i=THING)
-    def clear_animation(self, i):
-        if (ob := any_object(i)) is not None and ob.is_editable:
-            ob.animation_data_clear()
-
-    @edit(i=THING)
-    def push_action_down(self, i):
-        ob = any_object(i)
-        data = None if ob is None else ob.animation_data
-        if data is not None and data.action is not None and ob.is_editable:
-            track = data.nla_tracks.new()
-            track.strips.new("Strip", 1, data.action)
-            data.action = None
-
-    @edit(i=THING, chain=THING, setting=SETTINGS, j=THING)
-    def drive_setting(self, i, chain, setting, j):
-        ob, source = armature(i), other_object(j)
-        if chain_of(ob, chain) is not None and source is not None and ob.is_editable:
-            index = chain % len(ob.chain_ik.chains)
-            drive(ob, f"chain_ik.chains[{index}].{setting}", -1, source)
-
-    @edit(i=THING, bone=THING, what=BONE_PATHS, j=THING)
-    def drive_bone(self, i, bone, what, j):
-        pose_bone, source = bone_of(armature(i), bone), other_object(j)
-        if pose_bone is not None and source is not None and pose_bone.id_data.is_editable:
-            name = rigs.rotation_property(pose_bone) if what == "rotation" else what
-            path = f'pose.bones["{bpy.utils.escape_identifier(pose_bone.name)}"].{name}'
-            drive(pose_bone.id_data, path, 1, source)
-
-    @edit(i=THING)
-    def remove_drivers(self, i):
-        ob = any_object(i)
-        data = None if ob is None else ob.animation_data
-        if data is not None and ob.is_editable:
-            for driver in list(data.drivers):
-                data.drivers.remove(driver)
+def channel(bone: bpy.types.PoseBone, what: str) -> str:
+    return rigs.rotation_property(bone) if what == "rotation" else what
 
 
-class FileEdits:
-    """Undo, files and libraries."""
+@edit(frame=FRAMES)
+def set_frame(frame):
+    rigs.go_to(frame)
 
-    @edit()
-    def push_undo(self):
+
+@edit(frame=FRAMES)
+def set_frame_again(frame):
+    rigs.go_to(frame)
+
+
+@edit(OF_OWN_OBJECT, seed=SEED)
+def key_object(ob, seed):
+    for frame in (1, 4):
+        ob.location, ob.rotation_euler = place(seed + frame), angles(seed)
+        ob.keyframe_insert("location", frame=frame)
+        ob.keyframe_insert("rotation_euler", frame=frame)
+
+
+@edit(OF_BONE, what=BONE_PATHS, frame=st.integers(1, 4))
+def key_bone(ob, bone, what, frame):
+    if ob.is_editable:
+        bone.keyframe_insert(channel(bone, what), frame=frame)
+        # Blender's own buttons tell of the object as well, which a script does not.
+        ob.update_tag()
+
+
+@edit(OF_OWN_CHAIN, setting=SETTINGS)
+def key_setting(chain, setting):
+    *of_force, name = setting.split(".")
+    owner = chain.force if of_force else chain
+    for frame in (1, 4):
+        value = getattr(owner, name)
+        setattr(owner, name, not value if isinstance(value, bool) else 0.6)
+        owner.keyframe_insert(name, frame=frame)
+
+
+@edit(OF_OWN_CHAIN, value=st.sampled_from((0.0, 0.4, 0.9)))
+def key_influence(chain, value):
+    ramp_influence(chain, value)
+
+
+@edit(OF_OWN_OBJECT)
+def clear_animation(ob):
+    ob.animation_data_clear()
+
+
+@edit(OF_OWN_OBJECT)
+def push_action_down(ob):
+    data = ob.animation_data
+    if data is not None and data.action is not None:
+        track = data.nla_tracks.new()
+        track.strips.new("Strip", 1, data.action)
+        data.action = None
+
+
+@edit(OF_OWN_CHAIN, setting=SETTINGS, j=THING)
+def drive_setting(chain, setting, j):
+    drive(chain, setting, -1, j)
+
+
+@edit(OF_BONE, what=BONE_PATHS, j=THING)
+def drive_bone(bone, what, j):
+    drive(bone, channel(bone, what), 1, j)
+
+
+@edit(OF_OWN_OBJECT)
+def remove_drivers(ob):
+    for driver in list(ob.animation_data.drivers) if ob.animation_data else ():
+        ob.animation_data.drivers.remove(driver)
+
+
+@edit()
+def push_undo():
+    press(bpy.ops.ed.undo_push, message="edit")
+
+
+@edit()
+def undo(machine):
+    # Blender crashes where a script has changed things since the last step.
+    if not machine.is_undone:
         press(bpy.ops.ed.undo_push, message="edit")
-
-    @edit()
-    def undo(self):
-        # Blender crashes where a script has changed things since the last step.
-        if not self.is_undone:
-            press(bpy.ops.ed.undo_push, message="edit")
-        scene = bpy.context.scene.name
-        press(bpy.ops.ed.undo)
-        if bpy.context.scene.name != scene:
-            # Of a scene that comes back Blender tells no handler in the background.
-            tag_all()
-        self.is_undone = True
-
-    @edit()
-    def redo(self):
-        if self.is_undone:
-            press(bpy.ops.ed.redo)
-            self.is_undone = True
-
-    @edit()
-    def save_and_load(self):
-        self.leave_modes()
-        path = os.path.join(self.folder, "saved.blend")
-        bpy.ops.wm.save_as_mainfile(filepath=path)
-        bpy.ops.wm.open_mainfile(filepath=path)
-
-    @edit(i=THING, j=THING, is_linked=FLAG, is_override=FLAG)
-    def take_from_library(self, i, j, is_linked, is_override):
-        """Write objects to a file, and bring them into the scene from there."""
-        present = [ob for ob in (armature(i), other_object(j)) if ob is not None]
-        present = [ob for ob in present if ob.library is None and ob.override_library is None]
-        if not present or len(bpy.data.objects) > 14 or len(bpy.data.libraries) > 1:
-            return
-        self.leave_modes()
-        path = os.path.join(self.folder, f"library{self.next_number()}.blend")
-        names = [ob.name for ob in present]
-        bpy.data.libraries.write(path, set(present))
-        with bpy.data.libraries.load(path, link=is_linked) as (_found, wanted):
-            wanted.objects = names
-        for ob in wanted.objects:
-            if ob is not None and is_linked and is_override:
-                ob = ob.override_create(remap_local_usages=False)
-            if ob is not None:
-                rigs.link(ob)
-
-    @edit(i=THING)
-    def override_linked(self, i):
-        linked = sorted(ob.name for ob in bpy.context.scene.objects if ob.library is not None)
-        name = picked(linked, i)
-        if name is not None:
-            found = [ob for ob in bpy.context.scene.objects if ob.name == name and ob.library]
-            override = found[0].override_create(remap_local_usages=True)
-            if override is not None and override.name not in bpy.context.scene.collection.objects:
-                rigs.link(override)
-
-    @edit(value=FLAG)
-    def set_live(self, value):
-        bpy.context.scene.chain_ik.use_live = value
-
-    @edit()
-    def register_again(self):
-        blender_ik_addon.unregister()
-        blender_ik_addon.register()
-        # Nothing is solved until something is tagged: what is forgotten shows then.
+    scene = bpy.context.scene.name
+    press(bpy.ops.ed.undo)
+    if bpy.context.scene.name != scene:
+        # Of a scene that comes back Blender tells no handler in the background.
         tag_all()
+    machine.is_undone = True
+
+
+@edit()
+def redo(machine):
+    if machine.is_undone:
+        press(bpy.ops.ed.redo)
+
+
+def change(machine: object, name: str, seed: str) -> None:
+    EDITS[name].carry_out(machine, EDITS[name].draw(seed))
+
+
+@edit(count=CHANGES, seed=SEED)
+def undo_and_redo(machine, count, seed):
+    """Make changes with a step each, take all back, and make them again."""
+    changes = make_rng(seed).choice(UNDOABLE, count).tolist()
+    leave_modes()
+    settle()
+    press(bpy.ops.ed.undo_push, message="before")
+    shown = [Snapshot()]
+    for number, name in enumerate(changes):
+        change(machine, name, f"{seed} {number}")
+        settle()
+        press(bpy.ops.ed.undo_push, message=name)
+        shown.append(Snapshot())
+    # Steps of undo keep what files keep.
+    exempt = set.union(random_saving.with_unsaved(), *(each.exempt for each in shown))
+    for step, operator in (
+        *((step, bpy.ops.ed.undo) for step in reversed(range(count))),
+        *((step, bpy.ops.ed.redo) for step in range(1, count + 1)),
+    ):
+        press(operator)
+        settle()
+        shown[step].exempt = exempt
+        shown[step].check(f"undo and redo of {changes}, at {step}")
+
+
+@edit(count=CHANGES, seed=SEED, times=st.integers(1, 4))
+def undo_often(machine, count, seed, times):
+    """Go back and forth in a row, without an update between: Blender must stay up."""
+    press(bpy.ops.ed.undo_push, message="before")
+    for number, name in enumerate(make_rng(seed).choice(UNDOABLE, count).tolist()):
+        change(machine, name, f"{seed} {number}")
+        press(bpy.ops.ed.undo_push, message=name)
+    for _ in range(times):
+        for operator in (bpy.ops.ed.undo, bpy.ops.ed.redo):
+            for _ in range(count):
+                press(operator)
+    press(bpy.ops.ed.undo)
+
+
+@edit()
+def _go_down():
+    """Drawn only where it is asked for: shows that a process that goes down is told."""
+    os.abort()
+
+
+@edit()
+def save_and_load(machine):
+    leave_modes()
+    random_saving.save_and_load(machine.folder)
+
+
+@edit(i=THING, j=THING, is_linked=FLAG, is_override=FLAG)
+def take_from_library(machine, i, j, is_linked, is_override):
+    """Write objects to a file, and bring them into the scene from there."""
+    present = [ob for ob in (armature(i), other_object(j)) if ob is not None]
+    present = [ob for ob in present if ob.library is None and ob.override_library is None]
+    if not present or len(bpy.data.objects) > 14 or len(bpy.data.libraries) > 1:
+        return
+    leave_modes()
+    names = [ob.name for ob in present]
+    path = os.path.join(machine.folder, f"library{len(os.listdir(machine.folder))}.blend")
+    bpy.data.libraries.write(path, set(present))
+    with bpy.data.libraries.load(path, link=is_linked) as (_found, wanted):
+        wanted.objects = names
+    for ob in wanted.objects:
+        if ob is not None and is_linked and is_override:
+            ob = ob.override_create(remap_local_usages=False)
+        if ob is not None:
+            rigs.link(ob)
+
+
+@edit(i=THING)
+def override_linked(i):
+    linked = [ob for ob in bpy.context.scene.objects if ob.library is not None]
+    if linked:
+        found = picked(sorted(linked, key=lambda ob: ob.name), i)
+        override = found.override_create(remap_local_usages=True)
+        if override is not None and override.name not in bpy.context.scene.collection.objects:
+            rigs.link(override)
+
+
+@edit(value=FLAG)
+def set_live(value):
+    bpy.context.scene.chain_ik.use_live = value
+
+
+@edit()
+def register_again():
+    blender_ik_addon.unregister()
+    blender_ik_addon.register()
+    # Nothing is solved until something is tagged: what is forgotten shows then.
+    tag_all()
