@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 
 import bpy
@@ -34,8 +34,8 @@ Blender stores float32: a turn of 6.28 radians by 2.4e-7. Ten times smaller and 
 times larger and a chain may creep unseen. All other chains give the very same numbers again.
 """
 
+Object = bpy.types.Object
 Poses = dict[str, Channels]
-Leads = Callable[[bpy.types.Object], set[bpy.types.Object]]
 Stored = dict[tuple[str, int, str], str]
 """Stored channels as text by armature object, index of the chain and bone."""
 
@@ -43,6 +43,24 @@ Stored = dict[tuple[str, int, str], str]
 def poses() -> Poses:
     """Return the channels of all bones by armature object."""
     return {ob.name_full: channels_of(ob) for ob in armatures()}
+
+
+def placings() -> dict[str, Values]:
+    """Return the channels of all objects."""
+    return {ob.name_full: own_channels(ob) for ob in bpy.data.objects}
+
+
+def written() -> dict[str, set[str]]:
+    """Return the bones that chains may write, by armature object."""
+    return {ob.name_full: driven(ob) for ob in armatures()}
+
+
+def tag_all() -> None:
+    """Have all armature objects evaluated again."""
+    for ob in bpy.context.scene.objects:
+        if ob.type == "ARMATURE":
+            ob.update_tag()
+    bpy.context.view_layer.update()
 
 
 def stored(is_solved: bool = False) -> Stored:
@@ -56,16 +74,18 @@ def stored(is_solved: bool = False) -> Stored:
     """
     found = {}
     for ob in armatures():
-        free = set(ob.pose.bones.keys()) - animated_bones(ob)
-        for name in [name for name in free if _has_locks(ob.pose.bones[name])]:
-            free.remove(name)
-        left_out = unsolved(ob) if is_solved else ()
+        keyed, left_out = animated_bones(ob), unsolved(ob) if is_solved else ()
+        modes = {
+            bone.name: bone.rotation_mode
+            for bone in ob.pose.bones
+            if bone.name not in keyed and not _has_locks(bone)
+        }
         for index, chain in enumerate(ob.chain_ik.chains):
             if index in left_out:
                 continue
             with suppress(ValueError, TypeError):
                 for name, mode, *values in json.loads(chain.stored_pose or "[]"):
-                    if name in free and ob.pose.bones[name].rotation_mode == mode:
+                    if modes.get(name) == mode:
                         found[ob.name_full, index, name] = json.dumps(values)
     return found
 
@@ -85,11 +105,6 @@ def waiting() -> dict[tuple[str, int, str], list[float]]:
                     values = [*getattr(bone, rigs.rotation_property(bone)), 0.0]
                     found[ob.name_full, index, bone.name] = values[:4]
     return found
-
-
-def _has_locks(pose_bone: bpy.types.PoseBone) -> bool:
-    locks = (*pose_bone.lock_location, *pose_bone.lock_rotation, *pose_bone.lock_scale)
-    return any(locks) or pose_bone.lock_rotation_w
 
 
 def not_kept(before: Stored, after: Stored) -> list[str]:
@@ -114,41 +129,27 @@ def not_kept(before: Stored, after: Stored) -> list[str]:
     ]
 
 
-def placings() -> dict[str, Values]:
-    """Return the channels of all objects."""
-    return {ob.name_full: own_channels(ob) for ob in bpy.data.objects}
-
-
-def written() -> dict[str, set[str]]:
-    """Return the bones that chains may write, by armature object."""
-    return {ob.name_full: driven(ob) for ob in armatures()}
-
-
-def paths(ob: bpy.types.Object) -> Iterator[str]:
+def paths(ob: Object) -> Iterator[str]:
     """Yield the paths of an object that are animated in any way."""
     data = ob.animation_data
     if data is None:
         return
     yield from (driver.data_path for driver in data.drivers)
     actions = [data.action, *(strip.action for track in data.nla_tracks for strip in track.strips)]
-    for action in actions:
-        if action is None:
-            continue
-        if hasattr(action, "fcurves"):
-            yield from (curve.data_path for curve in action.fcurves)
-        for layer in getattr(action, "layers", ()):
-            for strip in layer.strips:
-                for bag in strip.channelbags:
-                    yield from (curve.data_path for curve in bag.fcurves)
+    for action in filter(None, actions):
+        layers = getattr(action, "layers", ())
+        bags = [bag for layer in layers for strip in layer.strips for bag in strip.channelbags]
+        for holder in (action, *bags) if hasattr(action, "fcurves") else bags:
+            yield from (curve.data_path for curve in holder.fcurves)
 
 
-def animated_bones(ob: bpy.types.Object) -> set[str]:
-    found = (BONE.match(path) for path in paths(ob))
+def animated_bones(ob: Object) -> set[str]:
+    return _bones_of(paths(ob))
+
+
+def _bones_of(data_paths: Iterable[str]) -> set[str]:
+    found = map(BONE.match, data_paths)
     return {bpy.utils.unescape_identifier(match[1]) for match in found if match}
-
-
-def is_placed_by_animation(ob: bpy.types.Object) -> bool:
-    return any(path.startswith(("location", "rotation", "scale")) for path in paths(ob))
 
 
 def same(one: Values, other: Values, tolerance: float = 0.0) -> bool:
@@ -162,6 +163,23 @@ def same(one: Values, other: Values, tolerance: float = 0.0) -> bool:
         return bool(np.all((np.abs(one - other) <= allowed) | (one == other)))
 
 
+def difference(one: Values, other: Values) -> str:
+    """Return the channel of a bone that differs most, and by how much."""
+    channels = [f"{name}[{i}]" for name, size in CHANNELS.items() for i in range(size)]
+    with np.errstate(invalid="ignore"):
+        by = np.nan_to_num(np.abs(one - other), nan=np.inf) * (one != other)
+    worst = int(np.argmax(by))
+    return f"{channels[worst]} {one[worst]:.7g} became {other[worst]:.7g}, {by[worst]:.2g} off"
+
+
+def _moved(before: Poses, after: Poses, name: str, tolerance: float = 0.0) -> dict[str, str]:
+    """Return what has become of bones of an armature object, by bone; nothing if it has others."""
+    if name not in before or before[name].names != after[name].names:
+        return {}
+    rows = zip(after[name].names, before[name].values, after[name].values, strict=True)
+    return {b: f"{name}, {b} {difference(*v)}" for b, *v in rows if not same(*v, tolerance)}
+
+
 def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]]) -> list[str]:
     """Return the bones that have moved although no chain writes them and no animation does.
 
@@ -172,21 +190,35 @@ def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]
     """
     found = []
     for ob in armatures():
-        name = ob.name_full
-        if name not in before or before[name].names != after[name].names:
-            continue
-        free = set(after[name].names) - driven(ob) - known.get(name, set()) - animated_bones(ob)
-        for row, bone in enumerate(after[name].names):
-            one, other = before[name].values[row], after[name].values[row]
-            if bone in free and not same(one, other):
-                found.append(f"{name}, {bone} {difference(one, other)}")
+        if moved := _moved(before, after, ob.name_full):
+            written = driven(ob) | known.get(ob.name_full, set()) | animated_bones(ob)
+            found += [text for bone, text in moved.items() if bone not in written]
     return found
+
+
+def not_stable(
+    before: Poses, after: Poses, exempt: set[str], again: Container[str] = ()
+) -> list[str]:
+    """Return the bones that differ although nothing that they hang on does.
+
+    Args:
+        before: What was shown.
+        after: What is shown now.
+        exempt: Full names of armature objects that are left out.
+        again: Full names of those that are solved again from the pose that is shown.
+    """
+    return [
+        text
+        for name in after
+        if name not in exempt
+        for text in _moved(before, after, name, SAME if name in again else 0.0).values()
+    ]
 
 
 def moved_objects(before: dict[str, Values], after: dict[str, Values]) -> list[str]:
     """Return the objects that an update has moved although they are not animated."""
     # Blender finds nothing by its full name, which those of libraries need.
-    animated = {ob.name_full for ob in bpy.data.objects if is_placed_by_animation(ob)}
+    animated = {ob.name_full for ob in bpy.data.objects if _is_placed_by_animation(ob)}
     return [
         f"{name} {difference(before[name], values)}"
         for name, values in after.items()
@@ -194,52 +226,56 @@ def moved_objects(before: dict[str, Values], after: dict[str, Values]) -> list[s
     ]
 
 
-def has_history(chain: bpy.types.PropertyGroup) -> bool:
-    """Tell whether what a chain does depends on what it did before, on purpose."""
-    return chain.solver == "FOLLOW" or _eases(chain) or chain.start_from == "CURRENT"
+def _is_placed_by_animation(ob: Object) -> bool:
+    return any(path.startswith(("location", "rotation", "scale")) for path in paths(ob))
 
 
-def _eases(chain: bpy.types.PropertyGroup) -> bool:
-    return bool(chain.solver == "FORCE" and chain.force.use_gradual)
+def not_finite(found: Poses) -> set[tuple[str, str, int]]:
+    """Return which channels are not finite: armature object, bone and column.
+
+    Those of bones with drivers are left out: a driver gives on what it reads.
+    """
+    by_driver = {
+        (ob.name_full, bone)
+        for ob in armatures()
+        for bone in _bones_of(curve.data_path for curve in drivers_of(ob))
+    }
+    return {
+        (name, bones[row], int(column))
+        for name, (bones, values) in found.items()
+        for row, column in np.argwhere(~np.isfinite(values))
+        if (name, bones[row]) not in by_driver
+    }
 
 
-def _tied_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
-    """Return the objects that an object hangs on directly, as far as Blender knows."""
-    found = {ob.parent}
-    ties = list(ob.constraints)
-    for bone in ob.pose.bones if ob.pose is not None else ():
-        ties += bone.constraints
-    found.update(getattr(tie, "target", None) for tie in ties)
-    return (found | _read_bydrivers_of(ob)) - {None}
-
-
-def _leads_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
-    """Return the objects that an object hangs on, directly."""
-    found = _tied_to(ob)
-    for chain in ob.chain_ik.chains:
-        found |= {chain.target, chain.pole_target}
-    return found - {None}
-
-
-def drivers_of(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
-    """Return the drivers of an object."""
+def drivers_of(ob: Object) -> list[bpy.types.FCurve]:
     return list(ob.animation_data.drivers) if ob.animation_data else []
 
 
-def _read_bydrivers_of(ob: bpy.types.Object) -> set[bpy.types.Object]:
+def _tied_to(ob: Object) -> set[Object]:
+    """Return the objects that an object hangs on directly, as far as Blender knows."""
+    bones = ob.pose.bones if ob.pose is not None else ()
+    ties = [tie for each in (ob, *bones) for tie in each.constraints]
+    found = {ob.parent, *(getattr(tie, "target", None) for tie in ties)}
+    return (found | _read_by_drivers_of(ob)) - {None}
+
+
+def _leads_to(ob: Object) -> set[Object]:
+    """Return the objects that an object hangs on directly, chains included."""
+    ends = {end for chain in ob.chain_ik.chains for end in (chain.target, chain.pole_target)}
+    return (_tied_to(ob) | ends) - {None}
+
+
+def _read_by_drivers_of(ob: Object) -> set[Object]:
     """Return the objects whose place drivers read; what they read of feet nothing moves."""
-    return {
-        target.id
-        for curve in drivers_of(ob)
-        for variable in curve.driver.variables
-        if variable.type == "TRANSFORMS"
-        for target in variable.targets
-    } - {None}
+    variables = [each for curve in drivers_of(ob) for each in curve.driver.variables]
+    places = [each for each in variables if each.type == "TRANSFORMS"]
+    return {target.id for variable in places for target in variable.targets} - {None}
 
 
 def _all_leading_to(
-    things: set[bpy.types.Object], leads_to: Leads = _leads_to
-) -> set[bpy.types.Object]:
+    things: set[Object], leads_to: Callable[[Object], set[Object]] = _leads_to
+) -> set[Object]:
     """Return things and all that they hang on, by any way."""
     seen, waiting = set(things), list(things)
     while waiting:
@@ -249,9 +285,10 @@ def _all_leading_to(
     return seen
 
 
-def _in_rings() -> set[bpy.types.Object]:
-    """Return the objects that hang on themselves by way of others."""
-    return {ob for ob in bpy.data.objects if ob in _all_leading_to(_tied_to(ob) - {ob}, _tied_to)}
+def hanging_on(is_meant: Callable[[Object], bool]) -> set[str]:
+    """Return the full names of armature objects that hang on objects that are meant, by any way."""
+    meant = {ob for ob in bpy.data.objects if is_meant(ob)}
+    return {ob.name_full for ob in armatures() if _all_leading_to({ob}) & meant}
 
 
 def without_rest() -> set[str]:
@@ -262,107 +299,27 @@ def without_rest() -> set[str]:
     them. Or a driver reads what is gone: that gives 0 once the file has been loaded. Or chains go
     on from their own last pose, on huge bones.
     """
-    return hanging_on(
-        _in_rings()
-        | {
-            ob
-            for ob in armatures()
-            if ob in _all_leading_to(_read_bydrivers_of(ob))
-            or _has_ring_of_bones(ob)
-            or not all(curve.driver.is_valid for curve in drivers_of(ob))
-            or _is_huge_and_goes_on(ob)
-        }
+    return hanging_on(_has_no_rest)
+
+
+def _has_no_rest(ob: Object) -> bool:
+    if ob in _all_leading_to(_tied_to(ob) - {ob}, _tied_to):
+        return True
+    return ob.pose is not None and (
+        ob in _all_leading_to(_read_by_drivers_of(ob))
+        or _has_ring_of_bones(ob)
+        or not all(curve.driver.is_valid for curve in drivers_of(ob))
+        or _is_huge_and_goes_on(ob)
     )
 
 
-def _is_huge_and_goes_on(ob: bpy.types.Object) -> bool:
+def _is_huge_and_goes_on(ob: Object) -> bool:
     """Tell whether chains go on from bones so large that float32 does not tell where they end."""
     goes_on = any(chain.start_from == "CURRENT" for chain in ob.chain_ik.chains)
     return goes_on and max(abs(each) for b in ob.pose.bones for each in b.scale) >= HUGE
 
 
-def with_history() -> set[str]:
-    """Return the armature objects whose pose depends on the poses before, and those without rest.
-
-    They hang on chains that are dragged, ease, or start from the present pose: what gives another
-    pose meanwhile (mute, other frames) gives these another start.
-    """
-    lasting = {ob for ob in armatures() if any(has_history(chain) for chain in ob.chain_ik.chains)}
-    return hanging_on(lasting | _not_finite_things()) | without_rest()
-
-
-def with_eased() -> set[str]:
-    """Return the armature objects that hang on chains that ease, and those without rest.
-
-    An update that is not solved has these begin anew; chains from *Current* go on from their pose.
-    """
-    eased = {ob for ob in armatures() if any(_eases(chain) for chain in ob.chain_ik.chains)}
-    return hanging_on(eased) | without_rest()
-
-
-def with_locks() -> set[str]:
-    """Return the armature objects that hang on chains from *Current*, and locked rotations.
-
-    These may move once more after undo and loading: promise 4 says so.
-    """
-    return (
-        hanging_on({ob for ob in armatures() if any(map(_has_locks, ob.pose.bones))})
-        & with_history()
-    )
-
-
-def _not_finite_things() -> set[bpy.types.Object]:
-    """Return the objects that are nowhere, or have bones that are: stored poses end that."""
-    bones = {name for name, found in poses().items() if not np.isfinite(found.values).all()}
-    return {
-        ob
-        for ob in bpy.data.objects
-        if ob.name_full in bones or not np.isfinite(np.array(ob.matrix_world)).all()
-    }
-
-
-def unsolved(ob: bpy.types.Object) -> set[int]:
-    """Return the chains that keep a pose and say that they are not solved, by index.
-
-    Mute gives them the stored pose back, and so does a chain that shares their bones at a frame
-    where its influence is zero. They stay there, as nothing solves them.
-    """
-    is_live = bpy.context.scene.chain_ik.use_live
-    return {
-        index
-        for index, chain in enumerate(ob.chain_ik.chains)
-        if chain.stored_pose and (not is_live or chain.residual < 0.0)
-    }
-
-
-def with_unsolved() -> set[str]:
-    """Return the armature objects that hang on chains that keep a pose and are not solved."""
-    return hanging_on({ob for ob in armatures() if unsolved(ob)})
-
-
-def with_converted() -> set[str]:
-    """Return the armature objects that hang on bones stored in another rotation mode than theirs.
-
-    What is given back to them is rounded once more, which some poses tell a thousand times as much.
-    """
-    return hanging_on({ob for ob in armatures() if _is_converted(ob)})
-
-
-def _is_converted(ob: bpy.types.Object) -> bool:
-    """Tell whether chains have stored bones in other rotation modes than these have now."""
-    modes = {bone.name: bone.rotation_mode for bone in ob.pose.bones}
-    with suppress(RigError):
-        stored = [each for chain in ob.chain_ik.chains for each in bones_of_text(chain.stored_pose)]
-        return any(modes.get(each.name, "") != each.rotation_mode for each in stored)
-    return False
-
-
-def hanging_on(things: set[bpy.types.Object]) -> set[str]:
-    """Return the full names of armature objects that hang on any of these, by any way."""
-    return {ob.name_full for ob in armatures() if _all_leading_to({ob}) & things}
-
-
-def _has_ring_of_bones(ob: bpy.types.Object) -> bool:
+def _has_ring_of_bones(ob: Object) -> bool:
     """Tell whether a bone is tied to itself or to one that hangs on it, by any way."""
     needed = {
         bone.name: {bone.parent.name if bone.parent else ""}
@@ -379,59 +336,82 @@ def _has_ring_of_bones(ob: bpy.types.Object) -> bool:
     return bool(needed)
 
 
-def difference(one: Values, other: Values) -> str:
-    """Return the channel of a bone that differs most, and by how much."""
-    channels = [f"{name}[{i}]" for name, size in CHANNELS.items() for i in range(size)]
-    with np.errstate(invalid="ignore"):
-        by = np.nan_to_num(np.abs(one - other), nan=np.inf) * (one != other)
-    worst = int(np.argmax(by))
-    return f"{channels[worst]} {one[worst]:.7g} became {other[worst]:.7g}, {by[worst]:.2g} off"
+def with_history() -> set[str]:
+    """Return the armature objects whose pose depends on the poses before, and those without rest.
 
-
-def not_stable(
-    before: Poses, after: Poses, exempt: set[str], again: Container[str] = ()
-) -> list[str]:
-    """Return the bones that differ although nothing that they hang on does.
-
-    Args:
-        before: What was shown.
-        after: What is shown now.
-        exempt: Full names of armature objects that are left out.
-        again: Full names of those that are solved again from the pose that is shown.
+    They hang on chains that are dragged, ease, or start from the present pose: what gives another
+    pose meanwhile (mute, other frames) gives these another start. Or on what is nowhere: stored
+    poses end that.
     """
-    found = []
-    for name, (bones, values) in after.items():
-        if name in exempt or name not in before or before[name].names != bones:
-            continue
-        for row, bone in enumerate(bones):
-            one, other = before[name].values[row], values[row]
-            if not same(one, other, SAME if name in again else 0.0):
-                found.append(f"{name}, {bone} {difference(one, other)}")
-    return found
+    broken = {name for name, found in poses().items() if not np.isfinite(found.values).all()}
+
+    def has_history(ob: Object) -> bool:
+        is_placed = np.isfinite(np.array(ob.matrix_world)).all()
+        lasts = ob.pose is not None and any(
+            chain.solver == "FOLLOW" or _eases(chain) or chain.start_from == "CURRENT"
+            for chain in ob.chain_ik.chains
+        )
+        return lasts or ob.name_full in broken or not is_placed
+
+    return hanging_on(has_history) | without_rest()
 
 
-def not_finite(found: Poses) -> set[tuple[str, str, int]]:
-    """Return which channels are not finite: armature object, bone and column.
+def with_eased() -> set[str]:
+    """Return the armature objects that hang on chains that ease, and those without rest.
 
-    Those of bones with drivers are left out: a driver gives on what it reads.
+    An update that is not solved has these begin anew; chains from *Current* go on from their pose.
     """
-    driven_bones = {
-        (ob.name_full, bpy.utils.unescape_identifier(match[1]))
-        for ob in armatures()
-        for driver in (ob.animation_data.drivers if ob.animation_data else ())
-        if (match := BONE.match(driver.data_path))
-    }
+    return hanging_on(lambda ob: any(map(_eases, ob.chain_ik.chains))) | without_rest()
+
+
+def _eases(chain: bpy.types.PropertyGroup) -> bool:
+    return bool(chain.solver == "FORCE" and chain.force.use_gradual)
+
+
+def with_locks() -> set[str]:
+    """Return the armature objects that hang on chains from *Current*, and locked rotations.
+
+    These may move once more after undo and loading: promise 4 says so.
+    """
+    locked = hanging_on(lambda ob: ob.pose is not None and any(map(_has_locks, ob.pose.bones)))
+    return locked & with_history()
+
+
+def _has_locks(bone: bpy.types.PoseBone) -> bool:
+    locks = (*bone.lock_location, *bone.lock_rotation, *bone.lock_scale)
+    return any(locks) or bone.lock_rotation_w
+
+
+def unsolved(ob: Object) -> set[int]:
+    """Return the chains that keep a pose and say that they are not solved, by index.
+
+    Mute gives them the stored pose back, and so does a chain that shares their bones at a frame
+    where its influence is zero. They stay there, as nothing solves them.
+    """
+    is_live = bpy.context.scene.chain_ik.use_live
     return {
-        (name, bones[row], int(column))
-        for name, (bones, values) in found.items()
-        for row, column in np.argwhere(~np.isfinite(values))
-        if (name, bones[row]) not in driven_bones
+        index
+        for index, chain in enumerate(ob.chain_ik.chains)
+        if chain.stored_pose and (not is_live or chain.residual < 0.0)
     }
 
 
-def tag_all() -> None:
-    """Have all armature objects evaluated again."""
-    for ob in bpy.context.scene.objects:
-        if ob.type == "ARMATURE":
-            ob.update_tag()
-    bpy.context.view_layer.update()
+def with_unsolved() -> set[str]:
+    """Return the armature objects that hang on chains that keep a pose and are not solved."""
+    return hanging_on(lambda ob: ob.pose is not None and bool(unsolved(ob)))
+
+
+def with_converted() -> set[str]:
+    """Return the armature objects that hang on bones stored in another rotation mode than theirs.
+
+    What is given back to them is rounded once more, which some poses tell a thousand times as much.
+    """
+    return hanging_on(_is_converted)
+
+
+def _is_converted(ob: Object) -> bool:
+    modes = {bone.name: bone.rotation_mode for bone in ob.pose.bones} if ob.pose else {}
+    with suppress(RigError):
+        found = [each for chain in ob.chain_ik.chains for each in bones_of_text(chain.stored_pose)]
+        return any(modes.get(each.name, "") != each.rotation_mode for each in found)
+    return False

@@ -6,7 +6,7 @@ import os
 
 import bpy
 
-from tests.blender.edits.random_checks import armatures, drivers_of, hanging_on
+from tests.blender.edits.random_checks import drivers_of, hanging_on
 
 
 def save_and_load(folder: str) -> None:
@@ -21,13 +21,13 @@ def with_other_modes() -> set[str]:
     When Blender loads such an override it sets the mode once more, which turns what the bone was
     set to before anew, a digit off.
     """
-    return hanging_on({ob for ob in armatures() if _has_other_modes(ob)})
+    return hanging_on(_has_other_modes)
 
 
 def _has_other_modes(ob: bpy.types.Object) -> bool:
     """Tell whether an override gives a bone another rotation mode than its library does."""
     modes = [{b.name: b.rotation_mode for b in each.pose.bones} for each in _with_reference(ob)]
-    return modes[0] != modes[-1]
+    return len(modes) > 1 and modes[0] != modes[1]
 
 
 def with_unsaved() -> set[str]:
@@ -37,8 +37,7 @@ def with_unsaved() -> set[str]:
     it has been given where the library has animation, and no poses of bones that are others than in
     the library, as of another armature.
     """
-    unused = {ob for ob in bpy.data.objects if not ob.users}
-    return hanging_on(unused | {ob for ob in armatures() if _is_saved_in_part(ob)})
+    return hanging_on(lambda ob: not ob.users or _is_saved_in_part(ob))
 
 
 def _is_saved_in_part(ob: bpy.types.Object) -> bool:
@@ -50,6 +49,6 @@ def _is_saved_in_part(ob: bpy.types.Object) -> bool:
 
 
 def _with_reference(ob: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return an armature object and what it overrides, if anything."""
+    """Return an armature object and what it overrides, if that has a pose as well."""
     reference = ob.override_library.reference if ob.override_library else None
-    return [ob] if reference is None or reference.pose is None else [ob, reference]
+    return [ob, reference] if ob.pose and reference is not None and reference.pose else []

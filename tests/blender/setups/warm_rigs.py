@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import bpy
 import numpy as np
@@ -96,6 +97,16 @@ def warm_up() -> None:
             bpy.context.view_layer.update()
 
 
+@contextmanager
+def told(what: object) -> Iterator[None]:
+    """Say in which of many steps something does not hold."""
+    try:
+        yield
+    except AssertionError as error:
+        error.add_note(f"after {getattr(what, '__name__', what)}")
+        raise
+
+
 def armatures() -> list[bpy.types.Object]:
     """Return the armature objects of the scene."""
     return [ob for ob in bpy.context.scene.objects if ob.type == "ARMATURE"]
@@ -140,6 +151,12 @@ def assert_right(limbs: Sequence[Limb] = (RIG, OTHER), movers: Sequence[str] = T
     expected = _walked(limbs, movers, forgets=True)
     for step, (warm, fresh) in enumerate(zip(found, expected, strict=True)):
         assert_shown(warm, fresh, f"at step {step}")
+
+
+def assert_followed(limbs: Sequence[Limb] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
+    """Check the same in a third of the time: only what is shown in the end is compared."""
+    found = _walked(limbs, movers, forgets=False)[-1]
+    assert_shown(_look(limbs, forgets=True), found)
 
 
 def _walked(limbs: Sequence[Limb], movers: Sequence[str], *, forgets: bool) -> list[Shown]:

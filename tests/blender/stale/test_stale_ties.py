@@ -1,4 +1,4 @@
-"""Targets and rigs tied to bones of other live rigs, and untied: the order of solving follows."""
+"""Targets and rigs tied to bones of other live rigs, hidden and deleted: each update sees them."""
 
 from __future__ import annotations
 
@@ -8,81 +8,58 @@ import pytest
 from mathutils import Vector
 
 from tests.blender.setups import rigs, warm_rigs
-from tests.blender.setups.warm_rigs import OTHER, RIG, assert_right, follow, named
+from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, chain, follow, named, told
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
 
-BOTH_WAYS = pytest.mark.parametrize("pair", [("Rig", "Other"), ("Other", "Rig")])
 
-
-def tie_by_parent(owner: bpy.types.Object, rig: bpy.types.Object) -> None:
+def by_parent(owner, rig):
     owner.parent, owner.parent_type, owner.parent_bone = rig, "BONE", "Bone.1"
+    return None, lambda: setattr(owner, "parent", None)
 
 
-def untie_parent(owner: bpy.types.Object) -> None:
-    owner.parent, owner.parent_type = None, "OBJECT"
+def by_grandparent(owner, rig):
+    owner.parent = rigs.make_empty("Between", (0, 0, 0))
+    owner.parent_type = "OBJECT"
+    by_parent(owner.parent, rig)
+    return None, lambda: bpy.data.objects.remove(named("Between"))
 
 
-def tie_by_constraint(owner, rig):
-    constraint = owner.constraints.new("CHILD_OF")
-    constraint.target, constraint.subtarget = rig, "Bone.1"
+def by_moving_object(owner, _rig):
+    owner.parent = rigs.make_empty("Carrier", (0.1, 0.2, -0.1))
+    owner.parent_type = "OBJECT"
+    owner.parent.rotation_euler, owner.parent.scale = (0.3, 0.2, -0.4), (1.1, 0.9, -1.1)
+    return None, lambda: setattr(owner, "parent", None)
 
 
-def mute_constraint(owner):
-    owner.constraints[0].mute = True
-
-
-def remove_constraint(owner):
-    owner.constraints.remove(owner.constraints[0])
-
-
-def tie_by_armature_constraint(owner, rig):
-    tie = owner.constraints.new("ARMATURE").targets.new()
+def by_constraint(owner, rig):
+    tie = owner.constraints.new("CHILD_OF")
     tie.target, tie.subtarget = rig, "Bone.1"
+    return tie, lambda: owner.constraints.remove(owner.constraints[0])
 
 
-def tie_by_driver(owner, rig):
+def by_armature_constraint(owner, rig):
+    constraint = owner.constraints.new("ARMATURE")
+    tie = constraint.targets.new()
+    tie.target, tie.subtarget = rig, "Bone.1"
+    return constraint, lambda: owner.constraints.remove(owner.constraints[0])
+
+
+def by_driver(owner, rig):
     driver = owner.driver_add("location", 2).driver
     variable = driver.variables.new()
     variable.name, variable.type = "place", "TRANSFORMS"
     variable.targets[0].id, variable.targets[0].bone_target = rig, "Bone.1"
     variable.targets[0].transform_type = "LOC_Z"
     driver.expression = "place"
-
-
-def mute_driver(owner):
-    owner.animation_data.drivers[0].mute = True
-
-
-def remove_driver(owner):
-    owner.driver_remove("location", 2)
-
-
-def tie_grandparent(owner, rig):
-    owner.parent = rigs.make_empty("Between", (0, 0, 0))
-    bpy.context.view_layer.update()
-    tie_by_parent(owner.parent, rig)
-
-
-def untie_grandparent(owner):
-    untie_parent(owner.parent)
+    return owner.animation_data.drivers[0], lambda: owner.driver_remove("location", 2)
 
 
 TIES = (
-    (tie_by_parent, untie_parent),
-    (tie_by_constraint, mute_constraint),
-    (tie_by_constraint, remove_constraint),
-    (tie_by_armature_constraint, remove_constraint),
-    (tie_by_driver, mute_driver),
-    (tie_by_driver, remove_driver),
-    (tie_grandparent, untie_grandparent),
+    *(by_parent, by_grandparent, by_moving_object),
+    *(by_constraint, by_armature_constraint, by_driver),
 )
-each_tie = pytest.mark.parametrize(("tie", "untie"), TIES)
-
-
-def rig_target(rig: str) -> bpy.types.Object:
-    return named(f"{rig} Target")
 
 
 def place(owner: bpy.types.Object, location: np.ndarray) -> None:
@@ -91,59 +68,33 @@ def place(owner: bpy.types.Object, location: np.ndarray) -> None:
     owner.location += Vector(np.linalg.solve(world[:3, :3], location - world[:3, 3]))
 
 
-@BOTH_WAYS
-@each_tie
-def test_a_target_tied_to_a_bone_of_another_chain_is_followed_and_untied_again(tie, untie, pair):
-    rig, carrier = pair
+@pytest.mark.parametrize("tied", ["Rig Target", "Rig", "Other Target", "Other"])
+def test_what_is_tied_to_a_bone_of_another_chain_is_solved_after_it_until_it_is_untied(tied):
     warm_rigs.make_pair()
-    homes = {name: rigs.position(rig_target(name)) for name in pair}
-    movers = (f"{carrier} Target", f"{rig} Target")
-    tie(rig_target(rig), named(carrier))
-    place(rig_target(rig), homes[rig])
-    assert_right(movers=movers)
-    untie(rig_target(rig))
-    place(rig_target(rig), homes[rig])
-    assert_right(movers=movers)
-    # And now the other way round: the order of solving is the opposite one.
-    tie(rig_target(carrier), named(rig))
-    place(rig_target(carrier), homes[carrier])
-    assert_right(movers=movers[::-1])
+    owner, home = named(tied), rigs.position(named(tied))
+    carrier = "Other" if tied.startswith("Rig") else "Rig"
+    movers = [f"{carrier} Target", f"{tied.split()[0]} Target"]
 
+    def assert_placed_right(what):
+        place(owner, home)
+        with told(what):
+            carriers = [ob.name for ob in bpy.data.objects if ob.name == "Carrier"]
+            assert_followed(movers=[*carriers, *movers])
 
-@BOTH_WAYS
-@each_tie
-def test_a_rig_tied_to_a_bone_of_another_chain_is_solved_where_it_is_carried(tie, untie, pair):
-    rig, carrier = pair
-    warm_rigs.make_pair()
-    home = rigs.position(named(rig))
-    movers = (f"{carrier} Target", f"{rig} Target")
-    tie(named(rig), named(carrier))
-    place(named(rig), home)
-    assert_right(movers=movers)
-    untie(named(rig))
-    place(named(rig), home)
-    assert_right(movers=movers)
-
-
-@pytest.mark.parametrize("tie", [tie_by_constraint, tie_by_driver])
-@pytest.mark.parametrize("tied", ["Rig", "Rig Target"])
-def test_a_tie_that_was_muted_when_plans_were_made_orders_the_solving_once_unmuted(tie, tied):
-    warm_rigs.make_pair()
-    home = rigs.position(named(tied))
-    tie(named(tied), named("Other"))
-    place(named(tied), home)
-    if tie is tie_by_driver:
-        muted, unties = named(tied).animation_data.drivers[0], mute_driver
-    else:
-        muted, unties = named(tied).constraints[0], mute_constraint
-    for _ in range(2):
-        unties(named(tied))
-        warm_rigs.forget()
-        bpy.context.view_layer.update()
-        warm_rigs.warm_up()
-        muted.mute = False
-        place(named(tied), home)
-        assert_right()
+    for tie in TIES:
+        muted, untie = tie(owner, named(carrier))
+        assert_placed_right(tie)
+        if muted is not None:
+            muted.mute = True
+            assert_placed_right(f"{tie.__name__}, muted")
+            # Plans that are made now know of nothing.
+            warm_rigs.forget()
+            rigs.updated()
+            warm_rigs.warm_up()
+            muted.mute = False
+            assert_placed_right(f"{tie.__name__}, unmuted")
+        untie()
+        assert_placed_right(f"{tie.__name__}, untied")
 
 
 def test_a_tie_given_another_source_changes_the_order_of_solving():
@@ -151,20 +102,32 @@ def test_a_tie_given_another_source_changes_the_order_of_solving():
     warm_rigs.make_limb("A", (0.5, -2.0, 0.0), seed=5)
     third = ("A", "Bone.2", "A Target")
     follow(third)
-    carried = named("Rig Target")
-    constraint = carried.constraints.new("COPY_TRANSFORMS")
-    constraint.target, constraint.subtarget = named("A"), "Early.0"
+    constraint = named("Rig Target").constraints.new("COPY_TRANSFORMS")
     constraint.influence = 0.1
-    movers = ("A Target", "Other Target", "Rig Target")
     for source, bone in (
-        ("A", "Bone.1"),
-        ("Other", "Early.0"),
-        ("Other", "Bone.2"),
-        ("A", "Bone.0"),
+        *(("A", "Early.0"), ("A", "Bone.1"), ("Other", "Early.0")),
+        *(("Other", "Bone.2"), ("A", "Bone.0")),
     ):
-        constraint = named("Rig Target").constraints[0]
         constraint.target, constraint.subtarget = named(source), bone
-        assert_right([RIG, OTHER, third], movers)
+        with told((source, bone)):
+            assert_followed([RIG, OTHER, third], ("A Target", "Other Target", "Rig Target"))
+
+
+def test_a_constraint_above_a_chain_is_seen_with_each_of_its_changes():
+    warm_rigs.make_pair()
+    bone, holder = warm_rigs.pose_bone("Above.0"), rigs.make_empty("Holder", (0.2, -0.1, -0.4))
+    holder.rotation_euler = (0.3, 0.4, -0.2)
+    for kind, target, subtarget in (
+        *(("COPY_ROTATION", "Holder", ""), ("COPY_LOCATION", "Holder", "")),
+        *(("COPY_ROTATION", "Other", "Bone.1"), ("COPY_ROTATION", "Other", "Early.0")),
+    ):
+        tie = bone.constraints.new(kind)
+        tie.target, tie.subtarget = named(target), subtarget
+        for tie.mute, tie.influence in ((False, 1.0), (True, 1.0), (False, 0.4)):
+            with told((kind, target, subtarget, tie.mute, tie.influence)):
+                assert_followed(movers=("Holder", *warm_rigs.TARGETS))
+        bone.constraints.remove(tie)
+        assert_followed()
 
 
 def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
@@ -174,28 +137,104 @@ def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
     arm = ("Rig", "Arm.1", "Arm Target")
     follow(arm, chain_count=2)
     named("Rig").chain_ik.chains.move(1, 0)
-    movers = ("Rig Target", "Arm Target")
     for parent in ("Bone.1", "", "Early.0", "Bone.2"):
 
         def hang(bones, parent=parent):
             bones["Arm.0"].parent = bones[parent] if parent else None
 
         warm_rigs.edit_bones(hang)
-        assert_right([RIG, arm, OTHER], movers)
+        with told(parent):
+            assert_followed([RIG, arm, OTHER], ("Rig Target", "Arm Target"))
 
 
-@pytest.mark.parametrize("carried", ["Rig", "Rig Target"])
-def test_what_is_parented_to_a_moving_object_and_cleared_is_followed(carried):
+def take_out_of_the_scene(ob):
+    bpy.context.scene.collection.objects.unlink(ob)
+    return lambda: rigs.link(ob)
+
+
+def hide(ob):
+    ob.hide_viewport = True
+    return lambda: setattr(ob, "hide_viewport", False)
+
+
+def hide_by_eye(ob):
+    ob.hide_set(True)
+    return lambda: ob.hide_set(False)
+
+
+def put_into_an_excluded_collection(ob):
+    collection, own = bpy.data.collections.new("Away"), bpy.context.scene.collection
+    own.children.link(collection)
+    collection.objects.link(ob)
+    own.objects.unlink(ob)
+    layer = bpy.context.view_layer.layer_collection.children["Away"]
+    layer.exclude = True
+    return lambda: setattr(layer, "exclude", False)
+
+
+HIDINGS = (take_out_of_the_scene, hide, hide_by_eye, put_into_an_excluded_collection)
+
+
+@pytest.mark.parametrize("hidden", ["Rig Target", "Rig"])
+def test_what_was_hidden_while_a_target_moved_is_right_when_it_is_shown(hidden):
     warm_rigs.make_pair()
-    carrier = rigs.make_empty("Carrier", (0.1, 0.2, -0.1))
-    home = rigs.position(named(carried))
-    named(carried).parent = carrier
-    movers = ("Carrier", "Other Target", "Rig Target")
-    assert_right(movers=movers)
-    named("Carrier").rotation_euler, named("Carrier").scale = (0.3, 0.2, -0.4), (1.1, 0.9, -1.1)
-    place(named(carried), home)
-    assert_right(movers=movers)
-    for parent in (None, named("Other")):
-        named(carried).parent = parent
-        place(named(carried), home)
-        assert_right(movers=movers)
+    target, home = named("Rig Target"), named("Rig Target").location.copy()
+    for do_hide in HIDINGS:
+        undo = do_hide(named(hidden))
+        if do_hide is take_out_of_the_scene:
+            assert_followed([OTHER])
+            assert hidden == "Rig" or "no longer in the scene" in chain().status
+        else:
+            assert_followed([OTHER] if hidden == "Rig" else [RIG, OTHER])
+        for place in (0.5, 1.0):
+            target.location = home + place * warm_rigs.SHIFT
+            bpy.context.view_layer.update()
+        undo()
+        with told(do_hide):
+            assert_followed()
+
+
+def test_a_deleted_target_is_followed_no_more_and_one_of_its_name_only_once_chosen():
+    warm_rigs.make_pair()
+    rigs.make_empty("New", (0.2, -0.6, 1.1))
+    named("Rig Target").user_remap(named("New"))
+    assert_followed([("Rig", "Bone.2", "New"), OTHER], ("New", *warm_rigs.TARGETS))
+    bpy.data.objects.remove(named("New"))
+    assert_followed([OTHER], ["Other Target"])
+    assert "target" in chain().status
+    before = rigs.rotations(named("Rig"))
+    rigs.make_empty("New", (-0.3, 0.5, 1.0))
+    assert_followed([OTHER])
+    assert rigs.rotations(named("Rig")) == before
+    chain().target = named("New")
+    assert_followed([("Rig", "Bone.2", "New"), OTHER], ("New", "Other Target"))
+
+
+def assert_follows_handle(bone: str = "Handle.1") -> None:
+    assert_followed([OTHER], ["Other Target", "Handle"])
+    found = rigs.tail(named("Rig"), "Bone.2", rigs.updated())
+    expected = rigs.head(named("Handle"), bone, bpy.context.view_layer.depsgraph)
+    np.testing.assert_allclose(found, expected, atol=rigs.REACHED)
+
+
+def test_a_target_bone_is_followed_as_it_is_also_as_part_of_a_live_chain():
+    warm_rigs.make_pair()
+    handle = rigs.make_armature("Handle")
+    rigs.add_bones(handle, ((0.5, 0.4, 0.8), (0.5, 0.4, 1.0), (0.3, 0.5, 1.2)), prefix="Handle")
+    chain().target, chain().subtarget = handle, "Handle.1"
+    assert_follows_handle()
+    handle.pose.bones["Handle.0"].rotation_quaternion = (0.9, 0.3, 0.1, 0.0)
+    assert_follows_handle()
+    warm_rigs.edit_bones(lambda bones: bones["Handle.0"].translate(Vector((0, 0, 0.1))), "Handle")
+    assert_follows_handle()
+    named("Handle").data.bones["Handle.1"].name = "New"
+    assert_follows_handle("New")
+    rigs.make_empty("Handle Target", (0.6, 0.2, 1.0))
+    limb = ("Handle", "New", "Handle Target")
+    follow(limb, chain_count=2)
+    assert_followed([OTHER, limb], ["Other Target", "Handle Target"])
+    assert_follows_handle("New")
+    named("Handle").chain_ik.chains.clear()
+    assert_follows_handle("New")
+    chain().subtarget, chain().target = "", named("Rig Target")
+    assert_followed()
