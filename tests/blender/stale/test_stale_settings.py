@@ -1,4 +1,4 @@
-"""Settings changed one at a time, by script, animation or driver, on rigs whose plans are warm."""
+"""Settings and joints changed one at a time, by script, animation or driver, on warm rigs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs, warm_rigs
+from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.warm_rigs import (
     OTHER,
     RIG,
+    assert_followed,
     assert_right,
     assert_right_at,
     chain,
     named,
     pose_bone,
+    told,
 )
 
 # Many short tests: thorough, so not among the quick ones.
@@ -38,8 +41,6 @@ def handle():
     return ob
 
 
-LEAVES_ALONE = {"start_from": "REST"}
-"""A start that does not depend on what was stored before the setting changed."""
 # What is set, what is needed for it to matter, and whether the rig still meets its target.
 SETTINGS = {
     "mute": (True, {}, False),
@@ -61,14 +62,25 @@ SETTINGS = {
     "tolerance": (0.2, {"solver": "CCD"}, False),
     "start_from": ("REST", {}, True),
 }
-
-
-KEYS = {
-    "influence": {1: 0.0, 9: 1.0},
-    "mute": {1: False, 3: True, 7: False},
-    "use_flip_bend": {1: False, 5: True},
-    "pole_angle": {1: 0.0, 9: 2.0},
-    "orient_weight": {1: 0.0, 9: 1.0},
+BALL = {"kind": "BALL", "x": (-20, 20), "y": (-20, 20), "z": (-20, 20)}
+# Of a joint of Bone.1: what is set, and what it was.
+JOINTS = {
+    "bone": ("Bone.2", {"kind": "FIXED"}),
+    "kind": ("HINGE_X", BALL),
+    "relative_to": ("PARENT", BALL),
+    "use_limit_x": (False, BALL),
+    "min_x": (radians(15.0), BALL),
+    "max_x": (radians(-15.0), BALL),
+    "use_limit_y": (False, {"kind": "BALL", "y": (20, 40)}),
+    "min_y": (radians(30.0), {"kind": "BALL", "y": (20, 40)}),
+    "max_y": (radians(-35.0), {"kind": "BALL", "y": (-40, -20)}),
+    "use_limit_z": (False, BALL),
+    "min_z": (radians(15.0), BALL),
+    "max_z": (radians(-15.0), BALL),
+    "cone_angle": (radians(10.0), {"kind": "CONE", "cone": 30.0}),
+    "stiffness_x": (0.8, {"kind": "HINGE_X"}),
+    "stiffness_y": (0.8, {"kind": "ELBOW_X"}),
+    "stiffness_z": (0.8, {"kind": "HINGE_Z"}),
 }
 
 
@@ -77,95 +89,89 @@ def use(**settings: object) -> None:
         setattr(chain(), name, value() if callable(value) else value)
 
 
-def make_pair_for(name: str, **more: object) -> tuple[object, dict[str, tuple[float, ...]]]:
-    """Make warm rigs on which a setting matters; return its value and the free pose."""
-    value, needed, _ = SETTINGS[name]
-    free = warm_rigs.make_pair()
-    named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
-    if name == "negative_scale":
-        named("Rig").scale.x = -1.0
-    use(**needed, **more)
-    warm_rigs.warm_up()
-    return value, free
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_a_setting_changed_alone_is_used_from_the_next_update_on(name):
-    value, free = make_pair_for(name)
-    before = warm_rigs.shown()
-    use(**{name: value})
+def assert_used(holder, name: str, value: object) -> None:
+    """Check that a value is used at once, and that its former one leaves nothing behind."""
+    before, former = warm_rigs.shown(), getattr(holder(), name)
+    setattr(holder(), name, value() if callable(value) else value)
     after = warm_rigs.shown()
     assert np.abs(after["Rig"] - before["Rig"]).max() > 1e-3, "nothing changes on this rig"
     np.testing.assert_array_equal(after["Other"], before["Other"])
-    assert_right([RIG, OTHER] if SETTINGS[name][2] else [OTHER])
-    let_go = {"mute": free, "bone": ["Bone.2"], "chain_count": ["Bone.0"], "use_tail": ["Bone.2"]}
-    if name in let_go:
-        warm_rigs.assert_let_go(free, *let_go[name])
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_a_setting_changed_and_changed_back_leaves_nothing_behind(name):
-    value, _free = make_pair_for(name)
-    before = warm_rigs.shown()
-    former = getattr(chain(), name)
-    use(**{name: value})
-    bpy.context.view_layer.update()
-    use(**{name: former})
+    warm_rigs.forget()
+    warm_rigs.assert_shown(warm_rigs.shown(), after)
+    setattr(holder(), name, former)
     warm_rigs.assert_shown(warm_rigs.shown(), before)
-    assert_right([OTHER] if "Handle" in bpy.data.objects else [RIG, OTHER], warm_rigs.TARGETS)
 
 
-@pytest.mark.parametrize("name", [*SETTINGS, "chains"])
-def test_a_setting_unset_is_used_once_its_rig_is_tagged(name):
-    if name == "chains":
-        warm_rigs.make_pair()
-        named("Rig").chain_ik.property_unset("chains")
-    else:
-        value, _free = make_pair_for(name, **LEAVES_ALONE)
-        use(**{name: value})
+def test_each_setting_changed_or_unset_is_used_from_the_next_update_on():
+    free = warm_rigs.make_pair()
+    named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
+    let_go = {"mute": free, "bone": ["Bone.2"], "chain_count": ["Bone.0"], "use_tail": ["Bone.2"]}
+    for name, (value, needed, is_met) in SETTINGS.items():
+        named("Rig").scale.x = -1.0 if name == "negative_scale" else 1.0
+        use(**needed)
         warm_rigs.warm_up()
-        chain().property_unset(name)
-        assert getattr(chain(), name) != value
-    # ``property_unset`` calls no update callback and tags nothing: a script has to.
-    named("Rig").update_tag()
-    named("Other Target").location.x += 0.05
-    is_followed = name not in {"chains", "bone", "target", "subtarget"}
-    is_followed &= not SETTINGS.get(name, ("", {}))[1].get("solver")
-    assert_right([RIG, OTHER] if is_followed else [OTHER])
+        with told(name):
+            assert_used(chain, name, value)
+            use(**{name: value})
+            assert_followed([RIG, OTHER] if is_met else [OTHER])
+            if name in let_go:
+                warm_rigs.assert_let_go(free, *let_go[name])
+            # ``property_unset`` calls no update callback and tags nothing: a script has to.
+            chain().property_unset(name)
+            named("Rig").update_tag()
+            is_met = name not in {"bone", "target", "subtarget"} and "solver" not in needed
+            assert_followed([RIG, OTHER] if is_met else [OTHER])
+        for each in needed:
+            chain().property_unset(each)
+        use(bone="Bone.2", target=named("Rig Target"), chain_count=3)
 
 
-def test_a_start_from_the_present_pose_takes_whatever_stands_there():
+def test_each_value_of_a_joint_is_used_from_the_next_update_on():
     warm_rigs.make_pair()
-    chain().start_from = "CURRENT"
-    warm_rigs.warm_up()
-    for name in ("Bone.0", "Bone.2"):
-        pose_bone(name).rotation_quaternion = (0.8, 0.0, 0.6, 0.0)
-        bent = warm_rigs.shown()
-        rigs.assert_reaches(named("Rig"), "Bone.2", named("Rig Target"))
-        warm_rigs.forget()
-        warm_rigs.assert_shown(warm_rigs.shown(), bent)
+    for name, (value, settings) in JOINTS.items():
+        chain().joints.clear()
+        give(chain(), "Bone.1", **settings)
+        warm_rigs.warm_up()
+        with told(name):
+            assert_used(lambda: chain().joints[0], name, value)
 
 
-@pytest.mark.parametrize("moved", ["Rig Target", "Pole"])
-def test_a_target_turned_in_place_and_a_pole_moved_alone_are_followed(moved):
+def test_joints_added_and_taken_away_by_script():
     warm_rigs.make_pair()
-    use(use_rotation=True, pole_target=pole)
+    chain().joints.add().kind = "FIXED"
+    chain().joints[0].bone = "Bone.1"
+    turned = rigs.rotations(named("Rig"))["Bone.1"]
+    assert_followed([OTHER])
+    assert rigs.rotations(named("Rig"))["Bone.1"] != turned
+    give(chain(), "Bone.2", "CONE", cone=5)
     warm_rigs.warm_up()
-    before = warm_rigs.shown()
-    named(moved).rotation_euler = (0.4, 0.5, 0.6)
-    if moved == "Pole":
-        named(moved).location.x += 0.8
-    assert np.abs(warm_rigs.shown()["Rig"] - before["Rig"]).max() > 1e-3
-    assert_right(movers=("Pole", *warm_rigs.TARGETS))
+    for take_away, is_met in (
+        (lambda: chain().joints.move(0, 1), False),
+        (lambda: chain().joints.remove(1), False),
+        (lambda: chain().joints.clear(), True),
+    ):
+        take_away()
+        named("Rig").update_tag()
+        assert_followed([RIG, OTHER] if is_met else [OTHER])
+
+
+# What is keyed, and what is needed for it to matter.
+KEYS = {
+    "influence": ({1: 0.0, 9: 1.0}, {}),
+    "mute": ({1: False, 3: True, 7: False}, {}),
+    "use_flip_bend": ({1: False, 5: True}, {}),
+    "pole_angle": ({1: 0.0, 9: 2.0}, {"pole_target": pole}),
+    "orient_weight": ({1: 0.0, 9: 1.0}, {"use_rotation": True}),
+}
 
 
 @pytest.mark.parametrize("name", KEYS)
 def test_keyed_settings_are_those_of_the_frame_whatever_was_shown_before(name):
     warm_rigs.make_pair()
     named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
-    context = {"pole_angle": {"pole_target": pole}, "orient_weight": {"use_rotation": True}}
-    use(**context.get(name, {}))
-    rigs.key(named("Rig"), f"chain_ik.chains[0].{name}", KEYS[name])
+    keys, needed = KEYS[name]
+    use(**needed)
+    rigs.key(named("Rig"), f"chain_ik.chains[0].{name}", keys)
     assert_right_at(5, 8, 2, 4, limbs=[OTHER])
     rigs.key(named("Other Target"), "location", {1: (1.4, 0.8, 0.9), 9: (1.0, 1.0, 1.1)})
     assert_right_at(5, 2, limbs=[OTHER])
@@ -189,16 +195,6 @@ def test_keys_edited_muted_and_removed_are_new_from_the_next_frame_on():
     assert_right()
 
 
-def drive_influence_by_dial() -> bpy.types.FCurve:
-    rigs.make_empty("Dial", (0.3, 0, 0))
-    curve = named("Rig").driver_add("chain_ik.chains[0].influence")
-    variable = curve.driver.variables.new()
-    variable.name, variable.type = "value", "TRANSFORMS"
-    variable.targets[0].id = named("Dial")
-    curve.driver.expression = "value"
-    return curve
-
-
 def turn_dial(value: float) -> None:
     """Turn the dial that drives, and check that the value is used in the same update."""
     named("Dial").location.x = value
@@ -210,82 +206,53 @@ def turn_dial(value: float) -> None:
 
 def test_a_driver_on_influence_is_used_in_the_update_in_which_its_source_moves():
     warm_rigs.make_pair()
-    curve = drive_influence_by_dial()
-    for value in (0.3, 0.7, 0.0, 1.0, 0.5):
+    rigs.make_empty("Dial", (0.3, 0, 0))
+    curve = named("Rig").driver_add("chain_ik.chains[0].influence")
+    variable = curve.driver.variables.new()
+    variable.name, variable.type = "value", "TRANSFORMS"
+    variable.targets[0].id = named("Dial")
+    curve.driver.expression = "value"
+    for value in (0.3, 0.0, 1.0, 0.5):
         turn_dial(value)
-    assert_right([OTHER])
     curve.mute = True
     named("Dial").location.x = 0.9
-    assert_right([OTHER])
+    assert_followed([OTHER])
     assert chain().influence == pytest.approx(0.5)
     named("Rig").animation_data.drivers[0].mute = False
-    turn_dial(1.0)
-    assert_right()
-    named("Rig").driver_remove("chain_ik.chains[0].influence")
-    named("Dial").location.x = 0.2
-    assert_right()
-
-
-def test_a_driver_s_new_expression_and_new_source_are_used():
-    warm_rigs.make_pair()
-    curve = drive_influence_by_dial()
     turn_dial(0.4)
     curve.driver.expression = "value * 0 + 1"
-    assert_right()
+    assert_followed()
     curve.driver.expression = "value"
     curve.driver.variables[0].targets[0].id = named("Other Target")
     named("Dial").location.x = 0.1
-    assert_right([OTHER])
+    assert_followed([OTHER])
     assert chain().influence == pytest.approx(1.0)
+    named("Rig").driver_remove("chain_ik.chains[0].influence")
+    assert_followed()
 
 
-def rename_the_tip():
-    named("Rig").data.bones["Bone.2"].name = "Hand"
-    chain().bone = "Hand"
+def test_what_changed_while_live_was_off_is_used_once_it_is_on():
+    free = warm_rigs.make_pair()
+    bpy.context.scene.chain_ik.use_live = False
+    named("Rig").data.bones["Bone.2"].name = chain().bone = "Hand"
 
-
-def edit_a_bone():
     def lengthen(bones):
         bones["Bone.0"].tail.z += 0.1
 
     warm_rigs.edit_bones(lengthen)
-
-
-def change_settings():
     use(solver="FABRIK", use_flip_bend=True)
     named("Rig").chain_ik.chains.add()
     named("Rig").chain_ik.chains.move(1, 0)
-
-
-def change_the_pose():
-    pose_bone("Above.0").rotation_quaternion = (0.9, 0.1, 0.2, 0.1)
     pose_bone("Bone.1").rotation_mode = "QUATERNION"
-    named("Rig").location.y = 0.2
-
-
-OFFLINE = (rename_the_tip, edit_a_bone, change_settings, change_the_pose)
-
-
-@pytest.mark.parametrize("change", [*OFFLINE, None])
-def test_what_changed_while_live_was_off_is_used_once_it_is_on(change):
-    warm_rigs.make_pair()
-    bpy.context.scene.chain_ik.use_live = False
-    for step in (change,) if change else OFFLINE:
-        step()
-        for name in warm_rigs.TARGETS:
-            named(name).location += 0.5 * warm_rigs.SHIFT / len(OFFLINE)
-        bpy.context.view_layer.update()
+    for name in warm_rigs.TARGETS:
+        named(name).location += 0.5 * warm_rigs.SHIFT
+    bpy.context.view_layer.update()
     rigs.go_to(3)
     bpy.context.scene.chain_ik.use_live = True
-    tip = "Hand" if change in (rename_the_tip, None) else "Bone.2"
-    assert_right([("Rig", tip, "Rig Target"), OTHER])
-
-
-def test_a_chain_muted_while_live_was_off_lets_go_once_it_is_on():
-    free = warm_rigs.make_pair()
+    assert_right([("Rig", "Hand", "Rig Target"), OTHER])
     bpy.context.scene.chain_ik.use_live = False
-    chain().mute = True
+    chain("Rig", 1).mute = True
     bpy.context.view_layer.update()
     bpy.context.scene.chain_ik.use_live = True
-    assert_right([OTHER])
-    warm_rigs.assert_let_go(free)
+    assert_followed([OTHER])
+    warm_rigs.assert_let_go(free, "Bone.0")
