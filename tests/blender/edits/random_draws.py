@@ -8,9 +8,12 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import bpy
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.strategies import SearchStrategy
+
+from tests.blender.edits.random_output import is_fault
 
 THING = st.integers(0, 31)
 """Which object, bone or chain: counted round as many as there are."""
@@ -24,36 +27,31 @@ SCALE = st.sampled_from(
         *((0, 1, 1), (0, 0, 0), (1e6, 1e6, 1e6), (1e-6, 1e-6, 1e-6), (1e-3, 1e3, 1)),
     )
 )
+Known = dict[str, Any]
+"""What has been drawn and found for an edit, by name; ``machine`` is the machine."""
 
 
 class Found(NamedTuple):
     """What an edit takes hold of, drawn as a number; without it the edit does nothing.
 
     Attributes:
-        find: Returns it, told the number and what has been found before it, by name.
+        find: Returns it, told the number and what is known before it.
         numbers: What the number is drawn of.
     """
 
-    find: Callable[[int, dict[str, Any]], Any]
+    find: Callable[[int, Known], Any]
     numbers: SearchStrategy[int] = THING
 
 
-Drawn = dict[str, SearchStrategy[Any] | Found]
+Drawn = dict[str, Any]
+"""By name and in order: what draws a value, ``Found``, or the value itself."""
 
 
 class Edit(NamedTuple):
-    """An edit.
+    """What an edit does, and what is drawn for it."""
 
-    Attributes:
-        function: Carries it out, told what is drawn and found by name; ``machine`` is the machine.
-        drawn: What is drawn, by name and in order.
-    """
-
-    function: Callable[..., None]
+    function: Callable[[Known], None]
     drawn: Drawn
-
-    def draw(self, seed: str) -> dict[str, Any]:
-        return draw(self.drawn, seed)
 
     def carry_out(self, machine: Any, values: dict[str, Any]) -> None:
         known = {"machine": machine}
@@ -62,9 +60,7 @@ class Edit(NamedTuple):
             known[name] = thing.find(value, known) if isinstance(thing, Found) else value
             if isinstance(thing, Found) and known[name] is None:
                 return
-        parameters = inspect.signature(self.function).parameters.values()
-        wanted = [each.name for each in parameters if each.default is each.empty]
-        self.function(**{name: known[name] for name in wanted})
+        self.function(known)
 
 
 EDITS: dict[str, Edit] = {}
@@ -72,32 +68,37 @@ EDITS: dict[str, Edit] = {}
 
 
 def edit(*of: Drawn, **drawn: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function an edit: what it is told is drawn, and the machine looks after it."""
+    """Make a function an edit: it is told what it names of what is drawn and found."""
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
+        names = inspect.signature(function).parameters
         all_drawn = {name: each for part in (*of, drawn) for name, each in part.items()}
-        EDITS[function.__name__] = Edit(function, all_drawn)
+        EDITS[function.__name__] = Edit(
+            lambda known: function(**{name: known[name] for name in names}), all_drawn
+        )
         return function
 
     return added
 
 
-def setters(of: Drawn, **edits: Drawn) -> None:
+def setters(of: Drawn, **edits: tuple[Any, ...]) -> None:
     """Add edits that set a property of what is found last in ``of``.
 
     Args:
         of: What is found.
-        edits: By name of the edit the property and its values; "" for pairs of both.
+        edits: By name of the edit the path of the property, in which ``{}`` is drawn as well, and
+            what is drawn for it, the value last; "" for pairs of both.
     """
-    *others, last = of
-    for name, values in edits.items():
-        ((path, drawn),) = values.items()
-        things = {**{each: of[each] for each in others}, "thing": of[last], "value": drawn}
-        EDITS[name] = Edit(functools.partial(_set, path=path), things)
+    for name, (path, *drawn) in edits.items():
+        numbered = {f"drawn {i}": each for i, each in enumerate(drawn)}
+        EDITS[name] = Edit(
+            functools.partial(_set, path, list(of)[-1], list(numbered)), of | numbered
+        )
 
 
-def _set(thing: Any, value: Any, path: str) -> None:
-    put(thing, *((path, value) if path else value))
+def _set(path: str, owner: str, names: list[str], known: Known) -> None:
+    *words, value = [known[name] for name in names]
+    put(known[owner], *((path.format(*words), value) if path else value))
 
 
 def put(holder: Any, path: str, value: object) -> None:
@@ -105,7 +106,31 @@ def put(holder: Any, path: str, value: object) -> None:
     *above, name = path.split(".")
     for each in above:
         holder = getattr(holder, each)
-    setattr(holder, name, value)
+    if name.isdecimal():
+        holder[int(name)] = value
+    else:
+        setattr(holder, name, value)
+
+
+def buttons(of: Drawn, **edits: tuple[Any, Drawn]) -> None:
+    """Add edits that press a button: its operator and options, each of them drawn or as it is."""
+    for name, (operator, options) in edits.items():
+        function = functools.partial(_press, list(options))
+        EDITS[name] = Edit(function, {**of, "operator": operator, **options})
+
+
+def _press(options: list[str], known: Known) -> None:
+    operator = getattr(bpy.ops.pose, f"chain_ik_{known['operator']}")
+    press(operator, **{name: known[name] for name in options})
+
+
+def press(operator: Callable[..., set[str]], **settings: object) -> None:
+    """Run an operator as its button does; a sentence with which it refuses is all right."""
+    try:
+        operator("EXEC_DEFAULT", True, **settings)
+    except RuntimeError as error:
+        if is_fault(str(error)):
+            raise
 
 
 def pairs(**values: tuple[Any, ...]) -> SearchStrategy[tuple[str, Any]]:
@@ -113,10 +138,16 @@ def pairs(**values: tuple[Any, ...]) -> SearchStrategy[tuple[str, Any]]:
     return st.sampled_from([(name, each) for name, found in values.items() for each in found])
 
 
+def one_of(words: str) -> SearchStrategy[str]:
+    return st.sampled_from(words.split())
+
+
 def draw(drawn: Drawn, seed: str) -> dict[str, Any]:
     """Return the values of an edit: the same for the same seed, whatever was drawn before."""
     source = ConjectureData(random=random.Random(seed))
-    return {
-        name: source.draw(each.numbers if isinstance(each, Found) else each)
-        for name, each in drawn.items()
-    }
+    return {name: _draw(source, each) for name, each in drawn.items()}
+
+
+def _draw(source: ConjectureData, each: Any) -> Any:
+    strategy = each.numbers if isinstance(each, Found) else each
+    return source.draw(strategy) if isinstance(strategy, SearchStrategy) else strategy

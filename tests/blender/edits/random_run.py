@@ -1,11 +1,7 @@
 """Edit files at random, each in the steps that its seed tells, and print what went wrong.
 
-    python3 scripts/edit_at_random.py --steps 10000
-    python3 scripts/edit_at_random.py --seed 7 --steps 43            one finding again
-    python3 scripts/edit_at_random.py --seed 7 --steps 43 --shrink   in as few steps as show it
-
 A process of its own edits a few files: where Blender ends it, that is a finding, and the next
-files go on. A file ends at its first finding.
+files go on. A file ends at its first finding. ``scripts/edit_at_random.py`` says how to start it.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,20 +31,6 @@ POLL = 5.0
 """Seconds after which it is looked whether a step hangs."""
 SHARES = (1.0, 0.5, 0.2)
 """Of all edits a file knows so many: few of them are done more often one after the other."""
-
-
-class Step(NamedTuple):
-    """One edit.
-
-    Attributes:
-        number: Counted from 1 in its file; what is drawn for it depends on nothing else.
-        name: Of the method.
-        values: What it is called with.
-    """
-
-    number: int
-    name: str
-    values: dict[str, Any]
 
 
 class Finding(NamedTuple):
@@ -79,30 +61,28 @@ class Job(NamedTuple):
     kinds: tuple[str, ...] = ()
 
 
-def steps_of(seed: int, job: Job, edits: dict[str, Any]) -> Iterator[Step]:
-    """Yield the steps of a file.
+def steps_of(seed: int, job: Job) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield the steps of a file: number from 1 on, edit, and what it is called with.
 
-    Args:
-        seed: Of the file.
-        job: How many, and which of them.
-        edits: By name.
+    What is drawn for a step depends on its number alone.
     """
-    rng = random.Random(str(seed))
-    names = [name for name in edits if _is_drawn(name, job.kinds)]
-    share = rng.choice(SHARES) if not job.kinds else 1.0
-    known = [name for name in names if rng.random() < share] or names
+    from tests.blender.edits.random_draws import draw
+    from tests.blender.edits.random_edits import RandomEdits
+
+    edits, rng = RandomEdits.edits(), random.Random(str(seed))
+    if job.kinds:
+        known = [name for name in edits if any(kind in name for kind in job.kinds)]
+    else:
+        names, share = [name for name in edits if name[0] != "_"], rng.choice(SHARES)
+        known = [name for name in names if rng.random() < share] or names
     for number in range(1, job.steps + 1):
         name = random.Random(f"{seed} {number}").choice(known)
         if not job.only or number in job.only:
-            yield Step(number, name, edits[name].draw(f"{seed} {number} {name}"))
+            yield number, name, draw(edits[name].drawn, f"{seed} {number} {name}")
 
 
-def _is_drawn(name: str, kinds: Sequence[str]) -> bool:
-    return any(kind in name for kind in kinds) if kinds else not name.startswith("_")
-
-
-def edit_file(seed: int, job: Job) -> Iterator[Step]:
-    """Make the file of a seed and edit it; yield each step before it is carried out.
+def edit_file(seed: int, job: Job, note: Callable[[int, str], None]) -> None:
+    """Make the file of a seed and edit it; note each step before it is carried out.
 
     Raises:
         AssertionError: If anything does not hold.
@@ -111,29 +91,29 @@ def edit_file(seed: int, job: Job) -> Iterator[Step]:
 
     machine = RandomEdits(seed)
     try:
-        yield Step(0, "make_rigs", {})
+        note(0, "make_rigs()")
         machine.make_rigs()
-        for step in steps_of(seed, job, RandomEdits.edits()):
-            yield step
-            machine.carry_out(step.name, **step.values)
+        for number, name, values in steps_of(seed, job):
+            note(number, f"{name}({', '.join(f'{key}={each!r}' for key, each in values.items())})")
+            machine.carry_out(name, **values)
     finally:
         machine.close()
 
 
-def find(seed: int, job: Job, note: Any = None) -> Finding | None:
-    """Return the first thing that goes wrong in the file of a seed, if anything does."""
-    step = Step(0, "", {})
+def find(seed: int, job: Job, tell: Callable[[dict[str, Any]], None] | None = None) -> Any:
+    """Return the first thing that goes wrong in the file of a seed, or None."""
+    last = {"seed": seed, "step": 0, "edit": ""}
+
+    def note(number: int, words: str) -> None:
+        last.update(step=number, edit=words)
+        if tell is not None:
+            tell(last)
+
     try:
-        for step in edit_file(seed, job):
-            if note is not None:
-                note({"seed": seed, "step": step.number, "edit": _in_words(step)})
+        edit_file(seed, job, note)
     except AssertionError as error:
-        return Finding(seed, step.number, _in_words(step), str(error))
+        return Finding(**last, text=str(error))
     return None
-
-
-def _in_words(step: Step) -> str:
-    return f"{step.name}({', '.join(f'{name}={value!r}' for name, value in step.values.items())})"
 
 
 def work(job: Job, notes: Path) -> None:
@@ -141,16 +121,11 @@ def work(job: Job, notes: Path) -> None:
     import blender_ik_addon
 
     blender_ik_addon.register()
-    with notes.open("a") as file:
-
-        def note(what: dict[str, Any]) -> None:
-            file.write(json.dumps(what) + "\n")
-            file.flush()
-
+    with notes.open("a", buffering=1) as file:
         for seed in job.seeds:
-            finding = find(seed, job, note)
+            finding = find(seed, job, lambda what: print(json.dumps(what), file=file))
             if finding is not None:
-                note({"finding": finding})
+                print(json.dumps({"finding": finding}), file=file)
     os._exit(0)  # Blender as a module may crash at the normal end of the process
 
 

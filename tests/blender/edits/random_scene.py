@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from tests.blender.edits.random_draws import FLAG, SEED, Found
-from tests.blender.edits.random_output import is_fault
+from tests.blender.edits.random_draws import FLAG, SEED, Found, Known, press
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_bones
 from tests.helpers import make_rng
@@ -35,9 +34,15 @@ def place(seed: int) -> npt.NDArray[np.float64]:
     return np.round(make_rng(seed).uniform(-spread, spread, 3) + np.array([0.0, 0.0, 1.0]), 2)
 
 
+PLACE = Found(lambda number, _: place(number), SEED)
+
+
 def angles(seed: int) -> npt.NDArray[np.float64]:
     """Return Euler angles; none for seed 0."""
     return np.round(make_rng(seed).uniform(-1.5, 1.5, 3) * (seed > 0), 2)
+
+
+TURN = Found(lambda number, _: angles(number), SEED)
 
 
 def picked(things: Any, number: int) -> Any:
@@ -78,7 +83,7 @@ def _editable(ob: bpy.types.Object | None) -> bpy.types.Object | None:
     return ob if ob is not None and ob.is_editable else None
 
 
-def _with_own_bones(number: int, _known: dict[str, Any]) -> bpy.types.Object | None:
+def _with_own_bones(number: int, _known: Known) -> bpy.types.Object | None:
     ob = armature(number)
     return ob if ob is not None and ob.data.is_editable else None
 
@@ -175,15 +180,6 @@ def own_channels(ob: bpy.types.Object) -> Values:
     return np.array([value for name in CHANNELS for value in getattr(ob, name)], dtype=np.float32)
 
 
-def press(operator: Callable[..., set[str]], **settings: object) -> None:
-    """Run an operator as its button does; a sentence with which it refuses is all right."""
-    try:
-        operator("EXEC_DEFAULT", True, **settings)
-    except RuntimeError as error:
-        if is_fault(str(error)):
-            raise
-
-
 def enter(ob: bpy.types.Object, mode: str) -> bool:
     """Make an object the active one and switch its mode, if it can be; tell whether it was."""
     view_layer = bpy.context.view_layer
@@ -217,6 +213,20 @@ def select(ob: bpy.types.Object, number: int, chain: int = 0) -> str | None:
     if ob.chain_ik.chains:
         ob.chain_ik.active_index = chain % len(ob.chain_ik.chains)
     return name
+
+
+def _activate(number: int, known: Known) -> int:
+    ob = known["ob"]
+    if ob.chain_ik.chains:
+        ob.chain_ik.active_index = number % len(ob.chain_ik.chains)
+    return number
+
+
+SELECTED = Found(lambda number, known: select(known["ob"], number, known.get("chain", 0)))
+OF_SELECTED = {**OF_RIG, "bone": SELECTED}
+"""A rig in pose mode, and the name of the one bone that is selected."""
+OF_ACTIVE = {**OF_SELECTED, "chain": Found(_activate)}
+"""The same, and the number of the active chain."""
 
 
 def make_limb(seed: int, name: str = "Rig") -> bpy.types.Object:

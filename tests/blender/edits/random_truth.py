@@ -35,8 +35,8 @@ def untrue(scene: bpy.types.Scene) -> list[str]:
             continue
         for index, chain in enumerate(ob.chain_ik.chains):
             text = chain.status
-            if not text:
-                found.append(f"{ob.name}, chain {index} says nothing")
+            if not text or text.startswith("Not solved yet"):
+                found.append(f"{ob.name}, chain {index} says '{text}'")
             elif not chain.mute and chain.residual >= 0.0 and is_measurable(ob, chain):
                 found += _wrong_distance(ob, index, chain, depsgraph)
     return found

@@ -6,55 +6,55 @@ import numpy as np
 from hypothesis import strategies as st
 from mathutils import Quaternion, Vector
 
-from tests.blender.edits.random_draws import AXIS, FLAG, SCALE, SEED, THING, edit, setters
-from tests.blender.edits.random_scene import (
-    OF_BONE,
-    OF_OWN_BONES,
-    OF_RIG,
-    angles,
-    any_object,
-    bone_of,
-    enter,
-    leave_modes,
-    picked,
-)
+from tests.blender.edits import random_scene as scene
+from tests.blender.edits.random_draws import AXIS, FLAG, SCALE, SEED, THING, edit, one_of, setters
+from tests.blender.edits.random_scene import OF_BONE, OF_OWN_BONES, OF_RIG, enter, leave_modes
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
 NAMES = st.sampled_from(("Bone.0", "Bone.1", "Bone.2", "Beside.0", "A", "Zed", 'B "c" \\'))
-INHERIT = st.sampled_from(("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY"))
-OPTIONS = st.sampled_from(("use_inherit_rotation", "use_local_location", "use_relative_parent"))
-TIES = st.sampled_from(
-    ("COPY_LOCATION", "COPY_ROTATION", "CHILD_OF", "LIMIT_ROTATION", "LIMIT_SCALE", "IK")
-)
+OPTIONS = one_of("use_inherit_rotation use_local_location use_relative_parent")
+TIES = one_of("COPY_LOCATION COPY_ROTATION CHILD_OF LIMIT_ROTATION LIMIT_SCALE IK")
 RANGES = st.sampled_from(((-0.5, 0.5), (0.0, 1.5), (-3.2, 3.2), (-1.0, 0.0), (0.0, 0.0)))
+XYZ = st.sampled_from("xyz")
 MOST_BONES = 8
 OF_OWN_BONE = {**OF_OWN_BONES, "bone": OF_BONE["bone"]}
 
 setters(
     OF_BONE,
-    scale_bone={"scale": SCALE},
-    set_rotation_mode={"rotation_mode": st.sampled_from(rigs.ROTATION_MODES)},
-    set_ik_stretch={"ik_stretch": st.sampled_from((0.0, 0.1, 1.0))},
+    scale_bone=("scale", SCALE),
+    set_rotation_mode=("rotation_mode", st.sampled_from(rigs.ROTATION_MODES)),
+    set_ik_stretch=("ik_stretch", st.sampled_from((0.0, 0.1, 1.0))),
+    lock_ik=("lock_ik_{}", XYZ, FLAG),
+    stiffen_bone=("ik_stiffness_{}", XYZ, st.sampled_from((0.0, 0.5, 0.99))),
+    lock_other_channel=("lock_{}.{}", one_of("location scale"), AXIS, FLAG),
 )
-setters(OF_OWN_BONE, set_inherit_scale={"bone.inherit_scale": INHERIT})
+setters(
+    OF_OWN_BONE,
+    set_inherit_scale=(
+        "bone.inherit_scale",
+        one_of("FULL FIX_SHEAR ALIGNED AVERAGE NONE NONE_LEGACY"),
+    ),
+    set_bone_option=("bone.{}", OPTIONS, FLAG),
+)
+setters(OF_OWN_BONES, rest_or_pose=("data.pose_position", one_of("POSE REST")))
 
 
 @edit(OF_BONE, turn=SEED)
 def turn_bone(bone, turn):
-    quaternion = Quaternion(Vector(make_rng(turn).normal(size=3)), float(angles(turn)[0]))
+    quaternion = Quaternion(Vector(make_rng(turn).normal(size=3)), float(scene.angles(turn)[0]))
     if bone.rotation_mode == "QUATERNION":
         bone.rotation_quaternion = quaternion
     elif bone.rotation_mode == "AXIS_ANGLE":
         axis, angle = quaternion.to_axis_angle()
         bone.rotation_axis_angle = (angle, *axis)
     else:
-        bone.rotation_euler = angles(turn)
+        bone.rotation_euler = scene.angles(turn)
 
 
 @edit(OF_BONE, place=SEED)
 def move_bone(bone, place):
-    bone.location = 0.2 * angles(place)
+    bone.location = 0.2 * scene.angles(place)
 
 
 @edit(OF_RIG)
@@ -71,11 +71,6 @@ def lock_rotation(bone, axis, value):
         bone.lock_rotation[axis] = value
 
 
-@edit(OF_BONE, axis=AXIS, value=FLAG, of=st.sampled_from(("location", "scale")))
-def lock_other_channel(bone, axis, value, of):
-    getattr(bone, f"lock_{of}")[axis] = value
-
-
 @edit(OF_BONE, axis=AXIS, range_=RANGES, value=FLAG)
 def limit_bone(bone, axis, range_, value):
     name = "xyz"[axis]
@@ -84,30 +79,15 @@ def limit_bone(bone, axis, range_, value):
     setattr(bone, f"ik_max_{name}", range_[1])
 
 
-@edit(OF_BONE, axis=AXIS, value=FLAG)
-def lock_ik(bone, axis, value):
-    setattr(bone, f"lock_ik_{'xyz'[axis]}", value)
-
-
-@edit(OF_BONE, axis=AXIS, value=st.sampled_from((0.0, 0.5, 0.99)))
-def stiffen_bone(bone, axis, value):
-    setattr(bone, f"ik_stiffness_{'xyz'[axis]}", value)
-
-
-@edit(OF_OWN_BONES, value=FLAG)
-def rest_or_pose(ob, value):
-    ob.data.pose_position = "POSE" if value else "REST"
-
-
 @edit(OF_BONE, j=THING, other=THING, tie=TIES, on_bone=FLAG)
 def tie_bone(bone, j, other, tie, on_bone):
-    target = any_object(j)
+    target = scene.any_object(j)
     if len(bone.constraints) > 2:
         return
     constraint = bone.constraints.new(tie)
     if hasattr(constraint, "target"):
         constraint.target = target
-        target_bone = bone_of(target, other)
+        target_bone = scene.bone_of(target, other)
         if on_bone and target_bone is not None:
             constraint.subtarget = target_bone.name
     if tie == "LIMIT_ROTATION":
@@ -116,7 +96,7 @@ def tie_bone(bone, j, other, tie, on_bone):
 
 @edit(OF_BONE, which=THING, what=st.sampled_from(("remove", "mute", "influence")))
 def untie_bone(bone, which, what):
-    constraint = picked(bone.constraints, which)
+    constraint = scene.picked(bone.constraints, which)
     if constraint is None:
         return
     if what == "remove":
@@ -133,17 +113,12 @@ def rename_bone(ob, bone, name):
         bone.name = name
 
 
-@edit(OF_OWN_BONE, option=OPTIONS, value=FLAG)
-def set_bone_option(bone, option, value):
-    setattr(bone.bone, option, value)
-
-
 @edit(OF_RIG, bone=THING, seed=SEED, is_connected=FLAG)
 def add_bone(ob, bone, seed, is_connected):
     if not enter(ob, "EDIT"):
         return
     bones = ob.data.edit_bones
-    above = picked(bones, bone)
+    above = scene.picked(bones, bone)
     if len(bones) < MOST_BONES:
         added = bones.new("Added")
         added.head = (0.0, 0.0, 0.0) if above is None else above.tail
@@ -156,14 +131,14 @@ def add_bone(ob, bone, seed, is_connected):
 @edit(OF_RIG, bone=THING)
 def delete_bone(ob, bone):
     if len(ob.data.bones) > 1 and enter(ob, "EDIT"):
-        ob.data.edit_bones.remove(picked(ob.data.edit_bones, bone))
+        ob.data.edit_bones.remove(scene.picked(ob.data.edit_bones, bone))
         leave_modes()
 
 
 @edit(OF_RIG, bone=THING, seed=SEED)
 def shape_bone(ob, bone, seed):
     if ob.data.bones and enter(ob, "EDIT"):
-        shaped = picked(ob.data.edit_bones, bone)
+        shaped = scene.picked(ob.data.edit_bones, bone)
         shaped.tail += Vector(np.round(make_rng(seed).uniform(-0.2, 0.2, 3), 2))
         shaped.roll += 0.1 * (seed % 5)
         leave_modes()
@@ -174,7 +149,7 @@ def hang_bone_elsewhere(ob, bone, other, is_connected):
     if not ob.data.bones or not enter(ob, "EDIT"):
         return
     bones = ob.data.edit_bones
-    child, above = picked(bones, bone), picked(bones, other)
+    child, above = scene.picked(bones, bone), scene.picked(bones, other)
     if above == child or above in child.children_recursive:
         above = None
     child.use_connect = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 import bpy
 from hypothesis import strategies as st
@@ -14,41 +13,29 @@ from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from blender_ik_addon.rig.tools.placing import place_of
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.edits import random_checks as checks
+from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_chain_edits import MOST_CHAINS
 from tests.blender.edits.kinds.random_round_trips import round_trip
-from tests.blender.edits.random_draws import FLAG, SEED, THING, Found, edit
-from tests.blender.edits.random_feet import CHANNELS, bones_of_feet, feet_of
-from tests.blender.edits.random_scene import (
-    OF_OWN_CHAIN,
-    OF_RIG,
-    angles,
-    armature,
-    bone_of,
-    chain_of,
-    count_objects,
-    enter,
-    leave_modes,
-    other_object,
-    picked,
-    place,
+from tests.blender.edits.random_draws import (
+    FLAG,
+    SEED,
+    THING,
+    Found,
+    Known,
+    buttons,
+    edit,
+    one_of,
     press,
-    select,
 )
+from tests.blender.edits.random_feet import CHANNELS, bones_of_feet, feet_of
+from tests.blender.edits.random_scene import OF_ACTIVE, OF_RIG, OF_SELECTED, PLACE
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_bones
 
-CONTROLS = st.sampled_from(("BONE", "EMPTY"))
-BUTTONS = st.sampled_from(
-    (
-        *("chain_ik_remove", "chain_ik_restore", "chain_ik_store", "chain_ik_joints_copy"),
-        *("chain_ik_joint_add", "chain_ik_joint_to_selected", "chain_ik_joint_preset"),
-        "chain_ik_joint_remove",
-    )
+CONTROLS = one_of("BONE EMPTY")
+BUTTONS = one_of(
+    "remove restore store joints_copy joint_add joint_to_selected joint_preset joint_remove"
 )
-CREATURES = st.sampled_from(("SNAKE", "DINOSAUR_NECK", "HANGING_ARM"))
-MATCHINGS = st.sampled_from(("chain_ik_snap_target", "chain_ik_apply"))
-MOVES = st.sampled_from(("chain_ik_move_target", "chain_ik_move_pole"))
-DIRECTIONS = st.sampled_from(("TO_CHAINS", "TO_CONSTRAINTS"))
 ANGLES = st.sampled_from((0.0, 0.4, -1.2, 3.2, -7.0))
 # So that files stay small enough to be edited a thousand times.
 MOST_BONES, MOST_OBJECTS = 28, 14
@@ -60,48 +47,82 @@ def has_room(ob: bpy.types.Object, chains: int = 1) -> bool:
         ob.pose is not None
         and len(ob.chain_ik.chains) + chains <= MOST_CHAINS
         and len(ob.pose.bones) <= MOST_BONES
-        and count_objects() <= MOST_OBJECTS
+        and scene.count_objects() <= MOST_OBJECTS
     )
 
 
 def room_for(chains: int) -> dict[str, Found]:
     """Return what finds a rig that may get so many more chains, and selects a bone of it."""
 
-    def find(number: int, _known: dict[str, Any]) -> bpy.types.Object | None:
-        ob = armature(number)
+    def find(number: int, _known: Known) -> bpy.types.Object | None:
+        ob = scene.armature(number)
         return ob if ob is not None and has_room(ob, chains) else None
 
-    return {"ob": Found(find), "bone": SELECTED}
+    return {"ob": Found(find), "bone": OF_SELECTED["bone"]}
 
 
-def _select(number: int, known: dict[str, Any]) -> str | None:
-    return select(known["ob"], number, known.get("chain", 0))
+def _parent(number: int, known: Known) -> str:
+    """Return the bone that controls hang under, of every second number."""
+    return "" if number % 2 else scene.bone_of(known["ob"], number).name
 
 
-def _activate(number: int, known: dict[str, Any]) -> int:
-    ob = known["ob"]
-    if ob.chain_ik.chains:
-        ob.chain_ik.active_index = number % len(ob.chain_ik.chains)
-    return number
+buttons(
+    OF_ACTIVE,
+    press_button=(BUTTONS, {}),
+    load_creature=("creature_load", {"creature": one_of("SNAKE DINOSAUR_NECK HANGING_ARM")}),
+    remove_with_controls=("remove", {"keep_pose": FLAG, "delete_controls": True}),
+    match=(one_of("snap_target apply"), {"use_keys": FLAG}),
+    switch=("switch", {"to": one_of("TOGGLE FK IK")}),
+    drag_control=(one_of("move_target move_pole"), {"location": PLACE}),
+    turn_dial=("turn_pole", {"angle": ANGLES}),
+)
+buttons(
+    OF_SELECTED,
+    convert=("convert", {"direction": one_of("TO_CHAINS TO_CONSTRAINTS"), "use_all": FLAG}),
+    click_handle=("activate", {"index": THING}),
+    drag_limit=(
+        "set_limit",
+        {
+            "bone": OF_SELECTED["bone"],
+            "turn": one_of("X Y Z"),
+            "end": one_of("MIN MAX"),
+            "angle": ANGLES,
+        },
+    ),
+    bake_by_steps=(
+        "bake",
+        {
+            "frame_start": 1,
+            "frame_end": 4,
+            "step": st.integers(1, 3),
+            "which": one_of("ACTIVE SELECTED ALL"),
+            "tolerance": st.sampled_from((0.0, 0.01)),
+        },
+    ),
+)
+buttons(room_for(0), add_pole=("pole_add", {"control": CONTROLS}))
+buttons(
+    room_for(1),
+    mirror=("mirror", {}),
+    add_with_controls=("add", {"control": CONTROLS, "use_pole": FLAG, "parent": Found(_parent)}),
+)
+buttons(room_for(2), set_up_limbs=("setup", {"control": CONTROLS}))
 
 
-SELECTED, ACTIVE = Found(_select), Found(_activate)
-OF_SELECTED = {**OF_RIG, "bone": SELECTED}
-"""A rig in pose mode, and the name of the one bone that is selected."""
-OF_ACTIVE = {**OF_SELECTED, "chain": ACTIVE}
-"""The same, and the number of the active chain."""
-
-
-@edit(OF_RIG, chain=THING, bone=SELECTED, button=BUTTONS)
-def press_button(button):
-    press(getattr(bpy.ops.pose, button))
+def select_with_target(ob: bpy.types.Object, bone: str, number: int | None) -> bool:
+    """Select a bone, and a target if there is a number; tell whether that can be selected."""
+    target = None if number is None else scene.other_object(number)
+    if target is not None and target.name not in bpy.context.view_layer.objects:
+        return False
+    scene.leave_modes()
+    select_bones(ob, [bone], *([target] if target else []))
+    return True
 
 
 @edit(OF_SELECTED, j=st.none() | THING, use_pole=FLAG, use_rotation=FLAG)
 def add_by_button(ob, bone, j, use_pole, use_rotation):
-    if len(ob.chain_ik.chains) < MOST_CHAINS and count_objects() <= MOST_OBJECTS:
-        if select_with_target(ob, bone, j):
-            press(bpy.ops.pose.chain_ik_add, use_pole=use_pole, use_rotation=use_rotation)
+    if has_room(ob) and select_with_target(ob, bone, j):
+        press(bpy.ops.pose.chain_ik_add, use_pole=use_pole, use_rotation=use_rotation)
 
 
 @edit(OF_SELECTED, j=THING)
@@ -110,100 +131,31 @@ def solve_once(ob, bone, j):
         press(bpy.ops.pose.chain_ik_solve)
 
 
-def select_with_target(ob: bpy.types.Object, bone: str, number: int | None) -> bool:
-    """Select a bone, and a target if there is a number; tell whether that can be selected."""
-    target = None if number is None else other_object(number)
-    if target is not None and target.name not in bpy.context.view_layer.objects:
-        return False
-    leave_modes()
-    select_bones(ob, [bone], *([target] if target else []))
-    return True
-
-
-@edit(OF_RIG, chain=THING, use_all=FLAG, mute=FLAG, seed=SEED)
-def bake(ob, chain, use_all, mute, seed):
-    target = other_object(seed)
-    if target is None or select(ob, 0, chain) is None:
-        return
-    rigs.key(target, "location", {1: place(seed), 4: place(seed + 1)})
-    which = "ALL" if use_all else "ACTIVE"
-    press(bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=4, which=which, mute=mute)
-
-
-@edit(OF_RIG, chain=THING, creature=CREATURES)
-def load_creature(ob, chain, creature):
-    if select(ob, 0, chain) is not None:
-        press(bpy.ops.pose.chain_ik_creature_load, creature=creature)
-
-
-@edit(room_for(1), control=CONTROLS, use_pole=FLAG, parent=THING)
-def add_with_controls(ob, control, use_pole, parent):
-    hung_on = "" if parent % 2 else bone_of(ob, parent).name
-    press(bpy.ops.pose.chain_ik_add, control=control, use_pole=use_pole, parent=hung_on)
-
-
-@edit(room_for(0), chain=ACTIVE, control=CONTROLS)
-def add_pole(control):
-    press(bpy.ops.pose.chain_ik_pole_add, control=control)
-
-
-@edit(OF_ACTIVE, keep_pose=FLAG)
-def remove_with_controls(keep_pose):
-    press(bpy.ops.pose.chain_ik_remove, keep_pose=keep_pose, delete_controls=True)
+@edit(OF_ACTIVE, use_all=FLAG, mute=FLAG, seed=SEED)
+def bake(use_all, mute, seed):
+    target = scene.other_object(seed)
+    if target is not None:
+        rigs.key(target, "location", {1: scene.place(seed), 4: scene.place(seed + 1)})
+        which = "ALL" if use_all else "ACTIVE"
+        press(bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=4, which=which, mute=mute)
 
 
 @edit(OF_SELECTED, turn=st.integers(0, 9))
 def move_bone_by_hand(ob, bone, turn):
     """Move what may be a control bone or a bone of a chain, as G and R do."""
-    ob.pose.bones[bone].location = 0.3 * angles(turn)
+    ob.pose.bones[bone].location = 0.3 * scene.angles(turn)
     ob.update_tag()
 
 
-@edit(OF_ACTIVE, how=MATCHINGS, use_keys=FLAG)
-def match(how, use_keys):
-    press(getattr(bpy.ops.pose, how), use_keys=use_keys)
-
-
-@edit(OF_ACTIVE, to=st.sampled_from(("TOGGLE", "FK", "IK")))
-def switch(to):
-    press(bpy.ops.pose.chain_ik_switch, to=to)
-
-
-@edit(OF_ACTIVE, other=THING, which=st.sampled_from(("TARGET", "POLE")), by_button=FLAG)
+@edit(OF_ACTIVE, other=THING, which=one_of("TARGET POLE"), by_button=FLAG)
 def switch_space(ob, chain, other, which, by_button):
     """Have a control go along with the world, a bone or an object."""
     names = ["", *ob.pose.bones.keys(), *[each.name for each in bpy.context.scene.objects]]
-    space, settings = names[other % len(names)], chain_of(ob, chain)
+    space, settings = names[other % len(names)], scene.chain_of(ob, chain)
     if by_button:
         press(bpy.ops.pose.chain_ik_switch_space, which=which, space=space)
     elif settings is not None and ob.is_editable:
         setattr(settings, "space" if which == "TARGET" else "pole_space", space)
-
-
-@edit(OF_SELECTED, direction=DIRECTIONS, use_all=FLAG)
-def convert(direction, use_all):
-    press(bpy.ops.pose.chain_ik_convert, direction=direction, use_all=use_all)
-
-
-@edit(room_for(2), control=CONTROLS)
-def set_up_limbs(control):
-    press(bpy.ops.pose.chain_ik_setup, control=control)
-
-
-@edit(room_for(1), chain=ACTIVE)
-def mirror():
-    press(bpy.ops.pose.chain_ik_mirror)
-
-
-@edit(
-    OF_SELECTED,
-    step=st.integers(1, 3),
-    tolerance=st.sampled_from((0.0, 0.01)),
-    which=st.sampled_from(("ACTIVE", "SELECTED", "ALL")),
-)
-def bake_by_steps(step, tolerance, which):
-    options = {"step": step, "which": which, "tolerance": tolerance}
-    press(bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=4, **options)
 
 
 @edit(OF_ACTIVE)
@@ -217,13 +169,13 @@ def compare():
     assert not moved, f"moved by comparing: {moved}"
 
 
-@edit(OF_OWN_CHAIN, mode=st.sampled_from(("OBJECT", "POSE", "EDIT")))
+@edit(scene.OF_OWN_CHAIN, mode=one_of("OBJECT POSE EDIT"))
 def switch_modes_and_undo(ob, chain, mode):
     """Change a setting, switch the mode, and take both back."""
     press(bpy.ops.ed.undo_push, message="before")
     chain.use_flip_bend = not chain.use_flip_bend
     press(bpy.ops.ed.undo_push, message="flip")
-    if enter(ob, mode) and mode == "EDIT":
+    if scene.enter(ob, mode) and mode == "EDIT":
         for bone in ob.data.edit_bones[:1]:
             bone.roll += 0.3
         bpy.ops.object.mode_set(mode="POSE")
@@ -232,27 +184,7 @@ def switch_modes_and_undo(ob, chain, mode):
     press(bpy.ops.ed.undo)
 
 
-@edit(OF_ACTIVE, how=MOVES, seed=SEED)
-def drag_control(how, seed):
-    press(getattr(bpy.ops.pose, how), location=place(seed))
-
-
-@edit(OF_ACTIVE, angle=ANGLES)
-def turn_dial(angle):
-    press(bpy.ops.pose.chain_ik_turn_pole, angle=angle)
-
-
-@edit(OF_ACTIVE, axis=st.sampled_from("XYZ"), end=st.sampled_from(("MIN", "MAX")), angle=ANGLES)
-def drag_limit(bone, axis, end, angle):
-    press(bpy.ops.pose.chain_ik_set_limit, bone=bone, turn=axis, end=end, angle=angle)
-
-
-@edit(OF_SELECTED, chain=THING)
-def click_handle(chain):
-    press(bpy.ops.pose.chain_ik_activate, index=chain)
-
-
-@edit(OF_RIG, chain=Found(lambda number, known: chain_of(known["ob"], number)))
+@edit(OF_RIG, chain=scene.CHAIN)
 def look_at_gizmos(ob, chain):
     """Ask for all that gizmos ask for at each redraw; a sentence that refuses is all right."""
     if ob.pose is None:
@@ -267,7 +199,10 @@ def look_at_gizmos(ob, chain):
             find_ends(ob, chain_spec(chain), name)
 
 
-OF_FOOT = {**OF_RIG, "foot": Found(lambda number, known: picked(feet_of(known["ob"]), number))}
+OF_FOOT = {
+    **OF_RIG,
+    "foot": Found(lambda number, known: scene.picked(feet_of(known["ob"]), number)),
+}
 CHANNEL = st.sampled_from(CHANNELS)
 ROLLS = st.sampled_from((0.0, 0.3, 0.8, 1.4, -0.4, 3.2, -9.0))
 
@@ -304,7 +239,7 @@ def key_foot(foot, channel, angle):
 @edit(OF_RIG, which=THING)
 def delete_bone_of_foot(ob, which):
     """Delete a part of what rolls a foot, or its toes; what is left says what it lacks."""
-    name = picked(bones_of_feet(ob), which)
-    if name is not None and enter(ob, "EDIT"):
+    name = scene.picked(bones_of_feet(ob), which)
+    if name is not None and scene.enter(ob, "EDIT"):
         ob.data.edit_bones.remove(ob.data.edit_bones[name])
-    leave_modes()
+    scene.leave_modes()

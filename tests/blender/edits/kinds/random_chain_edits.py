@@ -7,35 +7,31 @@ import math
 import bpy
 from hypothesis import strategies as st
 
+from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_round_trips import round_trip
-from tests.blender.edits.random_draws import AXIS, FLAG, THING, edit, pairs, put, setters
-from tests.blender.edits.random_feet import bones_of_feet
-from tests.blender.edits.random_scene import (
-    CHANNELS,
-    OF_BONE,
-    OF_CHAIN,
-    OF_OBJECT,
-    OF_OWN_CHAIN,
-    OF_OWN_RIG,
-    OF_RIG,
-    any_object,
-    bone_of,
-    other_object,
-    picked,
-    press,
-    select,
+from tests.blender.edits.random_draws import (
+    AXIS,
+    FLAG,
+    THING,
+    Found,
+    edit,
+    one_of,
+    pairs,
+    put,
+    setters,
 )
+from tests.blender.edits.random_feet import bones_of_feet
+from tests.blender.edits.random_scene import BONE, OF_CHAIN, OF_OWN_CHAIN, OF_OWN_RIG, OF_RIG
 from tests.blender.setups import rigs
 
-SOLVERS = st.sampled_from(("NEWTON", "TWO_BONE", "FABRIK", "CCD", "FORCE", "FOLLOW"))
-KINDS = st.sampled_from(
-    ("BALL", "CONE", "HINGE_X", "HINGE_Y", "HINGE_Z", "ELBOW_X", "ELBOW_Z", "SWING", "FIXED")
+KINDS = one_of("BALL CONE HINGE_X HINGE_Y HINGE_Z ELBOW_X ELBOW_Z SWING FIXED")
+FLAGS = one_of(
+    "use_flip_bend use_tail use_rotation use_twist_spread use_finish use_limits use_stretch"
+    " use_keep_volume"
 )
-FLAGS = st.sampled_from(
-    (
-        *("use_flip_bend", "use_tail", "use_rotation", "use_twist_spread", "use_finish"),
-        *("use_limits", "use_stretch", "use_keep_volume"),
-    )
+BREAKABLE = one_of(
+    "influence pole_angle tolerance soft_distance orient_weight weight max_bend force.gravity"
+    " force.mass force.stiffness_root"
 )
 NUMBERS = pairs(
     influence=(0.0, 0.5, 0.1, 0.9, 1.0),
@@ -66,32 +62,40 @@ FORCES = pairs(
     fastest=(1.0,),
     creature=("",),
 )
-JOINT_VALUES = st.sampled_from(
-    (
-        *(("use_limit_x", True), ("use_limit_y", True), ("use_limit_z", True), ("min_x", -0.5)),
-        *(("max_x", 0.5), ("min_x", 1.0), ("min_z", 0.2), ("max_z", 2.0), ("cone_angle", 0.3)),
-        *(("stiffness_x", 0.9), ("use_slide", True), ("use_slide", False), ("slide_max", 0.3)),
-        *(("slide_min", -0.2), ("relative_to", "PARENT"), ("relative_to", "CHILD")),
-        ("relative_to", "REST"),
-    )
+JOINT_VALUES = pairs(
+    **dict.fromkeys(("use_limit_x", "use_limit_y", "use_limit_z"), (True,)),
+    min_x=(-0.5, 1.0),
+    max_x=(0.5,),
+    min_z=(0.2,),
+    max_z=(2.0,),
+    cone_angle=(0.3,),
+    stiffness_x=(0.9,),
+    use_slide=(True, False),
+    slide_max=(0.3,),
+    slide_min=(-0.2,),
+    relative_to=("PARENT", "CHILD", "REST"),
 )
 GOALS = pairs(priority=(1, 2, 3, 9), use_pin=(True, False), pull=(0.0, 0.4, 1.0))
 MOST_CHAINS = 4
 
 setters(
     OF_CHAIN,
-    rename_chain={"name": st.sampled_from(("Chain", "Arm", "", "Leg"))},
-    set_solver={"solver": SOLVERS},
-    set_start={"start_from": st.sampled_from(("KEYED", "REST", "CURRENT"))},
-    mute_chain={"mute": FLAG},
-    set_number={"": NUMBERS},
-    clear_pole={"pole_target": st.none()},
+    rename_chain=("name", st.sampled_from(("Chain", "Arm", "", "Leg"))),
+    set_solver=("solver", one_of("NEWTON TWO_BONE FABRIK CCD FORCE FOLLOW")),
+    set_start=("start_from", one_of("KEYED REST CURRENT")),
+    mute_chain=("mute", FLAG),
+    set_flag=("{}", FLAGS, FLAG),
+    set_number=("", NUMBERS),
+    clear_pole=("pole_target", None),
+    break_setting=("{}", BREAKABLE, st.sampled_from((math.nan, math.inf, -math.inf))),
 )
-setters(OF_OWN_CHAIN, set_goal_of_body={"": GOALS})
+JOINT = Found(lambda number, known: scene.picked(known["chain"].joints, number))
+setters({**OF_CHAIN, "joint": JOINT}, set_joint=("", JOINT_VALUES))
+setters(OF_OWN_CHAIN, set_goal_of_body=("", GOALS))
 setters(
     OF_OWN_RIG,
-    switch_body={"chain_ik.body.use_body": FLAG},
-    set_share_of_body={"chain_ik.body.influence": st.sampled_from((0.0, 0.5, 1.0))},
+    switch_body=("chain_ik.body.use_body", FLAG),
+    set_share_of_body=("chain_ik.body.influence", st.sampled_from((0.0, 0.5, 1.0))),
 )
 
 
@@ -100,10 +104,10 @@ def has_own_list(ob: bpy.types.Object) -> bool:
     return bool(ob.chain_ik.chains) and ob.library is None and ob.override_library is None
 
 
-@edit(OF_OWN_RIG, bone=OF_BONE["bone"], j=THING)
+@edit(OF_OWN_RIG, bone=BONE, j=THING)
 def add_chain(ob, bone, j):
     if len(ob.chain_ik.chains) < MOST_CHAINS:
-        rigs.add_chain(ob, bone.name, other_object(j))
+        rigs.add_chain(ob, bone.name, scene.other_object(j))
 
 
 @edit(OF_RIG, chain=THING)
@@ -123,8 +127,8 @@ def move_chain(ob, chain, other):
 
 @edit(OF_CHAIN, j=THING, bone=THING, on_bone=FLAG, is_target=FLAG)
 def set_target_or_pole(chain, j, bone, on_bone, is_target):
-    target = any_object(j)
-    pose_bone = bone_of(target, bone) if on_bone else None
+    target = scene.any_object(j)
+    pose_bone = scene.bone_of(target, bone) if on_bone else None
     name = "" if pose_bone is None else pose_bone.name
     if is_target:
         chain.target, chain.subtarget = target, name
@@ -134,23 +138,18 @@ def set_target_or_pole(chain, j, bone, on_bone, is_target):
 
 @edit(OF_CHAIN, j=THING)
 def set_plain_pole(chain, j):
-    chain.pole_target, chain.pole_subtarget = other_object(j), ""
+    chain.pole_target, chain.pole_subtarget = scene.other_object(j), ""
 
 
-@edit(OF_CHAIN, bone=OF_BONE["bone"])
+@edit(OF_CHAIN, bone=BONE)
 def aim_at_own_bone(ob, chain, bone):
     """Have a chain follow a bone of its own armature."""
     chain.target, chain.subtarget = ob, bone.name
 
 
-@edit(OF_CHAIN, bone=OF_BONE["bone"])
+@edit(OF_CHAIN, bone=BONE)
 def set_tip(chain, bone):
     chain.bone = bone.name
-
-
-@edit(OF_CHAIN, name=FLAGS, value=FLAG)
-def set_flag(chain, name, value):
-    setattr(chain, name, value)
 
 
 @edit(OF_CHAIN, value=FORCES)
@@ -159,7 +158,7 @@ def set_force(chain, value):
         setattr(chain.force, *value)
 
 
-@edit(OF_CHAIN, bone=OF_BONE["bone"], kind=KINDS)
+@edit(OF_CHAIN, bone=BONE, kind=KINDS)
 def add_joint(chain, bone, kind):
     if len(chain.joints) < 3:
         joint = chain.joints.add()
@@ -167,38 +166,30 @@ def add_joint(chain, bone, kind):
         joint.bone = bone.name
 
 
-@edit(OF_CHAIN, joint=THING, value=JOINT_VALUES)
-def set_joint(chain, joint, value):
-    if chain.joints:
-        setattr(picked(chain.joints, joint), *value)
-
-
 def topmost(bone: bpy.types.PoseBone) -> str:
     """Return the name of the bone that carries all above a bone."""
     return [bone, *bone.parent_recursive][-1].name
 
 
-@edit(OF_OWN_RIG, bone=OF_BONE["bone"], is_top=FLAG)
+@edit(OF_OWN_RIG, bone=BONE, is_top=FLAG)
 def make_body(ob, bone, is_top):
     """Make a body as a script does; half of them of all bones that hang together."""
     ob.chain_ik.body.root = topmost(bone) if is_top else bone.name
     ob.chain_ik.body.use_body = True
 
 
-@edit(OF_RIG, bone=THING, chain=THING, use_pins=FLAG, is_chosen=FLAG)
-def make_body_by_button(ob, bone, chain, use_pins, is_chosen):
-    if select(ob, bone, chain) is None:
-        return
+@edit(scene.OF_ACTIVE, use_pins=FLAG, is_chosen=FLAG)
+def make_body_by_button(ob, bone, use_pins, is_chosen):
     if is_chosen:
-        ob.chain_ik.body.root = topmost(bone_of(ob, bone))
+        ob.chain_ik.body.root = topmost(ob.pose.bones[bone])
     # If somebody has chosen a bone of a mechanism, the body moves that.
     if ob.chain_ik.body.root not in bones_of_feet(ob):
-        press(bpy.ops.pose.chain_ik_body, control="BONE", use_pins=use_pins)
+        scene.press(bpy.ops.pose.chain_ik_body, control="BONE", use_pins=use_pins)
 
 
 @edit(OF_OWN_RIG, bone=st.none() | THING)
 def set_root_of_body(ob, bone):
-    found = None if bone is None else bone_of(ob, bone)
+    found = None if bone is None else scene.bone_of(ob, bone)
     ob.chain_ik.body.root = "" if found is None else found.name
 
 
@@ -225,19 +216,16 @@ def body_off_and_on(ob, update):
             each.mute = value
 
 
-BROKEN = st.sampled_from((math.nan, math.inf, -math.inf))
-BREAKABLE = st.sampled_from(("location", "rotation", "scale"))
+BROKEN = {
+    "channel": one_of("location rotation scale"),
+    "axis": AXIS,
+    "value": st.sampled_from((math.nan, math.inf, -math.inf)),
+}
 MENDED = {
     **dict.fromkeys(("influence", "orient_weight", "weight", "force.mass"), 1.0),
     **dict.fromkeys(("pole_angle", "soft_distance", "force.gravity", "force.stiffness_root"), 0.0),
     **{"tolerance": 1e-5, "max_bend": math.pi, "stored_pose": "", "force.creature": ""},
 }
-BREAKABLE_NUMBERS = st.sampled_from(
-    (
-        *("influence", "pole_angle", "tolerance", "soft_distance", "orient_weight", "weight"),
-        *("max_bend", "force.gravity", "force.mass", "force.stiffness_root"),
-    )
-)
 TEXTS = st.sampled_from(
     (("stored_pose", "{"), ("stored_pose", "[1]"), ("force.creature", "{"), ("bone", "\x01"))
 )
@@ -249,19 +237,14 @@ def break_channel(thing: bpy.types.bpy_struct, channel: str, axis: int, value: f
     getattr(thing, name)[axis] = value
 
 
-@edit(OF_OBJECT, channel=BREAKABLE, axis=AXIS, value=BROKEN)
+@edit(scene.OF_OBJECT, BROKEN)
 def break_object(ob, channel, axis, value):
     break_channel(ob, channel, axis, value)
 
 
-@edit(OF_BONE, channel=BREAKABLE, axis=AXIS, value=BROKEN)
+@edit(scene.OF_BONE, BROKEN)
 def break_bone(bone, channel, axis, value):
     break_channel(bone, channel, axis, value)
-
-
-@edit(OF_CHAIN, name=BREAKABLE_NUMBERS, value=BROKEN)
-def break_setting(chain, name, value):
-    put(chain, name, value)
 
 
 @edit(OF_CHAIN, text=TEXTS)
@@ -275,7 +258,7 @@ def mend_channels():
     """Give all things that are not finite a place again."""
     for ob in bpy.data.objects:
         for thing in (ob, *(ob.pose.bones if ob.pose is not None else ())):
-            for name, size in CHANNELS.items():
+            for name, size in scene.CHANNELS.items():
                 if not all(map(math.isfinite, getattr(thing, name))):
                     setattr(thing, name, [HOME.get(name, 0.0)] * size)
 

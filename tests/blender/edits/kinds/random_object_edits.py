@@ -5,62 +5,42 @@ from __future__ import annotations
 import bpy
 from hypothesis import strategies as st
 
-from tests.blender.edits.random_draws import FLAG, SCALE, SEED, THING, Found, edit, setters
-from tests.blender.edits.random_scene import (
-    OF_OBJECT,
-    OF_OWN_OBJECT,
-    OF_RIG,
-    OF_TARGET,
-    angles,
-    any_object,
-    armature,
-    bone_of,
-    count_objects,
-    enter,
-    leave_modes,
-    make_limb,
-    other_object,
-    picked,
-    place,
-    press,
-)
+from tests.blender.edits import random_scene as scene
+from tests.blender.edits.random_draws import FLAG, SCALE, SEED, THING, edit, one_of, press, setters
+from tests.blender.edits.random_scene import OF_OBJECT, OF_RIG, OF_TARGET, PLACE, TURN, picked
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
 
 NAMES = st.sampled_from(("A", "Z", "Rig", "Rig.001", "Target", "Mover", 'A "b" \\ c', "é"))
-HIDINGS = st.sampled_from(("hide_viewport", "hide_render", "eye"))
-COLLECTION_HIDINGS = st.sampled_from(("hide_viewport", "hide_render", "exclude", "eye"))
-TIES = st.sampled_from(("COPY_LOCATION", "COPY_TRANSFORMS", "CHILD_OF", "LIMIT_ROTATION"))
-PLACES = Found(lambda number, _: place(number), SEED)
-TURNS = Found(lambda number, _: angles(number), SEED)
+TIES = one_of("COPY_LOCATION COPY_TRANSFORMS CHILD_OF LIMIT_ROTATION")
 
 setters(
     OF_TARGET,
-    move_target={"location": PLACES},
-    move_target_again={"location": PLACES},
-    turn_target={"rotation_euler": TURNS},
+    move_target=("location", PLACE),
+    move_target_again=("location", PLACE),
+    turn_target=("rotation_euler", TURN),
 )
 setters(
     OF_OBJECT,
-    scale_object={"scale": SCALE},
-    unscale_object={"scale": st.just((1.0, 1.0, 1.0))},
-    unparent={"parent": st.none()},
+    scale_object=("scale", SCALE),
+    unscale_object=("scale", (1.0, 1.0, 1.0)),
+    unparent=("parent", None),
 )
-setters(OF_OWN_OBJECT, rename_object={"name": NAMES})
+setters(scene.OF_OWN_OBJECT, rename_object=("name", NAMES))
 
 
-@edit(OF_RIG, place_of=PLACES, turn=TURNS)
+@edit(OF_RIG, place_of=PLACE, turn=TURN)
 def move_armature(ob, place_of, turn):
     ob.location, ob.rotation_euler = place_of, turn
 
 
 @edit(OF_OBJECT, j=THING, bone=THING, on_bone=FLAG)
 def parent(ob, j, bone, on_bone):
-    owner = any_object(j)
+    owner = scene.any_object(j)
     if ob == owner:
         return
     ob.parent = owner
-    pose_bone = bone_of(owner, bone)
+    pose_bone = scene.bone_of(owner, bone)
     if ob.parent == owner and on_bone and pose_bone is not None:
         ob.parent_type, ob.parent_bone = "BONE", pose_bone.name
     else:
@@ -86,19 +66,19 @@ def link_object(i):
         rigs.link(picked(free, i))
 
 
-@edit(place_of=PLACES)
+@edit(place_of=PLACE)
 def add_empty(place_of):
-    if count_objects() < 16:
+    if scene.count_objects() < 16:
         rigs.make_empty(location=place_of)
 
 
 @edit(limb=SEED)
 def add_armature(limb):
     if sum(ob.type == "ARMATURE" for ob in bpy.data.objects) < 5:
-        make_limb(limb)
+        scene.make_limb(limb)
 
 
-@edit(OF_OBJECT, how=HIDINGS, value=FLAG)
+@edit(OF_OBJECT, how=one_of("hide_viewport hide_render eye"), value=FLAG)
 def hide_object(ob, how, value):
     if ob.name not in bpy.context.view_layer.objects:
         return
@@ -120,7 +100,7 @@ def move_to_other_collection(ob):
         old.objects.unlink(ob)
 
 
-@edit(how=COLLECTION_HIDINGS, value=FLAG)
+@edit(how=one_of("hide_viewport hide_render exclude eye"), value=FLAG)
 def hide_collection(how, value):
     children = bpy.context.view_layer.layer_collection.children
     if not children:
@@ -133,7 +113,7 @@ def hide_collection(how, value):
 
 @edit(OF_OBJECT, is_linked=FLAG)
 def copy_object(ob, is_linked):
-    if count_objects() > 15:
+    if scene.count_objects() > 15:
         return
     copy = ob.copy()
     if ob.data is not None and not is_linked:
@@ -145,18 +125,18 @@ def copy_object(ob, is_linked):
 def duplicate_by_operator(i, j, is_linked):
     view_layer = bpy.context.view_layer
     view_layer.update()
-    present = [ob for ob in (any_object(i), any_object(j)) if ob is not None]
-    if not present or count_objects() > 14:
+    present = [ob for ob in (scene.any_object(i), scene.any_object(j)) if ob is not None]
+    if not present or scene.count_objects() > 14:
         return
     if all(ob.name in view_layer.objects for ob in present):
-        leave_modes()
+        scene.leave_modes()
         select_objects(*present, active=present[0])
         press(bpy.ops.object.duplicate, linked=is_linked)
 
 
 @edit(OF_OBJECT, j=THING, tie=TIES, is_muted=FLAG)
 def tie_object(ob, j, tie, is_muted):
-    target = any_object(j)
+    target = scene.any_object(j)
     if len(ob.constraints) > 1:
         return
     constraint = ob.constraints.new(tie)
@@ -179,14 +159,14 @@ def untie_object(ob, remove):
 
 @edit(OF_RIG, j=THING)
 def exchange_data(ob, j):
-    other = armature(j)
+    other = scene.armature(j)
     if ob != other and ob.mode == other.mode == "OBJECT":
         ob.data, other.data = other.data, ob.data
 
 
-@edit(OF_RIG, mode=st.sampled_from(("OBJECT", "POSE", "EDIT")))
+@edit(OF_RIG, mode=one_of("OBJECT POSE EDIT"))
 def enter_mode(ob, mode):
-    enter(ob, mode)
+    scene.enter(ob, mode)
 
 
 def show(name: str) -> None:
@@ -207,12 +187,12 @@ def switch_view_layer(i):
     bpy.context.window.view_layer = picked(bpy.context.scene.view_layers, i)
 
 
-@edit(i=THING, j=THING, place_of=PLACES, update=FLAG)
+@edit(i=THING, j=THING, place_of=PLACE, update=FLAG)
 def move_target_in_other_layer(i, j, place_of, update):
     """Show another view layer, move a target there, and show the first one again."""
     shown = bpy.context.view_layer.name
     show(picked(bpy.context.scene.view_layers, i).name)
-    if (ob := other_object(j)) is not None:
+    if (ob := scene.other_object(j)) is not None:
         ob.location = place_of
     if update:
         bpy.context.view_layer.update()
@@ -237,7 +217,7 @@ def add_scene(name, with_objects):
 
 @edit(i=THING)
 def switch_scene(i):
-    leave_modes()
+    scene.leave_modes()
     bpy.context.view_layer.update()
     bpy.context.window.scene = picked(bpy.data.scenes, i)
     if bpy.app.version < (5, 0):
@@ -250,5 +230,5 @@ def switch_scene(i):
 @edit(i=THING)
 def remove_scene(i):
     if len(bpy.data.scenes) > 1:
-        leave_modes()
+        scene.leave_modes()
         bpy.data.scenes.remove(picked(bpy.data.scenes, i))

@@ -12,25 +12,16 @@ from hypothesis import strategies as st
 import blender_ik_addon
 from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_saving
+from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_object_edits import show
-from tests.blender.edits.random_draws import FLAG, SEED, THING, edit
-from tests.blender.edits.random_scene import (
-    OF_BONE,
-    OF_CHAIN,
-    OF_OWN_BONES,
-    OF_OWN_OBJECT,
-    OF_OWN_RIG,
-    OF_RIG,
-    enter,
-    leave_modes,
-    picked,
-)
+from tests.blender.edits.random_draws import FLAG, SEED, THING, edit, one_of
+from tests.blender.edits.random_scene import OF_OWN_RIG, OF_RIG, enter, leave_modes, picked
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
 FRAMES = (1.0, 2.0, 2.5, 3.0, 4.0)
 TIMES = st.integers(1, 2)
-MODES = st.sampled_from(("OBJECT", "POSE", "EDIT"))
+MODES = one_of("OBJECT POSE EDIT")
 MEANWHILE = st.sampled_from(("", "mute", "rest", "without target"))
 LONG = "Renamed"
 
@@ -105,12 +96,12 @@ def there_and_back(owners: list[Any], name: str, value: object, update: bool) ->
 
 @edit(update=FLAG)
 def live_off_and_on(update):
-    scene = bpy.context.scene
-    if not scene.chain_ik.use_live:
+    settings = bpy.context.scene.chain_ik
+    if not settings.use_live:
         return
     # Bones keep their poses meanwhile, so what is keyed is not set anew.
     before = Snapshot(checks.with_eased if update else checks.without_rest)
-    there_and_back([scene.chain_ik], "use_live", False, update)
+    there_and_back([settings], "use_live", False, update)
     checks.tag_all()
     before.check("live off and on")
 
@@ -132,14 +123,14 @@ def influence_to_zero_and_back(ob, update):
         there_and_back(list(ob.chain_ik.chains), "influence", 0.0, update)
 
 
-@edit(OF_OWN_BONES, update=FLAG)
+@edit(scene.OF_OWN_BONES, update=FLAG)
 def rest_position_and_back(ob, update):
     if ob.data.pose_position == "POSE":
         with round_trip("rest position and back"):
             there_and_back([ob.data], "pose_position", "REST", update)
 
 
-@edit(OF_RIG, mode=st.sampled_from(("POSE", "EDIT")))
+@edit(OF_RIG, mode=one_of("POSE EDIT"))
 def mode_and_back(ob, mode):
     # In edit mode chains keep what they had before they were changed.
     leave_modes()
@@ -227,7 +218,7 @@ def rename(ob: bpy.types.Object, former: str, name: str, mode: str) -> None:
         bpy.ops.object.mode_set(mode="EDIT")
 
 
-@edit(OF_BONE, times=TIMES, mode=MODES, meanwhile=MEANWHILE)
+@edit(scene.OF_BONE, times=TIMES, mode=MODES, meanwhile=MEANWHILE)
 def rename_bone_there_and_back(ob, bone, times, mode, meanwhile):
     if not ob.data.is_editable or not ob.is_editable:
         return
@@ -264,11 +255,11 @@ def rename_there_and_back(thing: Any, times: int) -> None:
             bpy.context.view_layer.update()
 
 
-@edit(OF_OWN_OBJECT, times=TIMES)
+@edit(scene.OF_OWN_OBJECT, times=TIMES)
 def rename_object_there_and_back(ob, times):
     rename_there_and_back(ob, times)
 
 
-@edit(OF_CHAIN, times=TIMES)
+@edit(scene.OF_CHAIN, times=TIMES)
 def rename_chain_there_and_back(chain, times):
     rename_there_and_back(chain, times)

@@ -9,45 +9,30 @@ from hypothesis import strategies as st
 
 import blender_ik_addon
 from tests.blender.edits import random_saving
+from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_round_trips import Snapshot, settle
 from tests.blender.edits.random_checks import tag_all
-from tests.blender.edits.random_draws import EDITS, FLAG, SEED, THING, edit
-from tests.blender.edits.random_scene import (
-    OF_BONE,
-    OF_OWN_CHAIN,
-    OF_OWN_OBJECT,
-    angles,
-    armature,
-    leave_modes,
-    other_object,
-    picked,
-    place,
-    press,
-    ramp_influence,
-)
+from tests.blender.edits.random_draws import EDITS, FLAG, SEED, THING, draw, edit, one_of, press
+from tests.blender.edits.random_scene import OF_BONE, OF_OWN_CHAIN, OF_OWN_OBJECT, leave_modes
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
 FRAMES = st.sampled_from((1.0, 2.0, 3.0, 4.0, 2.5, 1.25, 10.0, 40.0))
-SETTINGS = st.sampled_from(
-    (
-        *("influence", "pole_angle", "mute", "use_flip_bend", "soft_distance", "orient_weight"),
-        *("weight", "force.gravity"),
-    )
+SETTINGS = one_of(
+    "influence pole_angle mute use_flip_bend soft_distance orient_weight weight force.gravity"
 )
-BONE_PATHS = st.sampled_from(("location", "scale", "rotation"))
+BONE_PATHS = one_of("location scale rotation")
 CHANGES = st.integers(1, 5)
 UNDOABLE = (
-    *("move_target", "turn_bone", "set_number", "set_flag", "mute_chain", "set_solver"),
-    *("key_setting", "key_influence", "key_bone", "drive_setting", "aim_at_own_bone"),
-    *("rename_bone", "rename_object", "add_chain", "remove_chain", "hide_object"),
-    *("add_joint", "set_joint", "limit_bone", "add_view_layer", "set_start"),
-)
+    "move_target turn_bone set_number set_flag mute_chain set_solver key_setting key_influence"
+    " key_bone drive_setting aim_at_own_bone rename_bone rename_object add_chain remove_chain"
+    " hide_object add_joint set_joint limit_bone add_view_layer set_start"
+).split()
 
 
 def drive(holder: bpy.types.bpy_struct, name: str, index: int, source: int) -> None:
     """Drive a property by where an object lies along Z, if that is there."""
-    owner, ob, path = holder.id_data, other_object(source), f"{holder.path_from_id()}.{name}"
+    owner, ob, path = holder.id_data, scene.other_object(source), f"{holder.path_from_id()}.{name}"
     drivers = owner.animation_data.drivers if owner.animation_data else ()
     if ob is None or not owner.is_editable or any(each.data_path == path for each in drivers):
         return
@@ -76,7 +61,7 @@ def set_frame_again(frame):
 @edit(OF_OWN_OBJECT, seed=SEED)
 def key_object(ob, seed):
     for frame in (1, 4):
-        ob.location, ob.rotation_euler = place(seed + frame), angles(seed)
+        ob.location, ob.rotation_euler = scene.place(seed + frame), scene.angles(seed)
         ob.keyframe_insert("location", frame=frame)
         ob.keyframe_insert("rotation_euler", frame=frame)
 
@@ -101,7 +86,7 @@ def key_setting(chain, setting):
 
 @edit(OF_OWN_CHAIN, value=st.sampled_from((0.0, 0.4, 0.9)))
 def key_influence(chain, value):
-    ramp_influence(chain, value)
+    scene.ramp_influence(chain, value)
 
 
 @edit(OF_OWN_OBJECT)
@@ -144,9 +129,9 @@ def undo(machine):
     # Blender crashes where a script has changed things since the last step.
     if not machine.is_undone:
         press(bpy.ops.ed.undo_push, message="edit")
-    scene = bpy.context.scene.name
+    shown = bpy.context.scene.name
     press(bpy.ops.ed.undo)
-    if bpy.context.scene.name != scene:
+    if bpy.context.scene.name != shown:
         # Of a scene that comes back Blender tells no handler in the background.
         tag_all()
     machine.is_undone = True
@@ -159,7 +144,7 @@ def redo(machine):
 
 
 def change(machine: object, name: str, seed: str) -> None:
-    EDITS[name].carry_out(machine, EDITS[name].draw(seed))
+    EDITS[name].carry_out(machine, draw(EDITS[name].drawn, seed))
 
 
 @edit(count=CHANGES, seed=SEED)
@@ -216,7 +201,7 @@ def save_and_load(machine):
 @edit(i=THING, j=THING, is_linked=FLAG, is_override=FLAG)
 def take_from_library(machine, i, j, is_linked, is_override):
     """Write objects to a file, and bring them into the scene from there."""
-    present = [ob for ob in (armature(i), other_object(j)) if ob is not None]
+    present = [ob for ob in (scene.armature(i), scene.other_object(j)) if ob is not None]
     present = [ob for ob in present if ob.library is None and ob.override_library is None]
     if not present or len(bpy.data.objects) > 14 or len(bpy.data.libraries) > 1:
         return
@@ -237,7 +222,7 @@ def take_from_library(machine, i, j, is_linked, is_override):
 def override_linked(i):
     linked = [ob for ob in bpy.context.scene.objects if ob.library is not None]
     if linked:
-        found = picked(sorted(linked, key=lambda ob: ob.name), i)
+        found = scene.picked(sorted(linked, key=lambda ob: ob.name), i)
         override = found.override_create(remap_local_usages=True)
         if override is not None and override.name not in bpy.context.scene.collection.objects:
             rigs.link(override)
