@@ -104,7 +104,7 @@ def test_no_setting_stops_more_than_its_own_chain(kind, watch):
 
 
 # Of chains that are read alike, one.
-@pytest.mark.parametrize("kind", ["Two-Bone", "joints", "gradual", "Follow", "stretch", "tree"])
+@pytest.mark.parametrize("kind", ["current", "joints", "gradual", "Follow", "stretch", "tree"])
 def test_no_channel_stops_more_than_the_chains_that_hang_on_it(kind, watch):
     spoiling.make_scene(kind)
     watch.check("nothing spoiled", None)
