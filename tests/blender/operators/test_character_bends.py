@@ -18,19 +18,22 @@ setup = bpy.ops.pose.chain_ik_setup
 # How much farther an elbow or knee may move in a step than the target, which moves on a path of
 # steps that are small beside the limb.
 FASTEST = 4.0
-STEPS = 40
+STEPS = 30
 X, FRONT, UP = np.eye(3) * ((1,), (-1,), (1,))
 
 
-def make(name: str) -> bpy.types.Object:
+def make(name: str, **settings: object) -> bpy.types.Object:
+    """Return one of Rigify's metarigs, set up."""
     getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
+    press(setup, control="BONE", **settings)
+    rigs.updated()
     return bpy.context.object
 
 
-@pytest.mark.parametrize("name", ["human", "cat", "horse", "wolf", "bird"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("seed", "name"), [*enumerate(["human", "cat", "horse", "bird"])])
 def test_a_posed_character_is_set_up_without_moving(rigify, name, seed):
-    ob = make(name)
+    getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
+    ob = bpy.context.object
     rng = make_rng(seed)
     for bone in ob.pose.bones:
         bone.rotation_mode = "QUATERNION"
@@ -39,7 +42,6 @@ def test_a_posed_character_is_set_up_without_moving(rigify, name, seed):
     rigs.updated()
     before = {bone.name: np.array(bone.matrix) for bone in ob.pose.bones}
     press(setup, control="BONE")
-    rigs.updated()
     for bone, matrix in before.items():
         np.testing.assert_allclose(rigs.evaluated(ob).pose.bones[bone].matrix, matrix, atol=2e-5)
 
@@ -55,8 +57,12 @@ def circle(middle: np.ndarray, first: np.ndarray, second: np.ndarray, radius: fl
     return middle + radius * (np.cos(angles) * first + np.sin(angles) * second)
 
 
-def speeds(ob: bpy.types.Object, chain: bpy.types.PropertyGroup, path: np.ndarray) -> np.ndarray:
+def speeds(ob: bpy.types.Object, name: str, path: np.ndarray) -> np.ndarray:
     """Return how far the joints of a limb move for what its target moves, a row for each step."""
+    for chain in ob.chain_ik.chains:
+        # The others stand still, and take time.
+        chain.mute = chain.name != name
+    chain = ob.chain_ik.chains[name]
     control = ob.pose.bones[chain.subtarget]
     home, joints = control.matrix.copy(), []
     bone = ob.pose.bones[chain.bone]
@@ -86,12 +92,13 @@ def paths_of_leg(root: np.ndarray, end: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("use_limits", [False, True])
-@pytest.mark.parametrize("name", ["human", "cat", "horse", "wolf", "bird"])
+@pytest.mark.parametrize(
+    ("name", "use_limits"),
+    [("human", False), ("human", True), ("cat", True), ("horse", False), ("bird", True)],
+)
 def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits):
     """A hind leg bends to both sides, so it has next to no side of its own."""
-    ob = make(name)
-    press(setup, control="BONE", use_limits=use_limits)
+    ob = make(name, use_limits=use_limits)
     hips, joints = ob.pose.bones[ob.chain_ik.body.root], []
     height = hips.bone.head_local.z
     depths = np.append(0.0, np.geomspace(5e-4, 0.25, STEPS)) * height
@@ -104,59 +111,54 @@ def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits)
     assert (moved / np.diff(depths)).max() < (6.0 if name == "human" else FASTEST)
 
 
-LEGS = [("human", "Leg"), ("cat", "Hind Leg"), ("cat", "Front Leg"), ("horse", "Hind Leg")]
-
-
-@pytest.mark.parametrize("side", [".L", ".R"])
-@pytest.mark.parametrize(("name", "limb"), [*LEGS, ("horse", "Front Leg")])
-def test_a_kick_pops_no_knee(rigify, name, limb, side):
+@pytest.mark.parametrize(
+    ("name", "limb"),
+    [
+        ("human", "Leg.L"),
+        ("cat", "Hind Leg.R"),
+        ("cat", "Front Leg.L"),
+        ("horse", "Hind Leg.L"),
+        ("horse", "Front Leg.R"),
+    ],
+)
+def test_a_kick_pops_no_knee(rigify, name, limb):
     ob = make(name)
-    press(setup, control="BONE")
-    rigs.updated()
-    chain = ob.chain_ik.chains[f"{limb}{side}"]
+    chain = ob.chain_ik.chains[limb]
     tip = ob.pose.bones[chain.bone]
     root = [tip, *tip.parent_recursive][chain.chain_count - 1]
     for path, points in paths_of_leg(np.array(root.head), np.array(tip.tail)).items():
-        assert speeds(ob, chain, points).max() < FASTEST, path
+        assert speeds(ob, limb, points).max() < FASTEST, path
 
 
-@pytest.mark.parametrize("side", [".L", ".R"])
-@pytest.mark.parametrize("radius", [0.16, 0.2, 0.25])
-def test_a_hand_goes_round_the_head_and_pops_no_elbow(rigify, radius, side):
+@pytest.mark.parametrize(
+    ("side", "radius", "height"), [("L", 0.16, 0.15), ("R", 0.2, 0.15), ("L", 0.25, 0.07)]
+)
+def test_a_hand_goes_round_the_head_and_pops_no_elbow(rigify, side, radius, height):
     ob = make("human")
-    press(setup, control="BONE")
-    rigs.updated()
-    chain, head = ob.chain_ik.chains[f"Arm{side}"], np.array(ob.pose.bones["spine.006"].head)
-    # Higher up the widest is out of reach.
-    for height in (0.07, 0.15) if radius < 0.25 else (0.07,):
-        points = circle(head + height * UP, X, FRONT, radius)
-        assert speeds(ob, chain, points).max() < FASTEST
+    head = np.array(ob.pose.bones["spine.006"].head)
+    points = circle(head + height * UP, X, FRONT, radius)
+    assert speeds(ob, f"Arm.{side}", points).max() < FASTEST
 
 
-@pytest.mark.parametrize("side", [".L", ".R"])
-def test_a_hand_goes_to_the_other_shoulder_and_pops_no_elbow(rigify, side):
-    """There a side that is carried from the arm's direction at rest would turn over."""
-    ob = make("human")
-    press(setup, control="BONE")
-    rigs.updated()
-    bones = ob.pose.bones
-    own = np.array(bones[f"upper_arm{side}"].head)
-    reach = bones[f"upper_arm{side}"].length + bones[f"forearm{side}"].length
+def over_shoulder(bones: bpy.types.bpy_prop_collection) -> np.ndarray:
+    """Return a way to the other shoulder; a side as the arm carries it from rest turns over."""
+    own = np.array(bones["upper_arm.R"].head)
+    reach = bones["upper_arm.R"].length + bones["forearm.R"].length
     other = own * (-1, 1, 1)
-    path = line(own + 0.85 * reach * FRONT, other + 0.1 * FRONT, other + 0.12 * FRONT - 0.15 * UP)
-    assert speeds(ob, ob.chain_ik.chains[f"Arm{side}"], path).max() < FASTEST
+    return line(own + 0.85 * reach * FRONT, other + 0.1 * FRONT, other + 0.12 * FRONT - 0.15 * UP)
 
 
-def test_a_foot_that_is_raised_to_the_head_keeps_its_knee_in_front(rigify):
-    ob = make("human")
-    press(setup, control="BONE")
-    rigs.updated()
-    chain, bones = ob.chain_ik.chains["Leg.L"], ob.pose.bones
+def up_to_head(bones: bpy.types.bpy_prop_collection) -> np.ndarray:
+    """Return a way of a foot that is raised to the head."""
     hip, foot = np.array(bones["thigh.L"].head), np.array(bones["shin.L"].tail)
     head = np.array(bones["spine.006"].tail)
     high = head + (head[2] - hip[2]) * 0.1 * FRONT
     reach = bones["thigh.L"].length + bones["shin.L"].length
-    middle = hip + 0.85 * reach * FRONT
     high = hip + (high - hip) * min(1.0, 0.95 * reach / np.linalg.norm(high - hip))
-    path = line(hip + 0.95 * (foot - hip), middle, high)
-    assert speeds(ob, chain, path).max() < FASTEST
+    return line(hip + 0.95 * (foot - hip), hip + 0.85 * reach * FRONT, high)
+
+
+@pytest.mark.parametrize(("limb", "path"), [("Arm.R", over_shoulder), ("Leg.L", up_to_head)])
+def test_a_long_way_pops_neither_elbow_nor_knee(rigify, limb, path):
+    ob = make("human")
+    assert speeds(ob, limb, path(ob.pose.bones)).max() < FASTEST
