@@ -334,7 +334,7 @@ def test_a_parent_that_nothing_can_hang_under_is_refused_and_nothing_is_made(par
         assert len(ob.chain_ik.chains) == 1
 
 
-def test_an_armature_from_a_library_gets_empties(tmp_path):
+def test_an_armature_from_a_library_gets_empties(tmp_path, capfd):
     ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
     library = str(tmp_path / "library.blend")
     bpy.data.libraries.write(library, {ob.data}, fake_user=True)
@@ -345,5 +345,7 @@ def test_an_armature_from_a_library_gets_empties(tmp_path):
     rigs.enter(ob, "POSE")
     select_bones(ob, ["upper_arm.L", "forearm.L"])
     press(add)
+    said = "An armature from a library takes no new bones, so the controls are empties."
+    assert said in capfd.readouterr().out
     chain = newest(ob)
     assert (chain.target.type, chain.pole_target.type) == ("EMPTY", "EMPTY")

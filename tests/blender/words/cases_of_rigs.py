@@ -1,0 +1,275 @@
+"""What chains say of settings, bones, joints and bodies that cannot be used, with each reason."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tests.blender.words.steps import (
+    LIMB,
+    Case,
+    bends_to_itself,
+    both,
+    chain,
+    constraint,
+    driver,
+    edit,
+    follows,
+    follows_own_child,
+    goes,
+    joint,
+    make_arms,
+    make_body,
+    make_tree,
+    nothing,
+    on,
+    unlink,
+)
+
+NAN = float("nan")
+FOLLOW = chain(solver="FOLLOW")
+# Where two bones reach as well, with the tip turned as it is at rest.
+NEAR = goes(0.0, 0.1, 2.6, turned=(1.249046, 0.0, 0.0))
+FLAT = "The armature object has a scale of zero"
+INPUT = [
+    Case("The setting 'Tolerance' is not a number", chain(tolerance=NAN)),
+    Case(
+        "The transform of armature 'Rig' is not finite or too large", on("Rig", location=(NAN,) * 3)
+    ),
+    Case("The chain or its target is too far away to drag it there", goes(0, 1e30, 0), FOLLOW),
+    Case("No tip bone is set", chain(bone="")),
+    Case("Bone 'Gone' no longer exists: choose another tip", chain(bone="Gone")),
+    Case(
+        "Bone 'Limb.0' has no parent that could bring its head",
+        chain(bone="Limb.0", use_tail=False),
+    ),
+    Case("No target is set", chain(target=None)),
+    Case("The target 'Target' is no longer in the scene", unlink("Target")),
+    Case("The pole is the armature itself", bends_to_itself()),
+    Case("The target bone 'Gone' no longer exists", follows("Gone")),
+    Case("The target bone 'Limb.1' is moved by the chain that would follow it", follows("Limb.1")),
+    Case("The target 'Child' is moved by the chain that would follow it", follows_own_child()),
+    Case(
+        "Bone 'Limb.1' has a driver on its rotation, which always wins: remove the driver or end",
+        driver("Limb.1", "rotation_euler"),
+    ),
+    Case(
+        "Bone 'Limb.1' has a driver on its scale",
+        chain(use_stretch=True),
+        driver("Limb.1", "scale"),
+    ),
+    Case(
+        "The constraint 'IK' of bone 'Limb.2' moves bone 'Limb.0' above this chain as well",
+        both(chain(chain_count=2), constraint("Limb.2", "IK")),
+    ),
+    Case("Bone 'Limb.1' has no length to turn", on("Limb.1", scale=(0.0, 0.0, 0.0))),
+    Case(
+        "A bone of the chain has a scale of zero",
+        on("Limb.0", scale=(0.0, 1.0, 1.0)),
+        on("Limb.1", use_ik_limit_x=True),
+    ),
+    *(Case(FLAT, on("Rig", scale=(1.0, 1.0, 0.0)), given) for given in (nothing, FOLLOW)),
+    Case(
+        "Bone 'Limb.0' has a scale of zero, so nothing below it can be dragged",
+        on("Limb.0", scale=(0.0, 1.0, 1.0)),
+        both(edit("Limb.1", use_connect=False), chain(solver="FOLLOW", chain_count=2)),
+    ),
+    Case("Two-Bone bends two bones and this chain has 3 to bend", chain(solver="TWO_BONE"), NEAR),
+    Case(
+        "Two-Bone bends two bones, and one is left where the tip takes the target's rotation",
+        chain(use_rotation=True),
+        both(NEAR, chain(solver="TWO_BONE", chain_count=2)),
+    ),
+    Case(
+        "Connected is on for bone 'Limb.1', so it cannot be dragged", chain(chain_count=2), FOLLOW
+    ),
+    Case(
+        "The location of bone 'Limb.0' is locked, so it cannot be dragged",
+        on("Limb.0", lock_location=(False, True, False)),
+        FOLLOW,
+    ),
+    Case(
+        "Bone 'Limb.0' has a driver on its location, which always wins: remove the driver, or"
+        " choose another solver",
+        driver("Limb.0", "location"),
+        FOLLOW,
+    ),
+]
+
+PAIRS = "give a number, a list of numbers, or pairs [place, number]"
+ABOUT = "The creature's comfort about x"
+AXES = '{"x": [least, greatest], "y": ..., "z": ...}'
+CREATURES = [
+    Case(says, on("force", creature=text), chain(solver="FORCE"))
+    for says, text in {
+        "This is not a creature file of version 1": "[]",
+        "The creature's text is longer than ... characters": " " * 1_000_001,
+        "The creature's text has too many brackets": "[" * 21,
+        "Line 1 of the creature file is not JSON (Expecting value): correct it there": "x",
+    }.items()
+]
+CREATURES += [
+    Case(says, on("force", creature=f'{{"creature": 1, {entry}}}'), chain(solver="FORCE"))
+    for says, entry in {
+        "The creature file has an unknown entry 'weight'": '"weight": 2',
+        "The creature's name is not text": '"name": 3',
+        "The creature's name 'a\\u0000' has a character that": '"name": "a\\u0000"',
+        f"The creature's comfort does not name the axes x, y and z: write it as {AXES}": (
+            '"comfort": 1'
+        ),
+        f"{ABOUT} is not a range: write [least, greatest]": '"comfort": {"x": 1}',
+        f"{ABOUT} ends before it begins: swap its two ends": '"comfort": {"x": [5, -5]}',
+        f"{ABOUT} is out of bounds: set it to between -180 and 180": '"comfort": {"x": [-200, 5]}',
+        "The creature's joints are not a list of kinds: choose from BALL, SWING, ELBOW_X": (
+            '"joints": ["A"]'
+        ),
+        f"The creature's mass has places that do not grow from 0 to 1: {PAIRS} in order": (
+            '"mass": [[0, 1], [0, 2]]'
+        ),
+        "The creature's mass is an empty list": '"mass": []',
+        "The creature's mass is out of bounds: set it to 0 or more": '"mass": -1',
+        f'The creature\'s mass is "a", not a number: {PAIRS}': '"mass": "a"',
+        "The creature's mass is greater than Blender can store": '"mass": 1e39',
+    }.items()
+]
+
+SLIDES = {"use_slide": True, "slide_min": -0.2, "slide_max": 0.2}
+APART = edit("Limb.1", use_connect=False)
+SLIDING = both(APART, joint("Limb.1", **SLIDES))
+LIMITED = joint("Limb.1", x=(-20, 20))
+JOINTS = [
+    Case("A joint of this chain has no bone", joint("")),
+    Case("Bone 'Gone', which has a joint in this chain, no longer exists", joint("Gone")),
+    Case("Bone 'Limb.0' has no parent to measure from", joint("Limb.0", relative_to="PARENT")),
+    Case(
+        "Bone 'Limb.1' does not inherit its parent's rotation",
+        edit("Limb.1", use_inherit_rotation=False),
+        joint("Limb.1", relative_to="PARENT"),
+    ),
+    Case(
+        "Bone 'Limb.2' is the last of the chain and has no child",
+        joint("Limb.2", relative_to="CHILD"),
+    ),
+    Case(
+        "Bone 'Limb.1' has two joints in this chain",
+        joint("Limb.0", relative_to="CHILD"),
+        joint("Limb.1"),
+    ),
+    Case(
+        "The setting 'Max X' of the joint of 'Limb.1' is not a number",
+        on("joint", max_x=NAN),
+        LIMITED,
+    ),
+    Case("Bone 'Limb.1' has a joint whose X range ends before", on("joint", min_x=0.5), LIMITED),
+    Case("Bone 'Limb.1' has a joint whose slide range ends", on("joint", slide_min=0.5), SLIDING),
+    Case("Bone 'Limb.1' slides in a chain that stretches", chain(use_stretch=True), SLIDING),
+    Case(
+        "Bone 'Limb.2' cannot slide, as its head is what comes",
+        joint("Limb.2", **SLIDES),
+        both(edit("Limb.2", use_connect=False), chain(use_tail=False, use_rotation=True)),
+    ),
+    Case(
+        "Bone 'Limb.1' has a driver on its location, which always wins: remove the driver, or"
+        " switch Slide off",
+        driver("Limb.1", "location", 1),
+        SLIDING,
+    ),
+    Case(
+        "The head of bone 'Limb.2' slides with chain 'Other'",
+        both(
+            on("Other", bone=LIMB[2], chain_count=1),
+            chain(chain_count=2),
+            joint(LIMB[2], of="Other", use_slide=True),
+        ),
+        both(edit(LIMB[2], use_connect=False), chain(use_tail=False)),
+    ),
+]
+
+OfBody = partial(Case, makes=make_body)
+
+
+def body(root: str = "Limb.0") -> object:
+    """Make the limbs a body that is carried by a root."""
+    return both(chain(chain_count=2), on("body", root=root, use_body=True))
+
+
+BODIES = [
+    OfBody(
+        "A chain with the solver Force or Follow belongs to no body", chain(solver="FORCE"), body()
+    ),
+    OfBody(
+        "Reached (... iterations). Bone 'gone', the root of the", on("body", root="gone"), body()
+    ),
+    OfBody("Reached. No bone of the body carries this chain", on("body", root="Other.0"), body()),
+    OfBody(
+        "Connected is on for bone 'Limb.1', so the body cannot move it",
+        on("body", root="Limb.1"),
+        body(),
+    ),
+    OfBody(
+        "The location of bone 'Limb.0' is locked, so the body cannot move it",
+        on("Limb.0", lock_location=(False, True, False)),
+        body(),
+    ),
+    OfBody(
+        "Bone 'Limb.0', the root of the body, has a constraint",
+        constraint("Limb.0", "LIMIT_LOCATION"),
+        body(),
+    ),
+    OfBody(
+        "Bone 'Limb.0' has a driver on its location, which always wins: remove the driver, or"
+        " choose another Root",
+        driver("Limb.0", "location"),
+        body(),
+    ),
+    OfBody(
+        "Bone 'Limb.0' of the body has a driver on its rotation",
+        driver("Limb.0", "rotation_euler"),
+        body(),
+    ),
+    OfBody(
+        "This chain begins above bone 'Limb.1', the root of its body",
+        on("body", root="Limb.1"),
+        both(body(), chain(chain_count=3)),
+    ),
+]
+
+OfTree = partial(Case, makes=make_tree)
+SHARED = "Bone 'Trunk.0' already belongs to chain 'Left', and they cannot be solved together: "
+TREES = [
+    OfTree(
+        f"{SHARED}choose Newton or FABRIK as the solver for this chain",
+        on("Right", solver="CCD"),
+        who="Right",
+    ),
+    OfTree(
+        f"{SHARED}choose Newton or FABRIK as the solver for 'Left'",
+        on("Left", solver="FORCE"),
+        who="Right",
+    ),
+    OfTree(
+        f"{SHARED}switch Stretch off for this chain", on("Right", use_stretch=True), who="Right"
+    ),
+    OfTree(
+        f"{SHARED}switch the slides of joints off for this chain",
+        joint("Right.0", of="Right", **SLIDES),
+        who="Right",
+    ),
+    OfTree(
+        "This chain follows bones of chain 'Right' and shares others with it",
+        on("Right", mute=False),
+        both(on("Right", mute=True), on("Left", chain_count=3), follows("Trunk.0", "Left")),
+        who="Left",
+    ),
+    Case(
+        "This chain and chain 'Left' follow each other",
+        follows("Left.1", "Right"),
+        follows("Right.1", "Left"),
+        makes=make_arms,
+        who="Right",
+    ),
+    OfTree(
+        "No chain of this tree has a weight above zero", on(("Left", "Right"), weight=0), who="Left"
+    ),
+    OfTree("A bone of the tree has a scale of zero", on("Trunk.0", scale=(0, 1, 1)), who="Left"),
+    OfTree(FLAT, on("Rig", scale=(1.0, 0.0, 1.0)), who="Left"),
+]

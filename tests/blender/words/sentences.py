@@ -1,0 +1,99 @@
+"""All sentences that an animator can see: those of the sources, and those that the docs explain."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from blender_ik_addon.translations.catalogue import SENTENCE
+from blender_ik_addon.translations.sentences import Speech, make_speech, placeholders
+from scripts.translating.harvest import harvest
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = ROOT / "blender_ik_addon"
+PAGE = ROOT / "docs" / "troubleshooting.md"
+# Shorter ones are words of menus, units and the like, which many texts hold.
+FEWEST_WORDS = 3
+
+
+@cache
+def wanted() -> dict[tuple[str, str], str]:
+    """Return what is to be translated, and where it comes from."""
+    return harvest(PACKAGE)
+
+
+@cache
+def sentences() -> dict[str, str]:
+    """Return the sentences of some words, with ... for what differs, and where they come from."""
+    found = {
+        re.sub(r"\{\w+\}", "...", text): place
+        for (context, text), place in wanted().items()
+        if context == SENTENCE
+    }
+    return {
+        text.replace("{{", "{").replace("}}", "}"): place
+        for text, place in found.items()
+        if len(text.replace("...", "").split()) >= FEWEST_WORDS
+    }
+
+
+@cache
+def made_by(template: str) -> re.Pattern[str]:
+    """Return what finds a sentence that is made by a template with ...."""
+    return re.compile(".*".join(map(re.escape, template.split("..."))), re.DOTALL)
+
+
+def is_made_of(text: str, template: str) -> bool:
+    """Tell whether a text is what a template with ... makes, or holds that."""
+    return made_by(template).search(text) is not None
+
+
+@cache
+def rows() -> dict[str, list[str]]:
+    """Return the first columns of the tables of the page on troubles, by section."""
+    sections = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {
+        section.splitlines()[0]: re.findall(r"^\| `(.+?)` \|", section, re.MULTILINE)
+        for section in sections
+    }
+
+
+@cache
+def shouting() -> Speech:
+    """Return a language that says all fixed words in capitals."""
+
+    def loud(template: str) -> str:
+        parts = re.split(r"(\{\w+\})", template)
+        return "".join(part if placeholders(part) else part.upper() for part in parts)
+
+    return make_speech({key: loud(key[1]) for key in wanted()})
+
+
+# Units, names of the scenes, of what creature files hold, and of Python.
+STAY = r"[µm]m|cm|km|Limb\.\d|Right|comfort|mass|stiffness|gravity|joints|name|Expecting value"
+
+
+def untranslated(sentence: str) -> list[str]:
+    """Return the words of a sentence that no translation could say."""
+    said = shouting().translated(sentence)
+    return re.findall(r"[a-z]{2,}", re.sub(rf"'[^']*'|\b(?:{STAY})\b", "", said))
+
+
+def texts(source: str) -> Iterator[str]:
+    """Yield the texts of a source, with ... for what differs, but for docstrings."""
+    tree = ast.parse(source)
+    passed = set[int]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            passed.add(id(node.value))
+        elif isinstance(node, ast.JoinedStr):
+            passed |= {id(part) for part in node.values}
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "..." for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in passed:
+                yield node.value

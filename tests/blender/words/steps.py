@@ -1,0 +1,260 @@
+"""What brings a sentence about: changes of a rig, each taken back where its block ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+
+import bpy
+
+from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups.jointed_rigs import give
+
+LIMB = ("Limb.0", "Limb.1", "Limb.2")
+PLACE = (0.8, 0.3, 1.6)
+"""Where the target of the limb is: it reaches that."""
+Step = Callable[[bpy.types.Object], AbstractContextManager[object]]
+
+
+def make_limbs() -> bpy.types.Object:
+    """Return a rig with a limb of three bones, and another of two beside it."""
+    ob = rigs.make_armature()
+    rigs.add_bones(ob, [(0, 0, 0), (0, -0.1, 1), (0, 0, 2), (0, 0.2, 2.6)], prefix="Limb")
+    rigs.add_bones(ob, [(2, 0, 0), (2, -0.1, 1), (2, 0, 2)], prefix="Other")
+    rigs.add_chain(ob, "Limb.2", rigs.make_empty("Target", PLACE), name="Limb")
+    rigs.add_chain(ob, "Other.1", rigs.make_empty("Second", (2.6, 0.5, 1.2)), name="Other")
+    return ob
+
+
+def make_body() -> bpy.types.Object:
+    """Return the same limbs, of which one carries the other."""
+    ob = make_limbs()
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones["Other.0"].parent = ob.data.edit_bones["Limb.1"]
+    rigs.enter(ob, "OBJECT")
+    return ob
+
+
+def make_hooked() -> bpy.types.Object:
+    """Return a limb whose first bone is longer than the other."""
+    ob = rigs.make_rig(((0, 0, 0), (0, 0, 1.5), (0.1, 0, 2.0)), prefix="Limb")
+    rigs.add_chain(ob, "Limb.1", rigs.make_empty("Target", (0.4, 0.0, 1.6)), name="Limb")
+    return ob
+
+
+def make_tree() -> bpy.types.Object:
+    """Return two limbs on one trunk, with chains that share it."""
+    rig = tree_rigs.make_y("Rig")
+    rig.follow()
+    rig.place(1)
+    return rig.ob
+
+
+def make_arms() -> bpy.types.Object:
+    """Return two arms that share no bone, each with a chain."""
+    ob = rigs.make_armature()
+    rigs.add_bones(ob, tree_rigs.LEFT, prefix="Left")
+    rigs.add_bones(ob, tree_rigs.RIGHT, prefix="Right")
+    tree_rigs.Rig(ob, {"Left": "Left.1", "Right": "Right.1"}, 0.9).follow()
+    return ob
+
+
+def nothing(_ob: bpy.types.Object) -> AbstractContextManager[None]:
+    """Change nothing."""
+    return nullcontext()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sentence, and when it is said.
+
+    Attributes:
+        says: What the status begins with, ... for what differs; the rest stands in the docs.
+        breaks: The reason to say it.
+        given: What else has to be so, before and after.
+        makes: Returns the rig.
+        who: The chain that says it.
+    """
+
+    says: str
+    breaks: Step
+    given: Step = nothing
+    makes: Callable[[], bpy.types.Object] = make_limbs
+    who: str = "Limb"
+
+
+def part_of(ob: bpy.types.Object, name: str) -> bpy.types.bpy_struct:
+    """Return a bone, a chain, its force or newest joint, or another part of a rig, by its name."""
+    settings = ob.chain_ik
+    if name in ob.pose.bones:
+        return ob.pose.bones[name]
+    if name in settings.chains:
+        return settings.chains[name]
+    if name in bpy.data.objects:
+        return bpy.data.objects[name]
+    if name == "joint":
+        return settings.chains[0].joints[-1]
+    others = {"body": settings.body, "force": settings.chains[0].force, "data": ob.data}
+    return {**others, "scene": bpy.context.scene.chain_ik}[name]
+
+
+def later(step: Callable[..., Iterator[None]]) -> Callable[..., Step]:
+    """Return what makes a step of arguments, which is done on a rig later."""
+    return lambda *args, **settings: lambda ob: contextmanager(step)(ob, *args, **settings)
+
+
+@later
+def on(ob: bpy.types.Object, names: str | tuple[str, ...], **values: object) -> Iterator[None]:
+    """Set properties of one part of a rig or of several."""
+
+    def noted(owner: bpy.types.bpy_struct, key: str) -> object:
+        value = getattr(owner, key)
+        is_list = hasattr(value, "__len__") and not isinstance(value, str)
+        return tuple(value) if is_list else value
+
+    parts = (names,) if isinstance(names, str) else names
+    before = [(each, key, noted(part_of(ob, each), key)) for each in parts for key in values]
+    for each, key, _ in before:
+        setattr(part_of(ob, each), key, values[key])
+    yield
+    for each, key, value in before:
+        setattr(part_of(ob, each), key, value)
+
+
+def chain(**values: object) -> Step:
+    """Set properties of the limb's chain."""
+    return on("Limb", **values)
+
+
+def goes(*place: float, turned: tuple[float, ...] = (0.0, 0.0, 0.0)) -> Step:
+    """Move the target of the limb."""
+    return on("Target", location=place, rotation_euler=turned)
+
+
+@later
+def both(ob: bpy.types.Object, *steps: Step) -> Iterator[None]:
+    """Do one after the other."""
+    with ExitStack() as stack:
+        for each in steps:
+            stack.enter_context(each(ob))
+        yield
+
+
+def limits(size: float) -> Step:
+    """Give all bones of the limb limits about all axes."""
+    values = {f"use_ik_limit_{axis}": True for axis in "xyz"}
+    values |= {f"ik_min_{axis}": -size for axis in "xyz"}
+    return on(LIMB, **values, **{f"ik_max_{axis}": size for axis in "xyz"})
+
+
+def locks(axes: str, bones: tuple[str, ...] = LIMB) -> Step:
+    """Lock axes of bones for IK."""
+    return on(bones, **{f"lock_ik_{axis}": True for axis in axes})
+
+
+@later
+def joint(
+    ob: bpy.types.Object, bone: str, kind: str = "BALL", *, of: str = "Limb", **settings: object
+) -> Iterator[None]:
+    """Give a chain a joint."""
+    give(part_of(ob, of), bone, kind, **settings)
+    ob.update_tag()
+    yield
+    joints = part_of(ob, of).joints
+    joints.remove(len(joints) - 1)
+    ob.update_tag()
+
+
+@later
+def edit(ob: bpy.types.Object, bone: str, **values: object) -> Iterator[None]:
+    """Set properties of a bone, which are off or on, in edit mode."""
+    rigs.enter(ob, "EDIT")
+    for key, value in values.items():
+        setattr(ob.data.edit_bones[bone], key, value)
+    rigs.enter(ob, "OBJECT")
+    yield
+    rigs.enter(ob, "EDIT")
+    for key, value in values.items():
+        setattr(ob.data.edit_bones[bone], key, not value)
+    rigs.enter(ob, "OBJECT")
+
+
+@later
+def driver(ob: bpy.types.Object, bone: str, prop: str, index: int = 0) -> Iterator[None]:
+    """Have a driver turn or move a bone."""
+    ob.pose.bones[bone].rotation_mode = "XYZ"
+    ob.pose.bones[bone].driver_add(prop, index).driver.expression = "0.1"
+    yield
+    ob.pose.bones[bone].driver_remove(prop, index)
+
+
+@later
+def constraint(ob: bpy.types.Object, bone: str, kind: str) -> Iterator[None]:
+    """Give a bone a constraint."""
+    constraints = ob.pose.bones[bone].constraints
+    constraints.new(kind).name = kind
+    if kind == "IK":
+        constraints[kind].target = bpy.data.objects["Second"]
+    yield
+    constraints = ob.pose.bones[bone].constraints
+    constraints.remove(constraints[kind])
+
+
+@later
+def mode(ob: bpy.types.Object, name: str) -> Iterator[None]:
+    """Enter a mode."""
+    rigs.enter(ob, name)
+    yield
+    rigs.enter(ob, "POSE")
+
+
+@later
+def unlink(_ob: bpy.types.Object, name: str) -> Iterator[None]:
+    """Take an object out of the scene."""
+    bpy.context.scene.collection.objects.unlink(bpy.data.objects[name])
+    yield
+    rigs.link(bpy.data.objects[name])
+
+
+@later
+def excluded(ob: bpy.types.Object) -> Iterator[None]:
+    """Have the rig in a collection that the view layer leaves out."""
+    own = bpy.data.collections.new("Own")
+    bpy.context.scene.collection.children.link(own)
+    bpy.context.scene.collection.objects.unlink(ob)
+    own.objects.link(ob)
+    layer = bpy.context.view_layer.layer_collection.children["Own"]
+    layer.exclude = True
+    yield
+    layer.exclude = False
+
+
+@later
+def follows_own_child(ob: bpy.types.Object) -> Iterator[None]:
+    """Have the limb follow an empty that one of its bones carries."""
+    child = rigs.make_empty("Child", (0, 0.1, 0), parent=ob, parent_bone="Limb.1")
+    with chain(target=child)(ob):
+        yield
+
+
+@later
+def follows(ob: bpy.types.Object, bone: str, who: str = "Limb") -> Iterator[None]:
+    """Have a chain follow a bone of its own rig."""
+    with on(who, target=ob, subtarget=bone)(ob):
+        yield
+
+
+@later
+def bends_to_itself(ob: bpy.types.Object) -> Iterator[None]:
+    """Have the limb bend toward its own rig."""
+    with chain(pole_target=ob)(ob):
+        yield
+
+
+@later
+def turned_by_hand(ob: bpy.types.Object) -> Iterator[None]:
+    """Turn a bone of the limb, and move the target afterwards."""
+    ob.pose.bones["Limb.1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    yield
+    bpy.data.objects["Target"].location = (0.5, 0.5, 1.1)
