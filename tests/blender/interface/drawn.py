@@ -219,3 +219,19 @@ def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Pro
     ob, _ = rigs.make_arm(**settings)
     select_objects(active=ob)
     return ob, ob.chain_ik.chains[0]
+
+
+def row_of(chain: bpy.types.PropertyGroup) -> list[Drawn]:
+    """Return what the row of a chain in the list shows."""
+    row = RecordingLayout()
+    bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
+    return row.drawn
+
+
+def compared_cells(index: int) -> list[Drawn]:
+    """Return what a row of the comparison shows."""
+    kept, layout = bpy.context.window_manager.chain_ik, RecordingLayout()
+    draw_item = bpy.types.CHAINIK_UL_compared.draw_item
+    row = kept.solvers[index]
+    draw_item(None, bpy.context, layout, kept, row, 0, kept, "active_index", index)
+    return layout.drawn

@@ -44,9 +44,7 @@ def test_a_bone_that_no_chain_drives_has_no_panel(arm):
     assert not shown(arm, "Bone.2")
     arm.chain_ik.chains.remove(0)
     assert not shown(arm, "Bone.0")
-
-
-def test_a_pinned_bone_of_another_armature_has_no_panel(arm):
+    # Nor has a pinned bone of another armature one.
     other = rigs.make_rig(name="Other")
     with bpy.context.temp_override(object=arm, active_object=other, bone=arm.data.bones["Bone.0"]):
         assert not draw_panel(bpy.types.BONE_PT_chain_ik)
@@ -60,20 +58,16 @@ def test_a_bone_without_a_joint_says_so_and_offers_one(arm):
     assert not names(drawn)
 
 
-@pytest.mark.parametrize("kind", FIELDS)
-def test_the_joint_of_a_bone_has_the_fields_that_count_for_its_kind(arm, kind):
-    joint = arm.chain_ik.chains[0].joints.add()
-    joint.bone, joint.kind = "Bone.0", kind
-    drawn = shown(arm, "Bone.0")
-    assert names(drawn) == {"kind", "relative_to"} | SLIDES | FIELDS[kind]
+def test_the_joint_of_a_bone_has_the_fields_that_count_for_its_kind_and_solver(arm):
+    chain = arm.chain_ik.chains[0]
+    joint = chain.joints.add()
+    joint.bone = "Bone.0"
+    for joint.kind, fields in FIELDS.items():
+        drawn = shown(arm, "Bone.0")
+        assert names(drawn) == {"kind", "relative_to"} | SLIDES | fields
     assert not names(drawn, "operator")
     assert not names(shown(arm, "Bone.1"))
-
-
-def test_a_chain_that_follows_shows_neither_stiffness_nor_slides(arm):
-    chain = arm.chain_ik.chains[0]
-    chain.joints.add().bone = "Bone.0"
-    chain.solver = "FOLLOW"
+    chain.solver, joint.kind = "FOLLOW", "BALL"
     found = names(shown(arm, "Bone.0"))
     assert "min_x" in found
     assert found.isdisjoint(SLIDES | {"stiffness_x"})
@@ -112,23 +106,18 @@ def test_a_bone_of_two_chains_shows_both_and_the_active_one_first(arm):
         assert [text for text in labels if text in expected] == expected
 
 
-@pytest.mark.parametrize("index", [-1, 0, 1])
-def test_the_button_adds_a_joint_to_the_chain_that_it_stands_under(arm, index):
+def test_the_button_adds_a_joint_to_the_chain_that_it_stands_under(arm):
     rigs.add_chain(arm, "Bone.2", rigs.make_empty("Far"), solver="NEWTON", name="Whole")
     arm.chain_ik.active_index = 0
     arm.data.bones.active = arm.data.bones["Bone.0"]
     bone = arm.pose.bones["Bone.0"]
     bone.use_ik_limit_x, bone.ik_max_x = True, 0.5
-    assert bpy.ops.pose.chain_ik_joint_add(index=index) == {"FINISHED"}
     chains = arm.chain_ik.chains
-    counts = [len(chain.joints) for chain in chains]
-    assert counts == ([0, 1] if index == 1 else [1, 0])
-    (joint,) = chains[max(index, 0)].joints
-    assert (joint.bone, joint.use_limit_x, joint.max_x) == ("Bone.0", True, 0.5)
-
-
-def test_a_chain_that_is_not_there_gets_no_joint(arm):
-    arm.data.bones.active = arm.data.bones["Bone.0"]
     with pytest.raises(RuntimeError, match="There is no chain 7: choose one of the list"):
         bpy.ops.pose.chain_ik_joint_add(index=7)
-    assert not arm.chain_ik.chains[0].joints
+    assert not chains[0].joints
+    for index, counts in ((1, [0, 1]), (-1, [1, 1])):
+        assert bpy.ops.pose.chain_ik_joint_add(index=index) == {"FINISHED"}
+        assert [len(chain.joints) for chain in chains] == counts
+        (joint,) = chains[max(index, 0)].joints
+        assert (joint.bone, joint.use_limit_x, joint.max_x) == ("Bone.0", True, 0.5)

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from tests.blender.interface.drawn import Drawn, RecordingLayout, draw, make_active_arm, names
-
-
-def compared_cells(index: int) -> list[Drawn]:
-    """Return what a row of the comparison shows."""
-    kept, layout = bpy.context.window_manager.chain_ik, RecordingLayout()
-    draw_item = bpy.types.CHAINIK_UL_compared.draw_item
-    draw_item(
-        *(None, bpy.context, layout, kept, kept.solvers[index], 0, kept, "active_index", index)
-    )
-    return layout.drawn
+from tests.blender.interface.drawn import compared_cells, draw, make_active_arm, names
 
 
 def last_cells() -> dict[str, tuple[str, str]]:

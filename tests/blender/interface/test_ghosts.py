@@ -10,9 +10,8 @@ import gpu
 import numpy as np
 import pytest
 
-import blender_ik_addon
-from blender_ik_addon.overlay import ghosts, viewport
-from tests.blender.compare.test_compare import compared, joints_of, limb
+from blender_ik_addon.overlay import ghosts
+from tests.blender.compare.compared_rigs import compared, joints_of, limb
 from tests.blender.overlay.viewports import (
     Pixels,
     around_point,
@@ -20,74 +19,61 @@ from tests.blender.overlay.viewports import (
     in_viewport,
     needs_gpu,
 )
-from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups import rigs
 
 
 def drawn() -> list[ghosts.Ghost]:
     return ghosts.ghosts(bpy.context)
 
 
-def test_nothing_is_drawn_until_solvers_are_compared():
-    limb("tail")
-    assert drawn() == []
-
-
-def test_each_pose_that_was_found_is_drawn_in_a_colour_of_its_own():
+def test_each_pose_that_was_found_is_drawn_in_a_colour_of_its_own_and_the_chosen_one_marked():
     rig = limb("tail")
+    assert drawn() == []
     found = compared(rig.ob)
     solved = [name for name, row in found.items() if row.is_solved]
     assert "Two-Bone" not in solved
+    kept = bpy.context.window_manager.chain_ik
+    kept.active_index = [*found].index("CCD")
     shown = drawn()
     assert [each.name for each in shown] == solved
     assert len({each.colour for each in shown}) == len(shown)
+    assert [each.name for each in shown if each.is_chosen] == ["CCD"]
     for each in shown:
         np.testing.assert_array_equal(each.joints, joints_of(found[each.name]).astype(np.float32))
-    np.testing.assert_allclose(
-        next(each.joints for each in shown if each.name == "Newton"), rig.joints(), atol=1e-4
-    )
+    (newton,) = (each.joints for each in shown if each.name == "Newton")
+    np.testing.assert_allclose(newton, rig.joints(), atol=1e-4)
 
 
-def test_the_chosen_row_is_marked():
-    rig = limb("tail")
-    names = [*compared(rig.ob)]
-    bpy.context.window_manager.chain_ik.active_index = names.index("CCD")
-    assert [each.name for each in drawn() if each.is_chosen] == ["CCD"]
-
-
-@pytest.mark.parametrize("how", ["the toggle", "the button", "removing the chain", "the object"])
-def test_ghosts_go(how):
-    rig = limb("tail")
-    compared(rig.ob)
-    assert drawn()
-    if how == "the toggle":
-        bpy.context.window_manager.chain_ik.show_ghosts = False
-    if how == "the button":
-        bpy.ops.pose.chain_ik_compare_clear()
-    if how == "removing the chain":
-        bpy.ops.pose.chain_ik_remove()
-    if how == "the object":
-        bpy.data.objects.remove(rig.ob)
-        # Another one of that name is another rig.
-        other = rigs.make_rig(name="Rig")
-        rigs.add_chain(other, "Bone.1", rigs.make_empty("T"), name="Chain")
-        scaled_rigs.update()
-    assert drawn() == []
-
-
-def test_ghosts_stay_whatever_chain_and_armature_are_called():
-    rig = limb("tail")
-    compared(rig.ob)
+def test_ghosts_stay_whatever_chain_and_armature_are_called_until_they_are_switched_off():
+    ob, _ = rigs.make_arm()
+    compared(ob)
     before = len(drawn())
-    rig.chain.name, rig.ob.name = "Other", "Another Rig"
+    ob.chain_ik.chains[0].name, ob.name = "Other", "Another Rig"
     assert len(drawn()) == before > 0
-
-
-def test_the_switch_of_the_viewports_overlays_is_that_of_the_ghosts_too():
-    compared(limb("tail").ob)
     with in_viewport():
-        assert drawn()
         bpy.context.space_data.overlay.show_overlays = False
         assert not drawn()
+    kept = bpy.context.window_manager.chain_ik
+    kept.show_ghosts = False
+    assert not drawn()
+    kept.show_ghosts = True
+    assert len(drawn()) == before
+    bpy.ops.pose.chain_ik_compare_clear()
+    assert not drawn()
+
+
+@pytest.mark.parametrize("what", ["the chain", "the object"])
+def test_ghosts_of_what_is_gone_go(what):
+    ob, target = rigs.make_arm()
+    compared(ob)
+    if what == "the chain":
+        bpy.ops.pose.chain_ik_remove()
+    else:
+        bpy.data.objects.remove(ob)
+        # Another one of that name is another rig.
+        rigs.add_chain(rigs.make_rig(), "Bone.1", target, name="Chain")
+        rigs.updated()
+    assert drawn() == []
 
 
 def pixels(*, use_lines: bool = True, use_dots: bool = True) -> Pixels:
@@ -137,12 +123,3 @@ def test_names_that_would_lie_on_each_other_stand_below_each_other():
             assert abs(x - a) > 100.0 or abs(y - b) >= 16.0
     column = sorted([y for x, y in found if x < 100.0], reverse=True)
     assert np.allclose(-np.diff(column), 16.0, atol=0.5), "no gaps"
-
-
-def test_unregistering_takes_the_drawing_away_and_registering_brings_it_back_once():
-    for _ in range(3):
-        assert len(viewport._handles) == 4
-        blender_ik_addon.unregister()
-        assert not viewport._handles
-        blender_ik_addon.register()
-    assert len(viewport._handles) == 4

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import bpy
 
-import blender_ik_addon
 from tests.blender.gizmos.grabbed import in_viewport, started_by_gizmos
-from tests.blender.interface.drawn import FakePanel, RecordingLayout, draw, make_active_arm, names
+from tests.blender.interface.drawn import (
+    FakePanel,
+    RecordingLayout,
+    compared_cells,
+    draw,
+    make_active_arm,
+    names,
+)
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
 
@@ -39,21 +45,17 @@ def entries_of_pose_menu() -> list:
     return drawn_by(added[0])
 
 
-def test_the_pose_menu_has_what_is_done_with_chains():
+def test_the_pose_menu_has_what_is_done_with_chains_and_tells_it_beside_blenders_own():
     actions = {"add", "remove", "solve", "bake", "snap_target", "apply", "switch", "convert"}
     actions |= {"compare", "setup", "mirror", "store", "restore", "motion_paths"}
     actions |= {"switch_space", "body"}
-    found = [item.name for item in entries_of_pose_menu() if item.kind == "operator"]
-    assert sorted(found) == sorted(f"pose.chain_ik_{action}" for action in actions)
-
-
-def test_entries_tell_what_they_are_about_beside_those_of_blender():
-    texts = {item.name: item.text for item in entries_of_pose_menu()}
-    assert texts["pose.chain_ik_add"] == "Add Chain"
-    assert texts["pose.chain_ik_remove"] == "Remove Chain"
-    assert texts["pose.chain_ik_bake"] == "Bake Chains"
-    assert texts["pose.chain_ik_convert"] == "Convert Chains"
-    assert texts["pose.chain_ik_solve"] == "Solve Once"
+    texts = {item.name: item.text for item in entries_of_pose_menu() if item.kind == "operator"}
+    assert texts.keys() == {f"pose.chain_ik_{action}" for action in actions}
+    told = {"add": "Add Chain", "remove": "Remove Chain", "bake": "Bake Chains"}
+    told |= {"convert": "Convert Chains", "solve": "Solve Once"}
+    assert {texts[f"pose.chain_ik_{name}"]: text for name, text in told.items()} == {
+        text: text for text in told.values()
+    }
 
 
 def test_the_pie_menu_has_eight_slices_with_opposites_facing_each_other():
@@ -97,26 +99,9 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     chain.joints.add().bone = "Bone.1"
     rigs.updated()
     assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
-    kept, row = bpy.context.window_manager.chain_ik, RecordingLayout()
-    draw_item = bpy.types.CHAINIK_UL_compared.draw_item
-    draw_item(None, bpy.context, row, kept, kept.solvers[0], 0, kept, "", 0)
-    drawn = draw() + row.drawn + entries_of_pose_menu()
+    drawn = draw() + compared_cells(0) + entries_of_pose_menu()
     drawn += drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
     assert names(drawn, "operator") == operators() - CALLED_BY_BLENDER - GRABBED
     assert "CHAINIK_PT_presets" in names(drawn, "popover")
     presets = bpy.types.CHAINIK_PT_presets
     assert {presets.preset_add_operator, presets.preset_operator} == CALLED_BY_BLENDER
-
-
-def test_unregister_takes_the_entries_back():
-    functions = bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
-    before = len(functions)
-    blender_ik_addon.unregister()
-    try:
-        left = bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
-        assert len(left) == before - 1
-        assert not hasattr(bpy.types, "VIEW3D_MT_chain_ik_pie")
-        assert not hasattr(bpy.types, "BONE_PT_chain_ik")
-    finally:
-        blender_ik_addon.register()
-    assert len(bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs) == before
