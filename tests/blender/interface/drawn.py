@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, partialmethod
 from types import SimpleNamespace
 
 import bpy
@@ -44,21 +44,9 @@ class RecordingLayout:
     use_property_split: bool = False
     emboss: str = "NORMAL"
 
-    def row(self, **arguments: object) -> RecordingLayout:
-        return self._inside("row", arguments)
-
-    def column(self, **arguments: object) -> RecordingLayout:
-        return self._inside("column", arguments)
-
-    def grid_flow(self, **arguments: object) -> RecordingLayout:
-        return self._inside("grid_flow", arguments)
-
     def split(self, **arguments: object) -> RecordingLayout:
         assert 0.0 < arguments.get("factor", 0.5) < 1.0
-        return self._inside("split", arguments)
-
-    def menu_pie(self) -> RecordingLayout:
-        return self._inside("menu_pie", {})
+        return self._inside("split", **arguments)
 
     def separator(self, **arguments: object) -> None:
         _check_arguments("separator", arguments)
@@ -114,11 +102,16 @@ class RecordingLayout:
         assert {chains, index} <= set(data.bl_rna.properties.keys())
         self._note("list", chains)
 
-    def _inside(self, kind: str, arguments: dict[str, object]) -> RecordingLayout:
+    def _inside(self, kind: str, **arguments: object) -> RecordingLayout:
         _check_arguments(kind, arguments)
         inside = RecordingLayout(self.drawn, self)
         inside.use_property_split = self.use_property_split
         return inside
+
+    row = partialmethod(_inside, "row")
+    column = partialmethod(_inside, "column")
+    grid_flow = partialmethod(_inside, "grid_flow")
+    menu_pie = partialmethod(_inside, "menu_pie")
 
     def _note(self, kind: str, name: str, text: str = "", icon: str = "") -> None:
         layout, is_active, is_enabled = self, True, True

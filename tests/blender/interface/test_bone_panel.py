@@ -39,8 +39,12 @@ def test_the_panel_stands_below_blenders_own_settings_for_ik():
     assert hasattr(bpy.types, panel.bl_parent_id)
 
 
-def test_a_bone_that_no_chain_drives_has_no_panel(arm):
-    assert shown(arm, "Bone.0")
+def test_a_bone_that_no_chain_drives_has_no_panel_and_one_without_a_joint_offers_one(arm):
+    drawn = shown(arm, "Bone.0")
+    labels = [item.name for item in drawn if item.kind == "label"]
+    assert labels == ["Chain", "Uses the locks and limits above"]
+    assert names(drawn, "operator") == {"pose.chain_ik_joint_add"}
+    assert not names(drawn)
     assert not shown(arm, "Bone.2")
     arm.chain_ik.chains.remove(0)
     assert not shown(arm, "Bone.0")
@@ -48,14 +52,6 @@ def test_a_bone_that_no_chain_drives_has_no_panel(arm):
     other = rigs.make_rig(name="Other")
     with bpy.context.temp_override(object=arm, active_object=other, bone=arm.data.bones["Bone.0"]):
         assert not draw_panel(bpy.types.BONE_PT_chain_ik)
-
-
-def test_a_bone_without_a_joint_says_so_and_offers_one(arm):
-    drawn = shown(arm, "Bone.0")
-    labels = [item.name for item in drawn if item.kind == "label"]
-    assert labels == ["Chain", "Uses the locks and limits above"]
-    assert names(drawn, "operator") == {"pose.chain_ik_joint_add"}
-    assert not names(drawn)
 
 
 def test_the_joint_of_a_bone_has_the_fields_that_count_for_its_kind_and_solver(arm):

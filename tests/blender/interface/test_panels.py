@@ -15,35 +15,10 @@ from tests.blender.interface.drawn import (
     draw_details,
     make_active_arm,
     names,
-    panels,
     row_of,
 )
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects
-
-
-def test_the_tab_has_the_list_and_the_panels_of_a_chain():
-    labels = [panel.bl_label for panel in panels()]
-    assert labels[0] == "Chain IK"
-    assert set(labels[1:]) == {
-        "Status",
-        "Target",
-        "Pole",
-        "Rotation",
-        "Solver",
-        "Force",
-        "Limits",
-        "Creature",
-        "Stretch and Softness",
-        "Advanced",
-        "Compare",
-        "FK/IK",
-        "Shared Bones",
-        "Whole Body",
-    }
-    for panel in panels():
-        assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")
-        assert panel.bl_category == "Chain IK"
 
 
 def test_without_an_armature_the_tab_says_what_to_select():
@@ -122,19 +97,12 @@ def test_every_setting_of_a_chain_can_be_reached():
     chain.target = chain.pole_target = rigs.make_rig(name="Other")
     chain.negative_scale = "KEEP"
     select_objects(active=ob)
-    read_only = {"rna_type", "stored_pose", "status", "residual"}
-    lists = {"joints", "active_joint_index"}
-    # Shown one by one, by a panel of their own.
-    groups = {"force"}
-    # Shown for chains that share bones, see test_tree_panels.py.
-    in_trees = {"weight"}
-    # Shown for chains of a body, see test_body_panel.py.
-    in_bodies = {"priority", "use_pin", "pull"}
-    settings = set(chain.bl_rna.properties.keys()) - read_only - lists - groups
-    settings -= in_trees | in_bodies
+    settings = set(chain.bl_rna.properties.keys())
+    settings -= {"rna_type", "stored_pose", "status", "residual", "joints", "active_joint_index"}
+    # Panels of their own: see test_tree_panels.py, test_body_panel.py, and below.
+    settings -= {"weight", "priority", "use_pin", "pull", "force"}
     shown = names(row_of(chain))
-    for solver in ("FABRIK", "FOLLOW"):
-        chain.solver = solver
+    for chain.solver in ("FABRIK", "FOLLOW"):
         for chain.pole_mode in ("TARGET", "FOLLOW"):
             shown |= names(draw())
     assert shown >= settings
@@ -247,11 +215,10 @@ def test_the_icon_of_a_row_tells_whether_the_chain_is_held_out_of_reach_broken_o
 
 def test_the_status_is_one_line_with_the_icon_of_the_list_and_details_has_it_in_lines_that_fit():
     _, chain = make_active_arm()
-    rigs.updated()
-    for side in ("", "L", "R"):
-        if side:
-            chain.joints.add().bone = f"A bone of another chain.{side}"
-            rigs.updated()
+    for count in (0, 1, 2):
+        if count:
+            chain.joints.add().bone = f"A bone of another chain.{count}"
+        rigs.updated()
         _, line = [item for item in draw(only="Status") if item.kind == "label"]
         assert (line.name, line.icon) == (chain.status, row_of(chain)[0].icon)
         lines = [item.name for item in draw_details() if item.kind == "label"]
@@ -279,19 +246,13 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
 
 def test_both_sides_of_a_switch_are_at_hand_whether_the_chain_is_muted_or_not():
     _, chain = make_active_arm()
-    for mute in (False, True):
-        chain.mute = mute
-        *settings, switch, snap, apply, space, key = draw(only="FK")
-        assert [(each.name, each.is_active) for each in settings] == [
-            ("influence", not mute),
-            ("planted", not mute),
-        ]
-        drawn = [switch, snap, apply, space, key]
-        actions = ["switch", "snap_target", "apply"]
-        expected = [f"pose.chain_ik_{action}" for action in actions]
-        expected += ["space", "pose.chain_ik_switch_space"]
-        assert [item.name for item in drawn] == expected
-        assert all(item.is_active for item in drawn)
+    for chain.mute in (False, True):
+        drawn = draw(only="FK")
+        buttons = [f"pose.chain_ik_{action}" for action in ("switch", "snap_target", "apply")]
+        buttons += ["space", "pose.chain_ik_switch_space"]
+        assert [item.name for item in drawn] == ["influence", "planted", *buttons]
+        active = [item.is_active for item in drawn]
+        assert active == [not chain.mute] * 2 + [True] * 5
 
 
 def test_an_active_target_or_pole_shows_the_chain_that_follows_it():

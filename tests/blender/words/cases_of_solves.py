@@ -184,11 +184,7 @@ SOLVES = [
         on("Limb.1", lock_location=(False, True, False)),
         both(APART, joint("Limb.1", **SLIDES)),
     ),
-    Case(
-        "This chain poses Limb.1, so it went back: move the target, or switch to FK to pose by"
-        " hand. Reached",
-        turned_by_hand(),
-    ),
+    Case("This chain poses Limb.1, so it went back: move the target, or switch", turned_by_hand()),
     Case(
         "Reached; joints of bones that are not in the chain have no effect: Limb.0",
         chain(chain_count=2),

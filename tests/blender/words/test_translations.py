@@ -174,24 +174,18 @@ def in_portuguese():
 
 
 @NO_LANGUAGES
-def test_blender_shows_labels_in_its_language(in_portuguese):
+def test_labels_are_in_blenders_language_and_sentences_where_the_preferences_have_it(in_portuguese):
     pgettext = bpy.app.translations.pgettext
     assert pgettext("Add Chain", OPERATOR) == "Adicionar cadeia"
-    assert pgettext("Soft Distance") == "Dist. suave"
     # Blender's own word means the metal.
     prop = bpy.types.Object.bl_rna.properties["chain_ik"].fixed_type.properties["chains"]
     lead = prop.fixed_type.properties["follow_lead"]
     assert pgettext(lead.name, lead.translation_context) == "Guia"
-
-
-@NO_LANGUAGES
-@pytest.mark.parametrize("where", ["interface", "tooltips", "reports"])
-def test_what_is_translated_is_chosen_in_the_preferences(in_portuguese, where):
-    setting = f"use_translate_{where}"
-    assert translate(ENGLISH, where) == IN_PORTUGUESE
-    setattr(in_portuguese, setting, False)
-    assert translate(ENGLISH, where) == ENGLISH
-    setattr(in_portuguese, setting, True)
+    for where in ("interface", "tooltips", "reports"):
+        assert translate(ENGLISH, where) == IN_PORTUGUESE
+        setattr(in_portuguese, f"use_translate_{where}", False)
+        assert translate(ENGLISH, where) == ENGLISH
+        setattr(in_portuguese, f"use_translate_{where}", True)
 
 
 @NO_LANGUAGES
