@@ -8,7 +8,6 @@ from itertools import pairwise
 import bpy
 import gpu
 import numpy as np
-import pytest
 
 from blender_ik_addon.overlay import ghosts
 from tests.blender.compare.compared_rigs import compared, joints_of, limb
@@ -60,20 +59,6 @@ def test_ghosts_stay_whatever_chain_and_armature_are_called_until_they_are_switc
     assert len(drawn()) == before
     bpy.ops.pose.chain_ik_compare_clear()
     assert not drawn()
-
-
-@pytest.mark.parametrize("what", ["the chain", "the object"])
-def test_ghosts_of_what_is_gone_go(what):
-    ob, target = rigs.make_arm()
-    compared(ob)
-    if what == "the chain":
-        bpy.ops.pose.chain_ik_remove()
-    else:
-        bpy.data.objects.remove(ob)
-        # Another one of that name is another rig.
-        rigs.add_chain(rigs.make_rig(), "Bone.1", target, name="Chain")
-        rigs.updated()
-    assert drawn() == []
 
 
 def pixels(*, use_lines: bool = True, use_dots: bool = True) -> Pixels:

@@ -64,7 +64,7 @@ def restored(ob: bpy.types.Object, before: dict[str, tuple[float, ...]]) -> list
     return [limb for limb in TIPS if all(now[n] == before[n] for n in now if n.startswith(limb))]
 
 
-@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+@pytest.mark.parametrize("mode", ["QUATERNION", "ZXY", "AXIS_ANGLE"])
 def test_removing_a_chain_gives_its_bones_their_exact_pose_back(mode):
     ob, before = make_driven_limbs(modes=mode)
     now = rigs.rotations(ob)
@@ -121,22 +121,6 @@ def test_restoring_mutes_the_active_chain_and_gives_its_exact_pose_back():
     for chain in ob.chain_ik.chains:
         chain.mute = False
     np.testing.assert_allclose(rigs.pose(ob, rigs.updated()), solved, atol=5e-6)
-
-
-def test_storing_makes_the_present_pose_the_one_that_is_restored_and_moves_nothing():
-    ob, _ = make_driven_limbs()
-    for index in range(3):
-        ob.chain_ik.active_index = index
-        before = rigs.pose(ob)
-        press(store)
-        np.testing.assert_allclose(rigs.pose(ob), before, atol=5e-6)
-    stored = rigs.rotations(ob)
-    for chain in ob.chain_ik.chains:
-        chain.target.location.z += 0.6
-    bpy.context.view_layer.update()
-    press(restore, use_all=True)
-    for bone, rotation in rigs.rotations(ob).items():
-        np.testing.assert_allclose(rotation, stored[bone], atol=1e-6)
 
 
 def test_without_a_chain_the_buttons_ask_for_one():

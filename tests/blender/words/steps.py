@@ -61,7 +61,6 @@ def make_arms() -> bpy.types.Object:
 
 
 def nothing(_ob: bpy.types.Object) -> AbstractContextManager[None]:
-    """Change nothing."""
     return nullcontext()
 
 
@@ -123,18 +122,15 @@ def on(ob: bpy.types.Object, names: str | tuple[str, ...], **values: object) -> 
 
 
 def chain(**values: object) -> Step:
-    """Set properties of the limb's chain."""
     return on("Limb", **values)
 
 
 def goes(*place: float, turned: tuple[float, ...] = (0.0, 0.0, 0.0)) -> Step:
-    """Move the target of the limb."""
     return on("Target", location=place, rotation_euler=turned)
 
 
 @later
 def both(ob: bpy.types.Object, *steps: Step) -> Iterator[None]:
-    """Do one after the other."""
     with ExitStack() as stack:
         for each in steps:
             stack.enter_context(each(ob))
@@ -149,7 +145,6 @@ def limits(size: float) -> Step:
 
 
 def locks(axes: str, bones: tuple[str, ...] = LIMB) -> Step:
-    """Lock axes of bones for IK."""
     return on(bones, **{f"lock_ik_{axis}": True for axis in axes})
 
 
@@ -157,7 +152,6 @@ def locks(axes: str, bones: tuple[str, ...] = LIMB) -> Step:
 def joint(
     ob: bpy.types.Object, bone: str, kind: str = "BALL", *, of: str = "Limb", **settings: object
 ) -> Iterator[None]:
-    """Give a chain a joint."""
     give(part_of(ob, of), bone, kind, **settings)
     ob.update_tag()
     yield
@@ -182,7 +176,6 @@ def edit(ob: bpy.types.Object, bone: str, **values: object) -> Iterator[None]:
 
 @later
 def driver(ob: bpy.types.Object, bone: str, prop: str, index: int = 0) -> Iterator[None]:
-    """Have a driver turn or move a bone."""
     ob.pose.bones[bone].rotation_mode = "XYZ"
     ob.pose.bones[bone].driver_add(prop, index).driver.expression = "0.1"
     yield
@@ -191,7 +184,6 @@ def driver(ob: bpy.types.Object, bone: str, prop: str, index: int = 0) -> Iterat
 
 @later
 def constraint(ob: bpy.types.Object, bone: str, kind: str) -> Iterator[None]:
-    """Give a bone a constraint."""
     constraints = ob.pose.bones[bone].constraints
     constraints.new(kind).name = kind
     if kind == "IK":
@@ -203,7 +195,6 @@ def constraint(ob: bpy.types.Object, bone: str, kind: str) -> Iterator[None]:
 
 @later
 def mode(ob: bpy.types.Object, name: str) -> Iterator[None]:
-    """Enter a mode."""
     rigs.enter(ob, name)
     yield
     rigs.enter(ob, "POSE")
@@ -211,7 +202,6 @@ def mode(ob: bpy.types.Object, name: str) -> Iterator[None]:
 
 @later
 def unlink(_ob: bpy.types.Object, name: str) -> Iterator[None]:
-    """Take an object out of the scene."""
     bpy.context.scene.collection.objects.unlink(bpy.data.objects[name])
     yield
     rigs.link(bpy.data.objects[name])
@@ -240,14 +230,12 @@ def follows_own_child(ob: bpy.types.Object) -> Iterator[None]:
 
 @later
 def follows(ob: bpy.types.Object, bone: str, who: str = "Limb") -> Iterator[None]:
-    """Have a chain follow a bone of its own rig."""
     with on(who, target=ob, subtarget=bone)(ob):
         yield
 
 
 @later
 def bends_to_itself(ob: bpy.types.Object) -> Iterator[None]:
-    """Have the limb bend toward its own rig."""
     with chain(pole_target=ob)(ob):
         yield
 
