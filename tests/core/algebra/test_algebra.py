@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core.algebra import angles, matrices, quaternions, vectors
@@ -18,6 +18,7 @@ numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-15, -1e-9]) | st.floats
 triples = st.tuples(numbers, numbers, numbers)
 quadruples = st.tuples(numbers, numbers, numbers, numbers)
 BATCH = 5
+few = settings(max_examples=25)
 
 
 @st.composite
@@ -116,6 +117,7 @@ def sizes(*nested):
 
 
 @pytest.mark.parametrize("formula", formulas())
+@few
 @given(data=st.data())
 def test_a_formula_gives_the_same_for_floats_and_for_arrays(formula, data):
     own = OWN.get(formula.__module__.rsplit(".", 1)[-1], {})
@@ -162,6 +164,7 @@ def test_sums_over_the_bones_of_a_chain_are_those_of_chains_side_by_side(name, b
 
 
 @pytest.mark.parametrize("name", sorted(set(functions_of_arithmetic()) - set(SUMS)))
+@few
 @given(data=st.data())
 def test_both_arithmetics_agree_where_floats_would_raise(name, data):
     any_number = numbers | st.sampled_from([1e300, -1e300, 5e-324])
@@ -193,32 +196,32 @@ def test_both_arithmetics_know_the_same():
     }
 
 
-@given(q=rotations(), v=triples)
-def test_a_rotation_undone_leaves_a_vector(q, v):
-    back = quaternions.unrotate(q, quaternions.rotate(q, v))
-    np.testing.assert_allclose(back, v, atol=1e-13 * (1.0 + max(map(abs, v))))
-
-
-@given(q=rotations(), v=triples)
-def test_matrix_and_quaternion_turn_alike(q, v):
-    turned = matrices.transform(quaternions.to_matrix(q), v)
-    np.testing.assert_allclose(turned, quaternions.rotate(q, v), atol=1e-13)
-
-
 @given(outer=rotations(), inner=rotations(), v=triples)
-def test_products_apply_the_inner_one_first(outer, inner, v):
+def test_quaternions_and_matrices_turn_alike_the_inner_one_first_and_back(outer, inner, v):
     both = quaternions.rotate(quaternions.multiply(outer, inner), v)
     one_by_one = quaternions.rotate(outer, quaternions.rotate(inner, v))
     np.testing.assert_allclose(both, one_by_one, atol=1e-12)
     product = matrices.multiply(quaternions.to_matrix(outer), quaternions.to_matrix(inner))
     np.testing.assert_allclose(matrices.transform(product, v), both, atol=1e-12)
+    back = quaternions.unrotate(inner, quaternions.unrotate(outer, both))
+    np.testing.assert_allclose(back, v, atol=1e-13 * (1.0 + max(map(abs, v))))
 
 
-@given(source=directions(), target=directions())
-def test_between_meets_the_target_and_is_a_unit(source, target):
-    q = quaternions.between(FLOATS, source, target)
-    np.testing.assert_allclose(quaternions.rotate(q, source), target, atol=1e-13)
-    assert abs(sum(each * each for each in q) - 1.0) < 1e-13
+@given(
+    source=directions(),
+    target=directions(),
+    lengths=st.tuples(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3)),
+)
+def test_a_swing_meets_its_target_whatever_the_lengths(source, target, lengths):
+    nothing, (size, other) = vectors.ZERO, lengths
+    long = vectors.scale(source, size), vectors.scale(target, other)
+    q = quaternions.normalize(FLOATS, quaternions.swing(FLOATS, *long))
+    np.testing.assert_allclose(quaternions.rotate(q, source), target, atol=1e-12)
+    np.testing.assert_allclose(q, quaternions.between(FLOATS, source, target), atol=1e-9)
+    for pair in ((nothing, target), (source, nothing), (nothing, nothing)):
+        w, *axis = quaternions.between(FLOATS, *pair)
+        assert w > 0.0
+        np.testing.assert_array_equal(axis, 0.0)
 
 
 @given(source=directions(), tilt=st.sampled_from([0.0, 1e-15, 1e-13, 1e-9, 1e-6, 1e-3]))
@@ -230,33 +233,6 @@ def test_between_meets_what_is_opposite_or_nearly_so(source, tilt):
     q = quaternions.between(FLOATS, source, target, aside)
     np.testing.assert_allclose(sizes(q) @ sizes(q), 1.0, rtol=0.0, atol=1e-14)
     np.testing.assert_allclose(quaternions.rotate(q, source), target, rtol=0.0, atol=1e-15 * 4)
-
-
-@given(source=directions(), target=directions())
-def test_between_turns_nothing_that_has_no_direction(source, target):
-    for pair in ((vectors.ZERO, target), (source, vectors.ZERO), (vectors.ZERO, vectors.ZERO)):
-        w, *axis = quaternions.between(FLOATS, *pair)
-        assert w > 0.0
-        np.testing.assert_array_equal(axis, 0.0)
-
-
-@given(
-    source=directions(),
-    target=directions(),
-    sizes_of_both=st.tuples(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3)),
-)
-def test_a_swing_turns_as_between_does_whatever_the_lengths(source, target, sizes_of_both):
-    long = [
-        vectors.scale(each, by) for each, by in zip((source, target), sizes_of_both, strict=True)
-    ]
-    q = quaternions.normalize(FLOATS, quaternions.swing(FLOATS, *long))
-    np.testing.assert_allclose(quaternions.rotate(q, source), target, atol=1e-12)
-    expected = quaternions.between(FLOATS, source, target)
-    np.testing.assert_allclose(q, expected, atol=1e-9)
-    for pair in ((vectors.ZERO, target), (source, vectors.ZERO), (vectors.ZERO, vectors.ZERO)):
-        assert quaternions.rotate(
-            quaternions.normalize(FLOATS, quaternions.swing(FLOATS, *pair)), source
-        ) == pytest.approx(source)
 
 
 @given(system=POSITIVE, x=triples)
@@ -280,14 +256,8 @@ def test_an_inverse_undoes_a_matrix(matrix, v):
     np.testing.assert_allclose(back, v, atol=1e-6)
 
 
-@given(q=rotations())
-def test_a_quaternion_comes_back_from_its_matrix(q):
-    back = np.array(quaternions.from_matrix(FLOATS, quaternions.to_matrix(q)))
-    assert back[0] >= 0.0
-    assert min(np.abs(back - q).max(), np.abs(back + q).max()) < 1e-14
-
-
 @pytest.mark.parametrize("order", angles.EULER_ORDERS)
+@few
 @given(q=rotations(), reference=triples)
 def test_angles_of_floats_make_their_rotation(order, q, reference):
     matrix = quaternions.to_matrix(q)

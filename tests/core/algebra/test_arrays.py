@@ -32,7 +32,7 @@ def assert_close(actual, expected, tolerance=ROUNDING):
     assert np.max(np.abs(actual - expected)) <= tolerance
 
 
-@pytest.mark.parametrize("shape", [(), (5,), (2, 4)])
+@pytest.mark.parametrize("shape", [(), (2, 4)])
 def test_products_and_lengths_agree_with_numpy(shape):
     rng = make_rng(1)
     a, b = stacked(rng, *shape), stacked(rng, *shape)

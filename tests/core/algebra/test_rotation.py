@@ -26,33 +26,12 @@ def vectors(size):
 directions, quaternions = vectors(3), vectors(4)
 
 
-@given(quaternions, quaternions, quaternions)
-def test_multiplication_is_associative(a, b, c):
-    left = rotation.multiply(rotation.multiply(a, b), c)
-    assert_positions_close(left, rotation.multiply(a, rotation.multiply(b, c)), ROUNDING)
-
-
 @given(quaternions)
 def test_a_rotation_and_its_conjugate_cancel(q):
     one = np.array([1.0, 0.0, 0.0, 0.0])
     assert_positions_close(rotation.multiply(q, rotation.conjugate(q)), one, ROUNDING)
     assert_positions_close(rotation.multiply(one, q), q, ROUNDING)
     assert_positions_close(rotation.multiply(q, one), q, ROUNDING)
-
-
-@given(quaternions, quaternions, directions)
-def test_the_inner_rotation_comes_first(outer, inner, vector):
-    at_once = rotation.rotate(rotation.multiply(outer, inner), vector)
-    in_turn = rotation.rotate(outer, rotation.rotate(inner, vector))
-    assert_positions_close(at_once, in_turn, ROUNDING)
-
-
-@given(quaternions, directions, directions)
-def test_rotating_keeps_lengths_angles_and_handedness(q, a, b):
-    turned_a, turned_b = rotation.rotate(q, a), rotation.rotate(q, b)
-    assert turned_a @ turned_b == pytest.approx(a @ b, abs=ROUNDING)
-    turned_cross = rotation.rotate(q, np.cross(a, b))
-    assert_positions_close(np.cross(turned_a, turned_b), turned_cross, ROUNDING)
 
 
 @given(directions, st.floats(-2.0 * np.pi, 2.0 * np.pi), directions)
@@ -65,8 +44,8 @@ def test_a_quaternion_is_half_the_angle_about_its_axis(axis, angle, vector):
     assert_rotations_close(rotation.quaternion_from_axis_angle(axis_angle), q, ROUNDING)
 
 
-@given(quaternions)
-def test_quaternion_to_matrix_and_back(q):
+@given(quaternions | st.sampled_from([*np.eye(4)]))
+def test_quaternion_to_matrix_and_back_half_turns_too(q):
     matrix = rotation.matrix_from_quaternion(q)
     assert_positions_close(matrix @ matrix.T, np.eye(3), ROUNDING)
     assert np.linalg.det(matrix) == pytest.approx(1.0)
@@ -75,24 +54,12 @@ def test_quaternion_to_matrix_and_back(q):
     assert_rotations_close(back, q, ROUNDING)
 
 
-@pytest.mark.parametrize("axis", np.eye(3))
-def test_half_turns_survive_the_matrix(axis):
-    half_turn = np.concatenate(([0.0], axis))
-    matrix = rotation.matrix_from_quaternion(half_turn)
-    assert_rotations_close(rotation.quaternion_from_matrix(matrix), half_turn, ROUNDING)
-
-
 @given(quaternions, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_shares_of_a_rotation_add_up(q, first, second):
     # A half turn has two short ways, between which rounding decides.
     assume(abs(q[0]) > 1e-6)
     both = rotation.multiply(rotation.power(q, first), rotation.power(q, second))
     assert_rotations_close(both, rotation.power(q, first + second), 1e-9)
-
-
-@given(quaternions)
-def test_no_share_is_no_turn_and_the_whole_share_the_turn(q):
-    assert_rotations_close(rotation.power(q, 0.0), [1.0, 0.0, 0.0, 0.0], ROUNDING)
     assert_rotations_close(rotation.power(q, 1.0), q, ROUNDING)
 
 
@@ -126,17 +93,6 @@ def test_the_shortest_rotation_takes_one_direction_to_the_other(source, target):
     angle = 2.0 * np.arctan2(np.linalg.norm(q[1:]), abs(q[0]))
     between = 2.0 * np.arctan2(np.linalg.norm(source - target), np.linalg.norm(source + target))
     assert angle == pytest.approx(between, abs=ACCURATE)
-
-
-@pytest.mark.parametrize("gap", [10.0**-power for power in range(1, 17)])
-def test_nearly_opposite_directions_are_met_exactly(gap):
-    rng = make_rng(1)
-    for _ in range(20):
-        source = random_direction(rng)
-        target = unit(-source + gap * random_direction(rng))
-        q = rotation.between(source, target)
-        assert np.linalg.norm(q) == pytest.approx(1.0, abs=ROUNDING)
-        assert_positions_close(rotation.rotate(q, source), target, ACCURATE)
 
 
 @pytest.mark.parametrize("source", [*np.eye(3), *-np.eye(3), unit([1.0, 2.0, -3.0])])
@@ -193,30 +149,13 @@ def test_axis_angle_does_not_flip_on_the_way_round(turns):
         assert row[0] == pytest.approx(wanted[0], abs=ACCURATE)
 
 
-@pytest.mark.parametrize("turns", [-2.0, -0.3, 0.0, 0.4, 3.0])
-def test_axis_angle_stays_beside_its_reference(turns):
-    rng = make_rng(2)
-    for _ in range(20):
-        reference = np.concatenate(([2.0 * np.pi * turns], random_direction(rng)))
-        small = 1e-3 * rng.normal(size=3)
-        step = np.concatenate(([1.0], small)) / np.linalg.norm([1.0, *small])
-        q = rotation.multiply(step, rotation.quaternion_from_axis_angle(reference))
-        axis_angle = rotation.axis_angle_from_quaternion(q, reference)
-        # A turn of 2e-3 changes the angle by no more than that.
-        assert abs(axis_angle[0] - reference[0]) <= 2.0 * np.linalg.norm(small) + ACCURATE
-
-
-def test_no_rotation_keeps_the_axis_of_the_reference():
+def test_no_rotation_keeps_the_axis_of_the_reference_and_no_axis_is_no_rotation():
     reference = np.array([0.0, 0.0, 0.6, 0.8])
     for q in ([1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]):
         axis_angle = rotation.axis_angle_from_quaternion(np.array(q), reference)
         assert_positions_close(axis_angle, reference, ROUNDING)
-
-
-def test_an_axis_of_no_length_gives_no_rotation():
-    assert np.array_equal(
-        rotation.quaternion_from_axis_angle(np.array([1.0, 0, 0, 0])), np.eye(4)[0]
-    )
+    no_axis = rotation.quaternion_from_axis_angle(np.array([1.0, 0.0, 0.0, 0.0]))
+    assert np.array_equal(no_axis, np.eye(4)[0])
 
 
 def test_many_rotations_at_once_are_the_rotations_one_by_one():

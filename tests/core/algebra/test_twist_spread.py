@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core.algebra import rotation
@@ -25,6 +25,7 @@ PARENTS = (-1, 0, 1, 2, 3, 4, 1, 3)
 IN_LINE = (1, 3, 4)
 LENGTHS = np.array([1.0, 1.0, 0.5, 1.0, 0.5, 0.4, 0.5, 0.5])
 SHARES = np.array([0.0, 0.5, 0.0, 0.25, 0.75, 0.0, 0.7, 0.5])
+few = settings(max_examples=15)
 seeds = st.integers(0, 2**31)
 angles = st.floats(-np.pi + 1e-3, np.pi - 1e-3)
 
@@ -91,32 +92,34 @@ def assert_alike(one, other, tolerance=EXACT):
     assert np.minimum(np.abs(one - other), np.abs(one + other)).max() <= tolerance
 
 
+@few
 @given(seeds, st.sampled_from((0.0, 0.3, 1.0)))
 def test_no_joint_moves_and_neither_do_elbow_and_hand(seed, influence):
     limb, local = Limb(seed), random_rotations(make_rng(seed), 3, 8)
     zero = random_rotations(make_rng(seed + 1), 3, 8)
     before, joints = limb.posed(local)
-    after, same = limb.posed(spread(limb, local, influence, zero))
+    once = spread(limb, local, influence, zero)
+    after, same = limb.posed(once)
     np.testing.assert_allclose(same, joints, atol=EXACT)
     assert_alike(after[:, [2, 5]], before[:, [2, 5]])
+    signs = make_rng(seed + 2).choice([-1.0, 1.0], (2, 3, 8, 1))
+    assert_alike(spread(limb, signs[0] * local, influence, signs[1] * zero), once, 1e-9)
+    if influence == 0.0:
+        assert_alike(spread(limb, zero, 0.0, zero), zero)
 
 
+@few
 @given(seeds, angles)
 def test_bones_turn_in_proportion_to_where_they_are(seed, hand):
     limb = Limb(seed)
     local = spread(limb, limb.straight(make_rng(seed), hand))
     for row, share in ((2, 0.0), (3, 0.25), (7, 0.5), (4, 0.75), (5, 1.0)):
         np.testing.assert_allclose(limb.turn_of(local, row), share * hand, atol=1e-9)
-
-
-@given(seeds, angles)
-def test_the_turns_from_bone_to_bone_add_up_to_that_of_the_hand(seed, hand):
-    limb = Limb(seed)
-    local = spread(limb, limb.straight(make_rng(seed), hand))
     steps = [twist_about(local[:, row], limb.before[:, row]) for row in (3, 4, 5)]
     np.testing.assert_allclose(np.sum(steps, axis=0), hand, atol=1e-9)
 
 
+@few
 @given(seeds)
 def test_the_roll_of_the_upper_arm_grows_from_none_at_the_shoulder(seed):
     limb, rng = Limb(seed), make_rng(seed)
@@ -131,6 +134,7 @@ def test_the_roll_of_the_upper_arm_grows_from_none_at_the_shoulder(seed):
     np.testing.assert_allclose(turns[2], 0.5 * roll, atol=1e-9)
 
 
+@few
 @given(seeds, st.sampled_from((0.0, 0.4, 1.0)))
 def test_spread_again_nothing_changes_but_what_influence_has_left(seed, influence):
     limb, local = Limb(seed), random_rotations(make_rng(seed), 3, 8)
@@ -139,6 +143,7 @@ def test_spread_again_nothing_changes_but_what_influence_has_left(seed, influenc
     assert_alike(spread(limb, once, influence, zero), once, 1e-9)
 
 
+@few
 @given(seeds, angles, angles)
 def test_rolls_before_do_not_matter(seed, hand, roll):
     limb = Limb(seed)
@@ -150,6 +155,7 @@ def test_rolls_before_do_not_matter(seed, hand, roll):
     assert_alike(spread(limb, rolled), spread(limb, local), 1e-9)
 
 
+@few
 @given(seeds, st.floats(-np.radians(170), np.radians(169)))
 def test_a_hand_that_turns_from_one_side_to_the_other_turns_the_bones_in_small_steps(seed, hand):
     limb, step, swing = Limb(seed), np.radians(1.0), random_rotations(make_rng(seed), 3, most=1.5)
@@ -164,20 +170,6 @@ def test_a_hand_that_turns_from_one_side_to_the_other_turns_the_bones_in_small_s
     between = rotation.multiply(rotation.conjugate(poses[0]), poses[1])
     most = 2.0 * np.arcsin(np.minimum(np.linalg.norm(between[..., 1:], axis=-1), 1.0))
     assert most.max() <= step * (1.0 + 1e-6)
-
-
-@given(seeds)
-def test_the_signs_of_quaternions_do_not_matter(seed):
-    limb, rng = Limb(seed), make_rng(seed)
-    local, zero = random_rotations(rng, 3, 8), random_rotations(rng, 3, 8)
-    signs = rng.choice([-1.0, 1.0], (2, 3, 8, 1))
-    after = spread(limb, local, 0.4, zero)
-    assert_alike(spread(limb, signs[0] * local, 0.4, signs[1] * zero), after, 1e-9)
-
-
-def test_without_influence_the_pose_without_it_stays():
-    limb, zero = Limb(3), random_rotations(make_rng(3), 3, 8)
-    assert_alike(spread(limb, zero, 0.0, zero), zero)
 
 
 def test_segments_that_may_not_roll_stay():
