@@ -12,6 +12,16 @@ Array = npt.NDArray[np.float64]
 ITERATIVE = (Solver.FABRIK, Solver.CCD, Solver.NEWTON, Solver.FORCE)
 SOLVERS = (Solver.TWO_BONE, *ITERATIVE)
 POSES = ("random", "straight", "folded", "arc", "closed")
+# Every solver, and both ways of more bones: steps of all at once, and from bone to bone.
+EVERY_SOLVER = (
+    (2, Solver.TWO_BONE),
+    (2, Solver.NEWTON),
+    (3, Solver.FABRIK),
+    (3, Solver.CCD),
+    (3, Solver.FORCE),
+    (6, Solver.NEWTON),
+    (6, Solver.FABRIK),
+)
 
 # An iteration of CCD goes through the bones one by one, and it needs many iterations: tests of CCD
 # on longer chains are marked slow.

@@ -3,15 +3,16 @@
 import math
 
 import numpy as np
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core.algebra import quaternions
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from blender_ik_addon.core.algebra.vectors import cross, reject, unit
 from blender_ik_addon.core.kinematics.bend_plane import carry_side
-from tests.core.kinematics.test_swing_twist import rotations
+from tests.core.algebra.test_algebra import rotations
 
+some = settings(max_examples=40)
 NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
 leans = st.floats(-1.2, 1.2)
 shares = st.floats(0.0, 1.0)
@@ -42,6 +43,7 @@ def seat_of(rest):
     return np.array(chord) * math.cos(lean) + np.array(side) * math.sin(lean)
 
 
+@some
 @given(rest=rests(), share=shares)
 def test_at_rest_it_is_the_rest_pose_s_whatever_the_lean(rest, share):
     chord, side, lean = rest
@@ -49,6 +51,7 @@ def test_at_rest_it_is_the_rest_pose_s_whatever_the_lean(rest, share):
     np.testing.assert_allclose(there, side, atol=1e-12)
 
 
+@some
 @given(rest=rests(), toward=directions(), turn=rotations(), share=shares)
 def test_it_is_a_unit_vector_across_the_chord(rest, toward, turn, share):
     there = carry_side(FLOATS, *rest, toward, turn, share)
@@ -56,6 +59,7 @@ def test_it_is_a_unit_vector_across_the_chord(rest, toward, turn, share):
     assert abs(np.dot(there, toward)) < 1e-7
 
 
+@some
 @given(rest=rests(), other=directions(), ways=st.tuples(*2 * [st.floats(0.01, 3.0)]))
 def test_straight_away_from_where_it_is_carried_from_it_keeps_its_angle_to_the_way(
     rest, other, ways
@@ -73,6 +77,7 @@ def test_straight_away_from_where_it_is_carried_from_it_keeps_its_angle_to_the_w
     assert abs(math.remainder(angles[0] - angles[1], math.tau)) < 1e-6
 
 
+@some
 @given(rest=rests(), toward=directions(), turn=rotations(), share=shares, whole=rotations())
 def test_a_limb_that_is_turned_as_a_whole_has_its_side_turned(rest, toward, turn, share, whole):
     chord, side, lean = rest
@@ -84,6 +89,7 @@ def test_a_limb_that_is_turned_as_a_whole_has_its_side_turned(rest, toward, turn
     np.testing.assert_allclose(there, quaternions.rotate(whole, alone), atol=1e-6)
 
 
+@some
 @given(rest=rests(), toward=directions(), twist=st.floats(-2.09, 2.09), share=shares)
 def test_half_of_what_a_target_turns_about_the_chord_is_taken_up_to_120_degrees(
     rest, toward, twist, share
@@ -105,6 +111,7 @@ def carried_by(rest, toward):
     return quaternions.from_matrix(FLOATS, tuple(map(tuple, (rows[1].T @ rows[0]).tolist())))
 
 
+@some
 @given(rest=rests(), toward=directions(), axis=directions(), first=rotations(), share=shares)
 def test_targets_and_chords_that_move_a_little_turn_it_a_little(rest, toward, axis, first, share):
     # Farther than 30 degrees from where it turns over: there it goes round 7 times as fast.
@@ -118,6 +125,7 @@ def test_targets_and_chords_that_move_a_little_turn_it_a_little(rest, toward, ax
     assert angle(there, moved) < 12.0 * step
 
 
+@some
 @given(rest=rests(), cases=st.lists(st.tuples(directions(), rotations(), shares), min_size=3))
 def test_it_is_the_same_for_floats_and_for_arrays(rest, cases):
     chord, side, lean = rest

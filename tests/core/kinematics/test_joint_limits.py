@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import JointKind
@@ -37,9 +37,11 @@ def clamp_one(kind, rotation, low, high):
 
 
 every_kind = pytest.mark.parametrize("kind", FREE)
+some = settings(max_examples=40)
 
 
 @every_kind
+@some
 @given(rotation=rotations(), edges=ranges())
 def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
     once = clamp_one(kind, rotation, *edges)
@@ -53,6 +55,7 @@ def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
 
 
 @every_kind
+@some
 @given(rotation=rotations(), edges=ranges())
 def test_both_quaternions_of_a_rotation_are_clamped_alike(kind, rotation, edges):
     if min(abs(rotation[0]), np.hypot(rotation[0], rotation[2])) < 1e-9:
@@ -63,6 +66,7 @@ def test_both_quaternions_of_a_rotation_are_clamped_alike(kind, rotation, edges)
 
 
 @every_kind
+@some
 @given(shares=st.tuples(*[st.floats(-0.7, 0.7)] * 3), edges=ranges())
 def test_what_is_inside_stays(kind, shares, edges):
     low, high = edges
@@ -80,15 +84,12 @@ def test_what_is_inside_stays(kind, shares, edges):
 @pytest.mark.parametrize(
     ("angle", "low", "high", "edge"),
     [
-        (200.0, 0.0, 150.0, 150.0),
         (-150.0, 0.0, 150.0, 150.0),
         (-100.0, 0.0, 150.0, 0.0),
         (256.0, 0.0, 150.0, 0.0),
         (254.0, 0.0, 150.0, 150.0),
         (170.0, -160.0, 20.0, -160.0),
-        (120.0, -30.0, 60.0, 60.0),
         (-170.0, -30.0, 60.0, 60.0),
-        (-150.0, -30.0, 60.0, -30.0),
     ],
 )
 @pytest.mark.parametrize(
@@ -129,6 +130,7 @@ def test_a_fixed_bone_drops_to_rest():
     np.testing.assert_array_equal(result, rest)
 
 
+@some
 @given(
     kinds=st.lists(st.sampled_from([*FREE]), min_size=2, max_size=6),
     rotation=st.lists(rotations(), min_size=6, max_size=6),

@@ -97,14 +97,6 @@ def test_a_range_that_begins_at_rest_has_an_edge_there():
     np.testing.assert_allclose(edges.normals[0, :, 0], [-1.0, 0.0, 0.0], atol=1e-15)
 
 
-def test_the_vector_of_a_turn_gives_the_turn_back():
-    vectors = make_rng(93).normal(size=(3, COUNT))
-    vectors *= np.minimum(1.0, 3.1 / np.linalg.norm(vectors, axis=0))
-    turn = turns.from_vectors(vectors)
-    np.testing.assert_allclose(turns.to_vectors(turn), vectors, atol=1e-12)
-    np.testing.assert_allclose(turns.to_vectors(-turn), vectors, atol=1e-12)
-
-
 def test_stiffness_is_told_about_the_axes_of_the_posed_bone() -> None:
     weights = np.array([[0.1], [0.5], [1.0]])
     turn = turns.from_vectors(make_rng(94).normal(size=(3, 1)))

@@ -21,7 +21,7 @@ def some_parents(count, kind):
 
 
 @pytest.mark.parametrize("kind", ["chain", "fork", "roots"])
-@pytest.mark.parametrize("count", [1, 2, 5, 16, 31])
+@pytest.mark.parametrize("count", [1, 5, 31])
 def test_bones_gather_what_their_ancestors_have(count, kind):
     parents = some_parents(count, kind)
     topology, rng = Topology(parents, [count - 1]), make_rng(9)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from blender_ik_addon.core import Chain, Solver, Status
 from tests.core.chains import (
+    EVERY_SOLVER,
     ITERATIVE,
     POSES,
     SOLVERS,
@@ -33,8 +34,8 @@ SHARES_OF_REACH = (0.0, 1e-6, 0.05, 0.5, 0.95, 0.999, 1.0 - 1e-9, 1.0)
 # The largest coordinate that Blender can store.
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
-COUNTS_AND_SOLVERS = counts_and_solvers(2, 3, 5, 10)
-LONG_COUNTS_AND_SOLVERS = [*counts_and_solvers(20, 100), (300, Solver.NEWTON)]
+COUNTS_AND_SOLVERS = counts_and_solvers(2, 3, 10)
+every_solver = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
 
 
 def assert_reached(chain, target, solver):
@@ -66,8 +67,18 @@ def test_reachable_target_is_reached(count, solver, ratio, pose):
         assert_reached(chain, at_share(chain, share, random_direction(rng)), solver)
 
 
-@pytest.mark.parametrize("pose", ["random", "straight", "arc"])
-@pytest.mark.parametrize(("count", "solver"), LONG_COUNTS_AND_SOLVERS)
+@pytest.mark.parametrize("pose", ["random", "straight"])
+@pytest.mark.parametrize(
+    ("count", "solver"),
+    [
+        *counts_and_solvers(100),
+        (300, Solver.NEWTON),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in ((10, Solver.CCD), (100, Solver.CCD), (300, Solver.FABRIK))
+        ),
+    ],
+)
 def test_reachable_target_is_reached_by_long_chains(count, solver, pose):
     rng = make_rng(count)
     chain = start_chain(pose, count, rng, UNEVEN)
@@ -75,41 +86,20 @@ def test_reachable_target_is_reached_by_long_chains(count, solver, pose):
         assert_reached(chain, at_share(chain, share, random_direction(rng)), solver)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pose", ["random", "straight", "arc"])
-@pytest.mark.parametrize(
-    ("count", "solver"),
-    [(5, Solver.CCD), (10, Solver.CCD), (30, Solver.CCD), (100, Solver.CCD), (300, Solver.FABRIK)],
-)
-def test_reachable_target_is_reached_in_many_sweeps(count, solver, pose):
-    rng = make_rng(count)
-    chain = start_chain(pose, count, rng, UNEVEN)
-    for share in (0.05, 0.6, 0.999):
-        assert_reached(chain, at_share(chain, share, random_direction(rng)), solver)
-
-
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (1.0, 2.0, -2.0)], ids=["exact", "rounded"])
-@pytest.mark.parametrize("toward", [1.0, -1.0])
+@pytest.mark.parametrize("is_folded", [False, True], ids=["straight", "folded"])
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_target_on_the_line_of_a_straight_chain_is_reached(count, solver, toward, axis):
+def test_target_on_the_line_of_a_chain_is_reached(count, solver, is_folded, axis):
     axis = unit(axis)
-    chain = Chain(np.arange(count + 1)[:, None] * axis)
-    for share in (1e-7, 0.1, 0.5, 0.999):
-        assert_reached(chain, at_share(chain, share, toward * axis), solver)
-
-
-@pytest.mark.parametrize("toward", [1.0, -1.0])
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_target_on_the_line_of_a_folded_chain_is_reached(count, solver, toward):
-    axis = np.array([0.0, 1.0, 0.0])
-    steps = np.where(np.arange(count) % 2, -1.0, 1.0)
+    steps = np.where(np.arange(count) % 2, -1.0 if is_folded else 1.0, 1.0)
     chain = Chain(np.concatenate(([0.0], np.cumsum(steps)))[:, None] * axis)
-    for share in (1e-7, 0.1, 0.5, 0.999):
-        assert_reached(chain, at_share(chain, share, toward * axis), solver)
+    for toward in (1.0, -1.0):
+        for share in (1e-7, 0.1, 0.999):
+            assert_reached(chain, at_share(chain, share, toward * axis), solver)
 
 
 @pytest.mark.parametrize("pose", POSES)
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+@every_solver
 def test_target_at_the_effector_leaves_the_pose(count, solver, pose):
     chain = start_chain(pose, count, make_rng(count), UNEVEN)
     start = chain.joint_positions
@@ -118,16 +108,8 @@ def test_target_at_the_effector_leaves_the_pose(count, solver, pose):
     assert_positions_close(solution.joint_positions, start, ROUNDING * chain.max_reach)
 
 
-@pytest.mark.parametrize("pose", POSES)
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_target_on_the_root_closes_the_chain(count, solver, pose):
-    chain = start_chain(pose, count, make_rng(count))
-    assert chain.min_reach == pytest.approx(0.0, abs=ROUNDING)
-    assert_reached(chain, chain.joint_positions[0], solver)
-
-
-@pytest.mark.parametrize("beyond", [1e-6, 1e-5, 1e-2])
-@pytest.mark.parametrize("angle", [0.1, 1.9, 2.9])
+@pytest.mark.parametrize("beyond", [1e-6, 1e-2])
+@pytest.mark.parametrize("angle", [0.1, 1.9])
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_target_just_outside_a_tiny_dead_zone_is_reached(solver, angle, beyond):
     # Three bones on one line, the longest of them longer than the two others by a trifle.
@@ -136,43 +118,43 @@ def test_target_just_outside_a_tiny_dead_zone_is_reached(solver, angle, beyond):
     assert_reached(chain, chain.min_reach * (1.0 + beyond) * toward, solver)
 
 
-@pytest.mark.parametrize("excess", [1e-6, 0.1, LARGEST_FLOAT32])
-@pytest.mark.parametrize("pose", POSES)
-@pytest.mark.parametrize(("count", "solver"), [(1, ITERATIVE[-1]), *COUNTS_AND_SOLVERS])
-def test_target_too_far_straightens_the_chain_toward_it(count, solver, pose, excess):
+@pytest.mark.parametrize("pose", ["straight", "random", "closed"])
+@pytest.mark.parametrize(("count", "solver"), [(1, ITERATIVE[-1]), *EVERY_SOLVER])
+def test_target_too_far_straightens_the_chain_toward_it(count, solver, pose):
     rng = make_rng(count)
     chain = start_chain(pose, count, rng, UNEVEN)
-    toward = random_direction(rng)
-    target = target_at(chain, chain.max_reach * (1.0 + excess), toward)
-    solution = solved(chain, target, solver, tolerance=TOLERANCE)
-    travelled = np.concatenate(([0.0], np.cumsum(chain.segment_lengths)))
-    straight = chain.joint_positions[0] + travelled[:, None] * toward
-    assert_positions_close(solution.joint_positions, straight, ROUNDING * chain.max_reach)
-    assert solution.status is Status.EXTENDED
-    assert solution.residual == pytest.approx(chain.max_reach * excess, rel=1e-9)
+    for excess in (1e-6, 0.1, LARGEST_FLOAT32):
+        toward = random_direction(rng)
+        target = target_at(chain, chain.max_reach * (1.0 + excess), toward)
+        solution = solved(chain, target, solver, tolerance=TOLERANCE)
+        travelled = np.concatenate(([0.0], np.cumsum(chain.segment_lengths)))
+        straight = chain.joint_positions[0] + travelled[:, None] * toward
+        assert_positions_close(solution.joint_positions, straight, ROUNDING * chain.max_reach)
+        assert solution.status is Status.EXTENDED
+        assert solution.residual == pytest.approx(chain.max_reach * excess, rel=1e-9)
 
 
-@pytest.mark.parametrize("share", [1e-6, 0.3, 0.999])
 @pytest.mark.parametrize("longest", [0, 1])
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_target_in_the_dead_zone_folds_the_chain_toward_it(count, solver, longest, share):
+@every_solver
+def test_target_in_the_dead_zone_folds_the_chain_toward_it(count, solver, longest):
     rng = make_rng(count)
     lengths = np.ones(count)
     lengths[longest] = count + 1.0
-    toward = random_direction(rng)
     joints = np.vstack((np.zeros(3), np.cumsum(lengths[:, None] * random_direction(rng), axis=0)))
     chain = Chain(joints)
     assert chain.min_reach == pytest.approx(2.0)
-    target = share * chain.min_reach * toward
-    solution = solved(chain, target, solver, tolerance=TOLERANCE)
-    signs = np.where(np.arange(count) == longest, 1.0, -1.0)
-    folded = (signs * lengths)[:, None] * toward
-    assert_positions_close(segments_of(solution.joint_positions), folded, ROUNDING * count)
-    assert solution.status is Status.FOLDED
-    assert solution.residual == pytest.approx((1.0 - share) * chain.min_reach, abs=ROUNDING)
+    for share in (1e-6, 0.3, 0.999):
+        toward = random_direction(rng)
+        target = share * chain.min_reach * toward
+        solution = solved(chain, target, solver, tolerance=TOLERANCE)
+        signs = np.where(np.arange(count) == longest, 1.0, -1.0)
+        folded = (signs * lengths)[:, None] * toward
+        assert_positions_close(segments_of(solution.joint_positions), folded, ROUNDING * count)
+        assert solution.status is Status.FOLDED
+        assert solution.residual == pytest.approx((1.0 - share) * chain.min_reach, abs=ROUNDING)
 
 
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+@every_solver
 def test_target_on_the_root_of_a_dead_zone_keeps_the_chord(count, solver):
     lengths = np.ones(count)
     lengths[-1] = count + 1.0
@@ -206,7 +188,7 @@ whole_vector = st.tuples(*[st.integers(-3, 3)] * 3)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(whole_vector.filter(any), min_size=1, max_size=6), whole_vector)
 @example([(0, 0, 1)] * 3, (0, 0, 0))
 def test_residual_is_the_distance_out_of_reach(solver, segments, target):

@@ -1,4 +1,4 @@
-"""Swing and twist inside their ranges: the same for floats and arrays, and what a range means."""
+"""Swing and twist inside their ranges: the same for floats and arrays."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from blender_ik_addon.core.kinematics.swing_twist import (
     SwingTwistRange,
     clamp,
-    compose,
-    decompose,
 )
 from tests.core.algebra.test_algebra import BATCH, picked, rotations, sizes, stacked
 
@@ -41,23 +39,3 @@ def test_clamping_gives_the_same_for_floats_and_for_arrays(cases):
         one = sizes(clamp(FLOATS, own, q))
         assert np.isfinite(one).all()
         np.testing.assert_allclose(one, sizes(picked(together, row)), atol=1e-12)
-
-
-@given(own=ranges(), q=rotations())
-def test_a_clamped_rotation_is_a_unit_inside_its_range_and_stays(own, q):
-    held = clamp(FLOATS, own, q)
-    assert abs(sum(each * each for each in held) - 1.0) < 1e-12
-    at = decompose(FLOATS, own, held)
-    assert own.twist_low - 1e-9 <= at.twist <= own.twist_high + 1e-9
-    assert -own.below_x - 1e-9 <= at.swing_x <= own.above_x + 1e-9
-    assert -own.below_z - 1e-9 <= at.swing_z <= own.above_z + 1e-9
-    if at.cosine > 1e-6:
-        again = np.array(clamp(FLOATS, own, held))
-        assert min(np.abs(again - held).max(), np.abs(again + held).max()) < 1e-8
-
-
-@given(q=rotations())
-def test_a_rotation_inside_its_range_stays_as_it_is(q):
-    free = SwingTwistRange(0.0, 0.0, *(4 * [math.inf]), -math.inf, math.inf, 0.0)
-    back = np.array(compose(FLOATS, decompose(FLOATS, free, q)))
-    assert min(np.abs(back - q).max(), np.abs(back + q).max()) < 1e-7
