@@ -14,7 +14,7 @@ SHIFTS = 1e-19, 1e-10
 which are 1e7 times as stiff as joints."""
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_joints_that_resist_nothing_beside_stiff_edges_are_rounding_and_no_error(seed):
     rng = make_rng(seed)
     stiffness = np.concatenate(([0.0], 10.0 ** rng.uniform(3.0, 5.0, 9), np.full(5, 1.4e12)))

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from blender_ik_addon.core import (
     Chain,
-    Chains,
     Goal,
-    Goals,
     InvalidChainError,
     InvalidGoalError,
     InvalidOptionError,
@@ -19,7 +17,6 @@ from blender_ik_addon.core import (
     Status,
     bone_rotations,
     solve,
-    solve_batch,
 )
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
@@ -87,7 +84,7 @@ def walk(points, lead, rng, step, number):
 
 
 @given(SEEDS, LEADS, BENDS, st.integers(1, 12), st.sampled_from([1e-3, 0.3, 5.0, 1e4]))
-@settings(max_examples=40)
+@settings(max_examples=10)
 def test_lengths_are_kept_and_the_led_end_is_where_it_shall_be(seed, lead, bend, count, size):
     points = chains(seed, count, ratio=30.0)
     lengths = lengths_of(points)
@@ -100,7 +97,7 @@ def test_lengths_are_kept_and_the_led_end_is_where_it_shall_be(seed, lead, bend,
 
 
 @given(SEEDS, LEADS, BENDS)
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_no_joint_runs_more_than_a_twentieth_farther_than_the_led_end(seed, lead, bend):
     points = chains(seed)
     points = follow(points, led(points, lead)[None], lead, bend)
@@ -115,7 +112,7 @@ def test_no_joint_runs_more_than_a_twentieth_farther_than_the_led_end(seed, lead
 
 
 @given(SEEDS, LEADS, BENDS)
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_bends_stay_within_their_limits(seed, lead, bend):
     limits = np.full(5, np.pi) if bend is None else bend * np.array([1.0, 0.5, 1.0, 2.0, 0.7])
     points = chains(seed)
@@ -148,7 +145,7 @@ def turning(points, lead, is_pushed):
 
 
 @pytest.mark.parametrize("lead", Lead)
-@pytest.mark.parametrize("bend", [None, 0.5, 1.0])
+@pytest.mark.parametrize("bend", [None, 0.5])
 @pytest.mark.parametrize("is_pushed", [False, True])
 def test_half_the_frame_rate_gives_the_same_path(lead, bend, is_pushed):
     points = arc()
@@ -181,7 +178,7 @@ def test_a_single_segment_runs_on_the_exact_tractrix():
 
 @pytest.mark.slow
 @given(SEEDS, LEADS, BENDS)
-@settings(max_examples=20)
+@settings(max_examples=6)
 def test_many_side_by_side_are_as_each_alone(seed, lead, bend):
     points = chains(seed, size=5)
     # Each goes its own way, of its own length: they take different numbers of steps.
@@ -194,7 +191,7 @@ def test_many_side_by_side_are_as_each_alone(seed, lead, bend):
 
 
 @given(SEEDS, LEADS, st.sampled_from([None, 0.8]), st.booleans())
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_moved_mirrored_or_scaled_the_answer_goes_along(seed, lead, bend, is_mirrored):
     rng = make_rng(seed)
     points = arc(size=2) + 0.01 * rng.normal(size=(11, 3, 2))
@@ -277,14 +274,3 @@ def test_solve_drags_once_and_its_bone_rotations_give_its_joints(lead):
     np.testing.assert_allclose(posed, solution.joint_positions, atol=1e-12)
     off = np.linalg.norm(led(solution.joint_positions, lead) - target)
     assert solution.residual == pytest.approx(off, abs=1e-12)
-
-
-def test_solve_batch_gives_what_solve_gives():
-    points = chains(5, size=6).transpose(2, 0, 1)
-    targets = points[:, -1] + make_rng(6).normal(size=(6, 3))
-    options = SolveOptions(solver=Solver.FOLLOW)
-    batch = solve_batch(Chains(points), Goals(targets), options)
-    for joints, target, found in zip(points, targets, batch, strict=True):
-        alone = solve(Chain(joints), Goal(target), options)
-        np.testing.assert_allclose(found.joint_positions, alone.joint_positions, atol=1e-12)
-        assert found.status is alone.status

@@ -28,7 +28,7 @@ LEADS = [pytest.param(lead, id=lead.value) for lead in Lead]
 HELD = 1e-6
 
 
-def led_along(rig, lead, rng, *, count=12, reach=0.25, use_anchor=False):
+def led_along(rig, lead, rng, *, count=8, reach=0.25, use_anchor=False):
     """Lead a chain along a random way, pose after pose; yield targets and solutions."""
     options = SolveOptions(Solver.FOLLOW, lead=lead, use_anchor=use_anchor)
     chain = rig.chain()
@@ -47,28 +47,21 @@ def led_along(rig, lead, rng, *, count=12, reach=0.25, use_anchor=False):
 def test_the_led_end_arrives_and_joints_stay_in_their_ranges(name, lead):
     rig = RIGS[name]()
     for target, solution in led_along(rig, lead, make_rng(1)):
-        led = solution.joint_positions[-1 if lead is Lead.TIP else 0]
+        joints = solution.joint_positions
+        posed = rig.points(solution.local_rotations_wxyz) + joints[0]
+        assert np.abs(posed - joints).max() <= 1e-9 * rig.length
+        led = joints[-1 if lead is Lead.TIP else 0]
         assert np.linalg.norm(led - target) <= 1e-9 * rig.length
         assert solution.status is Status.REACHED
         # The root moves freely: its own joint has no neighbour.
         assert rig.violations(solution.local_rotations_wxyz)[1:].max() <= HELD
 
 
-@pytest.mark.parametrize("lead", LEADS)
-@pytest.mark.parametrize("name", NAMES)
-def test_joints_are_where_the_rotations_put_them(name, lead):
-    rig = RIGS[name]()
-    for _, solution in led_along(rig, lead, make_rng(2), count=4):
-        joints = solution.joint_positions
-        posed = rig.points(solution.local_rotations_wxyz) + joints[0]
-        assert np.abs(posed - joints).max() <= 1e-9 * rig.length
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_chain_with_its_root_anchored_is_dragged_both_ways(name):
     rig = RIGS[name]()
     root = rig.chain().joint_positions[0]
-    for _, solution in led_along(rig, Lead.TIP, make_rng(3), count=8, use_anchor=True):
+    for _, solution in led_along(rig, Lead.TIP, make_rng(3), count=6, use_anchor=True):
         assert np.linalg.norm(solution.joint_positions[0] - root) <= 1e-9 * rig.length
         assert rig.violations(solution.local_rotations_wxyz).max() <= HELD
 
@@ -86,7 +79,7 @@ def test_an_anchored_root_stays_where_bones_shear():
 def test_an_anchored_tail_reaches_what_it_can_reach():
     rig, rng = RIGS["tail"](), make_rng(4)
     missed = []
-    for _ in range(20):
+    for _ in range(12):
         target = rig.points(rig.some_rotations(rng, 0.5))[-1]
         options = SolveOptions(Solver.FOLLOW, use_anchor=True)
         missed.append(solve(rig.chain(), Goal(target), options).residual / rig.length)

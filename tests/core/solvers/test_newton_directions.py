@@ -31,7 +31,7 @@ ROUNDING = 1e-14
 
 @pytest.mark.parametrize("ratio", [1.0, 9.0])
 @pytest.mark.parametrize("pose", POSES)
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 10, 20, 50, 100, 300])
+@pytest.mark.parametrize("count", [2, 4, 20, 300])
 def test_every_reachable_target_takes_few_iterations(count, pose, ratio):
     rng = make_rng(count)
     chain = start_chain(pose, count, rng, ratio)
@@ -43,7 +43,7 @@ def test_every_reachable_target_takes_few_iterations(count, pose, ratio):
         assert error <= TOLERANCE + ROUNDING, f"at share {share}: {error}, {solution.status}"
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 10, 20, 50, 100])
+@pytest.mark.parametrize("count", [2, 3, 10, 100])
 def test_every_target_of_the_rivals_is_reached(count):
     chain, targets = peer_case(count)
     assert len(targets) == 100
@@ -75,8 +75,8 @@ def stepped(points, lengths, target, damping):
     return sum_segments(moved), damping
 
 
-@pytest.mark.parametrize("count", [2, 3, 8, 40])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("count", [2, 3, 40])
+@pytest.mark.parametrize("seed", range(2))
 def test_the_error_after_a_step_goes_as_the_square_of_the_error_before(seed, count):
     points, lengths, toward = small_problem(seed, count)
     ratios = []
@@ -88,7 +88,7 @@ def test_the_error_after_a_step_goes_as_the_square_of_the_error_before(seed, cou
     assert ratios[2] <= 3.0 * ratios[0] + 1.0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_step_turns_segments_by_their_share_of_one_multiplier(seed):
     points, lengths, toward = small_problem(seed, 6)
     directions = np.diff(points, axis=0)[..., 0] / lengths
@@ -132,10 +132,10 @@ def test_two_bones_stay_in_the_plane_of_their_bend(count):
     assert np.max(np.abs(offsets)) <= 1e-12 * chain.max_reach
 
 
-@pytest.mark.parametrize("way", np.eye(3).tolist())
-def test_a_limb_that_bends_to_both_sides_keeps_that_as_its_target_begins_to_move(way):
+@pytest.mark.parametrize("step", [1e-4, 1e-2])
+def test_a_limb_that_bends_to_both_sides_keeps_that_as_its_target_begins_to_move(step):
     hind_leg = np.array([(0, 0, 0), (0, -0.3, -0.4), (0, 0.25, -0.7), (0, 0, -1.0)], dtype=float)
-    for step in (1e-4, 1e-3, 1e-2):
-        goal = Goal(hind_leg[-1] + step * np.array(way))
+    for way in np.eye(3):
+        goal = Goal(hind_leg[-1] + step * way)
         joints = solve(Chain(hind_leg), goal, SolveOptions(stays_near=True)).joint_positions
         assert np.linalg.norm(joints - hind_leg, axis=1).max() < 4.0 * step

@@ -4,16 +4,13 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core import Chain, Goal, Solver, SolverMismatchError, Status
+from blender_ik_addon.core import Chain, Goal, Solver, Status
 from tests.core.chains import (
     lengths_of,
-    pole_beside,
     random_direction,
-    random_frame,
-    side_of,
     solved,
     start_chain,
     target_at,
@@ -53,10 +50,7 @@ def exact_elbow(first, second, distance):
     ("first", "second", "target", "elbow"),
     [
         (3.0, 4.0, 5.0 * X, (1.8, 2.4, 0.0)),
-        (4.0, 3.0, 5.0 * X, (3.2, 2.4, 0.0)),
-        (5.0, 5.0, 6.0 * X, (3.0, 4.0, 0.0)),
         (5.0, 5.0, 8.0 * X, (4.0, 3.0, 0.0)),
-        (13.0, 5.0, 12.0 * X, (12.0, 5.0, 0.0)),
         (5.0, 13.0, 12.0 * X, (0.0, 5.0, 0.0)),
         # The foot lies behind the root: the second bone is far longer.
         (5.0, np.sqrt(97.0), 6.0 * X, (-3.0, 4.0, 0.0)),
@@ -87,7 +81,7 @@ def test_the_triangle_agrees_with_long_arithmetic(first, second, share):
     assert np.linalg.norm(joints[2] - distance * X) <= ACCURATE * chain.max_reach
 
 
-@pytest.mark.parametrize("gap", [10.0**-power for power in range(1, 16, 2)])
+@pytest.mark.parametrize("gap", [1e-1, 1e-5, 1e-9, 1e-15])
 @pytest.mark.parametrize(("first", "second"), [(1.0, 1.0), (3.0, 1.0), (0.3, 0.7)])
 def test_the_triangle_closes_up_to_full_reach_and_down_to_the_fold(first, second, gap):
     chain = limb(first, second)
@@ -105,7 +99,7 @@ def test_the_triangle_closes_up_to_full_reach_and_down_to_the_fold(first, second
         assert joints[1, 1] == pytest.approx(height, abs=max(shift, ACCURATE))
 
 
-@pytest.mark.parametrize("distance", [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("distance", [0.0, 1e-12, 1e-6])
 def test_equal_bones_fold_onto_the_root(distance):
     joints = two_bone(limb(1.0, 1.0), distance * X).joint_positions
     assert_positions_close(lengths_of(joints)[:, None], np.ones((2, 1)), ACCURATE)
@@ -113,6 +107,7 @@ def test_equal_bones_fold_onto_the_root(distance):
     assert_positions_close(joints[2], distance * X, 1e-9)
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.floats(0.05, 0.99))
 def test_a_bent_limb_turns_as_a_whole_to_its_target(seed, share):
     rng = make_rng(seed)
@@ -130,61 +125,17 @@ def test_a_bent_limb_turns_as_a_whole_to_its_target(seed, share):
     assert_positions_close(swing @ normal, unit(expected), 1e-6)
 
 
-@pytest.mark.parametrize("bend_toward", [Y, Z, -Y, unit(Y + Z), 5.0 * Y + 9.0 * X])
+@pytest.mark.parametrize("bend_toward", [-Y, 5.0 * Z + 9.0 * X])
 def test_a_straight_limb_bends_toward_its_bend_direction(bend_toward):
     joints = two_bone(limb(1.0, 1.0, bend_toward), 1.2 * X).joint_positions
     across = unit(bend_toward - (bend_toward @ X) * X)
     assert_positions_close(joints[1], 0.6 * X + 0.8 * across, ACCURATE)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_elbow_points_at_the_pole(seed):
-    rng = make_rng(seed)
-    chain = start_chain("arc", 2, rng, ratio=2.0)
-    target = target_at(chain, 0.8 * chain.max_reach, random_direction(rng))
-    pole = pole_beside(chain, target, rng)
-    joints = two_bone(chain, Goal(target, pole)).joint_positions
-    pole_side = side_of(np.array([joints[0], pole, target]), target)
-    assert_positions_close(unit(side_of(joints, target)), unit(pole_side), ACCURATE)
-
-
-@pytest.mark.parametrize("angle", np.radians([-170.0, -90.0, -1.0, 30.0, 90.0, 180.0, 400.0]))
+@pytest.mark.parametrize("angle", np.radians([-170.0, 30.0, 400.0]))
 def test_the_pole_angle_turns_the_elbow_counter_clockwise_seen_from_the_target(angle):
     goal = Goal(1.2 * X, pole_position=3.0 * Y, pole_angle=angle)
     joints = two_bone(limb(1.0, 1.0, Z), goal).joint_positions
     # Seen from +x, y turns counter-clockwise toward z.
     side = np.cos(angle) * Y + np.sin(angle) * Z
     assert_positions_close(joints[1], 0.6 * X + 0.8 * side, ACCURATE)
-
-
-@pytest.mark.parametrize("pole", [None, 2.0 * Y + Z])
-def test_flip_mirrors_the_limb_across_its_chord(pole):
-    rng = make_rng(9)
-    chain = start_chain("arc", 2, rng, ratio=2.0)
-    target = target_at(chain, 0.7 * chain.max_reach, random_direction(rng))
-    plain = two_bone(chain, Goal(target, pole)).joint_positions
-    flipped = two_bone(chain, Goal(target, pole), use_flip_bend=True).joint_positions
-    side = side_of(plain, target)
-    assert_positions_close(flipped, plain - [[0.0], [2.0], [0.0]] * side, ACCURATE)
-
-
-@pytest.mark.parametrize("toward", [1.0, -1.0])
-def test_a_pole_on_the_chord_leaves_the_bend_of_the_start_pose(toward):
-    frame = random_frame(make_rng(10))
-    chain = Chain(np.array([[0.0, 0, 0], [1.0, 0.5, 0], [2.0, 0, 0]]) @ frame.T)
-    target = 1.5 * frame[:, 0]
-    without = two_bone(chain, target).joint_positions
-    with_pole = two_bone(chain, Goal(target, 4.0 * toward * frame[:, 0])).joint_positions
-    assert_positions_close(with_pole, without, ACCURATE)
-
-
-@pytest.mark.parametrize("count", [1, 3, 4, 50])
-def test_another_number_of_bones_is_refused_and_the_solvers_that_fit_are_named(count):
-    chain = start_chain("arc", count, make_rng(count))
-    with pytest.raises(SolverMismatchError) as caught:
-        two_bone(chain, np.ones(3))
-    message = str(caught.value)
-    assert all(name in message for name in ("FABRIK", "CCD", "Newton"))
-    assert str(count) in message or "one" in message
-    assert message.count(".") == 1
-    assert message.endswith(".")

@@ -1,0 +1,213 @@
+"""FABRIK and CCD: the published sweeps, and iterations as independent implementations need them."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Chain, Solver, Status
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
+from blender_ik_addon.core.algebra.nested import to_numbers
+from blender_ik_addon.core.solving.sweeps import sweep_points
+from tests.core.chains import (
+    lengths_of,
+    random_direction,
+    random_frame,
+    solved,
+    start_chain,
+    start_joints,
+    target_at,
+    turned_about,
+    uneven_lengths,
+    unit,
+)
+from tests.core.peer_cases import CAP, median_iterations, peer_case, peer_solutions
+from tests.helpers import assert_positions_close, make_rng
+
+FABRIK, CCD, NEWTON = Solver.FABRIK, Solver.CCD, Solver.NEWTON
+slow = pytest.mark.slow
+
+
+def stepped_points(solver, joints, target):
+    """Return the joints (n + 1, 3) after one iteration, the same for one chain and for many."""
+    lengths = lengths_of(joints)
+    given = (joints, 2), (lengths, 1), (np.asarray(target), 1)
+    one = [to_numbers(array, depth) for array, depth in given]
+    many = [to_numbers(array[..., None], depth) for array, depth in given]
+    alone = np.array(sweep_points(FLOATS, solver, *one, -1.0, 1)[0])
+    limits = np.array([-1.0]), np.array([1])
+    together = np.array(sweep_points(ARRAYS, solver, *many, *limits)[0])[..., 0]
+    assert np.abs(alone - together).max() < 1e-12 * lengths.sum()
+    return alone
+
+
+def textbook_fabrik(joints, lengths, target):
+    """Sweep inward from the target and outward from the root, one joint after the other."""
+    joints, root, last = joints.copy(), joints[0].copy(), len(joints) - 1
+    joints[last] = target
+    for i in range(last - 1, -1, -1):
+        ratio = lengths[i] / np.linalg.norm(joints[i + 1] - joints[i])
+        joints[i] = (1.0 - ratio) * joints[i + 1] + ratio * joints[i]
+    joints[0] = root
+    for i in range(last):
+        ratio = lengths[i] / np.linalg.norm(joints[i + 1] - joints[i])
+        joints[i + 1] = (1.0 - ratio) * joints[i] + ratio * joints[i + 1]
+    return joints
+
+
+def textbook_ccd(joints, target):
+    """Turn every joint, tip first, with all that hangs on it."""
+    joints = joints.copy()
+    for i in range(len(joints) - 2, -1, -1):
+        source, wanted = unit(joints[-1] - joints[i]), unit(target - joints[i])
+        axis = np.cross(source, wanted)
+        angle = np.arctan2(np.linalg.norm(axis), source @ wanted)
+        turn = turned_about(unit(axis), angle)
+        joints[i + 1 :] = joints[i] + (joints[i + 1 :] - joints[i]) @ turn.T
+    return joints
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 50])
+def test_a_step_of_fabrik_is_the_published_iteration(count):
+    rng = make_rng(count)
+    lengths = uneven_lengths(count, 4.0, rng)
+    joints = start_joints("random", lengths, rng)
+    joints -= joints[0]
+    target = 0.6 * lengths.sum() * random_direction(rng)
+    for _ in range(4):
+        expected = textbook_fabrik(joints, lengths, target)
+        joints = stepped_points(FABRIK, joints, target)
+        assert_positions_close(joints, expected, 1e-13 * lengths.sum())
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 10])
+def test_a_step_of_ccd_is_the_published_iteration_where_levers_are_long(count):
+    for seed in range(2):
+        rng = make_rng(seed)
+        lengths = uneven_lengths(count, 2.0, rng)
+        joints = start_joints("arc", lengths, rng)
+        joints -= joints[0]
+        # Beyond the chain, so that no joint comes near the target.
+        target = 1.5 * lengths.sum() * unit(unit(joints[-1]) + 0.5 * random_direction(rng))
+        moved = stepped_points(CCD, joints, target)
+        if count < 10:
+            # With more bones the effector comes near the inner joints of the tip, where CCD fades.
+            assert_positions_close(moved, textbook_ccd(joints, target), 1e-12)
+        assert np.max(np.abs(lengths_of(moved) - lengths)) <= 1e-13 * lengths.sum()
+
+
+def test_joints_that_meet_have_a_direction_all_the_same():
+    joints = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    for target in (np.zeros(3), joints[1], 0.5 * joints[1]):
+        lengths = lengths_of(stepped_points(FABRIK, joints, target))
+        assert lengths == pytest.approx(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("solver", "count", "tolerance"),
+    [
+        *((FABRIK, count, 1e-3) for count in (2, 3, 10)),
+        *((CCD, 2, 1e-6), (CCD, 3, 1e-3)),
+        # Many sweeps of many bones take seconds.
+        *(pytest.param(FABRIK, count, 1e-3, marks=slow) for count in (20, 100)),
+    ],
+)
+def test_every_target_of_the_rivals_is_reached(solver, count, tolerance):
+    solutions = peer_solutions(count, solver, tolerance)
+    assert sum(solution.is_converged for solution in solutions) == 100
+    assert max(solution.residual for solution in solutions) <= tolerance * count
+
+
+@slow
+@pytest.mark.parametrize("count", [10, 50])
+def test_targets_of_the_rivals_are_reached_by_long_chains_with_ccd(count):
+    chain, targets = peer_case(count)
+    for target in targets[: 400 // count]:
+        assert solved(chain, target, CCD, 1e-3, iterations=CAP).is_converged
+
+
+# Four independent FABRIKs agree on the medians, and CCDs on theirs; one iteration more or less is a
+# different moment of counting, not a different algorithm.
+@pytest.mark.parametrize(
+    ("solver", "count", "tolerance", "median"),
+    [
+        (FABRIK, 2, 1e-3, 3.0),
+        (FABRIK, 10, 1e-3, 4.0),
+        (FABRIK, 10, 1e-6, 9.0),
+        (CCD, 2, 1e-3, 9.0),
+        pytest.param(FABRIK, 100, 1e-3, 20.0, marks=slow),
+        pytest.param(CCD, 10, 1e-3, 26.0, marks=slow),
+    ],
+)
+def test_iterations_are_those_of_the_rivals(solver, count, tolerance, median):
+    solutions = peer_solutions(count, solver, tolerance, use_finish=False)
+    assert abs(median_iterations(solutions) - median) <= 1.0
+
+
+# Medians of sweeps to 1e-6 of the length near full reach, measured: bare ones die there, and are
+# finished by NEWTON.
+@pytest.mark.parametrize(
+    ("count", "share", "bare", "finished"),
+    [(4, 0.9, 20, 21), pytest.param(10, 0.99, 459, 25, marks=slow)],
+)
+def test_what_sweeps_are_too_slow_for_is_finished(count, share, bare, finished):
+    rng = make_rng(count)
+    found = {True: [], False: []}
+    for _ in range(15):
+        joints = start_joints("arc", np.ones(count), rng)
+        target = joints[0] + share * count * random_direction(rng)
+        for use, iterations in found.items():
+            options = {"use_finish": use, "iterations": 2000}
+            solution = solved(Chain(joints), target, FABRIK, 1e-6, **options)
+            assert solution.is_converged
+            iterations.append(solution.iterations)
+    assert np.median(found[True]) <= finished
+    assert np.median(found[False]) == pytest.approx(bare, rel=0.1)
+
+
+@pytest.mark.parametrize("solver", [FABRIK, CCD])
+@pytest.mark.parametrize("cap", [1, 7, 20])
+def test_without_a_finish_sweeps_go_on_to_their_cap_and_no_farther(cap, solver):
+    chain, _ = peer_case(10)
+    target = chain.joint_positions[0] + np.array([0.0, 0.0, 0.9999 * chain.max_reach])
+    solution = solved(chain, target, solver, 1e-12, iterations=cap, use_finish=False)
+    assert solution.iterations == cap
+    assert solution.status is Status.ITERATIONS_USED_UP
+    assert not solution.is_converged
+    if solver is FABRIK:
+        bare = chain.joint_positions
+        for _ in range(cap):
+            bare = stepped_points(FABRIK, bare, target)
+        assert abs(np.linalg.norm(bare[-1] - target) - solution.residual) < 1e-9
+
+
+@pytest.mark.parametrize("solver", [FABRIK, CCD, NEWTON])
+def test_a_used_up_cap_gives_the_best_pose_so_far(solver):
+    rng = make_rng(3)
+    for _ in range(10):
+        chain = start_chain("random", 5, rng, ratio=3.0)
+        share = 0.999 * (chain.max_reach - chain.min_reach)
+        target = target_at(chain, chain.min_reach + share, random_direction(rng))
+        residuals = [
+            solved(chain, target, solver, tolerance=0.0, iterations=cap).residual
+            for cap in range(1, 12)
+        ]
+        # More iterations never make it worse, but for rounding.
+        assert np.all(np.diff(residuals) <= 1e-13 * chain.max_reach)
+
+
+# Joints that the target all but touches: how near it passes the root, as a share of the length.
+PASSING_DISTANCE = 0.005
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_a_target_that_passes_the_root_does_not_throw_the_joints_of_ccd(count):
+    rng = make_rng(0)
+    frame = random_frame(rng)
+    chain = Chain(start_joints("arc", np.ones(count), rng), frame[:, 2])
+    # Steps of 1/300 of the length.
+    path = np.linspace(0.1, -0.1, 61)[:, None] * frame[:, 0] + PASSING_DISTANCE * frame[:, 1]
+    targets = chain.joint_positions[0] + chain.max_reach * path
+    poses = [solved(chain, target, CCD).joint_positions for target in targets]
+    moves = np.linalg.norm(np.diff(poses, axis=0), axis=-1)
+    # The direction to the target turns by half a turn within three steps. A chain that follows it
+    # throws a joint by 0.2 to 0.5 of the length in one of them.
+    assert np.max(moves) <= 0.15 * chain.max_reach
