@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blender_ik_addon.core import Chains, Forces, Joints, StepMode
-from tests.core.limited_rigs import Rig
+from tests.core.limited_rigs import Rig, multiply
 
 Array = npt.NDArray[np.float64]
 
@@ -43,15 +43,9 @@ def quaternion(vector: Array) -> Array:
     return np.concatenate(([np.cos(angle / 2.0)], np.sin(angle / 2.0) * axis))
 
 
-def product(a: Array, b: Array) -> Array:
-    """Return the turn b, then a."""
-    scalar = a[0] * b[0] - a[1:] @ b[1:]
-    return np.concatenate(([scalar], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])))
-
-
-def inverse(wxyz: Array) -> Array:
-    """Return the turn back."""
-    return np.asarray(wxyz) * np.array([1.0, -1.0, -1.0, -1.0])
+def turn_between(a: Array, b: Array) -> Array:
+    """Return the short turn from one quaternion to another as axis times angle, seen from there."""
+    return rotation_vector(multiply(a * np.array([1.0, -1.0, -1.0, -1.0]), b))
 
 
 def energy_of(rig: Rig, rotations: Array, forces: Forces, optimum: Array) -> float:
@@ -61,7 +55,7 @@ def energy_of(rig: Rig, rotations: Array, forces: Forces, optimum: Array) -> flo
     weight = -np.sum(forces.masses * (middles @ forces.gravity)) / rig.length
     springs = 0.0
     for bone, rotation in enumerate(rotations):
-        bent = rotation_vector(product(inverse(optimum[bone]), rotation))
+        bent = turn_between(optimum[bone], rotation)
         low, high = forces.comfort_low[bone], forces.comfort_high[bone]
         beyond = bent - np.clip(bent, low, high)
         springs += 0.5 * forces.stiffness[bone] * (beyond @ beyond)

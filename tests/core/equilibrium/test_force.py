@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
+    Chain,
     Forces,
+    Goal,
     Goals,
     InvalidChainError,
     SolveOptions,
     Solver,
     StepMode,
+    solve,
     solve_batch,
 )
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS
@@ -18,17 +21,18 @@ from blender_ik_addon.core.solvers.posed_rows import BoneRows
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.chains import unit
 from tests.core.equilibrium.energies import make_forces, many
+from tests.core.limited_rigs import K, X, make_rig
 from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
 
 MOST_ITERATIONS = 20
-CASES = 300
+CASES = 150
 BONES = 5
 # Published counts are medians of poses and targets that nobody has written down.
 NEARLY = 0.2
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 10, 20])
+@pytest.mark.parametrize("count", [2, 5, 20])
 def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
     solutions = peer_solutions(count, Solver.FORCE, 1e-3)
     assert all(solution.is_converged for solution in solutions)
@@ -48,28 +52,25 @@ def published_cases():
     return np.vstack((np.zeros(3), np.cumsum(steps, axis=0))), targets
 
 
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
 @pytest.mark.parametrize(
-    ("mode", "gain", "published"),
+    ("mode", "gain", "tolerance", "published"),
     [
-        pytest.param(StepMode.CLASSIC, 0.05, (240, 538), marks=pytest.mark.slow),
-        (StepMode.CLASSIC, 0.2, (54, 130)),
-        (StepMode.CLASSIC, 0.5, (25, 56)),
-        (StepMode.EXACT, 0.5, (29, 62)),
+        (StepMode.CLASSIC, 0.2, 1e-6, 130),
+        (StepMode.EXACT, 0.5, 1e-3, 29),
+        (StepMode.EXACT, 0.5, 1e-6, 62),
     ],
 )
-def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, published, tolerance):
+def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, tolerance, published):
     joints, targets = published_cases()
     forces = make_forces(np.zeros(BONES), mode=mode, gain=gain)
     options = SolveOptions(solver=Solver.FORCE, tolerance=tolerance, iterations=2000)
     solutions = solve_batch(many(joints, forces, CASES), Goals(targets), options)
     assert solutions.is_converged.mean() > 0.95
-    wanted = published[0] if tolerance == 1e-3 else published[1]
-    assert np.median(solutions.iterations) == pytest.approx(wanted, rel=NEARLY)
+    assert np.median(solutions.iterations) == pytest.approx(published, rel=NEARLY)
 
 
-@pytest.mark.parametrize(("tolerance", "published"), [(1e-3, 14), (1e-6, 29)])
-def test_stable_steps_that_remember_nothing_take_the_published_iterations(tolerance, published):
+def test_stable_steps_that_remember_nothing_take_the_published_iterations():
+    tolerance, published = 1e-6, 29
     joints, targets = published_cases()
     chains = compile_chains(compile_chains(many(joints, None, CASES)).unconstrained)
     unit_targets = targets.T / chains.unit
@@ -86,8 +87,6 @@ def test_stable_steps_that_remember_nothing_take_the_published_iterations(tolera
 
 
 def test_a_hinge_along_the_bone_twists_it():
-    from blender_ik_addon.core import Chain, Goal, solve
-    from tests.core.limited_rigs import K, X, make_rig
 
     rig = make_rig([(K.HINGE_Y, ()), (K.FIXED, ())], bends=((X, 0), (X, 60)))
     chain = rig.chain()

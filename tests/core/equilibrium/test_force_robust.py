@@ -79,25 +79,25 @@ def assert_never_diverges(rig, chains, rng):
     assert worst <= LIMITS_KEPT
 
 
-# Six hundred chains at each run; `scripts/test.py --only core-3.11 -- -m exhaustive` takes the rest
-# of ten thousand, which is ten minutes.
-SEEDS = [
-    *range(3),
-    14,  # A target too near for limits that do not let the chain fold.
-    *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(3, 50) if seed != 14),
+# Few chains at each run; `scripts/test.py --only core-3.11 -- -m exhaustive` takes ten thousand,
+# which is ten minutes.
+FEW, MANY = 40, 200
+CASES = [
+    *((seed, FEW) for seed in range(3)),
+    (14, MANY),  # A target too near for limits that do not let the chain fold.
+    *(pytest.param(seed, MANY, marks=pytest.mark.exhaustive) for seed in range(50)),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
-def test_none_of_10000_random_chains_diverges(seed):
+@pytest.mark.parametrize(("seed", "chains"), CASES)
+def test_no_random_chain_diverges(seed, chains):
     rng = make_rng(seed)
     rig = random_rig(rng, int(rng.integers(1, 9)))
-    assert_never_diverges(rig, 200, rng)
+    assert_never_diverges(rig, chains, rng)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", RIGS)
+@pytest.mark.parametrize("name", ["one_sided", "fixed_between", "very_narrow"])
 def test_rigs_of_all_sorts_keep_their_limits_and_lengths(name):
     assert_never_diverges(RIGS[name](), 10, make_rng(5))
 
@@ -111,7 +111,7 @@ def test_a_chain_of_fixed_joints_stays_and_says_what_holds_it_back():
     np.testing.assert_allclose(solution.joint_positions, chain.joint_positions, atol=1e-12)
 
 
-@pytest.mark.parametrize("place", [[30.0, 0.0, 0.0], [4.5, 0.0, 0.0], [0.0, -5.0, 1.0]])
+@pytest.mark.parametrize("place", [[4.5, 0.0, 0.0], [0.0, -30.0, 6.0]])
 def test_straight_chains_of_free_joints_are_extended_not_held(place):
     """Bones whose own axes lie askew straighten ever more slowly, and nothing holds them."""
     angles = np.random.default_rng(2).uniform(-0.4, 0.4, (4, 3))
@@ -129,7 +129,7 @@ def test_straight_chains_of_free_joints_are_extended_not_held(place):
     assert solve(chain, Goal(np.array(place)), SolveOptions(Solver.FORCE)).status is Status.EXTENDED
 
 
-@pytest.mark.parametrize("seed", [139, 307, 468, 512, 706, 825])
+@pytest.mark.parametrize("seed", [139, 468, 825])
 def test_a_joint_leaves_the_only_edge_that_it_has_pressed_on(seed):
     """After one step no edge is near any more, those that were shut before neither."""
     rng = make_rng(seed)

@@ -7,7 +7,6 @@ import pytest
 
 from blender_ik_addon.core import (
     Chain,
-    Chains,
     Goal,
     Goals,
     SolveOptions,
@@ -16,7 +15,7 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from tests.core.equilibrium.energies import energy_of, make_forces, repeated
+from tests.core.equilibrium.energies import energy_of, make_forces, many
 from tests.core.limited_rigs import K, make_rig
 from tests.helpers import make_rng
 
@@ -118,11 +117,7 @@ def test_a_batch_takes_the_ends_that_its_chains_take_alone():
     goals = [around(angle) for angle in (0.5, 2.4, 4.4, 5.3)]
     count = len(goals)
     together = solve_batch(
-        Chains(
-            np.tile(chain.joint_positions, (count, 1, 1)),
-            joints=repeated(chain.joints, count),
-            forces=repeated(chain.forces, count),
-        ),
+        many(chain.joint_positions, chain.forces, count, chain.joints),
         Goals(np.array([goal.target_position for goal in goals])),
         OPTIONS,
     )
@@ -140,15 +135,8 @@ def test_a_chain_that_limits_hold_back_is_not_moved_by_one_beside_it_that_may_ch
     chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
     tip = chain.joint_positions[-1]
     targets = np.array([0.9 * tip, -0.9 * tip])
-    together = solve_batch(
-        Chains(
-            np.tile(chain.joint_positions, (2, 1, 1)),
-            joints=repeated(chain.joints, 2),
-            forces=repeated(forces, 2),
-        ),
-        Goals(targets),
-        OPTIONS,
-    )
+    chains = many(chain.joint_positions, forces, 2, chain.joints)
+    together = solve_batch(chains, Goals(targets), OPTIONS)
     alone = solve(chain, Goal(targets[1]), OPTIONS)
     assert [each.status for each in together] == [Status.REACHED, Status.LIMITED]
     np.testing.assert_allclose(together[1].residual, alone.residual, atol=1e-6)
