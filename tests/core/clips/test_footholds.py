@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -41,8 +41,7 @@ def held_walk(seed: int, rate: int, spoil: str, *, has_floor: bool = False, spac
         yield motion, kinds, held
 
 
-@pytest.mark.parametrize("spoil", walks.SPOILS)
-@pytest.mark.parametrize("rate", walks.RATES)
+@pytest.mark.parametrize(("rate", "spoil"), walks.CASES)
 def test_what_stands_does_not_slide_and_nothing_gets_rougher(rate, spoil):
     for motion, kinds, held in held_walk(101, rate, spoil):
         assert max(slides(held, kinds)) < 1e-9
@@ -52,7 +51,7 @@ def test_what_stands_does_not_slide_and_nothing_gets_rougher(rate, spoil):
             assert ratio <= ROUGHER
 
 
-@pytest.mark.parametrize("rate", walks.RATES)
+@pytest.mark.parametrize("rate", [24, 120])
 def test_speeds_stay_continuous_where_contacts_begin_and_end(rate):
     for motion, _, held in held_walk(102, rate, "skate"):
         jumps = [np.linalg.norm(np.diff(each.places, 2, axis=0), axis=1) for each in (motion, held)]
@@ -73,7 +72,7 @@ def test_long_after_a_contact_a_foot_moves_as_in_the_clip():
 
 
 @pytest.mark.parametrize("space", [walks.EVEN, walks.UNEVEN])
-@pytest.mark.parametrize("spoil", walks.SPOILS)
+@pytest.mark.parametrize("spoil", ["clean", walks.SPOILS[-1]])
 def test_contacts_lie_on_the_floor_and_nothing_passes_it(spoil, space):
     for _, kinds, held in held_walk(105, 30, spoil, has_floor=True, space=space):
         for number, point in enumerate(walks.FOOT.points):
@@ -86,7 +85,7 @@ def test_contacts_lie_on_the_floor_and_nothing_passes_it(spoil, space):
 
 
 @pytest.mark.parametrize("has_floor", [False, True])
-@pytest.mark.parametrize("seed", range(930100, 930112))
+@pytest.mark.parametrize("seed", range(930100, 930104))
 def test_random_clips_stand_no_rougher_and_again_they_stay(seed, has_floor):
     """Clips that nobody tuned on; what is planted is planted again, as it stands by then."""
     draw = np.random.default_rng(seed)
@@ -115,6 +114,7 @@ frames = st.shared(st.integers(1, 30), key="frames")
 numbers = st.floats(-100.0, 100.0, width=32)
 
 
+@settings(max_examples=50)
 @given(
     places=frames.flatmap(lambda n: arrays(np.float64, (n, 3), elements=numbers)),
     turns=frames.flatmap(lambda n: arrays(np.float64, (n, 4), elements=numbers)),

@@ -16,6 +16,8 @@ EVEN = np.eye(3)
 UNEVEN = np.array([[0.9, 0.3, 0.0], [-0.4, 1.2, 0.2], [0.1, -0.1, 0.8]])
 SPOILS = ("clean", "skate", "slow", "white", "skate slow white")
 RATES = (24, 30, 60, 120)
+# Each way of spoiling, and the worst at each rate.
+CASES = (*((30, spoil) for spoil in SPOILS), *((rate, SPOILS[-1]) for rate in (24, 60, 120)))
 
 
 @dataclass(frozen=True)
