@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
-    Chains,
     Goal,
     Goals,
-    InvalidChainError,
     SolveOptions,
     Solver,
-    bone_rotations,
     solve,
     solve_batch,
 )
@@ -101,10 +98,3 @@ def test_few_chains_of_which_some_are_stopped_by_limits_are_posed_as_each_alone(
         np.testing.assert_array_equal(beside.local_rotations_wxyz, alone.local_rotations_wxyz)
         np.testing.assert_array_equal(beside.holds, alone.holds)
         assert (beside.iterations, beside.status) == (alone.iterations, alone.status)
-
-
-def test_rotations_from_positions_are_refused_where_joints_turn():
-    chains: Chains = RIGS["arm"]().chains(2)
-    solutions = solve_batch(chains, Goals(targets_of(RIGS["arm"](), 2, make_rng(83))))
-    with pytest.raises(InvalidChainError, match="local rotations"):
-        bone_rotations(chains, solutions)

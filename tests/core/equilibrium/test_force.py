@@ -5,10 +5,8 @@ import pytest
 
 from blender_ik_addon.core import (
     Chain,
-    Forces,
     Goal,
     Goals,
-    InvalidChainError,
     SolveOptions,
     Solver,
     StepMode,
@@ -100,39 +98,3 @@ def test_a_hinge_along_the_bone_twists_it():
     )
     assert solution.is_converged
     np.testing.assert_allclose(np.abs(solution.local_rotations_wxyz[0, [1, 3]]), 0.0, atol=1e-9)
-
-
-GOOD = {
-    "stiffness": np.ones(3),
-    "masses": np.ones(3),
-    "gravity": np.zeros(3),
-    "comfort_low": np.zeros((3, 3)),
-    "comfort_high": np.zeros((3, 3)),
-}
-BAD = {
-    "a number": {"stiffness": 1.0},
-    "negative": {"stiffness": -np.ones(3)},
-    "wrong shape": {"masses": np.ones(2)},
-    "not finite": {"gravity": np.array([0.0, np.nan, 0.0])},
-    "words": {"masses": ["a", "b", "c"]},
-    "swapped": {"comfort_low": np.ones((3, 3))},
-    "beyond half a turn": {"comfort_high": np.full((3, 3), 4.0)},
-    "zero optimum": {"optimum_wxyz": np.zeros((3, 4))},
-    "mode": {"mode": "ROUGH"},
-    "gain": {"gain": 0.0},
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_forces_are_told_in_one_sentence_that_says_what_to_do(name):
-    with pytest.raises(InvalidChainError) as caught:
-        Forces(**{**GOOD, **BAD[name]})
-    text = str(caught.value)
-    assert ": " in text
-    assert text.endswith(".")
-    assert text.count(". ") == 0
-
-
-def test_forces_for_another_number_of_bones_are_refused():
-    with pytest.raises(InvalidChainError, match="give one a bone"):
-        many(np.zeros((5, 3)) + np.arange(5)[:, None], Forces(**GOOD), 2)

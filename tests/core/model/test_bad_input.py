@@ -1,30 +1,48 @@
 """Bad input raises one error, whose sentence says what to do next."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
     Chain,
+    Chains,
+    Floor,
+    Forces,
     Goal,
+    Goals,
     IKError,
     InvalidChainError,
     InvalidGoalError,
     InvalidOptionError,
+    JointKind,
+    Joints,
     SolveOptions,
     Solver,
     SolverMismatchError,
+    Topology,
+    bone_rotations,
     solve,
+    solve_batch,
 )
+from tests.core.limited_rigs import RIGS, at_rest
+from tests.core.tree_rigs import TREES
 
 JOINTS = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 3.0, 0.0]])
 TARGET = np.array([1.0, 1.0, 0.0])
+BATCH, TARGETS = np.array([JOINTS] * 3), np.ones((3, 3))
+HEADS = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.5]])
+TIPS = np.array([[0.0, 2.0, 0.0], [0.0, 2.0, 1.0]])
+BOTH = np.concatenate((HEADS, TIPS))
 NAN, INFINITE = float("nan"), float("inf")
+ARM, TREE = RIGS["arm"](), TREES["Y_2_2_2"]()
 
 # What a sentence must contain besides the complaint: something to do.
 ADVICE = re.compile(
-    r"\b(check|choose|give|lengthen|leave|lower|raise|remove|select|set|use)\b", re.IGNORECASE
+    r"\b(check|choose|give|lengthen|leave|list|lower|put|raise|read|select|set|swap|take|use)\b",
+    re.IGNORECASE,
 )
 
 
@@ -35,102 +53,193 @@ def joints_with(index, value):
     return joints
 
 
-def options_for(count, **options):
+def solve_bones(count, goal=TARGET, **options):
     """Solve a chain of so many bones."""
     chain = Chain(np.arange(count + 1)[:, None] * np.array([0.0, 1.0, 0.0]))
-    return solve(chain, Goal(TARGET), SolveOptions(**options))
+    return solve(chain, goal if isinstance(goal, Goal) else Goal(goal), SolveOptions(**options))
 
 
-BAD_CHAINS = {
-    "no joints": lambda: Chain(np.zeros((0, 3))),
-    "one joint": lambda: Chain(JOINTS[:1]),
-    "flat": lambda: Chain(JOINTS.ravel()),
-    "points of a plane": lambda: Chain(JOINTS[:, :2]),
-    "too deep": lambda: Chain(JOINTS[None]),
-    "no numbers": lambda: Chain([["a", "b", "c"], ["d", "e", "f"]]),
-    "ragged": lambda: Chain([[0.0, 0.0, 0.0], [1.0, 0.0]]),
-    "nothing": lambda: Chain(None),
-    "a joint is not a number": lambda: Chain(joints_with((1, 2), NAN)),
-    "a joint is infinite": lambda: Chain(joints_with((0, 0), INFINITE)),
-    "a segment without length": lambda: Chain(joints_with(2, JOINTS[1])),
-    "all segments without length": lambda: Chain(np.ones((3, 3))),
-    "a segment too short": lambda: Chain(joints_with(1, (0.0, 1e-10, 0.0))),
-    "bend direction is not a number": lambda: Chain(JOINTS, (NAN, 0.0, 0.0)),
-    "bend direction of a plane": lambda: Chain(JOINTS, (1.0, 0.0)),
+def tree(parents=(-1, 0, 0), effector_bones=(1, 2), points=BOTH, **others):
+    return Chain(points, topology=Topology(parents, effector_bones), **others)
+
+
+def solve_tree(target=TIPS, **others):
+    return solve(tree(), Goal(target, **others))
+
+
+def forces(**others):
+    """Return forces on three bones."""
+    zeros = np.zeros((3, 3))
+    good = {"stiffness": np.ones(3), "masses": np.ones(3), "gravity": np.zeros(3)}
+    return Forces(**{**good, "comfort_low": zeros, "comfort_high": zeros, **others})
+
+
+def joints(kinds=(JointKind.BALL,) * 3, **others):
+    count = len(kinds)
+    return Joints(kinds, np.tile(np.eye(3), (count, 1, 1)), at_rest(count), **others)
+
+
+def flat_tree():
+    offsets = TREE.joints().offsets.copy()
+    offsets[1, 2] = 0.0
+    return replace(TREE.tree(), joints=replace(TREE.joints(), offsets=offsets))
+
+
+def floating(parents):
+    """Return a chain, or bones that hang on these, whose first bone floats."""
+    topology = parents and Topology(parents, (1,))
+    kinds = JointKind.FLOATING, JointKind.BALL
+    return Chain(JOINTS[:3], joints=joints(kinds), topology=topology)
+
+
+def read_rotations():
+    chains = ARM.chains(2)
+    return bone_rotations(chains, solve_batch(chains, Goals(TARGETS[:2])))
+
+
+# A word of the sentence, and what is refused with it.
+CHAINS = {
+    "no joints": ("two joint positions", lambda: Chain(np.zeros((0, 3)))),
+    "one joint": ("two joint positions", lambda: Chain(JOINTS[:1])),
+    "points of a plane": ("shape", lambda: Chain(JOINTS[:, :2])),
+    "too deep": ("shape", lambda: Chain(JOINTS[None])),
+    "one chain without a list": ("shape", lambda: Chains(JOINTS)),
+    "no numbers": ("numbers", lambda: Chain([["a", "b", "c"], ["d", "e", "f"]])),
+    "ragged": ("numbers", lambda: Chain([[0.0, 0.0, 0.0], [1.0, 0.0]])),
+    "nothing": ("", lambda: Chain(None)),
+    "a joint is not a number": ("finite", lambda: Chain(joints_with((1, 2), NAN))),
+    "a joint is infinite": ("finite", lambda: Chains(BATCH + INFINITE)),
+    "no length": (r"Segment 2 of the chain\b", lambda: Chain(joints_with(3, JOINTS[2]))),
+    "hardly a length": ("Segment 0", lambda: Chain(joints_with(1, (0.0, 1e-10, 0.0)))),
+    "no length among many": ("Segment 0 of chain 0", lambda: Chains(np.ones((2, 3, 3)))),
+    "bend is not a number": ("finite", lambda: Chain(JOINTS, (NAN, 0.0, 0.0))),
+    "bends of other chains": ("bend", lambda: Chains(BATCH, np.ones((2, 3)))),
+    "a child first": ("parents first", lambda: tree([1, -1, 0])),
+    "no such parent": ("parents first", lambda: tree([-1, 0, -2])),
+    "fractions": ("whole numbers", lambda: tree([-1.0, 0.0, 0.0])),
+    "no such bone": ("index of a bone", lambda: tree(effector_bones=[1, 3])),
+    "too few parents": ("", lambda: tree([-1, 0])),
+    "too few effectors": ("2 effectors", lambda: tree(points=BOTH[:4])),
+    "no effector": ("", lambda: tree(effector_bones=[], points=HEADS)),
+    "no lever": (
+        "never moves",
+        lambda: tree(effector_bones=[0, 1], points=np.concatenate((HEADS, HEADS[[0, 0]]))),
+    ),
+    "hints of a chain": ("bend", lambda: tree(bend_direction=np.zeros((2, 3)))),
+    "joints of another tree": ("one a bone", lambda: tree(joints=TREE.joints())),
+    "a flat bone": ("scaled to nothing", flat_tree),
+    "a tree that slides": (
+        "cannot stretch",
+        lambda: replace(TREE.tree(), joints=replace(TREE.joints(), slide_high=np.ones(6))),
+    ),
+    "a bone floats": (
+        "first bone",
+        lambda: joints((JointKind.BALL, JointKind.FLOATING)),
+    ),
+    "a chain floats": ("Only a tree floats", lambda: floating(None)),
+    "two roots float": ("Only a tree floats", lambda: floating((-1, -1))),
+    "a slide without end": ("without end", lambda: joints(slide_high=np.full(3, INFINITE))),
+    "a swapped range": ("swap", lambda: joints(low=np.ones((3, 3)), high=np.zeros((3, 3)))),
+    "no mobility": ("mobility", lambda: joints(mobility=np.zeros((3, 3)))),
+    "unturned": ("indices of bones", lambda: joints(unturned=(3,))),
+    "one stiffness": ("single number", lambda: forces(stiffness=1.0)),
+    "negative": ("below zero", lambda: forces(stiffness=-np.ones(3))),
+    "other masses": ("shape", lambda: forces(masses=np.ones(2))),
+    "infinite gravity": ("finite", lambda: forces(gravity=np.array([0.0, NAN, 0.0]))),
+    "swapped comfort": ("swap", lambda: forces(comfort_low=np.ones((3, 3)))),
+    "beyond half a turn": ("half a turn", lambda: forces(comfort_high=np.full((3, 3), 4.0))),
+    "zero optimum": ("zero rotation", lambda: forces(optimum_wxyz=np.zeros((3, 4)))),
+    "mode": ("step mode 'ROUGH'", lambda: forces(mode="ROUGH")),
+    "gain": ("gain", lambda: forces(gain=0.0)),
+    "forces of other bones": ("one a bone", lambda: Chain(JOINTS[:3], forces=forces())),
+    "rotations from positions": ("local rotations", read_rotations),
 }
-BAD_GOALS = {
-    "target is not a number": lambda: Goal((0.0, NAN, 0.0)),
-    "target is infinite": lambda: Goal((0.0, -INFINITE, 0.0)),
-    "target of a plane": lambda: Goal((1.0, 2.0)),
-    "target is many": lambda: solve(Chain(JOINTS), Goal(JOINTS)),
-    "no target": lambda: Goal(None),
-    "target is a word": lambda: Goal("here"),
-    "pole is not a number": lambda: Goal(TARGET, (NAN, 0.0, 0.0)),
-    "pole of a plane": lambda: Goal(TARGET, (1.0, 0.0)),
-    "pole angle is not a number": lambda: Goal(TARGET, TARGET, NAN),
-    "pole angle is infinite": lambda: Goal(TARGET, TARGET, INFINITE),
-    "tip rotation is zero": lambda: Goal(TARGET, tip_rotation_wxyz=np.zeros(4)),
-    "tip rotation is not a number": lambda: Goal(TARGET, tip_rotation_wxyz=(1.0, NAN, 0.0, 0.0)),
-    "tip rotation of three numbers": lambda: Goal(TARGET, tip_rotation_wxyz=(0.0, 0.0, 1.0)),
+GOALS = {
+    "target is not a number": ("finite", lambda: Goal((0.0, NAN, 0.0))),
+    "target of a plane": ("shape", lambda: Goals(TARGETS[:, :2])),
+    "no target": ("", lambda: Goal(None)),
+    "target is a word": ("numbers", lambda: Goal("here")),
+    "pole is not a number": ("finite", lambda: Goal(TARGET, (NAN, 0.0, 0.0))),
+    "poles of other chains": ("shape", lambda: Goals(TARGETS, np.ones((2, 3)))),
+    "angle is not a number": ("angle", lambda: Goal(TARGET, TARGET, NAN)),
+    "angle is infinite": ("angle", lambda: Goals(TARGETS, TARGETS, INFINITE)),
+    "tip is zero": ("zero", lambda: Goal(TARGET, tip_rotation_wxyz=np.zeros(4))),
+    "tip is no number": ("finite", lambda: Goal(TARGET, tip_rotation_wxyz=(1.0, NAN, 0.0, 0.0))),
+    "tips of others": ("shape", lambda: Goals(TARGETS, None, 0.0, np.ones((2, 4)))),
+    "targets for one chain": ("one goal a chain", lambda: solve(Chain(JOINTS), Goal(JOINTS))),
+    "too few goals": ("one goal a chain", lambda: solve_batch(Chains(BATCH), Goals(TARGETS[:2]))),
+    "one effector too few": ("one an effector", lambda: solve_tree(TIPS[:1])),
+    "many trees": ("shape", lambda: solve_tree(TIPS[None])),
+    "less than nothing": ("weights", lambda: solve_tree(weight=[1.0, -1.0])),
+    "nothing at all": ("weights", lambda: solve_tree(weight=[0.0, 0.0])),
+    "weights": ("shape", lambda: solve_tree(weight=[1.0])),
+    "one pole of two": ("shape", lambda: solve_tree(pole_position=TIPS[0])),
+    "flags": ("2 values of has_pole", lambda: solve_tree(has_pole=[True])),
+    "priorities": ("2 values of priority", lambda: solve_tree(priority=(1, 2, 3))),
+    "a flat floor": ("normal", lambda: Floor((0,), np.zeros((1, 3)), np.zeros(3), np.zeros(3))),
 }
-BAD_OPTIONS = {
-    "unknown solver": lambda: SolveOptions(solver="JACOBIAN"),
-    "no solver": lambda: SolveOptions(solver=None),
-    "no iterations": lambda: SolveOptions(iterations=0),
-    "iterations below zero": lambda: SolveOptions(iterations=-5),
-    "tolerance below zero": lambda: SolveOptions(tolerance=-1e-9),
-    "tolerance is not a number": lambda: SolveOptions(tolerance=NAN),
-    "orient weight above one": lambda: SolveOptions(orient_weight=1.5),
-    "orient weight is not a number": lambda: SolveOptions(orient_weight=NAN),
+OPTIONS = {
+    "unknown solver": (", ".join(Solver), lambda: SolveOptions(solver="LIMB")),
+    "no solver": ("solver", lambda: SolveOptions(solver=None)),
+    "no iterations": ("cap", lambda: SolveOptions(iterations=0)),
+    "tolerance below zero": ("tolerance", lambda: SolveOptions(tolerance=-1e-9)),
+    "tolerance is no number": ("tolerance", lambda: SolveOptions(tolerance=NAN)),
+    "tolerances": ("tolerance", lambda: SolveOptions(tolerance=np.array([1.0, NAN]))),
+    "soft distance": ("soft distance", lambda: SolveOptions(soft_distance=-0.1)),
+    "bend": ("set an angle", lambda: SolveOptions(max_bend=NAN)),
+    "weight above one": ("orient_weight", lambda: SolveOptions(orient_weight=1.5)),
+    "weight is no number": ("orient_weight", lambda: SolveOptions(orient_weight=NAN)),
 }
-BAD_MATCHES = {
-    "two-bone for one bone": lambda: options_for(1, solver=Solver.TWO_BONE),
-    "two-bone for three bones": lambda: options_for(3, solver=Solver.TWO_BONE),
-    "two-bone for many bones": lambda: options_for(40, solver=Solver.TWO_BONE),
+TWO = Solver.TWO_BONE
+TURNED = Goal(TARGET, tip_rotation_wxyz=(1.0, 0.0, 0.0, 0.0))
+MISMATCHES = {
+    "two-bone, one bone": ("lengthen the chain", lambda: solve_bones(1, solver=TWO)),
+    "two-bone, three bones": ("has 3 .*Newton, FABRIK or CCD", lambda: solve_bones(3, solver=TWO)),
+    "two-bone and a tip": ("Rotation Bone", lambda: solve_bones(2, TURNED, solver=TWO)),
+    "a tree for CCD": (
+        "choose NEWTON or FABRIK",
+        lambda: solve(TREE.tree(), Goal(TREE.tips), SolveOptions(Solver.CCD)),
+    ),
+    "unturned, dragged": (
+        "leave unturned out",
+        lambda: solve(
+            replace(ARM.chain(), joints=replace(ARM.joints(), unturned=(1,))),
+            Goal(TARGET),
+            SolveOptions(Solver.FOLLOW),
+        ),
+    ),
 }
 BAD_INPUTS = [
-    pytest.param(error, make, id=name)
+    pytest.param(error, words, make, id=name)
     for error, inputs in (
-        (InvalidChainError, BAD_CHAINS),
-        (InvalidGoalError, BAD_GOALS),
-        (InvalidOptionError, BAD_OPTIONS),
-        (SolverMismatchError, BAD_MATCHES),
+        (InvalidChainError, CHAINS),
+        (InvalidGoalError, GOALS),
+        (InvalidOptionError, OPTIONS),
+        (SolverMismatchError, MISMATCHES),
     )
-    for name, make in inputs.items()
+    for name, (words, make) in inputs.items()
 ]
 
 
-@pytest.mark.parametrize(("error", "make"), BAD_INPUTS)
-def test_bad_input_is_refused_with_advice(error, make):
+@pytest.mark.parametrize(("error", "words", "make"), BAD_INPUTS)
+def test_bad_input_is_refused_in_one_sentence_with_advice(error, words, make):
     with pytest.raises(IKError) as caught:
         make()
     assert type(caught.value) is error
     message = str(caught.value)
+    assert re.search(words, message), message
     assert ADVICE.search(message), f"says nothing to do: {message}"
+    assert message[0].isupper()
     assert message.endswith(".")
     assert "\n" not in message
     # One sentence: no full stop before the last.
     assert ". " not in message, message
 
 
-def test_the_sentence_names_the_segment_without_length():
-    with pytest.raises(InvalidChainError, match=r"\bSegment 2\b"):
-        Chain(joints_with(3, JOINTS[2]))
-
-
-def test_the_sentence_names_the_option_and_the_solvers_to_choose_from():
-    with pytest.raises(InvalidOptionError, match="orient_weight"):
-        SolveOptions(orient_weight=2.0)
-    with pytest.raises(InvalidOptionError) as caught:
-        SolveOptions(solver="LIMB")
-    assert "LIMB" in str(caught.value)
-    assert all(solver in str(caught.value) for solver in Solver)
-
-
-@pytest.mark.parametrize("error", [InvalidChainError, InvalidGoalError, InvalidOptionError])
-def test_every_error_is_an_ik_error_and_a_value_error(error):
-    assert issubclass(error, IKError)
+def test_every_error_is_an_ik_error_and_a_value_error():
     assert issubclass(IKError, ValueError)
+    for error in (InvalidChainError, InvalidGoalError, InvalidOptionError, SolverMismatchError):
+        assert issubclass(error, IKError)
 
 
 @pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.CCD, Solver.NEWTON])
@@ -139,3 +248,10 @@ def test_strange_but_sound_input_is_taken(solver):
     chain = Chain(JOINTS, bend_direction=(0.0, 5.0, 0.0))
     goal = Goal(JOINTS[0], JOINTS[0], 1e6, (-7.0, 0.0, 0.0, 0.0))
     assert np.isfinite(solve(chain, goal, options).joint_positions).all()
+
+
+def test_lists_and_whole_numbers_are_taken():
+    chain = Chain([[0, 0, 0], [0, 1, 0], [0, 2, 0]], bend_direction=(1, 0, 0))
+    solution = solve(chain, Goal([0, 1, 0]), SolveOptions(solver="TWO_BONE"))
+    elbow = [np.sqrt(0.75), 0.5, 0.0]
+    np.testing.assert_allclose(solution.joint_positions[1], elbow, rtol=0.0, atol=1e-15)

@@ -6,10 +6,10 @@ import pytest
 from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, Status, bone_rotations, solve
 from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
+    EVERY_SOLVER,
     ITERATIVE,
     POSES,
     SOLVERS,
-    counts_and_solvers,
     lengths_of,
     random_direction,
     segments_of,
@@ -26,7 +26,7 @@ ROTATION_TOLERANCE = 1e-9
 # Quaternions of unit length to rounding.
 UNIT_TOLERANCE = 1e-12
 
-COUNTS_AND_SOLVERS = [(1, Solver.NEWTON), *counts_and_solvers(2, 3, 6)]
+
 # Root, dead zone, edges of reach, comfortable, far away: shares of the full reach.
 SHARES_OF_LENGTH = (0.0, 1e-9, 1e-6, 0.3, 0.999, 1.0, 1.5)
 
@@ -46,10 +46,8 @@ def goals_of(chain, rng):
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize(
-    ("pose", "ratio"), [*((pose, 1.0) for pose in POSES), ("random", 4.0), ("arc", 4.0)]
-)
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+@pytest.mark.parametrize(("pose", "ratio"), [*((pose, 1.0) for pose in POSES), ("random", 4.0)])
+@pytest.mark.parametrize(("count", "solver"), [(1, Solver.NEWTON), *EVERY_SOLVER])
 def test_every_goal_gives_a_sound_solution_and_no_warning(count, solver, pose, ratio):
     rng = make_rng(count)
     chain = start_chain(pose, count, rng, ratio)
@@ -90,18 +88,7 @@ def test_reached_means_within_the_tolerance_and_no_more(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_same_input_gives_the_same_bits(solver):
-    rng = make_rng(3)
-    chain = start_chain("random", 2, rng, ratio=2.0)
-    target = target_at(chain, 0.7 * chain.max_reach, random_direction(rng))
-    first, second = solved(chain, target, solver), solved(chain, target, solver)
-    assert np.array_equal(first.joint_positions, second.joint_positions)
-    assert np.array_equal(first.chain_rotation_wxyz, second.chain_rotation_wxyz)
-    assert first.iterations == second.iterations
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_inputs_are_not_modified(solver):
+def test_inputs_are_not_modified_nor_shared_and_again_give_the_same_bits(solver):
     rng = make_rng(4)
     inputs = {
         "joints": rng.normal(size=(3, 3)),
@@ -115,21 +102,13 @@ def test_inputs_are_not_modified(solver):
     rotations = (None,) if solver is Solver.TWO_BONE else (None, inputs["rotation"])
     for tip_rotation in rotations:
         goal = Goal(inputs["target"], inputs["pole"], 0.3, tip_rotation)
-        solution = solve(chain, goal, SolveOptions(solver=solver, use_flip_bend=True))
-        bone_rotations(chain, solution)
+        first, second = (
+            solve(chain, goal, SolveOptions(solver=solver, use_flip_bend=True)) for _ in range(2)
+        )
+        bone_rotations(chain, first)
+        assert np.array_equal(first.joint_positions, second.joint_positions)
+        assert np.array_equal(first.chain_rotation_wxyz, second.chain_rotation_wxyz)
+        assert first.iterations == second.iterations
+        assert not np.shares_memory(first.joint_positions, chain.joint_positions)
     for name, values in inputs.items():
         assert np.array_equal(values, before[name]), name
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_solution_shares_no_memory_with_its_chain(solver):
-    chain = start_chain("arc", 2, make_rng(5))
-    solution = solved(chain, chain.joint_positions[-1], solver)
-    assert not np.shares_memory(solution.joint_positions, chain.joint_positions)
-
-
-def test_lists_and_whole_numbers_are_taken():
-    chain = Chain([[0, 0, 0], [0, 1, 0], [0, 2, 0]], bend_direction=(1, 0, 0))
-    solution = solve(chain, Goal([0, 1, 0]), SolveOptions(solver="TWO_BONE"))
-    half_height = np.sqrt(0.75)
-    assert_positions_close(solution.joint_positions[1], [half_height, 0.5, 0.0], 1e-15)

@@ -8,12 +8,8 @@ from hypothesis import strategies as st
 from blender_ik_addon.core import (
     Chain,
     Goal,
-    InvalidChainError,
-    InvalidGoalError,
-    InvalidOptionError,
     Lead,
     SolveOptions,
-    Solver,
     Status,
     bone_rotations,
     solve,
@@ -243,19 +239,6 @@ def test_without_a_move_nothing_moves_and_inputs_stay_as_they_are():
     np.testing.assert_allclose(follow(points, path), points, atol=1e-14)
     follow(points, path + 1.0, max_bend=0.2)
     np.testing.assert_array_equal(points, kept)
-
-
-def test_bad_input_gives_one_clear_sentence():
-    points, options = arc()[:, :, 0], SolveOptions(solver=Solver.FOLLOW)
-    with pytest.raises(InvalidGoalError, match="check the transforms"):
-        solve(Chain(points), Goal(np.full(3, np.nan)), options)
-    with pytest.raises(InvalidChainError, match="check the transforms"):
-        solve(Chain(np.where(points == points[2], np.inf, points)), Goal(points[-1]), options)
-    with pytest.raises(InvalidChainError, match="lengthen that bone"):
-        solve(Chain(np.zeros((3, 3))), Goal(points[-1]), options)
-    for bend in (-0.1, np.nan):
-        with pytest.raises(InvalidOptionError, match="set an angle"):
-            SolveOptions(solver=Solver.FOLLOW, max_bend=bend)
 
 
 @pytest.mark.parametrize("lead", Lead)

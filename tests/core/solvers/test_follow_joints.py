@@ -13,7 +13,6 @@ from blender_ik_addon.core import (
     Lead,
     SolveOptions,
     Solver,
-    SolverMismatchError,
     Status,
     solve,
     solve_batch,
@@ -106,10 +105,3 @@ def test_a_child_that_is_held_carries_its_parent():
     along = np.diff(solution.joint_positions, axis=0)
     # What is pulled far enough lies along the pull, whatever its joints had to turn.
     assert (along[:, 0] > 0.0).all()
-
-
-def test_bones_that_are_not_turned_are_refused():
-    rig = RIGS["tail"]()
-    chain = replace(rig.chain(), joints=replace(rig.chain().joints, unturned=(1,)))
-    with pytest.raises(SolverMismatchError, match="leave unturned out"):
-        solve(chain, Goal(chain.joint_positions[-1]), SolveOptions(Solver.FOLLOW))

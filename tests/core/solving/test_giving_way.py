@@ -12,13 +12,8 @@ from blender_ik_addon.core import (
     Chains,
     Goal,
     Goals,
-    InvalidChainError,
-    InvalidGoalError,
-    JointKind,
-    Joints,
     SolveOptions,
     Status,
-    Topology,
     solve,
     solve_batch,
 )
@@ -233,21 +228,6 @@ def test_springs_to_the_start_pull_as_differences_of_their_energy_show():
         assert slope[axis] == pytest.approx((high[2] - low[2]) / (2.0 * step), rel=1e-5, abs=1e-7)
         bend = (high[0] - low[0])[axis] / (2.0 * step)
         assert curved[axis, axis] == pytest.approx(bend, rel=1e-3, abs=1e-5)
-
-
-def test_bad_levels_and_floating_bones_are_told():
-    target = PERSON.ends
-    with pytest.raises(InvalidGoalError, match="3 values of priority"):
-        Goal(target, priority=(1, 2))
-    kinds = (JointKind.BALL, JointKind.FLOATING)
-    with pytest.raises(InvalidChainError, match="first bone"):
-        Joints(kinds, np.tile(np.eye(3), (2, 1, 1)), UPRIGHT[:2])
-    points = np.array(((0.0, 0, 0), (0.0, 1, 0), (0.0, 2, 0)))
-    floating = Joints(kinds[::-1], np.tile(np.eye(3), (2, 1, 1)), UPRIGHT[:2])
-    with pytest.raises(InvalidChainError, match="Only a tree floats"):
-        Chain(points, joints=floating)
-    with pytest.raises(InvalidChainError, match="Only a tree floats"):
-        Chain(points, joints=floating, topology=Topology((-1, -1), (1,)))
 
 
 def test_inputs_stay_as_they_are():
