@@ -28,9 +28,6 @@ from tests.core.chains import (
 )
 from tests.helpers import make_rng
 
-# Thorough: thousands of solves, left out of the quick subset.
-pytestmark = pytest.mark.slow
-
 TOLERANCE = 1e-9
 # FABRIK and CCD stop where the tolerance says, one sweep earlier or later: near full reach that is
 # a step of its root, 1e-4 to 3e-4 of the length.
@@ -105,45 +102,32 @@ SMOOTH_CASES = [(2, Solver.TWO_BONE), (2, Solver.NEWTON), (3, Solver.NEWTON), (1
 
 
 @pytest.mark.parametrize("use_pole", [False, True], ids=["free", "pole"])
-@pytest.mark.parametrize("name", PATHS)
 @pytest.mark.parametrize(
-    ("pose", "ratio"), [("arc", 1.0), ("arc", 4.0), ("straight", 1.0), ("random", 4.0)]
-)
-@pytest.mark.parametrize(("count", "solver"), SMOOTH_CASES)
-def test_joints_follow_the_target_without_a_jump(count, solver, ratio, pose, name, use_pole):
-    rng = make_rng(count)
-    chain = start_chain(pose, count, rng, ratio)
-    frame = random_frame(rng)
-    pole = pole_off(frame, chain) if use_pole else None
-    assert_no_jump(poses_on(chain, path_in(frame, chain, name), solver, pole))
-
-
-@pytest.mark.parametrize("use_pole", [False, True], ids=["free", "pole"])
-@pytest.mark.parametrize("name", PATHS)
-@pytest.mark.parametrize(
-    ("count", "solver", "pose"),
+    ("count", "solver", "pose", "ratio"),
     [
-        (3, Solver.FABRIK, "arc"),
-        (3, Solver.FABRIK, "straight"),
-        (6, Solver.FABRIK, "arc"),
-        (6, Solver.FABRIK, "straight"),
-        (3, Solver.CCD, "arc"),
-        pytest.param(3, Solver.CCD, "straight", marks=pytest.mark.slow),
+        *((*case, "arc", 4.0) for case in SMOOTH_CASES),
+        *((*case, "straight", 1.0) for case in SMOOTH_CASES),
+        *((*case, "random", 4.0) for case in SMOOTH_CASES[::2]),
+        (3, Solver.FABRIK, "arc", 1.0),
+        (6, Solver.FABRIK, "straight", 1.0),
+        (3, Solver.CCD, "arc", 1.0),
+        pytest.param(3, Solver.CCD, "straight", 1.0, marks=pytest.mark.slow),
     ],
 )
-def test_joints_follow_the_target_in_sweeps_without_a_jump(count, solver, pose, name, use_pole):
+def test_joints_follow_the_target_without_a_jump(count, solver, pose, ratio, use_pole):
     if solver is Solver.CCD and pose == "straight":
         # A straight chain coils under CCD until its halves bulge to opposite sides; there the pole
         # has no bulge to turn, which docs/behaviour.md lists as a singularity.
         use_pole = False
-    rng = make_rng(count)
-    chain = start_chain(pose, count, rng)
-    frame = random_frame(rng)
-    pole = pole_off(frame, chain) if use_pole else None
-    assert_no_jump(poses_on(chain, path_in(frame, chain, name), solver, pole))
+    for name in PATHS:
+        rng = make_rng(count)
+        chain = start_chain(pose, count, rng, ratio)
+        frame = random_frame(rng)
+        pole = pole_off(frame, chain) if use_pole else None
+        assert_no_jump(poses_on(chain, path_in(frame, chain, name), solver, pole))
 
 
-@pytest.mark.parametrize(("bend", "ratio"), [(20.0, 2.0), (20.0, 0.5), (5.0, 1.0), (90.0, 3.0)])
+@pytest.mark.parametrize(("bend", "ratio"), [(20.0, 0.5), (5.0, 1.0), (90.0, 3.0)])
 @pytest.mark.parametrize("solver", [Solver.TWO_BONE, Solver.NEWTON])
 def test_a_limb_folds_to_its_own_side_all_the_way(solver, bend, ratio):
     angle = np.radians(bend)
@@ -152,24 +136,31 @@ def test_a_limb_folds_to_its_own_side_all_the_way(solver, bend, ratio):
     chain = Chain([np.zeros(3), elbow, elbow + lower])
     start = chain.joint_positions
     along, side = unit(start[-1]), unit(side_of(start, start[-1]))
-    for share in np.linspace(0.01, 0.99, 99):
+    for share in np.linspace(0.01, 0.99, 50):
         distance = chain.min_reach + share * (chain.max_reach - chain.min_reach)
         elbow = solved(chain, distance * along, solver, TOLERANCE).joint_positions[1]
         assert elbow @ side > 0.0, f"at share {share} of the reach"
 
 
 # Limbs of three and of four, a spine, a finger: what rigs are made of, and the hardest to fold.
-LIMBS = [
-    *((1, 1, 1), (2, 3, 1), (1, 4, 1), (2, 1, 1), (1, 1, 2), (4, 1, 4), (1, 4, 2)),
-    *((1, 1, 1, 1), (2, 1, 1, 1), (1, 2, 2, 4), (1, 1, 1, 2, 1), (2, 2, 1, 2, 2), (1,) * 10),
-]
-
-
-@pytest.mark.parametrize("turn", [30.0, 60.0, 120.0])
-@pytest.mark.parametrize("lengths", LIMBS, ids=str)
+@pytest.mark.parametrize(
+    ("lengths", "turn"),
+    [
+        *(((1, 1, 1), 60.0), ((2, 3, 1), 30.0), ((1, 4, 1), 120.0), ((4, 1, 4), 60.0)),
+        *(((1, 4, 2), 60.0), ((1, 1, 1, 1), 120.0), ((2, 1, 1, 1), 30.0), ((1, 2, 2, 4), 60.0)),
+        *(((1, 1, 1, 2, 1), 30.0), ((2, 2, 1, 2, 2), 120.0), ((1,) * 10, 120.0)),
+        pytest.param(
+            (1, 4, 2),
+            120.0,
+            marks=pytest.mark.xfail(
+                reason="a start pose hooked round its longest bone jumps by 0.11: not solved yet",
+                strict=True,
+            ),
+        ),
+    ],
+    ids=str,
+)
 def test_a_bent_limb_folds_along_its_own_chord_without_a_jump(lengths, turn):
-    if (lengths, turn) == ((1, 4, 2), 120.0):
-        pytest.xfail("A start pose hooked round its longest bone jumps by 0.11: not solved yet")
     angles = np.radians(np.linspace(0.0, turn, len(lengths)))
     directions = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
     segments = np.array(lengths, float)[:, None] * directions
@@ -183,7 +174,7 @@ def test_a_bent_limb_folds_along_its_own_chord_without_a_jump(lengths, turn):
     assert_no_jump(poses_on(chain, path, Solver.NEWTON))
 
 
-@pytest.mark.parametrize("lengths", [(2.0, 1.0), (1.0, 2.0), (3.0, 1.0, 1.0), (1.0, 4.0, 1.0)])
+@pytest.mark.parametrize("lengths", [(1.0, 2.0), (1.0, 4.0, 1.0)])
 @pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK])
 def test_joints_come_out_of_the_dead_zone_without_a_jump(solver, lengths):
     rng = make_rng(len(lengths))
@@ -196,12 +187,11 @@ def test_joints_come_out_of_the_dead_zone_without_a_jump(solver, lengths):
     assert_no_jump(poses_on(chain, path, solver))
 
 
-@pytest.mark.parametrize("pose", ["arc", "random"])
-@pytest.mark.parametrize("count", [2, 3, 10])
-@pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-6, 1e-9, 1e-12])
-def test_near_full_reach_joints_are_off_the_line_by_the_root_of_the_gap(count, pose, gap):
+@pytest.mark.parametrize("count", [2, 10])
+@pytest.mark.parametrize("gap", [1e-1, 1e-6, 1e-12])
+def test_near_full_reach_joints_are_off_the_line_by_the_root_of_the_gap(count, gap):
     rng = make_rng(count)
-    chain = start_chain(pose, count, rng, ratio=3.0)
+    chain = start_chain("random", count, rng, ratio=3.0)
     along = random_direction(rng)
     target = target_at(chain, (1.0 - gap) * chain.max_reach, along)
     travelled = np.concatenate(([0.0], np.cumsum(chain.segment_lengths)))[:, None]
@@ -239,7 +229,7 @@ def passing(chain, frame, beside):
 # Around a pole the side has to turn once, near it not at all: somewhere between it must jump. It
 # does where the target crosses the plane of the bend sideways, beyond the pole by 3 to 10 degrees;
 # along that plane, the usual way, and beside it, it turns without a jump.
-@pytest.mark.parametrize("beside", [0.0, 0.5, 2.0, 6.0, -6.0])
+@pytest.mark.parametrize("beside", [0.0, 2.0, -6.0])
 @pytest.mark.parametrize("toward", [1.0, -1.0])
 @pytest.mark.parametrize("solver", [Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK])
 def test_the_bend_turns_through_the_pole_without_a_jump(solver, toward, beside):
@@ -253,11 +243,11 @@ def test_the_bend_turns_through_the_pole_without_a_jump(solver, toward, beside):
 STEEPEST_TURN = 60.0
 
 
-@pytest.mark.parametrize("beside", [0.0, 1.0, 4.0, -4.0])
+@pytest.mark.parametrize("beside", [0.0, 4.0])
 def test_the_elbow_turns_no_faster_than_the_blend_of_the_pole(beside):
     chain, frame, pole = limb_and_pole(make_rng(8), 1.0)
     path = passing(chain, frame, beside)
-    places, step = np.linspace(0.0, 1.0, 801, retstep=True)
+    places, step = np.linspace(0.0, 1.0, 401, retstep=True)
     solutions = [solved(chain, Goal(path(place), pole), Solver.TWO_BONE) for place in places]
     elbows = [solution.joint_positions[1] for solution in solutions]
     moves = np.linalg.norm(np.diff(elbows, axis=0), axis=1)
@@ -308,7 +298,7 @@ def test_newton_spreads_the_bend_over_a_chain_that_is_pushed_in(turns, most):
     directions = np.stack((np.cos(turns), np.sin(turns)), axis=1) @ frame[:, :2].T
     chain = Chain(np.vstack((np.zeros(3), np.cumsum(directions, axis=0))))
     along = unit(chain.joint_positions[-1])
-    for share in np.linspace(0.95, 0.1, 86):
+    for share in np.linspace(0.95, 0.1, 30):
         target = target_at(chain, share * chain.max_reach, along)
         angles, axes = bends_of(solved(chain, target, Solver.NEWTON, TOLERANCE).joint_positions)
         assert np.max(angles) <= most

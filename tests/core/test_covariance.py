@@ -8,9 +8,9 @@ import pytest
 from blender_ik_addon.core import Chain, Goal, SolveOptions, bone_rotations, solve
 from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
+    EVERY_SOLVER,
     POSES,
     Array,
-    counts_and_solvers,
     pole_beside,
     random_direction,
     random_frame,
@@ -19,10 +19,6 @@ from tests.core.chains import (
 )
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
-# Thorough: thousands of solves, left out of the quick subset.
-pytestmark = pytest.mark.slow
-
-COUNTS_AND_SOLVERS = counts_and_solvers(2, 3, 6)
 # Shares of the full reach: folded or nearly so, comfortable, nearly straight, too far.
 SHARES_OF_LENGTH = (0.15, 0.6, 0.95, 1.4)
 TOLERANCE = 1e-9
@@ -31,6 +27,7 @@ TOLERANCE = 1e-9
 SAME_POSE = 1e3 * TOLERANCE
 # Directions of sides come out of small parts of the joints.
 SAME_ROTATION = 1e-5
+every_solver = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
 
 
 @dataclass(frozen=True)
@@ -45,11 +42,8 @@ class Motion:
     def point(self, points):
         return points @ self.linear.T + self.shift
 
-    def direction(self, vector):
-        return self.linear @ vector
-
     def chain(self, chain):
-        return Chain(self.point(chain.joint_positions), self.direction(chain.bend_direction))
+        return Chain(self.point(chain.joint_positions), self.linear @ chain.bend_direction)
 
     def goal(self, goal):
         pole = goal.pole_position
@@ -71,6 +65,14 @@ def mirror(rng):
 
 def scale_by(scale):
     return Motion(scale * np.eye(3), np.zeros(3), scale)
+
+
+MOTIONS = {
+    "moved": rigid,
+    "mirrored": mirror,
+    "small": lambda _: scale_by(0.01),
+    "large": lambda _: scale_by(100.0),
+}
 
 
 def problems(count, pose):
@@ -102,30 +104,36 @@ def assert_moves_along(chain, goal, motion, solver, **options):
     assert moved.status == plain.status
 
 
-@pytest.mark.parametrize("pose", POSES)
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_a_rigid_motion_moves_the_answer_along(count, solver, pose):
+# What folds exactly, or closes, has as many mirror images as planes through its line.
+@pytest.mark.parametrize(
+    ("kind", "pose"),
+    [
+        *(("moved", pose) for pose in POSES),
+        *(("mirrored", pose) for pose in ("random", "straight", "arc")),
+        *(("small", "arc"), ("large", "arc")),
+    ],
+)
+@every_solver
+def test_the_answer_moves_along(count, solver, kind, pose):
     rng = make_rng(1)
     for chain, goal in problems(count, pose):
-        assert_moves_along(chain, goal, rigid(rng), solver)
+        assert_moves_along(chain, goal, MOTIONS[kind](rng), solver)
 
 
-@pytest.mark.parametrize("pose", ["random", "straight", "arc"])
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_a_mirror_image_has_the_mirror_image_of_the_answer(count, solver, pose):
-    rng = make_rng(2)
-    for chain, goal in problems(count, pose):
-        assert_moves_along(chain, goal, mirror(rng), solver)
-
-
-@pytest.mark.parametrize("scale", [0.01, 100.0])
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_scaling_scales_the_answer(count, solver, scale):
+@every_solver
+def test_flips_and_bones_turn_along(count, solver):
+    rng = make_rng(4)
     for chain, goal in problems(count, "arc"):
-        assert_moves_along(chain, goal, scale_by(scale), solver)
+        assert_moves_along(chain, goal, mirror(rng), solver, use_flip_bend=True)
+        motion = rigid(rng)
+        plain, moved, moved_chain = solve_both(chain, goal, motion, solver)
+        turn = rotation.quaternion_from_matrix(motion.linear)
+        rotations = bone_rotations(chain, plain)
+        expected = rotation.multiply(turn, rotation.multiply(rotations, rotation.conjugate(turn)))
+        assert_rotations_close(bone_rotations(moved_chain, moved), expected, SAME_ROTATION)
 
 
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+@every_solver
 def test_a_power_of_two_scales_the_answer_to_the_last_bit(count, solver):
     # The root at the origin, so that nothing is rounded when the chain is moved there.
     for chain, goal in problems(count, "arc"):
@@ -136,27 +144,8 @@ def test_a_power_of_two_scales_the_answer_to_the_last_bit(count, solver):
         assert scaled.iterations == plain.iterations
 
 
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_a_flip_moves_along_too(count, solver):
-    rng = make_rng(3)
-    for chain, goal in problems(count, "arc"):
-        assert_moves_along(chain, goal, mirror(rng), solver, use_flip_bend=True)
-
-
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_bone_rotations_turn_along_with_a_rigid_motion(count, solver):
-    rng = make_rng(4)
-    for chain, goal in problems(count, "arc"):
-        motion = rigid(rng)
-        plain, moved, moved_chain = solve_both(chain, goal, motion, solver)
-        turn = rotation.quaternion_from_matrix(motion.linear)
-        rotations = bone_rotations(chain, plain)
-        expected = rotation.multiply(turn, rotation.multiply(rotations, rotation.conjugate(turn)))
-        assert_rotations_close(bone_rotations(moved_chain, moved), expected, SAME_ROTATION)
-
-
 @pytest.mark.parametrize("toward", [1.0, -1.0])
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+@every_solver
 def test_a_target_opposite_to_the_effector_moves_along_too(count, solver, toward):
     # The swing of half a turn has no axis of its own: it is made in the plane of the bend.
     rng = make_rng(5)
