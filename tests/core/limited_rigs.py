@@ -140,6 +140,13 @@ def matrix(wxyz: Array) -> Array:
     return rotation / (w * w + inner)
 
 
+def quaternion(turn: Array) -> Array:
+    """Return the quaternion of a rotation matrix (3, 3) that turns by less than half a turn."""
+    x, y, z = (turn[k, j] - turn[j, k] for j, k in ((Y, Z), (Z, X), (X, Y)))
+    wxyz = np.array([turn.trace() + 1.0, x, y, z])
+    return wxyz / np.linalg.norm(wxyz)
+
+
 def multiply(a: Array, b: Array) -> Array:
     """Return the quaternions (..., 4) that turn by ``b`` first."""
     vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])

@@ -338,7 +338,6 @@ def spine_with_arms() -> TreeRig:
 
 
 TREES = {
-    "Y_2_2_2": lambda: y_tree(2, 2, 2),
     "Y_4_3_3": lambda: y_tree(4, 3, 3),
     "Y_5_10_10": lambda: y_tree(5, 10, 10),
     "hand": hand,

@@ -37,7 +37,7 @@ HEADS = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.5]])
 TIPS = np.array([[0.0, 2.0, 0.0], [0.0, 2.0, 1.0]])
 BOTH = np.concatenate((HEADS, TIPS))
 NAN, INFINITE = float("nan"), float("inf")
-ARM, TREE = RIGS["arm"](), TREES["Y_2_2_2"]()
+ARM, TREE = RIGS["arm"](), TREES["Y_4_3_3"]()
 
 # What a sentence must contain besides the complaint: something to do.
 ADVICE = re.compile(
@@ -130,7 +130,7 @@ CHAINS = {
     "a flat bone": ("scaled to nothing", flat_tree),
     "a tree that slides": (
         "cannot stretch",
-        lambda: replace(TREE.tree(), joints=replace(TREE.joints(), slide_high=np.ones(6))),
+        lambda: replace(TREE.tree(), joints=replace(TREE.joints(), slide_high=np.ones(10))),
     ),
     "a bone floats": (
         "first bone",

@@ -7,12 +7,22 @@ import itertools
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, Goals, Solution, Solver, Status, solve, solve_batch
+from blender_ik_addon.core import (
+    Goal,
+    Goals,
+    Solution,
+    SolveOptions,
+    Solver,
+    Status,
+    solve,
+    solve_batch,
+)
+from tests.core.chains import random_direction, start_joints, unit
 from tests.core.limited_rigs import about, multiply
-from tests.core.tree_rigs import LIMITED, TREES, TreeRig, heads_of, options_for, tips_of
+from tests.core.tree_rigs import LIMITED, TREES, TreeRig, heads_of, options_for, tips_of, tree_of
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
-COUNT = 12
+COUNT = 6
 
 
 def apart(rig: TreeRig, seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -45,9 +55,13 @@ def slopes(rig: TreeRig, solution: Solution, targets: np.ndarray, weights: np.nd
     return float(np.abs(there - back).max() / 2e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize(
+    ("name", "solver"),
+    [
+        *(("Y_5_10_10", Solver.NEWTON), ("hand", Solver.NEWTON), ("humanoid", Solver.NEWTON)),
+        *(("Y_4_3_3", Solver.FABRIK), ("spine_with_arms", Solver.FABRIK)),
+    ],
+)
 def test_no_turn_leads_to_a_lesser_error(name: str, solver: Solver) -> None:
     rig = TREES[name]().freed()
     left = []
@@ -60,7 +74,7 @@ def test_no_turn_leads_to_a_lesser_error(name: str, solver: Solver) -> None:
     assert max(left) < 1e-4
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", ["Y_4_3_3", *LIMITED])
 def test_solved_again_from_there_nothing_moves(name: str) -> None:
     rig = TREES[name]().freed()
     moves = []
@@ -78,7 +92,7 @@ def test_solved_again_from_there_nothing_moves(name: str) -> None:
 def test_limited_trees_end_no_worse_than_anywhere_near(name: str) -> None:
     rig = TREES[name]()
     ranges = rig.as_rig()
-    for seed in range(4):
+    for seed in range(2):
         targets, weights = apart(rig, seed)
         solution = solve(rig.tree(), Goal(targets, weight=weights), options_for(rig))
         assert ranges.violations(solution.local_rotations_wxyz).max() < 1e-7
@@ -91,6 +105,21 @@ def test_limited_trees_end_no_worse_than_anywhere_near(name: str) -> None:
         assert np.isfinite(costs).all()
         for turned in near[costs <= found - 1e-6]:
             assert ranges.violations(turned).max() > 1e-9
+
+
+@pytest.mark.parametrize("count", [2, 10])
+def test_a_free_limb_is_straight_toward_a_target_too_far(count: int) -> None:
+    rng = np.random.default_rng(count)
+    joints = start_joints("random", np.ones(count), rng)
+    tree = tree_of(np.arange(count) - 1, joints[:-1], [count - 1], joints[-1:])
+    for distance in (1.0, 1.001, 1.3, 50.0):
+        target = joints[0] + distance * count * random_direction(rng)
+        found = solve(tree, Goal(target[None]), SolveOptions(tolerance=1e-6))
+        straight = joints[0] + np.arange(count)[:, None] * unit(target - joints[0])
+        if distance > 1.0:
+            assert np.abs(heads_of(found) - straight).max() < 1e-5 * count
+            assert found.statuses == (Status.EXTENDED,)
+        assert found.residual[0] < (distance - 1.0) * count + 1.1e-6
 
 
 def test_the_heavier_goal_loses_less() -> None:
@@ -138,7 +167,7 @@ def test_a_target_far_away_does_not_outweigh_one_that_is_near() -> None:
 @pytest.mark.slow
 def test_many_impossible_goals_give_numbers_and_keep_limits() -> None:
     rng = np.random.default_rng(7)
-    for name in TREES:
+    for name in ("Y_4_3_3", "hand"):
         rig = TREES[name]()
         targets = rig.heads[0] + rng.normal(size=(8, *rig.tips.shape)) * 10.0 ** rng.uniform(
             -3.0, 6.0, size=(8, 1, 1)

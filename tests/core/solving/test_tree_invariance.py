@@ -38,12 +38,12 @@ def turned_by(vectors: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
-@pytest.mark.parametrize("scale", [1.0, 0.01, 100.0, -1.0])
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("scale", [0.01, 100.0, -1.0])
+@pytest.mark.parametrize("name", ["Y_5_10_10", "hand", "humanoid"])
 def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float) -> None:
     rig = TREES[name]().freed()
     rng = np.random.default_rng(11)
-    for _ in range(3):
+    for _ in range(2):
         targets = apart(rig, rng, share)
         frame, shift = scale * random_frame(rng), abs(scale) * rng.normal(size=3)
         plain = solve(free_tree(rig.heads, rig.tips, rig), Goal(targets), options_for(rig))
@@ -60,26 +60,26 @@ def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float)
         assert np.abs(heads_of(moved) - heads).max() < (1e-6 if share == 0.0 else 1e-3) * size
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.01, 100.0])
+def turned_tree(rig: TreeRig, frame: np.ndarray, scale: float, shift: np.ndarray) -> Chain:
+    """Return a limited tree turned, scaled and moved as a whole."""
+    joints = rig.joints()
+    offsets = joints.offsets.copy()
+    roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
+    offsets[roots] = frame @ offsets[roots]
+    heads, tips = (scale * points @ frame.T + shift for points in (rig.heads, rig.tips))
+    joints = replace(joints, offsets=offsets)
+    return tree_of(rig.parents, heads, rig.effector_bones, tips, joints=joints)
+
+
 @pytest.mark.parametrize("name", LIMITED)
-def test_a_limited_tree_moves_with_its_space(name: str, scale: float) -> None:
+def test_a_limited_tree_moves_with_its_space(name: str) -> None:
     rig = TREES[name]()
     rng = np.random.default_rng(12)
-    for _ in range(3):
+    for scale in (1.0, 0.01, 100.0):
         targets = rig.targets(rng)
         frame, shift = random_frame(rng), scale * rng.normal(size=3)
-        joints = rig.joints()
-        offsets = joints.offsets.copy()
-        roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
-        offsets[roots] = frame @ offsets[roots]
         plain = solve(rig.tree(), Goal(targets), options_for(rig))
-        tree = tree_of(
-            rig.parents,
-            scale * rig.heads @ frame.T + shift,
-            rig.effector_bones,
-            scale * rig.tips @ frame.T + shift,
-            joints=replace(joints, offsets=offsets),
-        )
+        tree = turned_tree(rig, frame, scale, shift)
         options = replace(options_for(rig), tolerance=1e-6 * rig.length * scale)
         moved = solve(tree, Goal(scale * targets @ frame.T + shift), options)
         expected = scale * heads_of(plain) @ frame.T + shift
@@ -88,29 +88,17 @@ def test_a_limited_tree_moves_with_its_space(name: str, scale: float) -> None:
         assert np.abs(turned).max() < 1e-6
 
 
-@pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.parametrize("name", ["hand", "spine_with_arms"])
 def test_a_limited_tree_with_turned_tips_moves_with_its_space(name: str) -> None:
     # Turns are weighed alike in all directions, whatever axes they are told in.
     rig = TREES[name]()
     rng = np.random.default_rng(16)
     targets, frame = rig.targets(rng, 0.4), random_frame(rng)
     vectors = 0.2 * rng.normal(size=(len(targets), 3))
-    joints, options = rig.joints(), replace(options_for(rig), iterations=12)
-    offsets = joints.offsets.copy()
-    roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
-    offsets[roots] = frame @ offsets[roots]
+    options = replace(options_for(rig), iterations=12)
     plain = solve(rig.tree(), Goal(targets, tip_rotation_wxyz=turned_by(vectors)), options)
-    moved = solve(
-        tree_of(
-            rig.parents,
-            rig.heads @ frame.T,
-            rig.effector_bones,
-            rig.tips @ frame.T,
-            joints=replace(joints, offsets=offsets),
-        ),
-        Goal(targets @ frame.T, tip_rotation_wxyz=turned_by(vectors @ frame.T)),
-        options,
-    )
+    goal = Goal(targets @ frame.T, tip_rotation_wxyz=turned_by(vectors @ frame.T))
+    moved = solve(turned_tree(rig, frame, 1.0, np.zeros(3)), goal, options)
     off = np.abs(heads_of(moved) - heads_of(plain) @ frame.T).max()
     assert off < 1e-9 * rig.length
 
@@ -128,27 +116,24 @@ def test_bones_may_be_scaled_and_sheared() -> None:
     assert solution.residual.max() < 1.01e-6 * rig.length
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", ["Y_5_10_10", "hand", "humanoid"])
 def test_a_small_step_of_the_targets_is_a_small_step_of_the_joints(name: str) -> None:
     rig = TREES[name]().freed()
-    rng = np.random.default_rng(14)
-    start, end = rig.tips, rig.targets(rng)
-    shares = np.linspace(0.0, 1.0, 101)
-    targets = np.array([(1.0 - share) * start + share * end for share in shares])
-    found = solve_batch(rig.trees(len(shares)), Goals(targets), options_for(rig))
+    start, end = rig.tips, rig.targets(np.random.default_rng(14))
+    targets = start + np.linspace(0.0, 1.0, 101)[:, None, None] * (end - start)
+    found = solve_batch(rig.trees(len(targets)), Goals(targets), options_for(rig))
     assert found.residual.max() < 1.01e-6 * rig.length
     steps = np.abs(np.diff(heads_of(found), axis=0)).max(axis=(1, 2))
     asked = np.linalg.norm(np.diff(targets, axis=0), axis=2).max()
     assert steps.max() < 5.0 * asked
 
 
-@pytest.mark.parametrize("name", ["Y_4_3_3", "spine_with_arms", "humanoid"])
+@pytest.mark.parametrize("name", ["spine_with_arms", "humanoid"])
 def test_going_out_of_reach_is_no_jump(name: str) -> None:
     rig = TREES[name]().freed()
     away = rig.tips - rig.tips.mean(axis=0)
-    shares = np.linspace(0.0, 1.5, 101)
-    targets = np.array([rig.tips + share * away for share in shares])
-    found = solve_batch(rig.trees(len(shares)), Goals(targets), options_for(rig))
+    targets = rig.tips + np.linspace(0.0, 1.5, 101)[:, None, None] * away
+    found = solve_batch(rig.trees(len(targets)), Goals(targets), options_for(rig))
     assert found.residual[-1].max() > 0.05 * rig.length
     steps = np.abs(np.diff(heads_of(found), axis=0)).max(axis=(1, 2))
     # Limbs straighten with the root of what is left to their reach.
