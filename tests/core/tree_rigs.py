@@ -93,17 +93,9 @@ class TreeRig:
                 for bone, parent in enumerate(self.parents)
             ]
         )
-        return Joints(
-            kinds=self.kinds,
-            offsets=offsets,
-            start_wxyz=at_rest(count) if start is None else start,
-            low=np.radians(self.low),
-            high=np.radians(self.high),
-            mobility=np.ones((count, 3)),
-            slide_low=np.zeros(count),
-            slide_high=np.zeros(count),
-            unturned=self.unturned,
-        )
+        start = at_rest(count) if start is None else start
+        low, high = np.radians(self.low), np.radians(self.high)
+        return Joints(self.kinds, offsets, start, low, high, unturned=self.unturned)
 
     def tree(self, start: Array | None = None, **others: Array) -> Chain:
         """Return the package's record of the tree, started at rest or as told."""
@@ -118,18 +110,8 @@ class TreeRig:
 
     def trees(self, count: int) -> Chains:
         """Return the tree at rest so many times."""
-        joints = self.joints()
-        repeated = {
-            name: np.repeat(getattr(joints, name)[None], count, axis=0)
-            for name in vars(joints)
-            if name not in ("kinds", "unturned")
-        }
-        points = np.concatenate((self.heads, self.tips))
-        return Chains(
-            np.repeat(points[None], count, axis=0),
-            topology=self.topology,
-            joints=Joints(kinds=self.kinds, unturned=self.unturned, **repeated),
-        )
+        alike = self.tree().as_batch().take(np.zeros(count, dtype=np.int64))
+        return Chains(alike.joint_positions, topology=alike.topology, joints=alike.joints)
 
     def as_rig(self) -> Rig:
         """Return the bones as those of a limited chain, for what that knows about ranges."""
