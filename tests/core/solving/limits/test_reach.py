@@ -34,9 +34,15 @@ pytestmark = pytest.mark.slow
 ARRIVED = 1e-3
 EXACT = 1e-6
 SHARES = {Solver.NEWTON: 0.999, Solver.FABRIK: 0.99, Solver.CCD: 0.99, Solver.FORCE: 0.99}
-every_rig = pytest.mark.parametrize("name", RIGS)
 every_solver = pytest.mark.parametrize("solver", ITERATIVE)
-with_and_without_pole = pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+# Every kind of joint and rig with NEWTON, half of them with poles; the others with some.
+CASES = [
+    *((name, Solver.NEWTON, bool(number % 2)) for number, name in enumerate(RIGS)),
+    *(("arm", Solver.FABRIK, True), ("mixed_lengths", Solver.FABRIK, False)),
+    *(("spider_leg", Solver.FABRIK, True), ("offset_bones", Solver.FABRIK, False)),
+    *(("arm", Solver.CCD, True), ("one_sided", Solver.CCD, False), ("finger", Solver.CCD, True)),
+    *(("tail", Solver.FORCE, True), ("bent_rest", Solver.FORCE, False)),
+]
 
 
 def options_for(rig, solver, **settings):
@@ -50,62 +56,36 @@ def solved(rig, targets, poles, solver, **settings):
     return solve_batch(rig.chains(len(targets)), Goals(targets, poles), options)
 
 
-@pytest.mark.slow
-@every_rig
-@every_solver
-@with_and_without_pole
+@pytest.mark.every_case
+@pytest.mark.parametrize(("name", "solver", "has_pole"), CASES)
 def test_what_a_limited_pose_reaches_is_reached_from_rest(name, solver, has_pole):
     rig, rng = RIGS[name](), make_rng(11)
-    targets = targets_of(rig, 120, rng)
-    poles = poles_of(rig, 120, rng) if has_pole else None
+    targets = targets_of(rig, 60, rng)
+    poles = poles_of(rig, 60, rng) if has_pole else None
     solutions = solved(rig, targets, poles, solver)
     gaps = misses(rig, solutions, targets)
-    assert np.mean(gaps <= ARRIVED) >= SHARES[solver], f"{np.sum(gaps > ARRIVED)} of 120 missed"
+    assert np.mean(gaps <= ARRIVED) >= SHARES[solver], f"{np.sum(gaps > ARRIVED)} of 60 missed"
     assert worst(rig, solutions) <= EXACT
     np.testing.assert_array_equal(solutions.is_converged, gaps <= 1.0001e-5)
 
 
-@every_solver
-@with_and_without_pole
-def test_the_issues_arm_arrives(solver, has_pole):
-    rig, rng = RIGS["arm"](), make_rng(12)
-    targets = targets_of(rig, 60, rng)
-    solutions = solved(rig, targets, poles_of(rig, 60, rng) if has_pole else None, solver)
-    assert misses(rig, solutions, targets).max() <= ARRIVED
-    assert worst(rig, solutions) <= EXACT
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
-@with_and_without_pole
-def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver, has_pole):
+def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver):
     rig, rng = knee(), make_rng(13)
-    targets = targets_of(rig, 400, rng)
-    solutions = solved(rig, targets, poles_of(rig, 400, rng) if has_pole else None, solver)
-    assert np.sum(misses(rig, solutions, targets) > ARRIVED) == 0
-    assert worst(rig, solutions) <= EXACT
+    for has_pole in (False, True):
+        targets = targets_of(rig, 200, rng)
+        solutions = solved(rig, targets, poles_of(rig, 200, rng) if has_pole else None, solver)
+        assert np.sum(misses(rig, solutions, targets) > ARRIVED) == 0
+        assert worst(rig, solutions) <= EXACT
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@with_and_without_pole
-def test_two_limited_bones_take_every_solver(solver, has_pole):
-    rng = make_rng(14)
-    rig = make_rig(
-        [(K.BALL, ((-80, 60), (-45, 45), (-50, 50))), (K.HINGE_X, ((0, 150),))], (1.0, 0.8)
-    )
-    targets = targets_of(rig, 100, rng)
-    solutions = solved(rig, targets, poles_of(rig, 100, rng) if has_pole else None, solver)
-    assert misses(rig, solutions, targets).max() <= ARRIVED
-    assert worst(rig, solutions) <= EXACT
-
-
-@pytest.mark.slow
 @every_solver
 def test_random_rigs_arrive(solver):
     missed = total = 0
-    for seed in range(16):
+    for seed in range(10):
         rig, rng = random_rig(seed), make_rng(seed)
-        targets = targets_of(rig, 40, rng)
-        solutions = solved(rig, targets, poles_of(rig, 40, rng) if seed % 2 else None, solver)
+        targets = targets_of(rig, 20, rng)
+        solutions = solved(rig, targets, poles_of(rig, 20, rng) if seed % 2 else None, solver)
         missed += np.sum(misses(rig, solutions, targets) > ARRIVED)
         total += len(targets)
         assert worst(rig, solutions) <= EXACT, seed
@@ -128,7 +108,7 @@ def random_rig(seed):
 
 
 @every_solver
-@pytest.mark.parametrize("name", ["arm", "offset_bones", "roll_in_the_middle", "fixed_between"])
+@pytest.mark.parametrize("name", ["offset_bones", "fixed_between"])
 def test_what_is_said_of_a_pose_is_what_its_rotations_make(name, solver):
     rig, rng = RIGS[name](), make_rng(15)
     for target in targets_of(rig, 8, rng):
@@ -147,21 +127,20 @@ def test_what_is_said_of_a_pose_is_what_its_rotations_make(name, solver):
 
 
 @every_solver
-@pytest.mark.parametrize("name", ["arm", "tail", "spider_leg", "offset_bones", "one_sided"])
-@pytest.mark.parametrize("cap", [1, 3])
-def test_no_cap_on_iterations_costs_a_limit(name, solver, cap):
+@pytest.mark.parametrize("name", ["arm", "offset_bones", "one_sided"])
+def test_no_cap_on_iterations_costs_a_limit(name, solver):
     rig, rng = RIGS[name](), make_rng(16)
     targets = np.vstack((targets_of(rig, 15, rng), 3.0 * poles_of(rig, 5, rng)))
-    solutions = solved(rig, targets, poles_of(rig, 20, rng), solver, iterations=cap)
-    assert worst(rig, solutions) <= EXACT
-    assert solutions.iterations.max() <= cap
+    for cap in (1, 3):
+        solutions = solved(rig, targets, poles_of(rig, 20, rng), solver, iterations=cap)
+        assert worst(rig, solutions) <= EXACT
+        assert solutions.iterations.max() <= cap
 
 
-@pytest.mark.parametrize("name", ["spider_leg", "offset_bones"])
 def test_of_the_new_starts_that_arrive_the_least_change_is_taken(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rig, begun = RIGS[name](), restarts.find_nearest
+    rig, begun = RIGS["spider_leg"](), restarts.find_nearest
     targets = targets_of(rig, 80, make_rng(44))
     first = solved(rig, targets, None, Solver.NEWTON)
     calls = []

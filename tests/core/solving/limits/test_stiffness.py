@@ -53,7 +53,7 @@ def test_the_stiffer_a_bone_the_less_it_turns(solver, bone, request):
 
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_bones_equally_stiff_turn_as_if_none_were(solver):
-    for target in near_rest(5):
+    for target in near_rest(3):
         poses = [
             solve(
                 limb().with_mobility(np.full(4, 1.0 - stiffness)).chain(),
@@ -81,9 +81,8 @@ def test_one_stiff_axis_turns_less_than_its_neighbours():
         assert stiff.residual <= 1e-3
 
 
-@pytest.mark.parametrize("solver", [Solver.TWO_BONE])
-def test_two_stiff_bones_still_arrive(solver):
+def test_two_stiff_bones_still_arrive():
     rig = make_rig([(K.BALL, ()), (K.HINGE_X, ((0, 150),))], bends=((X, 0), (X, 10)))
     rig = rig.with_mobility([0.01, 0.01])
     target = np.array([0.4, 1.1, 0.5])
-    assert solve(rig.chain(), Goal(target), SolveOptions(solver)).residual <= 1e-4
+    assert solve(rig.chain(), Goal(target), SolveOptions(Solver.TWO_BONE)).residual <= 1e-4
