@@ -185,12 +185,3 @@ def test_wide_turns_all_along_a_flat_chain_add_up(count):
 def test_no_chains_have_no_turns():
     none = side_by_side(np.empty((0, 4)), np.empty((0, 3, 3)), np.empty((0, 3, 3)))
     assert none.shape == (0, 3, 4)
-
-
-@pytest.mark.parametrize("count", [3, 40])
-def test_nothing_that_is_given_is_changed(count):
-    problem = unrelated(make_rng(count), count)
-    before = [array.copy() for array in problem]
-    alone(problem)
-    for array, copy in zip(problem, before, strict=True):
-        np.testing.assert_array_equal(array, copy)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from tests.core.bodies import Array, Person
+from tests.core.solving.pulled_bodies import longest_way
 
 # Held rows count as held up to so much, in metres and radians.
 HELD = 1e-6
@@ -54,7 +55,7 @@ class PulledPerson:
         self._arms = person.heads - person.heads[list(self._parents)]
         self._arms[0] = person.heads[0]
         self._ends = person.ends - person.heads[list(self._effectors)]
-        self.reach = self._find_reach()
+        self.reach = longest_way(person)
         low, high = (limits[self._bones].copy() for limits in (joints.low, joints.high))
         for limits in (low, high):
             limits[:, ::2] = np.sin(0.5 * limits[:, ::2])
@@ -70,17 +71,6 @@ class PulledPerson:
                     return True
                 effector = self._parents[effector]
         return False
-
-    def _find_reach(self) -> float:
-        """Return the longest way from the root to an effector."""
-        ways = []
-        for bone, end in zip(self._effectors, self._ends, strict=True):
-            way, at = np.linalg.norm(end), bone
-            while at > 0:
-                way += np.linalg.norm(self._arms[at])
-                at = self._parents[at]
-            ways.append(float(way))
-        return max(ways)
 
     def find_gaps(self, u: Array) -> Array:
         """Return what is left of all that is held, shape (..., rows); complex numbers, too."""

@@ -57,29 +57,21 @@ SWEEP_HINGE_TOLERANCE = 1e-5
     share=st.floats(0.01, 1.2),
     pole_angle=st.floats(-7.0, 7.0),
     use_flip_bend=st.booleans(),
+    use_pole=st.booleans(),
 )
-def test_an_elbow_bends_about_its_hinge_whatever_the_pole(
-    solver, seed, degrees, ratio, share, pole_angle, use_flip_bend
+def test_an_elbow_bends_about_its_hinge_with_a_pole_and_without(
+    solver, seed, degrees, ratio, share, pole_angle, use_flip_bend, use_pole
 ):
     rng = make_rng(seed)
     chain, normal = bent_limb(rng, degrees, ratio)
     target = target_at(chain, share * chain.max_reach, random_direction(rng))
-    goal = Goal(target, pole_beside(chain, target, rng), pole_angle)
     is_sweep = solver in (Solver.FABRIK, Solver.CCD, Solver.FORCE)
+    # Sweeps choose a side of their own where no pole is set.
+    pole = pole_beside(chain, target, rng) if use_pole or is_sweep else None
+    goal = Goal(target, pole, pole_angle)
     solution = solved(chain, goal, solver, 1e-9 if is_sweep else 1e-6, use_flip_bend=use_flip_bend)
     turns = turns_seen_from_the_parent(bone_rotations(chain, solution))
     assert off_hinge(turns, normal) <= (SWEEP_HINGE_TOLERANCE if is_sweep else HINGE_TOLERANCE)
-
-
-@pytest.mark.parametrize("solver", [Solver.TWO_BONE, Solver.NEWTON])
-@settings(max_examples=60)
-@given(seed=st.integers(0, 100_000), degrees=st.floats(1.0, 175.0), share=st.floats(0.01, 1.2))
-def test_an_elbow_bends_about_its_hinge_without_a_pole(solver, seed, degrees, share):
-    rng = make_rng(seed)
-    chain, normal = bent_limb(rng, degrees, 1.3)
-    target = target_at(chain, share * chain.max_reach, random_direction(rng))
-    turns = turns_seen_from_the_parent(bone_rotations(chain, solved(chain, target, solver)))
-    assert off_hinge(turns, normal) <= HINGE_TOLERANCE
 
 
 @pytest.mark.parametrize("use_flip_bend", [False, True])
@@ -102,8 +94,7 @@ def test_an_elbow_stays_a_hinge_even_if_it_folds_flat(solver, ratio, use_flip_be
             assert off_hinge(turns, normal) <= HINGE_TOLERANCE
 
 
-@pytest.mark.parametrize("count", [3, 6])
-@pytest.mark.parametrize("use_pole", [True, False])
+@pytest.mark.parametrize(("count", "use_pole"), [(3, True), (6, False)])
 def test_the_joints_of_a_flat_chain_stay_hinges(count, use_pole):
     for seed in range(5):
         rng = make_rng(seed)
@@ -136,6 +127,7 @@ def test_a_straight_chain_swings_without_twist(solver):
     assert_rotations_close(rotations, np.tile(expected, (2, 1)), 1e-12)
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 100_000))
 def test_bones_swing_from_the_turn_of_the_chain_without_twist(seed):
     rng = make_rng(seed)

@@ -1,5 +1,7 @@
 """The tip bone takes the wanted rotation, and the effector stays on the target."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,10 @@ from tests.helpers import assert_positions_close, assert_rotations_close, make_r
 
 TOLERANCE = 1e-9
 EXACT = 1e-12
-COUNTS_AND_SOLVERS = [(3, Solver.TWO_BONE)] + [
-    (count, solver) for count in (3, 4, 8) for solver in ITERATIVE
+COUNTS_AND_SOLVERS = [
+    (3, Solver.TWO_BONE),
+    *((4, solver) for solver in ITERATIVE),
+    *((3, Solver.NEWTON), (8, Solver.FABRIK)),
 ]
 
 
@@ -32,12 +36,14 @@ def problem(count, seed, share=0.5):
     return chain, Goal(target, pole_beside(chain, target, rng), 0.0, unit(rng.normal(size=4)))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
 def test_the_tip_rotation_is_exact_and_the_effector_on_the_target(count, solver, seed):
     # The rest of the chain reaches any tip head at this distance: at most 0.3 + 1/3 of the
     # length away, with two thirds to reach it with.
     chain, goal = problem(count, seed, share=0.3)
+    # A rotation is the same at any length of its quaternion.
+    goal = replace(goal, tip_rotation_wxyz=-7.0 * goal.tip_rotation_wxyz)
     solution = solved(chain, goal, solver, TOLERANCE)
     assert solution.status is Status.REACHED
     assert_rotations_close(solution.tip_rotation_wxyz, goal.tip_rotation_wxyz, EXACT)
@@ -45,14 +51,6 @@ def test_the_tip_rotation_is_exact_and_the_effector_on_the_target(count, solver,
     assert_rotations_close(rotations[-1], goal.tip_rotation_wxyz, EXACT)
     turned = rotation.rotate(rotations, segments_of(chain.joint_positions))
     assert_positions_close(turned, segments_of(solution.joint_positions), 1e-9)
-
-
-@pytest.mark.parametrize("solver", ITERATIVE)
-def test_a_rotation_longer_than_a_unit_quaternion_is_the_same_rotation(solver):
-    chain, goal = problem(4, 0)
-    longer = Goal(goal.target_position, goal.pole_position, 0.0, -7.0 * goal.tip_rotation_wxyz)
-    poses = [solved(chain, g, solver).joint_positions for g in (goal, longer)]
-    assert_positions_close(*poses, 1e-9)
 
 
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS[1:])
@@ -100,8 +98,7 @@ def test_a_trace_of_weight_moves_nothing(count, solver):
         assert_positions_close(trace, without, 1e-6 * chain.max_reach)
 
 
-@pytest.mark.parametrize("count", [3, 6])
-@pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.NEWTON])
+@pytest.mark.parametrize(("count", "solver"), [(3, Solver.FABRIK), (6, Solver.NEWTON)])
 def test_the_pose_follows_the_weight_without_a_jump(solver, count):
     chain, goal = hand_that_turns(count)
     weights, step = np.linspace(0.0, 1.0, 33, retstep=True)
@@ -116,7 +113,7 @@ def test_the_pose_follows_the_weight_without_a_jump(solver, count):
     assert np.max(np.linalg.norm(poses[-1] - poses[0], axis=1)) >= 0.2
 
 
-@pytest.mark.parametrize("weight", [0.001, 0.5, 0.999, 1.0])
+@pytest.mark.parametrize("weight", [0.001, 1.0])
 def test_two_bones_and_a_tip_are_for_two_bone_at_any_weight(weight):
     chain, goal = hand_that_turns(3)
     solution = solved(chain, goal, Solver.TWO_BONE, TOLERANCE, orient_weight=weight)
