@@ -23,16 +23,8 @@ EVERY_SOLVER = (
     (6, Solver.FABRIK),
 )
 
-# An iteration of CCD goes through the bones one by one, and it needs many iterations: tests of CCD
-# on longer chains are marked slow.
-LONGEST_FOR_CCD = 3
 # Total turn of the arc pose: bent enough to have a side, straight enough to be a limb.
 ARC_TURN = np.pi / 3
-
-
-def solvers_for(count: int) -> tuple[Solver, ...]:
-    """Return the solvers that take a chain of so many bones."""
-    return SOLVERS if count == 2 else ITERATIVE
 
 
 def counts_and_solvers(*counts: int) -> list[tuple[int, Solver]]:
@@ -40,8 +32,8 @@ def counts_and_solvers(*counts: int) -> list[tuple[int, Solver]]:
     return [
         (count, solver)
         for count in counts
-        for solver in solvers_for(count)
-        if solver is not Solver.CCD or count <= LONGEST_FOR_CCD
+        for solver in (SOLVERS if count == 2 else ITERATIVE)
+        if solver is not Solver.CCD or count <= 3
     ]
 
 

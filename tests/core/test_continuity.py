@@ -237,45 +237,6 @@ def test_the_bend_turns_through_the_pole_without_a_jump(solver, toward, beside):
     assert_no_jump(poses_on(chain, passing(chain, frame, beside), solver, pole))
 
 
-# The share of the pole goes from none at 3 degrees to all at 10; its steepest slope, 1.5 times the
-# mean, turns the side by half a turn at most: 1.5 pi / (sin 10 - sin 3) = 39. To that the side of
-# the pole itself turns by 1 / sin 3 = 19 times the chord.
-STEEPEST_TURN = 60.0
-
-
-@pytest.mark.parametrize("beside", [0.0, 4.0])
-def test_the_elbow_turns_no_faster_than_the_blend_of_the_pole(beside):
-    chain, frame, pole = limb_and_pole(make_rng(8), 1.0)
-    path = passing(chain, frame, beside)
-    places, step = np.linspace(0.0, 1.0, 401, retstep=True)
-    solutions = [solved(chain, Goal(path(place), pole), Solver.TWO_BONE) for place in places]
-    elbows = [solution.joint_positions[1] for solution in solutions]
-    moves = np.linalg.norm(np.diff(elbows, axis=0), axis=1)
-    height = np.linalg.norm(side_of(solutions[0].joint_positions, path(0.0)))
-    turn = np.radians(60.0) * step
-    assert np.max(moves) <= (STEEPEST_TURN * height + chain.max_reach) * turn
-
-
-@pytest.mark.parametrize(("count", "solver"), SMOOTH_CASES)
-def test_on_an_easy_circle_joints_move_about_as_far_as_the_target(count, solver):
-    rng = make_rng(count)
-    chain = start_chain("arc", count, rng)
-    start = chain.joint_positions
-    # A circle of a tenth of the length about a point before the start effector.
-    frame = random_frame(rng)
-    center = start[0] + 0.85 * (start[-1] - start[0])
-
-    def path(place):
-        angle = 2.0 * np.pi * place
-        return center + 0.1 * chain.max_reach * frame @ [np.cos(angle), np.sin(angle), 0.0]
-
-    _, _, steps = steps_on(poses_on(chain, path, solver))
-    target_step = 0.1 * 2.0 * np.pi / SAMPLES
-    # At this distance, about 0.8 of the length, an inner joint of a bent chain moves by up to
-    # d / (4 h) = 0.8 / (4 * 0.3) times the target's step along the chord, and as far again across.
-    assert np.max(steps) <= 3.0 * target_step
-
-
 def bends_of(joints):
     """Return the angles between segments, in degrees, and their axes."""
     directions = unit(np.diff(joints, axis=0))

@@ -10,8 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core.algebra import angles, matrices, quaternions, vectors
+from blender_ik_addon.core.algebra import (
+    angles,
+    arrays,
+    matrices,
+    nested,
+    quaternions,
+    turns,
+    vectors,
+)
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
+from tests.helpers import make_rng
 
 # Zero, what rounding leaves, ordinary numbers; tiny and large ones overflow nowhere.
 numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-15, -1e-9]) | st.floats(-10.0, 10.0)
@@ -268,3 +277,28 @@ def test_angles_of_floats_make_their_rotation(order, q, reference):
     axis_angle = angles.to_axis_angle(FLOATS, q, (reference[0], 0.0, 0.6, 0.8))
     again = quaternions.to_matrix(angles.from_axis_angle(FLOATS, axis_angle))
     np.testing.assert_allclose(again, matrix, atol=1e-11)
+
+
+def test_inverses_undo_matrices_mirrored_and_sheared_too():
+    several = make_rng(10).normal(size=(4, 3, 3, BATCH))
+    found = np.einsum("nijb,njkb->nikb", arrays.invert(several), several)
+    np.testing.assert_allclose(found - np.eye(3)[:, :, None], 0.0, atol=1e-11)
+
+
+def test_turns_are_those_of_the_algebra():
+    rng = make_rng(13)
+    outer, inner = (turns.normalize(rng.normal(size=(3, 4, BATCH))) for _ in range(2))
+    product = quaternions.multiply(nested.split(outer), nested.split(inner))
+    np.testing.assert_allclose(turns.multiply(outer, inner), np.stack(product, axis=1), atol=1e-14)
+    found = np.array(quaternions.to_matrix(nested.split(outer))).transpose(2, 0, 1, 3)
+    np.testing.assert_allclose(turns.to_matrices(outer), found, atol=1e-14)
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7])
+def test_positive_systems_are_solved_as_lapack_solves_them(count):
+    rng = make_rng(count)
+    root = rng.normal(size=(count, count, BATCH))
+    system = np.einsum("ikb,jkb->ijb", root, root) + 0.1 * np.eye(count)[:, :, None]
+    right = rng.normal(size=(count, BATCH))
+    found = arrays.solve_positive(system, right)
+    assert np.abs(np.einsum("ijb,jb->ib", system, found) - right).max() <= 1e-10

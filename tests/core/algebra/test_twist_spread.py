@@ -144,18 +144,6 @@ def test_spread_again_nothing_changes_but_what_influence_has_left(seed, influenc
 
 
 @few
-@given(seeds, angles, angles)
-def test_rolls_before_do_not_matter(seed, hand, roll):
-    limb = Limb(seed)
-    local = limb.straight(make_rng(seed), hand)
-    rolled, own = local.copy(), np.tile(Y, (3, 1))
-    rolled[:, 3] = rotation.multiply(local[:, 3], about(own, np.full(3, roll)))
-    rolled[:, 4] = rotation.multiply(about(limb.before[:, 4], np.full(3, -roll)), local[:, 4])
-    rolled[:, 7] = rotation.multiply(about(limb.before[:, 7], np.full(3, 0.7)), local[:, 7])
-    assert_alike(spread(limb, rolled), spread(limb, local), 1e-9)
-
-
-@few
 @given(seeds, st.floats(-np.radians(170), np.radians(169)))
 def test_a_hand_that_turns_from_one_side_to_the_other_turns_the_bones_in_small_steps(seed, hand):
     limb, step, swing = Limb(seed), np.radians(1.0), random_rotations(make_rng(seed), 3, most=1.5)

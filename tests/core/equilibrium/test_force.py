@@ -13,10 +13,6 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from blender_ik_addon.core.algebra.arithmetic import ARRAYS
-from blender_ik_addon.core.solvers import jacobian_transpose
-from blender_ik_addon.core.solvers.posed_rows import BoneRows
-from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.chains import unit
 from tests.core.equilibrium.energies import make_forces, many
 from tests.core.limited_rigs import K, X, make_rig
@@ -65,23 +61,6 @@ def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, toleran
     solutions = solve_batch(many(joints, forces, CASES), Goals(targets), options)
     assert solutions.is_converged.mean() > 0.95
     assert np.median(solutions.iterations) == pytest.approx(published, rel=NEARLY)
-
-
-def test_stable_steps_that_remember_nothing_take_the_published_iterations():
-    tolerance, published = 1e-6, 29
-    joints, targets = published_cases()
-    chains = compile_chains(compile_chains(many(joints, None, CASES)).unconstrained)
-    unit_targets = targets.T / chains.unit
-    bones, allowed = BoneRows(chains.tree, np.zeros((BONES, CASES))), tolerance / chains.unit
-    state, gap = jacobian_transpose.begin(bones, chains.clamped_start, unit_targets)
-    used = np.full(CASES, 1000)
-    for sweep in range(1000):
-        arrived = gap <= allowed
-        used[arrived] = np.minimum(used[arrived], sweep)
-        if arrived.all():
-            break
-        state, gap = jacobian_transpose.step(ARRAYS, bones, state, unit_targets)
-    assert np.median(used) == pytest.approx(published, rel=NEARLY)
 
 
 def test_a_hinge_along_the_bone_twists_it():

@@ -77,18 +77,6 @@ def test_hardly_an_end_that_other_starts_lead_to_costs_less_and_the_one_nearby_n
     assert max(saved) > 100.0 * WORTH * abs(least)
 
 
-@pytest.mark.slow
-def test_a_circling_target_seldom_changes_the_end_that_a_snake_settles_in():
-    rig, chain = snake(20)
-    goals = [around(2.0 * np.pi / 60.0 * frame) for frame in range(40, 53)]
-    found = [solve(chain, goal, OPTIONS) for goal in goals]
-    nearby = [settled_nearby(rig, chain, goal) for goal in goals]
-    steps = np.linalg.norm(np.diff([each.joint_positions for each in found], axis=0), axis=2)
-    assert int((steps.max(axis=1) > 3.0 / 20).sum()) <= 2
-    efforts, others = ([effort(rig, chain, each) for each in ends] for ends in (found, nearby))
-    assert sum(efforts) < 0.95 * sum(others)
-
-
 def test_a_chain_on_its_way_stays_in_the_end_that_it_has_come_to():
     rig, chain = snake(10)
     goal = around(1.0)

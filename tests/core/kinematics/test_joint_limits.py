@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import JointKind
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from blender_ik_addon.core.kinematics.joint_limits import FREE
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
+from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange, clamp
 from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, angle_between, multiply, violation
 from tests.helpers import assert_rotations_close
 
@@ -160,3 +162,25 @@ def test_the_measure_of_these_tests_sees_half_a_turn_outside() -> None:
     half_turn, edge = np.array([0.0, 1.0, 0.0, 0.0]), np.radians([30.0, 30.0, 30.0])
     excess = violation(JointKind.BALL, half_turn, -edge, edge)
     assert excess == pytest.approx(np.radians(150.0))
+
+
+half_axes = st.sampled_from([0.0, np.inf, 1.0]) | st.floats(0.01, 0.9)
+ends = st.sampled_from([0.0, np.inf]) | st.floats(0.0, 3.0)
+
+
+@st.composite
+def swing_twist_ranges(draw):
+    low, high = -draw(ends), draw(ends)
+    middle = 0.5 * (low + high) if np.isfinite(high - low) else 0.0
+    room = draw(st.tuples(*(4 * [half_axes])))
+    return SwingTwistRange(0.0, 0.0, *room, low, high, middle)
+
+
+@given(cases=st.lists(st.tuples(swing_twist_ranges(), rotations()), min_size=4, max_size=4))
+def test_clamping_gives_the_same_for_floats_and_for_arrays(cases):
+    edges, turns = (np.array(each).T for each in zip(*cases, strict=True))
+    together = clamp(ARRAYS, SwingTwistRange(*edges), tuple(turns))
+    for row, (own, q) in enumerate(cases):
+        one = clamp(FLOATS, own, tuple(q.tolist()))
+        assert np.isfinite(one).all()
+        np.testing.assert_allclose(one, np.array(together)[:, row], atol=1e-12)

@@ -35,12 +35,3 @@ def test_bones_gather_what_their_ancestors_have(count, kind):
     found = accumulate_products(matrices, topology.bone_rounds)
     np.testing.assert_allclose(found, products, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(accumulate_sums(vectors, topology.bone_rounds), sums, atol=1e-9)
-
-
-def test_what_a_row_gathers_hangs_on_no_other_row():
-    topology = Topology(some_parents(31, "roots"), [30])
-    many = make_rng(4).normal(size=(31, 3, 3, 9))
-    every = accumulate_products(many, topology.bone_rounds)
-    np.testing.assert_array_equal(
-        accumulate_products(many[..., :4], topology.bone_rounds), every[..., :4]
-    )

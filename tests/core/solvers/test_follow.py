@@ -117,17 +117,6 @@ def test_bends_stay_within_their_limits(seed, lead, bend):
         assert (bends_of(points) <= limits[:, None] + 1e-7).all()
 
 
-def test_limits_change_what_is_bent_more_and_nothing_else():
-    points = arc()
-    path = np.linspace(points[-1], points[-1] + np.array([[0.0], [4.0], [3.0]]), 20)
-    free = follow(points, path)
-    np.testing.assert_allclose(
-        follow(points, path, max_bend=3.1), free, atol=1e-3 * lengths_of(points).sum()
-    )
-    assert bends_of(free).max() > 0.15
-    assert bends_of(follow(points, path, max_bend=0.1)).max() == pytest.approx(0.1, abs=1e-4)
-
-
 def turning(points, lead, is_pushed):
     """Return a smooth path of the led end over one second: a function of the time."""
     start, away = led(points, lead), led(points, lead) - points[0 if lead is Lead.TIP else -1]
@@ -152,15 +141,6 @@ def test_half_the_frame_rate_gives_the_same_path(lead, bend, is_pushed):
         if frame % 2 == 0:
             coarse = follow(coarse, at(frame / 48.0)[None], lead, bend)
             assert np.linalg.norm(fine - coarse, axis=1).max() < 0.02 * reach
-
-
-@pytest.mark.parametrize("lead", Lead)
-def test_a_straight_way_in_one_piece_or_in_a_hundred_is_the_same(lead):
-    points = arc()
-    way = np.linspace(0.0, 1.0, 101)[1:, None, None] * np.array([[3.0], [-2.0], [5.0]])
-    whole = follow(points, led(points, lead) + way[-1:], lead)
-    pieces = follow(points, led(points, lead) + way, lead)
-    np.testing.assert_allclose(whole, pieces, atol=2e-3 * lengths_of(points).sum())
 
 
 def test_a_single_segment_runs_on_the_exact_tractrix():

@@ -101,26 +101,6 @@ def test_few_poles_are_followed_less_than_root_limits_allow(solver, goals_and_be
     assert max(lost) <= worst
 
 
-@pytest.fixture(scope="module")
-def poles_within():
-    """Return legs, targets, and poles on the side that some pose inside the limits has."""
-    found = []
-    for rig, bend, target, _ in legs(8, 32):
-        poses = poses_that_reach(rig, bend, target)
-        inside = [pose for pose in poses if rig.violations(pose).max() <= 0.0]
-        points = rig.points(inside[len(inside) // 2])
-        found.append((rig, target, target / 2.0 + 3.0 * (points[1] - target / 2.0)))
-    return found
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_pole_within_the_limits_is_followed(solver, poles_within):
-    for rig, target, pole in poles_within:
-        solution = solve(rig.chain(), Goal(target, pole), SolveOptions(solver, tolerance=1e-6))
-        error = side_error(rig.points(solution.local_rotations_wxyz), target, pole)
-        assert error <= BEST
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_pole_angle_turns_the_side_and_a_flip_turns_it_over(solver):
     rig = make_rig([(K.BALL, ()), (K.HINGE_X, ((0, 150),))], bends=((X, 0), (X, 5)))

@@ -90,21 +90,6 @@ def place(turn: float, bend: float, slide: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_a_sliding_arm_reaches_what_only_its_slide_allows(solver):
-    rng = make_rng(95)
-    for _ in range(10):
-        turn, bend = rng.uniform(-2.0, 2.0), rng.uniform(0.2, 1.8)
-        slide = rng.uniform(-0.4, 0.8)
-        solution = solve(
-            robot(-0.5, 1.0), Goal(place(turn, bend, slide)), SolveOptions(solver, tolerance=1e-6)
-        )
-        assert solution.status is Status.REACHED
-        # Base and shoulder alone reach no other distance from the shoulder.
-        assert solution.slides[2] == pytest.approx(slide, abs=1e-5)
-        assert solution.slides[:2].tolist() == [0.0, 0.0]
-
-
-@pytest.mark.parametrize("solver", ITERATIVE)
 def test_slides_stop_at_both_ends_and_are_named(solver):
     for slide, end in ((1.7, 1.0), (-0.9, -0.5), (0.3, 0.3)):
         goal = Goal(place(0.4, 1.1, slide))
@@ -147,19 +132,6 @@ def test_the_first_bone_slides_as_the_last_does(solver):
         assert solution.status is Status.REACHED
         moved = solution.joint_positions - points
         np.testing.assert_allclose(moved[:, 1], 0.3 * (np.arange(3) >= bone), atol=1e-9)
-
-
-def test_a_slide_goes_along_where_the_bone_before_points_and_its_own_turn_does_not_change_that():
-    turned = rotation.quaternion_from_axis_angle(np.array([0.8, 1.0, 0.0, 0.0]))
-    start = np.array([[1.0, 0.0, 0.0, 0.0], turned])
-    joints = sliding((JointKind.FIXED, HINGE_X), {1: (0.0, 0.5)}, start_wxyz=start)
-    end = rotation.rotate(turned, np.array([0.0, 1.0, 0.0]))
-    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], np.add((0.0, 1.0, 0.0), end)])
-    held = replace(joints, low=np.full((2, 3), 0.8), high=np.full((2, 3), 0.8))
-    target = points[-1] + (0.0, 0.4, 0.0)
-    solution = solve(Chain(points, joints=held), Goal(target), SolveOptions(tolerance=1e-9))
-    assert solution.status is Status.REACHED
-    np.testing.assert_allclose(solution.joint_positions[1], (0.0, 1.4, 0.0), atol=1e-9)
 
 
 def test_a_wide_hinge_slides_along_the_same_axis_as_a_narrow_one():
