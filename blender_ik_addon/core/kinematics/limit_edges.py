@@ -132,7 +132,7 @@ def grow_parts(m: Arithmetic, at: SwingTwist) -> tuple[Vector, Vector, Vector]:
     (-s_z / c, 1, s_x / c) and (s_x s_z / 2c, -s_x, (c^2 - s_x^2) / 2c).
 
     Source: from the components of the swung Y axis, which change with a turn w by w x y; derived
-    for this project, tested in tests/core/kinematics/test_near_edges.py.
+    for this project, tested in tests/core/kinematics/test_limit_edges.py.
     """
     x, z, half = at.swing_x, at.swing_z, 0.5 / m.maximum(at.cosine, LEAST_COSINE)
     square, both, twice = at.cosine * at.cosine, x * z * half, half + half

@@ -101,7 +101,7 @@ def bend_edges(at: SwingTwist, listed: ListedEdges) -> Array:
     s_x = h y_z, s_z = -h y_x with h = (2 (1 + y_y))^(-1/2) = 1 / 2c. What bounds a swing grows as
     s_x and s_z do in shares: as the part of h y along a pull.
 
-    Source: derived for this project, tested in tests/core/kinematics/test_near_edges.py.
+    Source: derived for this project, tested in tests/core/kinematics/test_limit_edges.py.
     """
     x, z, cosine = at.swing_x, at.swing_z, np.maximum(at.cosine, LEAST_COSINE)
     axis = join_last((-2.0 * cosine * z, 1.0 - 2.0 * (x * x + z * z), 2.0 * cosine * x))

@@ -135,15 +135,6 @@ def test_the_roll_of_the_upper_arm_grows_from_none_at_the_shoulder(seed):
 
 
 @few
-@given(seeds, st.sampled_from((0.0, 0.4, 1.0)))
-def test_spread_again_nothing_changes_but_what_influence_has_left(seed, influence):
-    limb, local = Limb(seed), random_rotations(make_rng(seed), 3, 8)
-    zero = random_rotations(make_rng(seed + 1), 3, 8)
-    once = spread(limb, local, influence, zero)
-    assert_alike(spread(limb, once, influence, zero), once, 1e-9)
-
-
-@few
 @given(seeds, st.floats(-np.radians(170), np.radians(169)))
 def test_a_hand_that_turns_from_one_side_to_the_other_turns_the_bones_in_small_steps(seed, hand):
     limb, step, swing = Limb(seed), np.radians(1.0), random_rotations(make_rng(seed), 3, most=1.5)

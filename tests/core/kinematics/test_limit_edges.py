@@ -1,4 +1,4 @@
-"""The edges of ranges: which way they block a turn, and which ways they leave free."""
+"""The edges of ranges: which turns they block, how far they are, and how they curve."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import pytest
 
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS
 from blender_ik_addon.core.kinematics import joint_limits, limit_edges
 from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange
+from blender_ik_addon.core.solvers.near_edges import NEAR, bend_edges
 from tests.helpers import make_rng
 
 COUNT = 2000
@@ -113,3 +115,84 @@ def test_an_edge_is_let_go_when_nothing_presses_on_it_any_more() -> None:
     assert edges.find_pressed(is_on, pull, np.zeros_like(pull))[0, 0].tolist() == [True, False]
     free = np.zeros_like(is_on)
     assert edges.find_pressed(free, pull, pull)[0, 0].tolist() == [True, False]
+
+
+# Joints near to edges, and the radians between the turns that are compared.
+NEARBY, APART = 500, 1e-3
+
+
+def level(ranges, turn, edge):
+    """Return what grows toward an edge of a swing: of an ellipse, or of one axis, shape (B,)."""
+    w, x, y, z = turn[0]
+    c = np.hypot(w, y)
+    swing = np.stack(((x * w + z * y) / c, (z * w - x * y) / c))
+    above = np.concatenate((ranges.above_x, ranges.above_z))
+    if np.isfinite(above).all():
+        below = np.concatenate((ranges.below_x, ranges.below_z))
+        half = np.where(swing >= 0.0, above, below)
+        return np.linalg.norm(swing / half, axis=0)
+    return np.abs(swing[edge // 2])
+
+
+def find_near(ranges, turn):
+    """Return turns taken apart, the edges that they are near to, and what is left to these."""
+    at = joint_limits.decompose_turns(ranges, turn)
+    edges = limit_edges.find_edges(ranges, at, NEAR)
+    return at, edges, limit_edges.list_edges(ARRAYS, ranges, at, NEAR)
+
+
+def find_rooms(at, edges, listed, edge):
+    """Return by how many radians turns may go along a normal, shape (B,)."""
+    rate = np.linalg.norm(listed.find_slopes(ARRAYS, at)[edge], axis=0)
+    return np.maximum(np.where(edges.is_on[0, edge], listed.left[edge][0], 0.0) / rate[0], 0.0)
+
+
+def on_edge(rng, free):
+    """Return joints inside limits about all axes but some, one a chain; most on an edge."""
+    low, high = -rng.uniform(0.3, 2.0, (3, NEARBY)), rng.uniform(0.3, 2.0, (3, NEARBY))
+    low[free], high[free] = -np.inf, np.inf
+    room = joint_limits.lock_axes(JointKind.BALL, low, high)
+    ranges = joint_limits.compile_ranges(*(end[None] for end in room))
+    drawn = rng.normal(size=(1, 4, NEARBY))
+    turn = joint_limits.clamp_turns(ranges, drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+    return ranges, turn
+
+
+@pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([1, 2], 0), ([0], 2)])
+def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
+    rng = make_rng(77)
+    ranges, turn = on_edge(rng, free)
+    parts, edges, listed = find_near(ranges, turn)
+    normal = edges.normals[:, edge]
+    along = rng.normal(size=normal.shape)
+    along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+
+    def at(way, step):
+        return level(ranges, turns.multiply(turns.from_vectors(step * way), turn), edge)
+
+    growth = (at(normal, APART) - at(normal, -APART)) / (2.0 * APART)
+    bend = (at(along, APART) + at(along, -APART) - 2.0 * at(along, 0.0)) / APART**2
+    rate = np.linalg.norm(listed.find_slopes(ARRAYS, parts)[edge], axis=0)[0]
+    curved = bend_edges(parts, listed)[0, :, edge // 2] / rate[:, None, None]
+    found = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
+    # Where one quarter of an ellipse ends and the next begins there is no second derivative.
+    tells = edges.is_on[0, edge]
+    assert tells.sum() > NEARBY / 5
+    np.testing.assert_allclose(found[tells], bend[tells] / growth[tells], rtol=2e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
+def test_a_turn_by_the_room_leads_onto_the_edge(free, edge):
+    ranges, turn = on_edge(make_rng(80), free)
+    normal = find_near(ranges, turn)[1].normals[:, edge]
+    inward = make_rng(81).uniform(0.01, 0.05, NEARBY)
+    inside = turns.multiply(turns.from_vectors(-inward * normal), turn)
+    at, edges, listed = find_near(ranges, inside)
+    rooms = find_rooms(at, edges, listed, edge)
+    tells = edges.is_on[0, edge] & (rooms > 1e-3)
+    assert tells.sum() > NEARBY / 5
+    outside = turns.multiply(turns.from_vectors(rooms * edges.normals[:, edge]), inside)
+    again = find_rooms(*find_near(ranges, outside), edge)
+    # To first order; edges of narrow ranges are curved most.
+    assert np.quantile(again[tells] / rooms[tells], 0.9) < 0.1

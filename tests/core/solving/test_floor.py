@@ -142,6 +142,7 @@ def test_bodies_side_by_side_have_their_own_floors():
     )
     found = solve_batch(chains, together, OPTIONS)
     for row, solution in enumerate(alone):
+        # To the last bit: where two poses are as good as each other, the last digit chooses.
         assert np.array_equal(found[row].joint_positions, solution.joint_positions)
 
 

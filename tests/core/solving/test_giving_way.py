@@ -10,11 +10,9 @@ import pytest
 from blender_ik_addon.core import (
     Chain,
     Goal,
-    Goals,
     SolveOptions,
     Status,
     solve,
-    solve_batch,
 )
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.equilibrium.near_start import compile_nearness, measure_nearness
@@ -142,22 +140,6 @@ def test_what_floats_goes_wherever_its_goals_are():
         assert solution.residual.max() < 1e-5
         assert solution.statuses == (Status.REACHED,) * 3
         np.testing.assert_allclose(solution.joint_positions[0], PERSON.heads[0] + shift, atol=0.3)
-
-
-def test_bodies_side_by_side_are_solved_as_each_alone():
-    ways = [random_way(seed, 0.1, 1.2) for seed in range(4)]
-    goals = [pull(PERSON, way) for way in ways]
-    fields = {
-        "target_position": np.array([goal.target_position for goal in goals]),
-        "tip_rotation_wxyz": np.array([goal.tip_rotation_wxyz for goal in goals]),
-    }
-    shared = {"priority": (0, 0, 2), "has_tip_rotation": FEET}
-    batch = PERSON.chain.as_batch().take(np.zeros(4, dtype=np.int64))
-    together = solve_batch(batch, Goals(**fields, **shared), NEAR)
-    for row, goal in enumerate(goals):
-        alone = solve(PERSON.chain, goal, NEAR)
-        # To the last bit: where two poses are as good as each other, the last digit chooses.
-        np.testing.assert_array_equal(together.joint_positions[row], alone.joint_positions)
 
 
 def test_outputs_change_with_the_place_as_differences_of_them_show():
