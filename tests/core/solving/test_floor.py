@@ -23,7 +23,7 @@ TINY = 1e-6 * HEIGHT
 # How far pins may slip as hips are pulled and points pressed on the floor: as in evaluated rigs.
 SLIP = 2e-5 * HEIGHT
 # Seeds with which a point would pass the floor.
-TOUCHED = (33, 61, 126)
+TOUCHED = (33, 126)
 
 
 def floor_at(person: Person, level: float) -> Floor:

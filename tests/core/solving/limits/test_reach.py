@@ -82,7 +82,7 @@ def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver):
 @every_solver
 def test_random_rigs_arrive(solver):
     missed = total = 0
-    for seed in range(10):
+    for seed in range(8):
         rig, rng = random_rig(seed), make_rng(seed)
         targets = targets_of(rig, 20, rng)
         solutions = solved(rig, targets, poles_of(rig, 20, rng) if seed % 2 else None, solver)

@@ -59,7 +59,7 @@ def rotations_of(rig, shares):
     return turns
 
 
-def nearest_found(rig, target, rng, rounds=60):
+def nearest_found(rig, target, rng, rounds=40):
     """Return the least distance to a target of random poses, made better step by step."""
     shares = rng.uniform(-1.0, 1.0, (3000, len(rig.kinds), 3))
     for step in np.geomspace(0.5, 1e-3, rounds):
@@ -144,10 +144,7 @@ def test_joints_that_have_no_room_at_all_stay_where_they_are():
 
 @pytest.mark.parametrize(
     ("solver", "has_pole"),
-    [
-        *((Solver.NEWTON, False), (Solver.NEWTON, True)),
-        *((Solver.FABRIK, True), (Solver.CCD, False), (Solver.FORCE, False)),
-    ],
+    [(Solver.NEWTON, True), (Solver.CCD, False), (Solver.FORCE, False)],
 )
 def test_last_digits_of_a_target_choose_no_other_pose(solver, has_pole):
     """Of poses that are about as near the one is taken that is least of a change from the start."""
