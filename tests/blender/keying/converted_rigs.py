@@ -14,6 +14,7 @@ from tests.helpers import make_rng
 
 Array = npt.NDArray[np.float64]
 
+CHAIN, CONSTRAINT = "chain_ik.chains[0]", 'pose.bones["Bone.1"].constraints["IK"]'
 FRAMES = (1.0, 4.5, 8.0, 13.0, 20.0)
 convert = bpy.ops.pose.chain_ik_convert
 CLOSE = 1e-3

@@ -53,33 +53,24 @@ def assert_keys_show(ob, live, frames=range(1, LAST + 1)):
     np.testing.assert_allclose(played(ob, reversed(frames)), live[::-1], atol=4 * SAME)
 
 
-@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE"])
 def test_keys_show_what_the_chain_did_on_every_frame_in_every_rotation_mode(mode):
     ob, _ = make_tail(modes=mode)
+    ob.pose.bones["Bone.0"].name = 'a"b\\c'
+    bpy.context.view_layer.update()
     live = played(ob)
     rigs.go_to(5)
     press(bake)
     assert bpy.context.scene.frame_current == 5
     assert_keys_show(ob, live)
     paths = {path for path, _ in keys_of(ob)}
-    assert paths == {
-        f'pose.bones["{bone.name}"].{rigs.rotation_property(bone)}' for bone in ob.pose.bones
-    }
+    assert paths == {bone.path_from_id(rigs.rotation_property(bone)) for bone in ob.pose.bones}
     assert all([x for x, _ in keys] == list(range(1, LAST + 1)) for keys in keys_of(ob).values())
-
-
-def test_a_bone_with_any_name_is_keyed_into_a_group_of_that_name():
-    ob, _ = make_tail()
-    ob.pose.bones["Bone.0"].name = 'a"b\\c'
-    bpy.context.view_layer.update()
-    live = played(ob)
-    press(bake)
-    assert_keys_show(ob, live)
     groups = {curve.group.name for curve in rigs.curves_of(ob)}
     assert groups == {bone.name for bone in ob.pose.bones}
 
 
-@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX"])
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ"])
 def test_a_limb_that_turns_right_round_is_keyed_without_jumps(mode):
     ob = rigs.make_rig([(0, 0, 0), (1, 0, 0.1), (2, 0, 0)], modes=mode)
     target = rigs.make_empty()
@@ -99,23 +90,22 @@ def test_a_limb_that_turns_right_round_is_keyed_without_jumps(mode):
     assert max(np.abs(np.diff(each)).max() for each in values.values()) < 1.5
 
 
-@pytest.mark.slow
 def test_bones_that_chains_share_are_keyed_without_jumps():
     """Each chain tells the channels of the shared bones, which are made even once."""
     ob = rigs.make_rig([(0, 0, 0), (1, 0, 0.1), (2, 0, 0)])
     rigs.add_bones(ob, [(2, 0, 0), (2.6, 0.3, 0)], prefix="Thumb", parent="Bone.1")
-    angles = np.linspace(0.1, 6.2, 2 * LAST)
-    for tip, distance, name in (("Bone.1", 1.5, "Round"), ("Thumb.0", 1.9, "Round Too")):
-        target = rigs.make_empty(name)
+    angles = np.linspace(0.1, 6.2, LAST)
+    for tip, distance in (("Bone.1", 1.5), ("Thumb.0", 1.9)):
+        target = rigs.make_empty()
         ways = [(distance * np.cos(a), distance * np.sin(a), 0.1) for a in angles]
         rigs.key(target, "location", {i + 1: way for i, way in enumerate(ways)})
         rigs.add_chain(ob, tip, target, solver="NEWTON")
     select_objects(active=ob)
-    live = played(ob, range(1, 2 * LAST + 1))
-    press(bake, which="ALL", frame_end=2 * LAST)
-    assert_keys_show(ob, live, range(1, 2 * LAST + 1))
+    live = played(ob)
+    press(bake, which="ALL")
+    assert_keys_show(ob, live)
     for bone in ob.pose.bones:
-        path = f'pose.bones["{bone.name}"].rotation_quaternion'
+        path = bone.path_from_id("rotation_quaternion")
         turns = np.array([np.array(keys_of(ob)[path, i])[:, 1] for i in range(4)])
         assert ((turns[:, 1:] * turns[:, :-1]).sum(axis=0) > 0.0).all(), bone.name
 
@@ -142,8 +132,9 @@ def test_a_chain_that_stretches_keys_its_scale_and_one_that_slides_its_location(
     ]
 
 
-def test_locked_channels_get_no_keys():
+def test_locked_channels_get_no_keys_and_joints_hold_in_the_keys():
     ob, _ = make_tail(modes="XYZ")
+    give(ob.chain_ik.chains[0], "Bone.0", "HINGE_X")
     ob.pose.bones["Bone.1"].lock_rotation = (True, False, True)
     ob.pose.bones["Bone.2"].lock_rotation = (True, True, True)
     bpy.context.view_layer.update()
@@ -213,14 +204,20 @@ def test_bake_is_one_undo_step_that_leaves_no_trace():
     assert len(rigs.curves_of(bpy.data.objects["Rig"])) == 16
 
 
-def test_all_live_chains_or_the_active_one_alone():
+def make_three():
+    """Return a rig with three chains, and their target."""
     ob, target = make_tail()
-    rigs.add_bones(ob, rigs.zigzag(2) + np.array([3, 0, 0]), prefix="Arm")
-    rigs.add_chain(ob, "Arm.1", target)
-    rigs.add_bones(ob, rigs.zigzag(2) + np.array([5, 0, 0]), prefix="Leg")
-    rigs.add_chain(ob, "Leg.1", target, mute=True)
+    for i, limb in enumerate(("Arm", "Leg")):
+        rigs.add_bones(ob, rigs.zigzag(2) + np.array([3 + 2 * i, 0, 0]), prefix=limb)
+        rigs.add_chain(ob, f"{limb}.1", target, chain_count=2)
     select_objects(active=ob)
     ob.chain_ik.active_index = 0
+    return ob, target
+
+
+def test_all_live_chains_or_the_active_one_alone():
+    ob, _ = make_three()
+    ob.chain_ik.chains[2].mute = True
     live = played(ob)
     press(bake)
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, True]
@@ -232,24 +229,22 @@ def test_all_live_chains_or_the_active_one_alone():
     np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
 
 
-@pytest.mark.parametrize(("name", "value"), [("influence", 0.0), ("mute", True)])
-def test_of_all_chains_one_that_is_idle_in_the_whole_range_is_left_alone(name, value):
-    ob, target = make_tail()
-    rigs.add_bones(ob, rigs.zigzag(2) + np.array([3, 0, 0]), prefix="Arm")
+def test_of_all_chains_those_that_are_idle_in_the_whole_range_are_left_alone():
+    ob, _ = make_three()
     ob.pose.bones["Arm.0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
     ob.pose.bones["Arm.0"].keyframe_insert("rotation_quaternion", frame=5)
     before = keys_of(ob)
-    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
-    path = f"chain_ik.chains[1].{name}"
-    rigs.key(ob, path, {1: value, LAST: value, LAST + 1: type(value)(not value)})
+    for index, name, value in ((1, "influence", 0.0), (2, "mute", True)):
+        values = {1: value, LAST: value, LAST + 1: type(value)(not value)}
+        rigs.key(ob, f"chain_ik.chains[{index}].{name}", values)
     live = played(ob)
     press(bake, which="ALL")
-    assert [chain.mute for chain in ob.chain_ik.chains] == [True, value is True]
+    assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, True]
     assert before.items() <= keys_of(ob).items()
-    assert not [path for path, _ in keys_of(ob) if "Arm.1" in path]
+    assert not [path for path, _ in keys_of(ob) if "Arm.1" in path or "Leg" in path]
     np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
     rigs.go_to(LAST + 1)
-    assert not ob.chain_ik.chains[1].mute
+    assert not any(chain.mute for chain in list(ob.chain_ik.chains)[1:])
     assert ob.chain_ik.chains[1].influence == 1.0
 
 
@@ -341,12 +336,3 @@ def test_a_linked_action_is_refused(tmp_path):
             f"The action '{action_name}' is linked, so it takes no keys: make it local, or give the"
             " armature another action."
         )
-
-
-def test_limits_and_own_joints_hold_in_the_keys():
-    ob, _ = make_tail(modes="XYZ")
-    give(ob.chain_ik.chains[0], "Bone.1", "HINGE_X")
-    bpy.context.view_layer.update()
-    live = played(ob)
-    press(bake)
-    assert_keys_show(ob, live)

@@ -12,7 +12,7 @@ from tests.blender.setups.selecting import press, refusal, select_bones, select_
 from tests.blender.setups.sliding_rigs import place, robot
 
 bake = bpy.ops.pose.chain_ik_bake
-LONG = 60
+LONG = 40
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def frames_of(ob):
     return {tuple(x for x, _ in keys) for keys in keys_of(ob).values()}
 
 
-@pytest.mark.parametrize(("step", "keyed"), [(2, [1, 3, 5, 7, 9, 11, 12]), (4, [1, 5, 9, 12])])
+@pytest.mark.parametrize(("step", "keyed"), [(2, [1, 3, 5, 7, 9, 11, 12]), (1000, [1, 12])])
 def test_every_so_many_frames_and_the_last_one_are_keyed(step, keyed):
     ob, _ = make_tail(modes="XYZ")
     path = 'pose.bones["Bone.1"].rotation_euler'
@@ -62,15 +62,9 @@ def test_every_so_many_frames_and_the_last_one_are_keyed(step, keyed):
     press(bake, step=step)
     assert frames_of(ob) == {tuple(keyed), (-4, *keyed, 30)}
     np.testing.assert_allclose(played(ob, keyed), live, atol=4 * SAME)
-
-
-def test_a_step_longer_than_the_range_keys_both_ends():
-    ob, _ = make_tail()
-    press(bake, step=1000)
-    assert frames_of(ob) == {(1, LAST)}
     ob.chain_ik.chains[0].mute = False
     press(bake, step=3, frame_start=20, frame_end=20)
-    assert frames_of(ob) == {(1, LAST, 20)}
+    assert frames_of(ob) == {(*keyed, 20), (-4, *keyed, 20, 30)}
 
 
 def test_chains_with_history_are_played_through_all_frames_whatever_the_step():
@@ -86,21 +80,16 @@ def test_chains_with_history_are_played_through_all_frames_whatever_the_step():
 
 def test_selected_chains_are_those_of_selected_bones_and_targets():
     ob, target = make_two()
-    select_bones(ob, ["Bone.1"])
-    press(bake, which="SELECTED", mute=False)
-    assert baked_bones(ob) == {"Bone"}
-    ob.animation_data_clear()
-    select_bones(ob, ["Control.0"])
-    press(bake, which="SELECTED", mute=False)
-    assert baked_bones(ob) == {"Arm"}
-    ob.animation_data_clear()
-    select_bones(ob, [], target)
-    press(bake, which="SELECTED", mute=False)
-    assert baked_bones(ob) == {"Bone"}
-    ob.animation_data_clear()
-    select_bones(ob, ["Control.0", "Bone.0"])
-    press(bake, which="SELECTED")
-    assert baked_bones(ob) == {"Bone", "Arm"}
+    for bones, objects, expected in (
+        (["Bone.1"], (), {"Bone"}),
+        (["Control.0"], (), {"Arm"}),
+        ([], (target,), {"Bone"}),
+        (["Control.0", "Bone.0"], (), {"Bone", "Arm"}),
+    ):
+        ob.animation_data_clear()
+        select_bones(ob, bones, *objects)
+        press(bake, which="SELECTED", mute=len(expected) == 2)
+        assert baked_bones(ob) == expected
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, True]
     before = state()
     assert "unmute those" in refusal(bake, which="ALL")
@@ -130,14 +119,6 @@ def test_a_new_action_plays_everything_and_the_old_one_stays():
     assert keys_of(ob) == before
     assert old.use_fake_user
     assert users == 1
-
-
-def test_a_new_action_of_an_armature_without_one():
-    ob, _ = make_tail()
-    live = played(ob)
-    press(bake, action="NEW")
-    assert ob.animation_data.action.name == "Rig Baked"
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
 
 
 @pytest.mark.skipif(bpy.app.version < (4, 4, 0), reason="actions have slots from 4.4 on")
@@ -218,10 +199,11 @@ def baked_twins(make, tolerance):
     return twins
 
 
-@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
-@pytest.mark.parametrize("tolerance", [0.002, 0.05])
+@pytest.mark.parametrize(
+    ("mode", "tolerance"), [("QUATERNION", 0.002), ("XYZ", 0.05), ("AXIS_ANGLE", 0.05)]
+)
 def test_keys_left_out_turn_no_bone_by_more_than_the_tolerance(mode, tolerance):
-    swing = {1: (0.7, 0.3, 2.2), 30: (-0.9, 0.9, 1.8), LONG: (1.2, -0.7, 2.4)}
+    swing = {1: (0.7, 0.3, 2.2), 20: (-0.9, 0.9, 1.8), LONG: (1.2, -0.7, 2.4)}
     frames = range(1, LONG + 1)
     whole, ob = baked_twins(
         lambda name: make_tail(name=name, modes=mode, swing=swing)[0], tolerance
@@ -254,9 +236,7 @@ def make_stretchy(name):
     return ob
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [make_robot, make_stretchy])
-@pytest.mark.parametrize("tolerance", [0.002, 0.02])
+@pytest.mark.parametrize(("make", "tolerance"), [(make_robot, 0.02), (make_stretchy, 0.002)])
 def test_keys_left_out_move_and_grow_no_bone_by_more_than_the_tolerance(make, tolerance):
     frames = range(1, LONG + 1)
     whole, ob = baked_twins(make, tolerance)
@@ -271,12 +251,15 @@ def test_keys_left_out_move_and_grow_no_bone_by_more_than_the_tolerance(make, to
 
 def test_what_was_asked_for_last_time_is_not_remembered():
     ob, _ = make_tail()
+    live = played(ob, [1, LAST])
     press(bake, step=3, tolerance=0.5, action="NEW", mute=False)
     action = ob.animation_data.action
+    assert action.name == "Rig Baked"
     press(bake)
     assert frames_of(ob) == {tuple(range(1, LAST + 1))}
     assert ob.animation_data.action == action
     assert ob.chain_ik.chains[0].mute
+    np.testing.assert_allclose(played(ob, [1, LAST]), live, atol=4 * SAME)
 
 
 def test_a_tolerance_of_zero_keeps_all_keys_and_a_wide_one_keeps_two():

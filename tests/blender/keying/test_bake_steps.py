@@ -74,8 +74,9 @@ def test_steps_yield_frame_by_frame_and_key_at_the_end():
     assert bpy.context.scene.frame_current == 1
 
 
-@pytest.mark.parametrize("make", [make_tail, make_rope, make_half_rope, make_easing])
-@pytest.mark.parametrize("steps", [1, 5, LAST])
+@pytest.mark.parametrize(
+    ("make", "steps"), [(make_tail, LAST), (make_rope, 1), (make_half_rope, 5), (make_easing, 5)]
+)
 def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
     ob, _ = make()
     rigs.key_bones(ob, frames=(20, 30))
@@ -139,7 +140,13 @@ def load(_ob):
     bpy.ops.wm.read_homefile(use_empty=True)
 
 
-@pytest.mark.parametrize("change", [rename_bone, remove_chain, edit, remove, undo, load])
+def switch_live_off(_ob):
+    bpy.context.scene.chain_ik.use_live = False
+
+
+@pytest.mark.parametrize(
+    "change", [rename_bone, remove_chain, edit, remove, undo, load, switch_live_off]
+)
 def test_a_bake_of_what_has_changed_meanwhile_is_refused(change):
     bpy.ops.ed.undo_push(message="empty")
     ob, _ = make_tail()
@@ -148,19 +155,11 @@ def test_a_bake_of_what_has_changed_meanwhile_is_refused(change):
     for _ in range(3):
         next(work)
     change(ob)
-    with pytest.raises(RigError, match="has changed during the bake, so nothing is keyed"):
+    told = "Live is off" if change is switch_live_off else "has changed during the bake, so nothing"
+    with pytest.raises(RigError, match=told):
         next(work)
     assert not [each for each in bpy.data.actions if each.name.startswith("Rig Baked")]
     work.close()
-
-
-def test_live_that_is_switched_off_meanwhile_is_told():
-    ob, _ = make_tail()
-    work = in_steps(ob)
-    next(work)
-    bpy.context.scene.chain_ik.use_live = False
-    with pytest.raises(RigError, match="Live is off"):
-        next(work)
 
 
 @pytest.mark.parametrize("method", ["FRAMES", "CLIP"])
@@ -190,10 +189,10 @@ def resident_bytes():
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is told in /proc")
-def test_twenty_thousand_frames_need_no_more_memory_than_a_thousand():
-    last, warm = 20_000, 1_000
+def test_six_thousand_frames_need_no_more_memory_than_a_thousand():
+    last, warm = 6_000, 1_000
     ob, target = make_tail(2)
-    rigs.key(target, "location", {1: SWING[1], 7000: SWING[6], last: SWING[LAST]})
+    rigs.key(target, "location", {1: SWING[1], 2000: SWING[6], last: SWING[LAST]})
     work = in_steps(ob, range(1, last + 1))
     found = []
     for frame in work:

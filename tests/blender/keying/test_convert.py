@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-import addon_utils
 import bpy
 import numpy as np
 import pytest
 
 from tests.blender.keying.converted_rigs import (
     CLOSE,
+    CONSTRAINT,
     Limb,
     assert_played,
     constrain,
@@ -27,7 +27,7 @@ from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, select_bones
 from tests.helpers import make_rng
 
-SEEDS = range(8)
+SEEDS = range(3)
 OTHER_BENDS = "the tip is the same, but the bends differ"
 # Nearer to the line from root to target than this, a pole of ours gives no side, or a part of it.
 OFF_THE_CHORD = np.radians(12.0)
@@ -71,15 +71,16 @@ def assert_shown(limb: Limb, points: list[np.ndarray], expected: list[np.ndarray
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_joint_of_two_bones_stays_where_the_constraint_has_it_wherever_the_target_is(seed):
+def test_two_bones_stay_where_the_constraint_has_them_wherever_the_target_is(seed):
     limb = Limb(seed)
     limb.constrain()
     points = places(limb)
-    expected = shown(limb, points)
+    expected, turned = shown(limb, points), rigs.pose(limb.ob)[:, :3, :3]
     to_chains(limb.ob, limb.bones[-1])
     assert not ik_constraints(limb.ob)
     assert limb.chain.solver == "TWO_BONE"
     assert_shown(limb, points, expected)
+    np.testing.assert_allclose(rigs.pose(limb.ob)[:, :3, :3], turned, atol=2e-3)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -96,25 +97,16 @@ def test_every_joint_of_two_bones_stays_where_the_chain_has_it_wherever_the_targ
     assert_shown(limb, points, expected)
 
 
+@pytest.mark.parametrize("is_chain", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_two_bones_without_a_pole_stay_as_they_are(seed):
+def test_two_bones_without_a_pole_stay_as_they_are_there_and_back(seed, is_chain):
     limb = Limb(seed, use_pole=False)
-    limb.constrain()
-    before = limb.joints()
-    to_chains(limb.ob, limb.bones[-1])
-    assert limb.apart(before) <= CLOSE
-    to_constraints(limb.ob)
-    assert limb.apart(before) <= CLOSE
-
-
-@pytest.mark.parametrize("use_pole", [False, True])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_rotations_of_two_bones_stay_as_well(seed, use_pole):
-    limb = Limb(seed, use_pole=use_pole)
-    limb.constrain()
-    before = rigs.pose(limb.ob)[:, :3, :3]
-    to_chains(limb.ob, limb.bones[-1])
-    np.testing.assert_allclose(rigs.pose(limb.ob)[:, :3, :3], before, atol=2e-3)
+    (limb.add_chain if is_chain else limb.constrain)()
+    before, turned = limb.joints(), rigs.pose(limb.ob)[:, :3, :3]
+    for convert_limb in (to_constraints, to_chains) if is_chain else (to_chains, to_constraints):
+        convert_limb(limb.ob)
+        assert limb.apart(before) <= CLOSE
+        np.testing.assert_allclose(rigs.pose(limb.ob)[:, :3, :3], turned, atol=2e-3)
 
 
 def told_gaps(text: str) -> list[tuple[float, float | None]]:
@@ -124,9 +116,15 @@ def told_gaps(text: str) -> list[tuple[float, float | None]]:
     return [(float(most), float(tip) if tip else None) for tip, most in found]
 
 
-@pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
-@pytest.mark.parametrize("use_pole", [False, True])
-@pytest.mark.parametrize("count", [3, 10])
+@pytest.mark.parametrize(
+    ("count", "use_pole", "direction"),
+    [
+        (3, True, "TO_CHAINS"),
+        (10, False, "TO_CHAINS"),
+        (3, False, "TO_CONSTRAINTS"),
+        (10, True, "TO_CONSTRAINTS"),
+    ],
+)
 def test_long_chains_keep_their_tip_and_tell_how_far_their_joints_are_apart(
     count, use_pole, direction, capfd
 ):
@@ -169,29 +167,22 @@ def test_a_muted_constraint_is_told_its_pole_angle_without_ever_being_solved():
     assert limb.apart(expected) <= CLOSE
 
 
-@pytest.mark.parametrize("influence", [0.0, 0.4])
-def test_with_a_pole_part_of_the_influence_is_the_same_part(influence):
-    limb = Limb(4)
+@pytest.mark.parametrize(
+    ("scale", "influence"),
+    [(1.0, 0.0), (1.0, 0.4), ((-1.0, 1.0, 1.0), 1.0), (-2.0, 1.0), ((0.5, 1.0, 2.0), 1.0)],
+    ids=str,
+)
+def test_with_a_pole_the_objects_scale_and_a_part_of_the_influence_make_no_difference(
+    scale, influence
+):
+    limb = Limb(3)
+    limb.ob.scale = scale if isinstance(scale, tuple) else (scale,) * 3
+    scaled_rigs.update()
     limb.constrain(influence=influence)
     before = limb.joints()
-    to_chains(limb.ob, limb.bones[-1])
-    assert limb.apart(before) <= CLOSE
-
-
-SCALES = [(-1.0, 1.0, 1.0), (-1.0, -1.0, -1.0), (2.0, 2.0, 2.0), (0.5, 1.0, 2.0)]
-
-
-@pytest.mark.parametrize("scale", SCALES, ids=str)
-def test_the_objects_scale_makes_no_difference(scale):
-    limb = Limb(3)
-    limb.ob.scale = scale
-    scaled_rigs.update()
-    limb.constrain()
-    before = limb.joints()
-    to_chains(limb.ob, limb.bones[-1])
-    assert limb.apart(before) <= CLOSE
-    to_constraints(limb.ob)
-    assert limb.apart(before) <= CLOSE
+    for convert_limb in (to_chains, to_constraints):
+        convert_limb(limb.ob)
+        assert limb.apart(before) <= CLOSE
 
 
 def make_knee(limb: Limb) -> None:
@@ -226,8 +217,7 @@ def test_a_constraint_without_its_tip_ends_where_it_did_and_turns_the_bone_that_
     use_rotation,
 ):
     limb = Limb(1, 4, use_pole=False)
-    for bone in limb.bones[-1:]:
-        limb.ob.pose.bones[bone].rotation_mode = "QUATERNION"
+    limb.ob.pose.bones[limb.bones[-1]].rotation_mode = "QUATERNION"
     limb.target.matrix_world = (
         scaled_rigs.world_of(limb.ob) @ rigs.evaluated(limb.ob).pose.bones[limb.bones[-2]].matrix
     )
@@ -277,24 +267,25 @@ def test_targets_and_poles_that_are_bones_go_along():
     rigs.assert_same_pose(ob, before, 2e-3)
 
 
-def test_arms_on_one_spine_become_one_tree_and_both_arrive(capfd):
-    ob = rigs.make_rig(rigs.zigzag(2))
-    targets = []
-    for i, side in enumerate((-1.0, 1.0)):
-        start = np.array(ob.data.bones["Bone.1"].tail_local)
-        joints = start + np.cumsum([(0, 0, 0), (side * 0.7, 0.1, 0.4), (side * 0.7, -0.1, 0.4)], 0)
-        arm = rigs.add_bones(ob, joints, prefix=f"Arm{i}", parent="Bone.1")
-        targets.append(rigs.make_empty(f"T{i}", joints[-1] + (0.1, 0.3, -0.2)))
-        constrain(ob, arm[-1], targets[-1], weight=0.5)
+@pytest.mark.parametrize("is_muted", [False, True])
+def test_constraints_that_share_a_bone_become_one_tree_and_both_arrive(is_muted, capfd):
+    ob = rigs.make_rig([(0, 0, 0), (0, -0.1, 1), (0.6, 0, 1.7)])
+    rigs.add_bones(ob, [(0, -0.1, 1), (-0.6, 0, 1.7)], prefix="Other", parent="Bone.0")
+    tips = {tip: rigs.make_empty(tip, rigs.tail(ob, tip)) for tip in ("Bone.1", "Other.0")}
+    for tip, target in tips.items():
+        mute = is_muted and tip == "Other.0"
+        constrain(ob, tip, target, chain_count=2, weight=0.5, mute=mute)
     scaled_rigs.update()
     to_chains(ob)
     chains = ob.chain_ik.chains
-    assert [chain.solver for chain in chains] == ["NEWTON", "NEWTON"]
-    assert [chain.name for chain in chains] == ["IK", "IK.001"]
-    assert [chain.weight for chain in chains] == [0.5, 0.5]
-    for i, target in enumerate(targets):
-        rigs.assert_reaches(ob, f"Arm{i}.1", target)
-    assert capfd.readouterr().out.count(OTHER_BENDS) == 2
+    assert [(chain.name, chain.weight) for chain in chains] == [("IK", 0.5), ("IK.001", 0.5)]
+    assert [chain.mute for chain in chains] == [False, is_muted]
+    # A muted one takes a solver that can share bones once it is unmuted.
+    assert chains[1].solver == "NEWTON"
+    for chain in chains:
+        chain.mute, chain.solver = False, "NEWTON" if is_muted else chain.solver
+    for tip, target in tips.items():
+        rigs.assert_reaches(ob, tip, target)
 
 
 def test_bones_that_may_grow_go_on_growing():
@@ -311,64 +302,36 @@ def test_bones_that_may_grow_go_on_growing():
     assert scaled_rigs.miss(limb.ob, limb.bones, limb.target) <= CLOSE
 
 
-LIMBS = {
-    "arm": ("upper_arm", "forearm", (0.3, 1.5, 1.2)),
-    "leg": ("thigh", "shin", (0.1, -3.0, 0.5)),
-}
-
-
-@pytest.fixture
-def human():
-    """Rigify's human with a constraint on each limb and on the spine."""
-    addon_utils.enable("rigify", default_set=True)
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
-    rng = make_rng(3)
-    for kind, (_, lower, pole) in LIMBS.items():
-        for side in "LR":
-            tip = f"{lower}.{side}"
-            goal = rigs.make_empty(f"{kind}.{side} goal")
-            goal.location = rigs.tail(ob, tip) + rng.uniform(-0.1, 0.1, 3) + (0.0, 0.0, 0.05)
-            aim = rigs.make_empty(f"{kind}.{side} aim", pole)
-            constrain(ob, tip, goal, aim, chain_count=2, name=f"{kind}.{side}", pole_angle=0.3)
-    goal = rigs.make_empty("spine goal", np.add(rigs.tail(ob, "spine.003"), (0.05, 0.02, -0.03)))
-    constrain(ob, "spine.003", goal, chain_count=4, name="spine")
+def test_arms_on_a_spine_with_a_chain_of_its_own_keep_their_pose_there_and_back(capfd):
+    ob = rigs.make_rig(rigs.zigzag(4, seed=3, length=0.4))
+    spine = rigs.make_empty("Spine", np.add(ob.data.bones[-1].tail_local, (0.1, 0.05, -0.1)))
+    constrain(ob, "Bone.3", spine, chain_count=4, name="Spine")
+    arms = []
+    for side in (-1.0, 1.0):
+        joints = np.cumsum([(side * 0.2, 0, 1.4), (side * 0.5, 0.1, 0), (side * 0.5, -0.1, 0)], 0)
+        arms.append(rigs.add_bones(ob, joints, prefix=f"Arm{side}", parent="Bone.3"))
+        goal = rigs.make_empty("Goal", joints[-1] + (-0.2 * side, 0.1, 0.2))
+        pole = rigs.make_empty("Pole", joints[1] + (0, 2.0, 0.5))
+        constrain(ob, arms[-1][-1], goal, pole, chain_count=2, name=f"Arm{side}", pole_angle=0.3)
     scaled_rigs.update()
-    yield ob
-    addon_utils.disable("rigify", default_set=True)
+    settings = {each.name: settings_of(each) for each in ik_constraints(ob)}
 
+    def joints_of(bones: list[str]) -> np.ndarray:
+        return np.array([*(rigs.head(ob, bone) for bone in bones), rigs.tail(ob, bones[-1])])
 
-def limb_joints(ob: bpy.types.Object, kind: str, side: str) -> np.ndarray:
-    upper, lower, _ = LIMBS[kind]
-    names = (f"{upper}.{side}", f"{lower}.{side}")
-    return np.array([*(rigs.head(ob, name) for name in names), rigs.tail(ob, names[1])])
-
-
-def test_rigifys_human_keeps_its_pose_there_and_back(human, capfd):
-    limbs = [(kind, side) for kind in LIMBS for side in "LR"]
-    before = [limb_joints(human, *limb) for limb in limbs]
-    spine = rigs.tail(human, "spine.003")
-    settings = {each.name: settings_of(each) for each in ik_constraints(human)}
-    assert len(settings) == 5
-
-    def assert_there() -> None:
-        scaled_rigs.update()
-        # Arms hang on the spine, whose tip stays while its bends may not: seen from the shoulder.
-        for limb, wanted in zip(limbs, before, strict=True):
-            now = limb_joints(human, *limb)
-            length = np.linalg.norm(np.diff(wanted, axis=0), axis=1).sum()
+    before = [joints_of(bones) for bones in arms]
+    for convert_all in (to_chains, to_constraints):
+        convert_all(ob)
+        # The spine's tip stays while its bends may not: arms are seen from the shoulder.
+        for bones, wanted in zip(arms, before, strict=True):
+            now = joints_of(bones)
             moved = np.linalg.norm(now[0] - wanted[0])
-            assert np.linalg.norm(now - wanted, axis=1).max() <= CLOSE * length + 2.0 * moved
-        np.testing.assert_allclose(rigs.tail(human, "spine.003"), spine, atol=CLOSE)
-
-    to_chains(human)
-    assert not ik_constraints(human)
-    assert {chain.name for chain in human.chain_ik.chains} == settings.keys()
-    assert_there()
-    assert f"(4 bones): {OTHER_BENDS}" in capfd.readouterr().out
-    to_constraints(human)
-    assert_there()
-    assert {each.name: settings_of(each) for each in ik_constraints(human)} == settings
+            assert np.linalg.norm(now - wanted, axis=1).max() <= CLOSE + 2.0 * moved
+        assert scaled_rigs.miss(ob, [f"Bone.{i}" for i in range(4)], spine) <= 2.0 * CLOSE
+        if convert_all is to_chains:
+            assert {chain.name for chain in ob.chain_ik.chains} == settings.keys()
+            assert f"(4 bones): {OTHER_BENDS}" in capfd.readouterr().out
+    assert {each.name: settings_of(each) for each in ik_constraints(ob)} == settings
 
 
 def test_keyed_bones_start_from_their_keys_and_two_without_a_pole_tell_how_far_they_are_apart(
@@ -399,3 +362,31 @@ def test_bones_with_a_pole_play_the_same_over_their_keys():
     rigs.go_to(1)
     to_chains(limb.ob, limb.bones[-1])
     assert_played(limb, expected)
+
+
+@pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
+def test_where_the_influence_is_faded_out_bones_go_back_to_their_own_pose(direction):
+    limb = Limb(5, use_pole=False)
+    own = limb.joints()
+    is_to_chains = direction == "TO_CHAINS"
+    path = f"{CONSTRAINT}.influence" if is_to_chains else "chain_ik.chains[0].influence"
+    (limb.constrain if is_to_chains else limb.add_chain)()
+    rigs.key(limb.ob, path, {1: 1.0, 8: 1.0, 20: 0.0})
+    rigs.go_to(8)
+    assert limb.apart(own) > 0.05
+    (to_chains if is_to_chains else to_constraints)(limb.ob)
+    rigs.go_to(20)
+    assert limb.apart(own) <= CLOSE
+
+
+def test_keyed_bones_of_a_chain_show_at_once_what_they_show_whenever_the_frame_is_set():
+    limb = Limb(5, use_pole=False)
+    with rigs.at_rest():
+        rigs.key_bones(limb.ob, frames=(1, 8, 20))
+    limb.add_chain()
+    rigs.go_to(8)
+    to_constraints(limb.ob)
+    at_once = limb.joints()
+    for frame in (20, 8):
+        rigs.go_to(frame)
+    assert limb.apart(at_once) <= CLOSE

@@ -10,7 +10,9 @@ import pytest
 
 from tests.blender.kept.test_keys_follow_chains import PLACES
 from tests.blender.keying.converted_rigs import (
+    CHAIN,
     CLOSE,
+    CONSTRAINT,
     Limb,
     assert_played,
     convert,
@@ -26,8 +28,11 @@ from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.keyed_limbs import HAS_SLOTS, keyed, read_by, source_of
 from tests.blender.setups.selecting import refusal, select_bones
 
-CONSTRAINT = 'pose.bones["Bone.1"].constraints["IK"]'
-CHAIN = "chain_ik.chains[0]"
+
+def interpolate(limb: Limb, interpolation: str) -> None:
+    for curve in rigs.curves_of(limb.ob):
+        for key in curve.keyframe_points:
+            key.interpolation = interpolation
 
 
 def points_of(curve: bpy.types.FCurve) -> list[tuple[float, ...]]:
@@ -38,31 +43,26 @@ def points_of(curve: bpy.types.FCurve) -> list[tuple[float, ...]]:
     ]
 
 
-KEYS: dict[str, dict[str, dict[float, object]]] = {
-    "influence": {"influence": {1: 0.0, 10: 1.0, 20: 0.3}},
-    "mute": {"mute": {1: False, 4: True, 12: False}},
-    "weights": {"weight": {1: 0.2, 20: 0.9}, "orient_weight": {1: 0.5, 20: 1.0}},
-    "pole angle": {"pole_angle": {1: 0.2, 10: 0.4, 20: 0.1}},
-    "all": {"influence": {1: 0.5, 20: 1.0}, "pole_angle": {1: 0.3}, "mute": {1: False, 10: True}},
-}
+KEYS: tuple[dict[str, dict[float, object]], ...] = (
+    {"pole_angle": {1: 0.2, 10: 0.4, 20: 0.1}, "mute": {1: False, 10: True, 18: False}},
+    {"influence": {1: 0.0, 10: 1.0, 20: 0.3}, "weight": {1: 0.2, 20: 0.9}},
+    {"influence": {1: 0.5, 20: 1.0}, "orient_weight": {1: 0.5, 20: 1.0}, "pole_angle": {1: 0.3}},
+)
 
 
-@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS.keys())
+@pytest.mark.parametrize("keys", KEYS, ids=", ".join)
 def test_keys_of_a_constraint_play_on_the_chain_and_come_back(keys):
     limb = planar()
     limb.constrain(pole_angle=0.3)
     for name, values in keys.items():
         rigs.key(limb.ob, f"{CONSTRAINT}.{name}", values)
-    for curve in rigs.curves_of(limb.ob):
-        for key in curve.keyframe_points:
-            key.interpolation = "BEZIER"
+    interpolate(limb, "BEZIER")
     expected = played(limb)
     before = {curve.data_path: points_of(curve) for curve in rigs.curves_of(limb.ob)}
     rigs.go_to(1)
-    to_chains(limb.ob, limb.bones[-1])
-    assert {curve.data_path for curve in rigs.curves_of(limb.ob)} == {
-        f"{CHAIN}.{name}" for name in keys
-    }
+    to_chains(limb.ob)
+    paths = {curve.data_path for curve in rigs.curves_of(limb.ob)}
+    assert paths == {f"{CHAIN}.{name}" for name in keys}
     assert_played(limb, expected)
     rigs.go_to(1)
     to_constraints(limb.ob)
@@ -71,6 +71,30 @@ def test_keys_of_a_constraint_play_on_the_chain_and_come_back(keys):
     assert after.keys() == before.keys()
     for path, points in before.items():
         np.testing.assert_allclose(after[path], points, atol=2e-4)
+
+
+def test_keys_far_apart_are_told_one_by_one_over_a_pose_that_is_bent():
+    limb, frames = planar(bend=2.0), (1.0, 8.0, 20.0)
+    limb.constrain(pole_angle=0.3)
+    rigs.key(limb.ob, f"{CONSTRAINT}.pole_angle", {1: -0.6, 8: 0.3, 20: 1.4})
+    interpolate(limb, "BEZIER")
+    (curve,) = rigs.curves_of(limb.ob)
+    for key in curve.keyframe_points:
+        key.handle_left_type = key.handle_right_type = "FREE"
+        key.handle_left = key.co.x - 2.0, key.co.y - 0.1
+        key.handle_right = key.co.x + 2.0, key.co.y - 0.1
+    expected, before = played(limb, frames), points_of(curve)
+    rigs.go_to(8)
+    to_chains(limb.ob)
+    (curve,) = rigs.curves_of(limb.ob)
+    offsets = np.subtract(points_of(curve), before)[:, 1::2]
+    assert np.ptp(offsets[:, 0]) > 0.02, "each key could be told by one offset"
+    assert_played(limb, expected, frames)
+    for value, *handles in offsets:
+        np.testing.assert_allclose(handles, value, atol=0.05)
+    to_constraints(limb.ob)
+    (curve,) = rigs.curves_of(limb.ob)
+    np.testing.assert_allclose(points_of(curve), before, atol=2e-4)
 
 
 def test_keys_of_a_chain_play_on_the_constraint_and_those_of_other_chains_stay_theirs():
@@ -96,12 +120,10 @@ def test_the_eye_of_a_constraint_becomes_mute():
     limb = Limb(3)
     limb.constrain()
     rigs.key(limb.ob, f"{CONSTRAINT}.enabled", {1: True, 4: False, 12: True})
-    for curve in rigs.curves_of(limb.ob):
-        for key in curve.keyframe_points:
-            key.interpolation = "CONSTANT"
+    interpolate(limb, "CONSTANT")
     expected = played(limb)
     rigs.go_to(1)
-    to_chains(limb.ob, limb.bones[-1])
+    to_chains(limb.ob)
     assert_played(limb, expected)
     (curve,) = rigs.curves_of(limb.ob)
     assert curve.data_path == f"{CHAIN}.mute"
@@ -111,40 +133,40 @@ def test_the_eye_of_a_constraint_becomes_mute():
     assert_played(limb, expected)
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", ["strip in a meta strip", "behind tweak mode"])
 def test_keys_go_along_wherever_the_object_holds_their_action(place):
     limb = Limb(3)
     limb.constrain()
     rigs.key(limb.ob, f"{CONSTRAINT}.influence", {1: 0.25})
     action = limb.ob.animation_data.action
     PLACES[place](limb.ob)
-    to_chains(limb.ob, limb.bones[-1])
+    to_chains(limb.ob)
     assert keyed(action) == {f"{CHAIN}.influence": 0.25}
     to_constraints(limb.ob)
     assert keyed(action) == {f"{CONSTRAINT}.influence": 0.25}
 
 
-def drive(ob: bpy.types.Object, path: str, expression: str = "value * 2 + 0.1"):
-    """Have a custom property of the object drive a setting, and return the driver's curve."""
-    ob["slider"] = 0.3
-    holder, _, name = path.rpartition(".")
-    curve = read_by(ob.path_resolve(holder), name, ob, '["slider"]')
+def slide(limb: Limb, value: float) -> np.ndarray:
+    """Set the property that drives a limb's setting, and return its joints."""
+    limb.ob["slider"] = value
+    limb.ob.update_tag()
+    scaled_rigs.update()
+    return limb.joints()
+
+
+def drive(limb: Limb, name: str, expression: str = "value * 2 + 0.1") -> bpy.types.FCurve:
+    """Have a custom property of the object drive a setting of the constraint."""
+    limb.ob["slider"] = 0.3
+    curve = read_by(limb.constraint, name, limb.ob, '["slider"]')
     curve.driver.variables[0].name = "value"
     curve.driver.expression = expression
-    ob.update_tag()
-    scaled_rigs.update()
+    slide(limb, 0.3)
     return curve
 
 
-def told_driver(curve: bpy.types.FCurve) -> tuple[object, ...]:
-    variables = [
-        (each.name, each.type, each.targets[0].id.name, each.targets[0].data_path)
-        for each in curve.driver.variables
-    ]
-    modifiers = [
-        (each.type, *np.round(each.coefficients, 4), each.use_additive) for each in curve.modifiers
-    ]
-    return curve.driver.type, curve.driver.expression, variables, modifiers, points_of(curve)
+def driver_of(limb: Limb) -> bpy.types.FCurve:
+    (curve,) = limb.ob.animation_data.drivers
+    return curve
 
 
 def without_keys(curve: bpy.types.FCurve) -> None:
@@ -183,68 +205,50 @@ SHAPES: dict[str, Callable[[bpy.types.FCurve], None]] = {
 STRAIGHT = {"turn": 0.02, "bend": 0.15}
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
-@pytest.mark.parametrize("name", ["influence", "pole_angle"])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("influence", "polynomial"), *(("pole_angle", shape) for shape in SHAPES)]
+)
 def test_a_driver_drives_the_chain_as_it_did_the_constraint_and_comes_back(name, shape):
     limb = planar(**STRAIGHT)
     limb.constrain(pole_angle=0.3)
-    curve = drive(limb.ob, f"{CONSTRAINT}.{name}")
-    shape(curve)
-
-    def slid() -> list[np.ndarray]:
-        found = []
-        for value in (0.0, 0.2, 0.4):
-            limb.ob["slider"] = value
-            limb.ob.update_tag()
-            scaled_rigs.update()
-            found.append(limb.joints())
-        return found
-
-    before = slid()
-    to_chains(limb.ob, limb.bones[-1])
-    (curve,) = limb.ob.animation_data.drivers
-    assert curve.data_path == f"{CHAIN}.{name}"
-    for joints, wanted in zip(slid(), before, strict=True):
-        assert np.linalg.norm(joints - wanted, axis=1).max() <= CLOSE * limb.length
-    to_constraints(limb.ob)
-    (curve,) = limb.ob.animation_data.drivers
-    assert curve.data_path == f"{CONSTRAINT}.{name}"
-    for joints, wanted in zip(slid(), before, strict=True):
-        assert np.linalg.norm(joints - wanted, axis=1).max() <= CLOSE * limb.length
+    SHAPES[shape](drive(limb, name))
+    curve = driver_of(limb)
+    expression, modifiers, points = curve.driver.expression, len(curve.modifiers), points_of(curve)
+    joints = [slide(limb, value) for value in (0.0, 0.2, 0.4)]
+    for convert_limb, owner in ((to_chains, CHAIN), (to_constraints, CONSTRAINT)):
+        convert_limb(limb.ob)
+        curve = driver_of(limb)
+        assert (curve.data_path, source_of(curve)) == (f"{owner}.{name}", '["slider"]')
+        assert (curve.driver.expression, curve.driver.variables[0].name) == (expression, "value")
+        for value, wanted in zip((0.0, 0.2, 0.4), joints, strict=True):
+            slide(limb, value)
+            assert limb.apart(wanted) <= CLOSE
+    # A driver without a curve keeps the polynomial that has offset it.
+    assert len(curve.modifiers) == modifiers + (shape == "bare")
+    np.testing.assert_allclose(points_of(curve), points, atol=2e-4)
 
 
-@pytest.mark.parametrize("shape", ["as Blender adds it", "keys", "keys and limits"])
-def test_a_driver_is_the_same_again_there_and_back(shape):
-    limb = Limb(3)
-    limb.constrain()
-    SHAPES[shape](drive(limb.ob, f"{CONSTRAINT}.pole_angle"))
-    (curve,) = limb.ob.animation_data.drivers
-    before = curve.driver.expression, len(curve.modifiers), points_of(curve)
-    to_chains(limb.ob, limb.bones[-1])
-    (curve,) = limb.ob.animation_data.drivers
-    variable = curve.driver.variables[0]
-    assert (curve.driver.expression, variable.name) == (before[0], "value")
-    assert variable.targets[0].data_path == '["slider"]'
-    to_constraints(limb.ob)
-    (curve,) = limb.ob.animation_data.drivers
-    after = curve.driver.expression, len(curve.modifiers), points_of(curve)
-    assert after[:2] == before[:2]
-    np.testing.assert_allclose(after[2], before[2], atol=2e-4)
+@pytest.mark.parametrize("shape", ["polynomial", "keys and limits"])
+def test_a_driver_of_the_pole_angle_keeps_the_pose_of_the_moment_however_bent(shape):
+    limb = planar(bend=2.0)
+    limb.constrain(pole_angle=0.3)
+    SHAPES[shape](drive(limb, "pole_angle", "value"))
+    before = slide(limb, 0.3)
+    for convert_limb in (to_chains, to_constraints):
+        convert_limb(limb.ob)
+        assert limb.apart(before) <= CLOSE
 
 
 @pytest.mark.parametrize("shape", ["as Blender adds it", "bare", "polynomial"])
 def test_a_driver_of_the_eye_drives_mute_the_other_way(shape):
     limb = Limb(3)
     limb.constrain()
-    SHAPES[shape](drive(limb.ob, f"{CONSTRAINT}.enabled", "value > 0.5"))
+    SHAPES[shape](drive(limb, "enabled", "value > 0.5"))
     if shape == "polynomial":
-        (curve,) = limb.ob.animation_data.drivers
-        curve.modifiers[0].coefficients = (0.0, 1.0)
-    to_chains(limb.ob, limb.bones[-1])
+        driver_of(limb).modifiers[0].coefficients = (0.0, 1.0)
+    to_chains(limb.ob)
     for value in (0.0, 1.0):
-        limb.ob["slider"] = value
-        limb.ob.update_tag()
-        scaled_rigs.update()
+        slide(limb, value)
         assert rigs.evaluated(limb.ob).chain_ik.chains[0].mute == (value < 0.5)
 
 
@@ -257,7 +261,7 @@ def test_a_curve_with_modifiers_is_offset_by_one_more_and_that_goes_again():
     stepped.frame_step = 5.0
     expected, before = played(limb), points_of(curve)
     rigs.go_to(1)
-    to_chains(limb.ob, limb.bones[-1])
+    to_chains(limb.ob)
     assert_played(limb, expected)
     rigs.go_to(1)
     to_constraints(limb.ob)
@@ -267,34 +271,21 @@ def test_a_curve_with_modifiers_is_offset_by_one_more_and_that_goes_again():
     np.testing.assert_allclose(points_of(curve), before, atol=2e-4)
 
 
-def test_drivers_elsewhere_that_read_the_constraint_read_the_chain_and_the_other_way():
+def test_drivers_elsewhere_and_keying_sets_go_along_both_ways_and_what_is_gone_is_told(capfd):
     limb = Limb(3)
     limb.constrain(influence=0.25)
     reader = rigs.make_empty("Reader")
     curve = read_by(reader, "location", limb.ob, f"{CONSTRAINT}.influence", 0)
-    to_chains(limb.ob, limb.bones[-1])
-    assert source_of(curve) == f"{CHAIN}.influence"
-    assert rigs.position(reader)[0] == pytest.approx(0.25)
-    to_constraints(limb.ob)
-    assert source_of(curve) == f"{CONSTRAINT}.influence"
-    assert rigs.position(reader)[0] == pytest.approx(0.25)
-
-
-def test_a_driver_that_reads_what_chains_do_not_have_is_told(capfd):
-    limb = Limb(3)
-    limb.constrain()
-    read_by(rigs.make_empty("Reader"), "location", limb.ob, f"{CONSTRAINT}.use_stretch", 0)
-    to_chains(limb.ob, limb.bones[-1])
-    assert "Warning: Drivers of Reader read what is gone" in capfd.readouterr().out
-
-
-def test_places_in_keying_sets_go_along():
-    limb = Limb(3)
-    limb.constrain()
     keying_set = bpy.context.scene.keying_sets.new(name="Set")
     path = keying_set.paths.add(limb.ob, f"{CONSTRAINT}.influence")
-    to_chains(limb.ob, limb.bones[-1])
-    assert path.data_path == f"{CHAIN}.influence"
+    for convert_limb, owner in ((to_chains, CHAIN), (to_constraints, CONSTRAINT)):
+        convert_limb(limb.ob)
+        assert source_of(curve) == path.data_path == f"{owner}.influence"
+        assert rigs.position(reader)[0] == pytest.approx(0.25)
+    assert "Drivers" not in capfd.readouterr().out
+    read_by(reader, "location", limb.ob, f"{CONSTRAINT}.use_stretch", 1)
+    to_chains(limb.ob)
+    assert "Warning: Drivers of Reader read what is gone" in capfd.readouterr().out
 
 
 def key_stretch(limb: Limb) -> None:
@@ -311,14 +302,19 @@ def modify_eye(limb: Limb) -> None:
     rigs.curves_of(limb.ob)[0].modifiers.new("NOISE")
 
 
+def play_action_of(ob: bpy.types.Object, other: bpy.types.Object) -> None:
+    """Have another object play an object's action."""
+    data = other.animation_data_create()
+    data.action = ob.animation_data.action
+    if HAS_SLOTS:
+        data.action_slot = ob.animation_data.action_slot
+
+
 def share_action(limb: Limb) -> None:
     rigs.key(limb.ob, f"{CONSTRAINT}.influence", {1: 0.5})
     other = Limb(4, name="Other")
     other.constrain()
-    data = other.ob.animation_data_create()
-    data.action = limb.ob.animation_data.action
-    if HAS_SLOTS:
-        data.action_slot = limb.ob.animation_data.action_slot
+    play_action_of(limb.ob, other.ob)
 
 
 REFUSED: dict[str, tuple[Callable[[Limb], None], str]] = {
@@ -356,6 +352,21 @@ def test_keys_that_cannot_go_along_keep_the_constraint_as_it_is(breaks, sentence
     assert told_settings(limb.ob) == before
 
 
+def test_a_chain_stays_as_it_is_if_keys_of_others_cannot_follow_to_their_new_places():
+    ob = two_limbs()
+    to_chains(ob)
+    rigs.key(ob, "chain_ik.chains[1].influence", {1: 0.5})
+    other = two_limbs()
+    to_chains(other)
+    play_action_of(ob, other)
+    scaled_rigs.update()
+    before = told_settings(ob)
+    select_bones(ob, ["Left.1"])
+    ob.chain_ik.active_index = 0
+    assert "so its keys cannot follow" in refusal(convert, direction="TO_CONSTRAINTS")
+    assert told_settings(ob) == before
+
+
 def test_keys_of_a_flip_keep_the_chain_as_it_is():
     limb = Limb(3)
     limb.add_chain(name="Arm")
@@ -374,7 +385,7 @@ def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
     limb.add_chain(name="Arm", pole_angle=0.0)
     to_constraints(limb.ob)
     offset = limb.constraint.pole_angle
-    to_chains(limb.ob, limb.bones[-1])
+    to_chains(limb.ob)
     # As far off that a constraint would have them at 190 degrees, which is -170.
     values = {1: np.radians(190.0) - offset, 20: np.radians(200.0) - offset}
     rigs.key(limb.ob, f"{CHAIN}.pole_angle", values)
@@ -383,7 +394,7 @@ def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
     (curve,) = rigs.curves_of(limb.ob)
     angles = [key.co.y for key in curve.keyframe_points]
     np.testing.assert_allclose(np.degrees(angles), (-170.0, -160.0), atol=4.0)
-    to_chains(limb.ob, limb.bones[-1])
+    to_chains(limb.ob)
     rigs.key(limb.ob, f"{CHAIN}.pole_angle", {40: rigs.curves_of(limb.ob)[0].evaluate(20) + 6.0})
     select_bones(limb.ob, [limb.bones[-1]])
     before = told_settings(limb.ob)
@@ -400,6 +411,6 @@ def test_keys_left_for_a_chain_that_is_gone_are_told(capfd):
     limb.add_chain()
     rigs.key(limb.ob, f"{CHAIN}.soft_distance", {1: 0.01})
     limb.ob.chain_ik.chains.remove(0)
-    to_chains(limb.ob, limb.bones[-1])
+    to_chains(limb.ob)
     told = "Chain 'Arm': keys or drivers of a chain that is gone animate it"
     assert told in capfd.readouterr().out

@@ -20,6 +20,7 @@ from tests.blender.keying.converted_rigs import (
     two_limbs,
 )
 from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.selecting import refusal, select_bones, select_objects
 
 
@@ -61,17 +62,9 @@ def set_up(**settings: object) -> Callable[[Limb], None]:
     return breaks
 
 
-def use_itasc(limb: Limb) -> None:
-    limb.ob.pose.ik_solver = "ITASC"
-
-
-def add_another(limb: Limb) -> None:
-    constrain(limb.ob, "Limb.1", limb.target, name="Second", chain_count=2)
-
-
 CONSTRAINTS: dict[str, tuple[Callable[[Limb], None], str]] = {
     "solver": (
-        use_itasc,
+        lambda limb: setattr(limb.ob.pose, "ik_solver", "ITASC"),
         "This armature's IK Solver is iTaSC, which has no counterpart: set it to Standard in the"
         " armature's properties first.",
     ),
@@ -136,7 +129,7 @@ def test_a_constraint_without_counterpart_stays_and_says_why(breaks, sentence):
 def test_of_several_constraints_of_a_bone_none_is_converted_until_one_counts(capfd):
     limb = limb_named()
     limb.constrain()
-    add_another(limb)
+    constrain(limb.ob, "Limb.1", limb.target, name="Second", chain_count=2)
     scaled_rigs.update()
     before = told_settings(limb.ob)
     select_bones(limb.ob, ["Limb.1"])
@@ -162,12 +155,7 @@ def limit_without(limb: Limb) -> None:
 
 
 def own_joint(limb: Limb) -> None:
-    joint = limb.chain.joints.add()
-    joint.bone, joint.kind = "Limb.1", "HINGE_X"
-
-
-def turn_hand(limb: Limb) -> None:
-    limb.chain.bone, limb.chain.use_tail, limb.chain.use_rotation = "Limb.2", False, True
+    give(limb.chain, "Limb.1", "HINGE_X")
 
 
 def end_off_parent(limb: Limb) -> None:
@@ -177,11 +165,6 @@ def end_off_parent(limb: Limb) -> None:
 
 def constrain_as_well(limb: Limb) -> None:
     constrain(limb.ob, "Limb.2", limb.target, name="Other", chain_count=1)
-
-
-def flip_without_pole(limb: Limb) -> None:
-    limb.chain.pole_target = None
-    limb.chain.use_flip_bend = True
 
 
 CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
@@ -199,11 +182,11 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
         "IK constraints have no bend that goes along: press Add Pole first.",
     ),
     "flip": (
-        flip_without_pole,
+        set_chain(pole_target=None, use_flip_bend=True),
         "IK constraints have no Flip Bend: add a pole, or switch it off.",
     ),
     "hand": (
-        turn_hand,
+        set_chain(bone="Limb.2", use_tail=False, use_rotation=True),
         "IK constraints do not turn 'Limb.2' as well: switch Rotation off, and give that bone a"
         " Copy Rotation constraint.",
     ),

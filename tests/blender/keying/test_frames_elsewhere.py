@@ -15,9 +15,9 @@ from tests.blender.setups import rigs
 from tests.blender.setups.renders import looking
 from tests.blender.setups.selecting import press, select_bones, select_objects
 
-LAST = 20
+LAST = 12
 FRAMES = range(1, LAST + 1)
-SWING = {1: (0.7, 0.3, 1.2), 8: (-0.6, 0.9, 0.8), LAST: (0.2, -0.7, 1.4)}
+SWING = {1: (0.7, 0.3, 1.2), 5: (-0.6, 0.9, 0.8), LAST: (0.2, -0.7, 1.4)}
 # Poses are float32, and curves are read as float32.
 SAME = 1e-5
 WRONG = 0.05
@@ -130,7 +130,7 @@ def test_blender_s_bake_action_keys_what_live_chains_do(visual_keying):
         np.testing.assert_allclose(found, expected, atol=SAME)
 
 
-@pytest.mark.parametrize("tool", ["breakdown", "relax", "push", "blend_to_neighbor"])
+@pytest.mark.parametrize("tool", ["breakdown", "push", "blend_to_neighbor"])
 def test_in_between_tools_leave_bones_of_live_chains_without_keys_alone(tool):
     ob, _ = make_arm()
     rigs.go_to(5)
@@ -244,8 +244,10 @@ def simulated(make, *, is_keyed, is_cached):
     return read(where)
 
 
-@pytest.mark.parametrize("is_cached", [False, True])
-@pytest.mark.parametrize("make", [make_cloth, make_rigid_bodies, make_particles])
+@pytest.mark.parametrize(
+    ("make", "is_cached"),
+    [(make_cloth, False), (make_cloth, True), (make_rigid_bodies, True), (make_particles, False)],
+)
 def test_simulations_on_live_chains_are_a_frame_late_and_on_baked_ones_right(make, is_cached):
     live = simulated(make, is_keyed=False, is_cached=is_cached)
     keyed = simulated(make, is_keyed=True, is_cached=is_cached)

@@ -19,8 +19,8 @@ from tests.helpers import make_rng
 
 pytestmark = pytest.mark.slow
 
-FRAMES = range(1, 21)
-KEYED = (1, 8, 14, 20)
+FRAMES = range(1, 13)
+KEYED = (1, 5, 9, 12)
 CLOSE = 1e-4
 """A share of the length."""
 EXACT = 5e-5
@@ -212,9 +212,8 @@ def animate(ob: bpy.types.Object) -> None:
 
 
 @pytest.mark.usefixtures("addons")
-@pytest.mark.parametrize("ending", AVAILABLE)
 def test_an_export_after_a_bake_holds_the_deforming_bones_alone_and_the_same_motion(
-    metarig, ending, tmp_path
+    metarig, tmp_path
 ):
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
     metarig.location, metarig.rotation_euler = (0.3, -0.2, 0.5), (0.0, 0.0, 0.7)
@@ -228,7 +227,7 @@ def test_an_export_after_a_bake_holds_the_deforming_bones_alone_and_the_same_mot
     before = see(without=added)
     assert np.ptp(before.corners, axis=0).max() > 0.5
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    bring_in = FORMATS[ending](str(tmp_path / f"human.{ending}"))
+    bring_in = gltf(str(tmp_path / "human.glb"))
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     bring_in()
     after = see()

@@ -30,27 +30,25 @@ def make_twin(ob: bpy.types.Object, **settings: object) -> bpy.types.Object:
     return twin
 
 
-@pytest.mark.parametrize("solver", ["TWO_BONE", "FABRIK", "CCD", "NEWTON"])
-def test_bones_follow_an_animated_target_on_every_frame(solver):
-    ob, target = make_swinging_arm(solver=solver)
-    for frame in (*FRAMES, 2.5, 9.25):
-        rigs.assert_reaches(ob, "Bone.1", target, rigs.go_to(frame))
-
-
-def test_bones_follow_when_the_rig_and_the_bone_above_are_animated():
+def test_bones_follow_when_target_rig_and_the_bone_above_are_animated():
     ob = rigs.make_rig(((0, 0, -1), (0, 0, 0)))
     rigs.add_bones(ob, rigs.ARM, prefix="Arm", parent="Bone.0")
     target = rigs.make_empty()
+    rigs.key(target, "location", SWING)
     rigs.add_chain(ob, "Arm.1", target, chain_count=2)
     rigs.key(ob, "location", {1: (0, 0, 0), 16: (0.3, 0.2, -0.3)})
     path = 'pose.bones["Bone.0"].rotation_quaternion'
     rigs.key(ob, path, {1: (1, 0, 0, 0), 16: (1, 0.2, -0.2, 0.1)})
-    for frame in FRAMES:
+    # A driver of a channel that chains do not write is no obstacle.
+    ob.pose.bones["Arm.0"].driver_add("location", 0).driver.expression = "frame * 0.01"
+    for frame in (*FRAMES, 2.5, 9.25):
         rigs.assert_reaches(ob, "Arm.1", target, rigs.go_to(frame))
 
 
-@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
-@pytest.mark.parametrize("influence", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize(
+    ("mode", "influence"),
+    [("QUATERNION", 0.4), ("XYZ", 0.0), ("ZYX", 1.0), ("AXIS_ANGLE", 0.0), ("AXIS_ANGLE", 0.4)],
+)
 def test_keyed_bones_start_from_their_curves_in_every_rotation_mode(mode, influence):
     ob = rigs.make_rig(modes=mode)
     rigs.key_bones(ob)
@@ -58,7 +56,7 @@ def test_keyed_bones_start_from_their_curves_in_every_rotation_mode(mode, influe
     rigs.key(target, "location", SWING)
     free = rigs.link(ob.copy())
     rigs.add_chain(ob, "Bone.1", target, influence=influence)
-    for frame in (16, 1, 5, 11.5):
+    for frame in (16, 1, 11.5):
         twin = rigs.make_rig(name="Twin", modes=mode)
         rigs.go_to(frame)
         for bone, keyed in zip(twin.pose.bones, free.pose.bones, strict=True):
@@ -87,8 +85,6 @@ def test_of_a_bone_keyed_on_one_axis_the_others_start_from_the_stored_pose():
 
 
 SETTING_KEYS = {
-    "influence": {1: 0.0, 16: 1.0},
-    "mute": {1: False, 6: True, 12: False},
     "use_flip_bend": {1: False, 8: True},
     "pole_angle": {1: 0.0, 16: radians(150.0)},
     "orient_weight": {1: 0.0, 16: 1.0},
@@ -107,7 +103,7 @@ def test_a_keyed_setting_gives_the_pose_of_its_value_at_each_frame(name):
     for setting, value in settings.items():
         setattr(ob.chain_ik.chains[0], setting, value)
     rigs.key(ob, f"chain_ik.chains[0].{name}", SETTING_KEYS[name])
-    for frame in (*FRAMES, 7, 4, 13, 1):
+    for frame in (1, 10, 7, 16, 4):
         rigs.go_to(frame)
         value = getattr(ob.chain_ik.chains[0], name)
         twin = make_twin(ob, **settings, **{name: value})
@@ -137,29 +133,21 @@ def make_busy_scene(start_from: str) -> bpy.types.Object:
     return ob
 
 
-@pytest.mark.parametrize("start_from", ["KEYED", "REST"])
-def test_the_same_frame_gives_the_same_pose_in_any_order_of_scrubbing(start_from):
+@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
+def test_a_frame_shows_its_pose_in_any_order_of_scrubbing_and_in_each_update(start_from):
     ob = make_busy_scene(start_from)
-    frames = [*FRAMES, 2.5, 9.25, 12, 14]
     expected = {}
-    for frame in frames:
+    for frame in (*FRAMES, 2.5, 9.25, 12, 14):
         rigs.go_to(frame)
         expected[frame] = rigs.rotations(ob)
-    for seed in range(3):
-        for frame in make_rng(seed).permutation(frames):
-            rigs.go_to(frame)
-            assert rigs.rotations(ob) == expected[frame], f"frame {frame}"
-
-
-@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
-def test_an_update_without_frame_change_keeps_the_pose_of_the_frame(start_from):
-    ob = make_busy_scene(start_from)
-    for frame in (4, 9.25, 13):
-        rigs.go_to(frame)
-        before = rigs.rotations(ob)
         ob.update_tag()
         bpy.context.view_layer.update()
-        assert rigs.rotations(ob) == before
+        assert rigs.rotations(ob) == expected[frame]
+    # The pose of a chain that starts from its last one depends on the order.
+    for seed in range(2 if start_from != "CURRENT" else 0):
+        for frame in make_rng(seed).permutation(list(expected)):
+            rigs.go_to(frame)
+            assert rigs.rotations(ob) == expected[frame], f"frame {frame}"
 
 
 def test_rest_start_does_not_depend_on_keys():
@@ -200,10 +188,3 @@ def test_a_driven_bone_is_refused_in_words_and_other_chains_go_on():
     assert tuple(ob.pose.bones["Other.1"].rotation_euler) == (0, 0, 0)
     ob.driver_remove('pose.bones["Other.0"].rotation_euler', 0)
     rigs.assert_reaches(ob, "Other.1", other_target, rigs.go_to(7))
-
-
-def test_a_driver_on_another_channel_of_a_chain_bone_is_no_obstacle():
-    ob, target = make_swinging_arm()
-    ob.pose.bones["Bone.0"].driver_add("location", 0).driver.expression = "frame * 0.01"
-    for frame in FRAMES:
-        rigs.assert_reaches(ob, "Bone.1", target, rigs.go_to(frame))

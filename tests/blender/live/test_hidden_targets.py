@@ -29,12 +29,9 @@ def hide_object_by_its_eye(ob):
     ob.hide_set(True)
 
 
-def hide_collection_in_viewports(_ob):
-    bpy.data.collections["Hidden"].hide_viewport = True
-
-
-def hide_collection_in_renders(_ob):
-    bpy.data.collections["Hidden"].hide_render = True
+def hide_collection_everywhere(_ob):
+    hidden = bpy.data.collections["Hidden"]
+    hidden.hide_viewport = hidden.hide_render = True
 
 
 def hide_collection_by_its_eye(_ob):
@@ -50,17 +47,15 @@ def exclude_and_hide_everywhere(ob):
     layer_collection().exclude = True
 
 
-HIDINGS = (
-    hide_object_in_viewports,
-    hide_object_in_renders,
-    hide_object_by_its_eye,
-    hide_collection_in_viewports,
-    hide_collection_in_renders,
-    hide_collection_by_its_eye,
-    exclude_collection,
-    exclude_and_hide_everywhere,
+HIDDEN = (
+    ("target", hide_object_in_viewports),
+    ("pole", hide_object_in_renders),
+    ("target bone", hide_object_by_its_eye),
+    ("pole", hide_collection_everywhere),
+    ("target bone", hide_collection_by_its_eye),
+    ("target", exclude_collection),
+    ("target bone", exclude_and_hide_everywhere),
 )
-each_hiding = pytest.mark.parametrize("hide", HIDINGS)
 
 
 def make_hidden_collection() -> bpy.types.Collection:
@@ -88,34 +83,22 @@ def make_arm_with(role: str) -> tuple[bpy.types.Object, bpy.types.Object]:
     return ob, followed
 
 
-@each_hiding
-@pytest.mark.parametrize("role", ["target", "pole", "target bone"])
-def test_what_is_hidden_is_followed_in_the_viewport(role, hide):
+@pytest.mark.parametrize(("role", "hide"), HIDDEN)
+def test_what_is_hidden_is_followed_in_the_viewport_and_in_renders(role, hide, tmp_path):
     ob, followed = make_arm_with(role)
-    before = rigs.pose(ob)
+    near = rigs.pose(ob)
     followed.location = FAR
-    expected = rigs.pose(ob)
-    assert np.abs(expected - before).max() > 0.1
-    followed.location = NEAR
-    bpy.context.view_layer.update()
-    hide(followed)
-    rigs.assert_same_pose(ob, before)
-    followed.location = FAR
-    bpy.context.view_layer.update()
-    rigs.assert_same_pose(ob, expected)
-
-
-@each_hiding
-@pytest.mark.parametrize("role", ["target", "pole", "target bone"])
-def test_what_is_hidden_is_followed_in_renders(role, hide, tmp_path):
-    ob, followed = make_arm_with(role)
+    far = rigs.pose(ob)
+    assert np.abs(far - near).max() > 0.1
     rigs.key(followed, "location", {1: NEAR, 5: FAR})
-    expected = {}
-    for frame in range(FRAMES[0], FRAMES[1] + 1):
-        bpy.context.scene.frame_set(frame)
-        expected[frame] = rigs.pose(ob, bpy.context.view_layer.depsgraph)
+    frames = range(FRAMES[0], FRAMES[1] + 1)
+    expected = {frame: rigs.pose(ob, rigs.go_to(frame)) for frame in frames}
     hide(followed)
-    bpy.context.scene.frame_set(1)
+    for location, pose in ((NEAR, near), (FAR, far)):
+        followed.location = location
+        bpy.context.view_layer.update()
+        rigs.assert_same_pose(ob, pose)
+    rigs.go_to(1)
     found = render_frames(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph), FRAMES)
     for frame, pose in expected.items():
         np.testing.assert_allclose(found[frame], pose, atol=3e-6, err_msg=f"frame {frame}")
@@ -137,7 +120,9 @@ def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_targe
         np.testing.assert_allclose(tail, location, atol=rigs.REACHED)
 
 
-@each_hiding
+@pytest.mark.parametrize(
+    "hide", [hide_object_in_viewports, hide_object_in_renders, exclude_and_hide_everywhere]
+)
 def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, tmp_path):
     collection = make_hidden_collection()
     ob, target = rigs.make_arm(NEAR)
@@ -185,24 +170,16 @@ def make_arm_with_hidden_target() -> tuple[bpy.types.Object, bpy.types.Object]:
     return ob, target
 
 
-def test_what_is_shown_everywhere_needs_no_anchor():
+def test_anchors_are_there_where_something_is_hidden_follow_the_settings_and_move_no_bone():
     ob, target = rigs.make_arm()
     assert anchors(ob) == []
     for hide in (hide_object_in_viewports, hide_object_in_renders):
         hide(target)
         assert anchors(ob) == [("Bone.1", target)]
+        assert all(tie.mute or tie.influence == 0.0 for tie in ob.pose.bones["Bone.1"].constraints)
         target.hide_viewport = target.hide_render = False
         assert anchors(ob) == []
-
-
-def test_anchors_never_move_a_bone():
-    ob, target = make_arm_with_hidden_target()
-    assert anchors(ob) == [("Bone.1", target)]
-    assert all(tie.mute or tie.influence == 0.0 for tie in ob.pose.bones["Bone.1"].constraints)
-
-
-def test_anchors_follow_the_settings_of_their_chain():
-    ob, target = make_arm_with_hidden_target()
+    hide_object_in_renders(target)
     chain = ob.chain_ik.chains[0]
     other = rigs.make_empty("Other")
     hide_object_in_viewports(other)
@@ -223,27 +200,26 @@ def test_two_chains_of_one_bone_and_target_lose_nothing_when_one_goes():
     assert anchors(ob) == [("Bone.1", target)]
 
 
-def test_anchors_go_when_a_script_removes_the_chain():
-    ob, _target = make_arm_with_hidden_target()
-    assert len(anchors(ob)) == 1
+def remove_by_script(ob, _target):
     ob.chain_ik.chains.remove(0)
     # Removing an item by script tells Blender nothing; the next change of the rig does.
     ob.update_tag()
-    assert anchors(ob) == []
 
 
-def test_anchors_go_when_the_target_is_deleted():
-    ob, target = make_arm_with_hidden_target()
-    assert len(anchors(ob)) == 1
-    bpy.data.objects.remove(target)
-    assert anchors(ob) == []
-
-
-def test_anchors_go_with_the_remove_operator():
-    ob, _target = make_arm_with_hidden_target()
-    assert len(anchors(ob)) == 1
+def remove_by_operator(ob, _target):
     rigs.enter(ob, "POSE")
     assert bpy.ops.pose.chain_ik_remove() == {"FINISHED"}
+
+
+def delete_target(_ob, target):
+    bpy.data.objects.remove(target)
+
+
+@pytest.mark.parametrize("remove", [remove_by_script, remove_by_operator, delete_target])
+def test_anchors_go_with_the_chain_or_its_target(remove):
+    ob, target = make_arm_with_hidden_target()
+    assert len(anchors(ob)) == 1
+    remove(ob, target)
     assert anchors(ob) == []
 
 
@@ -257,10 +233,8 @@ def test_constraints_of_the_person_are_left_alone():
 
 def test_no_object_is_taken_for_another_where_a_posed_bone_drives_what_is_hidden():
     # One object comes and another goes, and none of what Blender lists is told to have changed.
-    shown, ob = (
-        rigs.make_empty(location=(9, 9, 9)),
-        rigs.make_rig([(0, 0, 0), (0, 0.2, 1), (0, 0, 2)]),
-    )
+    shown = rigs.make_empty(location=(9, 9, 9))
+    ob = rigs.make_rig([(0, 0, 0), (0, 0.2, 1), (0, 0, 2)])
     target, hidden = rigs.make_empty(location=(0.5, 0.5, 1)), rigs.make_empty(location=(8, 8, 8))
     switch = rigs.make_rig([(3, 0, 0), (3, 0.2, 1)])
     bone = switch.pose.bones[0]

@@ -43,36 +43,21 @@ def test_bones_animated_by_nla_start_from_what_nla_gives(influence):
         bpy.data.objects.remove(twin)
 
 
-def test_outside_a_strip_that_holds_nothing_the_start_is_the_stored_pose():
+@pytest.mark.parametrize("is_off", [False, True])
+def test_outside_a_strip_and_with_nla_switched_off_the_start_is_the_stored_pose(is_off):
     ob = rigs.make_rig()
-    target = rigs.make_empty()
     rigs.key_bones(ob, frames=(1, 6))
     for bone in ob.pose.bones:
         bone.rotation_quaternion = (1, 0, 0, 0)
     push_to_nla(ob, start=10).extrapolation = "NOTHING"
-    rigs.add_chain(ob, "Bone.1", target, influence=0.5)
-    twin = rigs.make_rig(name="Twin")
-    rigs.add_chain(twin, "Bone.1", target, influence=0.5)
+    ob.animation_data.use_nla = not is_off
+    twin, target = rigs.make_rig(name="Twin"), rigs.make_empty()
+    for each in (ob, twin):
+        rigs.add_chain(each, "Bone.1", target, influence=0.5)
     for frame in (2, 3, 4, 12, 3, 20, 4):
         rigs.go_to(frame)
-        if frame != 12:
+        if is_off or frame != 12:
             rigs.assert_same_pose(ob, twin)
-
-
-def test_with_nla_switched_off_the_start_is_the_stored_pose():
-    ob = rigs.make_rig()
-    rigs.key_bones(ob)
-    push_to_nla(ob)
-    ob.animation_data.use_nla = False
-    for bone in ob.pose.bones:
-        bone.rotation_quaternion = (1, 0, 0, 0)
-    target = rigs.make_empty()
-    rigs.add_chain(ob, "Bone.1", target, influence=0.5)
-    twin = rigs.make_rig(name="Twin")
-    rigs.add_chain(twin, "Bone.1", target, influence=0.5)
-    for frame in (2, 3, 2):
-        rigs.go_to(frame)
-        rigs.assert_same_pose(ob, twin)
 
 
 @pytest.mark.skipif(not HAS_SLOTS, reason="slots came with Blender 4.4")
