@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Matrix, Quaternion, Vector
 
+from blender_ik_addon.properties import chain_spec
 from tests.blender.kept.kept_bonds import BONDS, Bond
 from tests.blender.kept.kept_kinds import KINDS, Kind
 from tests.blender.setups import rigs, scaled_rigs
@@ -179,17 +180,29 @@ def _add_pole(
 
 
 def play(path: Path = FILE) -> dict[str, dict[str, Any]]:
-    """Open the file, play it, and return what each kind did on the frames that are recorded.
+    """Play the file, and return what each kind did on the frames that are recorded.
+
+    All frames are played only of chains whose pose depends on the frame before.
 
     Returns:
         By name of the object: ``rotations`` (f, bones, 4) as quaternions, ``others`` (f, bones, 6)
         locations and scales, ``tips`` (f, chains, 3) tails of tip bones in the world, ``misses``
         (f, chains) the residuals.
     """
+    found = _played(path, RECORDED, has_history=False) | _played(path, PLAYED, has_history=True)
+    return dict(sorted(found.items()))
+
+
+def _played(
+    path: Path, all_frames: Sequence[int], *, has_history: bool
+) -> dict[str, dict[str, Any]]:
+    """Open the file, keep the armature objects with or without a history, and play these."""
     bpy.ops.wm.open_mainfile(filepath=str(path))
-    owners = [ob.name for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.chain_ik.chains]
-    frames: dict[str, list[dict[str, Any]]] = {name: [] for name in sorted(owners)}
-    for frame in PLAYED:
+    owners = [ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.chain_ik.chains]
+    kept = [ob.name for ob in owners if any(map(goes_on, ob.chain_ik.chains)) == has_history]
+    bpy.data.batch_remove([ob for ob in owners if ob.name not in kept])
+    frames: dict[str, list[dict[str, Any]]] = {name: [] for name in kept}
+    for frame in all_frames:
         depsgraph = rigs.go_to(frame)
         if frame in RECORDED:
             for name, found in frames.items():
@@ -198,6 +211,11 @@ def play(path: Path = FILE) -> dict[str, dict[str, Any]]:
         name: {key: np.array([each[key] for each in found]) for key in found[0]}
         for name, found in frames.items()
     }
+
+
+def goes_on(chain: bpy.types.PropertyGroup) -> bool:
+    """Return whether the pose of a chain depends on the one before."""
+    return chain.start_from == "CURRENT" or chain_spec(chain).goes_on
 
 
 def _state(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> dict[str, Any]:

@@ -55,52 +55,40 @@ def test_drivers_between_chains_follow_on_both_ends():
     assert len(ob.animation_data.drivers) == 1
 
 
-def in_object() -> tuple[bpy.types.ID, str, int]:
-    return rigs.make_empty("Reader"), "location", 0
+Reader = tuple[bpy.types.ID, str, int]
+VALUE = 'nodes["Value"].outputs[0].default_value'
 
 
-def in_bones() -> tuple[bpy.types.ID, str, int]:
+def in_bones() -> Reader:
     return rigs.make_rig(name="Reader"), 'pose.bones["Bone.0"].location', 0
 
 
-def in_object_data() -> tuple[bpy.types.ID, str, int]:
-    return bpy.data.lights.new("Reader", "POINT"), "energy", -1
-
-
-def in_shape_key() -> tuple[bpy.types.ID, str, int]:
+def in_shape_key() -> Reader:
     ob = rigs.link(bpy.data.objects.new("Reader", bpy.data.meshes.new("Reader")))
     for name in ("Basis", "Key"):
         ob.shape_key_add(name=name)
     return ob.data.shape_keys, 'key_blocks["Key"].value', -1
 
 
-def in_armature() -> tuple[bpy.types.ID, str, int]:
-    data = rigs.make_rig(name="Reader").data
-    return data, 'bones["Bone.0"].bbone_easein', -1
-
-
-def in_material() -> tuple[bpy.types.ID, str, int]:
-    return bpy.data.materials.new("Reader"), "diffuse_color", 0
-
-
-def in_scene() -> tuple[bpy.types.ID, str, int]:
+def in_scene() -> Reader:
     return bpy.data.scenes.new("Reader"), "gravity", 0
 
 
-def in_node_group() -> tuple[bpy.types.ID, str, int]:
+def in_node_group() -> Reader:
     tree = bpy.data.node_groups.new("Reader", "GeometryNodeTree")
     tree.nodes.new("ShaderNodeValue").name = "Value"
-    return tree, 'nodes["Value"].outputs[0].default_value', -1
+    return tree, VALUE, -1
 
 
-def in_nodes_of(owner: bpy.types.ID) -> tuple[bpy.types.ID, str, int]:
+def in_nodes_of_a_material() -> Reader:
+    owner = bpy.data.materials.new("Reader")
     if owner.node_tree is None:
         owner.use_nodes = True
     owner.node_tree.nodes.new("ShaderNodeValue").name = "Value"
-    return owner.node_tree, 'nodes["Value"].outputs[0].default_value', -1
+    return owner.node_tree, VALUE, -1
 
 
-def in_compositor() -> tuple[bpy.types.ID, str, int]:
+def in_compositor() -> Reader:
     scene = bpy.context.scene
     if hasattr(scene, "compositing_node_group"):
         tree = bpy.data.node_groups.new("Reader", "CompositorNodeTree")
@@ -112,54 +100,44 @@ def in_compositor() -> tuple[bpy.types.ID, str, int]:
     return tree, 'nodes["Exposure"].inputs[1].default_value', -1
 
 
-READERS: dict[str, Callable[[], tuple[bpy.types.ID, str, int]]] = {
-    "object": in_object,
-    "bones": in_bones,
-    "light": in_object_data,
-    "shape key": in_shape_key,
-    "armature": in_armature,
-    "material": in_material,
-    "scene": in_scene,
-    "node group": in_node_group,
-    "nodes of a material": lambda: in_nodes_of(bpy.data.materials.new("Reader")),
-    "nodes of a world": lambda: in_nodes_of(bpy.data.worlds.new("Reader")),
-    "nodes of a light": lambda: in_nodes_of(bpy.data.lights.new("Reader", "POINT")),
-    "compositor": in_compositor,
-}
+READERS: tuple[Callable[[], Reader], ...] = (
+    in_bones,
+    in_shape_key,
+    in_scene,
+    in_node_group,
+    in_nodes_of_a_material,
+    in_compositor,
+)
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_drivers_of_other_data_read_the_same_chain_as_before(reader):
     ob = make_limbs()
-    block, path, index = READERS[reader]()
+    block, path, index = reader()
     curve = read_by(block, path, ob, "chain_ik.chains[1].influence", index)
     activate(ob, 0)
     press(remove)
     assert source_of(curve) == "chain_ik.chains[0].influence"
 
 
-def test_a_driver_of_another_object_goes_on_with_the_value_of_its_chain():
-    ob = make_limbs()
+def test_a_driver_of_another_object_goes_on_with_the_value_of_its_chain_or_of_another_rig():
+    ob, other = make_limbs(), make_limbs("Other")
     key_chains(ob, Right=0.5, Tail=0.75)
     reader = rigs.make_empty("Reader")
+    of_other = read_by(reader, "location", other, "chain_ik.chains[1].influence", 2)
+    activate(ob, 0)
     for index in range(2):
         read_by(reader, "location", ob, f"chain_ik.chains[{index + 1}].influence", index)
     press(remove)
     rigs.go_to(4)
-    np.testing.assert_allclose(rigs.position(reader)[:2], (0.5, 0.75), atol=1e-6)
+    np.testing.assert_allclose(rigs.position(reader), (0.5, 0.75, 1.0), atol=1e-6)
+    assert source_of(of_other) == "chain_ik.chains[1].influence"
 
 
-def test_drivers_that_read_the_same_path_of_another_rig_stay():
-    ob, other = make_limbs(), make_limbs("Other")
-    reader = rigs.make_empty("Reader")
-    curve = read_by(reader, "location", other, "chain_ik.chains[1].influence", 0)
-    activate(ob, 0)
-    press(remove)
-    assert source_of(curve) == "chain_ik.chains[1].influence"
-
-
-@pytest.mark.parametrize("path", ["chain_ik.chains[0].influence", 'chain_ik.chains["Left"].weight'])
-@pytest.mark.parametrize("renamed", [False, True])
+@pytest.mark.parametrize(
+    ("path", "renamed"),
+    [("chain_ik.chains[0].influence", False), ('chain_ik.chains["Left"].weight', True)],
+)
 def test_a_driver_that_reads_the_removed_chain_reads_no_other_one_and_says_so(path, renamed, capfd):
     ob = make_limbs()
     if renamed:
@@ -244,36 +222,32 @@ def read_bones(chain: bpy.types.PropertyGroup) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("index", "left"), [(0, ["", "Right.0"]), (1, ["Right.1", ""])])
-def test_drivers_read_the_same_joint_after_another_one_is_removed(index, left):
-    chain = give_joints(make_limbs(), "Right.1", "Right.0")
-    chain.active_joint_index = index
-    press(joint_remove)
-    assert read_bones(chain) == left
-
-
-def test_drivers_read_the_joints_of_the_same_bones_after_these_are_copied_in_another_order():
-    ob = make_limbs()
-    for bone in ("Right.0", "Right.1"):
-        ob.pose.bones[bone].lock_ik_y = True
-    chain = give_joints(ob, "Right.1", "Right.0")
-    press(joints_copy)
-    assert [joint.bone for joint in chain.joints] == ["Right.0", "Right.1"]
-    assert read_bones(chain) == ["Right.1", "Right.0"]
-
-
-def test_drivers_of_a_joint_that_is_not_copied_read_no_other_one():
-    ob = make_limbs()
-    ob.pose.bones["Right.1"].lock_ik_y = True
-    chain = give_joints(ob, "Right.0", "Right.1")
-    press(joints_copy)
-    assert [joint.bone for joint in chain.joints] == ["Right.1"]
-    assert read_bones(chain) == ["", "Right.1"]
-
-
-def test_drivers_read_the_same_joints_after_a_chain_before_theirs_is_removed():
+def test_drivers_read_the_same_joints_after_a_chain_or_a_joint_before_theirs_is_removed():
     ob = make_limbs()
     give_joints(ob, "Right.1", "Right.0")
     activate(ob, 0)
     press(remove)
-    assert read_bones(ob.chain_ik.chains[0]) == ["Right.1", "Right.0"]
+    (chain, _) = ob.chain_ik.chains
+    assert read_bones(chain) == ["Right.1", "Right.0"]
+    chain.active_joint_index = 0
+    press(joint_remove)
+    assert read_bones(chain) == ["", "Right.0"]
+
+
+@pytest.mark.parametrize(
+    ("given", "locked", "left"),
+    [
+        # Copied in another order.
+        (("Right.1", "Right.0"), ("Right.0", "Right.1"), ["Right.1", "Right.0"]),
+        # One that is not copied: its driver reads no other one.
+        (("Right.0", "Right.1"), ("Right.1",), ["", "Right.1"]),
+    ],
+)
+def test_drivers_read_the_joints_of_the_same_bones_after_these_are_copied(given, locked, left):
+    ob = make_limbs()
+    for bone in locked:
+        ob.pose.bones[bone].lock_ik_y = True
+    chain = give_joints(ob, *given)
+    press(joints_copy)
+    assert [joint.bone for joint in chain.joints] == list(locked)
+    assert read_bones(chain) == left

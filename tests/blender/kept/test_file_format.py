@@ -7,6 +7,8 @@ from pathlib import Path
 import bpy
 import pytest
 
+from tests.blender.setups import rigs
+
 OLD = Path(__file__).parents[2] / "data" / "caps_before_finish.blend"
 BARE = {"FABRIK 10": False, "CCD 20": False, "FABRIK 21": True, "NEWTON 10": True}
 
@@ -15,13 +17,9 @@ def finishes(name: str = "Rig") -> dict[str, bool]:
     return {chain.name: chain.use_finish for chain in bpy.data.objects[name].chain_ik.chains}
 
 
-def test_caps_of_an_older_file_leave_the_finish_out():
+def test_caps_of_an_older_file_leave_the_finish_out_and_what_is_set_after_that_is_kept(tmp_path):
     bpy.ops.wm.open_mainfile(filepath=str(OLD))
     assert finishes() == BARE
-
-
-def test_what_is_set_after_that_is_kept(tmp_path):
-    bpy.ops.wm.open_mainfile(filepath=str(OLD))
     bpy.data.objects["Rig"].chain_ik.chains["FABRIK 10"].use_finish = True
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "new.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
@@ -29,10 +27,7 @@ def test_what_is_set_after_that_is_kept(tmp_path):
 
 
 def test_a_low_cap_of_a_new_chain_means_nothing_else(tmp_path):
-    armature = bpy.data.armatures.new("New")
-    owner = bpy.data.objects.new("New", armature)
-    bpy.context.collection.objects.link(owner)
-    chain = owner.chain_ik.chains.add()
+    chain = rigs.make_rig(name="New").chain_ik.chains.add()
     chain.name, chain.solver, chain.iterations = "Low", "FABRIK", 10
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "new.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))

@@ -60,23 +60,23 @@ def test_undo_and_redo_of_target_moves_bring_each_pose_back():
     assert_follows()
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("influence", 0.3), ("mute", True), ("use_flip_bend", True), ("bone", "Bone.0")],
-)
-def test_undo_and_redo_of_a_setting_bring_each_pose_back(name, value):
+def test_undo_and_redo_of_settings_bring_each_pose_back():
     make_arm_with_history()
-    before = rigs.pose(named("Rig"))
-    setattr(chain(), name, value)
-    push("set")
-    after = rigs.pose(named("Rig"))
-    assert np.abs(after - before).max() > 1e-3
-    bpy.ops.ed.undo()
-    assert getattr(chain(), name) != value
-    assert_shows(before)
-    bpy.ops.ed.redo()
-    assert_shows(after)
-    bpy.ops.ed.undo()
+    poses, settings = [rigs.pose(named("Rig"))], {"influence": 0.3, "bone": "Bone.0", "mute": True}
+    for name, value in settings.items():
+        setattr(chain(), name, value)
+        push("set")
+        poses.append(rigs.pose(named("Rig")))
+        assert np.abs(poses[-1] - poses[-2]).max() > 1e-3
+    for pose, (name, value) in zip(poses[-2::-1], reversed(settings.items()), strict=True):
+        bpy.ops.ed.undo()
+        assert getattr(chain(), name) != value
+        assert_shows(pose)
+    for pose in poses[1:]:
+        bpy.ops.ed.redo()
+        assert_shows(pose)
+    for _ in settings:
+        bpy.ops.ed.undo()
     assert_follows()
 
 
@@ -131,56 +131,30 @@ def test_a_saved_file_opens_with_its_pose_and_goes_on(tmp_path):
         assert_follows()
 
 
-def test_a_file_saved_while_live_was_off_is_right_once_it_is_on(tmp_path):
-    rigs.make_arm()
-    bpy.context.scene.chain_ik.use_live = False
-    named("Rig Target").location = FAR
-    save_and_open(tmp_path)
-    assert not bpy.context.scene.chain_ik.use_live
-    bpy.context.scene.chain_ik.use_live = True
-    assert_follows()
-
-
-def test_a_file_in_which_the_target_was_moved_without_the_add_on_is_solved_on_load(tmp_path):
-    rigs.make_arm()
-    bpy.context.view_layer.update()
-    named("Rig Target").location = FAR
-    save_and_open(tmp_path)
-    assert_positions_close(rigs.tail(named("Rig"), "Bone.1"), FAR, rigs.REACHED)
-
-
-def test_opening_a_file_twice_adds_no_second_anchor(tmp_path):
+@pytest.mark.parametrize("was_live", [True, False])
+def test_a_file_in_which_the_target_was_moved_without_a_solve_is_solved_on_load(was_live, tmp_path):
     _ob, target = rigs.make_arm()
     target.hide_render = True
+    bpy.context.view_layer.update()
+    bpy.context.scene.chain_ik.use_live = was_live
+    target.location = FAR
     for _ in range(2):
         save_and_open(tmp_path)
+    if not was_live:
+        assert not bpy.context.scene.chain_ik.use_live
+        bpy.context.scene.chain_ik.use_live = True
+    assert_positions_close(rigs.tail(named("Rig"), "Bone.1"), FAR, rigs.REACHED)
+    # Its anchor is not made twice.
     assert len(named("Rig").pose.bones["Bone.1"].constraints) == 1
 
 
-def move_a_joint(bones):
-    bones["Bone.0"].tail = (0.2, -0.4, 0.8)
-
-
-def lengthen_the_tip(bones):
-    bones["Bone.1"].tail = (0.0, 0.0, 2.6)
-
-
-def roll_the_root(bones):
-    bones["Bone.0"].roll = 1.3
-
-
-def move_the_root(bones):
-    bones["Bone.0"].head = (0.3, 0.2, 0.1)
+def move_and_roll_joints(bones):
+    bones["Bone.0"].tail, bones["Bone.0"].roll = (0.2, -0.4, 0.8), 1.3
+    bones["Bone.0"].head, bones["Bone.1"].tail = (0.3, 0.2, 0.1), (0.0, 0.0, 2.6)
 
 
 def delete_a_bone_that_stands_before_the_chain(bones):
     bones.remove(bones["Early.0"])
-
-
-def put_a_bone_before_the_chain(bones):
-    bone = bones.new("Bone.A")
-    bone.head, bone.tail = (0, 0, -1), (0, 0.1, -0.1)
-    bones["Bone.0"].parent = bone
 
 
 def put_a_bone_inside_the_chain(bones):
@@ -191,12 +165,8 @@ def put_a_bone_inside_the_chain(bones):
 
 
 EDITS = (
-    move_a_joint,
-    lengthen_the_tip,
-    roll_the_root,
-    move_the_root,
+    move_and_roll_joints,
     delete_a_bone_that_stands_before_the_chain,
-    put_a_bone_before_the_chain,
     put_a_bone_inside_the_chain,
 )
 
@@ -232,16 +202,12 @@ def test_nothing_is_written_while_a_rig_is_in_edit_mode():
     assert_follows()
 
 
-def test_deleting_the_tip_bone_in_edit_mode_is_said_and_other_chains_go_on():
+def test_deleting_the_tip_bone_in_edit_mode_is_said():
     ob, _target = rigs.make_arm()
-    rigs.add_bones(ob, np.add(rigs.ARM, (1, 0, 0)), prefix="Other")
-    other = rigs.make_empty("Other Target", (1.4, 0.5, 1.2))
-    rigs.add_chain(ob, "Other.1", other)
     rigs.enter(ob, "EDIT")
     ob.data.edit_bones.remove(ob.data.edit_bones["Bone.1"])
     bpy.ops.object.mode_set(mode="OBJECT")
-    other.location.x += 0.2
-    rigs.assert_reaches(ob, "Other.1", other, rigs.updated())
+    bpy.context.view_layer.update()
     assert chain().status == "Bone 'Bone.1' no longer exists: choose another tip."
 
 

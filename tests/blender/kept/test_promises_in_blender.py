@@ -1,7 +1,5 @@
 """Promises 1, 2 and 4 on the evaluated rig: reached, closest, at rest, and as much as asked for."""
 
-import itertools
-
 import bpy
 import numpy as np
 import pytest
@@ -17,7 +15,10 @@ SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 STARTS = ("KEYED", "REST", "CURRENT")
 
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
-every_mode = pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+# Each rotation mode with one solver, each solver with two modes.
+solver_and_mode = pytest.mark.parametrize(
+    ("solver", "mode"), list(zip(SOLVERS * 2, rigs.ROTATION_MODES, strict=True))
+)
 
 
 def posed_rig(solver, mode="QUATERNION", seed=3):
@@ -35,14 +36,49 @@ def solve_again(ob, times=3):
         scaled_rigs.update()
 
 
-@every_mode
-@every_solver
-def test_a_target_exactly_on_the_effector_does_not_move_the_pose(solver, mode):
+@solver_and_mode
+def test_targets_on_the_effector_in_reach_and_out_of_reach_and_all_influences(solver, mode):
     ob, bones = posed_rig(solver, mode)
     before = rigs.pose(ob)
-    chain, _ = scaled_rigs.follow(ob, bones, rigs.tail(ob, bones[-1]), solver=solver)
+    reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
+    local = [Quaternion(rotation_of(ob, bone)) for bone in bones]
+    # A target on the effector moves nothing.
+    chain, target = scaled_rigs.follow(ob, bones, rigs.tail(ob, bones[-1]), solver=solver)
     np.testing.assert_allclose(rigs.pose(ob), before, atol=5e-6)
     assert chain.status.startswith("Reached"), chain.status
+    # Solved again nothing moves. Influence 0 is the start, 1 the solution, and half is between.
+    target.location = root + reach * np.array([0.4, 0.2, 0.4])
+    angles = {}
+    for influence in (1.0, 0.5, 0.0):
+        chain.influence = influence
+        scaled_rigs.update()
+        held = rigs.rotations(ob)
+        solve_again(ob)
+        assert rigs.rotations(ob) == held
+        angles[influence] = [
+            rotation_of(ob, bone).rotation_difference(start).angle
+            for bone, start in zip(bones, local, strict=True)
+        ]
+        if influence == 1.0:
+            assert scaled_rigs.miss(ob, bones, target) <= 2e-5
+    np.testing.assert_allclose(angles[0.0], 0.0, atol=2e-3)
+    assert np.all(np.array(angles[0.5]) <= np.array(angles[1.0]) + 2e-3)
+    assert 0.3 < np.sum(angles[0.5]) / np.sum(angles[1.0]) < 0.7
+    # A target out of reach gets the limb straight toward it.
+    direction = np.array([0.48, -0.6, 0.64])
+    target.location, chain.influence = root + 1.7 * reach * direction, 1.0
+    scaled_rigs.update()
+    steps = np.diff(scaled_rigs.joints(ob, bones), axis=0)
+    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+    np.testing.assert_allclose(steps, np.tile(direction, (len(bones), 1)), atol=2e-6)
+    gap = np.linalg.norm(rigs.tail(ob, bones[-1]) - rigs.position(target))
+    assert gap == pytest.approx(0.7 * reach, rel=1e-5)
+    assert chain.residual == pytest.approx(gap, rel=1e-5)
+    assert chain.status.startswith("Out of reach by"), chain.status
+
+
+def rotation_of(ob, bone):
+    return ob.pose.bones[bone].matrix_basis.to_quaternion()
 
 
 @every_solver
@@ -68,61 +104,27 @@ def test_a_target_on_the_tip_with_its_rotation_does_not_move_the_pose(solver, us
     np.testing.assert_allclose(rigs.pose(ob), before, atol=5e-6)
 
 
-@every_mode
 @every_solver
-def test_solved_again_nothing_moves(solver, mode):
-    ob, bones = posed_rig(solver, mode)
-    point = scaled_rigs.limb_length(ob, bones) * np.array([0.3, 0.2, 0.5])
-    scaled_rigs.follow(ob, bones, rigs.head(ob, bones[0]) + point, solver=solver)
-    before = rigs.rotations(ob)
-    solve_again(ob)
-    assert rigs.rotations(ob) == before
-
-
-@every_solver
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("place", [0.5, 3.0], ids=["within_reach", "out_of_reach"])
-def test_solved_again_nothing_moves_from_any_start(solver, start, place):
-    ob, bones = posed_rig(solver)
-    point = place * scaled_rigs.limb_length(ob, bones) * np.array([0.3, 0.4, 0.8])
-    root = rigs.head(ob, bones[0])
-    scaled_rigs.follow(ob, bones, root + point, solver=solver, start_from=start)
-    solve_again(ob, 1)
-    before = rigs.rotations(ob)
-    solve_again(ob)
-    assert rigs.rotations(ob) == before
-
-
-@pytest.mark.parametrize("start", ["KEYED", "REST"])
-@every_solver
-def test_the_way_by_which_the_target_came_does_not_matter(solver, start):
+@pytest.mark.parametrize("start", ["KEYED", "CURRENT"])
+def test_nothing_moves_again_from_any_start_nor_counts_the_way_by_which_the_target_came(
+    solver, start
+):
     ob, bones = posed_rig(solver)
     reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
-    goal = root + reach * np.array([0.3, 0.2, 0.5])
-    _, target = scaled_rigs.follow(ob, bones, goal, solver=solver, start_from=start)
-    before = rigs.rotations(ob)
-    for direction in make_rng(5).normal(size=(8, 3)):
-        target.location = root + reach * 0.6 * direction
+    _, target = scaled_rigs.follow(ob, bones, root, solver=solver, start_from=start)
+    for place in (0.5, 3.0):
+        goal = target.location = root + place * reach * np.array([0.3, 0.4, 0.8])
         scaled_rigs.update()
-    target.location = goal
-    scaled_rigs.update()
-    assert rigs.rotations(ob) == before
-
-
-@every_mode
-@every_solver
-def test_an_unreachable_target_gets_the_limb_straight_toward_it(solver, mode):
-    ob, bones = posed_rig(solver, mode)
-    direction = np.array([0.48, -0.6, 0.64])
-    reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
-    chain, target = scaled_rigs.follow(ob, bones, root + 1.7 * reach * direction, solver=solver)
-    steps = np.diff(scaled_rigs.joints(ob, bones), axis=0)
-    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
-    np.testing.assert_allclose(steps, np.tile(direction, (len(bones), 1)), atol=2e-6)
-    gap = np.linalg.norm(rigs.tail(ob, bones[-1]) - rigs.position(target))
-    assert gap == pytest.approx(0.7 * reach, rel=1e-5)
-    assert chain.residual == pytest.approx(gap, rel=1e-5)
-    assert chain.status.startswith("Out of reach by"), chain.status
+        solve_again(ob, 1)
+        before = rigs.rotations(ob)
+        solve_again(ob)
+        assert rigs.rotations(ob) == before
+        for direction in make_rng(5).normal(size=(4, 3)) if start != "CURRENT" else ():
+            target.location = root + reach * 0.6 * direction
+            scaled_rigs.update()
+        target.location = goal
+        scaled_rigs.update()
+        assert rigs.rotations(ob) == before
 
 
 @every_solver
@@ -145,8 +147,7 @@ def test_a_target_on_the_root_is_reached_or_folded_to_without_nan(solver):
     assert chain.status.startswith(("Reached", "Too near by")), chain.status
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [1, 2, 3, 10, 100, 300])
+@pytest.mark.parametrize("count", [1, 2, 3, 10, 300])
 def test_any_number_of_bones_reaches_from_a_straight_rest_pose(count):
     ob = rigs.make_rig([(0.0, 0.0, z / count) for z in range(count + 1)])
     bones = list(ob.pose.bones.keys())
@@ -159,35 +160,10 @@ def test_any_number_of_bones_reaches_from_a_straight_rest_pose(count):
         ob.chain_ik.chains.remove(0)
 
 
-@every_mode
-@every_solver
-def test_influence_0_is_the_start_1_the_solution_and_half_is_between(solver, mode):
-    ob, bones = posed_rig(solver, mode)
-    local = [Quaternion(rotation_of(ob, bone)) for bone in bones]
-    reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
-    chain, target = scaled_rigs.follow(
-        ob, bones, root + reach * np.array([0.4, 0.2, 0.4]), solver=solver
-    )
-    angles = {}
-    for influence in (1.0, 0.5, 0.0):
-        chain.influence = influence
-        scaled_rigs.update()
-        angles[influence] = [
-            rotation_of(ob, bone).rotation_difference(start).angle
-            for bone, start in zip(bones, local, strict=True)
-        ]
-        if influence == 1.0:
-            assert scaled_rigs.miss(ob, bones, target) <= 2e-5
-    np.testing.assert_allclose(angles[0.0], 0.0, atol=2e-3)
-    assert np.all(np.array(angles[0.5]) <= np.array(angles[1.0]) + 2e-3)
-    assert 0.3 < np.sum(angles[0.5]) / np.sum(angles[1.0]) < 0.7
-
-
-def rotation_of(ob, bone):
-    return ob.pose.bones[bone].matrix_basis.to_quaternion()
-
-
-@pytest.mark.parametrize(("solver", "start"), list(itertools.product(SOLVERS, ["KEYED", "REST"])))
+@pytest.mark.parametrize(
+    ("solver", "start"),
+    [("TWO_BONE", "KEYED"), ("FABRIK", "REST"), ("CCD", "KEYED"), ("NEWTON", "REST")],
+)
 def test_a_rig_moved_as_a_whole_takes_the_same_pose(solver, start):
     ob, bones = posed_rig(solver)
     goal = rigs.head(ob, bones[0]) + scaled_rigs.limb_length(ob, bones) * np.array([0.3, 0.2, 0.5])

@@ -24,14 +24,13 @@ def status(ob: bpy.types.Object) -> str:
     return ob.chain_ik.chains[0].status
 
 
-@pytest.mark.parametrize("turned", [TURNED, (1.0, 0.0, 0.0, 0.0)], ids=["turned", "cleared"])
-@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON", "CCD", "FORCE"])
-def test_a_bone_that_is_turned_by_hand_is_told_of_until_the_target_moves(solver, turned):
+@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON", "FORCE"])
+def test_a_bone_that_is_turned_by_hand_is_told_of_until_the_target_moves(solver):
     ob, target = make_limb(solver=solver)
     solved = rigs.pose(ob)
     before = status(ob)
     assert before.startswith("Reached")
-    for _ in range(2):
+    for turned in (TURNED, (1.0, 0.0, 0.0, 0.0)):
         ob.pose.bones["Bone.1"].rotation_quaternion = turned
         rigs.updated()
         assert status(ob).startswith(TOLD.format("Bone.1"))
@@ -40,6 +39,12 @@ def test_a_bone_that_is_turned_by_hand_is_told_of_until_the_target_moves(solver,
     assert (rigs.pose(ob) == solved).all()
     assert status(ob).startswith(TOLD.format("Bone.1"))
     target.location.x += 0.1
+    rigs.updated()
+    assert status(ob).startswith("Reached")
+    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert "by hand" in status(ob)
+    ob.chain_ik.chains[0].iterations += 1
     rigs.updated()
     assert status(ob).startswith("Reached")
 
@@ -133,16 +138,6 @@ def test_no_key_is_told_of_that_was_there_before_or_is_of_another_channel(has_ke
     pose_and_key(ob, path)
     assert status(ob).startswith(TOLD.format("Bone.1"))
     assert (KEYED in status(ob)) == (path == "rotation_quaternion" and not has_key)
-
-
-def test_a_pose_that_went_back_is_told_of_no_more_once_a_setting_has_changed():
-    ob, _ = make_limb(solver="NEWTON")
-    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
-    rigs.updated()
-    assert "by hand" in status(ob)
-    ob.chain_ik.chains[0].iterations += 1
-    rigs.updated()
-    assert status(ob).startswith("Reached")
 
 
 def test_no_key_is_told_of_where_only_insert_available_has_set_none():

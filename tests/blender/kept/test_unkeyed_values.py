@@ -23,10 +23,6 @@ def camera():
     return show(bpy.data.cameras.new("Camera")), "", "shift_x"
 
 
-def light():
-    return show(bpy.data.lights.new("Light", "POINT")), "", "energy"
-
-
 def shape():
     mesh = show(bpy.data.meshes.new("Mesh"))
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
@@ -36,14 +32,9 @@ def shape():
     return mesh.shape_keys, 'key_blocks["A [L]"]', "value"
 
 
-def material():
+def node():
     found = bpy.data.materials.new("Material")
     show(bpy.data.meshes.new("Mesh")).materials.append(found)
-    return found, "", "roughness"
-
-
-def node():
-    found, _, _ = material()
     if found.node_tree is None:
         found.use_nodes = True
     return found.node_tree, 'nodes["Principled BSDF"].inputs["Roughness"]', "default_value"
@@ -61,19 +52,11 @@ def world():
     return found, "mist_settings", "intensity"
 
 
-def scene():
-    return bpy.context.scene, "view_settings", "exposure"
-
-
-def armature():
-    return rigs.make_rig().data, "", '["size"]'
-
-
 def custom():
     return rigs.make_rig(), 'pose.bones["Bone.1"]', '["a[b"]'
 
 
-KINDS = (camera, light, shape, material, node, node_group, world, scene, armature, custom)
+KINDS = (camera, shape, node, node_group, world, custom)
 
 
 def value_of(kind):
