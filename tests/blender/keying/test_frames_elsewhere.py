@@ -10,7 +10,6 @@ import pytest
 
 from tests.blender.gizmos.grabbed import in_viewport
 from tests.blender.keying import test_round_trips as trips
-from tests.blender.keying.test_export import make_block
 from tests.blender.setups import rigs
 from tests.blender.setups.renders import looking
 from tests.blender.setups.selecting import press, select_bones, select_objects
@@ -192,50 +191,14 @@ def make_cloth(ob):
     return cloth.point_cache, where
 
 
-def make_rigid_bodies(ob):
-    """Return a ball that hangs on a block that hangs on the arm, and the bake of both."""
-    bpy.ops.rigidbody.world_add()
-    block = make_block(ob, "Bone.1")
-    ball = rigs.link(bpy.data.objects.new("Ball", block.data.copy()))
-    ball.location = (0, 0, 3)
-    for each, kind in ((block, "PASSIVE"), (ball, "ACTIVE")):
-        select_objects(active=each)
-        bpy.ops.rigidbody.object_add(type=kind)
-    block.rigid_body.kinematic = True
-    joint = rigs.make_empty("Joint", (0.4, 0.2, 2.1))
-    select_objects(active=joint)
-    bpy.ops.rigidbody.constraint_add(type="POINT")
-    joint.rigid_body_constraint.object1 = block
-    joint.rigid_body_constraint.object2 = ball
-    cache = bpy.context.scene.rigidbody_world.point_cache
-    return cache, lambda depsgraph: rigs.position(ball, depsgraph)
-
-
-def make_particles(ob):
-    """Return particles that a block on the arm emits, at rest where they are born."""
-    block = make_block(ob, "Bone.1")
-    select_objects(active=block)
-    bpy.ops.object.particle_system_add()
-    system = block.particle_systems[0]
-    system.settings.count, system.settings.normal_factor = 20, 0.0
-    system.settings.frame_start, system.settings.frame_end = 1, LAST
-    system.settings.effector_weights.gravity = 0.0
-
-    def where(depsgraph):
-        particles = block.evaluated_get(depsgraph).particle_systems[0].particles
-        return [tuple(each.location) for each in particles]
-
-    return system.point_cache, where
-
-
-def simulated(make, *, is_keyed, is_cached):
-    """Return where things on an arm are on each frame, played or read from a bake of their own."""
+def simulated(*, is_keyed, is_cached):
+    """Return where cloth on an arm is on each frame, played or read from a bake of its own."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     bpy.context.scene.frame_end = LAST
     ob, _ = make_arm()
     if is_keyed:
         press(bpy.ops.pose.chain_ik_bake)
-    cache, where = make(ob)
+    cache, where = make_cloth(ob)
     cache.frame_start, cache.frame_end = 1, LAST
     rigs.go_to(1)
     if is_cached:
@@ -244,64 +207,12 @@ def simulated(make, *, is_keyed, is_cached):
     return read(where)
 
 
-@pytest.mark.parametrize(
-    ("make", "is_cached"),
-    [(make_cloth, False), (make_cloth, True), (make_rigid_bodies, True), (make_particles, False)],
-)
-def test_simulations_on_live_chains_are_a_frame_late_and_on_baked_ones_right(make, is_cached):
-    live = simulated(make, is_keyed=False, is_cached=is_cached)
-    keyed = simulated(make, is_keyed=True, is_cached=is_cached)
+@pytest.mark.parametrize("is_cached", [False, True])
+def test_simulations_on_live_chains_are_a_frame_late_and_on_baked_ones_right(is_cached):
+    live = simulated(is_keyed=False, is_cached=is_cached)
+    keyed = simulated(is_keyed=True, is_cached=is_cached)
     assert off(live, keyed) > WRONG
-    if make is make_cloth:
-        # The first corner is pinned to the tip, which is at the target; live one frame later.
-        target = bpy.data.objects["Rig Target"]
-        assert off(keyed[:, 0], read(lambda depsgraph: rigs.position(target, depsgraph))) < SAME
-        assert off(live[2:], keyed[1:-1]) < SAME
-
-
-def test_simulation_zones_of_geometry_nodes_see_live_chains(tmp_path):
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "zones.blend"))
-    ob, _ = make_arm()
-    block = make_block(ob, "Bone.1")
-    steps = read(lambda depsgraph: rigs.position(block, depsgraph))
-    rigs.go_to(1)
-    point = make_zone(block)
-    bpy.ops.object.simulation_nodes_cache_bake(selected=True)
-
-    def where(depsgraph):
-        return tuple(point.evaluated_get(depsgraph).data.vertices[0].co)
-
-    np.testing.assert_allclose(read(where), np.cumsum(steps, axis=0), atol=LAST * SAME)
-
-
-def make_zone(followed):
-    """Return a point that on each frame goes on by the place of an object."""
-    mesh = bpy.data.meshes.new("Point")
-    mesh.from_pydata([(0, 0, 0)], (), ())
-    point = rigs.link(bpy.data.objects.new("Point", mesh))
-    tree = bpy.data.node_groups.new("Zone", "GeometryNodeTree")
-    for side in ("INPUT", "OUTPUT"):
-        tree.interface.new_socket("Geometry", in_out=side, socket_type="NodeSocketGeometry")
-    nodes = {
-        name: tree.nodes.new(kind)
-        for name, kind in {
-            "in": "NodeGroupInput",
-            "begin": "GeometryNodeSimulationInput",
-            "info": "GeometryNodeObjectInfo",
-            "move": "GeometryNodeSetPosition",
-            "end": "GeometryNodeSimulationOutput",
-            "out": "NodeGroupOutput",
-        }.items()
-    }
-    nodes["begin"].pair_with_output(nodes["end"])
-    nodes["info"].transform_space = "RELATIVE"
-    nodes["info"].inputs["Object"].default_value = followed
-    link = tree.links.new
-    link(nodes["in"].outputs[0], nodes["begin"].inputs["Geometry"])
-    link(nodes["begin"].outputs["Geometry"], nodes["move"].inputs["Geometry"])
-    link(nodes["info"].outputs["Location"], nodes["move"].inputs["Offset"])
-    link(nodes["move"].outputs[0], nodes["end"].inputs["Geometry"])
-    link(nodes["end"].outputs["Geometry"], nodes["out"].inputs[0])
-    point.modifiers.new("Zone", "NODES").node_group = tree
-    select_objects(active=point)
-    return point
+    # The first corner is pinned to the tip, which is at the target; live one frame later.
+    target = bpy.data.objects["Rig Target"]
+    assert off(keyed[:, 0], read(lambda depsgraph: rigs.position(target, depsgraph))) < SAME
+    assert off(live[2:], keyed[1:-1]) < SAME
