@@ -11,6 +11,7 @@ import pytest
 from tests.blender.keying.converted_rigs import (
     CLOSE,
     CONSTRAINT,
+    FRAMES,
     Limb,
     assert_played,
     constrain,
@@ -29,72 +30,52 @@ from tests.helpers import make_rng
 
 SEEDS = range(3)
 OTHER_BENDS = "the tip is the same, but the bends differ"
-# Nearer to the line from root to target than this, a pole of ours gives no side, or a part of it.
-OFF_THE_CHORD = np.radians(12.0)
 
 
-def is_off_the_chord(limb: Limb) -> bool:
-    """Tell whether a limb's pole tells its side clearly."""
-    root = rigs.head(limb.ob, limb.bones[0])
-    ways = [rigs.position(each) - root for each in (limb.target, limb.pole)]
-    cosine = ways[0] @ ways[1] / np.prod(np.linalg.norm(ways, axis=1))
-    return abs(cosine) < np.cos(OFF_THE_CHORD)
+def move_about(limb: Limb) -> None:
+    """Have the target of a limb play through points in its reach."""
+    rng, root = make_rng(7), rigs.head(limb.ob, limb.bones[0])
+    ways = rng.normal(size=(4, 3))
+    ways *= limb.length * rng.uniform(0.5, 0.9, (4, 1)) / np.linalg.norm(ways, axis=1)[:, None]
+    frames = (FRAMES[0], FRAMES[2], FRAMES[3], FRAMES[4])
+    rigs.key(limb.target, "location", dict(zip(frames, ways + root, strict=True)))
 
 
-def places(limb: Limb, count: int = 4) -> list[np.ndarray]:
-    """Return points in reach of a limb, none of them on the line to its pole."""
-    rng, root, found = make_rng(7), rigs.head(limb.ob, limb.bones[0]), []
-    while len(found) < count:
-        way = rng.normal(size=3)
-        way *= limb.length * rng.uniform(0.5, 0.9) / np.linalg.norm(way)
-        limb.target.location = root + way
-        scaled_rigs.update()
-        if limb.pole is None or is_off_the_chord(limb):
-            found.append(root + way)
-    return found
-
-
-def shown(limb: Limb, points: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the joints of a limb as they are shown for each place of its target."""
-    found = []
-    for point in points:
-        limb.target.location = point
-        scaled_rigs.update()
-        found.append(limb.joints())
-    return found
-
-
-def assert_shown(limb: Limb, points: list[np.ndarray], expected: list[np.ndarray]) -> None:
-    for joints, wanted in zip(shown(limb, points), expected, strict=True):
-        gap = np.linalg.norm(joints - wanted, axis=1).max() / limb.length
-        assert gap <= CLOSE, f"joints {gap:.3g} of the length apart: {limb.ob.name}"
+def make_knee(limb: Limb) -> None:
+    """Make the second bone a hinge across the bend, with a range."""
+    rigs.enter(limb.ob, "EDIT")
+    upper, lower = (limb.ob.data.edit_bones[name] for name in limb.bones)
+    across = upper.vector.cross(lower.vector)
+    for bone in (upper, lower):
+        bone.align_roll(bone.vector.cross(across))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    knee = limb.ob.pose.bones[limb.bones[1]]
+    knee.rotation_mode, knee.rotation_euler = "XYZ", (0.2, 0.0, 0.0)
+    knee.lock_ik_y = knee.lock_ik_z = knee.use_ik_limit_x = True
+    knee.ik_min_x, knee.ik_max_x = -2.9, 2.9
+    scaled_rigs.update()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_two_bones_stay_where_the_constraint_has_them_wherever_the_target_is(seed):
+@pytest.mark.parametrize("kind", ["constraint", "knee", "chain", "flipped chain"])
+def test_every_joint_of_two_bones_stays_where_it_is_wherever_the_target_is(seed, kind):
     limb = Limb(seed)
-    limb.constrain()
-    points = places(limb)
-    expected, turned = shown(limb, points), rigs.pose(limb.ob)[:, :3, :3]
-    to_chains(limb.ob, limb.bones[-1])
-    assert not ik_constraints(limb.ob)
-    assert limb.chain.solver == "TWO_BONE"
-    assert_shown(limb, points, expected)
-    np.testing.assert_allclose(rigs.pose(limb.ob)[:, :3, :3], turned, atol=2e-3)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("use_flip_bend", [False, True])
-def test_every_joint_of_two_bones_stays_where_the_chain_has_it_wherever_the_target_is(
-    seed, use_flip_bend
-):
-    limb = Limb(seed)
-    limb.add_chain(use_flip_bend=use_flip_bend)
-    points = places(limb)
-    expected = shown(limb, points)
-    to_constraints(limb.ob)
-    assert not limb.ob.chain_ik.chains
-    assert_shown(limb, points, expected)
+    if kind == "knee":
+        make_knee(limb)
+    if is_chain := "chain" in kind:
+        limb.add_chain(use_flip_bend=kind == "flipped chain")
+    else:
+        limb.constrain()
+    move_about(limb)
+    expected = played(limb)
+    turned = rigs.pose(limb.ob)[:, :3, :3]
+    (to_constraints if is_chain else to_chains)(limb.ob)
+    assert len(ik_constraints(limb.ob)) == is_chain != len(limb.ob.chain_ik.chains)
+    if not is_chain:
+        assert limb.chain.solver == "TWO_BONE"
+        assert limb.chain.use_limits
+        np.testing.assert_allclose(rigs.pose(limb.ob)[:, :3, :3], turned, atol=2e-3)
+    assert_played(limb, expected)
 
 
 @pytest.mark.parametrize("is_chain", [False, True])
@@ -183,33 +164,6 @@ def test_with_a_pole_the_objects_scale_and_a_part_of_the_influence_make_no_diffe
     for convert_limb in (to_chains, to_constraints):
         convert_limb(limb.ob)
         assert limb.apart(before) <= CLOSE
-
-
-def make_knee(limb: Limb) -> None:
-    """Make the second bone a hinge across the bend, with a range."""
-    rigs.enter(limb.ob, "EDIT")
-    upper, lower = (limb.ob.data.edit_bones[name] for name in limb.bones)
-    across = upper.vector.cross(lower.vector)
-    for bone in (upper, lower):
-        bone.align_roll(bone.vector.cross(across))
-    bpy.ops.object.mode_set(mode="OBJECT")
-    knee = limb.ob.pose.bones[limb.bones[1]]
-    knee.rotation_mode, knee.rotation_euler = "XYZ", (0.2, 0.0, 0.0)
-    knee.lock_ik_y = knee.lock_ik_z = knee.use_ik_limit_x = True
-    knee.ik_min_x, knee.ik_max_x = -2.9, 2.9
-    scaled_rigs.update()
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_knees_with_locks_and_limits_stay_where_they_are(seed):
-    limb = Limb(seed)
-    make_knee(limb)
-    limb.constrain()
-    points = places(limb, 2)
-    expected = shown(limb, points)
-    to_chains(limb.ob, limb.bones[-1])
-    assert limb.chain.use_limits
-    assert_shown(limb, points, expected)
 
 
 @pytest.mark.parametrize("use_rotation", [False, True])

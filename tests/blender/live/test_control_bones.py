@@ -161,17 +161,6 @@ def test_how_far_bones_may_grow_is_seen_with_the_next_move() -> None:
     assert_shown_as_if_new(ob)
 
 
-def test_a_bone_of_another_armature_that_is_renamed_is_followed_with_the_next_move() -> None:
-    ob, other = make_posed(), rigs.make_rig(LIMB, "Other")
-    settings(ob).target, settings(ob).subtarget = other, "Bone.1"
-    drag(ob, 4)
-    other.data.bones["Bone.1"].name = "Renamed"
-    other.pose.bones["Bone.0"].rotation_quaternion = (0.9, 0.1, 0.0, 0.2)
-    drag(ob, 5)
-    assert settings(ob).subtarget == "Renamed"
-    assert_shown_as_if_new(ob)
-
-
 def test_blender_tells_settings_from_poses() -> None:
     """It says that the object has moved: on that rests what a dragged control has us read."""
     ob, told = make_posed(), []

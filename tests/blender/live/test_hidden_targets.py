@@ -148,16 +148,6 @@ def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, tmp_path):
         assert found < 1e-4, f"rendered frame {frame}"
 
 
-def test_a_rig_is_right_in_the_update_that_unhides_it():
-    ob, target = rigs.make_arm(NEAR)
-    ob.hide_viewport = True
-    bpy.context.view_layer.update()
-    target.location = FAR
-    bpy.context.view_layer.update()
-    ob.hide_viewport = False
-    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
-
-
 def anchors(ob: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
     """Return tip bone and target of every constraint on the bones of a rig that has no other."""
     bpy.context.view_layer.update()

@@ -88,7 +88,7 @@ def test_registering_again_and_again_leaves_nothing(times):
 
 @pytest.mark.slow
 @pytest.mark.oldest
-@cycles(1000, 10_000)
+@cycles(400, 10_000)
 def test_updates_hold_on_to_nothing(times):
     ob, target = rigs.make_arm()
     rope = rigs.make_rig(rigs.zigzag(12), name="Rope")

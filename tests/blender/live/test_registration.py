@@ -25,32 +25,26 @@ def hung_into_blender() -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def switched_off() -> Iterator[dict[str, list[str]]]:
-    """The add-on unregistered, and what it had hung into Blender before."""
-    before = hung_into_blender()
-    blender_ik_addon.unregister()
-    yield before
+def registered() -> Iterator[None]:
+    """The add-on is registered again, however a test ends."""
+    yield
     if not hasattr(bpy.types.Object, "chain_ik"):
         blender_ik_addon.register()
 
 
-def test_unregistering_leaves_nothing_behind(switched_off):
+@pytest.mark.usefixtures("registered")
+def test_unregistering_leaves_nothing_behind_and_registering_again_gives_the_same():
+    before = hung_into_blender()
     for kind in KINDS_IN_USE:
-        assert switched_off[kind], f"no {kind} seen: this test would not see what is left"
+        assert before[kind], f"no {kind} seen: this test would not see what is left"
+    blender_ik_addon.unregister()
     assert not any(hung_into_blender().values()), hung_into_blender()
     for name in ("add", "remove", "restore", "solve", "bake", "compare"):
         assert f"chain_ik_{name}" not in dir(bpy.ops.pose)
-
-
-def test_registering_again_gives_the_same_once_more(switched_off):
-    for _ in range(2):
-        blender_ik_addon.register()
-        assert hung_into_blender() == switched_off
-        blender_ik_addon.unregister()
-        assert not any(hung_into_blender().values()), hung_into_blender()
-
-
-def test_chains_work_after_registering_again(switched_off):
+    blender_ik_addon.register()
+    assert hung_into_blender() == before
+    blender_ik_addon.unregister()
+    assert not any(hung_into_blender().values()), hung_into_blender()
     blender_ik_addon.register()
     ob, target = rigs.make_arm()
     target.location = (-0.5, 0.4, 1.0)
