@@ -155,16 +155,6 @@ def test_no_key_is_told_of_where_only_insert_available_has_set_none():
     assert KEYED not in status(ob)
 
 
-def test_a_muted_chain_lets_its_bones_be_posed():
-    ob, _ = make_limb()
-    ob.chain_ik.chains[0].mute = True
-    rigs.updated()
-    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
-    rigs.updated()
-    assert status(ob) == "Muted"
-    assert ob.pose.bones["Bone.1"].rotation_quaternion[:] == pytest.approx(TURNED)
-
-
 @pytest.mark.parametrize("change", ["use_tail", "bone", "mute another"])
 def test_a_pose_that_chains_give_back_is_nobody_s_hand(change):
     rig = tree_rigs.make_y()

@@ -6,9 +6,7 @@ import bpy
 import pytest
 
 from blender_ik_addon.rig.keying.playing import frame_kept
-from tests.blender.keying.converted_rigs import Limb, convert
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press, select_bones
 
 UNKEYED = 0.75
 
@@ -124,18 +122,4 @@ def test_a_property_that_is_no_number_any_more_keeps_no_other_one_from_it(when):
     with frame_kept(bpy.context.scene, is_reading=True):
         rigs.go_to(10)
         change(spoiled, {"group": 1.0})
-    assert [value_of(kind) for kind in kinds] == [UNKEYED] * len(kinds)
-
-
-def test_converting_keeps_them():
-    limb = Limb(3)
-    kinds = [camera(), (limb.ob, "", '["a[b"]'), (limb.target, "", "empty_display_size")]
-    limb.constrain()
-    rigs.key(limb.target, "location", {1: (0.3, 0.2, 0.5), 10: (0.1, 0.4, 0.6)})
-    for kind in kinds:
-        key(kind)
-    for kind in kinds:
-        change(kind, UNKEYED)
-    select_bones(limb.ob, [limb.bones[-1]])
-    press(convert)
     assert [value_of(kind) for kind in kinds] == [UNKEYED] * len(kinds)

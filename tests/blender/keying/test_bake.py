@@ -71,42 +71,26 @@ def test_keys_show_what_the_chain_did_on_every_frame_in_every_rotation_mode(mode
 
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "XYZ"])
-def test_a_limb_that_turns_right_round_is_keyed_without_jumps(mode):
+def test_limbs_that_turn_right_round_are_keyed_without_jumps_also_bones_that_chains_share(mode):
     ob = rigs.make_rig([(0, 0, 0), (1, 0, 0.1), (2, 0, 0)], modes=mode)
-    target = rigs.make_empty()
+    rigs.add_bones(ob, [(2, 0, 0), (2.6, 0.3, 0)], prefix="Thumb", parent="Bone.1", modes=mode)
+    is_shared = mode == "QUATERNION"
     angles = np.linspace(0.1, 6.2, LAST)
-    rigs.key(
-        target,
-        "location",
-        {i + 1: (1.5 * np.cos(angle), 1.5 * np.sin(angle), 0.1) for i, angle in enumerate(angles)},
-    )
-    rigs.add_chain(ob, "Bone.1", target)
-    select_objects(active=ob)
-    live = played(ob)
-    press(bake)
-    assert_keys_show(ob, live)
-    values = {channel: np.array(keys)[:, 1] for channel, keys in keys_of(ob).items()}
-    # A twelfth of a turn a frame.
-    assert max(np.abs(np.diff(each)).max() for each in values.values()) < 1.5
-
-
-def test_bones_that_chains_share_are_keyed_without_jumps():
-    """Each chain tells the channels of the shared bones, which are made even once."""
-    ob = rigs.make_rig([(0, 0, 0), (1, 0, 0.1), (2, 0, 0)])
-    rigs.add_bones(ob, [(2, 0, 0), (2.6, 0.3, 0)], prefix="Thumb", parent="Bone.1")
-    angles = np.linspace(0.1, 6.2, LAST)
-    for tip, distance in (("Bone.1", 1.5), ("Thumb.0", 1.9)):
+    for tip, distance in (("Bone.1", 1.5), ("Thumb.0", 1.9))[: 1 + is_shared]:
         target = rigs.make_empty()
         ways = [(distance * np.cos(a), distance * np.sin(a), 0.1) for a in angles]
         rigs.key(target, "location", {i + 1: way for i, way in enumerate(ways)})
-        rigs.add_chain(ob, tip, target, solver="NEWTON")
+        # The channels of a bone that chains share are told twice, and made even once.
+        rigs.add_chain(ob, tip, target, solver="NEWTON" if is_shared else "TWO_BONE")
     select_objects(active=ob)
     live = played(ob)
     press(bake, which="ALL")
     assert_keys_show(ob, live)
-    for bone in ob.pose.bones:
-        path = bone.path_from_id("rotation_quaternion")
-        turns = np.array([np.array(keys_of(ob)[path, i])[:, 1] for i in range(4)])
+    values = {channel: np.array(keys)[:, 1] for channel, keys in keys_of(ob).items()}
+    # A twelfth of a turn a frame.
+    assert max(np.abs(np.diff(each)).max() for each in values.values()) < 1.5
+    for bone in ob.pose.bones if is_shared else ():
+        turns = np.array([values[bone.path_from_id("rotation_quaternion"), i] for i in range(4)])
         assert ((turns[:, 1:] * turns[:, :-1]).sum(axis=0) > 0.0).all(), bone.name
 
 

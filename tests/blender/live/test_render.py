@@ -99,27 +99,6 @@ def test_other_animation_of_the_rig_keeps_moving_in_renders(is_in_nla, tmp_path)
     assert_renders_as_in_the_viewport(tmp_path, read)
 
 
-def test_the_chain_is_right_on_each_rendered_frame(tmp_path):
-    ob, target = make_swinging_arm()
-
-    def gap(depsgraph):
-        return rigs.tail(ob, "Bone.1", depsgraph) - rigs.position(target, depsgraph)
-
-    for frame, found in render_frames(tmp_path, gap, FRAMES).items():
-        assert np.linalg.norm(found) < rigs.REACHED, f"frame {frame}"
-    assert_renders_as_in_the_viewport(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph))
-
-
-@pytest.mark.parametrize("start_from", ["KEYED", "REST"])
-def test_keyed_chain_bones_render_as_in_the_viewport(start_from, tmp_path):
-    ob = rigs.make_rig(modes=("QUATERNION", "YZX"))
-    rigs.key_bones(ob, frames=(1, 5, 9))
-    target = rigs.make_empty()
-    rigs.key(target, "location", SWING)
-    rigs.add_chain(ob, "Bone.1", target, influence=0.6, start_from=start_from)
-    assert_renders_as_in_the_viewport(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph))
-
-
 def test_a_chain_under_another_is_right_in_renders(tmp_path):
     ob, _target = make_swinging_arm()
     limb = ((0, 0, 2), (0.3, 0.1, 2.7), (0, 0, 3.4))
