@@ -403,3 +403,14 @@ def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
         " change them first."
     )
     assert told_settings(limb.ob) == before
+
+
+def test_keys_left_for_a_chain_that_is_gone_are_told(capfd):
+    limb = Limb(3)
+    limb.constrain(name="Arm")
+    limb.add_chain()
+    rigs.key(limb.ob, f"{CHAIN}.soft_distance", {1: 0.01})
+    limb.ob.chain_ik.chains.remove(0)
+    to_chains(limb.ob)
+    told = "Chain 'Arm': keys or drivers of a chain that is gone animate it"
+    assert told in capfd.readouterr().out

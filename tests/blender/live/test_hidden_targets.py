@@ -29,9 +29,12 @@ def hide_object_by_its_eye(ob):
     ob.hide_set(True)
 
 
-def hide_collection_everywhere(_ob):
-    hidden = bpy.data.collections["Hidden"]
-    hidden.hide_viewport = hidden.hide_render = True
+def hide_collection_in_viewports(_ob):
+    bpy.data.collections["Hidden"].hide_viewport = True
+
+
+def hide_collection_in_renders(_ob):
+    bpy.data.collections["Hidden"].hide_render = True
 
 
 def hide_collection_by_its_eye(_ob):
@@ -51,7 +54,8 @@ HIDDEN = (
     ("target", hide_object_in_viewports),
     ("pole", hide_object_in_renders),
     ("target bone", hide_object_by_its_eye),
-    ("pole", hide_collection_everywhere),
+    ("target", hide_collection_in_viewports),
+    ("pole", hide_collection_in_renders),
     ("target bone", hide_collection_by_its_eye),
     ("target", exclude_collection),
     ("target bone", exclude_and_hide_everywhere),
