@@ -7,7 +7,7 @@ import math
 import bpy
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import JointKind
@@ -55,7 +55,7 @@ def bend_at(ob: bpy.types.Object, axis: str, angle: float) -> float:
 
 @pytest.mark.parametrize("roll", [0.0, 90.0, 180.0, -90.0])
 @pytest.mark.parametrize("kind", ["KNEE", "ELBOW"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_bone_bends_from_straight_to_the_side_of_its_rest_pose_whatever_its_axes(
     kind, roll, seed
 ):
@@ -73,7 +73,7 @@ def test_a_bone_bends_from_straight_to_the_side_of_its_rest_pose_whatever_its_ax
         np.testing.assert_allclose(np.degrees([joint.min_y, joint.max_y]), [-80.0, 80.0])
 
 
-@pytest.mark.parametrize("roll", [25.0, -25.0, 115.0, 205.0])
+@pytest.mark.parametrize("roll", [-25.0, 115.0, 205.0])
 def test_a_bend_near_x_or_z_is_a_hinge_that_holds_rest(roll):
     ob, chain, _ = make_limb(40.0, roll)
     before = rigs.pose(ob)
@@ -86,17 +86,12 @@ def test_a_bend_near_x_or_z_is_a_hinge_that_holds_rest(roll):
 def test_a_bend_between_x_and_z_is_named_and_nothing_changes(kind):
     make_limb(40.0, 45.0)
     before = state()
-    assert "recalculate the roll" in refusal_of(preset, preset=kind)
+    with pytest.raises(RuntimeError, match="recalculate the roll"):
+        preset("EXEC_DEFAULT", True, preset=kind)
     assert state() == before
 
 
-def refusal_of(operator, **settings: object) -> str:
-    with pytest.raises(RuntimeError) as caught:
-        operator("EXEC_DEFAULT", True, **settings)
-    return str(caught.value)
-
-
-@pytest.mark.parametrize("roll", [0.0, 180.0, 90.0])
+@pytest.mark.parametrize("roll", [180.0, 90.0])
 def test_a_straight_limb_bends_to_the_side_that_its_chain_takes(roll):
     ob, chain, target = make_limb(0.0, roll)
     target.location = 0.7 * np.array(target.location)
@@ -108,12 +103,10 @@ def test_a_straight_limb_bends_to_the_side_that_its_chain_takes(roll):
     np.testing.assert_allclose(rigs.pose(ob), before, atol=1e-5)
 
 
-@pytest.mark.parametrize("roll", [0.0, 12.0])
-@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
+@pytest.mark.parametrize(("solver", "roll"), [("TWO_BONE", 0.0), ("NEWTON", 12.0)])
 @pytest.mark.parametrize("kind", [each.name for each in JointPreset])
-@pytest.mark.parametrize("seed", range(4))
-def test_choosing_a_joint_does_not_move_a_limb_that_its_chain_has_bent(seed, kind, solver, roll):
-    ob, chain, target = make_limb(30.0, roll, seed, solver=solver)
+def test_choosing_a_joint_does_not_move_a_limb_that_its_chain_has_bent(kind, solver, roll):
+    ob, chain, target = make_limb(30.0, roll, seed=3, solver=solver)
     target.location = 0.75 * np.array(target.location)
     bpy.context.view_layer.update()
     before = rigs.pose(ob)
@@ -123,7 +116,7 @@ def test_choosing_a_joint_does_not_move_a_limb_that_its_chain_has_bent(seed, kin
 
 
 @pytest.mark.parametrize("kind", [each.name for each in JointPreset])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_pose_outside_makes_the_range_wider_says_so_and_does_not_move(seed, kind, capfd):
     ob, chain, target = make_limb(30.0, 0.0, seed, mute=True)
     bone = ob.pose.bones["Bone.1"]
@@ -150,7 +143,7 @@ def test_the_first_bone_of_a_finger_spreads_and_the_others_are_hinges():
     assert kinds == {"Bone.1": "SWING", "Bone.2": "HINGE_X", "Bone.3": "HINGE_X"}
 
 
-@pytest.mark.parametrize(("count", "share"), [(1, 1), (2, 2), (3, 3), (6, 3)])
+@pytest.mark.parametrize(("count", "share"), [(1, 1), (2, 2), (6, 3)])
 def test_the_range_of_a_neck_is_shared_by_its_bones_three_at_most(count, share):
     ob = rigs.make_rig(rigs.zigzag(count))
     chain = rigs.add_chain(ob, f"Bone.{count - 1}", rigs.make_empty(), mute=True)
@@ -175,15 +168,11 @@ def test_the_joint_that_a_bone_has_is_changed_and_keeps_stiffness_and_slide():
     assert joint.stiffness_x == pytest.approx(0.3)
 
 
-def test_bones_that_no_chain_drives_are_named():
+def test_bones_that_no_chain_drives_are_named_and_without_any_it_asks_for_them():
     ob, _, _ = make_limb(40.0)
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
     select_bones(ob, ["Apart.0"])
     assert refusal(preset) == "Left out, as no chain drives these bones: Apart.0."
-
-
-def test_it_asks_for_selected_bones():
-    ob, _, _ = make_limb(40.0)
     rigs.enter(ob, "OBJECT")
     assert "Select the bones" in refusal(preset)
 
@@ -193,6 +182,7 @@ KINDS = st.sampled_from([kind for kind in JointKind if kind not in (7, 8)])
 TURNS = st.tuples(*[st.floats(-1.0, 1.0)] * 4).filter(lambda q: np.linalg.norm(q) > 0.1)
 
 
+@settings(max_examples=60)
 @given(KINDS, st.tuples(*[ANGLES] * 6), TURNS, st.booleans())
 def test_a_wider_joint_holds_the_turn_rest_and_all_that_it_held(kind, ends, turned, is_cone):
     low, high = tuple(-end for end in ends[:3]), ends[3:]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import JointKind
@@ -32,6 +32,7 @@ TWISTS = tuple(kind for kind, axes in FREE_AXES.items() if Y in axes)
 ANGLES = np.arange(8) * math.pi / 4.0
 WAYS = np.column_stack((np.cos(ANGLES), np.sin(ANGLES)))
 
+few = settings(max_examples=40)
 size = st.sampled_from([math.inf, 0.0]) | st.floats(0.1, 2.9)
 
 
@@ -85,6 +86,7 @@ def middle_of(low, high):
 
 
 @pytest.mark.parametrize("kind", SWINGS)
+@few
 @given(edges=ranges())
 def test_a_swing_beyond_its_drawn_boundary_is_clamped_back_and_one_inside_stays(kind, edges):
     low, high = edges
@@ -108,6 +110,7 @@ def test_a_swing_beyond_its_drawn_boundary_is_clamped_back_and_one_inside_stays(
 
 
 @pytest.mark.parametrize("kind", BENDS)
+@few
 @given(edges=ranges())
 def test_a_bend_beyond_its_drawn_arc_is_clamped_back_and_one_inside_stays(kind, edges):
     low, high = edges
@@ -118,6 +121,7 @@ def test_a_bend_beyond_its_drawn_arc_is_clamped_back_and_one_inside_stays(kind, 
 
 
 @pytest.mark.parametrize("kind", TWISTS)
+@few
 @given(edges=ranges())
 def test_a_twist_beyond_its_drawn_arc_is_clamped_back_and_one_inside_stays(kind, edges):
     low, high = edges
@@ -163,20 +167,17 @@ def test_kinds_have_the_boundaries_of_the_axes_that_they_leave_free():
         assert (shape.bend is not None) == (kind in BENDS)
 
 
-def test_a_range_of_a_full_turn_or_more_is_drawn_all_around():
-    low, high = np.full(3, -4.0), np.full(3, 4.0)
-    arc = find_shape(JointKind.HINGE_X, low, high).bend
+def test_equal_ends_draw_an_exact_cone_and_a_full_turn_is_drawn_all_around():
+    arc = find_shape(JointKind.HINGE_X, np.full(3, -4.0), np.full(3, 4.0)).bend
     assert not arc.has_ends
     assert arc.most - arc.least == pytest.approx(math.tau)
-
-
-def test_equal_ends_draw_an_exact_cone():
     low, high = np.radians([-40.0, -10.0, -40.0]), np.radians([40.0, 10.0, 40.0])
     boundary = find_shape(JointKind.BALL, low, high).swing
     np.testing.assert_allclose(boundary[:, 1], math.cos(math.radians(40.0)), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(boundary, axis=1), 1.0, atol=1e-12)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4))
 def test_a_turn_is_a_twist_in_the_axes_that_its_swing_leads_to(numbers):
     turn = np.array(numbers)

@@ -7,8 +7,6 @@ import pytest
 from mathutils import Euler, Quaternion
 
 from tests.blender.joints.test_limits_held import (
-    ARM,
-    EXACT,
     LIMBS,
     K,
     edges,
@@ -39,16 +37,19 @@ def reachable(ob, bones, limb, rng):
     return point
 
 
+SCALES = ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (0.5, 2.0, 1.0))
+
+
 @every_solver
 @pytest.mark.parametrize("limb", LIMBS)
-@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (0.5, 2.0, 1.0)], ids=str)
 @pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
-def test_a_limited_limb_arrives(limb, solver, scale, has_pole):
+def test_a_limited_limb_arrives(limb, solver, has_pole):
+    scale = SCALES[(list(LIMBS).index(limb) + has_pole) % len(SCALES)]
     ob, bones = make_limb(LIMBS[limb])
     ob.scale, ob.rotation_euler = scale, (0.3, -0.2, 0.4)
     scaled_rigs.update()
     rng = make_rng(3)
-    where = [reachable(ob, bones, LIMBS[limb], rng) for _ in range(6)]
+    where = [reachable(ob, bones, LIMBS[limb], rng) for _ in range(4)]
     settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
     _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
     for place in where:
@@ -72,7 +73,7 @@ def test_a_limited_limb_arrives_whose_bones_do_not_inherit_rotation(unturned, ha
     for bone, (kind, ranges) in zip(ob.pose.bones, FIVE, strict=True):
         limit(bone, kind, ranges)
     scaled_rigs.set_bones(ob, [bones[i] for i in unturned], use_inherit_rotation=False)
-    where = [reachable(ob, bones, FIVE, rng) for _ in range(5)]
+    where = [reachable(ob, bones, FIVE, rng) for _ in range(3)]
     settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
     _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
     for place in where:
@@ -91,7 +92,7 @@ def test_a_knee_that_rests_bent_the_wrong_way_arrives(solver):
     limb = ((K.BALL, ()), (K.HINGE_X, ((0, 150),)))
     limit(ob.pose.bones[1], *limb[1])
     bones, rng = ["Bone.0", "Bone.1"], make_rng(4)
-    where = [reachable(ob, bones, limb, rng) for _ in range(40)]
+    where = [reachable(ob, bones, limb, rng) for _ in range(8)]
     _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver)
     for place in where:
         target.location = place
@@ -100,32 +101,17 @@ def test_a_knee_that_rests_bent_the_wrong_way_arrives(solver):
         assert violations(ob, limb).max() <= 1e-6
 
 
-def test_the_status_names_the_bone_that_holds_back():
+def test_the_status_names_the_bone_that_holds_back_and_no_other():
     ob, bones = make_limb(((K.HINGE_X, ((-60, 20),)), (K.HINGE_X, ((0, 150),))))
-    rest = rigs.tail(ob, bones[-1])
+    rest, matrix = rigs.tail(ob, bones[-1]), ob.pose.bones[0].bone.matrix_local.to_3x3()
     chain, target = scaled_rigs.follow(ob, bones, rest)
-    assert chain.status.startswith("Reached"), chain.status
     # As far as the first bone may turn, and on.
-    for angle in (0.3, 1.2):
-        pose_bone = ob.pose.bones[0]
-        turn = pose_bone.bone.matrix_local.to_3x3() @ Euler((angle, 0, 0)).to_matrix()
-        turn = turn @ pose_bone.bone.matrix_local.to_3x3().inverted()
-        target.location = turn @ target.location.__class__(rest)
+    for angle, begin in ((0.3, "Reached"), (1.2, "Held back by the limits of Bone.0")):
+        turn = matrix @ Euler((angle, 0, 0)).to_matrix() @ matrix.inverted()
+        target.location = turn @ rigs.Vector(rest)
         scaled_rigs.update()
-        assert chain.status.startswith("Held back" if angle > 0.35 else "Reached"), chain.status
-    assert "Bone.0" in chain.status
+        assert chain.status.startswith(begin), chain.status
     assert "Bone.1" not in chain.status
-    assert not chain.status.endswith("choose NEWTON")
-
-
-def test_the_status_says_how_far_the_tip_is_off():
-    ob, bones = make_limb(ARM)
-    place = reachable(ob, bones, ARM, make_rng(6))
-    chain, target = scaled_rigs.follow(ob, bones, place, use_rotation=True)
-    target.rotation_euler = (2.5, 1.0, 2.0)
-    scaled_rigs.update()
-    assert "degrees off" in chain.status, chain.status
-    assert scaled_rigs.miss(ob, bones, target) <= 1e-3
 
 
 @every_solver
@@ -142,16 +128,3 @@ def test_a_stiffer_bone_turns_less(solver):
         assert scaled_rigs.miss(ob, bones, target) <= 1e-3
         turns.append(Quaternion(ob.pose.bones[1].rotation_quaternion).angle)
     assert turns[0] > turns[1] > turns[2], turns
-
-
-@every_solver
-def test_solved_again_in_blender_nothing_moves(solver):
-    ob, bones = make_limb(ARM)
-    place = reachable(ob, bones, ARM, make_rng(8))
-    scaled_rigs.follow(ob, bones, place, solver=solver, start_from="CURRENT")
-    before = rigs.pose(ob)
-    for _ in range(3):
-        ob.update_tag()
-        scaled_rigs.update()
-    rigs.assert_same_pose(ob, before, 1e-5)
-    assert violations(ob, ARM).max() <= EXACT

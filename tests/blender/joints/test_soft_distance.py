@@ -1,17 +1,15 @@
 """Soft distance on a rig: measured in world space, in every path that a chain may take."""
 
-import bpy
 import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
-from tests.helpers import assert_positions_close, make_rng
+from tests.helpers import assert_positions_close
 
 pytestmark = pytest.mark.slow
 
 SOFT = 0.2
 SHARES = (0.8, 0.95, 0.999, 1.05, 1.6)
-UP = np.array([0.0, 0.0, 1.0])
 DIRECTION = np.array([0.36, 0.48, 0.8])
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 OBJECT_SCALES = ((1.0, 1.0, 1.0), (0.01, 0.01, 0.01), (100.0, 100.0, 100.0))
@@ -67,18 +65,15 @@ def test_the_effector_stops_where_the_formula_says_at_any_size(solver, scale):
     assert_soft(ob, chain, target, names_of(count), reach, SOFT * scale[0])
 
 
-@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
-@pytest.mark.parametrize("count", [5, 40])
+@pytest.mark.parametrize(("solver", "count"), [("TWO_BONE", 12), ("NEWTON", 12), ("NEWTON", 4)])
 def test_many_chains_side_by_side_are_as_soft(solver, count):
-    rows = []
-    for i in range(count):
-        ob = rigs.make_rig(rigs.zigzag(2, seed=i), name=f"Rig{i}")
-        target = rigs.make_empty(f"Target{i}")
-        rigs.add_chain(ob, "Bone.1", target, solver=solver, soft_distance=SOFT)
-        rows.append((ob, target))
-    shares = np.linspace(0.7, 1.5, count)
-    for (_, target), share in zip(rows, shares, strict=True):
-        target.location = 2.0 * share * DIRECTION
+    rows, shares = [], np.linspace(0.7, 1.5, count)
+    with rigs.at_rest():
+        for i, share in enumerate(shares):
+            ob = rigs.make_rig(rigs.zigzag(2, seed=i), name=f"Rig{i}")
+            target = rigs.make_empty(f"Target{i}", 2.0 * share * DIRECTION)
+            rigs.add_chain(ob, "Bone.1", target, solver=solver, soft_distance=SOFT)
+            rows.append((ob, target))
     rigs.updated()
     for (ob, _), share in zip(rows, shares, strict=True):
         chain, near = ob.chain_ik.chains[0], eased(2.0 * share, 2.0)
@@ -109,7 +104,8 @@ def test_a_parent_that_scales_unevenly_leaves_it_soft(solver):
     rigs.updated()
     root = rigs.head(ob, "Bone.1")
     reached, bends = [], []
-    for distance in np.linspace(1.5, 4.0, 120):
+    distances = np.linspace(2.0, 3.0, 40)
+    for distance in distances:
         target.location = root + distance * DIRECTION
         rigs.updated()
         reached.append(np.linalg.norm(rigs.tail(ob, "Bone.2") - root))
@@ -117,7 +113,7 @@ def test_a_parent_that_scales_unevenly_leaves_it_soft(solver):
         segments = np.diff([root, elbow, rigs.tail(ob, "Bone.2")], axis=0)
         segments /= np.linalg.norm(segments, axis=1, keepdims=True)
         bends.append(np.arctan2(np.linalg.norm(np.cross(*segments)), segments[0] @ segments[1]))
-    step = 2.5 / 119
+    step = distances[1] - distances[0]
     assert np.diff(reached).min() >= -1e-5
     # The bound for bones of 1 and a zone of 0.2, and a quarter more for what the scale does.
     assert np.abs(np.diff(bends)).max() <= 1.25 * np.sqrt(2.0 / (2.0 * SOFT)) * step
@@ -148,27 +144,3 @@ def test_a_keyed_soft_distance_counts_with_its_value_of_the_frame():
     reach = reach_of(ob, ("Bone.0", "Bone.1"))
     wanted = [0.0, 1.95 - eased(1.95, reach, 0.2), 1.95 - eased(1.95, reach, 0.4)]
     np.testing.assert_allclose(found, wanted, atol=2e-5)
-
-
-def test_changing_the_soft_distance_solves_again():
-    ob, target = rigs.make_arm()
-    target.location = 1.95 * DIRECTION
-    rigs.updated()
-    rigs.assert_reaches(ob, "Bone.1", target)
-    ob.chain_ik.chains[0].soft_distance = 0.3
-    rigs.updated()
-    reach = reach_of(ob, ("Bone.0", "Bone.1"))
-    assert_positions_close(rigs.tail(ob, "Bone.1"), eased(1.95, reach, 0.3) * DIRECTION, 1e-5)
-    before = rigs.rotations(ob)
-    ob.update_tag()
-    rigs.updated()
-    assert rigs.rotations(ob) == before
-
-
-def test_without_it_nothing_is_different():
-    rng = make_rng(3)
-    ob, target = rigs.make_arm()
-    assert ob.chain_ik.chains[0].soft_distance == 0.0
-    target.location = 2.0 * rng.normal(size=3)
-    bpy.context.view_layer.update()
-    assert "soft" not in ob.chain_ik.chains[0].status

@@ -9,7 +9,6 @@ from tests.blender.setups.stretchy_rigs import (
     DIRECTION,
     REACHED,
     assert_lands,
-    assert_unstretched,
     lengths,
     scales,
     stretchy,
@@ -29,7 +28,7 @@ SHEARED = {"FULL": 0.01, "NONE": 2e-5}
 def test_the_effector_lands_on_the_target_whatever_bones_inherit(inherited, keeps_volume):
     ob, target, chain = stretchy(inherited=inherited, use_keep_volume=keeps_volume)
     assert_lands(ob, chain, target)
-    for share in (1.01, 1.2, 2.0, 5.0):
+    for share in (1.01, 5.0):
         target.location = 3.0 * share * DIRECTION
         rigs.updated()
         assert_lands(ob, chain, target)
@@ -45,7 +44,7 @@ def test_every_solver_stretches_with_a_soft_distance_and_without(solver, has_pol
         chain.pole_target = rigs.make_empty("Pole", (0.0, -5.0, 1.0))
     for soft in (0.0, 0.3):
         chain.soft_distance = soft
-        for share in (0.8, 0.95, 0.999, 1.001, 1.1, 2.0):
+        for share in (0.8, 0.95, 0.999, 1.001, 2.0):
             target.location = share * count * DIRECTION
             rigs.updated()
             assert_lands(ob, chain, target)
@@ -55,7 +54,7 @@ def test_every_solver_stretches_with_a_soft_distance_and_without(solver, has_pol
 
 def test_a_soft_distance_keeps_the_knee_of_a_stretching_limb_from_popping():
     ob, target, chain = stretchy(2, solver="TWO_BONE", soft_distance=0.2)
-    bends, distances = [], np.linspace(1.7, 2.6, 200)
+    bends, distances = [], np.linspace(1.7, 2.3, 60)
     for distance in distances:
         target.location = distance * DIRECTION
         rigs.updated()
@@ -88,15 +87,6 @@ def test_volume_is_kept_where_asked_for():
     chain.use_keep_volume = False
     rigs.updated()
     np.testing.assert_allclose(scales(ob), [[1.0, grown[0, 1], 1.0]] * 3, rtol=1e-5)
-
-
-def test_without_ik_stretch_on_any_bone_the_status_says_what_to_do():
-    ob, target, chain = stretchy(share=0.0)
-    assert "set IK Stretch on the bones" in chain.status
-    assert_unstretched(ob)
-    target.location = DIRECTION
-    rigs.updated()
-    assert chain.status.startswith("Reached"), chain.status
 
 
 @pytest.mark.parametrize("inherited", ["FULL", "NONE"])
@@ -133,15 +123,20 @@ def test_bent_chains_of_one_stretching_bone_land_too(inherited):
         np.testing.assert_allclose(lengths(ob)[1:], 1.0, rtol=2e-5)
 
 
-def test_a_tip_with_a_rotation_keeps_its_length_and_takes_the_rotation():
-    ob, target, chain = stretchy(3, inherited="NONE", use_rotation=True)
+@pytest.mark.parametrize("use_tail", [True, False])
+def test_a_tip_with_a_rotation_keeps_its_length_and_takes_the_rotation(use_tail):
+    ob, target, chain = stretchy(3, inherited="NONE", use_rotation=True, use_tail=use_tail)
     target.rotation_euler = (0.4, 0.9, -0.3)
     rigs.updated()
-    assert_lands(ob, chain, target)
+    end = (rigs.tail if use_tail else rigs.head)(ob, "Bone.2")
+    assert_positions_close(end, rigs.position(target), REACHED)
+    assert chain.status.startswith("Reached"), chain.status
     assert lengths(ob)[2] == pytest.approx(1.0, rel=2e-5)
     posed = np.array(rigs.evaluated(ob).pose.bones["Bone.2"].matrix)[:3, :3]
     wanted = np.array(target.rotation_euler.to_matrix())
-    np.testing.assert_allclose(posed[:, 1], wanted[:, 1], atol=2e-5)
+    # Where it hangs on grown bones, its other axes go with these.
+    axes = slice(1, 2) if use_tail else slice(3)
+    np.testing.assert_allclose(posed[:, axes], wanted[:, axes], atol=2e-5)
 
 
 @pytest.mark.parametrize("scale", [(0.01, 0.01, 0.01), (2.0, 2.0, 2.0), (-1.0, 1.0, 1.0)])
@@ -157,40 +152,15 @@ def test_objects_of_any_scale_stretch(scale):
     np.testing.assert_allclose(scales(ob)[:, 1].prod(), 1.4, rtol=1e-4)
 
 
-def test_a_bone_of_another_chain_above_changes_nothing_of_that():
-    """The chain below another one stretches from where that has brought it."""
+def test_chains_below_and_beside_each_other_stretch_by_themselves():
+    """All of one rig are written in one go; the one below goes on from where it is brought."""
     ob = rigs.make_rig(rigs.zigzag(4))
-    for bone in ob.pose.bones:
-        bone.ik_stretch = 0.5
-    upper, lower = rigs.make_empty("Upper", (1.5, 0.0, 2.5)), rigs.make_empty("Lower", (1, 3, 5))
-    rigs.add_chain(ob, "Bone.1", upper, use_stretch=True)
-    chain = rigs.add_chain(ob, "Bone.3", lower, chain_count=2, use_stretch=True)
-    rigs.updated()
-    assert_positions_close(rigs.tail(ob, "Bone.1"), rigs.position(upper), REACHED)
-    assert_lands(ob, chain, lower)
-
-
-def test_a_head_that_follows_carries_a_tip_that_takes_the_rotation():
-    ob, target, chain = stretchy(3, inherited="NONE", use_tail=False, use_rotation=True)
-    target.rotation_euler = (0.4, 0.9, -0.3)
-    rigs.updated()
-    assert_positions_close(rigs.head(ob, "Bone.2"), rigs.position(target), REACHED)
-    assert chain.status.startswith("Reached"), chain.status
-    posed = np.array(rigs.evaluated(ob).pose.bones["Bone.2"].matrix)[:3, :3]
-    np.testing.assert_allclose(posed, np.array(target.rotation_euler.to_matrix()), atol=2e-5)
-
-
-def test_bones_that_other_chains_drive_stretch_by_themselves():
-    """Two chains of one rig are written in one go."""
-    ob = rigs.make_rig(rigs.zigzag(2))
     rigs.add_bones(ob, np.add(rigs.zigzag(2, seed=3), [3.0, 0.0, 0.0]), prefix="Other")
     for bone in ob.pose.bones:
         bone.ik_stretch = 0.5
-    ends = rigs.make_empty("One", (0.0, 2.0, 3.0)), rigs.make_empty("Two", (3.0, -2.0, 4.0))
-    chains = [
-        rigs.add_chain(ob, bone, end, use_stretch=True)
-        for bone, end in zip(("Bone.1", "Other.1"), ends, strict=True)
-    ]
+    places = {"Bone.1": (1.5, 0.0, 2.5), "Bone.3": (1, 3, 5), "Other.1": (3.0, -2.0, 4.0)}
+    for tip, place in places.items():
+        rigs.add_chain(ob, tip, rigs.make_empty(tip, place), chain_count=2, use_stretch=True)
     rigs.updated()
-    for chain, end in zip(chains, ends, strict=True):
-        assert_lands(ob, chain, end, chain.bone)
+    for chain in ob.chain_ik.chains:
+        assert_lands(ob, chain, chain.target, chain.bone)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -86,7 +85,7 @@ def assert_unmoved(after: dict[str, np.ndarray], before: dict[str, np.ndarray]) 
 def test_switching_it_on_moves_no_joint(bones, solver, influence):
     ob, chain, target = make_arm(bones, solver=solver, influence=influence)
     rng = make_rng(4)
-    for _ in range(5):
+    for _ in range(2):
         chain.use_twist_spread = False
         swing = scaled_rigs.random_quaternion(rng, 0.8)
         turn_hand(ob, target, rng.uniform(-3.0, 3.0), swing, rng.uniform(-0.1, 0.0, 3))
@@ -106,7 +105,7 @@ def test_bones_of_the_forearm_turn_in_proportion_to_where_they_are(bones, scale,
     stiffen(ob, chain)
     ob.scale, ob.rotation_euler = scale, (0.3, 0.2, -0.4)
     rigs.updated()
-    for angle in np.radians((-170.0, -60.0, 0.0, 30.0, 120.0, 170.0)):
+    for angle in np.radians((-170.0, 30.0, 120.0)):
         turn_hand(ob, target, angle, moved=(0.0, 0.0, -0.05))
         rigs.updated()
         # Where the hand swings far from the forearm, float32 tells its twist less well.
@@ -134,7 +133,7 @@ def test_the_roll_of_the_upper_arm_grows_along_it(bones):
 @RIGS
 def test_a_turn_from_side_to_side_is_continuous(bones):
     ob, _, target = make_arm(bones, use_twist_spread=True, solver="NEWTON")
-    step = np.radians(2.0)
+    step = np.radians(8.0)
     former = None
     for angle in np.arange(np.radians(-170.0), np.radians(170.0), step):
         turn_hand(ob, target, angle, moved=(-0.02, 0.0, 0.02))
@@ -172,29 +171,20 @@ def test_a_hinge_at_the_elbow_keeps_the_rolls_of_the_upper_arm_where_they_are():
         assert_spread(ob, 1e-5)
 
 
-@pytest.mark.parametrize("bone", ["DEF-forearm.L.001", "DEF-hand.L"])
-def test_where_a_rotation_is_locked_nothing_is_spread(bone):
-    poses = []
-    for use_spread in (False, True):
-        ob, _, target = make_arm(SEGMENTED, use_twist_spread=use_spread)
-        ob.pose.bones[bone].lock_rotation[1] = True
-        turn_hand(ob, target, 1.5, moved=MOVED)
-        rigs.updated()
-        poses.append(rigs.rotations(ob))
-    for name in ("DEF-forearm.L.001", "DEF-hand.L"):
-        assert poses[0][name] == poses[1][name]
-
-
 @pytest.mark.parametrize(
     "change",
     [
+        lambda ob: setattr(
+            ob.pose.bones["DEF-forearm.L.001"], "lock_rotation", (False, True, False)
+        ),
+        lambda ob: setattr(ob.pose.bones["DEF-hand.L"], "lock_rotation", (False, True, False)),
         lambda ob: setattr(ob.pose.bones["DEF-forearm.L.001"], "scale", (1.3, 1.0, 0.8)),
         lambda ob: setattr(ob.data.bones["DEF-hand.L"], "use_inherit_rotation", False),
         lambda ob: setattr(ob.data.bones["DEF-hand.L"], "inherit_scale", "ALIGNED"),
     ],
-    ids=["uneven scale", "no inherited rotation", "aligned scale"],
+    ids=["locked", "locked hand", "uneven scale", "no inherited rotation", "aligned scale"],
 )
-def test_where_rolls_would_move_something_nothing_is_spread(change: Callable):
+def test_where_rolls_are_locked_or_would_move_something_nothing_is_spread(change: Callable):
     poses = []
     for use_spread in (False, True):
         ob, _, target = make_arm(SEGMENTED, use_twist_spread=use_spread, solver="NEWTON")
@@ -273,26 +263,6 @@ def test_a_limb_that_ends_with_the_turned_bone_itself_is_spread_as_well():
     assert chain.status.startswith("Reached"), chain.status
 
 
-@pytest.fixture(scope="module")
-def generated(registered_addon: None) -> Iterator[Callable[[], bpy.types.Object]]:
-    addon_utils.enable("rigify", default_set=True)
-
-    def generate() -> bpy.types.Object:
-        """Return Rigify's human, generated, with deforming bones that only chains turn."""
-        bpy.ops.object.armature_basic_human_metarig_add()
-        bpy.ops.pose.rigify_generate()
-        ob = bpy.context.object
-        for bone in ob.pose.bones:
-            if bone.name.startswith("DEF-"):
-                bone.lock_rotation, bone.lock_rotation_w = (False, False, False), False
-                for constraint in list(bone.constraints):
-                    bone.constraints.remove(constraint)
-        return ob
-
-    yield generate
-    addon_utils.disable("rigify", default_set=True)
-
-
 @pytest.mark.parametrize(
     ("names", "bend"),
     [(("thigh.L", "shin.L", "foot.L"), 0.0), (("leg.1", "leg.2", "foot"), 0.02)],
@@ -339,33 +309,3 @@ def test_segments_in_a_row_each_begin_without_a_roll():
         assert ob.pose.bones[name].rotation_quaternion.y == pytest.approx(0.0, abs=1e-6), name
     np.testing.assert_allclose(after["c.1"], before["c.1"], atol=1e-6)
     assert abs(ob.pose.bones["c.2"].rotation_quaternion.y) > 0.01
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("side", ["L", "R"])
-def test_the_deforming_bones_of_a_generated_rig_share_the_turn(generated, side):
-    ob = generated()
-    fore, end, hand = (f"DEF-{name}" for name in (f"forearm.{side}", f"forearm.{side}.001", ""))
-    hand = f"DEF-hand.{side}"
-    bone = ob.data.bones[hand]
-    axis = bone.head_local - ob.data.bones[fore].head_local
-    target = rigs.make_empty("Target", bone.head_local)
-    target.rotation_mode = "QUATERNION"
-    settings = {"chain_count": 4, "use_rotation": True, "rotation_bone": "AUTO"}
-    chain = rigs.add_chain(ob, end, target, solver="NEWTON", **settings)
-    for name in (f"DEF-upper_arm.{side}.001", end):
-        give(chain, name, "HINGE_Y")
-    rest = bone.matrix_local.to_quaternion()
-    for angle in (-2.9, 0.7, 2.0):
-        chain.use_twist_spread = False
-        turn = scaled_rigs.Quaternion(axis, angle)
-        target.rotation_quaternion = turn @ rest
-        target.location = bone.head_local * 0.97
-        rigs.updated()
-        before = matrices(ob)
-        chain.use_twist_spread = True
-        rigs.updated()
-        assert_unmoved(matrices(ob), before)
-        half, whole = (turn_between(ob, fore, name, axis) for name in (end, hand))
-        assert abs(whole) > 0.5
-        assert half == pytest.approx(0.5 * whole, abs=1e-5)
