@@ -78,8 +78,16 @@ def operate(name: str, names: tuple[str, ...], options: dict[str, object]) -> st
     return ""
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
-@pytest.mark.parametrize("spoiled", SPOILED)
+# Each that is spoiled with three operators, each operator with two or three that are.
+PAIRS = [
+    (spoiled, list(OPERATORS)[(i + 5 * step) % len(OPERATORS)])
+    for i, spoiled in enumerate(SPOILED)
+    for step in range(3)
+]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("spoiled", "operator"), PAIRS)
 def test_no_operator_writes_what_is_not_finite(spoiled, operator, capfd):
     owner = make_scene()
     options, name, names = OPERATORS[operator]
@@ -119,7 +127,7 @@ def test_a_stored_pose_that_is_torn_is_told_and_stored_anew(text, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999", "1e39", '"1"', "null"])
+@pytest.mark.parametrize("word", ["NaN", "-Infinity", "1e999", "1e39", '"1"', "null"])
 @pytest.mark.parametrize("operator", ["restore", "remove"])
 def test_a_stored_pose_that_was_tampered_with_is_never_written(word, operator):
     owner = make_scene()

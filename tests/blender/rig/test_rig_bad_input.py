@@ -170,18 +170,14 @@ NAN = float("nan")
 NO_POLE = set_chain(pole_target=None)
 CASES = {
     "no tip bone": Case(set_chain(bone=""), set_chain(bone=LIMB[-1]), "tip bone"),
-    "missing bone": Case(set_chain(bone="Gone"), set_chain(bone=LIMB[-1]), "'Gone'"),
     "no target": Case(set_chain(target=None), follow_target, "target"),
     "deleted target": Case(delete_target, new_target, "target"),
     "target not in the scene": Case(unlink_target, link_target, "'Target'"),
     "target bone missing": Case(follow_bone_of_other_rig("Gone"), follow_target, "'Gone'"),
-    "own target bone missing": Case(follow_own_bone("Gone"), follow_target, "'Gone'"),
     "target is the armature": Case(follow_own_bone(""), follow_target, "armature itself"),
-    "target is in the chain": Case(follow_own_bone(LIMB[1]), follow_target, LIMB[1]),
     "target is a child of the chain": Case(follow_child_of_bone, follow_target, "'Child'"),
     "target is deep below the chain": Case(follow_child_deep_below, follow_target, "'Deep'"),
     "target is on a rig below the chain": Case(follow_rig_below, follow_target, "'Hand Rig'"),
-    "pole is the armature": Case(pole_is(lambda s: s.ob), NO_POLE, "pole"),
     "pole is below the chain": Case(
         pole_is(lambda s: rigs.make_empty("Knee", parent=s.ob, parent_bone=LIMB[0])),
         NO_POLE,
@@ -189,9 +185,6 @@ CASES = {
     ),
     "bone scaled to zero": Case(
         set_on("1", "scale", (0.0, 0.0, 0.0)), set_on("1", "scale", (1.0, 1.0, 1.0)), LIMB[1]
-    ),
-    "root scaled to zero": Case(
-        set_on("0", "scale", (0.0, 0.0, 0.0)), set_on("0", "scale", (1.0, 1.0, 1.0)), LIMB[0]
     ),
     "bone scaled flat along itself": Case(
         set_on("2", "scale", (1.0, 0.0, 1.0)), set_on("2", "scale", (1.0, 1.0, 1.0)), LIMB[2]
@@ -201,15 +194,11 @@ CASES = {
         set_on("target", "location", GOALS[0]),
         "'Target'",
     ),
-    "NaN in a bone": Case(
-        set_on("0", "location", (NAN, 0.0, 0.0)), set_on("0", "location", (0.0, 0.0, 0.0)), LIMB[0]
-    ),
     "Two-Bone on three bones": Case(
         set_chain(solver="TWO_BONE"), set_chain(solver="NEWTON"), "choose Newton, FABRIK or CCD"
     ),
     "driver on a bone": Case(add_driver, remove_driver, LIMB[1]),
 }
-every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
 def assert_other_goes_on(scene: Scene) -> None:
@@ -229,35 +218,22 @@ def assert_is_advice(sentence: str, names: str) -> None:
     assert len(sentence) < 200
 
 
-@every_case
-def test_bad_input_gives_its_sentence_and_the_other_chain_goes_on(scene, case):
+@pytest.mark.every_case
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_bad_input_gives_its_sentence_the_other_chain_goes_on_and_nothing_is_lost(scene, case):
+    before = scene_inventory(scene)
     case.breaks(scene)
     scaled_rigs.update()
     assert_is_advice(scene.chain.status, case.names)
     assert_other_goes_on(scene)
     assert_is_advice(scene.chain.status, case.names)
-
-
-@every_case
-def test_mending_the_input_makes_the_chain_work_again(scene, case):
-    case.breaks(scene)
-    scaled_rigs.update()
+    bpy.context.scene.frame_set(7)
     case.mends(scene)
     for place in GOALS:
         scene.target.location = place
         scaled_rigs.update()
         assert scaled_rigs.miss(scene.ob, LIMB, scene.target) <= 1e-5, scene.chain.status
     assert scene.chain.status.startswith("Reached"), scene.chain.status
-
-
-@every_case
-def test_bad_input_loses_nothing_on_the_rig(scene, case):
-    before = scene_inventory(scene)
-    case.breaks(scene)
-    scaled_rigs.update()
-    bpy.context.scene.frame_set(7)
-    case.mends(scene)
-    scaled_rigs.update()
     assert scene_inventory(scene) == before
     assert np.isfinite(np.concatenate(list(rigs.rotations(scene.ob).values()))).all()
     assert np.isfinite(rigs.pose(scene.ob)).all()

@@ -36,7 +36,7 @@ def raw(ob, bone="Bone.0"):
 
 
 @pytest.mark.parametrize("axis", range(3))
-@pytest.mark.parametrize("mode", EULER_MODES)
+@pytest.mark.parametrize("mode", EULER_MODES[::2])
 def test_a_locked_euler_channel_keeps_its_value_to_the_bit(mode, axis):
     ob = locked_rig(mode, [i == axis for i in range(3)])
     before = raw(ob)
@@ -86,18 +86,13 @@ def test_a_hinge_locked_to_its_plane_reaches_a_target_in_that_plane():
         assert tuple(raw(ob, bone)[1:]) == (0.0, 0.0)
 
 
-def test_the_residual_of_a_locked_chain_is_the_gap_on_the_evaluated_rig():
-    ob = locked_rig("XYZ", (True, True, False))
-    chain, target = scaled_rigs.follow(ob, BONES, POINT)
-    gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
-    assert gap > 0.05
-    assert chain.residual == pytest.approx(gap, abs=1e-5)
-
-
-def test_unlocking_lets_the_chain_reach_its_target_again():
+def test_a_locked_chain_tells_the_gap_and_reaches_its_target_again_once_unlocked():
     ob = locked_rig("QUATERNION", (True, True, True))
     chain, target = scaled_rigs.follow(ob, BONES, POINT)
     assert chain.status.startswith(HELD_BACK), chain.status
+    gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
+    assert gap > 0.05
+    assert chain.residual == pytest.approx(gap, abs=1e-5)
     ob.pose.bones["Bone.0"].lock_rotation = (False, False, False)
     scaled_rigs.update()
     assert scaled_rigs.miss(ob, BONES, target) <= 1e-5

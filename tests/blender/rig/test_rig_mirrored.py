@@ -56,19 +56,20 @@ def test_the_arm_itself_bends_toward_minus_y(solver):
     np.testing.assert_allclose(elbow, bent_toward(-1.0), atol=CLOSE)
 
 
+@pytest.mark.every_case
+@both_settings
 @every_solver
 @every_mirror
-def test_mirror_bends_as_the_mirror_image(scale, solver):
-    elbow = elbow_of_arm(scale, np.multiply(scale, (REACH, 0, 0)), solver=solver)
-    np.testing.assert_allclose(elbow, bent_toward(-1.0) * scale, atol=CLOSE)
-
-
-@every_solver
-@every_mirror
-def test_keep_bends_toward_minus_y_in_the_world_as_the_original_does(scale, solver):
+def test_mirror_bends_as_the_mirror_image_and_keep_toward_minus_y_in_the_world(
+    scale, solver, setting
+):
     target = np.multiply(scale, (REACH, 0.0, 0.0))
-    elbow = elbow_of_arm(scale, target, solver=solver, negative_scale="KEEP")
-    np.testing.assert_allclose(elbow, bent_toward(-1.0) * (scale[0], 1.0, 1.0), atol=CLOSE)
+    elbow = elbow_of_arm(scale, target, solver=solver, negative_scale=setting)
+    side = scale if setting == "MIRROR" else (scale[0], 1.0, 1.0)
+    np.testing.assert_allclose(elbow, bent_toward(-1.0) * side, atol=CLOSE)
+    if solver == "NEWTON":
+        flipped = elbow_of_arm(scale, target, negative_scale=setting, use_flip_bend=True)
+        np.testing.assert_allclose(flipped, elbow * (1.0, -1.0, 1.0), atol=CLOSE)
 
 
 @pytest.mark.parametrize("axis", ["y", "z"])
@@ -98,19 +99,10 @@ def test_a_mirroring_parent_counts_as_the_object_itself(scale, setting):
     np.testing.assert_allclose(elbows[1], elbows[0], atol=CLOSE)
 
 
-@pytest.mark.parametrize("setting", ["MIRROR", "KEEP"])
-@every_mirror
-def test_flip_bend_takes_the_other_side_under_negative_scale_too(scale, setting):
-    target = np.multiply(scale, (REACH, 0.0, 0.0))
-    elbow = elbow_of_arm(scale, target, negative_scale=setting)
-    flipped = elbow_of_arm(scale, target, negative_scale=setting, use_flip_bend=True)
-    np.testing.assert_allclose(flipped, elbow * (1.0, -1.0, 1.0), atol=CLOSE)
-
-
 @both_settings
 @every_solver
 @every_mirror
-@pytest.mark.parametrize("pole", [(0.0, 0.0, 3.0), (0.0, 2.0, -1.0)], ids=["up", "aside"])
+@pytest.mark.parametrize("pole", [(0.0, 2.0, -1.0)], ids=str)
 def test_a_pole_rules_and_the_elbow_faces_it_in_the_world(pole, scale, solver, setting):
     target = np.multiply(scale, (REACH, 0.0, 0.0))
     elbow = elbow_of_arm(scale, target, solver=solver, pole=pole, negative_scale=setting)

@@ -1,7 +1,5 @@
 """Every rotation mode: the target is reached, channels do not flip, locked ones stay."""
 
-import itertools
-
 import numpy as np
 import pytest
 from mathutils import Quaternion
@@ -13,11 +11,9 @@ from tests.helpers import make_rng
 pytestmark = pytest.mark.slow
 
 MISS = 1e-6
-SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 EULER_MODES = rigs.ROTATION_MODES[1:7]
 
 every_mode = pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
 def channels(ob, bone):
@@ -25,42 +21,17 @@ def channels(ob, bone):
     return np.array(getattr(pose_bone, rigs.rotation_property(pose_bone)))
 
 
-def rig_in(mode, count=2, seed=0):
-    """Return a posed rig in a rotation mode, and its bones; tails lie beside the next heads."""
-    ob, bones = scaled_rigs.random_rig(make_rng(seed), count, above=0)
-    for bone in ob.pose.bones:
-        bone.rotation_mode = mode
-    rigs.turn_bones(ob, seed + 1)
-    return ob, bones
-
-
-def point_within_reach(ob, bones, rng):
-    """Return a point at 30 to 90 percent of the limb's length from its root, world space."""
-    direction = rng.normal(size=3) + np.array([0.0, 0.0, 1.0])
-    direction /= np.linalg.norm(direction)
-    return direction * rng.uniform(0.3, 0.9) * scaled_rigs.limb_length(ob, bones)
-
-
-@every_mode
-@every_solver
-@pytest.mark.parametrize("seed", range(3))
-def test_target_is_reached_in_every_rotation_mode(mode, solver, seed):
-    ob, bones = rig_in(mode, 2 if solver == "TWO_BONE" else 4, seed)
-    tolerance = 1e-7 * scaled_rigs.limb_length(ob, bones)
-    point = point_within_reach(ob, bones, make_rng(seed))
-    chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
-    assert scaled_rigs.miss(ob, bones, target) <= MISS, chain.status
-    assert chain.status.startswith("Reached"), chain.status
-
-
-@pytest.mark.parametrize("solver", SOLVERS[1:])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solver", ["FABRIK", "CCD", "NEWTON"])
+@pytest.mark.parametrize("seed", range(2))
 def test_each_bone_may_have_a_mode_of_its_own(solver, seed):
-    ob, bones = rig_in("QUATERNION", 8, seed)
-    for bone, mode in zip(bones, make_rng(seed).permutation(rigs.ROTATION_MODES), strict=True):
+    rng = make_rng(seed)
+    ob, bones = scaled_rigs.random_rig(rng, 8, above=0)
+    for bone, mode in zip(bones, rng.permutation(rigs.ROTATION_MODES), strict=True):
         ob.pose.bones[bone].rotation_mode = mode
-    tolerance = 1e-7 * scaled_rigs.limb_length(ob, bones)
-    point = point_within_reach(ob, bones, make_rng(seed))
+    rigs.turn_bones(ob, seed + 1)
+    length = scaled_rigs.limb_length(ob, bones)
+    tolerance, direction = 1e-7 * length, rng.normal(size=3) + np.array([0.0, 0.0, 1.0])
+    point = direction / np.linalg.norm(direction) * rng.uniform(0.3, 0.9) * length
     chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
     assert scaled_rigs.miss(ob, bones, target) <= MISS, chain.status
 
@@ -99,8 +70,10 @@ def channels_along_a_ring(mode, solver, steps=60):
 @pytest.mark.parametrize(
     ("mode", "solver"),
     [
-        *itertools.product(rigs.ROTATION_MODES, ["TWO_BONE", "NEWTON"]),
-        *itertools.product(["QUATERNION", "XYZ"], ["FABRIK", "CCD"]),
+        *((mode, "TWO_BONE") for mode in rigs.ROTATION_MODES[::2]),
+        *((mode, "NEWTON") for mode in rigs.ROTATION_MODES[1::2]),
+        ("QUATERNION", "FABRIK"),
+        ("XYZ", "CCD"),
     ],
 )
 def test_channels_do_not_flip_along_a_path(mode, solver):

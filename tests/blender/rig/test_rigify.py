@@ -15,8 +15,13 @@ LIMBS = {
     "leg.R": ["thigh.R", "shin.R"],
     "spine": ["spine", "spine.001", "spine.002", "spine.003"],
 }
-SCALES = {"plain": (1.0, 1.0, 1.0), "mirrored": (-1.0, 1.0, 1.0), "uneven": (-0.8, 1.3, 1.0)}
-ROUNDS = 5
+SCALES = {
+    "TWO_BONE": (1.0, 1.0, 1.0),
+    "FABRIK": (-1.0, 1.0, 1.0),
+    "CCD": (-0.8, 1.3, 1.0),
+    "NEWTON": (-0.8, 1.3, 1.0),
+}
+ROUNDS = 2
 
 
 @pytest.fixture
@@ -74,13 +79,13 @@ def place(metarig, target, bones, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", ["TWO_BONE", "FABRIK", "CCD", "NEWTON"])
-@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES.keys())
-def test_arms_legs_and_spine_of_the_metarig_follow_at_once(metarig, scale, solver):
-    metarig.scale = scale
-    metarig.rotation_euler = (0.1, -0.2, 0.5)
+@pytest.mark.parametrize("solver", SCALES)
+def test_arms_legs_and_spine_of_the_metarig_follow_at_once_and_none_moves_before(metarig, solver):
+    metarig.scale, metarig.rotation_euler = SCALES[solver], (0.1, -0.2, 0.5)
     scaled_rigs.update()
+    before = rigs.pose(metarig)
     targets = with_chains(metarig, solver)
+    np.testing.assert_allclose(rigs.pose(metarig), before, atol=1e-6)
     rng = make_rng(11)
     for _ in range(ROUNDS):
         move_within_reach(metarig, targets, rng)
@@ -88,12 +93,6 @@ def test_arms_legs_and_spine_of_the_metarig_follow_at_once(metarig, scale, solve
             miss = scaled_rigs.miss(metarig, LIMBS[chain.name], targets[chain.name])
             assert miss <= MISS, f"{chain.name} missed by {miss:.3g}: {chain.status}"
             assert chain.status.startswith("Reached"), f"{chain.name}: {chain.status}"
-
-
-def test_adding_chains_to_the_metarig_does_not_move_it(metarig):
-    before = rigs.pose(metarig)
-    with_chains(metarig, "NEWTON")
-    np.testing.assert_allclose(rigs.pose(metarig), before, atol=1e-6)
 
 
 def test_a_foot_keeps_the_rotation_of_its_target_while_the_leg_follows(metarig):

@@ -14,13 +14,7 @@ from tests.helpers import make_rng
 
 # A chain that is held back costs up to some seconds, as it tries all of its new starts in vain, at
 # first and once whenever everything is forgotten; FORCE costs ten times as much.
-SEEDS = [
-    pytest.param(range(3), id="few"),
-    *(
-        pytest.param(range(first, first + 6), marks=pytest.mark.exhaustive, id=f"from {first}")
-        for first in (3, 9, 15, 21)
-    ),
-]
+SEEDS = range(3)
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE", "FOLLOW")
 KINDS: dict[str, dict[str, object]] = {
     "free": {},
@@ -147,11 +141,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize(("solver", "kind", "make"), CASES)
-def test_nothing_moves_where_nothing_has_changed(solver, kind, make, seeds):
+def test_nothing_moves_where_nothing_has_changed(solver, kind, make):
     """Promise 4, of chains that start from their own last pose."""
-    obs = [make(f"Rig{seed}", solver, kind, seed) for seed in seeds]
+    obs = [make(f"Rig{seed}", solver, kind, seed) for seed in SEEDS]
     rigs.updated()
     for name, turned in shake(obs, 4).items():
         assert max(turned) <= STILL, (name, turned)
@@ -172,11 +165,8 @@ def test_a_dragged_chain_within_limits_does_not_creep(seed, use_anchor):
     assert shake([ob], 12)["Rig"] == [0.0] * 12
 
 
-@pytest.mark.parametrize("inherited", ["FULL", "FIX_SHEAR"])
-@pytest.mark.parametrize("bone", ["Bone.0", "Bone.1"])
-@pytest.mark.parametrize("seed", [0, 3, 6])
-def test_a_chain_below_uneven_scale_that_has_arrived_stays_after_undo(seed, bone, inherited):
-    """Promise 4: seen from its own last pose the side of the pole was another one."""
+def make_below_uneven_scale(seed: int, bone: str, inherited: str) -> bpy.types.Object:
+    """Seen from its own last pose the side of the pole was another one."""
     ob = rigs.make_rig(rigs.zigzag(3, seed))
     rigs.turn_bones(ob, seed, 0.6)
     ob.data.bones["Bone.1"].inherit_scale = inherited
@@ -184,15 +174,11 @@ def test_a_chain_below_uneven_scale_that_has_arrived_stays_after_undo(seed, bone
     places = make_rng(seed).uniform(-1.0, 1.5, (2, 3))
     target, pole = (rigs.make_empty(location=place) for place in places * ((1.0,), (2.0,)))
     rigs.add_chain(ob, "Bone.2", target, start_from="CURRENT", pole_target=pole)
-    rigs.updated()
-    assert ob.chain_ik.chains[0].status.startswith("Reached")
-    assert max(shake([ob], 2, forgets=True)[ob.name]) <= STILL
+    return ob
 
 
-@pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
-@pytest.mark.parametrize("seed", [2, 3, 4])
-def test_a_chain_with_influence_whose_stored_pose_passes_its_limits_stays_after_undo(seed, solver):
-    """Promise 4: what influence left of it was not what the next solve took it for."""
+def make_stored_beyond_limits(seed: int, solver: str) -> bpy.types.Object:
+    """What influence left of the stored pose was not what the next solve took it for."""
     ob = rigs.make_rig(rigs.zigzag(3, seed))
     for bone in ob.pose.bones:
         bone.lock_ik_y = bone.use_ik_limit_x = True
@@ -201,30 +187,21 @@ def test_a_chain_with_influence_whose_stored_pose_passes_its_limits_stays_after_
     target = rigs.make_empty(location=make_rng(seed).normal(size=3))
     rigs.add_chain(ob, "Bone.2", target, solver=solver, start_from="CURRENT", influence=0.4)
     ob.chain_ik.chains[0].use_limits = True
-    rigs.updated()
-    assert max(shake([ob], 3, forgets=True)["Rig"]) <= STILL
+    return ob
 
 
-@pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
-@pytest.mark.parametrize(("use_flip", "angle"), [(True, 0.0), (False, 0.8)])
-def test_a_flipped_chain_whose_pole_is_its_target_stays_after_undo(use_flip, angle, solver):
-    """Promise 4: the pole tells no side, and each solve took the other side than the last one."""
+def make_flipped(angle: float, solver: str) -> bpy.types.Object:
+    """A pole that is the target tells no side: each solve took the other one than the last."""
     ob = make_limited("Rig", solver, "free", 3)
     chain = ob.chain_ik.chains[0]
-    chain.pole_target, chain.use_flip_bend = chain.target, use_flip
-    chain.pole_angle = angle
-    rigs.updated()
-    assert max(shake([ob], 3, forgets=True)["Rig"]) <= STILL
+    chain.pole_target, chain.pole_angle, chain.use_flip_bend = chain.target, angle, angle == 0.0
+    return ob
 
 
-@pytest.mark.parametrize("solver", ["NEWTON", "FABRIK"])
-@pytest.mark.parametrize(
-    ("scale", "seed"), [((3, 1, 1), 0), ((1, 0.4, 1), 1), ((1, 0.4, 1), 4), ((0.5, 1, 2), 4)]
-)
-def test_a_limited_chain_below_uneven_scale_that_cannot_arrive_stays_after_undo(
-    scale, seed, solver
-):
-    """Promise 4: up to ten solves found something nearer, one after the other."""
+def make_held_below_uneven_scale(
+    scale: tuple[float, ...], seed: int, solver: str
+) -> bpy.types.Object:
+    """Up to ten solves found something nearer, one after the other."""
     ob = rigs.make_rig(rigs.zigzag(4, seed))
     rigs.turn_bones(ob, seed, 0.6)
     for bone in ob.pose.bones:
@@ -236,14 +213,11 @@ def test_a_limited_chain_below_uneven_scale_that_cannot_arrive_stays_after_undo(
     rigs.add_chain(ob, "Bone.3", target, solver=solver, start_from="CURRENT")
     rigs.updated()
     ob.pose.bones["Bone.0"].scale = scale
-    rigs.updated()
-    assert max(shake([ob], 2, forgets=True)["Rig"]) <= STILL
+    return ob
 
 
-@pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
-@pytest.mark.parametrize("inherited", ["ALIGNED", "FIX_SHEAR"])
-def test_a_chain_that_uneven_scale_leads_astray_stays_after_undo(inherited, solver):
-    """Promise 4: each solve ended elsewhere, and as often farther from the target as nearer."""
+def make_astray(inherited: str, solver: str) -> bpy.types.Object:
+    """By uneven scale each solve ended elsewhere, as often farther from the target as nearer."""
     ob = rigs.make_armature("Rig")
     rigs.add_bones(ob, rigs.zigzag(5, 1), is_connected=False)
     rigs.turn_bones(ob, 1, 0.6)
@@ -253,10 +227,33 @@ def test_a_chain_that_uneven_scale_leads_astray_stays_after_undo(inherited, solv
     way *= rng.uniform(2.0, 4.5) / np.linalg.norm(way)
     ob.pose.bones["Bone.0"].scale = (1.0, -0.465, 1.0)
     ob.pose.bones["Bone.4"].location = 0.3 * rng.normal(size=3)
-    target = rigs.make_empty(location=way)
-    rigs.add_chain(ob, "Bone.4", target, solver=solver, start_from="CURRENT")
+    rigs.add_chain(ob, "Bone.4", rigs.make_empty(location=way), solver=solver, start_from="CURRENT")
+    return ob
+
+
+STAYING = [
+    *((make_below_uneven_scale, seed, "Bone.0", "FULL") for seed in (0, 3, 6)),
+    *((make_below_uneven_scale, seed, "Bone.1", "FIX_SHEAR") for seed in (0, 3)),
+    *((make_stored_beyond_limits, seed, "NEWTON") for seed in (2, 3)),
+    (make_stored_beyond_limits, 4, "CCD"),
+    *((make_flipped, angle, "NEWTON") for angle in (0.0, 0.8)),
+    (make_flipped, 0.0, "CCD"),
+    (make_held_below_uneven_scale, (3, 1, 1), 0, "NEWTON"),
+    *((make_held_below_uneven_scale, (1, 0.4, 1), seed, "FABRIK") for seed in (1, 4)),
+    (make_held_below_uneven_scale, (0.5, 1, 2), 4, "NEWTON"),
+    *((make_astray, inherited, "NEWTON") for inherited in ("ALIGNED", "FIX_SHEAR")),
+    (make_astray, "ALIGNED", "CCD"),
+]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("case", STAYING, ids=lambda case: case[0].__name__)
+def test_a_chain_stays_after_undo(case):
+    """Promise 4: what made each of them move is said where it is made."""
+    make, *settings = case
+    ob = make(*settings)
     rigs.updated()
-    assert max(shake([ob], 3, forgets=True)["Rig"]) <= STILL
+    assert max(shake([ob], 3, forgets=True)[ob.name]) <= STILL
 
 
 @pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
@@ -300,7 +297,7 @@ def test_a_tree_stays_after_undo_where_only_a_part_of_it_starts_from_its_last_po
 
 
 @pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [1, 3])
 def test_a_tree_that_starts_in_part_from_its_last_pose_is_at_rest_at_once(
     seed, starts, monkeypatch
 ):
@@ -320,7 +317,7 @@ def test_a_tree_that_starts_in_part_from_its_last_pose_is_at_rest_at_once(
         return solved(self, *asked)
 
     monkeypatch.setattr(FrameSolve, "solved", noted)
-    for _ in range(6):
+    for _ in range(3):
         target.location = 3.0 * rng.normal(size=3)
         passes.clear()
         rigs.updated()
@@ -331,11 +328,11 @@ def test_a_tree_that_starts_in_part_from_its_last_pose_is_at_rest_at_once(
 @pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
 def test_a_target_that_creeps_is_followed(solver):
     """However small its steps, the tip gets as near as if the target had gone there at once."""
-    ob, way = make_limited("Rig", solver, "limits", 2), np.array((0.03, -0.015, 0.01))
+    ob, way = make_limited("Rig", solver, "limits", 2), np.array((0.006, -0.003, 0.002))
     target, chain = bpy.data.objects["Rig Target"], ob.chain_ik.chains[0]
     rigs.updated()
     first = np.array(target.location)
-    for share in np.linspace(0.0, 1.0, 300):
+    for share in np.linspace(0.0, 1.0, 60):
         target.location = first + share * way
         rigs.updated()
     twin = make_limited("Twin", solver, "limits", 2)

@@ -57,7 +57,7 @@ SOLVERS = ["TWO_BONE", "FABRIK", "CCD", "NEWTON"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("scale", [(1, 1, 1), (2, 2, 2), (-1, 1, 1)], ids=str)
+@pytest.mark.parametrize("scale", [(2, 2, 2), (-1, 1, 1)], ids=str)
 def test_at_rest_nothing_moves(solver, scale):
     ob, _ = make_body(solver=solver)
     ob.scale = scale
@@ -72,7 +72,7 @@ def test_at_rest_nothing_moves(solver, scale):
     ("is_limited", "start_from"), [(False, "KEYED"), (False, "CURRENT"), (True, "KEYED")]
 )
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_limb_and_its_target_that_are_turned_together_keep_their_bend(
     seed, solver, is_limited, start_from
 ):
@@ -94,7 +94,7 @@ def test_a_limb_and_its_target_that_are_turned_together_keep_their_bend(
     np.testing.assert_allclose(local(ob), before, atol=5e-4)
 
 
-@pytest.mark.parametrize("turn", [-110, -60, 40, 115])
+@pytest.mark.parametrize("turn", [-110, 40])
 @pytest.mark.parametrize("scale", [(1, 1, 1), (1, 1.001, 1)], ids=["rigid", "uneven"])
 def test_half_of_the_hand_s_turn_about_the_arm_goes_to_the_elbow(turn, scale):
     ob, _ = make_body()
@@ -179,7 +179,7 @@ def pose_by_hand(ob: bpy.types.Object, seed: int) -> None:
 
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (1, 1.3, 1)], ids=str)
 @pytest.mark.parametrize("negative_scale", ["MIRROR", "KEEP"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_target_that_is_snapped_has_it_bend_as_the_pose_does(seed, negative_scale, scale):
     ob, chain = make_body(use_flip_bend=True, negative_scale=negative_scale, pole_lean=-1.0)
     ob.scale = scale
@@ -271,7 +271,7 @@ def test_many_limbs_side_by_side_bend_as_each_does_alone():
         ob = make(number)
         rigs.updated()
         alone.append(local(ob))
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        bpy.data.objects.remove(ob)
     crowd = [make(number) for number in range(10)]
     rigs.updated()
     np.testing.assert_allclose([local(ob) for ob in crowd], alone, atol=2e-5)

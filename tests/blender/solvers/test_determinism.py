@@ -17,7 +17,7 @@ import pytest
 
 from tests.blender.kept import kept_file
 from tests.blender.kept.kept_bonds import BONDS
-from tests.blender.kept.kept_kinds import KINDS, limited
+from tests.blender.kept.kept_kinds import KINDS
 from tests.blender.setups import rigs
 from tests.blender.setups.renders import render_frames
 from tests.blender.setups.selecting import press, select_objects
@@ -33,9 +33,7 @@ CLOSE = 1e-6
 """Radians."""
 LONGEST = 16.0
 """No chain is longer; positions are told in shares of it."""
-FEW_FRAMES = (2, 5, 7)
-CROWD = 32
-"""More than are solved one by one."""
+FEW_FRAMES = (2, 7)
 MOST_OTHERS = 0.02
 """So many of the objects may take other numbers of iterations."""
 ALL = {**KINDS, **BONDS}
@@ -76,7 +74,7 @@ def test_the_file_has_all_solvers_without_a_history(played):
 
 def test_shuffled_frames_are_equal_to_the_last_bit(played):
     names = same_again.open_file()
-    assert_equal_to_the_last_bit(same_again.seen(names, shuffled(1)), played)
+    assert_equal_to_the_last_bit(same_again.seen(names, shuffled(1)[:7]), played)
 
 
 def test_a_second_process_is_equal_to_the_last_bit(played, tmp_path):
@@ -100,13 +98,13 @@ def test_renders_are_equal_to_the_last_bit(played, tmp_path):
 
 def test_a_bake_is_equal_to_the_last_bit():
     names = same_again.open_file()
-    kept = [str(name) for name in make_rng(4).permutation(names)[:6]]
+    kept = [str(name) for name in make_rng(4).permutation(names)[:4]]
     names = same_again.open_file(muted=set(names) - set(kept))
     expected = same_again.seen(names, FRAMES)
     for name in names:
         select_objects(active=bpy.data.objects[name])
         press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    for frame in shuffled(5):
+    for frame in shuffled(5)[:7]:
         depsgraph = rigs.go_to(frame)
         found = {
             f"{frame} {each} poses": rigs.pose(bpy.data.objects[each], depsgraph) for each in names
@@ -141,55 +139,13 @@ def _says_little(key: str) -> bool:
     return kind is not None and bool(kind.only_tips)
 
 
-@pytest.mark.parametrize("share", [2, 10])
-def test_without_other_live_chains_the_rest_shows_the_same(played, share):
+def test_without_other_live_chains_the_rest_shows_the_same(played):
     names = same_again.open_file()
-    left = {str(name) for name in make_rng(6).permutation(names)[: len(names) // share]}
+    left = {str(name) for name in make_rng(6).permutation(names)[: len(names) // 4]}
     kept = same_again.open_file(muted=set(names) - left)
     assert set(kept) == left
     others = assert_alike(same_again.seen(kept, FEW_FRAMES), played, kept, FEW_FRAMES)
     assert others <= MOST_OTHERS * len(kept) * len(FEW_FRAMES)
-
-
-CROWDS = [
-    ("TWO_BONE", False, True),
-    ("NEWTON", False, False),
-    ("NEWTON", True, False),
-    ("NEWTON", True, True),
-    ("FABRIK", True, False),
-    ("CCD", True, False),
-    ("FORCE", True, False),
-]
-
-
-def make_crowd(solver: str, *, has_limits: bool, has_pole: bool) -> list[str]:
-    """Return the names of rigs that are alike, whose targets move."""
-    names, bones = [], 2 if solver == "TWO_BONE" else 4
-    with rigs.at_rest():
-        for number in range(CROWD):
-            ob = rigs.make_rig(rigs.zigzag(bones, seed=3), name=f"{solver} {number}")
-            if has_limits:
-                limited()(ob, ob.pose.bones.keys())
-            target = rigs.make_empty(f"{ob.name} Target")
-            ways = make_rng(number).uniform(-1.0, 1.0, (2, 3)) * (1.0, 1.0, 0.5)
-            ways[:, 2] += 0.6 * bones
-            rigs.key(target, "location", {FRAMES[0]: ways[0], FRAMES[-1]: ways[1]})
-            pole = rigs.make_empty(f"{ob.name} Pole", (2.0, 3.0, 1.0)) if has_pole else None
-            chain = rigs.add_chain(ob, f"Bone.{bones - 1}", target, solver=solver)
-            chain.tolerance, chain.pole_target = kept_file.TOLERANCE, pole
-            names.append(ob.name)
-    return names
-
-
-@pytest.mark.parametrize(("solver", "has_limits", "has_pole"), CROWDS)
-def test_a_crowd_shows_what_two_of_it_show(solver, has_limits, has_pole):
-    """Many are solved side by side, few one by one."""
-    names = make_crowd(solver, has_limits=has_limits, has_pole=has_pole)
-    expected = same_again.seen(names, FEW_FRAMES)
-    for name in names[2:]:
-        bpy.data.objects[name].chain_ik.chains[0].mute = True
-    kept = names[:2]
-    assert assert_alike(same_again.seen(kept, FEW_FRAMES), expected, kept, FEW_FRAMES) <= 1
 
 
 def test_every_version_shows_what_the_newest_did(played):

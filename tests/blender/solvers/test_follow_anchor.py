@@ -69,7 +69,7 @@ def length(ob, depsgraph=None):
     return float(np.linalg.norm(np.diff(points(ob, depsgraph), axis=0), axis=1).sum())
 
 
-def walk(target, anchor, seed=1, steps=12, farthest=0.7 * COUNT):
+def walk(target, anchor, seed=1, steps=6, farthest=0.7 * COUNT):
     """Move a target at random within reach of an anchor; yield the graph after each move."""
     rng, place = make_rng(seed), np.array(target.location)
     for _ in range(steps):
@@ -119,7 +119,7 @@ def test_out_of_reach_it_is_straight_says_so_and_comes_back(lead):
 def test_at_rest_nothing_moves_in_reach_and_out_of_it(lead, settings):
     ob, target = make_rope(lead, **settings)
     chain, frame = ob.chain_ik.chains[0], 1
-    for way in ((0.3, 0.2, -0.4), (20.0, 3.0, 1.0), (-0.4, 0.1, 0.2)):
+    for way in ((20.0, 3.0, 1.0), (-0.4, 0.1, 0.2)):
         target.location = end(ob, other(lead)) + np.array(way)
         before, text = rigs.pose(ob, rigs.updated()), chain.status
         for _ in range(3):

@@ -6,15 +6,10 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, SolveOptions, Solver
-from blender_ik_addon.rig.reading.spec import Easing
 from tests.blender.setups import rigs
-from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled
+from tests.blender.setups.pulled_rigs import give, joints_of, make_pulled
 from tests.blender.setups.renders import render_frames
 from tests.blender.setups.selecting import press, select_objects
-from tests.blender.solvers.gradual import advance
-from tests.core.equilibrium.energies import make_forces
-from tests.helpers import assert_positions_close
 
 PROMISED = 0.02
 ASIDE = (1.8, 2.0, 1.5)
@@ -30,8 +25,8 @@ def make_easing(count: int = 5, ease: float = 0.25, **force: object):
 
 
 def key_target(target: bpy.types.Object, rate: int) -> None:
-    """Have a target rest for half a second, go elsewhere within one, and rest there."""
-    ways = ((0.5, ASIDE), (1.5, (-1.0, 1.5, 2.5)))
+    """Have a target rest for a moment, go elsewhere within half a second, and rest there."""
+    ways = ((0.25, ASIDE), (0.75, (-1.0, 1.5, 2.5)))
     rigs.key(target, "location", {1 + seconds * rate: place for seconds, place in ways})
 
 
@@ -44,23 +39,11 @@ def played(ob: bpy.types.Object, frames: range) -> np.ndarray:
     return np.array(found)
 
 
-def set_rate(rate: int, base: float = 1.0) -> None:
-    bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = rate, base
-
-
-@pytest.mark.parametrize("is_keyed", [False, True])
-def test_a_second_playback_shows_the_same_motion(is_keyed):
-    ob, target, _ = make_easing()
-    if is_keyed:
-        key_target(target, 24)
-    first = played(ob, range(1, 31))
-    assert np.abs(np.diff(first, axis=0)).max() > 0.05
-    np.testing.assert_array_equal(played(ob, range(1, 31)), first)
-
-
-def test_what_was_dragged_before_the_start_is_no_part_of_the_motion():
+def test_each_playback_shows_the_same_motion_whatever_was_dragged_before():
     ob, target, _ = make_easing()
     first = played(ob, range(1, 12))
+    assert np.abs(np.diff(first, axis=0)).max() > 0.05
+    np.testing.assert_array_equal(played(ob, range(1, 12)), first)
     rigs.go_to(1)
     for place in ((-1.0, 0.5, 2.0), (2.0, 2.0, 0.0), ASIDE):
         target.location = place
@@ -70,55 +53,27 @@ def test_what_was_dragged_before_the_start_is_no_part_of_the_motion():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fastest", [0.0, 1.0])
-@pytest.mark.parametrize("is_keyed", [False, True])
+@pytest.mark.parametrize(("is_keyed", "fastest"), [(False, 0.0), (True, 1.0)])
 def test_24_and_120_frames_a_second_show_the_same_motion(is_keyed, fastest):
     motions = {}
-    for rate in (24, 120):
+    # Blender divides the second rate by its base.
+    for rate, fps, base in ((24, 24, 1.0), (120, 240, 2.0)):
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        set_rate(rate)
-        ob, target, chain = make_easing(4)
+        bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = fps, base
+        ob, target, chain = make_easing(3)
         give(chain, fastest=fastest)
         if is_keyed:
             key_target(target, rate)
-        motions[rate] = played(ob, range(1, 2 + 2 * rate))[:: rate // 24]
+        motions[rate] = played(ob, range(1, 2 + rate))[:: rate // 24]
     way = np.linalg.norm(np.diff(motions[120], axis=0), axis=2).sum(axis=0).max()
     assert way > 0.5
     apart = np.linalg.norm(motions[24] - motions[120], axis=2).max()
     assert apart <= PROMISED * way
 
 
-def test_the_base_of_the_frame_rate_counts():
-    ob, _, _ = make_easing()
-    set_rate(24)
-    plain = played(ob, range(1, 12))
-    set_rate(48, 2.0)
-    np.testing.assert_allclose(played(ob, range(1, 12)), plain, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_frames_in_order_are_what_the_core_advances_to():
-    ob, target, chain = make_easing(5)
-    chain.force.fastest = 2.0
-    key_target(target, 24)
-    lengths = bone_lengths(ob)
-    middles = (np.cumsum(lengths) - 0.5 * lengths) / lengths.sum()
-    forces = make_forces(2.0 - 1.5 * middles, lengths / lengths.sum(), [0.0, 0.0, -0.5])
-    held, history = core_chain(ob, forces), None
-    easing = Easing(chain.force.ease, chain.force.fastest)
-    for frame in range(1, 40):
-        depsgraph = rigs.go_to(frame)
-        goal = Goal(rigs.position(target, depsgraph))
-        seconds = 0.0 if history is None else 1.0 / 24.0
-        solution, history = advance(
-            held, goal, SolveOptions(Solver.FORCE), easing, history, seconds
-        )
-        assert_positions_close(joints_of(ob), solution.joint_positions, 2e-6 * lengths.sum())
-
-
 def test_a_target_that_stands_still_is_reached_and_the_chain_rests():
     ob, target, chain = make_easing(ease=0.1)
-    motion = played(ob, range(1, 80))
+    motion = played(ob, range(1, 70))
     assert np.abs(np.diff(motion[:10], axis=0)).max() > 0.05
     np.testing.assert_array_equal(motion[-1], motion[-10])
     rigs.assert_reaches(ob, "Bone.4", target, bpy.context.view_layer.depsgraph)
@@ -138,7 +93,7 @@ def test_on_the_way_the_status_says_so():
     assert chain.residual == pytest.approx(gap, abs=1e-5)
 
 
-@pytest.mark.parametrize("there", [1, 5, 24, 60])
+@pytest.mark.parametrize("there", [1, 24, 60])
 def test_a_jump_starts_again_from_the_stored_pose(there):
     ob, _, chain = make_easing()
     chain.mute = True
@@ -191,9 +146,9 @@ def test_few_frames_left_out_are_time_that_has_passed():
 def test_frames_seen_ahead_for_motion_blur_are_come_back_from():
     ob, target, _ = make_easing()
     key_target(target, 24)
-    plain = played(ob, range(1, 30))
+    plain = played(ob, range(1, 16))
     blurred = []
-    for frame in range(1, 30):
+    for frame in range(1, 16):
         for shutter in (frame - 0.25, frame + 0.25, frame):
             rigs.go_to(shutter)
         blurred.append(joints_of(ob))
@@ -223,14 +178,14 @@ def test_while_time_stands_each_drag_is_a_frame_and_nothing_else_is():
 
 @pytest.mark.slow
 def test_keyed_bones_start_from_their_keys_and_go_on():
-    ob, target, _ = make_easing(4)
+    ob, target, _ = make_easing(4, ease=0.1)
     ob.chain_ik.chains[0].mute = True
     rigs.updated()
-    rigs.key_bones(ob, frames=(1, 30))
+    rigs.key_bones(ob, frames=(1, 8))
     ob.chain_ik.chains[0].mute = False
-    first = played(ob, range(1, 101))
-    np.testing.assert_allclose(played(ob, range(1, 101)), first, atol=1e-6)
+    first = played(ob, range(1, 70))
     rigs.assert_reaches(ob, "Bone.3", target, bpy.context.view_layer.depsgraph)
+    np.testing.assert_allclose(played(ob, range(1, 12)), first[:11], atol=1e-6)
 
 
 def test_a_start_from_the_present_pose_does_not_creep():
@@ -252,27 +207,13 @@ def test_limits_hold_on_the_way():
         bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
         bone.ik_min_x, bone.ik_max_x = -0.3, 0.3
     ob.update_tag()
-    for frame in range(1, 50):
+    for frame in range(1, 40):
         rigs.go_to(frame)
         for bone in ob.pose.bones:
             _, turn_x, turn_y, turn_z = bone.rotation_quaternion
             assert abs(turn_x) <= np.sin(0.15) + 1e-6
             assert max(abs(turn_y), abs(turn_z)) < 1e-6
     assert chain.status.startswith("Held back by the limits"), chain.status
-
-
-@pytest.mark.slow
-def test_elbows_stay_elbows_on_the_way():
-    """Between two turns about X after Y, the short way leads over others."""
-    ob, target, _ = make_easing()
-    key_target(target, 24)
-    for bone in ob.pose.bones:
-        bone.lock_ik_z = True
-    ob.update_tag()
-    for frame in range(1, 40):
-        rigs.go_to(frame)
-        w, x, y, z = np.array([bone.rotation_quaternion for bone in ob.pose.bones]).T
-        assert np.abs(w * z - x * y).max() < 1e-6
 
 
 @pytest.mark.slow
