@@ -11,8 +11,6 @@ nearer on the line: turns where the two differ are judged apart (``is_same_edge`
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import bpy
@@ -24,35 +22,16 @@ from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import local, tail_at
+from tests.core.limited_rigs import X, Y, Z, about
 from tests.helpers import assert_rotations_close, make_rng
 
 pytestmark = pytest.mark.slow
 
 Array = npt.NDArray[np.float64]
 
-
-NO_LOW, NO_HIGH = np.full(3, -np.inf), np.full(3, np.inf)
-
-
-@dataclass(frozen=True)
-class Joint:
-    """What a bone's IK locks and limits say: radians about x, y, z; infinite without a limit."""
-
-    kind: str
-    low: Array = field(default_factory=NO_LOW.copy)
-    high: Array = field(default_factory=NO_HIGH.copy)
-
-
-def clamped(rotations: Array, joints: Sequence[Joint]) -> Array:
-    """Return the rotations wxyz (n, 4) as the joints let them be."""
-    kinds = tuple(JointKind[joint.kind] for joint in joints)
-    low, high = (np.array([getattr(joint, edge) for joint in joints]) for edge in ("low", "high"))
-    return clamp_rotations(kinds, rotations, low, high)
-
-
 TOLERANCE = 5e-6  # of quaternions: 1e-5 radians; the worst of 14000 was 6.6e-6 radians
-PER_RIG = 16
-X, Y, Z = range(3)
+COUNT = 48
 FREE_AXES = {
     "BALL": "xyz",
     "SWING": "xz",
@@ -67,9 +46,27 @@ LIMITS = {
     "SWING": ("all", "symmetric", "one_sided", "x_all_around", "none"),
     **{kind: ("all", "one_sided", "none") for kind in FREE_AXES if kind not in ("BALL", "SWING")},
 }
-every_joint = pytest.mark.parametrize(
-    ("kind", "limits"), [(kind, limits) for kind, all_ in LIMITS.items() for limits in all_]
-)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What a bone's IK locks and limits say: radians about x, y, z; infinite without a limit."""
+
+    kind: str
+    low: Array = field(default_factory=lambda: np.full(3, -np.inf))
+    high: Array = field(default_factory=lambda: np.full(3, np.inf))
+
+    def clamped(self, wxyz: Array) -> Array:
+        kinds = (JointKind[self.kind],)
+        return clamp_rotations(kinds, wxyz[None], self.low[None], self.high[None])[0]
+
+    def give(self, bone: bpy.types.PoseBone) -> None:
+        """Set a bone's locks and limits."""
+        for i, axis in enumerate("xyz"):
+            setattr(bone, f"lock_ik_{axis}", axis not in FREE_AXES[self.kind])
+            setattr(bone, f"use_ik_limit_{axis}", bool(np.isfinite(self.high[i])))
+            setattr(bone, f"ik_min_{axis}", max(self.low[i], -np.pi))
+            setattr(bone, f"ik_max_{axis}", min(self.high[i], np.pi))
 
 
 def some_joint(kind: str, limits: str, rng: np.random.Generator) -> Joint:
@@ -84,11 +81,7 @@ def some_joint(kind: str, limits: str, rng: np.random.Generator) -> Joint:
         low[X], high[X] = -np.pi, np.pi
     elif limits == "none":
         limited[:] = False
-    return Joint(kind, np.where(limited, low, NO_LOW), np.where(limited, high, NO_HIGH))
-
-
-def about(axis: int, angle: float) -> Array:
-    return rotation.quaternion_from_axis_angle(np.array([angle, *np.eye(3)[axis]]))
+    return Joint(kind, np.where(limited, low, -np.inf), np.where(limited, high, np.inf))
 
 
 def some_rotation(rng: np.random.Generator) -> Array:
@@ -105,129 +98,64 @@ def is_clear(quaternion: Array) -> bool:
     return abs(w) * swing > 0.06 and swing > 0.25 and np.hypot(matrix[0, 0], matrix[0, 1]) > 0.1
 
 
-def angles_in_line(kind: str, quaternion: Array) -> dict[int, float]:
-    """Return the turns that are limited by an angle each, by axis; a swing is not."""
-    if kind in ("SWING", "FIXED"):
-        return {}
-    axis = Y if kind == "BALL" else "XYZ".index(kind[-1])
-    angle = 2.0 * np.arctan2(quaternion[1 + axis], quaternion[0])
-    return {axis: (angle + np.pi) % (2.0 * np.pi) - np.pi}
-
-
 def is_same_edge(joint: Joint, quaternion: Array) -> bool:
     """Whether the nearer edge is the same on the line, where Blender looks, and on the circle."""
-    for axis, angle in angles_in_line(joint.kind, quaternion).items():
-        below, above = joint.low[axis] - angle, angle - joint.high[axis]
-        if below > 0.0 and below > 2.0 * np.pi + angle - joint.high[axis]:
-            return False
-        if above > 0.0 and above > 2.0 * np.pi - angle + joint.low[axis]:
-            return False
-    return True
+    if joint.kind in ("SWING", "FIXED"):
+        return True
+    axis = Y if joint.kind == "BALL" else "XYZ".index(joint.kind[-1])
+    angle = 2.0 * np.arctan2(quaternion[1 + axis], quaternion[0])
+    angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
+    below, above = joint.low[axis] - angle, angle - joint.high[axis]
+    if below > 0.0:
+        return below <= 2.0 * np.pi + angle - joint.high[axis]
+    return above <= 0.0 or above <= 2.0 * np.pi - angle + joint.low[axis]
 
 
-class ConstrainedBone:
-    """A bone with Blender's IK constraint, alone or under one more bone of the chain."""
-
-    def __init__(self, *, is_second: bool, is_straight: bool) -> None:
-        count = 1 + is_second
-        rng = make_rng(7)
-        joints = np.linspace((0.0, 0.0, 0.0), (0.0, 0.0, count), count + 1)
-        if not is_straight:
-            joints[1:] = np.cumsum(rng.normal(size=(count, 3)), axis=0)
-        rolls = np.zeros(count) if is_straight else rng.uniform(-3.0, 3.0, count)
-        ob = rigs.make_rig(joints, rolls=rolls)
-        ob.pose.bones[-1].constraints.new("IK").use_stretch = False
-        self._take(ob)
-        self.rest = np.array(self.bone.bone.matrix_local)
-        # Blender inverts rest matrices by transposing them.
-        np.testing.assert_allclose(self.rest[:3, :3].T @ self.rest[:3, :3], np.eye(3), atol=1e-6)
-
-    def _take(self, ob: bpy.types.Object) -> None:
-        self.ob, self.target = ob, rigs.make_empty()
-        self.root, self.bone = (ob.pose.bones[i] for i in (0, -1))
-        (self.constraint,) = self.bone.constraints
-        self.constraint.target = self.target
-
-    def copied(self, count: int) -> list[ConstrainedBone]:
-        """Return the same bone in objects of their own."""
-        objects = [rigs.link(self.ob.copy()) for _ in range(count)]
-        # Their pose bones know their bones from then on.
-        bpy.context.view_layer.update()
-        found = [copy.copy(self) for _ in objects]
-        for each, ob in zip(found, objects, strict=True):
-            each._take(ob)
-        return found
-
-    def set_joint(self, joint: Joint) -> None:
-        """Set locks and limits of the bone; the one above holds still."""
-        set_joint(self.root, Joint("FIXED"))
-        set_joint(self.bone, joint)
-
-    def tail(self, quaternion: Array) -> Array:
-        """Return where the tail lies with this rotation, under a parent at rest."""
-        matrix = self.rest[:3, :3] @ rotation.matrix_from_quaternion(quaternion)
-        return self.rest[:3, 3] + matrix[:, 1] * self.bone.bone.length
-
-    def aim(self, start: Array, target: Array) -> None:
-        """Pose the bone and place its target, for one iteration in the next update."""
-        self.bone.rotation_quaternion = start
-        self.target.location = target
-        self.constraint.iterations = 1
-
-    def shown(self) -> Array:
-        """Return the rotation of the bone as evaluated by the last update, wxyz."""
-        evaluated = rigs.evaluated(self.ob, bpy.context.view_layer.depsgraph)
-        pose = np.array(evaluated.pose.bones[self.bone.name].matrix)[:3, :3]
-        above = np.eye(3)
-        if self.bone.parent:
-            root_pose = np.array(evaluated.pose.bones[self.root.name].matrix)
-            above = root_pose[:3, :3] @ np.array(self.root.bone.matrix_local)[:3, :3].T
-        return rotation.quaternion_from_matrix(self.rest[:3, :3].T @ above.T @ pose)
-
-
-def set_joint(bone: bpy.types.PoseBone, joint: Joint) -> None:
-    for i, axis in enumerate("xyz"):
-        setattr(bone, f"lock_ik_{axis}", axis not in FREE_AXES[joint.kind])
-        setattr(bone, f"use_ik_limit_{axis}", bool(np.isfinite(joint.high[i])))
-        setattr(bone, f"ik_min_{axis}", max(joint.low[i], -np.pi))
-        setattr(bone, f"ik_max_{axis}", min(joint.high[i], np.pi))
-
-
-def constrained_bones() -> list[ConstrainedBone]:
-    """Return bones of four rigs, each in many objects: evaluated together, in one update."""
-    firsts = [
-        ConstrainedBone(is_second=is_second, is_straight=is_straight)
-        for is_second in (False, True)
-        for is_straight in (False, True)
-    ]
-    return [bone for first in firsts for bone in (first, *first.copied(PER_RIG - 1))]
-
-
-def shown(bones: Sequence[ConstrainedBone]) -> list[Array]:
-    """Return the rotations of bones as Blender evaluates them, wxyz."""
+def constrained(count: int) -> list[bpy.types.Object]:
+    """Return rigs of two bones somewhere: the first is fixed, the second has an IK constraint."""
+    rng = make_rng(7)
+    joints = np.vstack((np.zeros(3), np.cumsum(rng.normal(size=(2, 3)), axis=0)))
+    first = rigs.make_rig(joints, rolls=list(rng.uniform(-3.0, 3.0, 2)))
+    Joint("FIXED").give(first.pose.bones[0])
+    first.pose.bones[1].constraints.new("IK").use_stretch = False
+    objects = [first, *(rigs.link(first.copy()) for _ in range(count - 1))]
+    # Their pose bones know their bones from then on.
     bpy.context.view_layer.update()
-    return [bone.shown() for bone in bones]
+    return objects
 
 
-def clamped_one(quaternion: Array, joint: Joint) -> Array:
-    return clamped(quaternion[None], [joint])[0]
+def aim(ob: bpy.types.Object, joint: Joint, posed: Array, target: Array) -> None:
+    """Pose the constrained bone and place its target where a rotation has the tail."""
+    bone = ob.pose.bones[1]
+    joint.give(bone)
+    bone.rotation_quaternion = posed
+    bone.constraints[0].iterations = 1
+    place = tail_at(ob, [np.eye(3), rotation.matrix_from_quaternion(target)], "Bone.1")
+    bone.constraints[0].target = rigs.make_empty(location=place)
 
 
-@every_joint
+def shown(ob: bpy.types.Object) -> Array:
+    return rotation.quaternion_from_matrix(local(ob, "Bone.1"))
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("kind", "limits"), [(kind, limits) for kind, all_ in LIMITS.items() for limits in all_]
+)
 def test_blender_clamps_a_pose_beyond_its_limits_to_our_rotation(kind: str, limits: str) -> None:
-    rng = make_rng(1)
-    ours, reached, bones = [], [], constrained_bones()
-    for bone in bones:
+    rng, objects = make_rng(1), constrained(COUNT)
+    ours, reached = [], []
+    for ob in objects:
         while True:
             joint, posed = some_joint(kind, limits, rng), some_rotation(rng)
-            unlimited = clamped_one(posed, Joint(joint.kind))
+            unlimited = Joint(kind).clamped(posed)
             if is_same_edge(joint, unlimited):
                 break
-        bone.set_joint(joint)
-        bone.aim(posed, bone.tail(unlimited))
-        ours.append(clamped_one(posed, joint))
+        aim(ob, joint, posed, unlimited)
+        ours.append(joint.clamped(posed))
         reached.append(unlimited)
-    assert_rotations_close(ours, shown(bones), TOLERANCE)
+    bpy.context.view_layer.update()
+    assert_rotations_close(ours, [shown(ob) for ob in objects], TOLERANCE)
     if limits != "none" and kind != "FIXED":
         distances = 1.0 - np.abs(np.sum(np.multiply(ours, reached), axis=1))
         assert np.mean(distances > 1e-6) > 0.2, "the limits are put to the test"
@@ -243,21 +171,22 @@ def band(kind: str, axis: int, low: float, high: float) -> Joint:
 APART = {
     # Beyond half a turn we take the edge that is nearer on the circle, Blender on the line.
     **{
-        kind: (band(kind, axis, 0, 150), *(about(axis, np.radians(a)) for a in (-150, 150, 0)))
-        for axis, kind in enumerate(("HINGE_X", "HINGE_Y", "HINGE_Z"))
+        f"HINGE_{'XYZ'[axis]}": (band(f"HINGE_{'XYZ'[axis]}", axis, 0, 150), axis, -150, 150, 0)
+        for axis in range(3)
     },
     # Blender forgets the limit of a swing on one axis alone.
-    "swing about x": (band("SWING", X, -9, 9), about(X, 1), about(X, np.radians(9)), about(X, 1)),
-    "swing about z": (band("SWING", Z, -9, 9), about(Z, 1), about(Z, np.radians(9)), about(Z, 1)),
+    "swing about x": (band("SWING", X, -9, 9), X, 60, 9, 60),
+    "swing about z": (band("SWING", Z, -9, 9), Z, 60, 9, 60),
 }
 
 
-@pytest.mark.parametrize(("joint", "posed", "ours", "blenders"), APART.values(), ids=APART)
+@pytest.mark.parametrize(("joint", "axis", "posed", "ours", "blenders"), APART.values(), ids=APART)
 def test_where_blender_clamps_otherwise_we_know_how(
-    joint: Joint, posed: Array, ours: Array, blenders: Array
+    joint: Joint, axis: int, posed: float, ours: float, blenders: float
 ) -> None:
-    rig = ConstrainedBone(is_second=False, is_straight=False)
-    rig.set_joint(joint)
-    rig.aim(posed, rig.tail(posed))
-    assert_rotations_close(shown([rig])[0], blenders, TOLERANCE)
-    assert_rotations_close(clamped_one(posed, joint), ours)
+    (ob,) = constrained(1)
+    posed, ours, blenders = (about(axis, np.radians(each)) for each in (posed, ours, blenders))
+    aim(ob, joint, posed, posed)
+    bpy.context.view_layer.update()
+    assert_rotations_close(shown(ob), blenders, TOLERANCE)
+    assert_rotations_close(joint.clamped(posed), ours)

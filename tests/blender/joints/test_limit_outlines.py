@@ -163,14 +163,3 @@ def test_a_twisted_bone_shows_its_twist_on_the_drawn_arc(kind: str, relative_to:
         np.testing.assert_allclose(line[-1], needle, atol=10.0 * EXACT * size)
     across = (line - centre) @ axis_of(ob, "Bone.1")
     np.testing.assert_allclose(across, 0.0, atol=EXACT * size)
-
-
-def test_chains_are_traced_where_their_bones_stand() -> None:
-    ob = make_leg(2)
-    bpy.context.view_layer.update()
-    shape, points = shape_of(ob)
-    heads = [rigs.head(ob, f"Bone.{i}") for i in range(3)]
-    np.testing.assert_allclose(points, [*heads, rigs.tail(ob, "Bone.2")], atol=1e-6)
-    np.testing.assert_allclose(shape.reach.centre, heads[0], atol=1e-6)
-    assert shape.reach.most == pytest.approx(3 * 0.5 * 1.3, abs=1e-5)
-    assert shape.limits is None

@@ -190,22 +190,3 @@ def test_without_limits_bones_turn_freely_and_by_default_they_do_not():
     scaled_rigs.update()
     assert violations(ob, ARM).max() > 0.1
     assert scaled_rigs.miss(ob, bones, target) <= 1e-4
-
-
-def test_a_chain_without_limits_turns_freely_beside_one_that_has_them() -> None:
-    ob, bones = make_limb(TAIL)
-    scaled_rigs.follow(ob, bones[:3], np.array([1.5, 0.3, -1.0]), use_limits=False)
-    scaled_rigs.follow(ob, bones[3:], np.array([-1.0, 2.0, 0.5]))
-    outside = violations(ob, TAIL)
-    assert outside[:3].max() > 0.1
-    assert outside[3:].max() <= EXACT
-
-
-def test_a_limit_that_is_set_later_counts_at_the_next_update():
-    ob, bones = rigs.make_rig(rigs.zigzag(2, seed=3)), ["Bone.0", "Bone.1"]
-    scaled_rigs.follow(ob, bones, np.array([1.0, 0.3, 0.6]))
-    limb = ((K.BALL, ()), (K.HINGE_X, ((0, 30),)))
-    limit(ob.pose.bones[1], *limb[1])
-    ob.update_tag()
-    scaled_rigs.update()
-    assert violations(ob, limb).max() <= EXACT

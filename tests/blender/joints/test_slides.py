@@ -183,17 +183,6 @@ def test_zeros_elsewhere_than_rest_do_not_turn_the_slide(relative_to):
     assert chain.residual == pytest.approx(gap, abs=2e-6)
 
 
-def test_influence_slides_its_share():
-    ob, _, chain = robot()
-    whole = locations(ob)[2, 1]
-    chain.influence = 0.25
-    rigs.updated()
-    assert locations(ob)[2, 1] == pytest.approx(0.25 * whole, rel=1e-5)
-    assert not np.delete(locations(ob).ravel(), 7).any()
-    gap = np.linalg.norm(rigs.tail(ob, "Bone.2") - rigs.position(chain.target))
-    assert chain.residual == pytest.approx(gap, abs=2e-6)
-
-
 def test_robots_side_by_side_slide_as_each_alone():
     alone = []
     for seed in (0, 2):

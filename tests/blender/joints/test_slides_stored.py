@@ -251,29 +251,3 @@ def test_an_undone_and_saved_robot_stands_as_it_stood_and_gives_its_location_bac
     chain.mute = True
     rigs.updated()
     np.testing.assert_array_equal(arm(ob), np.float32(HOME))
-
-
-def test_copying_joints_from_bones_keeps_slides():
-    ob, _, chain = robot()
-    ob.pose.bones["Bone.1"].use_ik_limit_x = True
-    bpy.context.view_layer.objects.active = ob
-    bpy.ops.pose.chain_ik_joints_copy()
-    kept = {joint.bone: joint.use_slide for joint in chain.joints}
-    assert kept == {"Bone.1": False, "Bone.2": True}
-    assert tuple(np.float32((chain.joints[1].slide_min, chain.joints[1].slide_max))) == tuple(
-        np.float32((LOW, HIGH))
-    )
-
-
-def test_a_renamed_bone_goes_on_sliding_and_gets_its_location_back():
-    ob, target, chain = robot_from_home()
-    ob.data.bones["Bone.0"].name = "Base"
-    joint = chain.joints[0]
-    rigs.updated()
-    assert joint.bone == "Base"
-    target.location = place(0.4)
-    rigs.updated()
-    assert_lands(ob, chain)
-    chain.mute = True
-    rigs.updated()
-    np.testing.assert_array_equal(arm(ob), np.float32(HOME))

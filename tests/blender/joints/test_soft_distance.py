@@ -65,22 +65,6 @@ def test_the_effector_stops_where_the_formula_says_at_any_size(solver, scale):
     assert_soft(ob, chain, target, names_of(count), reach, SOFT * scale[0])
 
 
-@pytest.mark.parametrize(("solver", "count"), [("TWO_BONE", 12), ("NEWTON", 12), ("NEWTON", 4)])
-def test_many_chains_side_by_side_are_as_soft(solver, count):
-    rows, shares = [], np.linspace(0.7, 1.5, count)
-    with rigs.at_rest():
-        for i, share in enumerate(shares):
-            ob = rigs.make_rig(rigs.zigzag(2, seed=i), name=f"Rig{i}")
-            target = rigs.make_empty(f"Target{i}", 2.0 * share * DIRECTION)
-            rigs.add_chain(ob, "Bone.1", target, solver=solver, soft_distance=SOFT)
-            rows.append((ob, target))
-    rigs.updated()
-    for (ob, _), share in zip(rows, shares, strict=True):
-        chain, near = ob.chain_ik.chains[0], eased(2.0 * share, 2.0)
-        assert_positions_close(rigs.tail(ob, "Bone.1"), near * DIRECTION, 1e-5)
-        assert chain.residual == pytest.approx(2.0 * share - near, abs=2e-5)
-
-
 @pytest.mark.parametrize("count", [2, 4])
 def test_chains_with_limits_are_as_soft(count):
     ob = rigs.make_rig(rigs.zigzag(count))
@@ -131,16 +115,3 @@ def test_the_tip_with_a_rotation_leaves_the_zone_to_the_bones_before_it():
         near = eased(distance, 2.0)
         assert_positions_close(rigs.head(ob, "Bone.2"), near * DIRECTION, 2e-5)
         assert chain.residual == pytest.approx(distance - near, abs=2e-5)
-
-
-def test_a_keyed_soft_distance_counts_with_its_value_of_the_frame():
-    ob, target = rigs.make_arm((0.0, 0.0, 1.95))
-    rigs.key(ob, "chain_ik.chains[0].soft_distance", {1: 0.0, 11: 0.4})
-    target.location = 1.95 * DIRECTION
-    found = []
-    for frame in (1, 6, 11):
-        rigs.go_to(frame)
-        found.append(ob.chain_ik.chains[0].residual)
-    reach = reach_of(ob, ("Bone.0", "Bone.1"))
-    wanted = [0.0, 1.95 - eased(1.95, reach, 0.2), 1.95 - eased(1.95, reach, 0.4)]
-    np.testing.assert_allclose(found, wanted, atol=2e-5)

@@ -107,13 +107,6 @@ def test_locked_scale_channels_are_left_alone():
     assert_lands(ob, chain, target)
 
 
-def test_influence_stretches_its_share():
-    ob, _, chain = stretchy(1, inherited="NONE")
-    chain.influence = 0.5
-    rigs.updated()
-    assert scales(ob)[0, 1] == pytest.approx(1.2, rel=1e-5)
-
-
 def test_keyed_scales_are_what_a_frame_starts_from():
     ob, target, chain = stretchy(2, inherited="NONE")
     chain.mute = True

@@ -74,20 +74,6 @@ def test_target_may_be_a_bone_of_the_same_armature(solver):
     assert_on(ob, bones, rigs.head(ob, "Control.0"), chain)
 
 
-def test_target_may_be_a_bone_that_another_chain_moves():
-    ob = rigs.make_rig(rigs.zigzag(4))
-    rigs.add_bones(ob, [(1, 0, 0), (1.2, 0, 1), (1, 0, 2), (1, 0, 3)], prefix="Follower")
-    lead = rigs.make_empty("Lead", (0.6, 0.4, 2.0))
-    # The follower stands first in the list and still has to be solved second.
-    chain = rigs.add_chain(ob, "Follower.2", ob, subtarget="Bone.3", tolerance=1e-6)
-    rigs.add_chain(ob, "Bone.3", lead, tolerance=1e-6)
-    for x in (0.6, 0.2, 0.9):
-        lead.location.x = x
-        scaled_rigs.update()
-        assert scaled_rigs.miss(ob, [f"Bone.{i}" for i in range(4)], lead) <= MISS
-        assert_on(ob, [f"Follower.{i}" for i in range(3)], rigs.head(ob, "Bone.3"), chain)
-
-
 def turned_limb(use_tail, solver="NEWTON", scale=(1.0, 1.0, 1.0), seed=0):
     """Return a limb whose tip takes its target's rotation half way to its root."""
     ob, bones = limb_of(solver, extra=1, seed=seed)

@@ -25,8 +25,6 @@ Array = npt.NDArray[np.float64]
 FORWARD = 4.5e-7  # one bone under the parent that Blender shows
 INVERSE = 1e-6  # its rotation back, as matrix entries
 HEAD = 5e-7  # its head
-DEEP = 2e-6  # a whole chain from its channels, every ancestor's rounding included
-AIMED = 4e-6  # the next head, after writing rotations as float32 quaternions
 
 MODES = list(InheritScale)
 
@@ -57,14 +55,6 @@ class Rig:
     @property
     def frames(self) -> spaces.ParentFrames:
         return spaces.parent_frames(self.parent_pose[:, :3, :3], self.rest)
-
-    @property
-    def levels(self) -> list[npt.NDArray[np.intp]]:
-        """Indices of the roots, of their children, and so on."""
-        depth = np.zeros(len(self.parents), int)
-        for _ in self.parents:
-            depth = np.where(self.parents < 0, 0, depth[self.parents] + 1)
-        return [np.flatnonzero(depth == level) for level in range(depth.max() + 1)]
 
 
 def of_parents(matrices: Array, parents: npt.NDArray[np.int32]) -> Array:
@@ -160,10 +150,6 @@ def one_mode(mode, turns=True, rng: np.random.Generator | None = None):
     return settings
 
 
-def any_mode(rng: np.random.Generator):
-    return lambda _: (rng.choice(MODES), *map(bool, rng.integers(2, size=3)))
-
-
 def stretch(parent_pose: Array) -> Array:
     axes = parent_pose[:, :3, :3]
     return np.linalg.cond(axes / np.linalg.norm(axes, axis=-2, keepdims=True))
@@ -172,41 +158,6 @@ def stretch(parent_pose: Array) -> Array:
 def relative(difference: Array, *sizes: Array) -> Array:
     largest = np.max([np.abs(size).reshape(len(size), -1).max(axis=1) for size in sizes], axis=0)
     return np.abs(difference).reshape(len(difference), -1).max(axis=1) / largest
-
-
-def walked(rig: Rig, segment: Array | None = None, wanted: Array | None = None):
-    """Return rotations and poses, root to tip, from channels alone; swung where wanted."""
-    turned, pose = rig.rotation.copy(), np.tile(np.eye(4), (len(rig.parents), 1, 1))
-    for level in rig.levels:
-        parent_pose = of_parents(pose, rig.parents)[level]
-        frames = spaces.parent_frames(parent_pose[:, :3, :3], rig.rest.take(level))
-        if wanted is not None:
-            start = spaces.local_start(frames, segment[level], rig.scale[level])
-            present = spaces.transform_direction(turned[level], start)
-            goal = spaces.local_direction(frames, wanted[level], present)
-            swing = rotation.matrix_from_quaternion(rotation.between(present, goal))
-            turned[level] = swing @ turned[level]
-        pose[level, :3, :3] = spaces.pose_from_local(frames, turned[level], rig.scale[level])
-        pose[level, :3, 3] = spaces.transform_point(parent_pose, rig.head_in_parent[level])
-    return turned, pose
-
-
-def next_joints(rig: Rig) -> tuple[Array, npt.NDArray[np.intp]]:
-    """Return each bone's segment in its own space, and its child's index; at tips the tail, -1."""
-    lengths = read_values(rig.armature_object.data.bones, "length", 1)
-    segment, child = np.zeros((len(lengths), 3)), np.full(len(lengths), -1)
-    segment[:, 1] = lengths
-    has_parent = np.flatnonzero(rig.parents >= 0)
-    segment[rig.parents[has_parent]] = rig.head_in_parent[has_parent]
-    child[rig.parents[has_parent]] = has_parent
-    return segment, child
-
-
-def write_rotations(rig: Rig, turned: Array) -> Rig:
-    quaternions = rotation.quaternion_from_matrix(turned).astype(np.float32)
-    rig.armature_object.pose.bones.foreach_set("rotation_quaternion", quaternions.ravel())
-    rig.armature_object.update_tag(refresh={"DATA"})
-    return read(rig.armature_object)
 
 
 @pytest.mark.every_case
@@ -230,29 +181,6 @@ def test_pose_head_and_rotation_are_what_blender_shows(mode, turns):
     lengths = np.linalg.norm(y, axis=-1) * np.linalg.norm(goal, axis=-1)
     assert np.max(np.abs(np.sum(y * goal, axis=-1) / lengths - 1.0)) < 1e-12
     assert np.max(np.abs(np.linalg.det(local) - 1.0)) < 1e-12
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_whole_chain_of_mixed_bones_follows_from_its_channels(seed):
-    rng = np.random.default_rng([4, seed])
-    rig = read(build(rng, any_mode(rng), chains=16))
-    _, pose = walked(rig)
-    assert np.max(relative(pose - rig.pose, rig.pose, rig.parent_pose)) < DEEP
-
-
-@every_mode
-@either("turns")
-def test_wanted_direction_is_met_by_the_next_head(mode, turns):
-    rng = np.random.default_rng([5, mode, turns])
-    rig = read(build(rng, one_mode(mode, turns), chains=16))
-    segment, child = next_joints(rig)
-    wanted = some_direction(rng, len(rig.parents))
-    turned, _ = walked(rig, segment, wanted)
-    rig = write_rotations(rig, turned)
-    head, tail = rig.pose[:, :3, 3], read_values(rig.armature_object.pose.bones, "tail", 3)
-    reached = np.where((child < 0)[:, None], tail, head[child])
-    length = np.linalg.norm(reached - head, axis=-1, keepdims=True)
-    assert np.max(relative(head + wanted * length - reached, head, reached)) < AIMED
 
 
 @every_mode
@@ -283,39 +211,26 @@ ZERO_SCALES = [(0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0
 @every_mode
 @either("turns")
 @pytest.mark.parametrize("scale", ZERO_SCALES, ids=str)
-def test_zero_scale_gives_finite_answers(mode, turns, scale):
-    rng = np.random.default_rng([8, mode, turns])
-    armature_object = build(rng, one_mode(mode, turns))
-    for pose_bone in armature_object.pose.bones:
-        if pose_bone.name.endswith((".1", ".3")):
-            pose_bone.scale = scale
-    rig = read(armature_object)
-    segment, _ = next_joints(rig)
-    turned, pose = walked(rig, segment, some_direction(rng, len(rig.parents)))
-    local = spaces.local_from_pose(rig.frames, rig.pose[:, :3, :3], rig.scale)
-    assert np.isfinite(pose).all()
-    for matrices in (turned, local):
-        assert np.max(np.abs(matrices.swapaxes(-1, -2) @ matrices - np.eye(3))) < 1e-5
-        assert np.min(np.linalg.det(matrices)) > 0.0
-
-
-@either("turns")
-@pytest.mark.parametrize("scale", ZERO_SCALES, ids=str)
-@pytest.mark.parametrize(
-    "mode", [m for m in MODES if m != InheritScale.FIX_SHEAR], ids=lambda m: m.name
-)
-def test_zero_scale_of_the_parent_shows_as_in_blender(mode, turns, scale):
-    # Not FIX_SHEAR: Blender multiplies there by the root of the sine of an angle that is zero but
-    # for its rounding, so its own result is noise of about one percent.
+def test_zero_scale_gives_finite_answers_and_what_hangs_there_shows_as_in_blender(
+    mode, turns, scale
+):
     armature_object = build(np.random.default_rng([9, mode, turns]), one_mode(mode, turns))
     for pose_bone in armature_object.pose.bones:
         pose_bone.scale = scale if pose_bone.name.endswith(".1") else (1.5, -0.7, 1.2)
         if pose_bone.name.endswith(".0"):
             pose_bone.scale = (1.0, 1.0, 1.0)
     rig = read(armature_object)
-    children = [i for i, bone in enumerate(armature_object.data.bones) if bone.name[-2:] == ".2"]
-    pose = spaces.pose_from_local(rig.frames, rig.rotation, rig.scale)[children]
-    assert np.max(np.abs(pose - rig.pose[children, :3, :3])) < 1e-6
+    pose = spaces.pose_from_local(rig.frames, rig.rotation, rig.scale)
+    local = spaces.local_from_pose(rig.frames, rig.pose[:, :3, :3], rig.scale)
+    assert np.isfinite(pose).all()
+    assert np.max(np.abs(local.swapaxes(-1, -2) @ local - np.eye(3))) < 1e-5
+    assert np.min(np.linalg.det(local)) > 0.0
+    # Blender multiplies there by the root of the sine of an angle that is zero but for its
+    # rounding, so its own result is noise of about one percent.
+    if mode != InheritScale.FIX_SHEAR:
+        names = [bone.name for bone in armature_object.data.bones]
+        children = [i for i, name in enumerate(names) if name.endswith(".2")]
+        assert np.max(np.abs(pose - rig.pose[:, :3, :3])[children]) < 1e-6
 
 
 HIDDEN_AXES = [(0, 2, -0.5), (-0.5, 0, 2), (2, -0.5, 0), *(-2.0 * np.eye(3)), (0, 0, 0)]
@@ -340,11 +255,10 @@ def test_flat_parent_lets_the_segment_point_as_near_as_it_can():
     root, bone = armature_object.pose.bones[:2]
     root.scale, bone.scale = (1.0, 0.0, 1.0), (1.0, 1.0, 1.0)
     rig = read(armature_object)
-    segment, _ = next_joints(rig)
     frames = spaces.ParentFrames(rig.frames.rs[1], rig.frames.post[1])
     normal = np.cross(rig.pose[0, :3, 0], rig.pose[0, :3, 2])
     wanted = some_direction(np.random.default_rng(11))
-    start = spaces.local_start(frames, segment[1], rig.scale[1])
+    start = spaces.local_start(frames, np.array((0.1, 1.0, 0.2)), rig.scale[1])
     present = spaces.transform_direction(rig.rotation[1], start)
     goal = spaces.local_direction(frames, wanted, present)
     seen = spaces.transform_direction(frames.rs, goal)
@@ -380,7 +294,11 @@ def test_segment_always_has_a_direction(segment, scale, expected):
 
 def test_pose_and_rotation_are_exact_inverses_in_any_batch_shape():
     rng = np.random.default_rng(12)
-    rig = read(build(rng, any_mode(rng), chains=16))
+
+    def any_mode(_: int):
+        return (rng.choice(MODES), *map(bool, rng.integers(2, size=3)))
+
+    rig = read(build(rng, any_mode, chains=16))
     shape = (3, len(rig.parents))
     whole_turns = rotation.matrix_from_quaternion(some_direction(rng, 3, 1, axes=4))
     parent_pose = whole_turns @ rig.parent_pose[:, :3, :3]

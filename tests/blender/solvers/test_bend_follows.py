@@ -194,28 +194,6 @@ def test_a_target_that_is_snapped_has_it_bend_as_the_pose_does(seed, negative_sc
     np.testing.assert_allclose(elbow(ob), before, atol=2e-5)
 
 
-def test_a_switch_to_ik_and_back_pops_neither_then_nor_when_scrubbing():
-    ob, chain = make_body()
-    scene = bpy.context.scene
-    chain.influence = 0.0
-    scene.frame_set(10)
-    pose_by_hand(ob, 5)
-    shown = elbow(ob)
-    select_bones(ob, [LOWER])
-    press(bpy.ops.pose.chain_ik_switch, to="IK")
-    for frame in (10, 9, 30, 10):
-        scene.frame_set(frame)
-        np.testing.assert_allclose(elbow(ob), shown, atol=2e-5)
-    bpy.data.objects["Target"].location.x -= 0.3
-    rigs.updated()
-    bpy.data.objects["Target"].keyframe_insert("location", frame=20)
-    scene.frame_set(20)
-    shown = elbow(ob)
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
-    scene.frame_set(20)
-    np.testing.assert_allclose(elbow(ob), shown, atol=2e-5)
-
-
 def test_a_range_that_is_snapped_has_its_bend_keyed_without_full_turns():
     ob, chain = make_body()
     chain.mute = True

@@ -20,7 +20,6 @@ from tests.blender.kept.kept_bonds import BONDS
 from tests.blender.kept.kept_kinds import KINDS
 from tests.blender.setups import rigs
 from tests.blender.setups.renders import render_frames
-from tests.blender.setups.selecting import press, select_objects
 from tests.blender.solvers import same_again
 from tests.blender.solvers.same_again import Seen
 from tests.helpers import make_rng
@@ -94,22 +93,6 @@ def test_renders_are_equal_to_the_last_bit(played, tmp_path):
         for name, pose in poses.items()
     }
     assert_equal_to_the_last_bit(found, played)
-
-
-def test_a_bake_is_equal_to_the_last_bit():
-    names = same_again.open_file()
-    kept = [str(name) for name in make_rng(4).permutation(names)[:4]]
-    names = same_again.open_file(muted=set(names) - set(kept))
-    expected = same_again.seen(names, FRAMES)
-    for name in names:
-        select_objects(active=bpy.data.objects[name])
-        press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    for frame in shuffled(5)[:7]:
-        depsgraph = rigs.go_to(frame)
-        found = {
-            f"{frame} {each} poses": rigs.pose(bpy.data.objects[each], depsgraph) for each in names
-        }
-        assert_equal_to_the_last_bit(found, expected)
 
 
 def assert_alike(found: Seen, expected: Seen, names: Sequence[str], frames: Sequence[int]) -> int:

@@ -142,16 +142,6 @@ def test_frames_seen_ahead_for_motion_blur_are_come_back_from():
     np.testing.assert_allclose(np.array(blurred), plain, atol=0.01 * REACH)
 
 
-def test_while_its_target_rests_the_chain_misses_no_frame():
-    ob, target = make_tail(is_still=True)
-    rigs.key(target, "location", {1: swim(1), 5: swim(8), 40: swim(8), 44: swim(16)})
-    at_rest = played(ob, range(1, 40))
-    np.testing.assert_allclose(at_rest[5:], at_rest[5:6].repeat(34, axis=0), atol=SAME)
-    after = played(ob, [40, 41])
-    assert np.abs(after[1] - after[0]).max() < 2.0
-    np.testing.assert_allclose(after[0], at_rest[-1], atol=SAME)
-
-
 def test_frames_in_which_nothing_moves_at_all_are_no_jump():
     ob, target = make_tail(is_still=True)
     for place in (swim(8), swim(16)):
@@ -358,24 +348,3 @@ def test_a_bake_from_before_the_start_of_the_scene_goes_through_it():
     for frame, shown in zip(range(-5, 8), found, strict=True):
         expected = follow(expected, np.array(swim(frame + 6))[None, :, None])
         np.testing.assert_allclose(shown, expected[:, :, 0], atol=30 * SAME)
-
-
-def test_half_the_frame_rate_gives_the_same_path():
-    bpy.context.scene.frame_end, bend = 49, 0.5
-    ob, _ = make_tail("Coarse", last=25, max_bend=bend)
-    coarse = played(ob, range(1, 26))
-    ob, _ = make_tail("Fine", last=49, max_bend=bend)
-    fine = played(ob, range(1, 50))
-    assert np.linalg.norm(coarse - fine[::2], axis=2).max() < 0.02 * REACH
-
-
-def test_other_chains_of_the_rig_go_on_and_one_below_it_is_solved_after_it():
-    ob, _ = make_tail()
-    rigs.add_bones(ob, rigs.zigzag(2, length=0.5), prefix="Arm", parent="Bone.2")
-    target = rigs.make_empty("Reach", (1.0, 1.0, 1.0))
-    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
-    chain = ob.chain_ik.chains[1]
-    for frame in range(1, LAST + 1):
-        depsgraph = rigs.go_to(frame)
-        gap = rigs.tail(ob, "Arm.1", depsgraph) - rigs.position(target, depsgraph)
-        assert chain.residual == pytest.approx(np.linalg.norm(gap), abs=1e-5)

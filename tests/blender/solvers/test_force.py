@@ -11,7 +11,6 @@ from blender_ik_addon.core import Goal, SolveOptions, Solver, StepMode, solve
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import (
     SETTINGS,
-    bends,
     bone_lengths,
     core_chain,
     core_matrices,
@@ -20,7 +19,6 @@ from tests.blender.setups.pulled_rigs import (
     joints_of,
     make_pulled,
 )
-from tests.blender.setups.selecting import press, select_bones
 from tests.core.equilibrium.energies import make_forces
 from tests.helpers import assert_positions_close
 
@@ -96,28 +94,6 @@ def test_both_kinds_of_steps_stand_as_the_core_says(mode, gain):
     rigs.assert_reaches(ob, "Bone.3", target)
 
 
-def test_a_gain_shows_where_nothing_else_acts():
-    ob, target, settings = make_pulled(4, (1.0, 1.5, 1.5), stiffness_root=0.0, stiffness_tip=0.0)
-    stable = rigs.pose(ob)
-    settings.force.force_gain = 0.05
-    depsgraph = rigs.updated()
-    rigs.assert_reaches(ob, "Bone.3", target, depsgraph)
-    assert np.abs(rigs.pose(ob, depsgraph) - stable).max() > 0.01
-
-
-def test_a_stiff_to_supple_chain_bends_more_toward_its_supple_end():
-    ob, target, settings = make_pulled(8, (2.0, 2.5, 5.0))
-    give(settings, stiffness_root=8.0, stiffness_tip=0.2)
-    rigs.updated()
-    toward_tip = bends(ob)
-    give(settings, stiffness_root=0.2, stiffness_tip=8.0)
-    rigs.updated()
-    toward_root = bends(ob)
-    assert toward_tip[4:].sum() > 1.5 * toward_tip[:3].sum()
-    assert toward_root[:3].sum() > 1.5 * toward_root[4:].sum()
-    rigs.assert_reaches(ob, "Bone.7", target)
-
-
 @pytest.mark.parametrize(
     ("scale", "turn"),
     [(1.0, (1, 0, 0, 0)), (0.01, (0.3, 0.8, -0.2, 0.5)), (30.0, (0, 1, 1, 0))],
@@ -163,30 +139,6 @@ def test_under_uneven_scale_the_effort_is_least_in_the_world():
         assert height(turned(joints, angle)) > standing - 1e-5
 
 
-def test_gravity_follows_its_keyframes():
-    ob, _, _ = make_pulled(6, stiffness_root=0.05, stiffness_tip=0.05)
-    rigs.key(ob, "chain_ik.chains[0].force.gravity", {1: 0.0, 11: 2.0})
-    rigs.go_to(1)
-    light = heights(ob).mean()
-    rigs.go_to(11)
-    assert heights(ob).mean() < light - 0.1
-    rigs.go_to(1)
-    assert heights(ob).mean() == pytest.approx(light, abs=1e-5)
-
-
-@pytest.mark.parametrize("start", ["KEYED", "REST", "CURRENT"])
-def test_solved_again_nothing_moves(start):
-    ob, target, settings = make_pulled(6, **SETTINGS)
-    settings.start_from = start
-    target.location.x += 0.3
-    pose = rigs.pose(ob, rigs.updated())
-    for _ in range(5):
-        ob.update_tag()
-        rigs.assert_same_pose(ob, pose, 0.0 if start != "CURRENT" else 2e-5)
-        rigs.updated()
-    rigs.assert_reaches(ob, "Bone.5", target)
-
-
 def test_springs_rest_in_the_stored_pose_so_a_target_at_its_tip_moves_nothing():
     ob = rigs.make_rig(rigs.zigzag(5))
     rigs.turn_bones(ob)
@@ -197,24 +149,6 @@ def test_springs_rest_in_the_stored_pose_so_a_target_at_its_tip_moves_nothing():
     rigs.assert_same_pose(ob, pose, 1e-5)
 
 
-@pytest.mark.parametrize(
-    "setting", [{"influence": 0.4}, {"soft_distance": 0.5}, {"use_tail": False}]
-)
-def test_what_all_chains_have_works(setting):
-    ob, target, settings = make_pulled(5, (1.3, 1.8, 2.4), **SETTINGS)
-    for name, value in setting.items():
-        setattr(settings, name, value)
-    rigs.updated()
-    if "influence" in setting:
-        assert settings.status.startswith("Part of the way by influence"), settings.status
-    elif "soft_distance" in setting:
-        target.location *= 3.0
-        rigs.updated()
-        assert settings.status.startswith(("Out of reach", "Kept")), settings.status
-    else:
-        assert_positions_close(rigs.head(ob, "Bone.4"), rigs.position(target), rigs.REACHED)
-
-
 def test_a_pole_is_followed():
     ob, target, settings = make_pulled(3, (0.5, 0.3, 2.0), stiffness_root=0.1, stiffness_tip=0.1)
     for place in ((4.0, 0.0, 1.0), (-4.0, 0.0, 1.0)):
@@ -223,14 +157,3 @@ def test_a_pole_is_followed():
         joints = joints_of(ob)
         bulge = joints[1:-1].mean(axis=0) - 0.5 * (joints[0] + joints[-1])
         assert bulge[0] * place[0] > 0.0
-
-
-def test_a_chain_can_be_added_and_solved_once_with_a_force():
-    ob = rigs.make_rig(rigs.zigzag(4))
-    target = rigs.make_empty("Target", (1.0, 1.0, 2.0))
-    select_bones(ob, ["Bone.3"], target)
-    press(bpy.ops.pose.chain_ik_solve, solver="FORCE")
-    rigs.assert_reaches(ob, "Bone.3", target)
-    press(bpy.ops.pose.chain_ik_add, control="EMPTY", solver="FORCE", use_snap=False)
-    assert ob.chain_ik.chains[0].solver == "FORCE"
-    rigs.assert_reaches(ob, "Bone.3", target)

@@ -7,38 +7,9 @@ import numpy as np
 import pytest
 from mathutils import Quaternion
 
-from tests.blender.kept.test_overrides import make_override, reopen
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
 from tests.blender.setups.twisted_rigs import MOVED, RIGS, UNREAL, make_arm, make_bones, turn_hand
-
-
-@RIGS
-def test_the_same_targets_give_the_same_pose_whatever_came_before(bones):
-    ob, _, target = make_arm(bones, use_twist_spread=True)
-    poses = []
-    for before in (-2.9, 0.0, 3.0):
-        turn_hand(ob, target, before)
-        rigs.updated()
-        turn_hand(ob, target, 1.4, moved=MOVED)
-        rigs.updated()
-        poses.append(rigs.rotations(ob))
-    assert poses[0] == poses[1] == poses[2]
-
-
-@RIGS
-@pytest.mark.parametrize("influence", [1.0, 0.5])
-def test_a_chain_that_goes_on_from_its_last_pose_rests(bones, influence):
-    settings = {"start_from": "CURRENT", "influence": influence}
-    ob, _, target = make_arm(bones, use_twist_spread=True, **settings)
-    turn_hand(ob, target, 1.4, moved=MOVED)
-    rigs.updated()
-    before = rigs.rotations(ob)
-    for _ in range(3):
-        ob.update_tag()
-        target.update_tag()
-        rigs.updated()
-    assert rigs.rotations(ob) == before
 
 
 @RIGS
@@ -157,22 +128,6 @@ def test_set_up_limbs_leaves_driven_twist_bones_alone():
     (chain,) = ob.chain_ik.chains
     assert not chain.use_twist_spread
     assert chain.status.startswith("Reached"), chain.status
-
-
-def test_a_library_override_keeps_what_was_switched_on_there(tmp_path):
-    ob, _, target = make_arm(UNREAL)
-    library = str(tmp_path / "library.blend")
-    turn_hand(ob, target, 2.0, moved=MOVED)
-    rigs.updated()
-    bpy.ops.wm.save_as_mainfile(filepath=library)
-    ob = make_override(tmp_path / "library.blend")
-    off = rigs.pose(ob, rigs.updated())
-    ob.chain_ik.chains[0].use_twist_spread = True
-    on = rigs.pose(ob, rigs.updated())
-    assert np.abs(on - off).max() > 0.1
-    ob = reopen(tmp_path)
-    assert ob.chain_ik.chains[0].use_twist_spread
-    np.testing.assert_allclose(rigs.pose(ob, rigs.updated()), on, atol=1e-6)
 
 
 def test_the_other_side_is_spread_as_well():
