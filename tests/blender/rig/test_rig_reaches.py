@@ -1,0 +1,320 @@
+"""Chains of any bones under any scales reach: rolls, tails, branches, inheritance, mirrors, shear.
+
+Measured in world space. Blender keeps poses in float32: a bone's direction is known to 1e-7, and
+the matrices that lead from it to the world round as much again, times the ratio of longest to
+shortest axis. 1e-5 of the limb's length leaves room for the ratios of up to 10 that occur here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Vector
+
+from tests.blender.setups import rigs, scaled_rigs
+from tests.helpers import make_rng
+
+# Thorough: many solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
+MISS, MISS_IN_SCALES = 1e-6, 1e-5
+SCALES = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+Change = Callable[[bpy.types.Object, list[str], np.random.Generator], object]
+
+
+def bones_of(solver):
+    return 2 if solver == "TWO_BONE" else 4
+
+
+def reach(ob, bones, rng, solver="NEWTON", angle=0.7, miss=MISS):
+    """Check that a limb reaches where its bones can bring it, and return its chain and target."""
+    point = scaled_rigs.reachable_point(ob, bones, rng, angle)
+    tolerance = 0.1 * miss * scaled_rigs.limb_length(ob, bones)
+    chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
+    assert_reached(ob, bones, chain, target, miss)
+    return chain, target
+
+
+def assert_reached(ob, bones, chain, target, miss=MISS):
+    off = scaled_rigs.miss(ob, bones, target)
+    assert off <= miss, f"missed by {off:.3g} of the limb: {chain.status}"
+    assert chain.status.startswith("Reached"), chain.status
+
+
+def located(*, is_local: bool) -> Change:
+    def apply(ob, _bones, rng):
+        scaled_rigs.set_bones(ob, ob.data.bones.keys(), use_local_location=is_local)
+        for bone in ob.pose.bones:
+            bone.location = rng.uniform(-0.4, 0.4, 3)
+
+    return apply
+
+
+def inherited(scale: str, *, turns: bool) -> Change:
+    def apply(ob, _bones, rng):
+        names = ob.data.bones.keys()
+        scaled_rigs.set_bones(ob, names, inherit_scale=scale, use_inherit_rotation=turns)
+        for i, bone in enumerate(ob.pose.bones):
+            bone.scale = (1.0 + 0.2 * (i % 2),) * 3
+        scaled_rigs.turn(ob, ["Bone.0", "Bone.1"], rng, 0.6)
+
+    return apply
+
+
+def inherited_by_each(ob, _bones, rng):
+    for bone in ob.data.bones:
+        bone.inherit_scale = rng.choice(SCALES)
+        bone.use_inherit_rotation = rng.random() < 0.5
+    scaled_rigs.turn(ob, ob.pose.bones.keys(), rng, 0.4)
+
+
+def turned_and_moved(ob, rng):
+    ob.rotation_mode = "QUATERNION"
+    ob.rotation_quaternion = scaled_rigs.random_quaternion(rng, 3.0)
+    ob.location = rng.uniform(-1.0, 1.0, 3)
+
+
+def object_scaled(*scale: float) -> Change:
+    def apply(ob, _bones, rng):
+        turned_and_moved(ob, rng)
+        ob.location *= abs(scale[0])
+        ob.scale = scale
+
+    return apply
+
+
+def sheared(*scale: float) -> Change:
+    def apply(ob, _bones, rng):
+        turned_and_moved(ob, rng)
+        ob.parent = scaled_rigs.sheared_parent(scale, scaled_rigs.random_quaternion(rng, 2.0))
+
+    return apply
+
+
+def bone_scaled(which: int, *scale: float) -> Change:
+    """Scale the bone above the limb (-2), its root or its tip (-1)."""
+
+    def apply(ob, bones, rng):
+        scaled_rigs.scale_bones(ob, {"Bone.0" if which == -2 else bones[which]: scale})
+        if which == -2:
+            scaled_rigs.turn(ob, ["Bone.0", "Bone.1"], rng, 0.5)
+
+    return apply
+
+
+def all_scaled(ob, _bones, rng):
+    sheared(*rng.uniform(0.5, 1.5, 3))(ob, _bones, rng)
+    ob.scale = rng.choice([-1.0, 1.0], 3) * rng.uniform(0.5, 1.5, 3)
+    for bone in ob.pose.bones:
+        bone.scale = rng.choice([-1.0, 1.0], 3) * rng.uniform(0.85, 1.15, 3)
+
+
+BONES: dict[str, Change] = {
+    "plain": lambda *_: None,
+    "located": located(is_local=True),
+    "located in parents": located(is_local=False),
+    "inherited by each": inherited_by_each,
+    **{f"turns with {scale}": inherited(scale, turns=True) for scale in SCALES},
+    **{f"stays with {scale}": inherited(scale, turns=False) for scale in SCALES},
+}
+SCALED: dict[str, Change] = {
+    "uneven": object_scaled(0.5, 2.0, 1.3),
+    "minus x": object_scaled(-1.0, 1.0, 1.0),
+    "minus xy": object_scaled(-1.0, -1.0, 1.0),
+    "minus all": object_scaled(-1.0, -1.0, -1.0),
+    "minus uneven": object_scaled(-0.4, 1.0, -1.7),
+    "huge": object_scaled(100.0, 100.0, 100.0),
+    "tiny and mirrored": object_scaled(-0.01, 0.01, 0.01),
+    "sheared": sheared(0.3, 1.0, 2.0),
+    "sheared and mirrored": sheared(-0.5, 1.0, 1.5),
+    "sheared and thin": sheared(1.0, 1.0, 0.1),
+    **{
+        f"{word} {scale}": bone_scaled(which, *scale)
+        for word, which in (("above", -2), ("root", 0), ("tip", -1))
+        for scale in (
+            (2.0, 2.0, 2.0),
+            (0.6, 1.4, 1.0),
+            (-1.0, 1.0, 1.0),
+            (1.0, -1.0, 1.0),
+            (1.0, 1.0, -1.0),
+            (1.2, -0.7, 0.9),
+        )
+    },
+    "everywhere": all_scaled,
+}
+# Each with two of the solvers, in turn.
+CASES = [
+    (name, SOLVERS[(i + half) % 4]) for i, name in enumerate((*BONES, *SCALED)) for half in (0, 3)
+]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("name", "solver"), CASES)
+def test_target_is_reached_with_any_bones_and_scales(name, solver):
+    rng = make_rng(SOLVERS.index(solver))
+    ob, bones = scaled_rigs.random_rig(rng, bones_of(solver), spread=rng.choice((0.0, 0.5)))
+    (BONES | SCALED)[name](ob, bones, rng)
+    angle = 0.5 if name == "everywhere" else 0.7
+    reach(ob, bones, rng, solver, angle, MISS if name in BONES else MISS_IN_SCALES)
+
+
+def test_a_chain_in_the_middle_of_a_rig_drives_only_its_own_bones():
+    ob = rigs.make_rig(rigs.zigzag(9))
+    rigs.turn_bones(ob, seed=5, angle=0.2)
+    bones = [f"Bone.{i}" for i in range(4, 7)]
+    before = rigs.rotations(ob)
+    reach(ob, bones, make_rng(2))
+    after = rigs.rotations(ob)
+    assert {name for name in after if after[name] != before[name]} == set(bones)
+
+
+@pytest.mark.parametrize("count", [0, 12])
+def test_a_chain_count_of_zero_or_beyond_the_root_ends_at_the_root(count):
+    ob = rigs.make_rig(rigs.zigzag(5))
+    before = rigs.rotations(ob)
+    target = rigs.make_empty("Target", (1.0, 1.0, 2.5))
+    rigs.add_chain(ob, "Bone.4", target, chain_count=count, tolerance=1e-7)
+    scaled_rigs.update()
+    assert scaled_rigs.miss(ob, list(before), target) <= MISS
+    assert all(rigs.rotations(ob)[name] != before[name] for name in before)
+
+
+def test_chains_on_all_branches_of_a_rig_reach_at_once():
+    ob = rigs.make_rig(rigs.zigzag(4), name="Tree")
+    targets = []
+    for i, side in enumerate([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0.3)]):
+        heads = [Vector((0, 0, 4)) + Vector(side) * step for step in range(4)]
+        bones = rigs.add_bones(ob, heads, prefix=f"Branch{i}", parent="Bone.3")
+        targets.append((bones, rigs.make_empty(f"Target {i}", heads[1] + Vector((0, 0, -1)))))
+    for bones, target in targets:
+        rigs.add_chain(ob, bones[-1], target, chain_count=3, tolerance=1e-6)
+    root = rigs.make_empty("Root Target", (0.4, 0.3, 3.2))
+    rigs.add_chain(ob, "Bone.3", root, tolerance=1e-6)
+    scaled_rigs.update()
+    assert [chain.status[:7] for chain in ob.chain_ik.chains] == ["Reached"] * 5
+    for bones, target in targets:
+        assert scaled_rigs.miss(ob, bones, target) <= MISS
+    assert scaled_rigs.miss(ob, [f"Bone.{i}" for i in range(4)], root) <= MISS
+
+
+@every_solver
+def test_without_use_tail_the_tips_head_comes_to_the_target(solver):
+    rng = make_rng(2)
+    ob, bones = scaled_rigs.random_rig(rng, bones_of(solver) + 1)
+    point = scaled_rigs.reachable_point(ob, bones[:-1], rng)
+    # The next bone's head is not the tail before it here, but a point that turns with it.
+    reach = scaled_rigs.limb_length(ob, bones)
+    target = rigs.make_empty("Target", rigs.head(ob, bones[0]) * 0.3 + point * 0.7)
+    tip_before = rigs.rotations(ob)[bones[-1]]
+    chain = rigs.add_chain(
+        ob,
+        bones[-1],
+        target,
+        use_tail=False,
+        chain_count=len(bones) - 1,
+        solver=solver,
+        tolerance=1e-7 * reach,
+    )
+    scaled_rigs.update()
+    gap = np.linalg.norm(rigs.head(ob, bones[-1]) - rigs.position(target))
+    assert gap <= MISS * reach, chain.status
+    assert rigs.rotations(ob)[bones[-1]] == tip_before
+
+
+@every_solver
+def test_animated_parents_carry_the_chain_on_every_frame(solver):
+    rng = make_rng(9)
+    ob, bones = scaled_rigs.random_rig(rng, bones_of(solver))
+    turns = {1.0: (1.0, 0.0, 0.0, 0.0), 20.0: (0.95, 0.2, -0.2, 0.1)}
+    rigs.key(ob, 'pose.bones["Bone.1"].rotation_quaternion', turns)
+    rigs.key(ob, "location", {1.0: (0.0, 0.0, 0.0), 20.0: (0.2, -0.2, 0.1)})
+    chain, target = reach(ob, bones, rng, solver)
+    heads = set()
+    for frame in (1, 5, 12, 20, 3):
+        bpy.context.scene.frame_set(frame)
+        heads.add(tuple(rigs.head(ob, bones[0]).round(3)))
+        assert scaled_rigs.miss(ob, bones, target) <= 2.0 * MISS, chain.status
+    assert len(heads) == 5, "the parents do move"
+
+
+def test_a_hinge_stays_a_hinge_when_a_pole_swings_the_arm_around():
+    ob = rigs.make_rig([(0, 0, 0), (0, -0.3, 1), (0, 0, 2)], rolls=[0.0, 0.0])
+    pole = rigs.make_empty("Pole", (0.0, -3.0, 1.0))
+    bones = ["Bone.0", "Bone.1"]
+    _, target = scaled_rigs.follow(ob, bones, np.array([0.0, 0.0, 1.4]), pole_target=pole)
+    # The arm is planar at rest, in the plane X = 0, so its elbow turns about its own X alone.
+    for angle in np.linspace(0.0, 2.0 * np.pi, 7):
+        pole.location = (3.0 * np.sin(angle), -3.0 * np.cos(angle), 1.0)
+        target.location = (0.4 * np.sin(2.0 * angle), 0.3 * np.cos(angle), 1.2)
+        scaled_rigs.update()
+        turn = np.array(ob.pose.bones["Bone.1"].rotation_quaternion)
+        np.testing.assert_allclose(turn[2:], 0.0, atol=1e-6)
+        elbow = rigs.tail(ob, "Bone.0")
+        chord = rigs.position(target)
+        normal = np.cross(chord, rigs.position(pole))
+        assert abs(elbow @ normal / np.linalg.norm(normal)) <= 1e-5
+        # The roll of the upper arm follows: the hinge axis is across the plane of the bend.
+        hinge = rigs.pose(ob)[0][:3, 0]
+        assert abs(hinge @ normal / np.linalg.norm(normal)) == pytest.approx(1.0, abs=1e-5)
+
+
+@every_solver
+def test_a_rig_of_another_size_takes_the_same_pose(solver):
+    poses = []
+    for factor in (1.0, 0.01, 100.0):
+        rng = make_rng(7)
+        ob, bones = scaled_rigs.random_rig(rng, bones_of(solver), name=f"Rig {factor}")
+        point = scaled_rigs.reachable_point(ob, bones, rng)
+        ob.scale = (factor,) * 3
+        scaled_rigs.update()
+        scaled_rigs.follow(ob, bones, point * factor, solver=solver, tolerance=1e-6 * factor)
+        poses.append(rigs.pose(ob))
+    np.testing.assert_allclose(poses[1], poses[0], atol=2e-5)
+    np.testing.assert_allclose(poses[2], poses[0], atol=2e-5)
+
+
+def test_residual_is_told_in_scene_units_of_the_world():
+    ob = rigs.make_rig()
+    ob.scale = (1.0, 1.0, 3.0)
+    chain, _ = scaled_rigs.follow(ob, ["Bone.0", "Bone.1"], np.array([0.0, 0.0, 10.0]))
+    expected = np.linalg.norm(rigs.tail(ob, "Bone.1") - (0.0, 0.0, 10.0))
+    assert chain.residual == pytest.approx(expected, rel=1e-5)
+    assert chain.residual == pytest.approx(10.0 - 3.0 * np.hypot(0.1, 1.0) * 2.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
+@pytest.mark.parametrize("stretch", [0.6, 1.4, 1.7])
+def test_an_arm_with_a_stretched_upper_bone_reaches_far_and_near(stretch, solver):
+    """The lower bone inherits the stretch, so its length depends on where it points."""
+    ob, bones = rigs.make_rig(), ["Bone.0", "Bone.1"]
+    ob.pose.bones["Bone.0"].scale = (1.0, stretch, 1.0)
+    scaled_rigs.update()
+    points = [scaled_rigs.reachable_point(ob, bones, make_rng(seed), 0.9) for seed in range(4)]
+    chain, target = scaled_rigs.follow(ob, bones, points[0], solver=solver, tolerance=1e-6)
+    for point in points:
+        target.location = point
+        scaled_rigs.update()
+        assert_reached(ob, bones, chain, target, MISS_IN_SCALES)
+
+
+@pytest.mark.parametrize("scale", [(1.0, 2.0, 1.0), (2.0, 1.0, 1.0)])
+def test_toes_below_a_scaled_bone_are_turned_as_their_target_is(scale):
+    """A chain of one bone that takes the target's rotation has none left to reach with."""
+    ob = rigs.make_rig(rigs.ARM)
+    ob.pose.bones["Bone.0"].scale = scale
+    target = rigs.make_empty(location=(0.3, 0.4, 2.0))
+    target.rotation_euler = (1.0, 0.4, 0.2)
+    chain = rigs.add_chain(
+        ob, "Bone.1", target, chain_count=1, use_rotation=True, rotation_bone="TIP"
+    )
+    depsgraph = rigs.updated()
+    turned = target.matrix_world.to_quaternion() @ Vector((0.0, 1.0, 0.0))
+    along = rigs.tail(ob, "Bone.1", depsgraph) - rigs.head(ob, "Bone.1", depsgraph)
+    np.testing.assert_allclose(along / np.linalg.norm(along), turned, atol=1e-5)
+    gap = np.linalg.norm(rigs.tail(ob, "Bone.1", depsgraph) - rigs.position(target, depsgraph))
+    assert chain.residual == pytest.approx(gap, abs=1e-5)
