@@ -8,8 +8,12 @@ import bpy
 import numpy as np
 import pytest
 
+from tests.blender.rig.test_rig_bad_input import LIMB, OTHER, assert_other_goes_on
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.words.said_of_input import INPUT
+from tests.blender.words.said_of_joints import JOINTS
+from tests.blender.words.sentences import told
 
 
 def make_pair():
@@ -23,46 +27,36 @@ def make_pair():
     return ob, chain, targets
 
 
-def assert_refused(ob, chain, targets, *words):
-    """Check that a chain stands still and says why, and that the other one follows."""
-    before = rigs.rotations(ob)
-    targets[0].location.x += 0.2
-    targets[1].location.x -= 0.2
-    bpy.context.view_layer.update()
-    after = rigs.rotations(ob)
-    assert all(after[f"Bone.{i}"] == before[f"Bone.{i}"] for i in range(3))
-    rigs.assert_reaches(ob, "Other.1", targets[1])
-    for word in words:
-        assert word in chain.status, chain.status
-    assert re.fullmatch(r"[A-Z][^\n]*: [^\n]*[^.]\.", chain.status), "says what to do next"
-    assert ". " not in re.sub(r"'[^']*'", "", chain.status).replace("0.99", ""), "one sentence"
-
-
 def assert_follows(ob, target):
     target.location.y += 0.1
     bpy.context.view_layer.update()
     rigs.assert_reaches(ob, "Bone.2", target)
 
 
+# Sentences that nothing but these say; all of them: tests/blender/words/test_sentences.py.
+SAID = JOINTS | {name: INPUT[name] for name in ("driver on a scale", "dragged by a driven bone")}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("case", SAID.values(), ids=SAID.keys())
+def test_what_cannot_be_used_is_said_stands_still_and_stops_only_its_chain(case):
+    scene = case.makes()
+    case.prepares(scene)
+    case.breaks(scene)
+    rigs.updated()
+    before = rigs.rotations(scene.ob)
+    if scene.other.bone == OTHER[-1]:
+        assert_other_goes_on(scene)
+    scene.target.location.x += 0.01
+    rigs.updated()
+    assert told(scene.chain.status) == case.sentence
+    assert all(rigs.rotations(scene.ob)[bone] == before[bone] for bone in LIMB[:2])
+
+
 def test_a_range_that_does_not_count_for_the_kind_is_not_looked_at():
     ob, chain, targets = make_pair()
     give(chain, "Bone.1", "HINGE_X", y=(40, 30), z=(5, 2))
     assert_follows(ob, targets[0])
-
-
-def test_what_cannot_be_used_names_the_bone_and_stops_only_its_chain():
-    """What else cannot be: tests/blender/words/said_of_joints.py."""
-    ob, chain, targets = make_pair()
-    joint = give(chain, "Bone.1", "BALL", stiffness_x=np.nan)
-    assert_refused(ob, chain, targets, "'Bone.1'", "'Stiffness X'")
-    joint.stiffness_x = 0.0
-    assert_follows(ob, targets[0])
-    second = give(chain, "Bone.1", "CONE")
-    assert_refused(ob, chain, targets, "'Bone.1'", "two joints")
-    second.bone = "Bone.0"
-    assert_follows(ob, targets[0])
-    second.relative_to = "CHILD"
-    assert_refused(ob, chain, targets, "'Bone.1'", "two joints")
 
 
 def test_a_joint_of_a_bone_outside_the_chain_waits_and_the_status_tells():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.jointed_rigs import about, give, local
 from tests.blender.setups.sliding_rigs import (
@@ -196,19 +195,3 @@ def test_robots_side_by_side_slide_as_each_alone():
     rigs.updated()
     for (ob, _), (pose, _) in zip(many, alone, strict=True):
         np.testing.assert_array_equal(rigs.pose(ob), pose)
-
-
-def test_chains_without_slides_write_no_location_and_stay_on_the_quick_way():
-    ob, target = rigs.make_arm()
-    chain = ob.chain_ik.chains[0]
-    give(chain, "Bone.1", "HINGE_X", x=(-150, 150))
-    give(chain, "Bone.0", "BALL", slide_min=-0.3, slide_max=0.3)
-    ob.pose.bones["Bone.0"].location = (0.1, 0.2, 0.3)
-    rigs.updated()
-    rigs.assert_reaches(ob, "Bone.1", target)
-    np.testing.assert_array_equal(locations(ob), np.float32([(0.1, 0.2, 0.3), (0, 0, 0)]))
-    assert "location" not in chain.stored_pose
-    (graph,) = live.memory.graphs.values()
-    (limb,) = graph.rigs[ob.session_uid].live_chains
-    assert limb.keeps_shape
-    assert limb.slide is None

@@ -16,7 +16,6 @@ from tests.blender.setups.twisted_rigs import (
     MOVED,
     RIGS,
     SEGMENTED,
-    SHOULDER,
     WRIST,
     hand_of,
     make_arm,
@@ -34,14 +33,6 @@ SHARES = {
         **{"lowerarm_l": 0.0, "lowerarm_twist_02_l": 1 / 3, "lowerarm_twist_01_l": 2 / 3},
         "hand_l": 1.0,
     },
-}
-# Of the upper arm, counted from the bone before it.
-UPPER_SHARES = {
-    "DEF-hand.L": ("shoulder.L", {"DEF-upper_arm.L": 0.0, "DEF-upper_arm.L.001": 0.5}),
-    "hand_l": (
-        "clavicle_l",
-        {"upperarm_twist_01_l": 0.0, "upperarm_twist_02_l": 0.5, "upperarm_l": 1.0},
-    ),
 }
 # Radians, and shares of the arm's length: float32 matrices and channels.
 TURNED = 5e-6
@@ -112,37 +103,6 @@ def test_bones_of_the_forearm_turn_in_proportion_to_where_they_are(bones, scale,
         assert_spread(ob, 2e-5)
         # The elbow bends a little, so that the hand swings.
         assert scale != (1, 1, 1) or twists(ob)[hand_of(ob)] == pytest.approx(angle, abs=0.2)
-
-
-@RIGS
-def test_the_roll_of_the_upper_arm_grows_along_it(bones):
-    ob, chain, target = make_arm(bones, use_twist_spread=True, solver="NEWTON")
-    stiffen(ob, chain)
-    root, shares = UPPER_SHARES[hand_of(ob)]
-    upper = np.subtract(ELBOW, SHOULDER)
-    for moved in ((-0.2, 0.2, 0.1), (-0.3, -0.1, -0.2)):
-        turn_hand(ob, target, 0.0, moved=moved)
-        rigs.updated()
-        found = {bone: turn_between(ob, root, bone, upper) for bone in shares}
-        last = next(reversed(shares))
-        assert abs(found[last]) > 0.02
-        for bone, share in shares.items():
-            assert found[bone] == pytest.approx(share / shares[last] * found[last], abs=3e-3)
-
-
-@RIGS
-def test_a_turn_from_side_to_side_is_continuous(bones):
-    ob, _, target = make_arm(bones, use_twist_spread=True, solver="NEWTON")
-    step = np.radians(8.0)
-    former = None
-    for angle in np.arange(np.radians(-170.0), np.radians(170.0), step):
-        turn_hand(ob, target, angle, moved=(-0.02, 0.0, 0.02))
-        rigs.updated()
-        found = [rigs.evaluated(ob).pose.bones[name].matrix.to_quaternion() for name in twists(ob)]
-        if former is not None:
-            pairs = zip(found, former, strict=True)
-            assert max(one.rotation_difference(other).angle for one, other in pairs) < 1.01 * step
-        former = found
 
 
 @pytest.mark.parametrize("most", [0.0, 20.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.blender.rigid.rigid_trees import in_armatures, trees
-from tests.blender.setups import rigs, scaled_rigs, tree_rigs, warm_rigs
+from tests.blender.setups import jointed_rigs, rigs, scaled_rigs, tree_rigs, warm_rigs
 from tests.helpers import make_rng
 
 # Of matrices: what float32 leaves of trees whose targets can be reached.
@@ -55,6 +55,11 @@ def test_rigid_trees_move_in_any_space_alike(kind, monkeypatch):
         bone.use_ik_limit_x = bone.use_ik_limit_z = True
         bone.ik_min_x = bone.ik_min_z = -1.2
         bone.ik_max_x, bone.ik_max_z, bone.ik_stiffness_x = 1.3, 1.1, 0.3
+    for rig in crowd if kind == "limited" else ():
+        # Counts from the parent, on a bone that all chains share.
+        trunk = "Spine.1" if "Spine.1" in rig.ob.pose.bones else "Trunk.1"
+        first = rig.ob.chain_ik.chains[0]
+        jointed_rigs.give(first, trunk, "CONE", cone=70, relative_to="PARENT")
     rigs.updated()
     assert [(len(batch.driven), batch.is_even) for batch in trees()] == [(2, True)] * 2
     shown = [rigs.pose(rig.ob) for rig in crowd]

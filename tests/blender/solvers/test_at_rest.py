@@ -9,7 +9,7 @@ import pytest
 
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.posing.frame_solve import FrameSolve
-from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
 # A chain that is held back costs up to some seconds, as it tries all of its new starts in vain, at
@@ -60,31 +60,6 @@ def make_limited(name: str, solver: str, kind: str, seed: int) -> bpy.types.Obje
     return ob
 
 
-def make_tree(name: str, solver: str, kind: str, seed: int) -> bpy.types.Object:
-    """Return a tree at random whose tips cannot all be at their targets."""
-    rng, settings = make_rng(seed), dict(KINDS[kind])
-    rig = tree_rigs.make_y(name)
-    for bone in rig.ob.pose.bones:
-        for axis in "xyz":
-            setattr(bone, f"use_ik_limit_{axis}", True)
-            setattr(bone, f"ik_min_{axis}", -float(rng.uniform(0.1, 0.8)))
-            setattr(bone, f"ik_max_{axis}", float(rng.uniform(0.1, 0.8)))
-    rigs.turn_bones(rig.ob, seed, 0.1)
-    poled = settings.pop("pole", False)
-    settings = {"use_limits": False, "solver": solver, "start_from": "CURRENT"} | settings
-    rig.follow(**settings)
-    for chain_name in rig.tips:
-        target, chain = rig.target(chain_name), rig.chain(chain_name)
-        target.location = np.array(target.location) + rng.normal(size=3)
-        target.rotation_euler = rng.uniform(-1.0, 1.0, 3)
-        chain.weight = float(rng.uniform(0.2, 1.0))
-        if poled:
-            chain.pole_target = rigs.make_empty(
-                f"{name} {chain_name} Pole", 2.0 * rng.normal(size=3)
-            )
-    return rig.ob
-
-
 def is_known(solver: str, kind: str) -> bool:
     """Tell whether a solver has a kind of setting."""
     if solver == "FOLLOW":
@@ -131,20 +106,18 @@ MOST_PASSES = 6
 # Degrees: what float32 channels tell.
 STILL = 1e-4
 CASES = [
-    pytest.param(solver, kind, make, id=f"{solver}-{kind}-{make.__name__}")
+    (solver, kind)
     for kind in KINDS
-    for make in (make_limited, make_tree)
-    for solver in (SOLVERS if make is make_limited else ("NEWTON", "FABRIK"))
-    if is_known(solver, kind) and (make is make_limited or kind not in ("stretch", "locks"))
+    for solver in SOLVERS
     # FORCE is slow where limits hold it back.
-    if solver != "FORCE" or kind in ("pole", "influence and pole")
+    if is_known(solver, kind) and (solver != "FORCE" or kind in ("pole", "influence and pole"))
 ]
 
 
-@pytest.mark.parametrize(("solver", "kind", "make"), CASES)
-def test_nothing_moves_where_nothing_has_changed(solver, kind, make):
+@pytest.mark.parametrize(("solver", "kind"), CASES)
+def test_nothing_moves_where_nothing_has_changed(solver, kind):
     """Promise 4, of chains that start from their own last pose."""
-    obs = [make(f"Rig{seed}", solver, kind, seed) for seed in SEEDS]
+    obs = [make_limited(f"Rig{seed}", solver, kind, seed) for seed in SEEDS]
     rigs.updated()
     for name, turned in shake(obs, 4).items():
         assert max(turned) <= STILL, (name, turned)

@@ -131,22 +131,6 @@ def test_at_rest_nothing_moves_in_reach_and_out_of_it(lead, settings):
             assert chain.status == text
 
 
-@every_lead
-def test_neighbours_bend_no_more_than_they_may(lead):
-    # The rest pose bends by 0.74.
-    ob, target = make_rope(lead, max_bend=0.8)
-    anchor = end(ob, other(lead))
-    for depsgraph in walk(target, anchor):
-        np.testing.assert_allclose(
-            end(ob, other(lead), depsgraph), anchor, atol=SAME * length(ob, depsgraph)
-        )
-        ways = np.diff(points(ob, depsgraph), axis=0)
-        ways /= np.linalg.norm(ways, axis=1, keepdims=True)
-        assert np.arccos(np.clip((ways[1:] * ways[:-1]).sum(axis=1), -1, 1)).max() <= 0.8 + 1e-3
-        off = np.linalg.norm(end(ob, lead, depsgraph) - rigs.position(target, depsgraph))
-        assert ob.chain_ik.chains[0].residual == pytest.approx(off, abs=1e-5)
-
-
 def test_a_moved_parent_takes_the_anchor_along():
     ob, target = make_rope(parent="Above")
     above = ob.pose.bones["Above.0"]

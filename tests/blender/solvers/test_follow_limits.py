@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bpy
 import numpy as np
 import pytest
 
@@ -10,7 +9,7 @@ from blender_ik_addon.core import JointKind
 from tests.blender.joints.test_limits_held import LIMBS, TAIL, limit, violations
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import READ_BACK
-from tests.blender.setups.selecting import press, select_objects
+from tests.blender.setups.selecting import select_objects
 from tests.helpers import make_rng
 
 SAME = 1e-6
@@ -74,24 +73,6 @@ def test_bones_stay_inside_their_limits_while_an_end_is_dragged(limb, lead):
         )
         assert ob.chain_ik.chains[0].status.startswith("Reached")
     assert np.abs(rigs.pose(ob) - before).max() > 0.3
-
-
-@pytest.mark.slow
-@every_limb
-def test_a_chain_with_its_root_anchored_goes_wherever_its_joints_let_it(limb):
-    ob, target = make_tail(LIMBS[limb], use_anchor=True)
-    # Wherever another chain with the same limits has come to can be reached.
-    guide, _ = make_tail(LIMBS[limb], name="Guide", solver="NEWTON", target=target)
-    root, near = end(ob, "ROOT"), 3.0 * SAME * len(LIMBS[limb])
-    target.location = end(guide)
-    rigs.updated()
-    for _ in walk(target):
-        target.location = end(guide)
-        depsgraph = rigs.updated()
-        np.testing.assert_allclose(end(ob, "ROOT", depsgraph), root, atol=near)
-        assert violations(ob, LIMBS[limb]).max() <= HELD
-        off = np.linalg.norm(end(ob, "TIP", depsgraph) - rigs.position(target, depsgraph))
-        assert off <= near, ob.chain_ik.chains[0].status
 
 
 @every_lead
@@ -170,42 +151,3 @@ def test_a_first_bone_that_moves_has_no_neighbour_and_turns_freely():
     assert violations(ob, limb)[0] > 0.5
     target.location.y += 0.01
     np.testing.assert_allclose(points(ob, rigs.updated()), before, atol=0.011)
-
-
-@every_lead
-@pytest.mark.parametrize("influence", [1.0, 0.7])
-def test_nothing_creeps_where_nothing_changes(lead, influence):
-    """Promise 4, in as many updates as it takes to see what rounding adds up to."""
-    ob, target = make_tail(TAIL, follow_lead=lead, influence=influence)
-    for _ in walk(target, steps=3):
-        pass
-    before = points(ob)
-    for _ in range(15):
-        ob.update_tag()
-        rigs.updated()
-    np.testing.assert_array_equal(points(ob), before)
-
-
-@pytest.mark.parametrize(
-    ("limb", "use_anchor", "lead"),
-    [((), False, "ROOT"), ((), True, "TIP"), (TAIL, False, "TIP"), (TAIL, True, "ROOT")],
-)
-def test_a_bake_shows_the_live_motion_and_mute_gives_the_stored_pose_back(limb, use_anchor, lead):
-    ob, target = make_tail(limb, follow_lead=lead, use_anchor=use_anchor)
-    scene, chain, last = bpy.context.scene, ob.chain_ik.chains[0], 7
-    scene.frame_start, scene.frame_end = 1, last
-    chain.mute = True
-    stood = rigs.pose(ob, rigs.updated())
-    ways = np.cumsum(make_rng(4).uniform(-0.4, 0.4, (last, 3)), axis=0) + np.array(target.location)
-    rigs.key(target, "location", {frame + 1: way for frame, way in enumerate(ways)})
-    chain.mute = False
-    live = np.array([points(ob, rigs.go_to(frame)) for frame in range(1, last + 1)])
-    assert np.abs(live - live[:1]).max() > 0.3
-    chain.mute = True
-    np.testing.assert_allclose(rigs.pose(ob, rigs.updated()), stood, atol=SAME)
-    chain.mute = False
-    rigs.go_to(5)
-    press(bpy.ops.pose.chain_ik_bake)
-    assert chain.mute
-    baked = np.array([points(ob, rigs.go_to(frame)) for frame in range(1, last + 1)])
-    np.testing.assert_allclose(baked, live, atol=2.0 * SAME * 6)
