@@ -44,6 +44,14 @@ def make_human(control: str = "BONE", form: str = "", **settings: object) -> bpy
     return ob
 
 
+def make_body(**settings: object) -> bpy.types.Object:
+    """Return a human that the operator has made a body."""
+    ob = make_human(**settings)
+    press(bpy.ops.pose.chain_ik_body, control=settings.get("control", "BONE"))
+    rigs.updated()
+    return ob
+
+
 def height(ob: bpy.types.Object) -> float:
     return float(max(each.head_local.z for each in ob.data.bones if each.use_deform))
 

@@ -5,27 +5,11 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from tests.blender.body.human_bodies import HIPS, make_human, move, places
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press
 
 AWAY = (0.5, -0.6, -0.2)
 """The way of a hand's target from rest, in scene units: the arm alone does not reach it."""
 FEET = ("foot.L", "foot.R")
-
-
-def make_reaching(**settings: object) -> bpy.types.Object:
-    """Return a human that the operator has made a body, and whose left hand takes the hips along.
-
-    Args:
-        settings: Of *Set Up Limbs*.
-    """
-    ob = make_human(**settings)
-    press(bpy.ops.pose.chain_ik_body)
-    before = places(ob)[HIPS]
-    move(ob, "Arm Target.L", AWAY)
-    assert np.abs(places(ob)[HIPS] - before).max() > 0.01
-    return ob
 
 
 def human() -> bpy.types.Object:

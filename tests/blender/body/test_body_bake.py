@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 import pytest
 from mathutils import Vector
 
-from tests.blender.body.human_bodies import HIPS, make_human
+import blender_ik_addon
+from tests.blender.body.human_bodies import HIPS, make_body
 from tests.blender.body.reaching_bodies import AWAY
 from tests.blender.clips import walking
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
 
 bake = bpy.ops.pose.chain_ik_bake
 switch = bpy.ops.pose.chain_ik_body
+plant = bpy.ops.pose.chain_ik_plant
 
 LAST = 10
 # Pose matrices of what keys play, beside what chains have shown, in scene units and as cosines.
@@ -31,8 +32,6 @@ WAYS = {
 }
 """The ways of controls from rest in armature space, by frame."""
 
-pytestmark = pytest.mark.usefixtures("rigify")
-
 
 def keyed(ob: bpy.types.Object) -> bpy.types.Object:
     """Return a human, made a body, with keys on its controls."""
@@ -45,12 +44,14 @@ def keyed(ob: bpy.types.Object) -> bpy.types.Object:
     return ob
 
 
-@pytest.fixture
-def moving() -> bpy.types.Object:
+def make_moving() -> bpy.types.Object:
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
-    ob = make_human()
-    press(switch)
-    keyed(ob)
+    return keyed(make_body())
+
+
+@pytest.fixture
+def moving(rigify: None) -> bpy.types.Object:
+    ob = opened(make_moving)
     rigs.go_to(1)
     select_objects(active=ob)
     return ob
@@ -73,7 +74,7 @@ def rotation_path(ob: bpy.types.Object, name: str) -> str:
     return str(bone.path_from_id(rigs.rotation_property(bone)))
 
 
-def test_keys_of_all_bones_show_what_the_body_did_once_its_chains_are_muted(moving):
+def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(moving):
     live = played(moving)
     hips = [bone.name for bone in moving.pose.bones].index(HIPS)
     assert np.ptp(live[:, hips, :3, 3], axis=0).max() > 0.05
@@ -92,13 +93,6 @@ def test_keys_of_all_bones_show_what_the_body_did_once_its_chains_are_muted(movi
         path = rotation_path(moving, name)
         count = 3 if path.endswith("euler") else 4
         assert [each for found, each in sorted(made) if found == path] == list(range(count)), name
-
-
-def test_keys_play_where_the_extension_is_not_registered(moving):
-    import blender_ik_addon
-
-    live = played(moving)
-    press(bake, which="ALL")
     blender_ik_addon.unregister()
     try:
         np.testing.assert_allclose(played(moving), live, atol=SAME)
@@ -139,40 +133,19 @@ def test_as_a_clip_a_body_is_baked_frame_by_frame_and_that_is_said(moving, which
 
 
 @pytest.fixture
-def walker(tmp_path: Path) -> bpy.types.Object:
-    walking.make(tmp_path / "walk.blend", spoil="skate", seconds=1.5)
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "walk.blend"))
-    return bpy.data.objects["metarig"]
+def walker(rigify: None) -> bpy.types.Object:
+    return opened(walking.make, seconds=1.5)
 
 
-def pins(ob: bpy.types.Object, name: str) -> np.ndarray:
-    found = []
-    for frame in range(bpy.context.scene.frame_start, bpy.context.scene.frame_end + 1):
-        bpy.context.scene.frame_set(frame)
-        found.append(ob.chain_ik.chains[name].use_pin)
-    return np.array(found)
-
-
-def test_feet_of_a_body_are_pinned_while_they_stand(walker):
-    press(bpy.ops.pose.chain_ik_body, use_pins=False)
-    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
-    for name in ("Leg.L", "Leg.R"):
-        kinds = walking.planted(walker, name)
-        assert 0 < (kinds > 0).sum() < len(kinds)
-        np.testing.assert_array_equal(pins(walker, name), kinds > 0)
-    assert walking.slides(walker, walking.paths_of(walker)) < SLIDE
-
-
-def test_without_a_body_no_pin_is_keyed(walker):
-    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
-    assert not any(pins(walker, "Leg.L"))
+def pin_curve(ob: bpy.types.Object, name: str) -> bpy.types.FCurve | None:
+    path = ob.chain_ik.chains[name].path_from_id("use_pin")
+    return next((each for each in rigs.curves_of(ob) if each.data_path == path), None)
 
 
 def pin_keys(ob: bpy.types.Object, name: str) -> list[tuple[float, float]] | None:
     """Return frames and values of the keys of a pin; None without a curve."""
-    path = ob.chain_ik.chains[name].path_from_id("use_pin")
-    found = [each for each in rigs.curves_of(ob) if each.data_path == path]
-    return [tuple(point.co) for point in found[0].keyframe_points] if found else None
+    curve = pin_curve(ob, name)
+    return curve and [tuple(point.co) for point in curve.keyframe_points]
 
 
 def key_pin(ob: bpy.types.Object, name: str, values: dict[int, bool]) -> None:
@@ -181,41 +154,47 @@ def key_pin(ob: bpy.types.Object, name: str, values: dict[int, bool]) -> None:
         ob.chain_ik.chains[name].keyframe_insert("use_pin", frame=frame)
 
 
-def test_a_run_without_key_pins_takes_back_the_pins_that_a_run_has_keyed(walker):
-    press(bpy.ops.pose.chain_ik_body)
+def test_feet_of_a_body_are_pinned_while_they_stand_and_no_longer_than_they_do(walker):
+    press(plant, use_pins=True)
+    assert not any(pin_curve(walker, name) for name in ("Leg.L", "Leg.R")), "no body, no pins"
+    press(switch, use_pins=False)
+    press(plant, use_pins=True)
+    for name in ("Leg.L", "Leg.R"):
+        kinds, curve = walking.planted(walker, name), pin_curve(walker, name)
+        assert 0 < (kinds > 0).sum() < len(kinds)
+        pinned = [bool(curve.evaluate(frame + 1)) for frame in range(len(kinds))]
+        np.testing.assert_array_equal(pinned, kinds > 0)
+    scene, last = bpy.context.scene, bpy.context.scene.frame_end
+    scene.frame_end = 20
+    assert walking.slides(walker, walking.paths_of(walker)) < SLIDE
+    scene.frame_end = last
+    path = walker.chain_ik.chains["Leg.L"].path_from_id("planted")
+    (curve,) = [each for each in rigs.curves_of(walker) if each.data_path == path]
+    for point in curve.keyframe_points:
+        point.co.y = 0.0
+    press(plant, use_pins=True)
+    assert pin_keys(walker, "Leg.L") is None
+    assert len(pin_keys(walker, "Leg.R")) > 2
+
+
+def test_a_run_without_key_pins_takes_back_the_pins_of_a_run_and_none_that_a_person_has_keyed(
+    walker,
+):
+    press(switch)
     key_pin(walker, "Leg.L", {3: True, 9: False})
     came = pin_keys(walker, "Leg.L")
-    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
+    press(plant, use_pins=True)
     keyed = {name: pin_keys(walker, name) for name in ("Leg.L", "Leg.R")}
     assert all(len(keys) > 2 for keys in keyed.values())
     key_pin(walker, "Arm.L", {2: True, 8: False})
     by_hand = pin_keys(walker, "Arm.L")
-    for use_pins in (False, False, True, False):
-        press(bpy.ops.pose.chain_ik_plant, use_pins=use_pins)
+    for use_pins in (False, True, False):
+        press(plant, use_pins=use_pins)
         now = {name: pin_keys(walker, name) for name in keyed}
         assert now == (keyed if use_pins else {"Leg.L": came, "Leg.R": None})
         assert use_pins or walker.chain_ik.chains["Leg.R"].use_pin
         assert pin_keys(walker, "Arm.L") == by_hand
-
-
-def test_pins_that_are_keyed_by_hand_in_a_planted_clip_stay(walker):
-    press(bpy.ops.pose.chain_ik_body)
-    press(bpy.ops.pose.chain_ik_plant)
-    key_pin(walker, "Leg.L", {3: True, 9: False})
-    by_hand = pin_keys(walker, "Leg.L")
-    press(bpy.ops.pose.chain_ik_plant)
-    assert pin_keys(walker, "Leg.L") == by_hand
-
-
-def test_pins_of_a_foot_that_stands_no_more_are_taken_back(walker):
-    press(bpy.ops.pose.chain_ik_body)
-    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
-    chain = walker.chain_ik.chains["Leg.L"]
-    path = chain.path_from_id("planted")
-    (curve,) = [each for each in rigs.curves_of(walker) if each.data_path == path]
-    for point in curve.keyframe_points:
-        point.co.y = 0.0
-    press(bpy.ops.pose.chain_ik_plant, use_pins=True)
-    assert pin_keys(walker, "Leg.L") is None
-    assert chain.use_pin
-    assert len(pin_keys(walker, "Leg.R")) > 2
+    key_pin(walker, "Leg.R", {4: True, 12: False})
+    by_hand = pin_keys(walker, "Leg.R")
+    press(plant)
+    assert (pin_keys(walker, "Leg.L"), pin_keys(walker, "Leg.R")) == (came, by_hand)

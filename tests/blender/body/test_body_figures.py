@@ -7,31 +7,23 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from tests.blender.body.human_bodies import FORMS, STILL, make_human, move
-from tests.blender.body.reaching_bodies import channels, most_changed
+from tests.blender.body.human_bodies import FORMS, STILL, height, make_human, move
+from tests.blender.body.reaching_bodies import FEET, channels, most_changed
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 
-DRAGS = 60
+DRAGS = 10
 # Feet stay to this share of the height, and to so many radians.
 PLACE, TURN = 2e-5, 1e-4
 # Chains that are dragged, and how often they arrive while all but pins give way to them.
 ARRIVED = {"Arm.L": 0.75, "Neck": 0.35}
 # Where ways are drawn from, and how many are.
 DRAWN = [
-    pytest.param(3, 20, id="few"),
+    pytest.param(3, 8, id="few"),
     pytest.param(32, 500, marks=pytest.mark.exhaustive, id="many"),
 ]
-FEET = ("foot.L", "foot.R")
 PINNED = {"one leg": ["Leg.L"], "scaled unevenly": ["Leg.L", "Leg.R"]}
-
-
-@pytest.fixture
-def body(human: bpy.types.Object) -> bpy.types.Object:
-    """The human as a whole body, both feet pinned."""
-    press(bpy.ops.pose.chain_ik_body)
-    rigs.updated()
-    return human
 
 
 def ways(count: int, seed: int = 3) -> list[Vector]:
@@ -71,11 +63,12 @@ def legs_reach(ob: bpy.types.Object, way: Vector) -> bool:
     )
 
 
-def slips(before: list[Matrix], after: list[Matrix]) -> tuple[float, float]:
-    """Return how far feet have moved at most, and turned in radians."""
-    moved = max((b.translation - a.translation).length for b, a in zip(before, after, strict=True))
-    axes = [np.array(b.to_3x3()) - np.array(a.to_3x3()) for b, a in zip(before, after, strict=True)]
-    return moved, float(max(np.linalg.norm(each) for each in axes) / np.sqrt(2.0))
+def assert_stand(ob: bpy.types.Object, stood: list[Matrix]) -> None:
+    """Check that feet have neither moved nor turned."""
+    for before, after in zip(stood, feet(ob), strict=True):
+        assert (before.translation - after.translation).length < PLACE * height(ob)
+        axes = np.array(before.to_3x3()) - np.array(after.to_3x3())
+        assert np.linalg.norm(axes) / np.sqrt(2.0) < TURN
 
 
 @pytest.mark.parametrize(("seed", "count"), DRAWN)
@@ -85,16 +78,10 @@ def test_pinned_feet_stay_wherever_a_part_is_dragged(body, name, is_first, seed,
     if is_first:
         body.chain_ik.chains[name].priority = 1
         rigs.updated()
-    stood, height = feet(body), max(bone.head_local.z for bone in body.data.bones)
-    arrived, moved, turned = [], 0.0, 0.0
+    stood, arrived = feet(body), []
     for way in ways(count, seed):
         arrived.append(drag(body, way, name))
-        now = slips(stood, feet(body))
-        moved, turned = max(moved, now[0]), max(turned, now[1])
-    print(f"arrived {np.mean(arrived):.1%}, moved {moved / height:.1e}, turned {turned:.1e}")
-    print("short:", np.flatnonzero(~np.array(arrived)))
-    assert moved < PLACE * height
-    assert turned < TURN
+        assert_stand(body, stood)
     if is_first and name == "Hips":
         assert arrived == [legs_reach(body, way) for way in ways(count, seed)]
     elif is_first:
@@ -103,22 +90,17 @@ def test_pinned_feet_stay_wherever_a_part_is_dragged(body, name, is_first, seed,
 
 @pytest.mark.parametrize("form", FORMS)
 def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_it(rigify, form):
-    ob = make_human(form=form)
+    ob = opened(make_human, form=form)
     bare = channels(ob)
     press(bpy.ops.pose.chain_ik_body)
     assert [each.name for each in ob.chain_ik.chains if each.use_pin] == PINNED[form]
-    stood, height = feet(ob), max(bone.head_local.z for bone in ob.data.bones)
-    arrived, moved, turned, hips = [], 0.0, 0.0, 0.0
+    stood, arrived, hips = feet(ob), [], 0.0
     for way in ways(DRAGS):
         arrived.append(drag(ob, way))
         status = ob.chain_ik.chains["Arm.L"].status
         assert arrived[-1] or status.startswith(("Held", "Outweighed"))
-        now = slips(stood, feet(ob))
-        moved, turned = max(moved, now[0]), max(turned, now[1])
+        assert_stand(ob, stood)
         hips = max(hips, ob.pose.bones["spine"].location.length)
-    print(f"arrived {np.mean(arrived):.1%}, moved {moved / height:.1e}, turned {turned:.1e}")
-    assert moved < PLACE * height
-    assert turned < TURN
     assert any(arrived)
     assert hips > 0.05
     drag(ob, Vector((0.0, 0.0, 0.0)))

@@ -7,23 +7,15 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix, Vector
 
+from tests.blender.body.human_bodies import move
+from tests.blender.body.reaching_bodies import FEET
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press
-
-pytestmark = pytest.mark.usefixtures("rigify")
 
 # In metres, for a human of two.
 PLACE = 4e-5
-WRISTS = ("hand.L", "hand.R")
-KNEES = ("shin.L", "shin.R")
-ELBOWS = ("forearm.L", "forearm.R")
-
-
-@pytest.fixture
-def body(human):
-    press(bpy.ops.pose.chain_ik_body)
-    rigs.updated()
-    return human
+LOW = (0.0, -0.3, -1.6)
+"""The way of a hand from rest to below the floor."""
+LIMBS = ("hand.L", "hand.R", "shin.L", "shin.R", "forearm.L", "forearm.R")
 
 
 def lay_floor(ob: bpy.types.Object, matrix: Matrix | None = None) -> bpy.types.Object:
@@ -34,56 +26,39 @@ def lay_floor(ob: bpy.types.Object, matrix: Matrix | None = None) -> bpy.types.O
     return floor
 
 
-def put(ob: bpy.types.Object, name: str, way: tuple[float, float, float]) -> None:
-    """Move a control from where it rests, in the space of the armature."""
-    control = ob.pose.bones[name]
-    control.location = control.bone.matrix_local.to_3x3().inverted() @ Vector(way)
-    rigs.updated()
-
-
-def heights(ob: bpy.types.Object, floor: bpy.types.Object, names=(*WRISTS, *KNEES, *ELBOWS)):
+def heights(ob: bpy.types.Object, floor: bpy.types.Object) -> np.ndarray:
+    """Return how high wrists, knees and elbows are, the left wrist first."""
     evaluated, back = rigs.evaluated(ob), floor.matrix_world.normalized().inverted()
-    heads = [evaluated.pose.bones[name].head for name in names]
+    heads = [evaluated.pose.bones[name].head for name in LIMBS]
     return np.array([(back @ (evaluated.matrix_world @ head)).z for head in heads])
 
 
-def test_a_hand_that_is_pulled_below_the_floor_stops_on_it(body):
-    way = (0.0, -0.3, -1.6)
-    put(body, "Arm Target.L", way)
-    put(body, "Arm Target.L", (0.0, 0.0, 0.0))
+def places(ob: bpy.types.Object, names: tuple[str, ...] = FEET) -> np.ndarray:
+    return np.array([rigs.head(ob, name) for name in names])
+
+
+def test_a_hand_that_is_pulled_below_the_floor_stops_on_it_and_rises_with_it(body):
     floor = lay_floor(body)
-    stood = [rigs.evaluated(body).pose.bones[name].matrix.copy() for name in ("foot.L", "foot.R")]
-    put(body, "Arm Target.L", way)
+    stood = places(body)
+    move(body, "Arm Target.L", LOW)
     above = heights(body, floor)
     assert above.min() >= -PLACE
     assert above[0] <= PLACE
-    for name, before in zip(("foot.L", "foot.R"), stood, strict=True):
-        after = rigs.evaluated(body).pose.bones[name].matrix
-        assert (after.translation - before.translation).length <= PLACE
+    np.testing.assert_allclose(places(body), stood, atol=PLACE)
     assert "Ground" in body.chain_ik.chains["Arm.L"].status
-
-
-def test_without_the_floor_the_hand_goes_below(body):
-    floor = lay_floor(body)
-    body.chain_ik.body.floor = None
-    put(body, "Arm Target.L", (0.0, -0.3, -1.6))
-    assert heights(body, floor).min() < -0.02
-
-
-def test_a_floor_that_rises_lifts_what_is_on_it(body):
-    floor = lay_floor(body)
-    put(body, "Arm Target.L", (0.0, -0.3, -1.6))
     floor.location.z = 0.15
     rigs.updated()
     assert heights(body, floor).min() >= -PLACE
     assert heights(body, floor)[0] <= PLACE
+    body.chain_ik.body.floor, floor.location.z = None, 0.0
+    rigs.updated()
+    assert heights(body, floor).min() < -0.02
 
 
 def test_a_pinned_foot_below_the_floor_stays_where_it_is(body):
-    before = rigs.evaluated(body).pose.bones["foot.L"].matrix.translation.copy()
+    before = places(body)
     lay_floor(body, Matrix.Translation((0.0, 0.0, 0.2)))
-    after = rigs.evaluated(body).pose.bones["foot.L"].matrix.translation
-    assert (after - before).length <= PLACE
+    np.testing.assert_allclose(places(body)[0], before[0], atol=PLACE)
 
 
 def test_feet_that_are_not_pinned_stand_on_their_soles(body):
@@ -91,7 +66,7 @@ def test_feet_that_are_not_pinned_stand_on_their_soles(body):
         body.chain_ik.chains[name].use_pin = False
     lay_floor(body)
     for side in "LR":
-        put(body, f"Leg Target.{side}", (0.0, 0.0, -0.3))
+        move(body, f"Leg Target.{side}", (0.0, 0.0, -0.3))
     shown = rigs.evaluated(body).pose.bones
     # Toes lie on the floor at rest, and ankles as high as they are above it.
     for side in "LR":
@@ -104,24 +79,23 @@ def test_feet_that_are_not_pinned_stand_on_their_soles(body):
         assert sole.z >= -PLACE
 
 
-@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (-1.5, 1.5, 1.5)], ids=["as it is", "mirrored"])
-def test_the_floor_may_stand_at_any_angle(body, scale):
-    tilt = Euler((0.3, -0.2, 0.5)).to_matrix().to_4x4()
-    body.matrix_world = Matrix.Translation((1.0, -2.0, 0.5)) @ tilt @ Matrix.Diagonal((*scale, 1.0))
+def test_the_floor_may_stand_at_any_angle_below_a_mirrored_body(body):
+    place = Matrix.Translation((1.0, -2.0, 0.5)) @ Euler((0.3, -0.2, 0.5)).to_matrix().to_4x4()
+    body.matrix_world = place @ Matrix.Diagonal((-1.5, 1.5, 1.5, 1.0))
     rigs.updated()
-    floor = lay_floor(body, Matrix.Translation((1.0, -2.0, 0.5)) @ tilt)
-    put(body, "Arm Target.L", (0.0, -0.3, -1.6))
+    floor = lay_floor(body, place)
+    move(body, "Arm Target.L", LOW)
     above = heights(body, floor)
-    assert above.min() >= -PLACE * abs(scale[0])
-    assert above[:2].min() <= PLACE * abs(scale[0])
+    assert above.min() >= -PLACE * 1.5
+    assert above[:2].min() <= PLACE * 1.5
 
 
 def test_a_floor_that_is_hidden_holds(body):
     floor = lay_floor(body)
     floor.hide_viewport = True
-    put(body, "Arm Target.L", (0.0, -0.3, -1.6))
+    move(body, "Arm Target.L", LOW)
     floor.location.z = 0.15
-    put(body, "Arm Target.L", (0.0, -0.3, -1.5))
+    move(body, "Arm Target.L", (0.0, -0.3, -1.5))
     assert floor.matrix_world.translation.z == pytest.approx(0.15)
     assert heights(body, floor).min() >= -PLACE
 

@@ -7,62 +7,41 @@ from pathlib import Path
 import bpy
 import pytest
 
-from tests.blender.body.human_bodies import (
-    HIPS,
-    STILL,
-    farthest,
-    make_human,
-    move,
-    places,
-)
-from tests.blender.body.reaching_bodies import (
-    AWAY,
-    channels,
-    human,
-    make_reaching,
-    most_changed,
-)
+from tests.blender.body.human_bodies import HIPS, STILL, farthest, move, places, spaces_from
+from tests.blender.body.reaching_bodies import AWAY, channels, human, most_changed
 from tests.blender.operators.test_characters import USUAL
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press
+from tests.blender.setups.selecting import press, state
 
-body = bpy.ops.pose.chain_ik_body
-remove = bpy.ops.pose.chain_ik_remove
-
-pytestmark = pytest.mark.usefixtures("rigify")
+whole_body = bpy.ops.pose.chain_ik_body
 
 OF_BODY = ("use_body", "root", "influence")
 OF_CHAIN = ("name", "bone", "mute", "priority", "use_pin", "pull", "space", "subtarget")
 
 
-def settings() -> list[tuple[object, ...]]:
-    """Return the settings of the body and of its chains."""
+def settings() -> list[object]:
+    """Return the settings of the body and of its chains, and all else that a chain could change."""
     group = human().chain_ik
     return [
+        state(),
+        human().pose.bones[HIPS].custom_shape is None,
         tuple(getattr(group.body, name) for name in OF_BODY),
         *(tuple(getattr(chain, name) for name in OF_CHAIN) for chain in group.chains),
     ]
-
-
-def push(step: str) -> None:
-    rigs.updated()
-    bpy.ops.ed.undo_push(message=step)
 
 
 def move_torso() -> None:
     move(human(), "Torso", (0.05, 0.0, -0.1))
 
 
-def unpin() -> None:
-    human().chain_ik.chains["Leg.R"].use_pin = False
+def reach() -> None:
+    move(human(), "Arm Target.L", AWAY)
 
 
-def pull_less() -> None:
-    human().chain_ik.chains["Arm.L"].pull = 0.4
-
-
-def put_first() -> None:
-    human().chain_ik.chains["Arm.L"].priority = 1
+def change_limbs() -> None:
+    chains = human().chain_ik.chains
+    chains["Leg.R"].use_pin = False
+    chains["Arm.L"].pull, chains["Arm.L"].priority = 0.4, 1
 
 
 def half_body() -> None:
@@ -73,21 +52,19 @@ def switch_off() -> None:
     human().chain_ik.body.use_body = False
 
 
-STEPS = (move_torso, unpin, pull_less, put_first, half_body, switch_off)
+STEPS = (reach, move_torso, change_limbs, half_body, switch_off)
 
 
+@pytest.mark.usefixtures("rigify", "human")
 def test_every_step_back_and_forth_shows_the_pose_and_the_settings_of_then():
-    make_human()
-    push("limbs")
+    bpy.ops.ed.undo_push(message="limbs")
     seen = [(places(human()), settings())]
-    press(body)
-    seen.append((places(human()), settings()))
-    move(human(), "Arm Target.L", AWAY)
-    push("reach")
+    press(whole_body)
     seen.append((places(human()), settings()))
     for step in STEPS:
         step()
-        push(step.__name__)
+        rigs.updated()
+        bpy.ops.ed.undo_push(message=step.__name__)
         seen.append((places(human()), settings()))
     for pose, known in seen[-2::-1]:
         bpy.ops.ed.undo()
@@ -100,12 +77,18 @@ def test_every_step_back_and_forth_shows_the_pose_and_the_settings_of_then():
         assert farthest(pose, places(human())) <= STILL
 
 
-def test_a_saved_body_has_its_pose_and_settings_when_it_is_opened(tmp_path: Path):
-    ob = make_reaching()
-    ob.chain_ik.body.influence = 0.75
-    ob.chain_ik.chains["Arm.L"].priority, ob.chain_ik.chains["Arm.L"].pull = 1, 0.9
+@pytest.mark.usefixtures("rigify", "human")
+def test_a_saved_body_is_as_it_was_when_it_is_opened_and_off_as_before_there_was_one(
+    tmp_path: Path,
+):
+    reach()
+    before = places(human())
+    press(whole_body)
+    assert farthest(before, places(human())) > 0.01
+    change_limbs()
+    human().chain_ik.body.influence = 0.75
     rigs.updated()
-    pose, known = places(ob), settings()
+    pose, known = places(human()), settings()
     path = str(tmp_path / "body.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
@@ -114,29 +97,15 @@ def test_a_saved_body_has_its_pose_and_settings_when_it_is_opened(tmp_path: Path
     assert farthest(pose, places(human())) <= STILL
     move(human(), "Arm Target.L", (0.1, 0.0, 0.0))
     assert farthest(pose, places(human())) > 0.01
-    move(human(), "Arm Target.L", AWAY)
+    reach()
     assert farthest(pose, places(human())) <= STILL
-
-
-@pytest.mark.parametrize("is_reopened", [False, True])
-def test_off_each_bone_stands_as_before_the_body(is_reopened, tmp_path: Path):
-    ob = make_human()
-    move(ob, "Arm Target.L", AWAY)
-    before = places(ob)
-    press(body)
-    assert farthest(before, places(ob)) > 0.01
-    if is_reopened:
-        path = str(tmp_path / "body.blend")
-        bpy.ops.wm.save_as_mainfile(filepath=path)
-        bpy.ops.wm.open_mainfile(filepath=path)
     switch_off()
     rigs.updated()
     assert farthest(before, places(human())) <= STILL
 
 
-@pytest.mark.parametrize("is_first", [True, False], ids=["first first", "last first"])
-@pytest.mark.parametrize("delete_controls", [False, True], ids=["controls stay", "controls go"])
-def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(is_first, delete_controls):
+@pytest.mark.parametrize(("is_first", "delete_controls"), [(True, False), (False, True)])
+def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify, is_first, delete_controls):
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
     rigs.turn_bones(ob, seed=3, angle=0.1)
@@ -148,6 +117,10 @@ def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(is_first, delet
     assert most_changed({HIPS: before[HIPS]}, {HIPS: channels(ob)[HIPS]}) > 0.01
     while count := len(ob.chain_ik.chains):
         ob.chain_ik.active_index = 0 if is_first else count - 1
-        press(remove, delete_controls=delete_controls)
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=delete_controls)
     after = channels(ob)
     assert most_changed(before, {name: after[name] for name in before}) <= STILL
+    if delete_controls:
+        assert not ob.chain_ik.body.use_body
+        assert {"Torso", "Root"}.isdisjoint(ob.data.bones.keys())
+        assert not spaces_from(ob)

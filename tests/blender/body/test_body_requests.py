@@ -11,18 +11,18 @@ from tests.blender.body.human_bodies import (
     HIPS,
     STILL,
     farthest,
+    make_body,
     make_human,
     places,
     spaces_from,
 )
 from tests.blender.operators.test_characters import USUAL
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 
-body = bpy.ops.pose.chain_ik_body
+whole_body = bpy.ops.pose.chain_ik_body
 setup = bpy.ops.pose.chain_ik_setup
-
-pytestmark = pytest.mark.usefixtures("rigify")
 
 
 def _connected(ob: bpy.types.Object) -> None:
@@ -79,7 +79,7 @@ def test_what_can_be_no_body_is_told_in_one_sentence_and_nothing_changes(human, 
     rigs.updated()
     before, spaces = state(), spaces_from(human)
     muted = [each.mute for bone in human.pose.bones for each in bone.constraints]
-    assert refusal(body).startswith(text)
+    assert refusal(whole_body).startswith(text)
     assert state() == before
     assert spaces_from(human) == spaces
     assert muted == [each.mute for bone in human.pose.bones for each in bone.constraints]
@@ -88,13 +88,13 @@ def test_what_can_be_no_body_is_told_in_one_sentence_and_nothing_changes(human, 
 def test_a_rig_without_hips_is_told_what_to_choose():
     ob, _ = rigs.make_arm()
     select_objects(active=ob)
-    assert "choose the bone of the hips as Root" in refusal(body)
+    assert "choose the bone of the hips as Root" in refusal(whole_body)
     ob.chain_ik.body.root = "Bone.0"
-    press(body)
+    press(whole_body)
     assert ob.chain_ik.chains["Hips"].bone == "Bone.0"
 
 
-def test_set_up_limbs_makes_a_body_after_its_chains():
+def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(rigify):
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
     rigs.updated()
@@ -104,9 +104,15 @@ def test_set_up_limbs_makes_a_body_after_its_chains():
     assert ob.chain_ik.body.use_body
     assert ob.chain_ik.chains["Leg.L"].use_pin
     assert ob.chain_ik.chains["Hips"].subtarget == "Torso"
+    human, count = opened(make_human), 8
+    assert len(human.chain_ik.chains) == count
+    press(setup, control="BONE", kinds=USUAL, use_body=True)
+    assert len(human.chain_ik.chains) == count + 1
+    assert human.chain_ik.body.use_body
+    assert "already" in refusal(setup, control="BONE", kinds=USUAL, use_body=True)
 
 
-def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(capfd):
+def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(rigify, capfd):
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
     ob.pose.bones[HIPS].lock_location = (True, True, True)
@@ -116,17 +122,8 @@ def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(capfd)
     assert f"Warning: The location of bone '{HIPS}' is locked" in capfd.readouterr().out
 
 
-def test_set_up_limbs_makes_a_body_of_limbs_that_are_there(human):
-    count = len(human.chain_ik.chains)
-    press(setup, control="BONE", kinds=USUAL, use_body=True)
-    assert len(human.chain_ik.chains) == count + 1
-    assert human.chain_ik.body.use_body
-    assert "already" in refusal(setup, control="BONE", kinds=USUAL, use_body=True)
-
-
-def test_limbs_that_are_set_up_later_go_along_with_the_control_of_the_hips():
-    ob = make_human(kinds={"ARM", "LEG"})
-    press(body)
+def test_limbs_that_are_set_up_later_go_along_with_the_control_of_the_hips(rigify):
+    ob = make_body(kinds={"ARM", "LEG"})
     before = places(ob)
     press(setup, control="BONE", kinds=USUAL)
     assert farthest(before, places(ob)) <= STILL
@@ -135,30 +132,19 @@ def test_limbs_that_are_set_up_later_go_along_with_the_control_of_the_hips():
     assert ob.pose.bones[HIPS].custom_shape is None
 
 
-def test_a_limb_of_a_body_is_mirrored_with_its_priority_pin_and_pull(human):
-    press(body)
-    chains = human.chain_ik.chains
-    human.chain_ik.active_index = list(chains.keys()).index("Leg.R")
+def test_a_limb_of_a_body_is_mirrored_with_its_priority_pin_and_pull(body):
+    chains = body.chain_ik.chains
+    body.chain_ik.active_index = chains.find("Leg.R")
     press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
     chains["Leg.L"].priority, chains["Leg.L"].pull = 4, 0.5
-    human.chain_ik.active_index = list(chains.keys()).index("Leg.L")
+    body.chain_ik.active_index = chains.find("Leg.L")
     press(bpy.ops.pose.chain_ik_mirror)
     mirrored = chains["Leg.R"]
     assert (mirrored.priority, mirrored.use_pin, mirrored.pull) == (4, True, 0.5)
 
 
-def test_a_bone_that_only_carries_a_limb_is_none_of_its_own(human):
-    press(body)
+def test_a_bone_that_only_carries_a_limb_is_none_of_its_own(body):
     for bone, chain in ((HIPS, "Hips"), ("spine.002", "Spine"), ("hand.R", "Arm.R")):
-        select_bones(human, [bone])
+        select_bones(body, [bone])
         chosen = selection.chosen_chains(bpy.context)
         assert [each.name for each in chosen] == [chain], bone
-
-
-def test_the_last_chain_takes_the_body_with_it(human):
-    press(body)
-    while human.chain_ik.chains:
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    assert {"Torso", "Root"}.isdisjoint(human.data.bones.keys())
-    assert not human.chain_ik.body.use_body
-    assert not spaces_from(human)

@@ -12,7 +12,7 @@ from tests.blender.body.human_bodies import (
     STILL,
     farthest,
     height,
-    make_human,
+    make_body,
     move,
     places,
 )
@@ -21,11 +21,9 @@ from tests.blender.interface.drawn import draw, names
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_objects
 
-body = bpy.ops.pose.chain_ik_body
+whole_body = bpy.ops.pose.chain_ik_body
 GONE = f"Bone '{HIPS}', the root of the body, does not exist: choose another Root."
 RENAMED = "Pelvis"
-
-pytestmark = pytest.mark.usefixtures("rigify")
 
 
 def statuses(ob: bpy.types.Object) -> dict[str, str]:
@@ -50,9 +48,8 @@ def delete_bone(ob: bpy.types.Object) -> str:
     ("lose", "control"),
     [(delete_target, "EMPTY"), (delete_bone, "BONE")],
 )
-def test_a_pin_whose_target_is_gone_says_so_and_the_other_foot_stays(lose, control):
-    ob = make_human(control)
-    press(body, control=control)
+def test_a_pin_whose_target_is_gone_says_so_and_the_other_foot_stays(rigify, lose, control):
+    ob = make_body(control=control)
     sentence = lose(ob)
     rigs.updated()
     stood = places(ob)
@@ -72,9 +69,8 @@ def test_a_pin_whose_target_is_gone_says_so_and_the_other_foot_stays(lose, contr
     assert np.abs(after["foot.L"] - stood["foot.L"]).max() > 0.02
 
 
-def test_a_body_whose_root_is_deleted_says_so_and_its_limbs_reach_by_themselves():
-    ob = make_human()
-    press(body)
+def test_a_body_whose_root_is_deleted_says_so_and_its_limbs_reach_by_themselves(body):
+    ob = body
     move(ob, "Arm Target.L", AWAY)
     rigs.enter(ob, "EDIT")
     bones = ob.data.edit_bones
@@ -88,26 +84,8 @@ def test_a_body_whose_root_is_deleted_says_so_and_its_limbs_reach_by_themselves(
     move(ob, "Arm Target.L", (-0.1, 0.0, 0.1))
     assert np.abs(places(ob)["hand.L"] - before["hand.L"]).max() > 0.01
     select_objects(active=ob)
-    assert refusal(body) == GONE
+    assert refusal(whole_body) == GONE
     assert not names(draw(only="Whole Body"), "label")
-
-
-def test_a_body_whose_root_is_chosen_anew_stands_as_before():
-    ob = make_human()
-    press(body)
-    move(ob, "Arm Target.L", AWAY)
-    before = places(ob)
-    ob.chain_ik.body.root = "gone"
-    rigs.updated()
-    assert farthest(before, places(ob)) > 0.01
-    told = statuses(ob)
-    del told["Hips"]
-    assert ob.chain_ik.chains["Hips"].mute
-    assert all(text.endswith("choose another Root.") for text in told.values())
-    ob.chain_ik.body.root = HIPS
-    rigs.updated()
-    assert farthest(before, places(ob)) <= STILL
-    assert not any("Root" in text for text in statuses(ob).values())
 
 
 def moving(ob: bpy.types.Object) -> list[bool]:
@@ -116,42 +94,42 @@ def moving(ob: bpy.types.Object) -> list[bool]:
     return [each.mute for each in (*ties, *ob.chain_ik.chains)]
 
 
-@pytest.mark.parametrize("root", ["spine.003", "gone", ""])
-def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(root):
-    ob = make_human()
-    bare = places(ob)
-    press(body)
-    hips_in_body = moving(ob)
-    ob.chain_ik.body.use_body = False
-    off = moving(ob)
-    ob.chain_ik.body.use_body = True
-    assert moving(ob) == hips_in_body != off
-    ob.chain_ik.body.root = root
-    rigs.updated()
-    assert moving(ob) == off
-    move(ob, "Root", (0.0, 0.0, 0.1))
-    way = (places(ob)[HIPS] - bare[HIPS]) * height(ob)
-    np.testing.assert_allclose(way, [(0.0, 0.0, 0.1)] * 2, atol=1e-5)
-    move(ob, "Root", (0.0, 0.0, 0.0))
-    ob.chain_ik.body.root = HIPS
-    assert moving(ob) == hips_in_body
+def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(body):
+    in_body, bare = moving(body), places(body)
+    body.chain_ik.body.use_body = False
+    off = moving(body)
+    body.chain_ik.body.use_body = True
+    assert moving(body) == in_body != off
+    for root in ("spine.003", "gone", ""):
+        body.chain_ik.body.root = root
+        rigs.updated()
+        assert moving(body) == off
+        move(body, "Root", (0.0, 0.0, 0.1))
+        way = (places(body)[HIPS] - bare[HIPS]) * height(body)
+        np.testing.assert_allclose(way, [(0.0, 0.0, 0.1)] * 2, atol=1e-5)
+        if root == "gone":
+            told = [chain.status for chain in body.chain_ik.chains if not chain.mute]
+            assert all(text.endswith("choose another Root.") for text in told)
+        move(body, "Root", (0.0, 0.0, 0.0))
+        body.chain_ik.body.root = HIPS
+        rigs.updated()
+        assert moving(body) == in_body
+        assert farthest(bare, places(body)) <= STILL
+        assert not any("Root" in text for text in statuses(body).values())
 
 
-def test_a_former_root_that_was_renamed_is_given_back():
-    ob = make_human()
-    press(body)
-    ob.data.bones[HIPS].name = RENAMED
+def test_a_former_root_that_was_renamed_is_given_back(body):
+    body.data.bones[HIPS].name = RENAMED
     rigs.updated()
-    ob.chain_ik.body.root = "spine.003"
-    assert not any(tie.mute for tie in ob.pose.bones[RENAMED].constraints)
-    assert ob.chain_ik.chains["Hips"].mute
+    body.chain_ik.body.root = "spine.003"
+    assert not any(tie.mute for tie in body.pose.bones[RENAMED].constraints)
+    assert body.chain_ik.chains["Hips"].mute
 
 
 @pytest.mark.parametrize("is_muted", [False, True], ids=["hips", "hips muted"])
-def test_a_root_that_is_renamed_is_followed_and_nothing_moves(is_muted):
-    ob = make_human()
-    bare = channels(ob)
-    press(body)
+def test_a_root_that_is_renamed_is_followed_and_nothing_moves(human, is_muted):
+    ob, bare = human, channels(human)
+    press(whole_body)
     ob.chain_ik.chains["Hips"].mute = is_muted
     move(ob, "Arm Target.L", AWAY)
     before = places(ob)
@@ -171,12 +149,12 @@ def test_a_root_that_is_renamed_is_followed_and_nothing_moves(is_muted):
     assert most_changed(posed, {name: after[name] for name in posed}) <= STILL
 
 
-def test_a_chain_that_shares_no_bone_with_the_body_is_solved_by_itself_and_says_so():
-    ob = make_human()
+def test_a_chain_that_shares_no_bone_with_the_body_is_solved_by_itself_and_says_so(human):
+    ob = human
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Prop")
     target = rigs.make_empty(location=(2.6, 0.5, 1.2))
     prop = rigs.add_chain(ob, "Prop.1", target)
-    press(body)
+    press(whole_body)
     rigs.updated()
     assert prop.status.startswith("Reached")
     assert "No bone of the body carries this chain, so it is solved by itself" in prop.status

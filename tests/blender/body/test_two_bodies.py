@@ -12,32 +12,32 @@ from tests.blender.body.human_bodies import (
     STILL,
     farthest,
     height,
+    make_body,
     make_human,
     move,
     places,
 )
 from tests.blender.body.reaching_bodies import AWAY, FEET
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_objects
 
-body = bpy.ops.pose.chain_ik_body
+whole_body = bpy.ops.pose.chain_ik_body
 # How far the hand may be from the hand that it holds: tolerances of both, and float32.
 HOLDS = 3e-5
 IN_FRONT = {"location": (1.0, -0.6, 0.0), "rotation_euler": (0.0, 0.0, 3.0)}
 """Where a second body can take the left hand of the first with its right."""
 
-pytestmark = pytest.mark.usefixtures("rigify")
 
-
-def make_body(**channels: object) -> bpy.types.Object:
-    """Return a human that is a body; its object has these channels."""
-    if bpy.context.object is not None:
-        rigs.enter(bpy.context.object, "OBJECT")
-    ob = make_human()
-    for name, value in channels.items():
-        setattr(ob, name, value)
-    press(body)
-    return ob
+def make_two() -> bpy.types.Object:
+    """Return a body, with another one in front of it."""
+    first = make_body()
+    rigs.enter(first, "OBJECT")
+    second = make_human()
+    for name, value in IN_FRONT.items():
+        setattr(second, name, value)
+    press(whole_body)
+    return first
 
 
 def hold(ob: bpy.types.Object, chain: str, other: bpy.types.Object, bone: str) -> None:
@@ -56,21 +56,16 @@ def follow_hand(ob: bpy.types.Object, lead: bpy.types.Object) -> None:
 
 
 @pytest.fixture
-def pair() -> tuple[bpy.types.Object, bpy.types.Object]:
-    """A body, and another one in front of it that holds its left hand."""
-    first = make_body()
-    second = make_body(**IN_FRONT)
-    follow_hand(second, first)
-    return first, second
+def pair(rigify: None) -> tuple[bpy.types.Object, bpy.types.Object]:
+    return opened(make_two), bpy.data.objects["metarig.001"]
 
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["the first", "the second"])
-def test_a_body_that_holds_a_hand_of_another_is_solved_after_it_in_one_update(is_first):
-    one, other = make_body(), make_body(**IN_FRONT)
-    lead, follower = (one, other) if is_first else (other, one)
+def test_a_body_that_holds_a_hand_of_another_is_solved_after_it_in_one_update(pair, is_first):
+    lead, follower = pair if is_first else pair[::-1]
     follow_hand(follower, lead)
     stood, hips = places(follower), list[np.ndarray]()
-    for way in ((0.0, 0.0, 0.0), (0.05, 0.1, -0.2), (-0.2, -0.1, 0.1)):
+    for way in ((0.05, 0.1, -0.2), (-0.2, -0.1, 0.1)):
         move(lead, "Torso", (0.0, 0.0, -0.05))
         bone = lead.pose.bones["Arm Target.L"]
         bone.location = way
@@ -89,6 +84,7 @@ def test_a_body_that_holds_a_hand_of_another_is_solved_after_it_in_one_update(is
 
 def test_of_two_bodies_that_hold_each_other_one_hand_is_refused_and_the_rest_go_on(pair):
     first, second = pair
+    follow_hand(second, first)
     hold(first, "Arm.L", second, "hand.R")
     rigs.updated()
     assert second.chain_ik.chains["Arm.R"].status == (
@@ -107,8 +103,8 @@ def test_of_two_bodies_that_hold_each_other_one_hand_is_refused_and_the_rest_go_
     assert np.abs(gap).max() <= HOLDS
 
 
-def test_bodies_of_objects_that_share_an_armature_go_their_own_ways():
-    first = make_body()
+def test_bodies_of_objects_that_share_an_armature_go_their_own_ways(body):
+    first = body
     second = rigs.link(first.copy())
     second.location = (2.0, 0.0, 0.0)
     rigs.updated()
@@ -127,4 +123,4 @@ def test_bodies_of_objects_that_share_an_armature_go_their_own_ways():
     assert farthest(reached, places(second)) <= STILL
     select_objects(active=first)
     told = "Object 'metarig.001' has chains on the same armature: give this one an armature of its"
-    assert refusal(body).startswith(told)
+    assert refusal(whole_body).startswith(told)

@@ -2,53 +2,58 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import addon_utils
 import bpy
 import numpy as np
 import pytest
 
 from tests.blender.clips import walking
+from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 
-pytestmark = pytest.mark.usefixtures("rigify")
-SLIDE, ROUGHER, AGAIN = 1e-4, 1.2, 1e-6
+SECONDS, SLIDE, ROUGHER, AGAIN = 2.0, 1e-4, 1.2, 1e-6
 # What a floor may let through: keys are float32.
 ROUNDING = 1e-5
 UNEVEN = (1.0, 1.3, 0.8)
-
-
-@pytest.fixture(scope="module")
-def files(rigify: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    found = {}
-    for spoil in ("skate", "skate slow white"):
-        found[spoil] = tmp_path_factory.mktemp("walks") / "walk.blend"
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        addon_utils.enable("rigify", default_set=True)
-        walking.make(found[spoil], spoil=spoil)
-    return found
+PLAIN = (1.0, 1.0, 1.0)
 
 
 @pytest.fixture
-def human(files: dict[str, Path]) -> bpy.types.Object:
-    bpy.ops.wm.open_mainfile(filepath=str(files["skate"]))
-    return bpy.data.objects["metarig"]
+def human(rigify: None) -> bpy.types.Object:
+    return opened(walking.make, seconds=SECONDS)
 
 
 def plant(**settings: object) -> None:
     press(bpy.ops.pose.chain_ik_plant, **settings)
 
 
-@pytest.mark.parametrize("spoil", ["skate", "skate slow white"])
-def test_feet_do_not_slide_and_nothing_gets_rougher(files, spoil):
-    bpy.ops.wm.open_mainfile(filepath=str(files[spoil]))
-    human = bpy.data.objects["metarig"]
+def add_empty(name: str, **channels: object) -> bpy.types.Object:
+    ob = bpy.data.objects.new(name, None)
+    bpy.context.scene.collection.objects.link(ob)
+    for channel, value in channels.items():
+        setattr(ob, channel, value)
+    return ob
+
+
+@pytest.mark.parametrize(
+    ("spoil", "rate", "seconds", "scale"),
+    [
+        ("skate", 30, SECONDS, PLAIN),
+        ("skate slow white", 30, 3.0, PLAIN),
+        ("skate", 24, SECONDS, (-1.0, 1.3, 0.8)),
+        ("skate", 120, 1.2, (2.0, 2.0, 2.0)),
+        ("skate", 30, SECONDS, (0.7, 0.7, 1.2)),
+    ],
+)
+def test_feet_do_not_slide_and_nothing_gets_rougher(rigify, spoil, rate, seconds, scale):
+    human = opened(walking.make, spoil=spoil, rate=rate, seconds=seconds)
+    human.scale = scale
+    rigs.updated()
     before = walking.paths_of(human)
     plant()
-    after = walking.paths_of(human)
-    assert walking.slides(human, before) > 10 * SLIDE
-    assert walking.slides(human, after) < SLIDE
+    after, slide = walking.paths_of(human), SLIDE * abs(scale[0])
+    assert walking.slides(human, before) > 10 * slide
+    assert walking.slides(human, after) < slide
     for name, path in before.items():
         if not name.startswith("knee") or spoil == "skate":
             assert walking.acceleration(after[name]) <= ROUGHER * walking.acceleration(path), name
@@ -102,10 +107,7 @@ def test_keys_of_planted_are_taken_as_they_are(human):
 
 
 def test_feet_stand_on_a_floor_and_never_pass_it(human):
-    floor = bpy.data.objects.new("Floor", None)
-    bpy.context.scene.collection.objects.link(floor)
-    floor.location = (3.0, 1.0, 0.02)
-    human.chain_ik.body.floor = floor
+    human.chain_ik.body.floor = add_empty("Floor", location=(3.0, 1.0, 0.02))
     plant()
     after = walking.paths_of(human)
     for side in walking.SIDES:
@@ -119,10 +121,7 @@ def test_feet_stand_on_a_floor_and_never_pass_it(human):
 
 
 def test_hips_give_way_for_a_leg_that_would_straighten(human):
-    floor = bpy.data.objects.new("Floor", None)
-    bpy.context.scene.collection.objects.link(floor)
-    floor.location.z = -0.1
-    human.chain_ik.body.floor = floor
+    human.chain_ik.body.floor = add_empty("Floor", location=(0.0, 0.0, -0.1))
     before = walking.paths_of(human)
     plant()
     after = walking.paths_of(human)
@@ -136,9 +135,8 @@ def test_hips_give_way_for_a_leg_that_would_straighten(human):
 
 
 def test_on_a_platform_feet_go_along_with_it(human):
-    raft = bpy.data.objects.new("Raft", None)
-    bpy.context.scene.collection.objects.link(raft)
-    for frame, place in ((1, (0.0, 0.0, 0.0)), (90, (3.0, 1.0, 0.5))):
+    raft = add_empty("Raft")
+    for frame, place in ((1, (0.0, 0.0, 0.0)), (60, (2.0, 0.7, 0.3))):
         raft.location = place
         raft.keyframe_insert("location", frame=frame)
     human.parent = raft
@@ -153,25 +151,12 @@ def test_on_a_platform_feet_go_along_with_it(human):
     assert walking.slides(human, after) > 10 * SLIDE
 
 
-@pytest.mark.parametrize(
-    "scale", [(0.5, 0.5, 0.5), (-1.0, 1.0, 1.0), (2.0, 2.0, 2.0), UNEVEN, (-1.0, 1.3, 0.8)]
-)
-def test_scaled_and_mirrored_people_stand_as_well(human, scale):
-    human.scale = scale
-    plant()
-    after = walking.paths_of(human)
-    assert walking.slides(human, after) < SLIDE * abs(scale[0])
-
-
 @pytest.mark.parametrize(("tilt", "has_floor"), [(0.2, False), (0.0, True)])
 def test_people_stand_on_one_heel_or_toe_where_a_parent_shears_them(human, tilt, has_floor):
-    parent = bpy.data.objects.new("Parent", None)
-    bpy.context.scene.collection.objects.link(parent)
-    parent.scale, parent.rotation_euler = UNEVEN, (0.0, tilt, 0.5)
-    human.parent, human.rotation_euler.z = parent, 0.7
+    human.parent = add_empty("Parent", scale=UNEVEN, rotation_euler=(0.0, tilt, 0.5))
+    human.rotation_euler.z = 0.7
     if has_floor:
-        human.chain_ik.body.floor = bpy.data.objects.new("Floor", None)
-        bpy.context.scene.collection.objects.link(human.chain_ik.body.floor)
+        human.chain_ik.body.floor = add_empty("Floor")
     plant()
     kinds = np.concatenate([walking.planted(human, f"Leg.{side}") for side in walking.SIDES])
     assert {1, 2, 3} <= set(kinds.tolist())

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-import pytest
 
 from tests.blender.clips import walking
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
 
-pytestmark = pytest.mark.usefixtures("rigify")
 SLIDE, AGAIN = 1e-4, 1e-6
-
-
-def make_human(path, **settings) -> bpy.types.Object:
-    walking.make(path, **settings)
-    return bpy.context.object
 
 
 def make_twin(human: bpy.types.Object) -> bpy.types.Object:
@@ -33,9 +27,10 @@ def moved_by(paths: dict[str, np.ndarray], others: dict[str, np.ndarray]) -> flo
     return max(float(np.abs(paths[name] - others[name]).max()) for name in paths)
 
 
-def test_people_who_share_an_action_are_planted_one_by_one(tmp_path):
-    people = [make_human(tmp_path / "walk.blend", seconds=2.0)]
+def test_people_who_share_an_action_are_planted_one_by_one(rigify):
+    people = [opened(walking.make, seconds=1.5)]
     people.append(make_twin(people[0]))
+    bpy.context.scene.frame_end = 25
     assert people[0].animation_data.action == people[1].animation_data.action
     before = [walking.paths_of(each) for each in people]
     for human, other in (people, people[::-1]):
@@ -51,8 +46,8 @@ def test_people_who_share_an_action_are_planted_one_by_one(tmp_path):
     assert people[0].animation_data.action != people[1].animation_data.action
 
 
-def test_a_clip_that_is_kept_is_never_written_to(tmp_path):
-    human = make_human(tmp_path / "walk.blend", seconds=2.0)
+def test_a_clip_that_is_kept_is_never_written_to(rigify):
+    human = opened(walking.make, seconds=1.5)
     press(bpy.ops.pose.chain_ik_plant)
     kept = bpy.data.actions["Walk (unplanted)"]
     human.animation_data.action = kept
@@ -63,12 +58,11 @@ def test_a_clip_that_is_kept_is_never_written_to(tmp_path):
     assert "chain_ik_clip" not in kept
 
 
-def test_a_clip_may_begin_and_end_within_a_contact(tmp_path):
-    human = make_human(tmp_path / "walk.blend")
+def test_a_clip_may_begin_and_end_within_a_contact(rigify):
+    human = opened(walking.make, seconds=2.0)
     press(bpy.ops.pose.chain_ik_plant)
     stands = np.flatnonzero(walking.planted(human, "Leg.L") == 3)
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "walk.blend"))
-    human, scene = bpy.context.object, bpy.context.scene
+    human, scene = opened(walking.make, seconds=2.0), bpy.context.scene
     scene.frame_start, scene.frame_end = int(stands[3]) + 1, int(stands[-3]) + 1
     before = walking.paths_of(human)
     press(bpy.ops.pose.chain_ik_plant)

@@ -176,8 +176,7 @@ def test_what_cannot_be_planted_is_said_and_stays(leg, spoil, settings, words):
     assert everything() == before
 
 
-@pytest.mark.parametrize("is_again", [False, True])
-@pytest.mark.parametrize("steps", [0, 1, 20])
+@pytest.mark.parametrize(("steps", "is_again"), [(0, False), (20, False), (20, True)])
 def test_given_up_nothing_has_changed(leg, steps, is_again):
     ob, _ = leg
     if is_again:

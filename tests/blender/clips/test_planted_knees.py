@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import bpy
 import numpy as np
 import pytest
@@ -12,22 +14,22 @@ from blender_ik_addon.properties import chain_spec
 from blender_ik_addon.rig.reading.channels import read_pose
 from blender_ik_addon.rig.reading.skeleton import compiled
 from blender_ik_addon.rig.tools.controls import placements
+from tests.blender.body.human_bodies import make_human
 from tests.blender.clips import walking
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 from tests.helpers import make_rng
 
 pytestmark = pytest.mark.usefixtures("rigify")
-POSES, FRAMES = 12, range(1, 31)
+FRAMES = range(1, 31)
 # Radians: keys and poses are float32.
 SAME_SIDE = 1e-3
 
 
 def make_posed(seed: int):
     """Return a human whose left leg starts from some pose, its chain muted."""
-    bpy.ops.object.armature_human_metarig_add()
-    human, rng = bpy.context.object, make_rng(seed)
-    press(bpy.ops.pose.chain_ik_setup, control="BONE")
+    human, rng = opened(make_human), make_rng(seed)
     human.chain_ik.chains["Leg.L"].mute = True
     for name in ("thigh.L", "foot.L"):
         human.pose.bones[name].rotation_mode = "XYZ"
@@ -52,8 +54,7 @@ def across(way: np.ndarray, chord: np.ndarray) -> np.ndarray:
     return side / np.linalg.norm(side)
 
 
-@pytest.mark.parametrize("turn", [0.3, 3.0])
-@pytest.mark.parametrize("seed", range(POSES))
+@pytest.mark.parametrize(("seed", "turn"), list(product(range(3), (0.3, 3.0))))
 def test_a_knee_stays_on_its_side_wherever_the_foot_is_put(seed, turn):
     human = make_posed(seed)
     chain, rng = human.chain_ik.chains["Leg.L"], make_rng(100 + seed)
@@ -97,9 +98,7 @@ def test_a_leg_that_turns_about_itself_does_not_go_the_long_way_round_between_fr
 
 def lift(thighs: list[tuple[float, float, float]], knee: float) -> bpy.types.Object:
     """Return a human whose left foot stands up to frame 9, and whose thigh then turns so."""
-    bpy.ops.object.armature_human_metarig_add()
-    human = bpy.context.object
-    press(bpy.ops.pose.chain_ik_setup, control="BONE")
+    human = opened(make_human)
     leg, bones = human.chain_ik.chains["Leg.L"], human.pose.bones
     bpy.context.scene.frame_end = FRAMES[-1]
     for frame, thigh in zip(FRAMES, thighs, strict=True):

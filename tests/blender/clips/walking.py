@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 from mathutils import Euler, Matrix, Vector
@@ -12,19 +10,19 @@ from blender_ik_addon.rig.reading.animation import bags_of_action, curves
 from tests.blender.setups.selecting import press
 from tests.core.clips import walks
 
-SIDES = "LR"
+SIDES, SEED = "LR", 100
 HEEL = (0.0459, 0.0)
 """Y and Z of the metarig's heels."""
 
 
-def make(path: Path, seed: int = 100, rate: int = 30, spoil: str = "skate", seconds=3.0) -> None:
-    """Save a metarig with Set Up Limbs whose bones walk; no chain and no control has keys."""
+def make(rate: int = 30, spoil: str = "skate", seconds: float = 3.0) -> bpy.types.Object:
+    """Return a metarig with Set Up Limbs whose bones walk; no chain and no control has keys."""
     bpy.ops.object.armature_human_metarig_add()
     human, scene = bpy.context.object, bpy.context.scene
     press(bpy.ops.pose.chain_ik_setup, control="BONE")
     bpy.context.view_layer.update()
-    walk = walks.walk(seed, rate, seconds)
-    paths = walks.spoiled(walk, spoil, seed)
+    walk = walks.walk(SEED, rate, seconds)
+    paths = walks.spoiled(walk, spoil, SEED)
     root = walk.root[:, :2] + (paths - walk.paths).mean(axis=(0, 1))[:, :2]
     heading = np.unwrap(np.arctan2(*np.gradient(walk.root, axis=0)[:, 1::-1].T))
     scene.render.fps, scene.frame_end = rate, len(root)
@@ -49,7 +47,7 @@ def make(path: Path, seed: int = 100, rate: int = 30, spoil: str = "skate", seco
                 bag.fcurves.remove(curve)
     for side in SIDES:
         human.pose.bones[f"Leg Target.{side}"].matrix_basis.identity()
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    return human
 
 
 def _key(bone: bpy.types.PoseBone, frame: int) -> None:
