@@ -11,6 +11,7 @@ from mathutils import Matrix
 
 from tests.blender.operators.test_characters import add_rig
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 
 setup = bpy.ops.pose.chain_ik_setup
@@ -38,6 +39,16 @@ def make_human(*, down: float = 0.12, scale: Sequence[float] = (1, 1, 1)) -> bpy
     return ob
 
 
+def human(**settings: object) -> bpy.types.Object:
+    return opened(make_human, **settings)
+
+
+def remove_right_leg(ob: bpy.types.Object) -> None:
+    for chain in ("Toe.R", "Leg.R"):
+        activate(ob, chain)
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+
+
 def turn(ob: bpy.types.Object, channel: str, degrees: float, side: str = "L") -> None:
     ob.pose.bones[f"Leg Target.{side}"][channel] = radians(degrees)
     ob.update_tag()
@@ -45,7 +56,7 @@ def turn(ob: bpy.types.Object, channel: str, degrees: float, side: str = "L") ->
 
 
 def activate(ob: bpy.types.Object, chain: str) -> None:
-    ob.chain_ik.active_index = [each.name for each in ob.chain_ik.chains].index(chain)
+    ob.chain_ik.active_index = ob.chain_ik.chains.find(chain)
 
 
 def posed(ob: bpy.types.Object) -> dict[str, np.ndarray]:

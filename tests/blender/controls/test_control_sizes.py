@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix, Vector
 
-from tests.blender.controls.rolled import control_of
+from tests.blender.controls.rolled import activate, control_of
 from tests.blender.operators.test_characters import MOCAP, RIGS, USUAL, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
@@ -71,7 +71,7 @@ def feet(ob: bpy.types.Object) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [*RIGS, *MOCAP])
-def test_no_control_covers_another_one(rigify, name):
+def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(rigify, name):
     ob = add_rig(name)
     press(setup, control="BONE", kinds=USUAL)
     found = boxes(ob)
@@ -83,12 +83,6 @@ def test_no_control_covers_another_one(rigify, name):
             assert not overlap(found[one], found[other], "XZ"), (one, other)
         if side_of(one) == side_of(other):
             assert not overlap(found[one], found[other], "YZ"), (one, other)
-
-
-@pytest.mark.parametrize("name", [*RIGS, *MOCAP])
-def test_feet_lie_flat_on_the_floor_around_foot_and_toes(rigify, name):
-    ob = add_rig(name)
-    press(setup, control="BONE", kinds=USUAL)
     for limb in feet(ob):
         chain = ob.chain_ik.chains[limb]
         points = drawn(ob, control_of(ob, limb))
@@ -125,22 +119,20 @@ def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
     assert (points @ forward).min() < heel @ forward
 
 
-@pytest.mark.parametrize(
-    ("limb", "bone"), [("Arm.L", "hand.L"), ("Arm.R", "hand.R"), ("Neck", "spine.006")]
-)
-def test_boxes_hold_all_bones_of_hands_and_heads(rigify, limb, bone):
+def test_boxes_hold_all_bones_of_hands_and_heads(rigify):
     ob = add_rig("human")
     press(setup, control="BONE")
-    control = ob.pose.bones[ob.chain_ik.chains[limb].subtarget]
-    to_control = control.matrix.inverted()
-    frame = np.array(to_control @ ob.matrix_world.inverted())
-    box = drawn(ob, control.name) @ frame[:3, :3].T + frame[:3, 3]
-    held = ob.pose.bones[bone]
-    for each in (held, *held.children_recursive):
-        for end in (each.head, each.tail):
-            place = np.array(to_control @ end)
-            assert (place > box.min(axis=0)).all()
-            assert (place < box.max(axis=0)).all()
+    for limb, bone in (("Arm.L", "hand.L"), ("Arm.R", "hand.R"), ("Neck", "spine.006")):
+        control = ob.pose.bones[ob.chain_ik.chains[limb].subtarget]
+        to_control = control.matrix.inverted()
+        frame = np.array(to_control @ ob.matrix_world.inverted())
+        box = drawn(ob, control.name) @ frame[:3, :3].T + frame[:3, 3]
+        held = ob.pose.bones[bone]
+        for each in (held, *held.children_recursive):
+            for end in (each.head, each.tail):
+                place = np.array(to_control @ end)
+                assert (place > box.min(axis=0)).all()
+                assert (place < box.max(axis=0)).all()
 
 
 def test_a_tail_is_drawn_as_one_of_its_bones(rigify):
@@ -163,18 +155,17 @@ def test_the_ring_of_short_hips_is_as_wide_as_the_thighs(rigify):
     assert points[:, 0].min() < min(thighs)
 
 
-@pytest.mark.parametrize("limb", ["Arm", "Leg"])
-def test_a_control_that_is_mirrored_is_drawn_as_the_other_one(rigify, limb):
+def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
     ob = add_rig("human")
     press(setup, control="BONE")
-    expected = drawn(ob, f"{limb} Target.R")
-    ob.chain_ik.active_index = [chain.name for chain in ob.chain_ik.chains].index(f"{limb}.R")
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    ob.chain_ik.active_index = [chain.name for chain in ob.chain_ik.chains].index(f"{limb}.L")
-    press(mirror)
-    found = drawn(ob, f"{limb} Target.R")
-    for point in found:
-        assert np.abs(expected - point).max(axis=1).min() < 1e-5
+    for limb in ("Arm", "Leg"):
+        expected = drawn(ob, f"{limb} Target.R")
+        activate(ob, f"{limb}.R")
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+        activate(ob, f"{limb}.L")
+        press(mirror)
+        for point in drawn(ob, f"{limb} Target.R"):
+            assert np.abs(expected - point).max(axis=1).min() < 1e-5
 
 
 def test_empties_of_feet_are_clear_of_each_other(rigify):

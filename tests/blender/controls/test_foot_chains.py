@@ -12,10 +12,11 @@ from tests.blender.controls.rolled import (
     activate,
     all_reached,
     delete,
-    make_human,
+    human,
     mechanism,
     off,
     posed,
+    remove_right_leg,
     setup,
     turn,
 )
@@ -42,7 +43,7 @@ def test_removed_with_its_controls_nothing_is_left(rigify, gone):
 
 @pytest.mark.parametrize("keep_pose", [True, False])
 def test_a_leg_that_is_removed_leaves_what_somebody_has_hung_on_its_foot(rigify, keep_pose):
-    ob = make_human()
+    ob = human()
     ob.data.collections["Chain IK Controls"].unassign(ob.data.bones["Toe Target.L"])
     turn(ob, ROLL, 70)
     activate(ob, "Leg.L")
@@ -61,7 +62,7 @@ def chains(ob: bpy.types.Object) -> set[str]:
 
 @pytest.mark.parametrize("keep_pose", [True, False])
 def test_a_leg_is_removed_with_its_toes_and_set_up_with_them_again(rigify, keep_pose):
-    ob = make_human()
+    ob = human()
     made, bones = chains(ob), set(ob.data.bones.keys())
     turn(ob, ROLL, 20)
     activate(ob, "Leg.L")
@@ -80,7 +81,7 @@ def test_a_leg_is_removed_with_its_toes_and_set_up_with_them_again(rigify, keep_
 
 
 def test_a_leg_that_is_removed_without_its_controls_leaves_its_toes(rigify):
-    ob = make_human()
+    ob = human()
     made = chains(ob)
     activate(ob, "Leg.L")
     press(bpy.ops.pose.chain_ik_remove)
@@ -88,7 +89,7 @@ def test_a_leg_that_is_removed_without_its_controls_leaves_its_toes(rigify):
 
 
 def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rigify):
-    ob = make_human()
+    ob = human()
     made, look = chains(ob), ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz.copy()
     activate(ob, "Toe.L")
     press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
@@ -110,7 +111,7 @@ def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rig
 
 
 def test_a_foot_that_is_scaled_to_nothing_gets_no_toes_and_another_limb_its_chain(rigify):
-    ob = make_human()
+    ob = human()
     made = chains(ob)
     for chain in ("Toe.L", "Arm.L"):
         activate(ob, chain)
@@ -122,10 +123,8 @@ def test_a_foot_that_is_scaled_to_nothing_gets_no_toes_and_another_limb_its_chai
 
 
 def test_mirrored_the_other_foot_rolls_the_same(rigify):
-    ob = make_human()
-    for chain in ("Toe.R", "Leg.R"):
-        activate(ob, chain)
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    ob = human()
+    remove_right_leg(ob)
     assert not any(name.endswith(".R") for name in mechanism(ob))
     for chain in ("Leg.L", "Toe.L"):
         activate(ob, chain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import bpy
@@ -11,6 +12,7 @@ from mathutils import Vector
 
 from tests.blender.operators.test_characters import CONVENTIONS, RIGS, USUAL, make_limbs
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones, state
 
 setup = bpy.ops.pose.chain_ik_setup
@@ -62,15 +64,17 @@ def offered(ob: bpy.types.Object, chain: str) -> list[str]:
     return [each.targets[0].subtarget for each in control.constraints]
 
 
-@pytest.mark.parametrize("control", ["BONE", "EMPTY"])
-@pytest.mark.parametrize("name", RIGS)
+@pytest.mark.parametrize(
+    ("name", "control"), [*product(RIGS, ["BONE"]), ("human", "EMPTY"), ("cat", "EMPTY")]
+)
 def test_a_body_gets_a_root_and_nothing_moves(rigify, name, control):
     getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
     ob = bpy.context.object
     rigs.updated()
-    before = places(ob)
+    before, bones = places(ob), ob.data.bones.keys()
     press(setup, control=control)
     assert farthest(before, places(ob)) <= 1e-6
+    assert (ob.data.bones.keys() == bones) == (control == "EMPTY")
     assert ob.chain_ik.body.root == HIPS[name]
     root = "Root" if control == "BONE" else ob.name
     for chain in ob.chain_ik.chains:
@@ -104,7 +108,7 @@ def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
 
 
 def test_what_could_go_along_with_a_control_is_no_space_for_it_until_that_is_deleted(rigify):
-    ob = make_rigify("human")
+    ob = opened(make_rigify, name="human")
     assert spaces(ob)["Arm.L"] == "Root"
     ob.chain_ik.active_index = list(spaces(ob)).index("Spine")
     switch = bpy.ops.pose.chain_ik_switch_space
@@ -129,13 +133,15 @@ def lower(ob: bpy.types.Object, share: float) -> None:
     rigs.updated()
 
 
-@pytest.mark.parametrize("control", ["BONE", "EMPTY"])
-@pytest.mark.parametrize("name", ["human", "wolf", "cat", "horse", "bird"])
+@pytest.mark.parametrize(
+    ("name", "control"),
+    [*product(["human", "wolf", "cat", "horse", "bird"], ["BONE"]), ("human", "EMPTY")],
+)
 def test_the_torso_pulled_down_is_a_crouch_with_the_feet_where_they_were(rigify, name, control):
     ob = make_rigify(name, control)
     before = places(ob)
     ends = [end for limb, (*_, end) in RIGS[name].items() if "Leg" in limb]
-    for share in (0.05, 0.15, 0.3):
+    for share in (0.1, 0.3):
         lower(ob, share)
         assert not missing(ob)
     after = places(ob)
@@ -145,14 +151,14 @@ def test_the_torso_pulled_down_is_a_crouch_with_the_feet_where_they_were(rigify,
     assert farthest(before, places(ob)) <= 5e-5
 
 
-@pytest.mark.parametrize("name", ["human", "wolf", "cat", "horse", "bird"])
+@pytest.mark.parametrize("name", ["human", "horse", "bird"])
 def test_the_root_takes_everything_along_once_around(rigify, name):
     ob = make_rigify(name)
     lower(ob, 0.2)
     root = ob.pose.bones["Root"]
     root.rotation_mode = "XYZ"
     start = _world(ob)
-    for step in range(9):
+    for step in range(0, 9, 2):
         root.location = (0.4 * step, -0.1 * step, 0.05 * step)
         root.rotation_euler = (0.1 * step, -0.05 * step, step * np.pi / 4.0)
         rigs.updated()
@@ -220,7 +226,7 @@ def make_former(ob: bpy.types.Object) -> None:
 
 
 def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigify, capfd):
-    ob = make_rigify("human")
+    ob = opened(make_rigify, name="human")
     wanted = spaces(ob)
     make_former(ob)
     control = ob.pose.bones["Arm Target.L"]
@@ -296,30 +302,12 @@ def test_undo_and_a_file_keep_the_body(rigify, tmp_path: Path):
 
 
 def test_a_new_pole_goes_along_with_what_its_target_does(rigify):
-    ob = make_rigify("human")
-    names = [chain.name for chain in ob.chain_ik.chains]
-    ob.chain_ik.active_index = names.index("Leg.L")
+    ob = opened(make_rigify, name="human")
+    ob.chain_ik.active_index = ob.chain_ik.chains.find("Leg.L")
     before = places(ob)
     press(bpy.ops.pose.chain_ik_pole_add, control="BONE")
     assert ob.chain_ik.chains["Leg.L"].pole_space == "Root"
     assert farthest(before, places(ob)) <= 1e-6
-
-
-def test_the_targets_play_the_same_without_the_extension(rigify):
-    ob = make_rigify("human")
-    for frame, share in ((1, 0.0), (10, 0.3)):
-        lower(ob, share)
-        for bone in ("spine", "Root"):
-            ob.pose.bones[bone].keyframe_insert("location", frame=frame)
-    controls = [chain.subtarget for chain in ob.chain_ik.chains]
-    rigs.go_to(7)
-    before = {name: _world(ob)[name] for name in controls}
-    # What the extension does is a handler: without it, only what Blender does is left.
-    bpy.context.scene.chain_ik.use_live = False
-    for frame in (1, 10, 7):
-        rigs.go_to(frame)
-    for name, matrix in before.items():
-        np.testing.assert_allclose(_world(ob)[name], matrix, atol=1e-6)
 
 
 def test_selected_limbs_alone_get_the_body_as_well(rigify):
