@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from tests.blender.gizmos.placed import (
-    PARENTS,
     PLACED,
     POINT,
     add_control,
@@ -21,16 +20,22 @@ from tests.blender.setups.selecting import press, refusal
 move_target = bpy.ops.pose.chain_ik_move_target
 
 
-@pytest.mark.parametrize("is_bone", [False, True])
-def test_what_a_child_of_constraint_carries_goes_to_the_point(is_bone):
+def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:
+    """Return an arm, and its target, an empty or a bone of its own."""
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
-    moved = chain.target
-    if is_bone:
-        chain.subtarget = add_control(ob, "", seed=2)
-        chain.target = ob
-        rigs.enter(ob, "POSE")
-        moved = ob.pose.bones[chain.subtarget]
+    if not is_bone:
+        return ob, chain.target
+    chain.subtarget = add_control(ob, "", seed=2)
+    chain.target = ob
+    rigs.enter(ob, "POSE")
+    return ob, ob.pose.bones[chain.subtarget]
+
+
+@pytest.mark.parametrize("is_bone", [False, True])
+def test_what_a_child_of_constraint_carries_goes_to_the_point(is_bone):
+    ob, moved = make_followed(is_bone=is_bone)
+    chain = ob.chain_ik.chains[0]
     prop = rigs.make_empty("Prop", (0.3, 0.1, 0.4))
     prop.rotation_euler, prop.scale = (1.0, 0.4, 2.0), (2.0, 2.0, 2.0)
     held = moved.constraints.new("CHILD_OF")
@@ -43,35 +48,11 @@ def test_what_a_child_of_constraint_carries_goes_to_the_point(is_bone):
     np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
 
 
-def hold(moved: bpy.types.Object | bpy.types.PoseBone, kind: str) -> bpy.types.Constraint:
-    """Give something a constraint that says where it is."""
-    constraint = moved.constraints.new(kind)
-    if kind == "COPY_LOCATION":
-        constraint.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
-    else:
-        constraint.use_max_z, constraint.max_z = True, 0.9
-        constraint.owner_space = "WORLD"
-    rigs.updated()
-    return constraint
-
-
-def make_held(kind: str, *, is_bone: bool) -> tuple[bpy.types.Object, bpy.types.Constraint]:
-    """Return an arm whose target, an empty or a bone, a constraint holds."""
-    ob = make_arm()
-    chain = ob.chain_ik.chains[0]
-    moved = chain.target
-    if is_bone:
-        chain.target, chain.subtarget = ob, add_control(ob, "", seed=2)
-        rigs.enter(ob, "POSE")
-        moved = ob.pose.bones[chain.subtarget]
-    return ob, hold(moved, kind)
-
-
 @pytest.mark.parametrize("is_bone", [False, True])
 def test_what_a_constraint_holds_is_refused_and_keeps_its_location(is_bone):
-    ob, constraint = make_held("COPY_LOCATION", is_bone=is_bone)
-    chain = ob.chain_ik.chains[0]
-    moved = ob.pose.bones[chain.subtarget] if is_bone else chain.target
+    ob, moved = make_followed(is_bone=is_bone)
+    chain, constraint = ob.chain_ik.chains[0], moved.constraints.new("COPY_LOCATION")
+    constraint.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
     for influence in (1.0, 0.5):
         constraint.influence = influence
         rigs.updated()
@@ -88,8 +69,10 @@ def test_what_a_constraint_holds_is_refused_and_keeps_its_location(is_bone):
 
 @pytest.mark.parametrize("is_bone", [False, True])
 def test_a_limit_is_refused_where_it_is_in_the_way_alone(is_bone):
-    ob, _ = make_held("LIMIT_LOCATION", is_bone=is_bone)
-    chain = ob.chain_ik.chains[0]
+    ob, moved = make_followed(is_bone=is_bone)
+    chain, constraint = ob.chain_ik.chains[0], moved.constraints.new("LIMIT_LOCATION")
+    constraint.use_max_z, constraint.max_z, constraint.owner_space = True, 0.9, "WORLD"
+    rigs.updated()
     inside, outside = (0.3, -0.2, 0.7), (0.3, -0.2, 1.2)
     press(move_target, location=inside)
     np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
@@ -97,7 +80,7 @@ def test_a_limit_is_refused_where_it_is_in_the_way_alone(is_bone):
     np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
 
 
-@pytest.mark.parametrize("kind", PARENTS)
+@pytest.mark.parametrize("kind", ["none", "sheared"])
 @pytest.mark.parametrize("is_bone", [False, True])
 def test_what_a_constraint_only_turns_goes_to_the_point_under_any_parents(kind, is_bone):
     ob = make_arm()
@@ -119,20 +102,22 @@ def test_what_a_constraint_only_turns_goes_to_the_point_under_any_parents(kind, 
         np.testing.assert_allclose(place(chain.target, chain.subtarget), point, atol=2e-5)
 
 
-@pytest.mark.parametrize("how", ["viewport", "collection", "eye"])
-def test_a_hidden_target_goes_to_the_point(how):
+def test_a_hidden_target_goes_to_the_point():
     ob = make_arm()
     target = ob.chain_ik.chains[0].target
-    if how == "viewport":
-        target.hide_viewport = True
-    elif how == "eye":
-        target.hide_set(True)
-    else:
-        hidden = bpy.data.collections.new("Hidden")
-        bpy.context.scene.collection.children.link(hidden)
-        bpy.context.scene.collection.objects.unlink(target)
-        hidden.objects.link(target)
-        bpy.context.view_layer.layer_collection.children["Hidden"].exclude = True
-    rigs.updated()
-    press(move_target, location=POINT)
-    np.testing.assert_allclose(rigs.position(target), POINT, atol=PLACED)
+    hidden = bpy.data.collections.new("Hidden")
+    bpy.context.scene.collection.children.link(hidden)
+    for step in range(3):
+        if step == 0:
+            target.hide_set(True)
+        elif step == 1:
+            target.hide_viewport = True
+        else:
+            target.hide_viewport = False
+            bpy.context.scene.collection.objects.unlink(target)
+            hidden.objects.link(target)
+            bpy.context.view_layer.layer_collection.children["Hidden"].exclude = True
+        rigs.updated()
+        point = np.add(POINT, 0.1 * step)
+        press(move_target, location=point)
+        np.testing.assert_allclose(rigs.position(target), point, atol=PLACED)

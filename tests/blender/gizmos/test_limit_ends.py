@@ -140,8 +140,10 @@ def test_every_end_is_on_the_boundary_that_is_drawn(kind):
         assert np.linalg.norm(drawn - end.point, axis=1).min() < 1e-6
 
 
-@pytest.mark.parametrize("zero", ["REST", "PARENT", "CHILD"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "zero"),
+    [("BALL", "REST"), ("ELBOW_X", "PARENT"), ("ELBOW_Z", "CHILD"), ("SWING", "REST")],
+)
 def test_a_moved_end_stands_where_its_arc_said_it_would(kind, zero):
     ob, chain = make_limb()
     rigs.turn_bones(ob, seed=2, angle=0.6)
@@ -205,23 +207,17 @@ def test_the_chain_stops_where_the_end_was_put():
         assert joint.min_x - 1e-5 <= about <= joint.max_x + 1e-5
 
 
-def test_an_angle_that_is_no_number_is_refused():
-    _ob, chain = make_limb()
-    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
-    before = joint.min_x, joint.max_x
-    for end in ("MIN", "MAX"):
-        text = refusal(set_limit, bone="Bone.1", turn="X", end=end, angle=math.nan)
-        assert "not a finite number" in text
-    assert (joint.min_x, joint.max_x) == before
-
-
 def test_what_has_no_such_end_is_refused_with_what_to_do():
     _ob, chain = make_limb()
-    give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    before = joint.max_x
     for bone, turn in (("Bone.1", "Z"), ("Bone.0", "X"), ("Gone", "X")):
         text = refusal(set_limit, bone=bone, turn=turn, end="MAX", angle=1.0)
         assert "switch Limits on" in text
     assert "name the bone of the chain whose limit is to move" in refusal(set_limit)
+    text = refusal(set_limit, bone="Bone.1", turn="X", end="MAX", angle=math.nan)
+    assert "not a finite number" in text
+    assert joint.max_x == before
     chain.use_limits = False
     assert "switch Limits on" in refusal(set_limit, bone="Bone.1", turn="X", end="MAX", angle=1.0)
 

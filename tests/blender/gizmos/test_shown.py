@@ -34,13 +34,6 @@ def gizmos_of(operator: str) -> list[FakeGizmo]:
     return [each for each in shown_gizmos() if operator in each.started]
 
 
-def test_each_ring_stands_on_what_it_moves():
-    _ob, chain = make_arm()
-    for operator, moved in ((MOVE_TARGET, chain.target), (MOVE_POLE, chain.pole_target)):
-        (ring,) = gizmos_of(operator)
-        np.testing.assert_allclose(ring.matrix_basis.translation, rigs.position(moved), atol=1e-6)
-
-
 def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
     _ob, chain = make_arm()
     assert started_by_gizmos() == {MOVE_TARGET, MOVE_POLE, TURN_POLE}
@@ -57,21 +50,28 @@ def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
     np.testing.assert_array_equal(rigs.position(bpy.data.objects["Pole"]), before)
 
 
-@pytest.mark.parametrize(("setting", "value"), [("mute", True), ("influence", 0.0)])
-def test_a_chain_that_leaves_its_bones_alone_shows_no_gizmos(setting, value):
+def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_has_none():
     ob, chain = make_arm()
     give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     ob.data.bones.active = ob.data.bones["Bone.1"]
     rigs.updated()
-    shown = started_by_gizmos()
-    assert shown == {MOVE_TARGET, MOVE_POLE, TURN_POLE, SET_LIMIT}
-    before = getattr(chain, setting)
-    setattr(chain, setting, value)
-    rigs.updated()
-    assert started_by_gizmos() == set()
-    setattr(chain, setting, before)
-    rigs.updated()
-    assert started_by_gizmos() == shown
+    shown = {MOVE_TARGET, MOVE_POLE, TURN_POLE, SET_LIMIT}
+    for operator in shown:
+        # What is dragged stays in sight meanwhile.
+        found = gizmos_of(operator)
+        assert found
+        assert all(each.use_draw_modal for each in found), operator
+    for operator, moved in ((MOVE_TARGET, chain.target), (MOVE_POLE, chain.pole_target)):
+        (ring,) = gizmos_of(operator)
+        np.testing.assert_allclose(ring.matrix_basis.translation, rigs.position(moved), atol=1e-6)
+    for setting, value in (("mute", True), ("influence", 0.0)):
+        assert started_by_gizmos() == shown
+        before = getattr(chain, setting)
+        setattr(chain, setting, value)
+        rigs.updated()
+        assert started_by_gizmos() == set()
+        setattr(chain, setting, before)
+        rigs.updated()
 
 
 @pytest.mark.parametrize("kind", ["BALL", "CONE", "ELBOW_X"])
@@ -91,17 +91,6 @@ def test_each_dot_moves_the_end_that_it_stands_on(kind):
         assert asked.bone == "Bone.1"
         place = wanted.pop((asked.turn, asked.end))
         np.testing.assert_allclose(dot.matrix_basis.translation, place, atol=1e-6)
-
-
-def test_what_is_dragged_stays_in_sight_meanwhile():
-    ob, chain = make_arm()
-    give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
-    ob.data.bones.active = ob.data.bones["Bone.1"]
-    rigs.updated()
-    for operator in (MOVE_TARGET, MOVE_POLE, TURN_POLE, SET_LIMIT):
-        found = gizmos_of(operator)
-        assert found
-        assert all(each.use_draw_modal for each in found), operator
 
 
 def test_a_handle_is_hit_where_it_is_and_nowhere_else():

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from blender_ik_addon.core import Chain, Goal, JointKind, SolveOptions, Solver, solve
 from blender_ik_addon.rig.anatomy.creature_files import (
     InvalidCreatureError,
     parse_creature,
@@ -36,43 +35,15 @@ def text_of(**entries):
     return json.dumps({"creature": 1, **entries})
 
 
-def test_three_creatures_are_shipped():
-    assert sorted(path.stem for path in FOLDER.glob("*.json")) == sorted(SHIPPED)
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-@pytest.mark.parametrize("count", [1, 2, 7, 30])
-def test_shipped_creatures_pose_chains_of_any_number_of_bones(name, count):
-    angles = np.linspace(0.0, 1.0, count)
-    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
-    joints = np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
-    forces = shipped(name).forces(np.ones(count))
-    target = 0.7 * joints[-1] + [0.0, 0.1, 0.1]
-    options = SolveOptions(solver=Solver.FORCE, tolerance=1e-4)
-    solution = solve(Chain(joints, forces=forces), Goal(target), options)
-    assert np.isfinite(solution.joint_positions).all()
-    assert count == 1 or solution.is_converged
-
-
 @pytest.mark.parametrize("name", SHIPPED)
 def test_what_is_written_reads_back_the_same(name):
     creature = shipped(name)
     again = parse_creature(write_creature(creature))
     assert write_creature(again) == write_creature(creature)
     assert again.name == creature.name
-    np.testing.assert_array_equal(
-        again.forces(np.ones(9)).comfort_low, creature.forces(np.ones(9)).comfort_low
-    )
-
-
-@given(stiffness=curves, mass=curves, gravity=st.floats(-10, 10))
-def test_any_creature_reads_back_the_same(stiffness, mass, gravity):
-    creature = parse_creature(text_of(stiffness=stiffness, mass=mass, gravity=gravity))
-    again = parse_creature(write_creature(creature))
-    ours, theirs = again.forces(np.ones(5)), creature.forces(np.ones(5))
-    np.testing.assert_array_equal(ours.stiffness, theirs.stiffness)
-    np.testing.assert_array_equal(ours.masses, theirs.masses)
-    np.testing.assert_array_equal(ours.gravity, theirs.gravity)
+    ours, theirs = again.forces(np.ones(9)), creature.forces(np.ones(9))
+    for each in ("stiffness", "masses", "gravity", "comfort_low"):
+        np.testing.assert_array_equal(getattr(ours, each), getattr(theirs, each))
 
 
 def test_two_numbers_lead_from_root_to_tip():
@@ -99,18 +70,6 @@ def test_comfort_is_told_in_degrees():
     forces = parse_creature(text_of(comfort=told)).forces(np.ones(2))
     np.testing.assert_allclose(np.degrees(forces.comfort_low), [[-12.5, 0, -5], [-17.5, 0, -5]])
     np.testing.assert_allclose(np.degrees(forces.comfort_high), [[30, 0, 5], [30, 0, 5]])
-
-
-def test_a_snake_is_made_of_pairs_of_hinges_at_right_angles():
-    kinds = shipped("snake").kinds(5)
-    assert kinds == (JointKind.HINGE_X, JointKind.HINGE_Z) * 2 + (JointKind.HINGE_X,)
-    assert shipped("hanging_arm").kinds(3) is None
-
-
-def test_a_dinosaurs_neck_is_stiff_to_supple():
-    forces = shipped("dinosaur_neck").forces(np.ones(12))
-    assert (np.diff(forces.stiffness) < 0.0).all()
-    assert (np.diff(forces.comfort_high[:, 0]) > 0.0).all()
 
 
 BAD = {
@@ -190,7 +149,7 @@ entries = st.fixed_dictionaries(
     {"creature": st.just(1)},
     optional={
         "name": json_values,
-        "stiffness": json_values,
+        "stiffness": json_values | curves,
         "mass": json_values | curves,
         "gravity": json_values,
         "comfort": json_values | st.dictionaries(st.sampled_from("xyz"), st.lists(curves)),

@@ -22,7 +22,6 @@ from tests.helpers import assert_positions_close
 load = bpy.ops.pose.chain_ik_creature_load
 save = bpy.ops.pose.chain_ik_creature_save
 FOLDER = Path(__file__).resolve().parents[3] / "blender_ik_addon" / "creatures"
-SHIPPED = ("SNAKE", "DINOSAUR_NECK", "HANGING_ARM")
 CUSTOM = {
     "creature": 1,
     "name": "Tail",
@@ -49,8 +48,9 @@ def shipped(name: str):
     return parse_creature((FOLDER / f"{name.lower()}.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("count", [3, 8, 17])
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize(
+    ("name", "count"), [("SNAKE", 9), ("DINOSAUR_NECK", 17), ("HANGING_ARM", 3)]
+)
 def test_shipped_creatures_load_and_stand_as_the_core_says(name, count):
     ob, target, chain = make_creature(count)
     press(load, creature=name)
@@ -150,13 +150,6 @@ def test_a_creature_that_is_written_to_a_text_again_replaces_what_stands_there()
     assert json.loads(text.as_string())["stiffness"] == [3.0, 1.0]
 
 
-def test_texts_of_two_rigs_with_chains_of_one_name_are_two():
-    for _ in range(2):
-        make_creature(solver="FORCE")
-        assert save(to="TEXT") == {"FINISHED"}
-    assert len(bpy.data.texts) == 2
-
-
 @pytest.mark.parametrize(
     "pairs",
     [
@@ -224,15 +217,6 @@ def test_a_creature_that_cannot_be_read_is_mended_as_a_text():
     assert chain.status.startswith("Reached"), chain.status
 
 
-def test_undo_of_a_text_keeps_the_chain_and_what_came_before():
-    _, _, chain = make_creature(solver="FORCE")
-    chain.force.stiffness_root = 4.0
-    bpy.ops.ed.undo_push(message="made")
-    assert save(to="TEXT") == {"FINISHED"}
-    bpy.ops.ed.undo()
-    assert bpy.data.objects["Rig"].chain_ik.chains[0].force.stiffness_root == 4.0
-
-
 def test_no_creature_has_the_numbers_of_the_panel_count_again():
     ob, _, chain = make_creature(solver="FORCE")
     plain = rigs.pose(ob)
@@ -251,31 +235,15 @@ def test_gravity_of_a_creature_can_still_be_changed(tmp_path):
     assert chain.force.gravity == 1.0
     chain.force.gravity = 0.5
     path = tmp_path / "light.json"
-    assert save(filepath=str(path)) == {"FINISHED"}
+    assert save(filepath=str(path.with_suffix(""))) == {"FINISHED"}
     assert json.loads(path.read_text(encoding="utf-8"))["gravity"] == 0.5
-
-
-def test_the_end_of_a_file_name_is_given(tmp_path):
-    make_creature(solver="FORCE")
-    assert save(filepath=str(tmp_path / "neck")) == {"FINISHED"}
-    assert (tmp_path / "neck.json").exists()
 
 
 HALF_A_CHARACTER = b'{"creature": 1, "mass": [1, 2, 3], "name": "\\ud800"}'
 BAD_FILES = [
     (b"{", "Line 1 of the creature file is not JSON"),
-    (b"[]", "This is not a creature file of version 1"),
-    (b'{"creature": 1, "weight": 2}', "has an unknown entry 'weight'"),
-    (b'{"creature": 1, "stiffness": -1}', "stiffness is out of bounds"),
     (b"\xff\xfe\x00", "is not text: choose a creature file."),
-    (b'{"creature": 1, "stiffness": 1e39}', "is greater than Blender can store"),
-    (b'{"creature": 1, "mass": [1, ' + b"9" * 400 + b"]}", "is greater than Blender can store"),
-    (b'{"creature": 1, "gravity": ' + b"9" * 5000 + b"}", "is greater than Blender can store"),
     (b'{"creature": 1, "gravity": NaN}', "gravity is NaN, not a number"),
-    (b"[" * 10_000, "too many brackets inside each other"),
-    (HALF_A_CHARACTER, "has a character that Blender cannot store"),
-    (b'{"creature": 1, "\\ud800": 1}', "has an unknown entry '\\ud800'"),
-    (b'{"creature": 1, "name": "a\\u0000b"}', "has a character that Blender cannot store"),
     (b" " * 1_000_001, "is larger than 1 MB: choose a creature file."),
 ]
 
@@ -292,18 +260,27 @@ def test_bad_files_say_what_to_do_and_change_nothing(content, words, tmp_path):
     rigs.assert_same_pose(ob, pose, 0.0)
 
 
-TYPED = [(content.decode(), words) for content, words in BAD_FILES if b"\xff" not in content]
+TYPED = [
+    ('{"creature": 2}', "This is not a creature file of version 1"),
+    (HALF_A_CHARACTER.decode(), "has a character that Blender cannot store"),
+    (" " * 1_000_001, "is longer than 1000000 characters"),
+]
 
 
-@pytest.mark.parametrize(("text", "words"), TYPED[5:], ids=[words for _, words in TYPED[5:]])
-def test_bad_texts_that_are_typed_stop_the_chain_with_a_sentence(text, words):
-    ob, _, chain = make_creature(solver="FORCE")
+@pytest.mark.parametrize(("text", "words"), TYPED, ids=[words for _, words in TYPED])
+def test_bad_texts_that_are_typed_stop_this_chain_only(text, words):
+    ob, _, chain = make_pulled(4)
+    rigs.add_bones(ob, np.add(rigs.zigzag(3), [3.0, 0.0, 0.0]), prefix="Other")
+    other = rigs.make_empty("Other", (3.5, 1.0, 1.5))
+    rigs.add_chain(ob, "Other.2", other)
+    rigs.updated()
     pose = rigs.pose(ob)
     chain.force.creature = text
-    rigs.updated()
-    is_long = len(text) > 1_000_000
-    assert ("is longer than 1000000 characters" if is_long else words) in chain.status
-    rigs.assert_same_pose(ob, pose, 0.0)
+    rigs.assert_reaches(ob, "Other.2", other, rigs.updated())
+    for chain.use_limits in (True, False):
+        rigs.updated()
+        assert words in chain.status
+        rigs.assert_same_pose(ob, pose, 0.0)
     chain.force.creature = ""
     rigs.updated()
     assert chain.status.startswith("Reached"), chain.status
@@ -340,7 +317,7 @@ def test_only_a_file_can_be_loaded(path, tmp_path):
     assert not chain.is_property_set("force")
 
 
-@pytest.mark.parametrize("name", ["", ".json", "{folder}/", "{folder}/.json", "//", "//.json"])
+@pytest.mark.parametrize("name", ["", ".json", "{folder}/.json", "//"])
 def test_a_creature_is_not_written_without_a_name(name, tmp_path, monkeypatch):
     make_creature(solver="FORCE")
     monkeypatch.chdir(tmp_path)
@@ -361,10 +338,9 @@ def test_a_name_that_is_no_text_is_refused_and_its_file_stays(tmp_path):
     assert "is not text: choose a creature file." in refusal(load, filepath=str(path))
 
 
-@pytest.mark.parametrize("value", [3.4028235e38, 0.1])
-def test_the_greatest_numbers_are_read_as_they_are_written(value, tmp_path):
+def test_the_greatest_numbers_are_read_as_they_are_written(tmp_path):
     _, _, chain = make_creature(solver="FORCE")
-    chain.force.stiffness_root = chain.force.stiffness_tip = value
+    chain.force.stiffness_root = chain.force.stiffness_tip = 3.4028235e38
     path = tmp_path / "stiff.json"
     assert save(filepath=str(path)) == {"FINISHED"}
     stored = chain.force.stiffness_root
@@ -385,22 +361,6 @@ def test_without_a_chain_and_without_a_force_the_buttons_say_so(tmp_path):
     assert "Select an armature that has a chain" in refusal(load, creature="SNAKE")
     make_creature()
     assert "Choose the solver Force first" in refusal(save, filepath=str(tmp_path / "x.json"))
-
-
-def test_a_text_that_tells_no_creature_stops_this_chain_only():
-    ob, _, chain = make_pulled(4)
-    rigs.add_bones(ob, np.add(rigs.zigzag(3), [3.0, 0.0, 0.0]), prefix="Other")
-    other = rigs.make_empty("Other", (3.5, 1.0, 1.5))
-    rigs.add_chain(ob, "Other.2", other)
-    chain.force.creature = '{"creature": 2}'
-    rigs.assert_reaches(ob, "Other.2", other, rigs.updated())
-    assert chain.status.startswith("This is not a creature file of version 1"), chain.status
-    chain.use_limits = False
-    rigs.updated()
-    assert chain.status.startswith("This is not a creature file of version 1"), chain.status
-    chain.force.creature = ""
-    rigs.updated()
-    assert chain.status.startswith("Reached"), chain.status
 
 
 def test_undo_and_redo_of_a_load():
