@@ -40,34 +40,29 @@ def _shared(ob: bpy.types.Object) -> None:
     rigs.add_chain(other, "forearm.L", rigs.make_empty())
 
 
-def _without_chains(ob: bpy.types.Object) -> None:
-    ob.chain_ik.chains.clear()
-
-
-def _locked(ob: bpy.types.Object) -> None:
-    ob.pose.bones[HIPS].lock_location = (True, True, True)
-
-
-def _driven(ob: bpy.types.Object) -> None:
-    ob.pose.bones[HIPS].driver_add("location", 2)
-
-
-def _no_root(ob: bpy.types.Object) -> None:
-    ob.chain_ik.body.root = "gone"
-
-
-def _flat(ob: bpy.types.Object) -> None:
-    ob.scale.x = 0.0
-
-
 BAD = {
-    "flat": (_flat, "The armature object has a scale of zero"),
-    "without chains": (_without_chains, "Select an armature that has a chain"),
+    "flat": (
+        lambda ob: setattr(ob.scale, "x", 0.0),
+        "The armature object has a scale of zero",
+    ),
+    "without chains": (
+        lambda ob: ob.chain_ik.chains.clear(),
+        "Select an armature that has a chain",
+    ),
     "connected": (_connected, f"Connected is on for bone '{HIPS}'"),
-    "locked": (_locked, f"The location of bone '{HIPS}' is locked"),
-    "driven": (_driven, f"Bone '{HIPS}' has a driver on its location"),
+    "locked": (
+        lambda ob: setattr(ob.pose.bones[HIPS], "lock_location", (True, True, True)),
+        f"The location of bone '{HIPS}' is locked",
+    ),
+    "driven": (
+        lambda ob: ob.pose.bones[HIPS].driver_add("location", 2),
+        f"Bone '{HIPS}' has a driver on its location",
+    ),
     "shared": (_shared, "Object 'Other' has chains on the same armature"),
-    "root that is gone": (_no_root, "Bone 'gone', the root of the body, does not exist"),
+    "root that is gone": (
+        lambda ob: setattr(ob.chain_ik.body, "root", "gone"),
+        "Bone 'gone', the root of the body, does not exist",
+    ),
 }
 
 

@@ -238,6 +238,8 @@ def test_hips_below_a_root_of_the_skeleton_go_along_with_it(rigify):
     press(whole_body)
     assert farthest(before, places(ob)) <= STILL
     assert ob.chain_ik.chains["Hips"].space == "master"
+    assert not ob.pose.bones[HIPS].constraints
+    assert "Root" not in ob.data.bones
     move(ob, "master", (0.3, 0.2, 0.1))
     for name in (HIPS, "hand.L", "foot.R", "spine.006"):
         moved = (places(ob)[name] - before[name]) * height(ob)

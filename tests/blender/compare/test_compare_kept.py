@@ -1,11 +1,20 @@
-"""What a comparison leaves to be looked at and taken: rows, times, poses, until it is cleared."""
+"""What a comparison leaves to be looked at and taken; in steps it is given up, or disturbed."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
 
 import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.operators.bake import POSE_OT_chain_ik_bake
+from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
+from blender_ik_addon.properties import COMPARED, compare_solvers, mark_of
+from blender_ik_addon.rig.comparing.timing import ENOUGH, REPEATS, quickest
+from blender_ik_addon.rig.reading.refusals import RigError
+from blender_ik_addon.translations import translated
 from tests.blender.compare.compared_rigs import (
     BUILT_IN,
     CLOSE,
@@ -17,9 +26,10 @@ from tests.blender.compare.compared_rigs import (
     rows,
     use,
 )
+from tests.blender.compare.test_compare import everything
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.selecting import press, refusal, select_bones
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
 
 def test_use_gives_the_compared_chain_that_solver_and_undo_takes_it_back():
@@ -79,38 +89,19 @@ def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
     return ob, list(ob.chain_ik.chains)
 
 
-def use_ccd() -> None:
-    press(use, index=[*rows()].index("CCD"))
-
-
-def solvers_of(ob: bpy.types.Object) -> dict[str, str]:
-    return {chain.bone: chain.solver for chain in ob.chain_ik.chains}
-
-
-def test_use_finds_its_chain_among_others_of_the_same_name():
-    ob, _ = make_namesakes()
-    use_ccd()
-    assert solvers_of(ob) == {"Bone.1": "NEWTON", "Left.1": "CCD", "Right.1": "NEWTON"}
-
-
-def test_use_finds_its_chain_under_other_names():
+@pytest.mark.parametrize("how", ["as it was", "renamed", "removed", "moved"])
+def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_places(how):
     ob, chains = make_namesakes()
-    chains[1].name, chains[0].name, ob.name = "Other", "Chain", "Another Rig"
-    use_ccd()
-    assert solvers_of(ob) == {"Bone.1": "NEWTON", "Left.1": "CCD", "Right.1": "NEWTON"}
-
-
-@pytest.mark.parametrize("how", ["removed", "moved"])
-def test_use_finds_its_chain_in_another_place(how):
-    ob, _ = make_namesakes()
-    if how == "removed":
+    if how == "renamed":
+        chains[1].name, chains[0].name, ob.name = "Other", "Chain", "Another Rig"
+    elif how == "removed":
         ob.chain_ik.active_index = 0
         bpy.ops.pose.chain_ik_remove()
-    else:
+    elif how == "moved":
         ob.chain_ik.chains.move(1, 2)
-    use_ccd()
-    assert solvers_of(ob)["Left.1"] == "CCD"
-    assert [*solvers_of(ob).values()].count("CCD") == 1
+    press(use, index=[*rows()].index("CCD"))
+    solvers = {chain.bone: chain.solver for chain in ob.chain_ik.chains}
+    assert [bone for bone, solver in solvers.items() if solver == "CCD"] == ["Left.1"]
 
 
 def test_use_leaves_a_chain_alone_that_has_come_to_the_place_of_the_compared_one():
@@ -159,18 +150,138 @@ def test_the_pose_is_that_of_the_first_solve_however_often_it_is_timed(start_fro
         assert rig.apart(found[name][1]) <= CLOSE, name
 
 
-def test_it_runs_in_pose_mode_beside_selected_bones():
-    rig = limb("tail")
+def test_the_row_of_the_solver_that_the_chain_has_is_the_chosen_one():
+    rig = limb("arm")
     select_bones(rig.ob, rig.bones)
-    press(compare)
-    assert bpy.context.mode == "POSE"
-    assert rows()["Newton"].is_solved
+    for name in ("Newton", "FABRIK", "FABRIK and Newton"):
+        rig.chain.solver, rig.chain.use_finish = SETTINGS[name]
+        scaled_rigs.update()
+        press(compare)
+        assert bpy.context.mode == "POSE"
+        assert [*rows()][bpy.context.window_manager.chain_ik.active_index] == name
 
 
-@pytest.mark.parametrize("name", ["Newton", "FABRIK", "FABRIK and Newton"])
-def test_the_row_of_the_solver_that_the_chain_has_is_the_chosen_one(name):
+Steps = Generator[int, None, Any]
+
+
+def in_steps(rig: Limb) -> Steps:
+    """Return the steps of a comparison, as a window does them."""
+    select_objects(active=rig.ob)
+    return compare_solvers(mark_of(rig.chain), bpy.context.evaluated_depsgraph_get)
+
+
+@pytest.mark.parametrize("kind", ["constrained parent", "scaled"])
+def test_each_step_is_a_solver_and_leaves_nothing_in_the_file(kind: str) -> None:
+    rig = limb(kind)
+    select_objects(active=rig.ob)
+    before = everything(rig.ob)
+    work, count = in_steps(rig), 0
+    while True:
+        try:
+            assert next(work) == count
+        except StopIteration as done:
+            found = done.value
+            break
+        count += 1
+        assert everything(rig.ob) == before
+    assert everything(rig.ob) == before
+    assert len(found) == COMPARED == count + 1
+
+
+@pytest.mark.parametrize(("solver", "steps"), [("NEWTON", 4), ("FOLLOW", COMPARED - 1)])
+def test_a_comparison_that_is_given_up_leaves_everything_as_it_was(solver: str, steps: int) -> None:
     rig = limb("tail")
-    rig.chain.solver, rig.chain.use_finish = SETTINGS[name]
+    rig.chain.solver = solver
     scaled_rigs.update()
-    chosen = list(compared(rig.ob))[bpy.context.window_manager.chain_ik.active_index]
-    assert chosen == name
+    compared(rig.ob)
+    shown, before = {name: row.gap for name, row in rows().items()}, everything(rig.ob)
+    work = in_steps(rig)
+    for _ in range(steps):
+        next(work)
+    work.close()
+    assert everything(rig.ob) == before
+    rig.ob.update_tag()
+    scaled_rigs.update()
+    assert everything(rig.ob) == before
+    assert {name: row.gap for name, row in rows().items()} == shown
+
+
+def limit_bone(rig: Limb) -> None:
+    bone = rig.ob.pose.bones[rig.bones[1]]
+    bone.use_ik_limit_x, bone.ik_max_x = True, 0.1
+
+
+EDITED = "edit mode"
+CHANGES: dict[str, Callable[[Limb], object]] = {
+    "target": lambda rig: setattr(rig.target.location, "x", 3.0),
+    "pose": lambda rig: setattr(rig.ob.pose.bones["Root.0"].scale, "x", 1.5),
+    "name": lambda rig: setattr(rig.ob.pose.bones[rig.bones[1]], "name", "Other"),
+    "limit": limit_bone,
+    "setting": lambda rig: setattr(rig.chain, "pole_angle", rig.chain.pole_angle + 1.0),
+    "frame": lambda _: bpy.context.scene.frame_set(7),
+    "no chain": lambda rig: rig.ob.chain_ik.chains.remove(0),
+    "no rig": lambda rig: bpy.data.objects.remove(rig.ob),
+    "undo": lambda _: bpy.ops.ed.undo(),
+    "load": lambda _: bpy.ops.wm.read_homefile(use_empty=True),
+    EDITED: lambda rig: rigs.enter(rig.ob, "EDIT"),
+}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_comparison_of_what_has_changed_meanwhile_is_refused(what: str) -> None:
+    bpy.ops.ed.undo_push(message="empty")
+    rig = limb("tail")
+    bpy.ops.ed.undo_push(message="made")
+    work = in_steps(rig)
+    next(work)
+    next(work)
+    CHANGES[what](rig)
+    sentence = "has changed during the comparison: compare again"
+    with pytest.raises(RigError, match="Leave edit mode" if what == EDITED else sentence):
+        next(work)
+    assert len(bpy.data.scenes) == 1
+
+
+def test_names_and_the_undo_of_something_else_do_no_harm() -> None:
+    rig = limb("tail")
+    bpy.ops.ed.undo_push(message="made")
+    rigs.make_empty("Aside")
+    bpy.ops.ed.undo_push(message="aside")
+    work = in_steps(rig)
+    next(work)
+    bpy.data.objects["Rig"].name = "Another"
+    next(work)
+    bpy.data.objects["Another"].name = "Rig"
+    bpy.ops.ed.undo()
+    for _ in range(COMPARED - 3):
+        next(work)
+    with pytest.raises(StopIteration) as done:
+        next(work)
+    assert sum(attempt.is_solved for attempt in done.value.value) == COMPARED - 1
+
+
+def seconds_asked_for(first: float, each: float) -> list[float]:
+    """Return what was timed again where each time takes so long."""
+    asked: list[float] = []
+
+    def again() -> float:
+        asked.append(each)
+        return each
+
+    assert quickest(first, again) == min([first, *asked])
+    return asked
+
+
+def test_what_is_timed_is_done_again_only_while_that_is_cheap() -> None:
+    assert len(seconds_asked_for(1e-4, 9e-5)) == REPEATS
+    assert not seconds_asked_for(1.01 * ENOUGH, 1e-3)
+    assert len(seconds_asked_for(0.6 * ENOUGH, 0.5 * ENOUGH)) == 1
+
+
+def test_the_status_bar_counts_what_is_done() -> None:
+    solver = POSE_OT_chain_ik_compare.progress(None, 3, COMPARED)
+    assert solver == f"solver 3 of {COMPARED}"
+    assert POSE_OT_chain_ik_bake.progress(None, 3, 50) == "frame 3 of 50"
+    text = translated(f"Compare Solvers  |  Esc: stop  |  {solver}", "pt_BR")
+    assert text == f"Comparar solucionadores  |  Esc: parar  |  solucionador 3 de {COMPARED}"

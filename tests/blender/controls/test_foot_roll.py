@@ -121,16 +121,6 @@ def test_spaces_are_those_of_the_control(rigify):
     assert not any(ob.pose.bones[name].constraints for name in mechanism(ob))
 
 
-def test_move_target_moves_the_control(rigify):
-    ob = human()
-    activate(ob, "Leg.L")
-    place = ob.matrix_world @ ob.pose.bones["Leg Target.L"].head
-    goal = (place.x, place.y - 0.1, place.z + 0.05)
-    press(bpy.ops.pose.chain_ik_move_target, location=goal)
-    np.testing.assert_allclose(posed(ob)["foot.L"][:3, 3], goal, atol=1e-5)
-    np.testing.assert_allclose(posed(ob)["Leg Target.L"][:3, 3], goal, atol=1e-5)
-
-
 def test_a_click_on_the_control_activates_its_chain_and_one_on_the_diamond_the_control(rigify):
     ob = human()
     for chain in ("Leg.R", "Arm.L", "Leg.L", "Toe.L"):

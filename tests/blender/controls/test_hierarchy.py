@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import bpy
 import numpy as np
@@ -174,30 +173,6 @@ def _world(ob: bpy.types.Object) -> dict[str, np.ndarray]:
     return {bone.name: np.array(owner.matrix_world @ bone.matrix) for bone in owner.pose.bones}
 
 
-def test_empties_go_along_with_the_armature_object(rigify):
-    ob = make_rigify("human", "EMPTY")
-    before = _world(ob)
-    ob.location, ob.rotation_euler = (1.0, -2.0, 0.5), (0.2, 0.1, 3.0)
-    rigs.updated()
-    assert not missing(ob)
-    moved = np.array(ob.matrix_world)
-    for bone, matrix in before.items():
-        np.testing.assert_allclose((moved @ matrix)[:3, 3], _world(ob)[bone][:3, 3], atol=1e-4)
-
-
-def test_a_root_that_the_skeleton_has_is_used():
-    ob = make_limbs(CONVENTIONS["Unreal"], ".L")
-    rigs.add_bones(ob, ((0, 0, 0), (0, 0.3, 0)), prefix="root")
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones["Bone.0"].parent = ob.data.edit_bones["root.0"]
-    rigs.enter(ob, "OBJECT")
-    press(setup)
-    assert set(spaces(ob).values()) == {"root.0"}
-    assert ob.chain_ik.body.root == "Bone.0"
-    assert not ob.pose.bones["Bone.0"].constraints
-    assert "Root" not in ob.data.bones
-
-
 def test_a_limb_alone_has_no_body_and_a_parent_takes_the_place_of_all_spaces(rigify):
     ob = make_limbs(CONVENTIONS["plain, dots"], ".L")
     rigs.enter(ob, "EDIT")
@@ -255,50 +230,6 @@ def test_a_space_that_somebody_has_chosen_stays(rigify):
     assert spaces(ob)["Arm.L"] == ""
     assert spaces(ob)["Leg.L"] == "Root"
     assert [bone.name for bone in ob.data.bones if bone.name.startswith("Root")] == ["Root"]
-
-
-def test_the_last_chain_takes_the_root_with_it(rigify):
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
-    bones = set(ob.data.bones.keys())
-    rigs.updated()
-    before = places(ob)
-    press(setup, control="BONE")
-    lower(ob, 0.2)
-    while ob.chain_ik.chains:
-        press(remove, delete_controls=True)
-    assert set(ob.data.bones.keys()) == bones
-    assert not any(bone.constraints or bone.custom_shape for bone in ob.pose.bones)
-    assert ob.chain_ik.body.root == ""
-    ob.pose.bones["spine"].location = (0, 0, 0)
-    rigs.updated()
-    assert farthest(before, places(ob)) <= 1e-6
-
-
-def test_undo_and_a_file_keep_the_body(rigify, tmp_path: Path):
-    bpy.ops.object.armature_cat_metarig_add()
-    name = bpy.context.object.name
-    bones = bpy.context.object.data.bones.keys()
-    bpy.ops.ed.undo_push(message="before")
-    press(setup, control="BONE")
-    bpy.ops.ed.undo()
-    ob = bpy.data.objects[name]
-    assert ob.data.bones.keys() == bones
-    assert ob.chain_ik.body.root == ""
-    assert not any(bone.constraints for bone in ob.pose.bones)
-    bpy.ops.ed.redo()
-    ob = bpy.data.objects[name]
-    lower(ob, 0.2)
-    before = places(ob)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "body.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "body.blend"))
-    rigs.updated()
-    ob = bpy.data.objects[name]
-    assert farthest(before, places(ob)) <= 1e-6
-    ob.data.bones["spine"].name = "pelvis"
-    rigs.updated()
-    assert ob.chain_ik.body.root == "pelvis"
-    assert spaces(ob)["Tail"] == "pelvis"
 
 
 def test_a_new_pole_goes_along_with_what_its_target_does(rigify):

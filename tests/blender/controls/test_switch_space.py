@@ -314,25 +314,6 @@ def test_the_status_tells_of_a_space_whose_bone_was_deleted(kind):
     assert lost not in ob.chain_ik.chains[0].status
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_goes_along_with_a_deleted_control_stays_where_nothing_has_keys(kind):
-    ob = make_body(kind)
-    made = rigs.add_bones(ob, ((2, 0, 0), (2, 0, 0.5), (2.1, 0, 1.0)), prefix="Tail")
-    select_bones(ob, made)
-    press(bpy.ops.pose.chain_ik_add, control=kind)
-    other = ob.chain_ik.chains[1]
-    ob.chain_ik.chains[0].space = other.subtarget or other.target.name
-    move_control(control_of(ob, "TARGET"), make_rng(2))
-    before = shown(control_of(ob, "TARGET"))
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    control = control_of(ob, "TARGET")
-    np.testing.assert_allclose(shown(control), before, atol=MOST)
-    assert not control.constraints
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    assert not ob.chain_ik.chains
-    assert not any(bone.constraints for bone in ob.pose.bones)
-
-
 def test_undo_redo_and_a_file_keep_spaces(tmp_path: Path):
     ob = make_body()
     bpy.ops.ed.undo_push(message="before")
@@ -371,27 +352,3 @@ def test_the_other_side_goes_along_with_the_bones_of_the_other_side(kind):
     copy = ob.chain_ik.chains[1]
     assert (copy.space, copy.pole_space) == ("Hip.R", "Body.0")
     assert copy.status.startswith("Reached")
-
-
-def test_a_library_override_switches_spaces(tmp_path: Path):
-    make_body("EMPTY")
-    path = str(tmp_path / "library.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(path, link=True) as (found, wanted):
-        wanted.objects = found.objects
-    for each in wanted.objects:
-        rigs.link(each)
-    for each in list(wanted.objects):
-        each.override_create(remap_local_usages=True)
-    ob = next(each for each in bpy.data.objects if each.override_library and each.pose)
-    select_bones(ob, ["upper_arm.L"])
-    press(switch, space="Body.0")
-    before = shown(control_of(ob, "TARGET"))
-    assert ob.chain_ik.chains[0].space == "Body.0"
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-    rigs.updated()
-    ob = next(each for each in bpy.data.objects if each.override_library and each.pose)
-    assert ob.chain_ik.chains[0].space == "Body.0"
-    np.testing.assert_allclose(shown(control_of(ob, "TARGET")), before, atol=MOST)

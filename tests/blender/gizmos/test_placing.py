@@ -1,9 +1,7 @@
-"""Targets and poles moved to a point: there they are, and nothing but their location changed."""
+"""Targets and poles moved to a point: there they are, or they are refused and stay."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
@@ -117,52 +115,33 @@ def test_locked_and_driven_axes_stay_and_the_others_come_as_near_as_they_can():
     assert abs(way @ gap) < 1e-5 * np.linalg.norm(way)
 
 
-def test_a_place_far_from_the_worlds_origin_is_gone_to():
+@pytest.mark.parametrize(
+    ("is_on", "only_available", "expected"),
+    [
+        (False, False, {0: [1.0], 1: [], 2: [1.0]}),
+        (True, False, {0: [1.0, 7.0], 1: [7.0], 2: [1.0, 7.0]}),
+        (True, True, {0: [1.0, 7.0], 1: [], 2: [1.0, 7.0]}),
+    ],
+)
+def test_auto_keying_keys_the_location_and_nothing_else(is_on, only_available, expected):
     ob = make_arm()
     target = ob.chain_ik.chains[0].target
-    hang(target, "sheared")
-    target.parent.location = (2e4, -1e4, 3e3)
-    rigs.updated()
-    point = rigs.position(target) + np.array((0.3, -0.2, 0.1))
-    press(move_target, location=point)
-    np.testing.assert_allclose(rigs.position(target), point, atol=5e-2)
-
-
-@contextmanager
-def auto_keying(*, is_on: bool = True, only_available: bool) -> Iterator[None]:
-    """Switch Auto Keying on or off, and say whether it keys what has no keys yet."""
-    edit = bpy.context.preferences.edit
-    before = edit.use_keyframe_insert_available
-    edit.use_keyframe_insert_available = only_available
-    bpy.context.scene.tool_settings.use_keyframe_insert_auto = is_on
-    yield
-    bpy.context.scene.tool_settings.use_keyframe_insert_auto = False
-    edit.use_keyframe_insert_available = before
-
-
-def test_auto_keying_keys_the_location_and_nothing_else():
-    ob = make_arm()
-    target = ob.chain_ik.chains[0].target
+    for axis in (0, 2):
+        target.keyframe_insert("location", index=axis, frame=1)
     bpy.context.scene.frame_set(7)
-    with auto_keying(is_on=False, only_available=False):
-        press(move_target, location=(0.1, 0.2, 1.0))
-    assert rigs.curves_of(target) == []
-    with auto_keying(only_available=False):
-        press(move_target, location=POINT)
-    found = {(curve.data_path, curve.array_index) for curve in rigs.curves_of(target)}
-    assert found == {("location", axis) for axis in range(3)}
-    keys = [tuple(curve.keyframe_points[0].co) for curve in rigs.curves_of(target)]
-    np.testing.assert_allclose(keys, [(7.0, value) for value in target.location])
-
-
-def test_auto_keying_leaves_channels_without_keys_alone_where_only_available_ones_get_keys():
-    ob = make_arm()
-    target = ob.chain_ik.chains[0].target
-    target.keyframe_insert("location", index=2, frame=1)
-    bpy.context.scene.frame_set(9)
-    with auto_keying(only_available=True):
-        press(move_target, location=POINT)
-    assert [(c.array_index, len(c.keyframe_points)) for c in rigs.curves_of(target)] == [(2, 2)]
+    edit, tools = bpy.context.preferences.edit, bpy.context.scene.tool_settings
+    before = edit.use_keyframe_insert_available
+    edit.use_keyframe_insert_available, tools.use_keyframe_insert_auto = only_available, is_on
+    press(move_target, location=POINT)
+    edit.use_keyframe_insert_available, tools.use_keyframe_insert_auto = before, False
+    found = {axis: list[float]() for axis in range(3)}
+    for curve in rigs.curves_of(target):
+        assert curve.data_path == "location"
+        found[curve.array_index] = [point.co.x for point in curve.keyframe_points]
+        if is_on:
+            value = curve.keyframe_points[-1].co.y
+            assert value == pytest.approx(target.location[curve.array_index])
+    assert found == expected
 
 
 def test_a_drag_is_one_step_back():
@@ -236,3 +215,87 @@ def test_a_linked_target_is_refused_and_an_override_of_it_moves(tmp_path: Path):
     text = refusal(move_target, location=(0.0, 0.0, 1.0))
     assert "The library override of the target 'Far' cannot be edited" in text
     np.testing.assert_allclose(rigs.position(own), POINT, atol=PLACED)
+
+
+move_target = bpy.ops.pose.chain_ik_move_target
+
+
+def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:
+    """Return an arm, and its target, an empty or a bone of its own."""
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    if not is_bone:
+        return ob, chain.target
+    chain.subtarget = add_control(ob, "", seed=2)
+    chain.target = ob
+    rigs.enter(ob, "POSE")
+    return ob, ob.pose.bones[chain.subtarget]
+
+
+@pytest.mark.parametrize("is_bone", [False, True])
+def test_what_a_child_of_constraint_carries_goes_to_the_point(is_bone):
+    ob, moved = make_followed(is_bone=is_bone)
+    chain = ob.chain_ik.chains[0]
+    prop = rigs.make_empty("Prop", (0.3, 0.1, 0.4))
+    prop.rotation_euler, prop.scale = (1.0, 0.4, 2.0), (2.0, 2.0, 2.0)
+    held = moved.constraints.new("CHILD_OF")
+    held.target = prop
+    rigs.updated()
+    # What hangs on it is carried away from where it was held.
+    prop.rotation_euler, prop.location, prop.scale = (0.2, 2.0, 0.7), (1.0, 0.0, 0.0), (1, 1, 1)
+    rigs.updated()
+    press(move_target, location=POINT)
+    np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
+
+
+@pytest.mark.parametrize("is_bone", [False, True])
+def test_what_a_constraint_holds_is_refused_and_keeps_its_location(is_bone):
+    ob, moved = make_followed(is_bone=is_bone)
+    chain, constraint = ob.chain_ik.chains[0], moved.constraints.new("COPY_LOCATION")
+    constraint.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
+    for influence in (1.0, 0.5):
+        constraint.influence = influence
+        rigs.updated()
+        before, start = tuple(moved.location), place(chain.target, chain.subtarget)
+        text = refusal(move_target, location=POINT)
+        assert f"constraint, keeps the target '{moved.name}' from going there: mute" in text
+        assert tuple(moved.location) == before
+        np.testing.assert_array_equal(place(chain.target, chain.subtarget), start)
+    constraint.mute = True
+    rigs.updated()
+    press(move_target, location=POINT)
+    np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
+
+
+@pytest.mark.parametrize("is_bone", [False, True])
+def test_a_limit_is_refused_where_it_is_in_the_way_alone(is_bone):
+    ob, moved = make_followed(is_bone=is_bone)
+    chain, constraint = ob.chain_ik.chains[0], moved.constraints.new("LIMIT_LOCATION")
+    constraint.use_max_z, constraint.max_z, constraint.owner_space = True, 0.9, "WORLD"
+    rigs.updated()
+    inside, outside = (0.3, -0.2, 0.7), (0.3, -0.2, 1.2)
+    press(move_target, location=inside)
+    np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
+    assert "from going there" in refusal(move_target, location=outside)
+    np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
+
+
+def test_a_hidden_target_goes_to_the_point():
+    ob = make_arm()
+    target = ob.chain_ik.chains[0].target
+    hidden = bpy.data.collections.new("Hidden")
+    bpy.context.scene.collection.children.link(hidden)
+    for step in range(3):
+        if step == 0:
+            target.hide_set(True)
+        elif step == 1:
+            target.hide_viewport = True
+        else:
+            target.hide_viewport = False
+            bpy.context.scene.collection.objects.unlink(target)
+            hidden.objects.link(target)
+            bpy.context.view_layer.layer_collection.children["Hidden"].exclude = True
+        rigs.updated()
+        point = np.add(POINT, 0.1 * step)
+        press(move_target, location=point)
+        np.testing.assert_allclose(rigs.position(target), point, atol=PLACED)

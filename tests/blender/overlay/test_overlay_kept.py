@@ -129,17 +129,6 @@ def test_a_linked_rig_beside_its_override_and_one_whose_library_has_moved_are_dr
         check_both_are_drawn(linked, override)
 
 
-def test_armatures_without_chains_leave_what_is_known_alone(seen: None) -> None:
-    rigs.make_arm()
-    other = rigs.make_rig(name="Other")
-    bpy.context.view_layer.update()
-    strokes()
-    before = dict(known.names)
-    rigs.turn_bones(other)
-    assert known.names == before
-    assert before
-
-
 @pytest.mark.parametrize("role", ["target", "pole_target"])
 def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen: None, role: str) -> None:
     ob, _ = rigs.make_arm()

@@ -16,6 +16,7 @@ from blender_ik_addon.overlay.colours import read_colours
 from blender_ik_addon.overlay.gathering import find_view, gather
 from blender_ik_addon.overlay.known import known
 from blender_ik_addon.overlay.strokes import Strokes
+from tests.blender.gizmos.grabbed import in_viewport as in_first_viewport
 
 Pixels = npt.NDArray[np.float64]
 SIZE = 400
@@ -30,10 +31,7 @@ needs_gpu = pytest.mark.skipif(
 def in_viewport() -> Iterator[None]:
     """Have the first viewport of the file that is open drawn; nothing is known of it."""
     known.clear()
-    window = bpy.context.window_manager.windows[0]
-    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
-    region = next(region for region in area.regions if region.type == "WINDOW")
-    with bpy.context.temp_override(window=window, area=area, region=region):
+    with in_first_viewport():
         yield
     known.clear()
 

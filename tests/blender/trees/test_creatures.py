@@ -141,15 +141,6 @@ def test_a_creature_is_edited_as_a_text_of_blender():
     assert np.abs(rigs.pose(ob) - pose).max() > 0.01
 
 
-def test_a_creature_that_is_written_to_a_text_again_replaces_what_stands_there():
-    _, _, chain = make_creature(solver="FORCE")
-    for stiffness in (2.0, 3.0):
-        chain.force.stiffness_root = stiffness
-        assert save(to="TEXT") == {"FINISHED"}
-    (text,) = bpy.data.texts
-    assert json.loads(text.as_string())["stiffness"] == [3.0, 1.0]
-
-
 @pytest.mark.parametrize(
     "pairs",
     [

@@ -23,14 +23,6 @@ def test_all_targets_that_can_be_reached_together_are(make, solver):
             assert rig.chain(name).status.startswith("Reached"), rig.chain(name).status
 
 
-def test_one_newton_makes_the_tree_newton_and_the_order_of_the_list_decides_nothing_else():
-    rig = tree_rigs.make_body()
-    rig.follow(solver="FABRIK")
-    rig.chain("Arm.R").solver = "NEWTON"
-    rig.place(1)
-    rig.assert_reached()
-
-
 @pytest.mark.parametrize("modes", ["XYZ", "ZYX", "AXIS_ANGLE"])
 def test_every_rotation_mode_is_written(modes):
     rig = tree_rigs.make_y(modes=modes)

@@ -137,21 +137,6 @@ def test_a_pole_that_cannot_be_followed_is_told(crowd):
     assert_goes_on(crowd)
 
 
-def test_a_tree_without_any_weight_keeps_its_pose_and_says_so(crowd):
-    for name in ("Left", "Right"):
-        crowd[1].chain(name).weight = 0.0
-    crowd[1].target("Left").location.z -= 0.2
-    before = rigs.rotations(crowd[1].ob)
-    assert_goes_on(crowd, crowd[1])
-    assert rigs.rotations(crowd[1].ob) == before
-    assert crowd[1].chain("Left").status == (
-        "No chain of this tree has a weight above zero: raise one."
-    )
-    crowd[1].chain("Left").weight = 1.0
-    rigs.updated()
-    assert crowd[1].gaps()["Left"] <= 2e-6 * crowd[1].length
-
-
 BESIDE, APART = [COUNT], [1, COUNT - 1]
 DIFFERENCES = [
     ('pose.bones["Trunk.0"]', "scale", (1.0, 1.3, 1.0), BESIDE),
@@ -235,36 +220,3 @@ def test_objects_that_go_leave_the_other_trees_at_work(crowd):
     crowd[0].tips.pop("Left")
     assert_goes_on(left[1:])
     assert crowd[0].chain("Left").status.startswith("No target is set")
-
-
-def test_view_layers_do_not_call_each_other_back(crowd):
-    layers = (bpy.context.view_layer, bpy.context.scene.view_layers.new("Second"))
-    for rig in crowd:
-        rig.target("Left").location.z -= 0.1
-    for layer in layers * 2:
-        layer.update()
-    before = [rigs.rotations(rig.ob) for rig in crowd]
-    for layer in layers * 3:
-        for rig in crowd:
-            rig.ob.update_tag()
-        layer.update()
-        assert [rigs.rotations(rig.ob) for rig in crowd] == before
-    crowd[0].target("Right").location.z -= 0.1
-    for layer in layers:
-        depsgraph = rigs.updated(layer)
-        assert max(crowd[0].gaps(depsgraph).values()) <= 2e-6 * crowd[0].length
-
-
-def test_a_crowd_of_trees_plays_its_keys(crowd):
-    for i, rig in enumerate(crowd):
-        rigs.key_bones(rig.ob, seed=i, frames=(1, 9))
-        start = rig.target("Left").location.copy()
-        rigs.key(rig.target("Left"), "location", {1: start, 9: start * 0.9})
-    shown = {}
-    for frame in (1, 5, 9, 5, 3, 1):
-        depsgraph = rigs.go_to(frame)
-        pose = [rigs.pose(rig.ob, depsgraph) for rig in crowd]
-        for one, other in zip(pose, shown.get(frame, pose), strict=True):
-            np.testing.assert_array_equal(one, other)
-        shown[frame] = pose
-        assert sizes() == [COUNT]

@@ -67,19 +67,6 @@ def test_solved_again_from_nothing_the_pose_is_the_same(solver, is_apart):
         assert rigs.rotations(rig.ob) == before
 
 
-def test_a_start_from_what_stands_there_comes_to_rest():
-    rig = make_live(start_from="CURRENT")
-    for _ in range(3):
-        rig.ob.update_tag()
-        rigs.updated()
-    before = rigs.rotations(rig.ob)
-    for _ in range(3):
-        rig.ob.update_tag()
-        rigs.updated()
-    assert rigs.rotations(rig.ob) == before
-    rig.assert_reached()
-
-
 def test_the_parent_of_a_shared_bone_moves_the_tree(solves):
     rig = tree_rigs.make_y()
     rigs.add_bones(rig.ob, ((0, 0, -0.5), (0, 0, 0)), prefix="Root")
