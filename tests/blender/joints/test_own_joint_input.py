@@ -7,12 +7,12 @@ import re
 import bpy
 import numpy as np
 import pytest
+from tests.blender.words.said_of_input import INPUT
+from tests.blender.words.said_of_joints import JOINTS
 
 from tests.blender.rig.test_rig_bad_input import LIMB, OTHER, assert_other_goes_on
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.words.said_of_input import INPUT
-from tests.blender.words.said_of_joints import JOINTS
 from tests.blender.words.sentences import told
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.oriented import turned_target
+from tests.blender.setups.scaled_rigs import turned_target
 from tests.blender.setups.twisted_rigs import (
     ELBOW,
     MOVED,

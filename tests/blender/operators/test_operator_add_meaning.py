@@ -8,7 +8,7 @@ import pytest
 
 from blender_ik_addon.properties import bones_of_chain
 from tests.blender.setups import rigs
-from tests.blender.setups.oriented import axes_of_bone, axes_of_object
+from tests.blender.setups.scaled_rigs import axes_of_bone, axes_of_object
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 from tests.helpers import assert_positions_close
 

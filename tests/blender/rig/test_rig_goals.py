@@ -5,7 +5,7 @@ import pytest
 from mathutils import Quaternion
 
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.oriented import axes_of_bone, axes_of_object, turned_target
+from tests.blender.setups.scaled_rigs import axes_of_bone, axes_of_object, turned_target
 from tests.helpers import make_rng
 
 MISS = 1e-6

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.oriented import axes_of_bone, axes_of_object, turned_target
+from tests.blender.setups.scaled_rigs import axes_of_bone, axes_of_object, turned_target
 
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE")
 LIMB = ((0.0, 0.0, 0.0), (0.0, -0.1, 1.0), (0.0, 0.0, 2.0), (0.1, 0.0, 2.4))

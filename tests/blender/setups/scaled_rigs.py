@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mathutils import Matrix, Quaternion, Vector
 
 from tests.blender.setups import rigs
+from tests.helpers import make_rng
 
 Array = npt.NDArray[np.float64]
 
@@ -136,3 +137,20 @@ def sheared_parent(
 def world_of(ob: bpy.types.Object) -> Matrix:
     """Return the evaluated world matrix."""
     return rigs.evaluated(ob).matrix_world.copy()
+
+
+def axes_of_bone(ob, bone):
+    """Return the bone's unit axes as columns, world space."""
+    matrix = world_of(ob) @ rigs.evaluated(ob).pose.bones[bone].matrix
+    return np.array(matrix.to_quaternion().to_matrix())
+
+
+def axes_of_object(ob):
+    return np.array(world_of(ob).to_quaternion().to_matrix())
+
+
+def turned_target(point, seed=0):
+    target = rigs.make_empty("Target", point)
+    target.rotation_mode = "QUATERNION"
+    target.rotation_quaternion = random_quaternion(make_rng(seed), 1.5)
+    return target
