@@ -12,7 +12,6 @@ from tests.helpers import make_rng
 pytestmark = pytest.mark.slow
 
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
-STARTS = ("KEYED", "REST", "CURRENT")
 
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 # Each rotation mode with one solver, each solver with two modes.

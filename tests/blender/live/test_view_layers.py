@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -10,8 +9,6 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
-
-Change = Callable[[bpy.types.Object, bpy.types.Object], None]
 
 
 def move_target(_ob: bpy.types.Object, target: bpy.types.Object) -> None:
