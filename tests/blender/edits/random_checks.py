@@ -67,10 +67,7 @@ def stored(is_solved: bool = False) -> Stored:
     """Return the stored poses of all chains that can be read: what mute would give back.
 
     Left out are bones whose channels are keyed, which take what the keys say, and those with locks,
-    whose channels belong to whoever locked them.
-
-    Args:
-        is_solved: Whether chains that are not solved are left out as well.
+    whose channels belong to whoever locked them; with ``is_solved`` chains that are not solved too.
     """
     found = {}
     for ob in armatures():
@@ -181,7 +178,7 @@ def _moved(before: Poses, after: Poses, name: str, tolerance: float = 0.0) -> di
 
 
 def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]]) -> list[str]:
-    """Return the bones that have moved although no chain writes them and no animation does.
+    """Return the bones that an update has moved although no chain or animation writes them.
 
     Args:
         before: What the edit has left.
@@ -199,13 +196,9 @@ def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]
 def not_stable(
     before: Poses, after: Poses, exempt: set[str], again: Container[str] = ()
 ) -> list[str]:
-    """Return the bones that differ although nothing that they hang on does.
+    """Return the bones that differ from before although nothing that they hang on does.
 
-    Args:
-        before: What was shown.
-        after: What is shown now.
-        exempt: Full names of armature objects that are left out.
-        again: Full names of those that are solved again from the pose that is shown.
+    Left out are the armature objects in ``exempt``; ``again`` are solved again from the pose shown.
     """
     return [
         text

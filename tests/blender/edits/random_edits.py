@@ -17,7 +17,7 @@ from tests.blender.edits.kinds import (  # noqa: F401  they add the edits
     random_round_trips,
     random_time_edits,
 )
-from tests.blender.edits.random_draws import EDITS, Edit, draw
+from tests.blender.edits.random_draws import EDITS, draw
 from tests.blender.edits.random_output import Output, is_fault
 from tests.blender.edits.random_scene import START, make_scene
 from tests.blender.edits.random_truth import untrue
@@ -68,10 +68,6 @@ class RandomEdits:
     def close(self) -> None:
         self._output.close()
         self._holder.cleanup()
-
-    @staticmethod
-    def edits() -> dict[str, Edit]:
-        return dict(sorted(EDITS.items()))
 
     def make_rigs(self) -> None:
         with self._output.collected():

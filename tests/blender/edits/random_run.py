@@ -66,10 +66,9 @@ def steps_of(seed: int, job: Job) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
     What is drawn for a step depends on its number alone.
     """
-    from tests.blender.edits.random_draws import draw
-    from tests.blender.edits.random_edits import RandomEdits
+    from tests.blender.edits.random_draws import EDITS, draw
 
-    edits, rng = RandomEdits.edits(), random.Random(str(seed))
+    edits, rng = sorted(EDITS), random.Random(str(seed))
     if job.kinds:
         known = [name for name in edits if any(kind in name for kind in job.kinds)]
     else:
@@ -78,7 +77,7 @@ def steps_of(seed: int, job: Job) -> Iterator[tuple[int, str, dict[str, Any]]]:
     for number in range(1, job.steps + 1):
         name = random.Random(f"{seed} {number}").choice(known)
         if not job.only or number in job.only:
-            yield number, name, draw(edits[name].drawn, f"{seed} {number} {name}")
+            yield number, name, draw(EDITS[name].drawn, f"{seed} {number} {name}")
 
 
 def edit_file(seed: int, job: Job, note: Callable[[int, str], None]) -> None:

@@ -74,13 +74,9 @@ def _solved_with(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> set[st
 def _size(
     ob: bpy.types.Object, bone: str, gap: rigs.Array, depsgraph: bpy.types.Depsgraph
 ) -> float:
-    """Return what rounding is a share of: the largest of all lengths on the way to both its ends.
+    """Return what rounding is a share of: the largest length on the way to tip and target.
 
-    Args:
-        ob: Of the chain.
-        bone: Its last one.
-        gap: Where the chain ends and where its target is, shape (2, 3).
-        depsgraph: That has evaluated both.
+    Both ends of what is left between them are in ``gap``, shape (2, 3).
     """
     posed = rigs.evaluated(ob, depsgraph)
     world, tip = np.array(posed.matrix_world), posed.pose.bones[bone]

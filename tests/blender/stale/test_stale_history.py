@@ -11,16 +11,7 @@ import pytest
 from tests.blender.setups import rigs, warm_rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.selecting import select_objects
-from tests.blender.setups.warm_rigs import (
-    OTHER,
-    RIG,
-    assert_followed,
-    assert_right,
-    chain,
-    follow,
-    named,
-    pose_bone,
-)
+from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -39,8 +30,8 @@ def mute():
 
 
 def pose_bones():
-    pose_bone("Above.0").rotation_quaternion = (0.9, 0.2, -0.2, 0.1)
-    pose_bone("Bone.0").location = (0.1, 0.1, 0.0)
+    warm_rigs.pose_bone("Above.0").rotation_quaternion = (0.9, 0.2, -0.2, 0.1)
+    warm_rigs.pose_bone("Bone.0").location = (0.1, 0.1, 0.0)
 
 
 def move_both_targets():
@@ -49,7 +40,7 @@ def move_both_targets():
 
 
 def add_a_chain():
-    follow(("Rig", "Early.0", "Other Target"), chain_count=1)
+    warm_rigs.follow(("Rig", "Early.0", "Other Target"), chain_count=1)
 
 
 def remove_a_chain():

@@ -8,19 +8,7 @@ import pytest
 from mathutils import Matrix
 
 from tests.blender.setups import rigs, warm_rigs
-from tests.blender.setups.warm_rigs import (
-    OTHER,
-    RIG,
-    assert_followed,
-    assert_right,
-    assert_right_at,
-    chain,
-    edit_bones,
-    follow,
-    named,
-    pose_bone,
-    told,
-)
+from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -63,15 +51,15 @@ def set_value(ob: str, bone: str, name: str, value: object) -> object:
 def make_grown_pair() -> None:
     """Make warm rigs on which every flag of a bone matters."""
     warm_rigs.make_pair()
-    pose_bone("Above.0").scale = (1.1, 1.1, 1.1)
-    pose_bone("Bone.0").location = (0.05, 0.02, 0.03)
+    warm_rigs.pose_bone("Above.0").scale = (1.1, 1.1, 1.1)
+    warm_rigs.pose_bone("Bone.0").location = (0.05, 0.02, 0.03)
     warm_rigs.warm_up()
 
 
 def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
     make_grown_pair()
     for *what, value in VALUES:
-        with told((what, value)):
+        with warm_rigs.told((what, value)):
             before = warm_rigs.shown()["Other"]
             former = set_value(*what, value)
             np.testing.assert_array_equal(warm_rigs.shown()["Other"], before)
@@ -102,7 +90,7 @@ def test_each_graph_that_shows_a_rig_uses_what_has_changed_meanwhile(is_scene):
         for layer in (second, first):
             depsgraph = rigs.updated(layer)
             for rig, bone, target in (RIG, OTHER):
-                with told(VALUES[i]):
+                with warm_rigs.told(VALUES[i]):
                     rigs.assert_reaches(named(rig), bone, named(target), depsgraph)
         named(warm_rigs.TARGETS[step % 2]).location += 0.3 * warm_rigs.SHIFT
     assert_right()
@@ -169,14 +157,14 @@ def apply_the_pose_as_rest():
 def test_bones_edited_are_solved_as_they_are_now():
     warm_rigs.make_pair()
     for name in ("Bone.0", "Bone.1"):
-        pose_bone(name).location = (0.05, 0.02, -0.03)
+        warm_rigs.pose_bone(name).location = (0.05, 0.02, -0.03)
     for edit in EDITS:
-        edit_bones(edit)
-        with told(edit):
+        warm_rigs.edit_bones(edit)
+        with warm_rigs.told(edit):
             assert_followed()
     for change in (transform_the_data, apply_the_pose_as_rest):
         change()
-        with told(change):
+        with warm_rigs.told(change):
             assert_followed()
 
 
@@ -216,7 +204,7 @@ def put_a_bone_into_the_chain(bones):
 )
 def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_back(edit, joined):
     free = warm_rigs.make_pair()
-    edit_bones(edit)
+    warm_rigs.edit_bones(edit)
     assert_right()
     before = rigs.rotations(named("Rig"))
     named("Rig Target").location += warm_rigs.SHIFT
@@ -283,9 +271,9 @@ def test_an_object_given_another_armature_is_solved_with_its_bones():
     own = named("Rig").data
     for data in (make_other_armature(), own):
         named("Rig").data = data
-        with told(data.name):
+        with warm_rigs.told(data.name):
             assert_followed()
-    edit_bones(lengthen, "Other")
+    warm_rigs.edit_bones(lengthen, "Other")
     first, second = named("Rig"), named("Other")
     first.data, second.data = second.data, first.data
     assert_followed()
@@ -295,13 +283,13 @@ def test_an_object_given_another_armature_is_solved_with_its_bones():
 
 def test_bones_edited_in_a_shared_armature_are_new_to_both_objects():
     warm_rigs.make_pair()
-    edit_bones(lengthen, "Other")
+    warm_rigs.edit_bones(lengthen, "Other")
     named("Rig").data = named("Other").data
     assert_followed()
-    edit_bones(lengthen, "Other")
+    warm_rigs.edit_bones(lengthen, "Other")
     assert_followed()
     named("Rig").data = named("Rig").data.copy()
-    edit_bones(lengthen, "Other")
+    warm_rigs.edit_bones(lengthen, "Other")
     assert_followed()
 
 
@@ -311,22 +299,22 @@ def test_other_objects_that_come_and_go_and_sort_first_disturb_nothing():
     warm_rigs.make_limb("B", (0.5, -2.0, 0.0), seed=5)
     assert_followed()
     third = ("B", "Bone.2", "B Target")
-    follow(third)
+    warm_rigs.follow(third)
     assert_followed([RIG, OTHER, third], (*warm_rigs.TARGETS, "B Target"))
     for name in ("B", "A", "Rig", "Rig Target"):
         bpy.data.objects.remove(named(name))
     assert_followed([OTHER], ("Other Target",))
     warm_rigs.make_limb("Rig", (0.1, 0.1, 0.0), seed=8)
-    follow(RIG, solver="FABRIK")
+    warm_rigs.follow(RIG, solver="FABRIK")
     assert_right()
 
 
 def test_a_lock_is_kept_until_it_is_free_again():
     free = warm_rigs.make_pair()
-    pose_bone("Bone.1").lock_rotation[1] = True
+    warm_rigs.pose_bone("Bone.1").lock_rotation[1] = True
     assert_right([OTHER])
-    assert pose_bone("Bone.1").rotation_euler[1] == pytest.approx(free["Bone.1"][1])
-    tip = pose_bone("Bone.2")
+    assert warm_rigs.pose_bone("Bone.1").rotation_euler[1] == pytest.approx(free["Bone.1"][1])
+    tip = warm_rigs.pose_bone("Bone.2")
     tip.lock_rotation, tip.lock_rotation_w = (True, True, True), True
     assert_right([OTHER])
     warm_rigs.assert_let_go(free, "Bone.2")
@@ -337,21 +325,12 @@ def test_a_lock_is_kept_until_it_is_free_again():
     assert_right()
 
 
-def test_a_rig_at_rest_while_its_target_moves_is_right_when_it_is_posed_again():
-    warm_rigs.make_pair()
-    named("Rig").data.pose_position = "REST"
-    named("Rig Target").location += warm_rigs.SHIFT
-    assert_followed([OTHER], ["Other Target"])
-    named("Rig").data.pose_position = "POSE"
-    assert_followed()
-
-
 def test_a_driver_put_on_a_chain_bone_lets_the_other_chain_alone_and_goes_again():
     warm_rigs.make_pair()
-    pose_bone("Bone.0").driver_add("rotation_quaternion", 1).driver.expression = "0.2"
+    warm_rigs.pose_bone("Bone.0").driver_add("rotation_quaternion", 1).driver.expression = "0.2"
     assert_followed([OTHER])
     assert "driver" in chain().status
-    pose_bone("Bone.0").driver_remove("rotation_quaternion", 1)
+    warm_rigs.pose_bone("Bone.0").driver_remove("rotation_quaternion", 1)
     assert_followed()
 
 
@@ -376,21 +355,21 @@ def push_down() -> bpy.types.NlaTrack:
 def test_keyed_chain_bones_start_from_their_frame_also_those_of_the_nla():
     warm_rigs.make_pair()
     key_all()
-    assert_right_at(5, 1, 9, 5, 4)
+    warm_rigs.assert_right_at(5, 1, 9, 5, 4)
     assert_right(movers=["Other Target"])
     track = push_down()
-    assert_right_at(5, 7)
+    warm_rigs.assert_right_at(5, 7)
     track.strips[0].influence = 0.5
-    assert_right_at(7, 3)
+    warm_rigs.assert_right_at(7, 3)
     rigs.key_bones(named("Rig"), seed=9, frames=(1, 9))
-    assert_right_at(7, 3)
+    warm_rigs.assert_right_at(7, 3)
     named("Rig").animation_data.use_nla = False
-    assert_right_at(3)
+    warm_rigs.assert_right_at(3)
     named("Rig").animation_data.use_nla = True
     named("Rig").animation_data.nla_tracks[0].mute = True
-    assert_right_at(6)
+    warm_rigs.assert_right_at(6)
     named("Rig").animation_data_clear()
-    assert_right_at(4)
+    warm_rigs.assert_right_at(4)
 
 
 def test_a_key_of_a_chain_bone_edited_is_used_from_the_next_move_of_a_target_on():

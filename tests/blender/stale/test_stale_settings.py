@@ -10,17 +10,7 @@ import pytest
 
 from tests.blender.setups import rigs, warm_rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.warm_rigs import (
-    OTHER,
-    RIG,
-    assert_followed,
-    assert_right,
-    assert_right_at,
-    chain,
-    named,
-    pose_bone,
-    told,
-)
+from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -110,7 +100,7 @@ def test_each_setting_changed_or_unset_is_used_from_the_next_update_on():
         named("Rig").scale.x = -1.0 if name == "negative_scale" else 1.0
         use(**needed)
         warm_rigs.warm_up()
-        with told(name):
+        with warm_rigs.told(name):
             assert_used(chain, name, value)
             use(**{name: value})
             assert_followed([RIG, OTHER] if is_met else [OTHER])
@@ -132,7 +122,7 @@ def test_each_value_of_a_joint_is_used_from_the_next_update_on():
         chain().joints.clear()
         give(chain(), "Bone.1", **settings)
         warm_rigs.warm_up()
-        with told(name):
+        with warm_rigs.told(name):
             assert_used(lambda: chain().joints[0], name, value)
 
 
@@ -172,25 +162,25 @@ def test_keyed_settings_are_those_of_the_frame_whatever_was_shown_before(name):
     keys, needed = KEYS[name]
     use(**needed)
     rigs.key(named("Rig"), f"chain_ik.chains[0].{name}", keys)
-    assert_right_at(5, 8, 2, 4, limbs=[OTHER])
+    warm_rigs.assert_right_at(5, 8, 2, 4, limbs=[OTHER])
     rigs.key(named("Other Target"), "location", {1: (1.4, 0.8, 0.9), 9: (1.0, 1.0, 1.1)})
-    assert_right_at(5, 2, limbs=[OTHER])
+    warm_rigs.assert_right_at(5, 2, limbs=[OTHER])
 
 
 def test_keys_edited_muted_and_removed_are_new_from_the_next_frame_on():
     warm_rigs.make_pair()
     rigs.key(named("Rig"), "chain_ik.chains[0].influence", {1: 0.2, 9: 0.6})
-    assert_right_at(5, 7, limbs=[OTHER])
+    warm_rigs.assert_right_at(5, 7, limbs=[OTHER])
     curve = rigs.curves_of(named("Rig"))[0]
     curve.keyframe_points[1].co.y = 1.0
     curve.update()
-    assert_right_at(7, 9, limbs=[OTHER])
+    warm_rigs.assert_right_at(7, 9, limbs=[OTHER])
     assert_right()
     curve.mute = True
-    assert_right_at(4, limbs=[OTHER])
+    warm_rigs.assert_right_at(4, limbs=[OTHER])
     rigs.curves_of(named("Rig"))[0].mute = False
     named("Rig").animation_data.action = None
-    assert_right_at(3, limbs=[OTHER])
+    warm_rigs.assert_right_at(3, limbs=[OTHER])
     chain().influence = 1.0
     assert_right()
 
@@ -243,7 +233,7 @@ def test_what_changed_while_live_was_off_is_used_once_it_is_on():
     use(solver="FABRIK", use_flip_bend=True)
     named("Rig").chain_ik.chains.add()
     named("Rig").chain_ik.chains.move(1, 0)
-    pose_bone("Bone.1").rotation_mode = "QUATERNION"
+    warm_rigs.pose_bone("Bone.1").rotation_mode = "QUATERNION"
     for name in warm_rigs.TARGETS:
         named(name).location += 0.5 * warm_rigs.SHIFT
     bpy.context.view_layer.update()
