@@ -36,19 +36,26 @@ def joint_steps(poses: Sequence[Array]) -> Array:
 
 
 # A pole that the joints cannot follow has several poses about as good, and FABRIK's sweeps several
-# ways to end: there a small step can change from one to another, by up to 1.5 radians. So it is
-# where NEWTON starts anew, as a spider's leg does for a target behind its root.
-SMOOTH = [
-    *(("arm", True, Solver.NEWTON), ("tail", True, Solver.NEWTON)),
-    *(("ten_hinges", False, Solver.NEWTON), ("finger", False, Solver.NEWTON)),
-    *(("tail", True, Solver.FABRIK), ("spider_leg", False, Solver.FABRIK)),
-    *(("arm", True, Solver.CCD), ("spider_leg", False, Solver.CCD)),
-    *(("arm", True, Solver.FORCE), ("tail", False, Solver.FORCE)),
-]
+# ways to end: there a small step can change from one to another. So it is where NEWTON starts anew,
+# as a spider's leg does for a target behind its root. By how many radians in a step at most;
+# measured of the last four: 0.052, 0.098, 0.453, 1.394.
+LARGEST_STEPS = {
+    ("arm", True, Solver.NEWTON): STEEPEST * STEP,
+    ("tail", True, Solver.NEWTON): STEEPEST * STEP,
+    ("ten_hinges", False, Solver.NEWTON): STEEPEST * STEP,
+    ("tail", True, Solver.FABRIK): STEEPEST * STEP,
+    ("spider_leg", False, Solver.FABRIK): STEEPEST * STEP,
+    ("arm", True, Solver.CCD): STEEPEST * STEP,
+    ("arm", True, Solver.FORCE): STEEPEST * STEP,
+    ("tail", False, Solver.FORCE): STEEPEST * STEP,
+    ("arm", True, Solver.FABRIK): 0.1,
+    ("finger", True, Solver.CCD): 0.2,
+    ("spider_leg", True, Solver.FORCE): 0.6,
+    ("spider_leg", True, Solver.NEWTON): 1.5,
+}
 
 
-@pytest.mark.every_case
-@pytest.mark.parametrize(("name", "has_pole", "solver"), SMOOTH)
+@pytest.mark.parametrize(("name", "has_pole", "solver"), LARGEST_STEPS)
 def test_a_small_target_step_is_a_small_joint_step(name, has_pole, solver) -> None:
     rig, rng, paths, poles = RIGS[name](), make_rng(51), [], []
     while len(paths) < 4:
@@ -61,9 +68,10 @@ def test_a_small_target_step_is_a_small_joint_step(name, has_pole, solver) -> No
         poles.append(poles_beside(middle[None], rig.length, rng)[0] if has_pole else None)
     options = SolveOptions(solver, tolerance=1e-8 * rig.length)
     goals = Goals(np.vstack(paths), np.repeat(poles, 11, axis=0) if has_pole else None)
-    found = solve_batch(rig.chains(44), goals, options).local_rotations_wxyz
-    for way in found.reshape(4, 11, -1, 4):
-        assert joint_steps(way).max() <= STEEPEST * STEP
+    found = solve_batch(rig.chains(44), goals, options)
+    assert found.is_converged.all()
+    for way in found.local_rotations_wxyz.reshape(4, 11, -1, 4):
+        assert joint_steps(way).max() <= LARGEST_STEPS[name, has_pole, solver]
 
 
 @pytest.mark.parametrize("name", ["finger", "planar_four"])
