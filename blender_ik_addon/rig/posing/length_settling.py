@@ -40,7 +40,7 @@ def settled(
         The poses, or the closest ones found.
 
     Source: derived for this project; proved on evaluated bones in
-    tests/blender/rig/test_rig_scales.py.
+    tests/blender/rig/test_rig_reaches.py.
     """
     if frames.hanging.count == (tip is not None):
         return pose  # the only bone is turned as its target is
