@@ -233,6 +233,19 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
         assert chain.status.endswith(", as its own joint holds it"), chain.status
 
 
+def test_a_tip_that_its_cone_holds_off_the_target_s_rotation_says_how_far():
+    ob, target = make_limb(np.vstack((BENT, (0.5, -1.2, 2.4))))
+    target.rotation_euler = (1.5, 0.4, 2.0)
+    chain = follow(ob, target, "Bone.2", use_rotation=True)
+    give(chain, "Bone.2", "CONE", cone=25, y=(-10, 10), relative_to="PARENT")
+    move(target, (0.5, 0.6, 0.9))
+    rigs.assert_reaches(ob, "Bone.2", target)
+    assert jointed_rigs.bend_from_parent(ob, "Bone.2") <= np.radians(25.0) + READ_BACK
+    assert "degrees off the target's, as position and joints come first" in chain.status, (
+        chain.status
+    )
+
+
 def test_a_tip_within_a_wide_cone_takes_the_target_s_rotation():
     ob, target = make_limb(np.vstack((BENT, (0.5, -1.2, 2.4))))
     target.rotation_euler = (1.5, 0.4, 2.0)

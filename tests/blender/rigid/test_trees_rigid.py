@@ -70,3 +70,18 @@ def test_rigid_trees_move_in_any_space_alike(kind, monkeypatch):
     for rig, pose in zip(crowd, shown, strict=True):
         assert all(chain.status.startswith("Reached") for chain in rig.ob.chain_ik.chains)
         rigs.assert_same_pose(rig.ob, pose, SAME)
+
+
+def test_a_range_from_the_parent_holds_a_bone_that_all_chains_share_and_is_named():
+    rig = tree_rigs.make_y()
+    rig.follow()
+    jointed_rigs.give(rig.chain("Left"), "Trunk.1", "CONE", cone=3, relative_to="PARENT")
+    for bone in ("Trunk.0", "Left.0", "Left.1", "Right.0", "Right.1"):
+        chain = rig.chain("Right" if "Right" in bone else "Left")
+        jointed_rigs.give(chain, bone, "FIXED")
+    for name in rig.tips:
+        rig.target(name).location.x += 0.5
+    rigs.updated()
+    bend = jointed_rigs.bend_from_parent(rig.ob, "Trunk.1")
+    assert np.degrees(bend) == pytest.approx(3.0, abs=1e-3)
+    assert "Held back by the limits of Trunk.1" in rig.chain("Left").status
