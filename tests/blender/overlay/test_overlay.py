@@ -293,7 +293,7 @@ def test_a_target_bone_of_an_armature_that_was_never_evaluated_is_drawn_nowhere(
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("spoiled", "value"),
-    [("object", math.nan), ("object", 3e38), ("Bone.0", math.inf), ("Bone.1", 1e25)],
+    [("object", math.nan), ("object", 3e38), ("Bone.0", math.nan), ("Bone.1", 1e25)],
 )
 def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(
     seen: None, spoiled: str, value: float, capfd: pytest.CaptureFixture[str]

@@ -65,10 +65,10 @@ def test_limits_that_play_are_drawn_anew_and_none_are_kept(seen: None, is_live: 
 def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen: None) -> None:
     ob = rigs.make_rig()
     assert not strokes().thick.points
-    ob.name = "Another"
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
-    bpy.context.view_layer.update()
-    assert len(strokes().thick.join()[0]) == 4
+    for ob.name in ("Rig", "Another"):
+        bpy.context.view_layer.update()
+        assert len(strokes().thick.join()[0]) == 4
     ob.chain_ik.chains[0].chain_count = 1
     bpy.context.view_layer.update()
     assert len(strokes().thick.join()[0]) == 2

@@ -98,10 +98,12 @@ BAD = {
     "comfort the wrong way round": text_of(comfort={"x": [5, -5]}),
     "comfort that crosses": text_of(comfort={"x": [[-5, 5], [5, -5]]}),
     "comfort beyond half a turn": text_of(comfort={"x": [-270, 5]}),
+    "joints as a word": text_of(joints="HINGE_X"),
     "an unknown joint": text_of(joints=["HINGE"]),
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files_are_told_in_one_sentence_that_says_what_to_do(name):
     with pytest.raises(InvalidCreatureError) as caught:
