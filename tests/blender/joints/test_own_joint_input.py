@@ -7,13 +7,11 @@ import re
 import bpy
 import numpy as np
 import pytest
-from tests.blender.words.said_of_input import INPUT
-from tests.blender.words.said_of_joints import JOINTS
 
-from tests.blender.rig.test_rig_bad_input import LIMB, OTHER, assert_other_goes_on
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.words.sentences import told
+from tests.blender.words.cases_of_rigs import JOINTS
+from tests.blender.words.steps import LIMB, part_of
 
 
 def make_pair():
@@ -33,24 +31,21 @@ def assert_follows(ob, target):
     rigs.assert_reaches(ob, "Bone.2", target)
 
 
-# Sentences that nothing but these say; all of them: tests/blender/words/test_sentences.py.
-SAID = JOINTS | {name: INPUT[name] for name in ("driver on a scale", "dragged by a driven bone")}
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize("case", SAID.values(), ids=SAID.keys())
-def test_what_cannot_be_used_is_said_stands_still_and_stops_only_its_chain(case):
-    scene = case.makes()
-    case.prepares(scene)
-    case.breaks(scene)
+@pytest.mark.parametrize("case", JOINTS, ids=lambda case: case.says)
+def test_what_cannot_be_used_stands_still_and_stops_only_its_chain(case):
+    """What is said then, and taken back: ``tests/blender/words/test_sentences.py``."""
+    ob = case.makes()
     rigs.updated()
-    before = rigs.rotations(scene.ob)
-    if scene.other.bone == OTHER[-1]:
-        assert_other_goes_on(scene)
-    scene.target.location.x += 0.01
-    rigs.updated()
-    assert told(scene.chain.status) == case.sentence
-    assert all(rigs.rotations(scene.ob)[bone] == before[bone] for bone in LIMB[:2])
+    with case.given(ob), case.breaks(ob):
+        rigs.updated()
+        before = rigs.rotations(ob)
+        part_of(ob, "Target").location.x += 0.01
+        part_of(ob, "Second").location.x += 0.1
+        rigs.updated()
+        assert ob.chain_ik.chains["Limb"].status.startswith(case.says.split("...")[0])
+        assert all(rigs.rotations(ob)[bone] == before[bone] for bone in LIMB[:2])
+        if "'Other'" not in case.says:
+            rigs.assert_reaches(ob, "Other.1", part_of(ob, "Second"))
 
 
 def test_a_range_that_does_not_count_for_the_kind_is_not_looked_at():
