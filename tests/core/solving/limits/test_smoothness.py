@@ -158,3 +158,10 @@ def test_on_the_way_newton_moves_and_bends_evenly_without_zigzag(way: str) -> No
     bend, zigzag = np.max(shapes, axis=0)
     assert zigzag == 0.0
     assert bend <= most_bend
+
+
+@pytest.mark.xfail(reason="bends grow to 39.8 degrees where the root is held", strict=True)
+def test_on_the_way_in_newton_bends_as_evenly_from_a_held_root() -> None:
+    rig, targets = radial(40.0, 40.0)
+    solutions = solve_batch(rig.chains(len(targets)), Goals(targets), SolveOptions(Solver.NEWTON))
+    assert max(bends_and_zigzag(each.joint_positions)[0] for each in solutions) <= 35.0
