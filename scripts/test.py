@@ -43,6 +43,8 @@ ON_OLDEST = ("-m", "not slow or (oldest and not exhaustive)")
 # Every test runs, of many cases these many, spread evenly: what no case of a test has told of the
 # newest Blender, more of them have hardly ever told, of an older one still less.
 CASES = {"core-slow": 12, "bpy-5.2": 8, "bpy-4.2": 3, "core-newest": 3}
+# Those between the oldest and the newest share their work: half of the files each.
+HALVES = {"bpy-4.5": ("--half", "0"), "bpy-5.0": ("--half", "1")}
 
 # Runs go on side by side: threads of their own for small systems would only wait for each other.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}
@@ -184,11 +186,11 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
     core = ["tests/core", *sorted(str(path) for path in (ROOT / "tests").glob("test_*.py"))]
 
     def pytest(name: str, *arguments: str, label: str = "") -> Callable[[str], Outcome]:
-        few = [] if is_whole else ["--few", str(CASES.get(label, 1))] if label else []
-        words = [*arguments, *few, *extra]
+        some = () if is_whole or not label else ("--few", str(CASES.get(label, 1)))
+        words = [*arguments, *some, *(HALVES.get(label, ()) if some else ()), *extra]
         return lambda label: run_in_environment(label, words, name)
 
-    def some(marks: tuple[str, ...]) -> tuple[str, ...]:
+    def marked(marks: tuple[str, ...]) -> tuple[str, ...]:
         return () if options.thorough else marks
 
     runs: dict[str, Callable[[str], Outcome]] = {"lint": lint, "docs": check_docs}
@@ -200,11 +202,11 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
         # for what random and spoiled input does.
         marks = {NEWEST_BLENDER: (), OLDEST_BLENDER: ON_OLDEST}.get(version, NOT_SLOW)
         name = f"bpy-{version}"
-        runs[name] = pytest(name, "tests/blender", *some(marks), label=name)
+        runs[name] = pytest(name, "tests/blender", *marked(marks), label=name)
     # The core knows no Blender: all of it on its oldest Python and NumPy. What the newest do
     # otherwise shows in any case of a test.
     runs[OLDEST] = pytest(OLDEST, *core, *NOT_SLOW)
-    runs["core-newest"] = pytest(NEWEST, "tests/core", *some(NOT_SLOW), label="core-newest")
+    runs["core-newest"] = pytest(NEWEST, "tests/core", *marked(NOT_SLOW), label="core-newest")
     if os.environ.get("BLENDER"):
         runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
     runs["window"] = lambda label: run_in_window(label, ["tests/window", *options.pytest])
