@@ -123,7 +123,8 @@ CREATURES += [
         "The creature's mass is an empty list": '"mass": []',
         "The creature's mass is out of bounds: set it to 0 or more": '"mass": -1',
         f'The creature\'s mass is "a", not a number: {PAIRS}': '"mass": "a"',
-        "The creature's mass is greater than Blender can store": '"mass": 1e39',
+        "The creature's mass is greater than Blender can store: give a smaller"
+        " number.": '"mass": 1e39',
     }.items()
 ]
 

@@ -35,7 +35,10 @@ HELD = "Held back by the limits of Limb.0 X, Limb.0 Y, Limb.1 X and ... more, ..
 LEFT = "... left because Finish with Newton is off: switch it on"
 WITH = "with the target's rotation:"
 OFF = "Reached (... iterations); the rotation is ... degrees off the target's, as"
-STRETCH = "Out of reach by ...: extended; to stretch, set IK Stretch on the bones"
+STRETCH = (
+    "Out of reach by ...: extended; to stretch, set IK Stretch on the bones"
+    " and unlock their Y scale"
+)
 
 SOLVES = [
     Case("Out of reach by ...: extended", FAR),
@@ -44,7 +47,8 @@ SOLVES = [
     Case("Turned as its target, ... away", chain(chain_count=1), TURNED),
     Case(f"Out of reach by ... {WITH} extended", TURNED, TWISTED),
     Case(
-        f"Out of reach by ... {WITH} the tip takes it, so one bone is left",
+        f"Out of reach by ... {WITH} the tip takes it, so one bone is left to reach; set Rotation"
+        " Bone to Hand or Foot, or lengthen the chain",
         TURNED,
         both(chain(chain_count=2), goes(0.2, 0.4, 2.3, turned=TWIST)),
     ),
