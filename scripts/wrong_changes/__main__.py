@@ -43,7 +43,7 @@ PARTS = {
 }
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS")}
 # Seconds of tests that a change is tried with, as they were recorded.
-ENOUGH = 60.0
+ENOUGH = 30.0
 
 
 def run_tests(tree: Path, arguments: list[str], timeout: float, **variables: str) -> str:
