@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix, Vector
 
+from blender_ik_addon.rig.controls.control_shapes import shape_of
 from tests.blender.controls.rolled import activate, control_of
 from tests.blender.operators.test_characters import MOCAP, RIGS, USUAL, add_rig
 from tests.blender.setups import rigs
@@ -158,3 +159,10 @@ def test_empties_of_feet_are_clear_of_each_other(rigify):
                 (points.min(axis=0), points.max(axis=0)) for points in (ends[one], ends[other])
             )
             assert not overlap(first, second, "XYZ"), (one, other)
+
+
+def test_a_cube_is_a_box_around_its_bone():
+    mesh = shape_of("CUBE").data
+    corners = {tuple(vertex.co) for vertex in mesh.vertices}
+    assert corners == set(itertools.product((-0.5, 0.5), (0.0, 1.0), (-0.5, 0.5)))
+    assert len(mesh.edges) == 12
