@@ -15,6 +15,8 @@ from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 bake = bpy.ops.pose.chain_ik_bake
 switch = bpy.ops.pose.chain_ik_body
 plant = bpy.ops.pose.chain_ik_plant

@@ -13,6 +13,8 @@ from tests.blender.body.human_bodies import move
 from tests.blender.body.reaching_bodies import FEET
 from tests.blender.setups import rigs
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 # In metres, for a human of two.
 PLACE = 4e-5
 LOW = (0.0, -0.3, -1.6)

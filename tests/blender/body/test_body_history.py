@@ -13,6 +13,8 @@ from tests.blender.operators.test_characters import USUAL
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, state
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 whole_body = bpy.ops.pose.chain_ik_body
 
 OF_BODY = ("use_body", "root", "influence")

@@ -11,6 +11,8 @@ from tests.blender.body.reaching_bodies import AWAY, FEET
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_bones
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 switch = bpy.ops.pose.chain_ik_switch
 solve = bpy.ops.pose.chain_ik_solve
 # What two switches may move, as a share of the height.

@@ -23,6 +23,8 @@ from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 whole_body = bpy.ops.pose.chain_ik_body
 setup = bpy.ops.pose.chain_ik_setup
 

@@ -25,6 +25,8 @@ from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.selecting import press, select_objects, state
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 # float32 channels and curves.
 SAME = 1e-6
 

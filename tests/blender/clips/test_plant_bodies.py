@@ -17,7 +17,7 @@ from tests.core.clips.test_contacts import f1
 BONES = {"Arm": ("upper_arm", "hand"), "Leg": ("thigh", "foot")}
 """The first bones of a human's limbs, and those that stand."""
 
-pytestmark = pytest.mark.usefixtures("rigify")
+pytestmark = [pytest.mark.usefixtures("rigify"), pytest.mark.slow, pytest.mark.oldest]
 
 
 def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray]:

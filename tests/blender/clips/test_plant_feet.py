@@ -11,6 +11,8 @@ from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 SECONDS, SLIDE, ROUGHER, AGAIN = 2.0, 1e-4, 1.2, 1e-6
 # What a floor may let through: keys are float32.
 ROUNDING = 1e-5

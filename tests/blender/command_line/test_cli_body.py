@@ -27,7 +27,12 @@ LAST = 10
 STANDING = ("foot.L",)
 """The feet whose targets have no keys."""
 
-pytestmark = [pytest.mark.usefixtures("rigify"), needs_module]
+pytestmark = [
+    pytest.mark.usefixtures("rigify"),
+    needs_module,
+    pytest.mark.slow,
+    pytest.mark.oldest,
+]
 
 
 @pytest.fixture

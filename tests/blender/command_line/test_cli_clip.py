@@ -21,6 +21,8 @@ from tests.blender.command_line.command_lines import (
 )
 from tests.blender.setups.selecting import press, select_objects
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 CLIP = ("--method", "clip")
 
 

@@ -14,6 +14,8 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 from tests.helpers import make_rng
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
 setup = bpy.ops.pose.chain_ik_setup
 # How much farther an elbow or knee may move in a step than the target, which moves on a path of
 # steps that are small beside the limb.

@@ -25,6 +25,8 @@ from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.core.chains import Array
 from tests.helpers import assert_rotations_close, make_rng
 
+pytestmark = pytest.mark.slow
+
 FRAMES, BONES = 240, 6
 # In lengths of the chain.
 TARGETS = 1e-5
