@@ -26,6 +26,10 @@ from common.console import ROOT, say, stream
 from common.python_finder import UnavailableError
 
 FOLDER = ROOT / ".venv"
+# Small matrices get nothing from more threads, and runs side by side would wait for each other.
+ONE_THREAD = {
+    f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
+}
 STAMP = "chain_ik_recipe.txt"
 
 # The one list of everything the project is tested with. Lower bounds are what was really run.

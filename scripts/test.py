@@ -46,9 +46,6 @@ CASES = {"core-slow": 12, "bpy-5.2": 8, "bpy-4.2": 3, "core-newest": 3}
 # Those between the oldest and the newest share their work: half of the files each.
 HALVES = {"bpy-4.5": ("--half", "0"), "bpy-5.0": ("--half", "1")}
 
-# Runs go on side by side: threads of their own for small systems would only wait for each other.
-ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}
-
 LINT_CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
 
 # The words of pytest's last line that each field counts.
@@ -150,7 +147,12 @@ def _run_pytest(label: str, command: list[str], arguments: list[str], **variable
     cache = f"cache_dir={environment.FOLDER / 'pytest_cache' / label}"
     # Tests see a Blender without this person's preferences, and write nothing into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as user_folder:
-        env = {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": user_folder, **variables}
+        env = {
+            **os.environ,
+            **environment.ONE_THREAD,
+            "BLENDER_USER_RESOURCES": user_folder,
+            **variables,
+        }
         full_command = [*command, "-q", "-rsfE", "-o", cache, *arguments]
         code, output = stream(label, full_command, _progress, env=env)
     outcome = count_results(output)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import environment
 from benchmarks.tables import make_table, short
-from benchmarks.workers import ONE_THREAD, Worker
+from benchmarks.workers import Worker
 from common.console import ROOT, say
 
 # With SciPy and without Blender.
@@ -54,7 +54,9 @@ def start_sides(reference: Path | None) -> Iterator[Sides]:
     command, sides = [python, "-P", "-m", "benchmarks.core.held_back"], {}
     for name, path in checkouts.items():
         paths = os.pathsep.join((str(path.resolve()), str(ROOT / "scripts")))
-        sides[name] = Worker(str(path), command, {**os.environ, "PYTHONPATH": paths, **ONE_THREAD})
+        sides[name] = Worker(
+            str(path), command, {**os.environ, "PYTHONPATH": paths, **environment.ONE_THREAD}
+        )
     try:
         yield sides
     finally:

@@ -38,14 +38,6 @@ RIVALS = {
 }
 FULLIK = "@aminere/fullik@1.3.3"
 ALL_RIVALS = (*RIVALS, "fullik")
-# Small matrices get nothing from more threads, and the figures would scatter.
-ONE_THREAD = dict.fromkeys(
-    (
-        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
-        *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"),
-    ),
-    "1",
-)
 
 
 class WorkerError(Exception):
@@ -146,7 +138,7 @@ class Programs:
 
     def _start_python(self, name: str, module: str, *arguments: str) -> Worker:
         # A Blender without this person's preferences, and nothing written into them.
-        own = {"BLENDER_USER_RESOURCES": str(self.folder), **ONE_THREAD}
+        own = {"BLENDER_USER_RESOURCES": str(self.folder), **environment.ONE_THREAD}
         python = str(environment.ensure(name, RIVALS.get(name[len("rival-") :])))
         return Worker(
             module, [python, "-m", f"benchmarks.{module}", *arguments], python_variables(own)

@@ -41,7 +41,6 @@ PARTS = {
     "core": ("tests/core", "-m", "not slow"),
     "core, slow": ("tests/core", "-m", "slow and not exhaustive", "--few", "12"),
 }
-ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS")}
 # Seconds of tests that a change is tried with, as they were recorded.
 ENOUGH = 30.0
 
@@ -50,7 +49,12 @@ def run_tests(tree: Path, arguments: list[str], timeout: float, **variables: str
     """Run pytest in a tree and return what it printed; "timeout" if it did not end in time."""
     python = environment.ensure(PYTHON)
     with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as folder:
-        env = {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": folder, **variables}
+        env = {
+            **os.environ,
+            **environment.ONE_THREAD,
+            "BLENDER_USER_RESOURCES": folder,
+            **variables,
+        }
         env["PYTHONDONTWRITEBYTECODE"] = "1"
         command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
         try:
@@ -72,7 +76,9 @@ def record() -> None:
         variables = {"PYTHONPATH": str(ROOT / "scripts"), "CHAIN_IK_COVERED": notes}
         arguments = ["-p", "wrong_changes.executed_lines", *PARTS[part]]
         output = run_tests(ROOT, arguments, 4 * 3600, **variables)
-        say(part, f"{output.splitlines()[-1]}, {time.monotonic() - start:.0f} s")
+        *lines, last = output.splitlines()
+        failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+        say(part, *failed, f"{last}, {time.monotonic() - start:.0f} s")
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(run, PARTS))
