@@ -170,18 +170,24 @@ def to_matrix(q: Quaternion) -> Matrix:
     )
 
 
-def from_matrix(m: Arithmetic, a: Matrix) -> Quaternion:
-    """Return the unit quaternion of a rotation matrix, with w not negative.
-
-    Source: the four products 4 q q_k read off the matrix; the row of the largest component is
-    taken, which never divides by less than one half (Shepperd, J. Guidance and Control 1, 1978).
-    """
+def find_products(a: Matrix) -> tuple[Quaternion, ...]:
+    """Return four times the products of a quaternion and each of its components, off a matrix."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = a
     w, x, y, z = 1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz
     wx, wy, wz, xy, xz, yz = zy - yz, xz - zx, yx - xy, xy + yx, xz + zx, yz + zy
-    best, most = (w, wx, wy, wz), w
-    for size, row in ((x, (wx, x, xy, xz)), (y, (wy, xy, y, yz)), (z, (wz, xz, yz, z))):
-        best, most = choose(m, size > most, row, best), m.maximum(most, size)
+    return (w, wx, wy, wz), (wx, x, xy, xz), (wy, xy, y, yz), (wz, xz, yz, z)
+
+
+def from_matrix(m: Arithmetic, a: Matrix) -> Quaternion:
+    """Return the unit quaternion of a rotation matrix, with w not negative.
+
+    Source: of the four products the one with the largest component is taken, which never divides
+    by less than one half (Shepperd, J. Guidance and Control 1, 1978).
+    """
+    best, *others = find_products(a)
+    most = best[0]
+    for at, row in enumerate(others, start=1):
+        best, most = choose(m, row[at] > most, row, best), m.maximum(most, row[at])
     return nearest(m, normalize(m, best), IDENTITY)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import arrays, quaternions, rotation
+from . import arrays, quaternions
 from .arithmetic import Array
-from .nested import in_columns
+from .nested import in_columns, to_numbers
 
 conjugate = in_columns(quaternions.conjugate)
 interpolate = in_columns(quaternions.interpolate)
@@ -61,12 +61,27 @@ def to_matrices(turn: Array) -> Array:
     return matrix.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
 
 
+# Four times the products of a quaternion with itself: what they are of no entry of a matrix, and
+# the entries that each of them adds, at most three, with their signs.
+_UNITS = np.vstack((np.zeros(9), np.eye(9))).reshape(10, 3, 3)
+_OF_UNITS = np.array([quaternions.find_products(to_numbers(unit, 2)) for unit in _UNITS])
+_NO_ENTRIES = _OF_UNITS[0].ravel()
+_SHARES = _OF_UNITS[1:].reshape(9, 16).T - _NO_ENTRIES[:, None]
+_ADDED = np.argsort(-np.abs(_SHARES), axis=1, kind="stable")[:, :3]
+_ADDED_SIGNS = np.take_along_axis(_SHARES, _ADDED, axis=1)
+
+
 def from_matrices(matrices: Array) -> Array:
-    """Return the rotations (n, 4, B) in matrices (n, 3, 3, B) of any scale, mirrored too."""
-    by_chain = matrices.transpose(0, 3, 1, 2)
-    scale = np.cbrt(np.linalg.det(by_chain))
-    turned: Array = rotation.quaternion_from_matrix(by_chain / scale[..., None, None])
-    return turned.transpose(0, 2, 1)
+    """Return the turns (n, 4, B) of rotation matrices (n, 3, 3, B), with w not negative."""
+    entries = matrices.transpose(0, 3, 1, 2).reshape(-1, 9)
+    added = entries.take(_ADDED, axis=1) * _ADDED_SIGNS
+    products = added[..., 0] + added[..., 1] + added[..., 2] + _NO_ENTRIES
+    products = products.reshape(-1, 4, 4)
+    rows = np.arange(len(products))
+    turn: Array = products[rows, products[:, range(4), range(4)].argmax(axis=1)]
+    w, x, y, z = turn.T
+    turn *= np.copysign(1.0 / np.sqrt(w * w + x * x + y * y + z * z), w)[:, None]
+    return turn.reshape(len(matrices), -1, 4).transpose(0, 2, 1)
 
 
 def turn_by(turn: Array, vector: Array) -> Array:

@@ -55,8 +55,9 @@ def _bones(tree: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     for bone, parent in enumerate(parents):
         if parent >= 0:
             scales[bone] *= scales[parent]
-    rotations, offsets = turns.from_matrices(joints.offsets), joints.offsets
-    bent = offsets / np.cbrt(volumes)[:, None, None] - turns.to_matrices(rotations)
+    offsets, shown = joints.offsets, joints.offsets / np.cbrt(volumes)[:, None, None]
+    rotations = turns.from_matrices(shown)
+    bent = shown - turns.to_matrices(rotations)
     is_rigid = bool((volumes > 0.0).all() and (np.abs(bent) < SHEAR).all())
     segments = np.concatenate((heads, tree.ends))
     if is_rigid:

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..algebra import arrays
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.arrays import cross, dot
 from ..algebra.nested import Rows, choose
 from ..model.topology import Rounds
 from .swing_twist import SwingTwist
@@ -30,6 +29,7 @@ class Posed(Rows):
         tips: The effectors, shape (E, 3, B).
         is_rigid: Whether all frames are rotations.
         parts: The turns taken apart, where they are known so.
+        inverse: Of the frames, where they are known so.
     """
 
     frames: Array
@@ -38,6 +38,7 @@ class Posed(Rows):
     tips: Array
     is_rigid: bool = False
     parts: SwingTwist | None = None
+    inverse: Array | None = None
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
         """Return where the bones of these trees stand where flagged (B,), else those of others."""
@@ -61,6 +62,8 @@ class Posed(Rows):
     @cached_property
     def inverse_frames(self) -> Array:
         """Shape (n, 3, 3, B)."""
+        if self.inverse is not None:
+            return self.inverse
         return self.frames.swapaxes(1, 2) if self.is_rigid else arrays.invert(self.frames)
 
     @cached_property
@@ -71,10 +74,8 @@ class Posed(Rows):
         """
         if self.is_rigid:
             return self.frames
-        x, y, z = (self.frames[:, :, axis] for axis in range(3))
-        cofactors = np.stack((cross(y, z), cross(z, x), cross(x, y)), axis=2)
-        determinant = dot(x, cofactors[:, :, 0])
-        axes: Array = cofactors / np.cbrt(determinant * determinant)[:, None, None]
+        volumes = np.linalg.det(self.frames.transpose(0, 3, 1, 2))
+        axes: Array = self.inverse_frames.swapaxes(1, 2) * np.cbrt(volumes)[:, None, None]
         return axes
 
     def express(self, vectors: Array) -> Array:

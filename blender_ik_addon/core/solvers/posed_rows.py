@@ -280,10 +280,10 @@ class BoneRows(Rows):
     def _posed(self, posed: PosedRows) -> Posed:
         """Return the same as aims take it; of the last poses it is kept."""
         if self._known is None or self._known[0] is not posed:
-            points, count = chains_last(posed.points), len(self.tree.heads)
-            matrices = chains_last(posed.frames), chains_last(posed.own)
-            rows = Posed(*matrices, points[:count], points[count:], self.tree.joints.is_rigid)
-            self._known = posed, rows
+            points, is_rigid = chains_last(posed.points), self.tree.joints.is_rigid
+            heads, tips = points[: len(self.tree.heads)], points[len(self.tree.heads) :]
+            frames, own, inverse = map(chains_last, (posed.frames, posed.own, posed.inverse))
+            self._known = posed, Posed(frames, own, heads, tips, is_rigid, None, inverse)
         return self._known[1]
 
     def curve_outputs(

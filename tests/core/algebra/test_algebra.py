@@ -294,6 +294,16 @@ def test_turns_are_those_of_the_algebra():
     np.testing.assert_allclose(turns.to_matrices(outer), found, atol=1e-14)
 
 
+def test_turns_are_read_off_matrices_half_turns_about_each_axis_too():
+    halves = np.moveaxis(np.eye(4), -1, 0)[..., None]
+    others = turns.normalize(make_rng(14).normal(size=(200, 4, 1)))
+    turn = np.concatenate((halves, others)).repeat(2, axis=2)
+    found = turns.from_matrices(turns.to_matrices(turn))
+    sign = np.where(turn[:, :1] < 0.0, -1.0, 1.0)
+    assert (found[:, 0] >= 0.0).all()
+    np.testing.assert_allclose(found * sign, turn, atol=1e-14)
+
+
 @pytest.mark.parametrize("count", [1, 3, 4, 7])
 def test_positive_systems_are_solved_as_lapack_solves_them(count):
     rng = make_rng(count)
