@@ -101,6 +101,11 @@ def repeat_single(rows: Counts, count: int) -> Counts:
     return np.repeat(rows, 2) if len(rows) == 1 < count else rows
 
 
+def are_all(rows: Counts, count: int) -> bool:
+    """Tell whether these are all of so many rows, in their order."""
+    return len(rows) == count and bool((rows == np.arange(count)).all())
+
+
 def put_rows(nested: Nested, rows: Counts, some: Nested) -> Nested:
     """Return arrays (..., B) in which some rows are others."""
 

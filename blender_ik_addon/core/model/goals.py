@@ -39,6 +39,10 @@ class Goal(Record):
             turns are met besides.
         floor: What points of a tree that has priorities do not pass; goals give way to it, but
             those that are held. None for none.
+        near_wxyz: Local rotations of the pose that a tree with priorities looks from, and stays
+            near to, shape (n, 4); None for the start pose.
+        near_root: Where the first head is in that pose, of trees that float, shape (3,); None for
+            where it starts.
         has_pole: Which of a tree's poles count, for all trees alike; None for all.
         has_tip_rotation: The same of tip rotations.
     """
@@ -50,6 +54,8 @@ class Goal(Record):
     weight: Array | None = None
     priority: Sequence[int] | None = None
     floor: Floor | None = None
+    near_wxyz: Array | None = None
+    near_root: Array | None = None
     has_pole: Sequence[bool] | None = None
     has_tip_rotation: Sequence[bool] | None = None
     leading: ClassVar[Shape] = ()
@@ -68,16 +74,26 @@ class Goal(Record):
         elif not abs(self.pole_angle) < np.inf:
             raise InvalidGoalError("The pole angle must be finite: set it in radians.")
         if self.tip_rotation_wxyz is not None:
-            given = self.tip_rotation_wxyz
-            turns = check_array(given, (*leading, 4), "tip rotation", InvalidGoalError)
-            sizes = np.sqrt(np.add.reduce(turns * turns, axis=-1, keepdims=True))
-            if (sizes < 1e-9).any():
-                raise InvalidGoalError("A tip rotation is zero: give unit quaternions wxyz.")
-            unit = turns / sizes
-            unit.setflags(write=False)
-            freeze(self, "tip_rotation_wxyz", unit)
+            self._freeze_rotations("tip_rotation_wxyz", "tip rotation", (*leading, 4))
         if effectors:
             self._check_effectors(leading)
+        if self.near_wxyz is not None:
+            if not effectors or self.priority is None:
+                raise InvalidGoalError(
+                    "Only a tree with priorities stays near to a pose: give one an effector."
+                )
+            self._freeze_rotations("near_wxyz", "near rotation", (*leading[:-1], "n", 4))
+            self._freeze_arrays(InvalidGoalError, near_root=(*leading[:-1], 3))
+
+    def _freeze_rotations(self, name: str, words: str, shape: Shape) -> None:
+        """Put unit quaternions in place of rotations of any length."""
+        turns = check_array(getattr(self, name), shape, words, InvalidGoalError)
+        sizes = np.sqrt(np.add.reduce(turns * turns, axis=-1, keepdims=True))
+        if (sizes < 1e-9).any():
+            raise InvalidGoalError(f"A {words} is zero: give unit quaternions wxyz.")
+        unit = turns / sizes
+        unit.setflags(write=False)
+        freeze(self, name, unit)
 
     def _check_effectors(self, leading: Shape) -> None:
         self._freeze_arrays(InvalidGoalError, weight=leading)

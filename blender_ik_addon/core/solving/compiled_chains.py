@@ -192,7 +192,7 @@ class CompiledChains:
     @compile_once
     def limbs(self) -> Limbs:
         """What bends to poles."""
-        return compile_limbs(self.topology, self.start_posed, self._hints)
+        return compile_limbs(self.topology, self.start_posed, self.hints)
 
     @compile_once
     def unconstrained_starts(self) -> UnconstrainedStarts:
@@ -210,12 +210,15 @@ class CompiledChains:
         else:
             posed, turn = self.start_posed, self.start_turns
             chain = replace(self.start, unit=np.ones_like(self.unit))
-        return compile_starts(self.tree, posed, turn, self._hints, chain, stays_near=stays_near)
+        runs = self.topology.runs
+        return compile_starts(
+            self.tree, posed, turn, self.hints, chain, runs, stays_near=stays_near
+        )
 
-    @cached_property
-    def _hints(self) -> Array:
+    @compile_once
+    def hints(self) -> Array:
         """Where bones bend, zero for no hint, shape (n, 3, B)."""
-        bends, (rows, count) = self.chains.bend_direction, self.chains.joint_positions.shape[:2]
+        bends, rows, count = self.chains.bend_direction, len(self.chains), self.chains.bone_count
         if bends is None:
             return np.zeros((count, 3, rows))
         return put_rows_last(bends if self.is_tree else bends[:, None].repeat(count, axis=1))

@@ -18,21 +18,23 @@ tests/core/solving/test_giving_way.py.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.nested import Rows, repeat_single, take_rows
+from ..algebra.nested import Rows, are_all, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
 from ..equilibrium.near_start import compile_nearness
 from ..equilibrium.on_floor import FloorPoints
+from ..equilibrium.potential_energy import PotentialEnergy
 from ..equilibrium.pulled_by_goals import Pulling, measure_pulls
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers.feasible_newton import Settings, minimise
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
-from .unconstrained_start import UnconstrainedStarts, bend_straight_runs
+from .unconstrained_start import bend_straight_runs
 
 # Goals of this priority are held whatever it takes.
 PINNED = 0
@@ -57,7 +59,7 @@ MOST_CHANGES = 10
 def give_way(
     run: Run,
     priorities: Sequence[int],
-    starts: UnconstrainedStarts,
+    hints: Array,
     floor: FloorPoints | None = None,
 ) -> tuple[Run, Array, Counts, Array]:
     """Return poses that meet goals in the order of their priorities, near to the start.
@@ -65,15 +67,15 @@ def give_way(
     Args:
         run: What is asked of the trees.
         priorities: One an effector, as ``Goal`` has them.
-        starts: What start poses have in one line.
+        hints: Where bones that stand in one line bend, zero for no hint, shape (n, 3, B).
         floor: What points do not pass; None for nothing.
 
     Returns:
         The run with the trees where they have floated to, states, the iterations used, and the
         forces as ``Solution`` has them, shape (E + 1, B).
     """
-    turn, place = run.start[:-1, :TURN], np.zeros((3, len(run.iterations)))
-    first = bend_straight_runs(starts, turn, run.tree.topology, _find_pinned(priorities)), place
+    turn = bend_straight_runs(run.tree, run.start, hints, _find_pinned(priorities))
+    first = turn, np.zeros((3, len(run.iterations)))
     found = _Asked(run, priorities, *first).solve()
     if floor is not None:
         found = _keep_above(run, priorities, floor, found, first)
@@ -244,7 +246,8 @@ class _Asked:
         pressed: FloorPoints | None = None,
     ) -> None:
         """Take what is asked, where to look from, and the points, the same of all trees."""
-        self._run, self._tree, self._turn, self._place = run, run.tree, turn, place
+        self._tree, self._turn, self._place = run.tree, turn, place
+        self._caps = np.minimum(run.iterations, ENOUGH_TO_COMPROMISE)
         self._effectors, points = len(priorities), np.zeros(0, dtype=np.int64)
         self._normal, self._level = np.zeros(3), np.zeros((0, run.target.shape[-1]))
         if pressed is not None:
@@ -258,7 +261,7 @@ class _Asked:
             self._tree = replace(self._tree, aims=aims)
         others = np.zeros((self._tree.rows - len(run.target), run.target.shape[-1]))
         self._target = np.concatenate((run.target, others))
-        self._start = self._tree.make_state(run.start[:-1, :TURN])
+        self._start = run.start[:-1, :TURN]
         goals = list(_find_goals(run, priorities, 3 * len(self._tree.ends)))
         self._pins = _joined(rows for rows, priority in goals if priority == PINNED)
         self._levels = sorted({priority for _, priority in goals if priority in STRENGTHS})
@@ -273,8 +276,8 @@ class _Asked:
         came = self._begin()
         left = np.arange(len(came.used))
         for let_go in range(1 + len(self._levels)):
-            begun = replace(self._begin().take(left), used=came.used[left])
-            tried, is_met = self._meet(left, begun, let_go)
+            asked = self._take(left)
+            tried, is_met = asked._meet(replace(asked._begin(), used=came.used[left]), let_go)
             came = came.put(left, tried)
             left = repeat_single(left[~is_met], len(came.used))
             if not left.size:
@@ -287,39 +290,57 @@ class _Asked:
         held = sizes, is_on, carried, pin_gap, lift
         return _Found(came.turn, came.place, *held, came.used)
 
+    def _take(self, rows: Counts) -> _Asked:
+        """Return what is asked of some of the trees."""
+        if are_all(rows, len(self._caps)):
+            return self
+        some = copy(self)
+        some.__dict__.pop("_near", None)
+        parts = (self._tree, self._turn, self._place, self._level, self._target, self._start)
+        some._tree, some._turn, some._place, some._level, some._target, some._start = take_rows(
+            parts, rows
+        )
+        some._caps = self._caps[rows]
+        return some
+
+    @cached_property
+    def _near(self) -> PotentialEnergy:
+        """The springs to the start."""
+        return compile_nearness(self._tree, self._start)
+
     def _begin(self) -> _Came:
         """Return where to look from."""
-        none, used = np.zeros_like(self._target), np.zeros_like(self._run.iterations)
+        none, used = np.zeros_like(self._target), np.zeros_like(self._caps)
         return _Came(self._turn, self._place, none, none, self._level, none, used)
 
-    def _tree_at(self, came: _Came, trees: Counts | None = None) -> KinematicTree:
-        """Return some of the trees, or all, where they have floated to."""
-        tree = self._tree if trees is None else self._tree.take(trees)
+    def _tree_at(self, came: _Came) -> KinematicTree:
+        """Return the trees where they have floated to."""
+        tree = self._tree
         return tree.move(came.place) if tree.topology.floats else tree
 
-    def _meet(self, trees: Counts, came: _Came, let_go: int) -> tuple[_Came, Flags]:
-        """Return poses of some of the trees that hold all priorities but so many of the last ones.
+    def _meet(self, came: _Came, let_go: int) -> tuple[_Came, Flags]:
+        """Return poses that hold all priorities but so many of the last ones; tell which do.
 
-        And which of them do. What is let go of pulls, and is held where it can be after all.
+        What is let go of pulls, and is held where it can be after all.
         """
         if not let_go:
-            return self._hold(trees, came, [])
+            return self._hold(came, [])
         last = self._levels[-let_go:]
         for spring in SPRINGS:
-            came, is_met = self._pull(trees, came, last, spring)
+            came, is_met = self._pull(came, last, spring)
         upper = _joined(rows for rows, priority in self._bounded if priority in last)
         gap = np.abs(came.gap[upper]).max(axis=0, initial=0.0)
-        is_near = is_met & (gap < NEARLY * self._tree.reach[trees])
+        is_near = is_met & (gap < NEARLY * self._tree.reach)
         near = repeat_single(np.flatnonzero(is_near), len(is_near))
         if near.size:
-            held, holds = self._hold(trees[near], came.take(near), [])
+            held, holds = self._take(near)._hold(came.take(near), [])
             came = came.put(near[holds], held.take(holds))
         return came, is_met
 
     def _hold(
-        self, trees: Counts, came: _Came, last: Sequence[int], soft: Array | None = None
+        self, came: _Came, last: Sequence[int], soft: Array | None = None
     ) -> tuple[_Came, Flags]:
-        """Return poses of some of the trees that hold all but the last priorities; tell which do.
+        """Return poses that hold all but the last priorities; tell which do.
 
         Without springs of outputs nothing pulls but soft goals.
         """
@@ -347,22 +368,20 @@ class _Asked:
             holds_soon=holds_soon,
             least_gain=least,
         )
-        came = self._descend(trees, came, soft, settings)
+        came = self._descend(came, soft, settings)
         left = np.abs(np.concatenate((came.gap[held], came.lift)))
-        is_met = (left <= AIM_TOLERANCE * self._tree.reach[trees]).all(axis=0)
+        is_met = (left <= AIM_TOLERANCE * self._tree.reach).all(axis=0)
         for part, strength in bounds:
             is_met &= np.sqrt((came.force[held[part]] ** 2).sum(axis=0)) <= strength
         return came, is_met | (not goals)
 
-    def _pull(
-        self, trees: Counts, came: _Came, last: Sequence[int], spring: float
-    ) -> tuple[_Came, Flags]:
+    def _pull(self, came: _Came, last: Sequence[int], spring: float) -> tuple[_Came, Flags]:
         """Return poses to which the last priorities pull; tell which hold all others."""
         pulled = [goal for goal in self._bounded if goal[1] in last]
         soft, push = self._soft.copy(), came.push
         for rows, _ in pulled:
             soft[rows] = spring
-        came, is_met = self._hold(trees, came, last, soft)
+        came, is_met = self._hold(came, last, soft)
         push = push.copy()
         for rows, priority in pulled:
             push[rows] += spring * came.gap[rows]
@@ -370,30 +389,27 @@ class _Asked:
             push[rows] *= STRENGTHS[priority] / np.maximum(size, STRENGTHS[priority])
         return replace(came, push=push), is_met
 
-    def _descend(self, trees: Counts, came: _Came, soft: Array, settings: Settings) -> _Came:
-        """Return where some of the trees come to."""
-        start, target = take_rows((self._start[:-1, :TURN], self._target), trees)
-        tree, rows = self._tree.take(trees), settings.rows
+    def _descend(self, came: _Came, soft: Array, settings: Settings) -> _Came:
+        """Return where the trees come to."""
+        target, rows, begun = self._target, settings.rows, self._tree_at(came)
         assert rows is not None
-        near, begun = compile_nearness(tree, start), self._tree_at(came, trees)
         past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
         state = begun.make_state(came.turn)
-        nearer = self._draw_near(state[-1, : len(target)], target, soft > SOFT, tree.reach)
-        acting = Pulling(near, came.place, nearer + past)
-        caps = np.minimum(self._run.iterations[trees], ENOUGH_TO_COMPROMISE)
-        held = target[rows.plain], self._level[:, trees]
-        ended = minimise(settings, begun, state, acting, np.concatenate(held), caps)
+        nearer = self._draw_near(state[-1, : len(target)], soft > SOFT)
+        acting = Pulling(self._near, came.place, nearer + past)
+        held = target[rows.plain], self._level
+        ended = minimise(settings, begun, state, acting, np.concatenate(held), self._caps)
         place = came.place if ended.place is None else came.place + ended.place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
-        output = self._tree_at(there, trees).make_state(ended.turn)[-1, : len(target)]
+        output = self._tree_at(there).make_state(ended.turn)[-1, : len(target)]
         gap, reached = target - output, rows.pick(output.T).T
         heights = reached[len(reached) - len(self._points) :]
         force = soft[:, None] * (gap + past) + rows.spread(ended.force.T, len(target)).T
         return replace(there, gap=gap, lift=held[1] - heights, force=force)
 
-    def _draw_near(self, output: Array, target: Array, pulls: Flags, reach: Array) -> Array:
+    def _draw_near(self, output: Array, pulls: Flags) -> Array:
         """Return targets of which those that pull are no farther away than they may be."""
-        count = 3 * len(self._tree.ends)
+        target, reach, count = self._target, self._tree.reach, 3 * len(self._tree.ends)
         way = (target - output)[:count].reshape(-1, 3, len(reach))
         size = np.sqrt((way**2).sum(axis=1, keepdims=True))
         share = np.minimum(1.0, FARTHEST * reach / np.maximum(size, np.finfo(float).tiny))

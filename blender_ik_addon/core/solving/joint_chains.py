@@ -134,7 +134,8 @@ def _solve_together(
         priorities, floor = goals.priority or (1,) * len(run.tree.ends), goals.floor
         placed = compiled.start_posed, compiled.root, compiled.unit
         points = None if floor is None else compile_floor(floor, *placed)
-        last, state, used, forces = give_way(run, priorities, compiled.near_starts, points)
+        run, hints = _begin_near(compiled, run, goals)
+        last, state, used, forces = give_way(run, priorities, hints, points)
     else:
         last, state, used = solve_positions(compiled, run, asked, task, options, begun)
     if options.keeps_start and not compiled.topology.floats:
@@ -143,6 +144,23 @@ def _solve_together(
     is_open = run.find_open_effectors(state)
     found = _record(compiled, goals, options, targets, last, state, used, is_open)
     return found if forces is None else replace(found, forces=forces.T)
+
+
+def _begin_near(compiled: CompiledChains, run: Run, goals: Goals) -> tuple[Run, Array]:
+    """Return trees that begin in the poses they stay near to, and where bones bend there.
+
+    As ``CompiledChains.hints`` has it, shape (n, 3, B).
+    """
+    if goals.near_wxyz is None:
+        return run, compiled.hints
+    tree, joints = run.tree, run.tree.joints
+    if goals.near_root is not None and tree.topology.floats:
+        way = goals.near_root.T - compiled.root
+        tree = tree.move(way / (compiled.unit * tree.reach))
+    state = tree.make_state(joints.begun(joints.inner(goals.near_wxyz)), joints.resting_slide)
+    whole, back = tree.posed(state).whole, invert(compiled.start_posed.whole)
+    hints = np.einsum("nijb,njkb,nkb->nib", whole, back, compiled.hints)
+    return replace(run, tree=tree, start=state), hints
 
 
 def _has_tips(goals: Goals, options: SolveOptions) -> bool:

@@ -102,6 +102,7 @@ def compile_starts(
     turn: Array,
     hints: Array,
     chain: StartPose | None,
+    runs: Sequence[tuple[int, ...]],
     *,
     stays_near: bool,
 ) -> UnconstrainedStarts:
@@ -113,10 +114,11 @@ def compile_starts(
         turn: The joints' turns there, shape (n, 4, B).
         hints: Where bones bend, zero for no hint, shape (n, 3, B).
         chain: The start poses of chains, in the units of the tree; None for trees.
+        runs: Those of the topology that are looked at.
         stays_near: Whether a bend to both sides is no straight pose.
     """
     found = []
-    for run in map(partial(_leave_ends, tree.topology, posed), tree.topology.runs):
+    for run in map(partial(_leave_ends, tree.topology, posed), runs):
         if len(run) < 2:
             continue
         points = _find_points(tree, run, posed)
@@ -238,21 +240,28 @@ def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
 
 
 def bend_straight_runs(
-    starts: UnconstrainedStarts, turn: Array, topology: Topology, ends: Sequence[int]
+    tree: KinematicTree, state: Array, hints: Array, ends: Sequence[int]
 ) -> Array:
     """Return turns (n, 4, B) of which straight runs that lead to some effectors are bent a little.
 
     What holds the ends of a straight run leaves it no turn that is small: it looks like a strut.
     They bend as they would for ends a little nearer.
 
+    Args:
+        tree: The trees.
+        state: Their states, shape (n + 1, C, B).
+        hints: Where bones bend, zero for no hint, shape (n, 3, B).
+        ends: The effectors.
+
     Source: derived for this project; tests/core/solving/test_body_goals.py starts from such poses.
     """
+    turn, moves = state[:-1, :TURN], tree.topology.moves[:, list(ends)]
+    led = [run for run in tree.topology.runs if moves[run[-1]].any()]
+    starts = compile_starts(tree, tree.posed(state), turn, hints, None, led, stays_near=True)
     bent = turn.copy()
     for run in starts.runs:
         start, bones = run.start, list(run.run)
         stays = is_straight(start, stays_near=True)
-        if not (topology.moves[bones[-1], list(ends)].any() and stays.any()):
-            continue
         nearer = (1.0 - NEARER) * start.points[-1]
         enough = np.full(nearer.shape[-1], ENOUGH)
         asked = Task(nearer, None, None, 1e-3 * start.reach, enough)

@@ -176,6 +176,12 @@ GOALS = {
     "one pole of two": ("shape", lambda: solve_tree(pole_position=TIPS[0])),
     "flags": ("2 values of has_pole", lambda: solve_tree(has_pole=[True])),
     "priorities": ("2 values of priority", lambda: solve_tree(priority=(1, 2, 3))),
+    "near without order": ("with priorities", lambda: solve_tree(near_wxyz=np.ones((3, 4)))),
+    "near to nothing": ("zero", lambda: solve_tree(priority=(1, 2), near_wxyz=np.zeros((3, 4)))),
+    "near to others": (
+        "one a bone",
+        lambda: solve_tree(priority=(1, 2), near_wxyz=np.ones((2, 4))),
+    ),
     "a flat floor": ("normal", lambda: Floor((0,), np.zeros((1, 3)), np.zeros(3), np.zeros(3))),
 }
 OPTIONS = {

@@ -93,6 +93,36 @@ def test_a_second_priority_moves_no_first_one_that_can_be_met():
     assert 1 <= sum(are_both_met) <= 7
 
 
+@pytest.mark.parametrize("part", ["hand.L", "hips"])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_pose_that_is_stayed_near_to_is_as_good_as_a_start_pose(part, seed):
+    """From a first pull to a second one, with the bones told by the first pose, or by rest."""
+    person = make_person(part)
+    ways = 0.3 * random_way(seed), random_way(seed + 40, 0.2, 0.7)
+    goals = [
+        Goal(
+            person.ends + np.outer((0.0, 0.0, 1.0), way),
+            tip_rotation_wxyz=UPRIGHT,
+            priority=(0, 0, 2),
+            has_tip_rotation=FEET,
+        )
+        for way in ways
+    ]
+    first = solve(person.chain, goals[0], NEAR)
+    assert first.residual.max() < MET
+    joints = replace(person.chain.joints, start_wxyz=first.local_rotations_wxyz)
+    begun = replace(person.chain, joint_positions=first.joint_positions, joints=joints)
+    near = {
+        "near_wxyz": first.local_rotations_wxyz,
+        "near_root": first.joint_positions[0],
+    }
+    wanted = solve(begun, goals[1], NEAR).joint_positions
+    found = solve(person.chain, replace(goals[1], **near), NEAR).joint_positions
+    assert np.abs(found - wanted).max() < YIELDS * HEIGHT
+    plain = solve(person.chain, goals[1], NEAR).joint_positions
+    assert np.abs(plain - wanted).max() > 1e-3
+
+
 @pytest.mark.parametrize(("seed", "first"), [(1, 0), (8, 240), (22, 40)])
 def test_joints_move_steadily_while_a_target_moves_along_smooth_paths(seed, first):
     person = make_person("hand.L")
