@@ -18,7 +18,7 @@ from ..frames.places import Places
 from ..planning.driven import Driven
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing
-from ..posing.jointed_solving import JointedPoses, chains_for_core, solve_with_joints, turn_tips
+from ..posing.jointed_solving import JointedPoses, solve_with_joints, turn_tips
 from ..posing.solved import Asked
 from ..reading.channels import Pose
 from ..trees.body_floor import BodyFloor
@@ -165,10 +165,8 @@ class BodySolve(FrameSolve):
         reach by themselves if the body was to bring them only part of the way, or pull softly.
         """
         assert self._joints is not None
-        joints, pose = self._joints.take(asked.rows), alone.poses
-        frames = posing.frames.rooted(pose.joints[:, 0])
-        chains = chains_for_core(frames, pose, joints)
-        nearby = replace(posing, frames=frames, start=pose, chains=chains)
+        joints = self._joints.take(asked.rows)
+        nearby = replace(posing, near=alone.poses)
         found = solve_with_joints(nearby, joints, None)
         found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
         is_short = found.solutions.status_code != REACHED
@@ -176,7 +174,7 @@ class BodySolve(FrameSolve):
         alone_after &= self._is_end
         if not (alone_after & asked.is_followed).any():
             return found
-        frames = frames.rooted(found.poses.joints[:, 0])
+        frames = posing.frames.rooted(found.poses.joints[:, 0])
         after = self._reach(asked, places, posing.goals, frames, found.poses, alone_after, found)
         if posing.floor is None:
             return after

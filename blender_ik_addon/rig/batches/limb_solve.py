@@ -55,11 +55,12 @@ class LimbSolve:
         above, root = self._carrier(places, asked.rows, pose)
         hung = places.hung(asked.rows, above, root, self.limb.chains)
         key = self._bytes_of(own, hung)
-        if key not in self._kept:
-            if len(self._kept) >= MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[key] = self._solve.posed(own, hung)
-        return self._kept[key]
+        found = self._kept.pop(key, None) or self._solve.posed(own, hung)
+        while len(self._kept) >= MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        # The last one is the one that was asked for last.
+        self._kept[key] = found
+        return found
 
     def _asked(self, asked: Asked) -> Asked:
         """Return what is asked of the limb."""

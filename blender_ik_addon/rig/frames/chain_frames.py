@@ -71,7 +71,7 @@ class ChainFrames:
 
     def take(self, rows: Rows) -> ChainFrames:
         """Return some of the chains."""
-        return take_rows(self, rows)
+        return take_rows(self, rows, len(self.root))
 
     def rooted(self, heads: Array) -> ChainFrames:
         """Return bodies whose roots have their heads there (B, 3); those of others stay."""

@@ -12,7 +12,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import clamp_rotations
 from ..reading.bone_joints import NOT_TURNED, BoneJoints
-from .chain_poses import Rows
+from .chain_poses import Rows, take_rows
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,7 @@ class ChainJoints:
 
     def take(self, rows: Rows) -> ChainJoints:
         """Return the joints of some of the chains."""
-        zero = None if self.zero is None else self.zero[rows]
-        return ChainJoints(self.kinds, zero, self.low[rows], self.high[rows], self.mobility[rows])
+        return take_rows(self, rows, len(self.low))
 
     def turns_of(self, local: Array) -> Array:
         """Return the turns (B, n, 4) of the first n joints that local rotations wxyz make."""

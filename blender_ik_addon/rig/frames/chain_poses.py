@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
+from ...core.algebra.nested import are_all
 from ..planning.hanging import Hanging
 from ..reading import spaces
 
@@ -19,9 +20,14 @@ Record = TypeVar("Record")
 LENGTHS_AGREE = 1e-6
 
 
-def take_rows(record: Record, rows: Rows) -> Record:
-    """Return an array, or a record of arrays, with some of its rows; what is not there stays so."""
+def take_rows(record: Record, rows: Rows, count: int | None = None) -> Record:
+    """Return an array, or a record of arrays, with some of its rows; what is not there stays so.
+
+    Of so many, if that is known: all of them are the record itself.
+    """
     own: Any = record
+    if count is not None and not isinstance(rows, slice) and are_all(rows, count):
+        return record
     if isinstance(own, np.ndarray):
         own = own[rows]
     elif isinstance(own, Hanging):
@@ -60,7 +66,7 @@ class ChainPoses:
 
     def take(self, rows: Rows) -> ChainPoses:
         """Return the poses of some of the chains."""
-        return take_rows(self, rows)
+        return take_rows(self, rows, len(self.joints))
 
     def put(self, rows: Rows, others: ChainPoses) -> ChainPoses:
         """Return these poses with others in some rows."""

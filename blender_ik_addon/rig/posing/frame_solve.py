@@ -35,7 +35,7 @@ from ..reading.channels import Pose
 from ..reading.refusals import scaled_flat
 from ..trees.tree_plan import TreePlan
 from .eased_poses import Stepped, step_poses
-from .free_solving import Posing, solve_freely
+from .free_solving import Posing, free_chains, solve_freely
 from .jointed_solving import AGREES, JointedPoses, chains_for_core, solve_with_joints, turn_tips
 from .solved import Asked, Solved, name_ending
 
@@ -64,8 +64,8 @@ class FrameSolve:
             )
         else:
             self._frames = framed_chains([each.live_chains[0] for each in driven], poses)
-        # The start poses of all trees, where they hung then, and how the core takes them.
-        self._begun: tuple[ChainFrames, Array, ChainPoses, Chains] | None = None
+        # The start poses of all, how they hung and stood then, and how the core takes them.
+        self._begun: tuple[ChainFrames, Array, ChainPoses, Chains | None] | None = None
         # What chains that ease go to, and where they start from, if they have been solved.
         self._found: tuple[ChainPoses, JointedPoses] | None = None
         self._is_found = np.zeros(len(driven), dtype=np.bool_)
@@ -145,24 +145,33 @@ class FrameSolve:
         """Return the start poses, and how the core takes them; kept while they stay the same."""
         own, rows = self.settings, asked.rows
         local = own.begun(rows, asked.present, goes_on=asked.goes_on)
+        slides = self._start_slides(asked, frames)
+        stands = local if slides is None else np.concatenate((local, slides[..., None]), axis=2)
         if self._begun is not None:
             where, known, start, chains = self._begun
-            is_same = np.array_equal(known[rows], local)
+            is_same = np.array_equal(known[rows], stands)
             is_same = is_same and np.array_equal(where.parent[rows], frames.parent)
             if is_same and np.array_equal(where.root[rows], frames.root):
                 if len(rows) == len(known):
                     return start, chains
-                return start.take(rows), chains.take(rows)
-        slides = self._start_slides(asked, frames)
+                return start.take(rows), None if chains is None else chains.take(rows)
         start = frames.posed(rotation.matrix_from_quaternion(local), slides=slides)
         if not own.is_tree:
             check_segments(lambda row: self._driven[rows[row]].live_chains[0].job, start.joints)
-            return start, None
-        assert self._joints is not None
-        chains = chains_for_core(frames, start, self._joints.take(rows))
+        chains = self._for_core(rows, frames, start)
         if len(rows) == len(own):
-            self._begun = frames, local, start, chains
+            self._begun = frames, stands, start, chains
         return start, chains
+
+    def _for_core(self, rows: Indices, frames: ChainFrames, start: ChainPoses) -> Chains | None:
+        """Return how the core takes start poses; None where forces act, or lengths change first."""
+        if not self.settings.is_tree and self.settings.spec.force is not None:
+            return None
+        if frames.stretch is not None:
+            return None
+        if self._joints is None:
+            return free_chains(frames, start, start.joints)
+        return chains_for_core(frames, start, self._joints.take(rows))
 
     def _start_slides(self, asked: Asked, frames: ChainFrames) -> Array | None:
         """Return the slides to start from, shape (b, k); None where nothing slides.

@@ -9,6 +9,7 @@ import numpy as np
 from ...core import Chains, Goals, Solutions, SolveOptions, Status, solve_batch
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.nested import are_all
 from ...core.model.status import STATUSES
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
@@ -45,6 +46,7 @@ class Posing:
         floor: What bodies do not pass; None for nothing.
         chains: The start poses as the core takes them, kept from solve to solve; None where they
             are made anew.
+        near: The poses that bodies look from and stay near to; None for their start poses.
     """
 
     frames: ChainFrames
@@ -55,9 +57,12 @@ class Posing:
     lengths: Array | None = None
     floor: BodyFloor | None = None
     chains: Chains | None = None
+    near: ChainPoses | None = None
 
     def take(self, rows: Indices) -> Posing:
         """Return what is asked of some of the chains."""
+        if are_all(rows, len(self.start.joints)):
+            return self
         return Posing(
             self.frames.take(rows),
             self.start.take(rows),
@@ -66,6 +71,8 @@ class Posing:
             take_rows(self.tips, rows),
             take_rows(self.lengths, rows),
             None if self.floor is None else self.floor.take(rows),
+            None if self.chains is None else self.chains.take(rows),
+            take_rows(self.near, rows),
         )
 
     @property
@@ -141,14 +148,20 @@ def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
 def _lay(asked: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainPoses]:
     """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
     frames, start = asked.frames, asked.start
-    bend, joints = frames.natural_sides(start)[:, 0], start.joints
+    chains = asked.chains or free_chains(frames, start, start.joints)
     for _ in range(passes):
-        solutions = solve_as(Chains(joints, bend), frames.compiled, goals, asked.options)
+        solutions = solve_as(chains, frames.compiled, goals, asked.options)
         tip, share = _find_tips(asked, solutions)
         laid = frames.laid_along(start, solutions, tip, share, asked.is_stretched)
         if passes > 1:
             joints = _with_lengths_of(laid, start, solutions)
+            chains = free_chains(frames, start, joints)
     return solutions, laid
+
+
+def free_chains(frames: ChainFrames, start: ChainPoses, joints: Array) -> Chains:
+    """Return chains without joints that start with theirs there, (b, n + 1, 3)."""
+    return Chains(joints, frames.natural_sides(start)[:, 0])
 
 
 def _with_lengths_of(laid: ChainPoses, start: ChainPoses, solutions: Solutions) -> Array:

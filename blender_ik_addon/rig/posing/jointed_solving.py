@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Chains, Forces, JointKind, Joints, Solutions, Solver
+from ...core import Chains, Forces, Goals, JointKind, Joints, Solutions, Solver
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
+from ...core.algebra.nested import are_all
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses, angles_between, turned_part_way
@@ -49,6 +50,8 @@ class JointedPoses(NamedTuple):
 
     def take(self, rows: Indices) -> JointedPoses:
         """Return some of the chains."""
+        if are_all(rows, len(self.tip_gaps)):
+            return self
         return JointedPoses(self.solutions.take(rows), self.poses.take(rows), self.tip_gaps[rows])
 
     def put(self, rows: Indices, part: JointedPoses) -> JointedPoses:
@@ -104,6 +107,9 @@ def _pass(
     goals = turned_goals(asked.goals, frames, pose, asked.tips)
     if asked.floor is not None:
         goals = replace(goals, floor=asked.floor.on(pose.matrices, pose.joints))
+    if number == 0 and asked.near is not None:
+        pose = asked.near
+        goals = _near(goals, pose, joints, count)
     solutions = solve_as(chains, frames.compiled, goals, asked.options)
     if frames.floating is not None:
         solutions = _without_place(solutions)
@@ -143,6 +149,14 @@ def chains_for_core(
         forces,
         topology=hang.topology,
     )
+
+
+def _near(goals: Goals, pose: ChainPoses, joints: ChainJoints, count: int) -> Goals:
+    """Return the goals of bodies of so many bones that look from poses, and stay near to them."""
+    local = joints.turns_of(rotation.quaternion_from_matrix(pose.rotations[:, :count]))
+    floating = np.broadcast_to(NOT_TURNED, (len(local), 1, 4))
+    turns = np.concatenate((floating, local), axis=1)
+    return replace(goals, near_wxyz=turns, near_root=pose.joints[:, 0])
 
 
 def _with_place(joints: Joints) -> Joints:

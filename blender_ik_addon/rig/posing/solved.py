@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...core import Status
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.nested import are_all
 from ...core.model.status import BLENDED, STATUSES
 from .eased_poses import Step
 
@@ -51,6 +52,8 @@ class Asked(NamedTuple):
 
     def take(self, rows: Indices) -> Asked:
         """Return what is asked of some of these, whatever steps they make."""
+        if are_all(rows, len(self.rows)):
+            return self._replace(steps=None, is_known=None, goes_on=False)
         return Asked(
             self.rows[rows],
             self.targets[rows],

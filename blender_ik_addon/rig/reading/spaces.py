@@ -22,7 +22,7 @@ tests/blender/rig/test_spaces.py against ``PoseBone.matrix``.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -186,10 +186,15 @@ def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
     """
     # ``post`` is never negative and lengths are dropped, so it has nothing to say here.
     sign = np.where(scale < 0.0, -1.0, 1.0)[..., None, :]
-    x, y, z = np.moveaxis(_unit(inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
+    x, own_y, z = np.moveaxis(_unit(inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
     # Where the first two do not show y, only x or z is left: anything across it will do.
-    y = _first_visible(y, rotation.cross(z, x), _across(_Y, x + z), _across(_X, x + z))
-    x = _first_visible(_across(x, y), rotation.cross(y, z), _across(_X, y), _across(_Y, y))
+    aside = x + z
+    y = _first_visible(
+        own_y, lambda: (rotation.cross(z, x), _across(_Y, aside), _across(_X, aside))
+    )
+    x = _first_visible(
+        _across(x, y), lambda: (rotation.cross(y, z), _across(_X, y), _across(_Y, y))
+    )
     return np.stack((x, y, rotation.cross(x, y)), axis=-1)
 
 
@@ -224,7 +229,7 @@ def local_direction(frames: ParentFrames, direction: Array, otherwise: Array) ->
     """
     size = np.linalg.norm(frames.rs, axis=(-2, -1))[..., None]
     wanted = transform_direction(inverse(frames.rs), _unit(direction)) * size
-    return _first_visible(wanted, np.broadcast_to(otherwise, wanted.shape))
+    return _first_visible(wanted, lambda: (np.broadcast_to(otherwise, wanted.shape),))
 
 
 def head_in_parent(
@@ -301,8 +306,13 @@ def inverse(matrix: Array) -> Array:
     return inverse
 
 
-def _first_visible(*vectors: Array) -> Array:
+def _first_visible(first: Array, find_others: Callable[[], tuple[Array, ...]]) -> Array:
     """Return the directions of the first of about unit vectors (..., 3) that are not zero."""
+    length = np.linalg.norm(first, axis=-1, keepdims=True)
+    if (length > _FLAT).all():
+        direction: Array = first / length
+        return direction
+    vectors = first, *find_others()
     result = _unit(vectors[-1])
     for vector in vectors[-2::-1]:
         is_zero = np.linalg.norm(vector, axis=-1, keepdims=True) <= _FLAT
