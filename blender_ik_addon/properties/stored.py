@@ -63,19 +63,24 @@ def _forget_defaults(settings: ChainGroup) -> None:
             settings.property_unset(name)
 
 
-def release(settings: ChainGroup, frame: float | None = None) -> None:
+def release(
+    settings: ChainGroup,
+    frame: float | None = None,
+    evaluated: bpy.types.Object | None = None,
+) -> None:
     """Give the bones of a chain their stored pose back, and forget it.
 
     Args:
         settings: The original ones.
         frame: Of which keyed channels take their values; by default that of the scene shown.
+        evaluated: As ``restoring.give_back`` takes it.
 
     Raises:
         RigError: If it cannot be read; nothing is changed then.
     """
     if settings.stored_pose and owner_of(settings).pose is not None:
-        spec = stored_spec(settings)
-        restoring.give_back(owner_of(settings), spec, _frame() if frame is None else frame)
+        spec, frame = stored_spec(settings), _frame() if frame is None else frame
+        restoring.give_back(owner_of(settings), spec, frame, evaluated=evaluated)
         settings.stored_pose = ""
 
 
@@ -208,7 +213,7 @@ def _prepare_chain(
     if is_idle(values):
         if stored:
             live.memory.keep_animated(owner_of(settings), update)
-        release(settings, update.frame)
+        release(settings, update.frame, evaluated if update.is_new_frame else None)
         return bool(stored)
     if not stored:
         store(settings, evaluated)

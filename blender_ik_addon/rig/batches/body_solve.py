@@ -121,7 +121,7 @@ class BodySolve(FrameSolve):
             if not rows.size:
                 continue
             alone = solve.posed(asked.take(rows), places, pose.take(rows))
-            rotations[np.ix_(rows, limb.rows)] = alone.poses.rotations
+            rotations[rows[:, None], limb.rows] = alone.poses.rotations
             if limb.above < 0:
                 # The limb of the root brings all of the body along.
                 ends = alone.poses.joints[:, -len(chains) :]
@@ -205,7 +205,7 @@ class _Endings:
 
     def note(self, limb: BodyLimb, rows: Indices, found: JointedPoses) -> None:
         """Note how a limb of some of the bodies has ended."""
-        solutions, chains = found.solutions, np.ix_(rows, limb.chains)
+        solutions, chains = found.solutions, (rows[:, None], limb.chains)
         shape = len(rows), len(limb.chains)
         # What the body could not bring all the way is still held back by what holds the body.
         before, own = self._codes[chains], np.reshape(solutions.status_code, shape)
@@ -216,7 +216,7 @@ class _Endings:
         if solutions.holds is not None:
             bones = limb.rows[: solutions.holds.shape[1]]
             inside = bones < self._holds.shape[1]
-            self._holds[np.ix_(rows, bones[inside])] = solutions.holds[:, inside]
+            self._holds[rows[:, None], bones[inside]] = solutions.holds[:, inside]
 
     def solutions(self, pose: ChainPoses) -> Solutions:
         """Return this as a solve of the bodies tells it."""

@@ -16,7 +16,7 @@ from ..planning.slide import slide_axes
 from ..planning.start_channels import VectorName, paired, stored_bones
 from ..reading.animation import keyed_rotation, keyed_vector
 from ..reading.chain_plan import ChainPlan, plan_or_none, planned
-from ..reading.channels import MODE_NUMBERS, converted, read_flags, read_pose
+from ..reading.channels import MODE_NUMBERS, Pose, converted, read_flags, read_pose
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import ChainSpec, StoredBone
@@ -68,30 +68,36 @@ def give_back(
     spec: ChainSpec,
     frame: float,
     wanted: frozenset[str] | None = None,
+    evaluated: bpy.types.Object | None = None,
 ) -> None:
     """Write the stored pose of a chain back; keyed channels take their F-curves' values.
+
+    Those that NLA strips play take what the frame's evaluation left in them.
 
     Args:
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
         frame: The present frame, with subframe.
         wanted: Names of the bones, as they are stored; all by default.
+        evaluated: The evaluated object; None where the frame has not been evaluated anew.
     """
     skeleton = compiled(armature_object)
     targets = _bones(skeleton, spec, wanted)
     if not targets:
         return
     pose = read_pose(armature_object)
+    shown = None if evaluated is None else read_pose(evaluated)
     bones = np.array(list(targets))
     modes = pose.modes[bones]
     stored = np.array([bone.rotation for bone in targets.values()])
     stored_modes = np.array([MODE_NUMBERS[bone.rotation_mode] for bone in targets.values()])
     channels = converted(stored, stored_modes, modes)
     names = [skeleton.names[bone] for bone in bones]
-    keyed = keyed_rotation(armature_object, names, modes, frame, None)
+    animated = None if shown is None else shown.rotation[bones]
+    keyed = keyed_rotation(armature_object, names, modes, frame, animated)
     channels = np.where(keyed.is_keyed, keyed.values, channels)
-    _give_back_vector(armature_object, skeleton, targets, frame, "scale")
-    _give_back_vector(armature_object, skeleton, targets, frame, "location")
+    _give_back_vector(armature_object, skeleton, targets, frame, "scale", shown)
+    _give_back_vector(armature_object, skeleton, targets, frame, "location", shown)
     write_rotation(armature_object, bones, modes, channels)
     live.memory.note_given_back(armature_object.session_uid)
 
@@ -156,6 +162,7 @@ def _give_back_vector(
     targets: dict[int, StoredBone],
     frame: float,
     name: VectorName,
+    shown: Pose | None = None,
 ) -> None:
     """Write stored scales or locations back, where the chain may have changed them."""
     stored = {index: getattr(bone, name) for index, bone in targets.items() if getattr(bone, name)}
@@ -163,7 +170,8 @@ def _give_back_vector(
         return
     bones = np.array(list(stored))
     names = [skeleton.names[bone] for bone in bones]
-    keyed = keyed_vector(armature_object, names, name, frame, None)
+    animated = None if shown is None else getattr(shown, name)[bones]
+    keyed = keyed_vector(armature_object, names, name, frame, animated)
     is_own = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
     if name == "location":
         # Channels that slides do not move are not the chain's.

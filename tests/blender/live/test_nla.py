@@ -60,6 +60,31 @@ def test_outside_a_strip_and_with_nla_switched_off_the_start_is_the_stored_pose(
             rigs.assert_same_pose(ob, twin)
 
 
+@pytest.mark.parametrize("idle", [{"mute": True}, {"influence": 0.0}])
+def test_a_chain_that_ends_as_the_frame_changes_leaves_bones_where_nla_has_them(idle):
+    """Inside a strip that moves and scales bones, and before it, where the stored pose is shown."""
+    ob = rigs.make_rig()
+    for bone in ob.pose.bones:
+        for name, frames in (("rotation_quaternion", (10, 20)), ("scale", (10, 20))):
+            for at in frames:
+                setattr(
+                    bone, name, [1.0 + 0.02 * at, *[0.01 * at] * (len(getattr(bone, name)) - 1)]
+                )
+                bone.keyframe_insert(name, frame=at)
+    push_to_nla(ob, start=10).extrapolation = "NOTHING"
+    free = rigs.link(ob.copy())
+    chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty(), use_stretch=True, max_stretch=1.5)
+    for frame, shown in ((12, 16), (16, 4), (4, 12)):
+        rigs.go_to(frame)
+        for name in idle:
+            chain.property_unset(name)
+        bpy.context.view_layer.update()
+        for name, value in idle.items():
+            setattr(chain, name, value)
+        bpy.context.scene.frame_set(shown)
+        rigs.assert_same_pose(ob, free)
+
+
 @pytest.mark.skipif(not HAS_SLOTS, reason="slots came with Blender 4.4")
 def test_two_rigs_that_share_an_action_start_from_their_own_slots():
     obs = [rigs.make_rig(name=name) for name in ("A", "B")]
