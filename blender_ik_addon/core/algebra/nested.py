@@ -133,7 +133,7 @@ def split(stack: Nested) -> Nested:
     """
     if not isinstance(stack, np.ndarray) or stack.ndim == 1:
         return stack
-    return tuple(stack[..., i, :] for i in range(stack.shape[-2]))
+    return tuple([stack[..., i, :] for i in range(stack.shape[-2])])
 
 
 def join(components: tuple[Number, ...]) -> Array:

@@ -19,11 +19,11 @@ from .nested import Nested, lift
 def _split(rows: Nested) -> Nested:
     if not isinstance(rows, np.ndarray):
         return rows
-    return tuple(rows[..., i] for i in range(rows.shape[-1]))
+    return tuple([rows[..., i] for i in range(rows.shape[-1])])
 
 
 def _split_matrix(matrix: Array) -> Nested:
-    return tuple(_split(matrix[..., i, :]) for i in range(3))
+    return tuple([_split(matrix[..., i, :]) for i in range(3)])
 
 
 def _join(numbers: Nested) -> Array:

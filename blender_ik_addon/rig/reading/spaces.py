@@ -152,7 +152,7 @@ def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
     is_full, is_aligned = mode == InheritScale.FULL, mode == InheritScale.ALIGNED
     is_fix_shear, is_legacy = mode == InheritScale.FIX_SHEAR, mode == InheritScale.NONE_LEGACY
     straight = _without_shear(parent_pose)
-    lengths = np.linalg.norm(parent_pose, axis=-2)
+    lengths = _length(parent_pose, -2)[..., 0, :]
     volume = np.abs(np.linalg.det(parent_pose))[..., None]
     # Sheared columns are longer than their volume warrants; a zero one has no box to compare with.
     box = np.prod(lengths, axis=-1, keepdims=True)
@@ -162,7 +162,7 @@ def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
     axes = np.where(turns[..., None], axes, rest.parent_rest)
     sizes = np.where(mode == InheritScale.AVERAGE, np.cbrt(volume), np.ones(3))
     sizes = np.where(is_full & ~turns, lengths, np.where(is_fix_shear & ~turns, trimmed, sizes))
-    post = np.where(is_aligned, np.where(turns, np.linalg.norm(straight, axis=-2), trimmed), 1.0)
+    post = np.where(is_aligned, np.where(turns, _length(straight, -2)[..., 0, :], trimmed), 1.0)
     rs = (axes * sizes[..., None, :]) @ rest.offset
     return ParentFrames(np.where(is_fix_shear[..., None], _without_shear(rs), rs), post)
 
@@ -227,7 +227,7 @@ def local_direction(frames: ParentFrames, direction: Array, otherwise: Array) ->
         otherwise: Unit vectors, (..., 3), for where there is nothing to turn to: a zero direction,
             or one that a flat frame hides. ``local_rotation @ local_start(...)`` keeps the bone.
     """
-    size = np.linalg.norm(frames.rs, axis=(-2, -1))[..., None]
+    size = _length(frames.rs, (-2, -1))[..., 0]
     wanted = transform_direction(inverse(frames.rs), _unit(direction)) * size
     return _first_visible(wanted, lambda: (np.broadcast_to(otherwise, wanted.shape),))
 
@@ -285,8 +285,8 @@ def _without_shear(matrix: Array) -> Array:
     over, under = (1.0 + cosine) ** -0.5, (1.0 - cosine) ** -0.5
     keep, lean = (over + under) / 2.0, (over - under) / 2.0
     shrink = (1.0 - cosine**2) ** 0.25
-    x_straight = keep * x + lean * _unit(z) * np.linalg.norm(x, axis=-1, keepdims=True)
-    z_straight = keep * z + lean * _unit(x) * np.linalg.norm(z, axis=-1, keepdims=True)
+    x_straight = keep * x + lean * _unit(z) * _length(x)
+    z_straight = keep * z + lean * _unit(x) * _length(z)
     return np.stack((x_straight * shrink, y, z_straight * shrink), axis=-1)
 
 
@@ -297,7 +297,7 @@ def inverse(matrix: Array) -> Array:
     cofactors = cofactors - by_last[..., _NEXT, :] * by_next[..., _LAST, :]
     determinant = np.sum(matrix[..., 0, :] * cofactors[..., 0, :], axis=-1)
     # The norms of a matrix and of its inverse multiply to its longest side by its shortest.
-    sides = np.linalg.norm(matrix, axis=(-2, -1)) * np.linalg.norm(cofactors, axis=(-2, -1))
+    sides = (_length(matrix, (-2, -1)) * _length(cofactors, (-2, -1)))[..., 0, 0]
     is_flat = np.abs(determinant) <= _FLAT * sides
     divisor = np.where(is_flat, 1.0, determinant)[..., None, None]
     inverse: Array = np.swapaxes(cofactors, -1, -2) / divisor
@@ -308,14 +308,14 @@ def inverse(matrix: Array) -> Array:
 
 def _first_visible(first: Array, find_others: Callable[[], tuple[Array, ...]]) -> Array:
     """Return the directions of the first of about unit vectors (..., 3) that are not zero."""
-    length = np.linalg.norm(first, axis=-1, keepdims=True)
+    length = _length(first)
     if (length > _FLAT).all():
         direction: Array = first / length
         return direction
     vectors = first, *find_others()
     result = _unit(vectors[-1])
     for vector in vectors[-2::-1]:
-        is_zero = np.linalg.norm(vector, axis=-1, keepdims=True) <= _FLAT
+        is_zero = _length(vector) <= _FLAT
         result = np.where(is_zero, result, _unit(vector))
     return result
 
@@ -326,8 +326,14 @@ def _across(vector: Array, axis: Array) -> Array:
     return part
 
 
+def _length(vector: Array, axis: int | tuple[int, int] = -1) -> Array:
+    """Return lengths along axes, which stay as axes of one; sooner than NumPy's own."""
+    length: Array = np.sqrt((vector * vector).sum(axis=axis, keepdims=True))
+    return length
+
+
 def _unit(vector: Array, axis: int = -1) -> Array:
     """Return vectors of length one, zero staying zero; axis -2 takes the columns of matrices."""
-    length = np.linalg.norm(vector, axis=axis, keepdims=True)
+    length = _length(vector, axis)
     direction: Array = vector / np.where(length > 0.0, length, 1.0)
     return direction
