@@ -18,6 +18,8 @@ FIRST_DAMPING = 1e-4
 MOST_DAMPING = 1e6
 # The linear model of a step says little beyond this turn, in radians.
 LARGEST_TURN = 0.5
+# What so many steps have left more of than this share leads nowhere: the target is out of reach.
+FEW_STEPS, SLOW = 4, 0.9
 
 
 def settled(
@@ -47,13 +49,18 @@ def settled(
     damping = np.full(len(target), FIRST_DAMPING)
     rows = np.arange(len(target))
     found, error = pose, target - pose.joints[:, -1]
-    for _ in range(MAX_STEPS):
-        is_open = (np.linalg.norm(error, axis=1) > tolerance[rows]) & (damping <= MOST_DAMPING)
+    before = np.full(len(target), np.inf)
+    for step in range(MAX_STEPS):
+        size = np.linalg.norm(error, axis=1)
+        is_open = (size > tolerance[rows]) & (damping <= MOST_DAMPING)
+        if step % FEW_STEPS == 0:
+            is_open &= size <= SLOW * before
+            before = size
         if not is_open.all():
             left = np.flatnonzero(is_open)
             if not left.size:
                 break
-            rows, damping, error = rows[left], damping[left], error[left]
+            rows, damping, error, before = rows[left], damping[left], error[left], before[left]
             frames, pose, tip = frames.take(left), pose.take(left), take_rows(tip, left)
         columns = _columns(frames, pose, fixed=tip is not None)
         system = columns @ columns.transpose(0, 2, 1)
