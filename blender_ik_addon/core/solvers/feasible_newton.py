@@ -100,7 +100,8 @@ class Settings:
         holds: Whether outputs are held; otherwise they go where the step's linear model has them.
         returns: Whether outputs are brought back to there after a step, those of one effector too.
         largest_turn: In radians; the curvature at a pose says little beyond it.
-        slight: A step that saves less, as a share of the energy, has to leave less to go by half.
+        slight: A step that saves less, as a share of the energy, and does not leave less to go by
+            half, is the last.
         keeps: Whether no step is taken after which outputs have not been brought back, whatever it
             saves: they are worth more than any of it.
         rows: Of the outputs those that are held, or that are to go somewhere; by default the first
@@ -287,7 +288,7 @@ class _Descent:
         while np.count_nonzero(is_open) > least:
             plan = self._plan(here, known, shift, is_open)
             after = self._move(here.posed, plan)
-            is_better, following = self._judge(plan, here, after, last)
+            is_better, creeps, following = self._judge(plan, here, after, last)
             is_better &= is_open
             # What a step says of forces that was not taken would feed on itself.
             known = choose_first(is_better, plan.step.known, known)
@@ -295,7 +296,7 @@ class _Descent:
             used, last = used + is_open, np.where(is_open, plan.size, last)
             shift = np.where(is_open, following, shift)
             is_open = is_open & ~plan.rests & (used < self._caps) & ~here.at.is_least
-            is_open &= shift < MOST_SHIFT
+            is_open &= (shift < MOST_SHIFT) & ~creeps
             if self._settings.holds_soon:
                 is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
                 is_open &= is_soon | (measure(here.gap) <= NEARLY_HELD * self._bones.tree.reach)
@@ -366,8 +367,10 @@ class _Descent:
             is_done |= measure(step.known.force[:, rows]) > most
         return is_done
 
-    def _judge(self, plan: _Plan, here: _Here, after: _Here, last: Array) -> tuple[Flags, Array]:
-        """Return which steps are taken, and the shifts of the next ones, (B,)."""
+    def _judge(
+        self, plan: _Plan, here: _Here, after: _Here, last: Array
+    ) -> tuple[Flags, Flags, Array]:
+        """Return which steps are taken, which are the last, and the shifts of next ones, (B,)."""
         settings, total, left = self._settings, here.at.total, after.at.total
         scale = total
         if settings.holds:
@@ -377,9 +380,9 @@ class _Descent:
             left = left + strength * measure(after.gap)
             scale = np.abs(total) + plan.step.scale
         saved = total - left
-        # Between springs that are met and left a chain could go to and fro for ever.
-        gets_on = (saved > settings.slight * scale) | (plan.size < 0.5 * last)
-        is_better = (saved >= -ROUNDING * scale) & gets_on
+        is_better = saved >= -ROUNDING * scale
+        # Between springs that are met and left, or along a flat ridge, it would go on for ever.
+        creeps = is_better & (saved <= settings.slight * scale) & (plan.size >= 0.5 * last)
         if settings.holds and settings.keeps:
             near = np.maximum(STRAY * self._find_near(plan), ASTRAY * self._bones.tree.reach)
             is_better &= measure(after.gap) <= np.maximum(near, measure(here.gap))
@@ -387,7 +390,7 @@ class _Descent:
         less = np.where(saved > AS_PLANNED * plan.step.gain, LESS_SHIFT, HALF) * shift
         less = np.where(shift < settings.first_shift, 0.0, less)
         more = np.maximum(MORE_SHIFT * shift, LEAST_MORE)
-        return is_better, np.where(is_better, less, more)
+        return is_better, creeps, np.where(is_better, less, more)
 
     def _find_near(self, plan: _Plan) -> Array:
         """Return how near outputs are brought back after a step, (B,)."""

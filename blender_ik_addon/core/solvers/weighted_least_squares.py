@@ -118,4 +118,5 @@ SETTINGS = Settings(
     first_shift=1e-6,
     returns=False,
     largest_turn=LARGEST_TURN,
+    slight=1e-11,
 )

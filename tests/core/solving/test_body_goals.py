@@ -94,11 +94,11 @@ def test_a_second_priority_moves_no_first_one_that_can_be_met():
 
 
 @pytest.mark.parametrize("part", ["hand.L", "hips"])
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [0, 4])
 def test_a_pose_that_is_stayed_near_to_is_as_good_as_a_start_pose(part, seed):
     """From a first pull to a second one, with the bones told by the first pose, or by rest."""
     person = make_person(part)
-    ways = 0.3 * random_way(seed), random_way(seed + 40, 0.2, 0.7)
+    ways = 0.3 * random_way(seed), random_way(seed)
     goals = [
         Goal(
             person.ends + np.outer((0.0, 0.0, 1.0), way),
@@ -117,8 +117,9 @@ def test_a_pose_that_is_stayed_near_to_is_as_good_as_a_start_pose(part, seed):
         "near_root": first.joint_positions[0],
     }
     wanted = solve(begun, goals[1], NEAR).joint_positions
-    found = solve(person.chain, replace(goals[1], **near), NEAR).joint_positions
-    assert np.abs(found - wanted).max() < YIELDS * HEIGHT
+    found = solve(person.chain, replace(goals[1], **near), NEAR)
+    assert found.residual.max() < MET
+    assert np.abs(found.joint_positions - wanted).max() < YIELDS * HEIGHT
     plain = solve(person.chain, goals[1], NEAR).joint_positions
     assert np.abs(plain - wanted).max() > 1e-3
 
