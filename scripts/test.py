@@ -2,7 +2,7 @@
 
     python3 scripts/test.py                     every test, of those with many cases some
     python3 scripts/test.py --thorough          every case of every test in every run: for a release
-    python3 scripts/test.py --quick             lint, docs, core, one Blender; one case of each test
+    python3 scripts/test.py --quick             lint, docs, core, one Blender; three tests a file
     python3 scripts/test.py --only 5.2          only the runs whose name contains this
     python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
     BLENDER=/path/to/blender python3 scripts/test.py         also inside that application
@@ -38,8 +38,11 @@ from common.python_finder import UnavailableError
 BLENDER_VERSIONS = NEWEST_BLENDER, OLDEST_BLENDER, *_ = ("5.2", "4.2", "4.5", "5.0")
 NEWEST, OLDEST = f"bpy-{NEWEST_BLENDER}", "core-3.11"
 QUICK_RUNS = ("lint", "docs", OLDEST, "application")
-NOT_SLOW, SLOW = ("-m", "not slow"), ("-m", "slow and not exhaustive")
-ON_OLDEST = ("-m", "not slow or (oldest and not exhaustive)")
+NOT_SLOW = ("-m", "not slow and not exhaustive")
+SLOW = ("-m", "slow and not exhaustive")
+ON_OLDEST = ("-m", "(not slow or oldest) and not exhaustive")
+# A quick run looks into every file.
+QUICK = (*NOT_SLOW, "--few", "1", "--tests", "3")
 # Every test runs, of many cases these many, spread evenly: what no case of a test has told of the
 # newest Blender, more of them have hardly ever told, of an older one still less.
 CASES = {"core-slow": 12, "bpy-5.2": 8, "bpy-4.2": 3, "core-newest": 3}
@@ -183,7 +186,7 @@ def count_results(output: list[str]) -> Outcome:
 
 def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]]:
     """Return the runs that the command line asks for: name -> what to call with the name."""
-    extra = [*NOT_SLOW, "--few", "1", *options.pytest] if options.quick else options.pytest
+    extra = [*QUICK, *options.pytest] if options.quick else options.pytest
     is_whole = options.thorough or options.quick or options.only
     core = ["tests/core", *sorted(str(path) for path in (ROOT / "tests").glob("test_*.py"))]
 
@@ -244,7 +247,7 @@ def parse_command_line() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="one Blender, one case of each test")
+    parser.add_argument("--quick", action="store_true", help="one Blender, three tests a file")
     parser.add_argument("--thorough", action="store_true", help="every test in every run")
     only = "lint, docs, core, 5.2, 4.2, 4.5, 5.0, application, window"
     parser.add_argument("--only", metavar="NAME", help=only)

@@ -12,13 +12,14 @@ settings.load_profile("chain_ik")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--few", type=int, metavar="N", help="of each test no more than N cases")
+    parser.addoption("--tests", type=int, metavar="N", help="of each file no more than N tests")
     parser.addoption("--half", type=int, metavar="N", help="only the even (0) or odd (1) files")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases of tests that have many, evenly: every test still runs."""
-    few, half = config.getoption("few"), config.getoption("half")
+    """Leave out cases of tests that have many, evenly, and whole tests and files if asked to."""
+    few, tests, half = (config.getoption(name) for name in ("few", "tests", "half"))
     if half is not None:
         files = sorted({item.path for item in items})
         _keep(config, items, {item for item in items if files.index(item.path) % 2 == half})
@@ -27,12 +28,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     cases = defaultdict(list)
     for item in items:
         cases[item.nodeid.partition("[")[0]].append(item)
-    kept = set()
-    for found in cases.values():
+    of_files = defaultdict(list)
+    for name, found in cases.items():
         is_whole = found[0].get_closest_marker("every_case") is not None
-        number = len(found) if is_whole else min(few, len(found))
-        kept.update(found[i * len(found) // number] for i in range(number))
-    _keep(config, items, kept)
+        of_files[name.partition("::")[0]].append(found if is_whole else _spread(found, few))
+    kept = [_spread(found, tests or len(found)) for found in of_files.values()]
+    _keep(config, items, {item for of_file in kept for found in of_file for item in found})
+
+
+def _spread(found: list, number: int) -> list:
+    """Return no more than so many of those found, evenly."""
+    number = min(number, len(found))
+    return [found[i * len(found) // number] for i in range(number)]
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item]) -> None:
