@@ -54,6 +54,8 @@ FARTHEST = 2.0
 NEARLY = 3e-3
 # How often points join those that are held on the floor, or leave them.
 MOST_CHANGES = 10
+# What is asked of each tree by itself.
+OF_TREES = ("_tree", "_turn", "_place", "_level", "_target", "_start", "_caps")
 
 
 def give_way(
@@ -79,7 +81,7 @@ def give_way(
     found = _Asked(run, priorities, *first).solve()
     if floor is not None:
         found = _keep_above(run, priorities, floor, found, first)
-    tree = found.moved(run.tree)
+    tree = _float(run.tree, found.place)
     state, carried = tree.make_state(found.turn), found.carried.sum(axis=0)
     return replace(run, tree=tree), state, found.used, np.vstack((found.forces, carried))
 
@@ -115,10 +117,6 @@ class _Found(Rows):
         is_on[points], carried[points] = self.is_on, self.carried
         return replace(self, is_on=is_on, carried=carried)
 
-    def moved(self, tree: KinematicTree) -> KinematicTree:
-        """Return the trees where they have floated to."""
-        return tree.move(self.place) if tree.topology.floats else tree
-
 
 def _keep_above(
     run: Run,
@@ -136,7 +134,7 @@ def _keep_above(
     is_barred, before = np.zeros_like(found.is_on), found
     may_leave, leads_to_pins = ~is_barred, _lead_to_pins(run, priorities, floor)
     for _ in range(MOST_CHANGES):
-        heights = floor.find_heights(found.moved(run.tree), found.turn)
+        heights = floor.find_heights(_float(run.tree, found.place), found.turn)
         joins = ~found.is_on & ~is_barred & (heights < -near)
         # What comes back is put back, and stays: it would come and go for ever.
         back = np.flatnonzero((joins & ~may_leave).any(axis=0))
@@ -294,13 +292,9 @@ class _Asked:
         """Return what is asked of some of the trees."""
         if are_all(rows, len(self._caps)):
             return self
-        some = copy(self)
-        some.__dict__.pop("_near", None)
-        parts = (self._tree, self._turn, self._place, self._level, self._target, self._start)
-        some._tree, some._turn, some._place, some._level, some._target, some._start = take_rows(
-            parts, rows
-        )
-        some._caps = self._caps[rows]
+        some, own = copy(self), vars(self)
+        vars(some).pop("_near", None)
+        vars(some).update({name: take_rows(own[name], rows) for name in OF_TREES})
         return some
 
     @cached_property
@@ -312,11 +306,6 @@ class _Asked:
         """Return where to look from."""
         none, used = np.zeros_like(self._target), np.zeros_like(self._caps)
         return _Came(self._turn, self._place, none, none, self._level, none, used)
-
-    def _tree_at(self, came: _Came) -> KinematicTree:
-        """Return the trees where they have floated to."""
-        tree = self._tree
-        return tree.move(came.place) if tree.topology.floats else tree
 
     def _meet(self, came: _Came, let_go: int) -> tuple[_Came, Flags]:
         """Return poses that hold all priorities but so many of the last ones; tell which do.
@@ -391,7 +380,7 @@ class _Asked:
 
     def _descend(self, came: _Came, soft: Array, settings: Settings) -> _Came:
         """Return where the trees come to."""
-        target, rows, begun = self._target, settings.rows, self._tree_at(came)
+        target, rows, begun = self._target, settings.rows, _float(self._tree, came.place)
         assert rows is not None
         past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
         state = begun.make_state(came.turn)
@@ -401,7 +390,7 @@ class _Asked:
         ended = minimise(settings, begun, state, acting, np.concatenate(held), self._caps)
         place = came.place if ended.place is None else came.place + ended.place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
-        output = self._tree_at(there).make_state(ended.turn)[-1, : len(target)]
+        output = _float(self._tree, place).make_state(ended.turn)[-1, : len(target)]
         gap, reached = target - output, rows.pick(output.T).T
         heights = reached[len(reached) - len(self._points) :]
         force = soft[:, None] * (gap + past) + rows.spread(ended.force.T, len(target)).T
@@ -416,6 +405,11 @@ class _Asked:
         nearer = target.copy()
         nearer[:count] = output[:count] + (share * way).reshape(count, -1)
         return np.where(pulls[:, None], nearer, target)
+
+
+def _float(tree: KinematicTree, place: Array) -> KinematicTree:
+    """Return trees where they have floated to."""
+    return tree.move(place) if tree.topology.floats else tree
 
 
 def _find_goals(run: Run, priorities: Sequence[int], first: int) -> Iterator[tuple[Counts, int]]:
