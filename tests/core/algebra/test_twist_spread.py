@@ -120,6 +120,20 @@ def test_bones_turn_in_proportion_to_where_they_are(seed, hand):
 
 
 @few
+@given(seeds, st.floats(-1.0, 1.0), st.floats(-1.0, 1.0), st.sampled_from((0.0, 0.4, 1.0)))
+def test_less_influence_leaves_bones_their_share_of_what_they_are_off_without_it(
+    seed, hand, stored, influence
+):
+    """The stored pose has all of its hand's turn in the hand."""
+    limb = Limb(seed)
+    zero = limb.straight(make_rng(seed), stored)
+    local = spread(limb, limb.straight(make_rng(seed), hand), influence, zero)
+    for row, share in ((3, 0.25), (4, 0.75)):
+        wanted = share * (hand - (1.0 - influence) * stored)
+        np.testing.assert_allclose(limb.turn_of(local, row), wanted, atol=1e-9)
+
+
+@few
 @given(seeds)
 def test_the_roll_of_the_upper_arm_grows_from_none_at_the_shoulder(seed):
     limb, rng = Limb(seed), make_rng(seed)
