@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
-from ..algebra.nested import Rows
+from ..algebra.nested import Rows, are_all
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers import newton_joints
@@ -86,7 +86,8 @@ class Run(Rows):
 
     def take_again(self, rows: Counts, iterations: Counts | int) -> Run:
         """Return the run of some of the chains, some maybe several times, with other caps."""
-        return replace(self.take(rows), iterations=np.full(len(rows), iterations))
+        some = self if are_all(rows, len(self.iterations)) else self.take(rows)
+        return replace(some, iterations=np.full(len(rows), iterations))
 
     @property
     def accepted(self) -> Array:
