@@ -13,7 +13,6 @@ from ..core.algebra.arithmetic import Array
 from ..preferences import preferences
 from ..properties import active_armature
 from ..rig.controls.control_spaces import place
-from ..rig.controls.foot_roll import remove_drivers
 from ..rig.keying.keys import remove_curves
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
@@ -87,7 +86,6 @@ def delete_controls(
     leave(anchors, scene_of(context))
     bones = [anchor.bone for anchor in anchors if anchor.bone]
     places = _places_of_hung(armature_object, bones)
-    remove_drivers(anchors)
     # They would move a new control of that name.
     paths = [armature_object.pose.bones[name].path_from_id() for name in bones]
     remove_curves(armature_object, paths)

@@ -135,10 +135,3 @@ def hangs_on(control: Anchor, bones: Sequence[Anchor]) -> bool:
     bone = control.object.data.bones.get(control.bone) if control.bone else None
     parent = None if bone is None else bone.parent
     return parent is not None and Anchor(control.object, parent.name) in bones
-
-
-def remove_drivers(bones: Sequence[Anchor]) -> None:
-    """Remove what turns bones of mechanisms, before they are deleted."""
-    for anchor in bones:
-        if is_mechanism(anchor):
-            anchor.object.pose.bones[anchor.bone].driver_remove("rotation_euler")

@@ -96,7 +96,7 @@ def write_keys(
 
 
 def remove_curves(owner: bpy.types.Object, paths: Collection[str]) -> None:
-    """Remove the F-curves of what is to be deleted, also from the NLA.
+    """Remove the F-curves of what is to be deleted, also from the NLA, and its drivers.
 
     Actions from a library, and those that animate something else as well, stay as they are.
 
@@ -115,6 +115,9 @@ def remove_curves(owner: bpy.types.Object, paths: Collection[str]) -> None:
             for curve in list(bag.fcurves):
                 if curve.data_path.startswith(tuple(paths)):
                     bag.fcurves.remove(curve)
+    drivers = owner.animation_data.drivers if owner.animation_data else ()
+    for driver in [each for each in drivers if each.data_path.startswith(tuple(paths))]:
+        owner.animation_data.drivers.remove(driver)
 
 
 def give_new_action(armature_object: bpy.types.Object) -> None:

@@ -167,6 +167,14 @@ def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_pla
     assert "Arm Target.L" in keyed_bones(ob)
 
 
+def test_drivers_of_a_deleted_control_go_with_it_and_those_of_others_stay(rigify):
+    ob = opened(make_keyed_arms)
+    for name in ("Arm Target.L", "Arm Target.R"):
+        ob.pose.bones[name].driver_add("scale", 0).driver.expression = "1.0"
+    press(remove, delete_controls=True)
+    assert {each.data_path.split('"')[1] for each in ob.animation_data.drivers} == {"Arm Target.R"}
+
+
 def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify):
     ob = make_rigify("human", kinds={"ARM"})
     bones = set(ob.data.bones.keys())
