@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, solve
+from blender_ik_addon.core import Chain, Goal, JointKind, Joints, Topology, solve
 from tests.core.bodies import FEET, HEIGHT, PARTS, make_person
 from tests.core.solving.body_in_scipy import PulledPerson
 from tests.core.solving.pulled_bodies import (
@@ -122,6 +122,34 @@ def test_a_pose_that_is_stayed_near_to_is_as_good_as_a_start_pose(part, seed):
     assert np.abs(found.joint_positions - wanted).max() < YIELDS * HEIGHT
     plain = solve(person.chain, goals[1], NEAR).joint_positions
     assert np.abs(plain - wanted).max() > 1e-3
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.5, -2.0])
+def test_a_straight_leg_bends_to_where_its_knee_points_in_the_pose_that_is_stayed_near_to(turn):
+    """Of a pole on a foot that stays, turned as a whole, the top is pushed down."""
+    heads = np.array(((0.0, 2.0, 0.0), (0.0, 2.0, 0.0), (0.0, 1.0, 0.0)))
+    ends = np.array(((0.0, 0.0, 0.0), (0.2, 2.0, 0.0)))
+    free = np.full((3, 3), np.inf)
+    at_rest = np.tile((1.0, 0.0, 0.0, 0.0), (3, 1))
+    kinds = (JointKind.FLOATING, JointKind.BALL, JointKind.BALL)
+    joints = Joints(kinds, np.tile(np.eye(3), (3, 1, 1)), at_rest, -free, free)
+    ahead = np.tile((0.0, 0.0, 1.0), (3, 1))
+    topology = Topology((-1, 0, 1), (2, 0))
+    leg = Chain(np.concatenate((heads, ends)), ahead, joints, topology=topology)
+    near = at_rest.copy()
+    near[1] = np.cos(turn / 2), 0.0, np.sin(turn / 2), 0.0
+    goal = Goal(
+        ends - ((0.0, 0.0, 0.0), (0.0, 0.3, 0.0)),
+        priority=(0, 1),
+        near_wxyz=near,
+        near_root=heads[0],
+    )
+    solution = solve(leg, goal, NEAR)
+    assert solution.residual.max() < MET
+    knee = solution.joint_positions[2] * (1.0, 0.0, 1.0)
+    towards = np.array((np.sin(turn), 0.0, np.cos(turn)))
+    assert knee @ towards > 0.3
+    assert np.abs(knee - (knee @ towards) * towards).max() < 1e-3
 
 
 @pytest.mark.parametrize(("seed", "first"), [(1, 0), (8, 240), (22, 40)])
