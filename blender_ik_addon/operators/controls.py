@@ -13,7 +13,7 @@ from ..core.algebra.arithmetic import Array
 from ..preferences import preferences
 from ..properties import active_armature
 from ..rig.controls.control_spaces import place
-from ..rig.keying.keys import remove_curves
+from ..rig.keying.keys import remove_animation
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
@@ -88,7 +88,7 @@ def delete_controls(
     places = _places_of_hung(armature_object, bones)
     # They would move a new control of that name.
     paths = [armature_object.pose.bones[name].path_from_id() for name in bones]
-    remove_curves(armature_object, paths)
+    remove_animation(armature_object, paths)
     for anchor in anchors:
         if not anchor.bone:
             bpy.data.objects.remove(anchor.object)

@@ -29,7 +29,6 @@ class Posed(Rows):
         tips: The effectors, shape (E, 3, B).
         is_rigid: Whether all frames are rotations.
         parts: The turns taken apart, where they are known so.
-        inverse: Of the frames, where they are known so.
     """
 
     frames: Array
@@ -38,7 +37,6 @@ class Posed(Rows):
     tips: Array
     is_rigid: bool = False
     parts: SwingTwist | None = None
-    inverse: Array | None = None
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
         """Return where the bones of these trees stand where flagged (B,), else those of others."""
@@ -62,8 +60,6 @@ class Posed(Rows):
     @cached_property
     def inverse_frames(self) -> Array:
         """Shape (n, 3, 3, B)."""
-        if self.inverse is not None:
-            return self.inverse
         return self.frames.swapaxes(1, 2) if self.is_rigid else arrays.invert(self.frames)
 
     @cached_property

@@ -283,7 +283,9 @@ class BoneRows(Rows):
             points, is_rigid = chains_last(posed.points), self.tree.joints.is_rigid
             heads, tips = points[: len(self.tree.heads)], points[len(self.tree.heads) :]
             frames, own, inverse = map(chains_last, (posed.frames, posed.own, posed.inverse))
-            self._known = posed, Posed(frames, own, heads, tips, is_rigid, None, inverse)
+            rows = Posed(frames, own, heads, tips, is_rigid)
+            vars(rows)["inverse_frames"] = inverse
+            self._known = posed, rows
         return self._known[1]
 
     def curve_outputs(

@@ -134,7 +134,7 @@ def _solve_together(
         priorities, floor = goals.priority or (1,) * len(run.tree.ends), goals.floor
         placed = compiled.start_posed, compiled.root, compiled.unit
         points = None if floor is None else compile_floor(floor, *placed)
-        run, hints = _begin_near(compiled, run, goals)
+        hints = _turn_hints(compiled, run, goals)
         last, state, used, forces = give_way(run, priorities, hints, points)
     else:
         last, state, used = solve_positions(compiled, run, asked, task, options, begun)
@@ -146,21 +146,13 @@ def _solve_together(
     return found if forces is None else replace(found, forces=forces.T)
 
 
-def _begin_near(compiled: CompiledChains, run: Run, goals: Goals) -> tuple[Run, Array]:
-    """Return trees that begin in the poses they stay near to, and where bones bend there.
-
-    As ``CompiledChains.hints`` has it, shape (n, 3, B).
-    """
+def _turn_hints(compiled: CompiledChains, run: Run, goals: Goals) -> Array:
+    """Return where bones bend in the poses that trees begin in, as ``CompiledChains.hints``."""
     if goals.near_wxyz is None:
-        return run, compiled.hints
-    tree, joints = run.tree, run.tree.joints
-    if goals.near_root is not None and tree.topology.floats:
-        way = goals.near_root.T - compiled.root
-        tree = tree.move(way / (compiled.unit * tree.reach))
-    state = tree.make_state(joints.begun(joints.inner(goals.near_wxyz)), joints.resting_slide)
-    whole, back = tree.posed(state).whole, invert(compiled.start_posed.whole)
-    hints = np.einsum("nijb,njkb,nkb->nib", whole, back, compiled.hints)
-    return replace(run, tree=tree, start=state), hints
+        return compiled.hints
+    whole, back = run.tree.posed(run.start).whole, invert(compiled.start_posed.whole)
+    turned: Array = np.einsum("nijb,njkb,nkb->nib", whole, back, compiled.hints)
+    return turned
 
 
 def _has_tips(goals: Goals, options: SolveOptions) -> bool:
@@ -234,7 +226,7 @@ def _ask(
     chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Targets
 ) -> tuple[Run, Array, Task | None]:
     """Return what is asked, targets of chains where nothing draws them in, and their task."""
-    tree, unit, states = chains.tree, chains.unit, chains.clamped_states
+    tree, unit, turn = chains.tree, chains.unit, chains.clamped_start
     lightest: float | Array = 1.0
     if chains.is_tree and goals.weight is not None:
         weights = _by_effector(chains, goals.weight)
@@ -243,7 +235,12 @@ def _ask(
             roots = np.sqrt(weights / weights.max(axis=0))
             lightest = np.where(roots > 0.0, roots, 1.0).min(axis=0)
             tree = replace(tree, sqrt_weights=roots)
-            states = tree.make_state(chains.clamped_start)
+    if goals.near_wxyz is not None:
+        turn = tree.joints.begun(tree.joints.inner(goals.near_wxyz))
+        if goals.near_root is not None and tree.topology.floats:
+            tree = tree.move((goals.near_root.T - chains.root) / (unit * tree.reach))
+    is_compiled = tree is chains.tree and turn is chains.clamped_start
+    states = chains.clamped_states if is_compiled else tree.make_state(turn)
     asked, beyond = tree.weigh(targets.asked), np.maximum(targets.distance - targets.most, 0.0)
     run = Run(
         tree=tree,

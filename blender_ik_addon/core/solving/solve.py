@@ -117,14 +117,8 @@ def _check_goals(chain: Chain, goal: Goal) -> None:
         "give one goal a chain, and in a tree one an effector",
     )
     if goal.near_wxyz is not None:
-        count = chain.bone_count
-        check_shape(
-            goal.near_wxyz.shape[-2:],
-            (count, 4),
-            "near rotations",
-            InvalidGoalError,
-            "give one a bone",
-        )
+        given, rotations = goal.near_wxyz.shape[-2:], (chain.bone_count, 4)
+        check_shape(given, rotations, "near rotations", InvalidGoalError, "give one a bone")
 
 
 def _solve_in_floats(

@@ -95,8 +95,8 @@ def write_keys(
         _replace_points(curve, channel.frames, channel.values, kind)
 
 
-def remove_curves(owner: bpy.types.Object, paths: Collection[str]) -> None:
-    """Remove the F-curves of what is to be deleted, also from the NLA, and its drivers.
+def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
+    """Remove F-curves and drivers of what is to be deleted, also from the NLA.
 
     Actions from a library, and those that animate something else as well, stay as they are.
 
@@ -104,7 +104,7 @@ def remove_curves(owner: bpy.types.Object, paths: Collection[str]) -> None:
         owner: The original object.
         paths: From it to what is to be deleted.
     """
-    held = list(held_actions(owner))
+    held, starts, data = list(held_actions(owner)), tuple(paths), owner.animation_data
     for action, slot in held:
         if slot is not None:
             is_own = all(user == owner for user in slot.users())
@@ -113,11 +113,11 @@ def remove_curves(owner: bpy.types.Object, paths: Collection[str]) -> None:
             is_own = action.users - action.use_fake_user <= own
         for bag in bags_of_action(action, slot) if is_own and action.is_editable else ():
             for curve in list(bag.fcurves):
-                if curve.data_path.startswith(tuple(paths)):
+                if curve.data_path.startswith(starts):
                     bag.fcurves.remove(curve)
-    drivers = owner.animation_data.drivers if owner.animation_data else ()
-    for driver in [each for each in drivers if each.data_path.startswith(tuple(paths))]:
-        owner.animation_data.drivers.remove(driver)
+    for driver in list(data.drivers) if data is not None else ():
+        if driver.data_path.startswith(starts):
+            data.drivers.remove(driver)
 
 
 def give_new_action(armature_object: bpy.types.Object) -> None:

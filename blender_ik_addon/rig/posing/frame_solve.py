@@ -35,7 +35,7 @@ from ..reading.channels import Pose
 from ..reading.refusals import scaled_flat
 from ..trees.tree_plan import TreePlan
 from .eased_poses import Stepped, step_poses
-from .free_solving import Posing, free_chains, solve_freely
+from .free_solving import Posing, free_chains_for_core, solve_freely
 from .jointed_solving import AGREES, JointedPoses, chains_for_core, solve_with_joints, turn_tips
 from .solved import Asked, Solved, name_ending
 
@@ -170,7 +170,7 @@ class FrameSolve:
         if frames.stretch is not None:
             return None
         if self._joints is None:
-            return free_chains(frames, start, start.joints)
+            return free_chains_for_core(frames, start, start.joints)
         return chains_for_core(frames, start, self._joints.take(rows))
 
     def _start_slides(self, asked: Asked, frames: ChainFrames) -> Array | None:

@@ -148,18 +148,18 @@ def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
 def _lay(asked: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainPoses]:
     """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
     frames, start = asked.frames, asked.start
-    chains = asked.chains or free_chains(frames, start, start.joints)
+    chains = asked.chains or free_chains_for_core(frames, start, start.joints)
     for _ in range(passes):
         solutions = solve_as(chains, frames.compiled, goals, asked.options)
         tip, share = _find_tips(asked, solutions)
         laid = frames.laid_along(start, solutions, tip, share, asked.is_stretched)
         if passes > 1:
             joints = _with_lengths_of(laid, start, solutions)
-            chains = free_chains(frames, start, joints)
+            chains = free_chains_for_core(frames, start, joints)
     return solutions, laid
 
 
-def free_chains(frames: ChainFrames, start: ChainPoses, joints: Array) -> Chains:
+def free_chains_for_core(frames: ChainFrames, start: ChainPoses, joints: Array) -> Chains:
     """Return chains without joints that start with theirs there, (b, n + 1, 3)."""
     return Chains(joints, frames.natural_sides(start)[:, 0])
 

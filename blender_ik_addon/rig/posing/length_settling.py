@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
+from ...core.solving.joint_run import FEW_STEPS, SLOW
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses, take_rows
 from ..reading import spaces
@@ -18,8 +19,6 @@ FIRST_DAMPING = 1e-4
 MOST_DAMPING = 1e6
 # The linear model of a step says little beyond this turn, in radians.
 LARGEST_TURN = 0.5
-# What so many steps have left more of than this share leads nowhere: the target is out of reach.
-FEW_STEPS, SLOW = 4, 0.9
 
 
 def settled(
@@ -54,6 +53,7 @@ def settled(
         size = np.linalg.norm(error, axis=1)
         is_open = (size > tolerance[rows]) & (damping <= MOST_DAMPING)
         if step % FEW_STEPS == 0:
+            # What is left leads nowhere: the target is out of reach.
             is_open &= size <= SLOW * before
             before = size
         if not is_open.all():

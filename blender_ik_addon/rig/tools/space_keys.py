@@ -24,7 +24,7 @@ from ..controls.control_spaces import (
     unconstrained,
 )
 from ..keying.curve_points import interpolate
-from ..keying.keys import check_keyable, remove_curves
+from ..keying.keys import check_keyable, remove_animation
 from ..keying.playing import frame_kept
 from ..reading.animation import curves, keyed_frames
 from ..reading.dependencies import Dependencies
@@ -146,7 +146,7 @@ def _remove_spaces(control: Anchor, gone: Collection[Anchor]) -> None:
     """Take the spaces away from a control that go along with something, and their keys."""
     for constraint in constraints_of(control):
         if space_of(constraint) in gone:
-            remove_curves(control.object, [constraint.path_from_id()])
+            remove_animation(control.object, [constraint.path_from_id()])
             remove_space(control, constraint)
 
 
