@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 from ..algebra.arithmetic import Array, Flags
 from ..solvers.constrained_step import Curve
-from ..solvers.feasible_newton import Settings
-from ..solvers.posed_rows import BoneRows, PosedRows, chains_first, measure
-from .potential_energy import EnergyAt, EnergyRows, PotentialEnergy
+from ..solvers.feasible_newton import Measure, Settings
+from ..solvers.posed_rows import BoneRows, PosedRows, apply, chains_first, measure
+from .potential_energy import EnergyRows, PotentialEnergy
 
 # The pull, as a multiple of what all springs and weights are. Ten times less, and effectors give
 # way by what can be seen; ten times more, and valleys get so narrow that many chains do not end.
@@ -25,27 +25,25 @@ PULL = 1e5
 
 
 class PulledAt:
-    """The energy of B chains at one pose, and that of the pull on their outputs."""
+    """The energy of B chains or trees at one pose, and that of springs that pull their outputs."""
 
-    def __init__(self, at: EnergyAt, output: Array, pull: tuple[Array, Array]):
-        """Take what acts at the pose, its outputs, and the pull: to where (B, k), how hard."""
-        target, self._strength = pull
-        self._at, self._error = at, target - output
-        square = (self._error * self._error).sum(axis=1)
-        self.total: Array = at.total + 0.5 * self._strength[:, 0] * square
+    def __init__(self, at: Measure, off: Array, springs: Array) -> None:
+        """Take what acts at the pose, what is off, (B, rows), and springs, of that shape or 1s."""
+        self._at, self._springs, self._pull = at, springs, off * springs
+        self.total: Array = at.total + 0.5 * (off * self._pull).sum(axis=1)
         self.is_least: Flags = at.is_least
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
         """Return first derivatives, and a function that returns second ones."""
         slope, curve = self._at.derive(jacobian)
-        pull = self._strength * self._error
+        back = jacobian.swapaxes(1, 2)
 
         def curve_both(force: Array) -> Array:
-            stiff = jacobian.swapaxes(1, 2) @ (self._strength[..., None] * jacobian)
-            whole: Array = curve(force + pull) + stiff
+            stiff = (back * self._springs[:, None]) @ jacobian
+            whole: Array = curve(force + self._pull) + stiff
             return whole
 
-        return slope - (pull[:, None] @ jacobian)[:, 0], curve_both
+        return slope - apply(back, self._pull), curve_both
 
     def foresee(self, move: Array) -> bool:
         """Derive from now on as springs act after moves (B, n, 3); tell if any act otherwise."""
@@ -58,8 +56,7 @@ def _measure(
     energy, target = EnergyRows(bones, acting[0]), chains_first(acting[1])
     weight = energy.borne.sum(axis=1) * measure(energy.gravity)[:, None] * bones.tree.reach[:, None]
     strength = PULL * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
-    pull = target, strength
-    return lambda posed, output: PulledAt(energy.measure(posed), output, pull)
+    return lambda posed, output: PulledAt(energy.measure(posed), target - output, strength)
 
 
 PULLED = Settings(_measure, rests=1e-6, least_shift=1e-12, first_shift=1e-10)
