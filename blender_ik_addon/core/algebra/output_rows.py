@@ -30,7 +30,10 @@ class OutputRows:
 
     def pick(self, values: Array) -> Array:
         """Return what is held of outputs (B, rows), or of a Jacobian (B, rows, any)."""
-        rows: Array = values[:, self.plain]
+        if isinstance(self.plain, slice):
+            rows: Array = values[:, self.plain]
+        else:
+            rows = values.take(self.plain, axis=1)
         if not self.points.size:
             return rows
         heights = sum(values[:, self.points + at] * self.normal[at] for at in range(3))

@@ -54,6 +54,21 @@ class Bulges(NamedTuple):
     inverse: Array
 
 
+class PoleCurvature(NamedTuple):
+    """How the outputs of P poles change to second order, from poses in which their roots stay.
+
+    Attributes:
+        levers: From the heads of joints to what moves with them: turns move the means of inner
+            joints as they move the ends of these, shape (n, P, 3, B).
+        slopes: How outputs change with the means, shape (P, 3, B).
+        bends: How that changes with them, shape (P, 3, 3, B).
+    """
+
+    levers: Array
+    slopes: Array
+    bends: Array
+
+
 @dataclass(frozen=True)
 class Limbs(Rows):
     """The limbs of P effectors in the start poses of B trees; of a chain the whole chain.
@@ -254,6 +269,23 @@ class Poles(Rows):
         shares: Array = np.where(is_told, by_distance / np.where(is_told, size, 1.0), by_angle)
         return shares
 
+    def find_curvature(self, posed: Posed) -> PoleCurvature:
+        """Return how outputs change to second order; that roots move is left out."""
+        at, shares = self.measure(posed), self.limbs.shares[1]
+        levers = np.einsum("npm,mib->npib", shares, posed.heads)
+        slopes = np.einsum("psb,psib->pib", self._find_shares(at), at.sides)
+        along, across = at.parts.swapaxes(0, 1)
+        both, unlike = along * across, across * across - along * along
+        bends = np.array(((2.0 * both, unlike), (unlike, -2.0 * both))) * at.inverse**2
+        if self.size is not None:
+            # Beside a half line distances grow evenly, behind it as those from its end.
+            is_told, behind = self.size > 0.0, along <= 0.0
+            away = np.array(((across * across, -both), (-both, along * along)))
+            away *= np.copysign(behind * at.inverse**1.5, across)
+            bends = np.where(is_told, away / np.where(is_told, self.size, 1.0), bends)
+        bends = np.einsum("stpb,psib,ptjb->pijb", bends, at.sides, at.sides)
+        return PoleCurvature(levers, slopes, bends)
+
     def face(self, posed: Posed, turn: Array) -> Array:
         """Return turns (n, 4, B) of which limbs have turned as a whole toward their poles."""
         limbs, faced = self.limbs, turn.copy()
@@ -385,6 +417,13 @@ class Aims(Rows):
             past = self.tips.find_turns_past(posed)
             rows.append(past.reshape(-1, past.shape[-1]))
         return np.concatenate(rows) * self._scale
+
+    def curve_poles(self, posed: Posed) -> PoleCurvature:
+        """Return how the first rows, those of the poles, change to second order."""
+        assert self.poles is not None
+        levers, slopes, bends = self.poles.find_curvature(posed)
+        scale = self._scale[: len(slopes)]
+        return PoleCurvature(levers, slopes * scale[:, None], bends * scale[:, None, None])
 
     def find_jacobian(self, posed: Posed) -> Array:
         """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""

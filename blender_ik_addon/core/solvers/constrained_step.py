@@ -5,9 +5,8 @@ normal . move <= room for edges. Chains come first, as in ``posed_rows``.
 
 Source: quadratic programs by active sets, null spaces and modified Newton methods (Nocedal and
 Wright, "Numerical Optimization", 2006, chapters 3, 16 and 17). Edges that are shut are stiff
-springs, which the clamp after the step makes good; the projection by the eigenvectors of J J^T,
-which knows rows that straight chains lose, is derived for this project. Tested against SciPy's
-SLSQP in tests/core/equilibrium/test_force_equilibrium.py.
+springs, which the clamp after the step makes good. Tested against SciPy's SLSQP in
+tests/core/equilibrium/test_force_equilibrium.py.
 """
 
 from __future__ import annotations
@@ -20,16 +19,12 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..kinematics.limit_edges import LEAST_LEAVING
+from .held_outputs import NO_ENERGY, HeldOutputs
 from .near_edges import NearEdges
 from .posed_rows import apply, measure
 
 Curve = Callable[[Array], Array]
 
-# Less energy than this is none.
-NO_ENERGY = 1e-30
-# Outputs that move less than this share of what others do, squared, cannot be held. Ten times more,
-# and chains that are nearly straight are; a hundred times less, and rounding is held.
-LEAST_HELD = 1e-13
 # What resists less than this share of the stiffest row of a system is rounding, of either sign.
 ROUNDING = 1e-15
 # A shut edge is a spring so many times as stiff as the stiffest joint.
@@ -40,7 +35,7 @@ NO_PRESS = 1e-10
 # its step is as long as a step may be, whatever the energy; by more it is timid.
 FARTHER = 1.3
 # Eigenvalues of larger systems cost more than to try greater shifts, each so many times the last.
-MOST_FOR_EIGENVALUES, GROWTH = 36, 4.0
+MOST_FOR_EIGENVALUES, GROWTH = 100, 4.0
 # The most that a system is shifted by, compared with the stiffest joint.
 MOST_SHIFT = 1e8
 # A way leads down if the energy curves so much, compared with the stiffest joint.
@@ -84,25 +79,24 @@ class ConstrainedStep:
         self,
         free_axes: Counts,
         derivatives: tuple[Array, Array],
-        held: tuple[Array, Array],
+        held: tuple[HeldOutputs, Array],
         edges: NearEdges | None,
         known: Known,
         shift: Array,
         shifts: tuple[float, float],
     ) -> None:
-        """Find it.
+        """Find the step.
 
         Args:
-            free_axes: About which joints turn, of three a bone.
-            derivatives: Of the energy: first ones (B, 3 n), and second ones (B, 3 n, 3 n), less
-                those of the work of the force that holds outputs.
-            held: The Jacobian (B, k, 3 n) of the outputs that are held, and their errors (B, k).
-            edges: Those near to the poses, or None.
+            free_axes: Which axes turn, of the 3 n.
+            derivatives: First and second ones of the energy, (B, 3 n) and (B, 3 n, 3 n).
+            held: What is held, and by how much it is off, shape (B, k).
+            edges: Those near to the pose; None where joints have none.
             known: Of the step before.
             shift: To begin with, shape (B,).
             shifts: The least, and the first larger one, compared with the scale.
         """
-        (self._slope, self._curvature), (self._jacobian, error) = derivatives, held
+        (self._slope, self._curvature), (self._held, error) = derivatives, held
         self._axes, self._edges, (self._least, self._first) = free_axes, edges, shifts
         self.shift = shift
         # Of each joint's block half the trace: it does not depend on the axes that turns count in.
@@ -110,9 +104,10 @@ class ConstrainedStep:
         largest = 0.5 * np.abs(diagonal.reshape(len(shift), -1, 3).sum(axis=2)).max(axis=1)
         # Of joints that cannot turn nothing is known.
         self.scale: Array = np.where(largest > NO_ENERGY, largest, 1.0)
-        self._find_ways()
-        lead = self._lead(error)
-        is_shut, press, force = known
+        lead = np.zeros_like(self._slope)
+        if error.shape[1]:
+            lead[:, free_axes] = self._held.lead(error)
+        is_shut, press, _ = known
         if edges is not None:
             # Some that were shut before may be far away now.
             is_shut = is_shut & edges.is_near
@@ -132,35 +127,10 @@ class ConstrainedStep:
                 break
         # Edges that no move can keep to would press ever more.
         press = np.clip(press, 0.0, (STIFF * self.scale)[:, None, None])
-        self.known = Known(is_shut, press, self._find_force(force))
+        self.known = Known(is_shut, press, self._held.find_force(self._left))
         free = self.move.reshape(lead.shape) - lead
         middle = self._slope + apply(self._curvature, lead + 0.5 * free)
         self.gain: Array = -(middle * free).sum(axis=1)
-
-    def _find_ways(self) -> None:
-        """Find ways (B, k, m), at right angles, that move held outputs; zero for rows lost."""
-        jacobian = self._jacobian[..., self._axes]
-        if not jacobian.shape[1]:
-            return
-        values, vectors = np.linalg.eigh(jacobian @ jacobian.swapaxes(1, 2))
-        least = LEAST_HELD * values.sum(axis=1, keepdims=True) + NO_ENERGY
-        root = np.where(values > least, 1.0 / np.sqrt(np.maximum(values, least)), 0.0)
-        self._roots = root[:, None] * vectors
-        self._ways = self._roots.swapaxes(1, 2) @ jacobian
-
-    def _lead(self, error: Array) -> Array:
-        """Return the least turns (B, 3 n) that bring outputs back by errors (B, k)."""
-        lead = np.zeros_like(self._slope)
-        if error.shape[1]:
-            back = self._ways.swapaxes(1, 2)
-            lead[:, self._axes] = apply(back, apply(self._roots.swapaxes(1, 2), error))
-        return lead
-
-    def _find_force(self, force: Array) -> Array:
-        """Return the force (B, k) on the outputs that balances what is left of the slopes."""
-        if not force.shape[1]:
-            return force
-        return apply(self._roots, apply(self._ways, self._left[:, self._axes]))
 
     def _stiffen(self, curved: Array, blocks: Array) -> Array:
         """Return curvatures (B, 3 n, 3 n) with more at each joint, (B, n, 3, 3)."""
@@ -186,27 +156,15 @@ class ConstrainedStep:
             borne = np.where(stiff, press, 0.0) - weight * edges.rooms
             slope = slope + apply(across, borne).reshape(slope.shape)
         axes, right = self._axes, -slope - apply(curved, lead)
-        self._reduced, chosen = curved, right[:, axes]
+        self._reduced, chosen = curved, right.take(axes, axis=1)
         if axes.size < right.shape[1]:
-            self._reduced = curved[:, axes[:, None], axes]
-        if self._jacobian.shape[1]:
-            chosen = self._leave_held(chosen)
+            self._reduced = curved.take(axes, axis=1).take(axes, axis=2)
+        self._reduced, chosen = self._held.reduce(self._reduced, chosen, self.scale)
         shifted = self._shift()
         free = np.zeros_like(lead)
         free[:, axes] = np.linalg.solve(shifted, chosen[..., None])[..., 0]
         self._left = apply(curved, free) - right
         return (lead + free).reshape(len(lead), -1, 3)
-
-    def _leave_held(self, right: Array) -> Array:
-        """Reduce the system to turns that leave held outputs where they are; return its right."""
-        ways, back = self._ways, self._ways.swapaxes(1, 2)
-        across = ways @ self._reduced
-        ends = across @ back + self.scale[:, None, None] * np.eye(ways.shape[1])
-        across -= 0.5 * ends @ ways
-        pairs = back @ across
-        self._reduced = self._reduced - pairs - pairs.swapaxes(1, 2)
-        left: Array = right - apply(back, apply(ways, right))
-        return left
 
     def _shift(self) -> Array:
         """Return the system, positive definite; shift what is not."""

@@ -22,7 +22,8 @@ from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.nested import take_rows, transform_leaves
 from ..algebra.output_rows import OutputRows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from .constrained_step import MOST_SHIFT, NO_ENERGY, ConstrainedStep, Curve, Known, forget
+from .constrained_step import MOST_SHIFT, ConstrainedStep, Curve, Known, forget
+from .held_outputs import NO_ENERGY, HeldOutputs
 from .near_edges import NearEdges
 from .posed_rows import (
     BoneRows,
@@ -290,7 +291,6 @@ class _Descent:
             after = self._move(here.posed, plan)
             is_better, creeps, following = self._judge(plan, here, after, last)
             is_better &= is_open
-            # What a step says of forces that was not taken would feed on itself.
             known = choose_first(is_better, plan.step.known, known)
             here = self._choose(is_better, after, here)
             used, last = used + is_open, np.where(is_open, plan.size, last)
@@ -332,14 +332,17 @@ class _Descent:
         (posed, at, error), settings, edges = here, self._settings, None
         whole = self._bones.find_jacobian(posed)
         jacobian = self._rows.pick(whole)
-        held = (jacobian, error) if settings.holds else (jacobian[:, :0], error[:, :0])
+        count = settings.holds * error.shape[1]
         if posed.parts is not None:
             edges = NearEdges(self._bones.joints, posed.turn, posed.parts)
         shifts, axes = (settings.least_shift, settings.first_shift), self._joints.free_axes
+        held = HeldOutputs(jacobian[:, :count], axes)
         for _ in range(MOST_FORESEEN):
             slope, curve = at.derive(whole)
-            curvature = curve(self._held.spread(known.force, whole.shape[1]))
-            step = ConstrainedStep(axes, (slope, curvature), held, edges, known, shift, shifts)
+            pushed = slope if edges is None else slope + edges.push(known.is_shut, known.press)
+            curvature = curve(self._held.spread(held.guess_force(pushed), whole.shape[1]))
+            back = held, error[:, :count]
+            step = ConstrainedStep(axes, (slope, curvature), back, edges, known, shift, shifts)
             largest = measure(step.move).max(axis=1)
             shrunk = settings.largest_turn / np.maximum(largest, settings.largest_turn)
             if not at.foresee(step.move * shrunk[:, None, None]):

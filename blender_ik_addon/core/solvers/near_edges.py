@@ -63,6 +63,13 @@ class NearEdges:
         bent: Array = (shares * bend_edges(self._at, self._listed)).sum(axis=2)
         return bent
 
+    def push(self, is_shut: Flags, press: Array) -> Array:
+        """Return the slope (B, 3 n) of what presses (B, n, 3 edges) on edges that are shut."""
+        if not self.has_any:
+            return np.zeros((len(press), press[0].size))
+        shut = np.where(self.is_near & is_shut, press, 0.0)
+        return apply(self.normals.swapaxes(-1, -2), shut).reshape(len(press), -1)
+
     def stop(self, move: Array) -> Flags:
         """Return which edges moves (B, n, 3) lead to or over, (B, n, 3 edges)."""
         if not self.has_any:

@@ -190,7 +190,7 @@ class BoneRows(Rows):
         # Of the outputs: effectors, and turns of tips, which come last.
         effectors, tips = 3 * len(tree.ends), None if tree.aims is None else tree.aims.tips
         turned = 0 if tips is None else 3 * len(tips.bones)
-        self._curved = [*range(effectors), *range(tree.rows - turned, tree.rows)]
+        self._curved = np.r_[:effectors, tree.rows - turned : tree.rows]
         self._halves = np.repeat((1.0, 0.5), (effectors, turned))
         turning = tree.topology.turns
         # Which joints turn which others, themselves by half.
@@ -199,6 +199,10 @@ class BoneRows(Rows):
             # Where all moves along nothing turns the way.
             before[0] = 0.0
         self._before = np.kron(before, np.ones((3, 3)))
+        # A single tree is aimed two times: NumPy adds up the numbers of one row in another order.
+        self._aims = tree.aims
+        if tree.aims is not None and len(self._heads) == 1:
+            self._aims = tree.aims.take(np.zeros(2, dtype=np.int64))
         self._known: tuple[PosedRows, Posed] | None = None
 
     def pose(
@@ -251,9 +255,10 @@ class BoneRows(Rows):
         tips = posed.points[:, len(self.tree.heads) :]
         tips = tips if self._is_plain else tips * self._roots[..., None]
         output = tips.reshape(len(tips), -1)
-        if (aims := self.tree.aims) is None:
+        if self._aims is None:
             return output
-        return np.concatenate((output, aims.find_output(self._posed(posed)).T), axis=1)
+        aimed = self._aims.find_output(self._posed(posed))
+        return np.concatenate((output, self._put_first(aimed)), axis=1)
 
     def find_jacobian(self, posed: PosedRows) -> Array:
         """Return how outputs change with the turns of the joints, shape (B, rows, 3 n).
@@ -270,9 +275,9 @@ class BoneRows(Rows):
         if not self._is_plain:
             moved *= self._shares
         jacobian = flatten(moved)
-        if (aims := self.tree.aims) is None:
+        if self._aims is None:
             return jacobian
-        slopes = chains_first(aims.find_jacobian(self._posed(posed)).swapaxes(0, 1))
+        slopes = self._put_first(self._aims.find_jacobian(self._posed(posed)).swapaxes(0, 1))
         if topology.floats:
             slopes[:, :, 0] *= self.tree.reach[:, None, None]
         return np.concatenate((jacobian, slopes.reshape(*slopes.shape[:2], -1)), axis=1)
@@ -280,13 +285,19 @@ class BoneRows(Rows):
     def _posed(self, posed: PosedRows) -> Posed:
         """Return the same as aims take it; of the last poses it is kept."""
         if self._known is None or self._known[0] is not posed:
-            points, is_rigid = chains_last(posed.points), self.tree.joints.is_rigid
-            heads, tips = points[: len(self.tree.heads)], points[len(self.tree.heads) :]
-            frames, own, inverse = map(chains_last, (posed.frames, posed.own, posed.inverse))
-            rows = Posed(frames, own, heads, tips, is_rigid)
+            parts: tuple[Array, ...] = posed.points, posed.frames, posed.own, posed.inverse
+            if len(posed.turn) == 1:
+                parts = tuple(np.concatenate((part, part)) for part in parts)
+            (points, frames, own, inverse), count = map(chains_last, parts), len(self.tree.heads)
+            is_rigid = self.tree.joints.is_rigid
+            rows = Posed(frames, own, points[:count], points[count:], is_rigid)
             vars(rows)["inverse_frames"] = inverse
             self._known = posed, rows
         return self._known[1]
+
+    def _put_first(self, aimed: Array) -> Array:
+        """Return what aims (..., B) are, with the trees first."""
+        return chains_first(aimed[..., : len(self._heads)])
 
     def curve_outputs(
         self,
@@ -297,9 +308,8 @@ class BoneRows(Rows):
     ) -> Array:
         """Return the second derivatives of the work of a force on outputs, less than zero.
 
-        Of a turn that is met, which others turn on, it is half of what ``curve_work`` says: of a
-        turn a after a turn b the rotation vector is a + b + a x b / 2. Of one that is not, and of
-        poles, it is left out.
+        Of a turn that others turn on it is half of what ``curve_work`` says: of a turn a after a
+        turn b the rotation vector is a + b + a x b / 2. That holds for turns that are met.
 
         Args:
             posed: Where bones are.
@@ -307,12 +317,32 @@ class BoneRows(Rows):
             jacobian: Shape (B, rows, 3 n).
             weight: What pulls besides, (B, 3), and how what it pulls moves, (B, 3, 3 n).
         """
-        pulls, moved = force[:, self._curved] * self._halves, jacobian[:, self._curved]
-        if weight is not None:
-            pulls, moved = (
-                np.concatenate(each, axis=1) for each in zip(weight, (pulls, moved), strict=True)
-            )
-        return self.curve_work(posed, pulls.reshape(len(pulls), -1, 3), moved)
+        pulls = force.take(self._curved, axis=1) * self._halves
+        given = [
+            (pulls, jacobian.take(self._curved, axis=1)),
+            *([] if weight is None else [weight]),
+        ]
+        bent: Array | float = 0.0
+        if self._aims is not None and self._aims.poles is not None:
+            by_means, bent = self._curve_poles(posed, force)
+            given.append(by_means)
+        pulls, moved = (np.concatenate(each, axis=1) for each in zip(*given, strict=True))
+        return self.curve_work(posed, pulls.reshape(len(force), -1, 3), moved) - bent
+
+    def _curve_poles(self, posed: PosedRows, force: Array) -> tuple[tuple[Array, Array], Array]:
+        """Return how poles pull at the means of inner joints, (B, 3 P), and how these move.
+
+        And the second derivatives of what the means' own moves do, (B, 3 n, 3 n).
+        """
+        assert self._aims is not None
+        curved = self._aims.curve_poles(self._posed(posed))
+        levers, slopes, bends = map(self._put_first, curved)
+        first = 3 * len(self.tree.ends)
+        by_pole = force[:, first : first + slopes.shape[1], None]
+        moved = flatten(posed.move_by_turns(levers.swapaxes(1, 2)))
+        each = moved.reshape(*slopes.shape, -1)
+        bent = (each.swapaxes(2, 3) @ (by_pole[..., None] * bends) @ each).sum(axis=1)
+        return ((by_pole * slopes).reshape(len(force), -1), moved), bent
 
     def curve_work(self, posed: PosedRows, pulls: Array, moved: Array) -> Array:
         """Return the second derivatives of the work of pulls, less than zero, (B, 3 n, 3 n).

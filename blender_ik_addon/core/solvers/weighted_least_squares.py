@@ -79,10 +79,7 @@ class SquaredErrors:
         slope = -(error[:, None] @ jacobian)[:, 0]
 
         def curve(force: Array) -> Array:
-            # Aims that are not met are curved less than they tell.
-            pulls = force.copy()
-            pulls[:, : 3 * len(self._bones.tree.ends)] += error[:, : 3 * len(self._bones.tree.ends)]
-            work = self._bones.curve_outputs(self._posed, pulls, jacobian)
+            work = self._bones.curve_outputs(self._posed, force + error, jacobian)
             return work + own.swapaxes(1, 2) @ own
 
         return slope, curve

@@ -246,6 +246,7 @@ class _Asked:
         """Take what is asked, where to look from, and the points, the same of all trees."""
         self._tree, self._turn, self._place = run.tree, turn, place
         self._caps = np.minimum(run.iterations, ENOUGH_TO_COMPROMISE)
+        self._is_alone = run.is_alone
         self._effectors, points = len(priorities), np.zeros(0, dtype=np.int64)
         self._normal, self._level = np.zeros(3), np.zeros((0, run.target.shape[-1]))
         if pressed is not None:
@@ -387,7 +388,8 @@ class _Asked:
         nearer = self._draw_near(state[-1, : len(target)], soft > SOFT)
         acting = Pulling(self._near, came.place, nearer + past)
         held = target[rows.plain], self._level
-        ended = minimise(settings, begun, state, acting, np.concatenate(held), self._caps)
+        given = begun, state, acting, np.concatenate(held), self._caps
+        ended = minimise(settings, *given, is_alone=self._is_alone)
         place = came.place if ended.place is None else came.place + ended.place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
         output = _float(self._tree, place).make_state(ended.turn)[-1, : len(target)]

@@ -120,15 +120,21 @@ def _solve_some(
         twice = np.zeros(2, dtype=np.int64)
         rows, begun = rows[twice], take_rows(begun, twice)
     some = compile_chains(chains.some(rows)), goals.take(rows), options.take(rows)
-    return _solve_together(*some, begun).take(own)
+    return _solve_together(*some, begun, is_alone=len(own) == 1).take(own)
 
 
 def _solve_together(
-    compiled: CompiledChains, goals: Goals, options: SolveOptions, begun: Begun | None = None
+    compiled: CompiledChains,
+    goals: Goals,
+    options: SolveOptions,
+    begun: Begun | None = None,
+    *,
+    is_alone: bool = False,
 ) -> Solutions:
-    """Solve chains or trees side by side."""
+    """Solve chains or trees side by side; a single one two times."""
     targets = _find_targets(compiled, goals, options)
     run, asked, task = _ask(compiled, goals, options, targets)
+    run = replace(run, is_alone=is_alone)
     forces = None
     if compiled.is_tree and (goals.priority is not None or compiled.topology.floats):
         priorities, floor = goals.priority or (1,) * len(run.tree.ends), goals.floor
@@ -251,7 +257,6 @@ def _ask(
         least_error=np.sqrt(np.square(beyond * tree.sqrt_weights).sum(axis=0)),
         is_chain=not chains.is_tree,
         aims=_make_aims(chains, goals, options, targets.near, tree),
-        is_alone=chains.count == 1,
     )
     if chains.is_tree:
         return run, asked, None

@@ -71,7 +71,7 @@ class Run(Rows):
         is_chain: Whether a target that cannot be met is all that there is: else the compromise of
             the least weighted errors is looked for.
         aims: What else is aimed at, or None.
-        is_alone: Whether all of them are one chain or tree, more than once.
+        is_alone: Whether it is one chain or tree, asked the same more than once.
     """
 
     tree: KinematicTree

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core.algebra import turns
-from blender_ik_addon.core.kinematics.aims import FACING, Poles
+from blender_ik_addon.core.kinematics.aims import FACING, Aims, Poles
+from blender_ik_addon.core.solvers.posed_rows import BoneRows, chains_first
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.limited_rigs import RIGS
 from tests.helpers import make_rng
 
-COUNT, STEP = 24, 1e-6
+COUNT, STEP, LONG_STEP = 24, 1e-6, 1e-4
 
 
 def poles_of(name, seed):
@@ -48,6 +49,31 @@ def test_slopes_of_poles_are_those_of_differences(name, size):
             ]
             rise = (ends[0] - ends[1]) / (2.0 * STEP)
             np.testing.assert_allclose(slopes[bone, :, axis], rise, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [None, 0.3])
+@pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])
+def test_poles_curve_as_differences_do(name, size):
+    """The second derivatives of the work of forces on effectors and poles, along moves."""
+    tree, turn, poles = poles_of(name, 6)
+    poles = poles if size is None else replace(poles, size=np.full((1, COUNT), size))
+    tree = replace(tree, aims=Aims(tree.topology, poles, None, tree.reach, tree.sqrt_weights))
+    rows, rng = BoneRows(tree, np.zeros((len(turn), COUNT))), make_rng(6)
+    force, move = rng.normal(size=(COUNT, 4)), rng.normal(size=(len(turn), 3, COUNT))
+
+    def work_after(share):
+        turned = turns.multiply(turns.from_vectors(share * move), turn)
+        return (force * rows.find_output(rows.pose(chains_first(turned)))).sum(axis=1)
+
+    at = rows.pose(chains_first(turn))
+    curved = rows.curve_outputs(at, force, rows.find_jacobian(at))
+    way = chains_first(move).reshape(COUNT, -1)
+    along = np.einsum("bi,bij,bj->b", way, curved, way)
+    before, here, after = (work_after(share) for share in (-LONG_STEP, 0.0, LONG_STEP))
+    rise = (2.0 * here - before - after) / LONG_STEP**2
+    # Behind a half line's end the distance turns about it at once.
+    assert np.median(np.abs(along - rise) / (1.0 + np.abs(rise))) < 1e-5
+    assert (np.abs(along - rise) <= 1e-3 * (1.0 + np.abs(rise))).mean() > 0.9
 
 
 def test_limbs_that_face_their_poles_tell_distances_and_others_angles():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core.solvers.constrained_step import ConstrainedStep, forget
+from blender_ik_addon.core.solvers.held_outputs import HeldOutputs
 from tests.helpers import make_rng
 
 BONES = 5
@@ -21,11 +22,11 @@ def test_joints_that_resist_nothing_beside_stiff_edges_are_rounding_and_no_error
     ways = np.linalg.qr(rng.normal(size=(3 * BONES, 3 * BONES)))[0]
     curvature = ((ways * stiffness) @ ways.T)[None]
     slope, turn = rng.normal(size=(1, 3 * BONES)), np.zeros((1, BONES, 4))
-    held = np.zeros((1, 0, 3 * BONES)), np.zeros((1, 0))
+    axes = np.arange(3 * BONES)
     step = ConstrainedStep(
-        np.arange(3 * BONES),
+        axes,
         (slope, curvature),
-        held,
+        (HeldOutputs(np.zeros((1, 0, 3 * BONES)), axes), np.zeros((1, 0))),
         None,
         forget(turn, 0),
         np.zeros(1),
