@@ -17,8 +17,8 @@ from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.places import Places
 from ..planning.driven import Driven
 from ..posing.frame_solve import FrameSolve
-from ..posing.free_solving import Posing
-from ..posing.jointed_solving import JointedPoses, solve_with_joints, turn_tips
+from ..posing.free_solving import Posing, SolvedPoses
+from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import Asked
 from ..reading.channels import Pose
 from ..trees.body_floor import BodyFloor
@@ -58,7 +58,7 @@ class BodySolve(FrameSolve):
 
     def _solve(
         self, asked: Asked, places: Places, frames: ChainFrames
-    ) -> tuple[ChainPoses, JointedPoses]:
+    ) -> tuple[ChainPoses, SolvedPoses]:
         """Return the poses that bodies start from, and as solved."""
         posing = replace(self._ask(asked, places, frames), floor=self._floor(asked, places))
         found = self._reach(asked, places, posing.goals, posing.frames, posing.start)
@@ -97,8 +97,8 @@ class BodySolve(FrameSolve):
         frames: ChainFrames,
         pose: ChainPoses,
         chosen: Flags | None = None,
-        found: JointedPoses | None = None,
-    ) -> JointedPoses:
+        found: SolvedPoses | None = None,
+    ) -> SolvedPoses:
         """Return bodies in a pose with limbs solved by themselves, those above first.
 
         Args:
@@ -130,9 +130,9 @@ class BodySolve(FrameSolve):
                 pose = frames.rooted(heads).posed(rotations.copy())
             endings.note(limb, rows, alone)
         pose = frames.rooted(heads).posed(rotations)
-        return JointedPoses(endings.solutions(pose), pose, endings.tip_gaps)
+        return SolvedPoses(endings.solutions(pose), pose, endings.tip_gaps)
 
-    def _fade(self, asked: Asked, places: Places, posing: Posing, alone: JointedPoses) -> Posing:
+    def _fade(self, asked: Asked, places: Places, posing: Posing, alone: SolvedPoses) -> Posing:
         """Return bodies of which chains with less influence are asked for less.
 
         That is their share of the way from where they are in bodies without them: so a body
@@ -157,8 +157,8 @@ class BodySolve(FrameSolve):
         return replace(posing, goals=replace(goals, target_position=targets), tips=tips)
 
     def _give_way(
-        self, asked: Asked, places: Places, posing: Posing, alone: JointedPoses
-    ) -> JointedPoses:
+        self, asked: Asked, places: Places, posing: Posing, alone: SolvedPoses
+    ) -> SolvedPoses:
         """Return the poses nearest to those of limbs by themselves in which all goals are met.
 
         As far as they can be, in the order of their priorities. Limbs that carry no others then
@@ -190,7 +190,7 @@ class BodySolve(FrameSolve):
 class _Endings:
     """How the limbs of b bodies have ended by themselves."""
 
-    def __init__(self, asked: Asked, frames: ChainFrames, found: JointedPoses | None) -> None:
+    def __init__(self, asked: Asked, frames: ChainFrames, found: SolvedPoses | None) -> None:
         count, chains = len(asked.rows), len(asked.is_followed)
         self._forces: Array | None = np.zeros((count, chains + 1))
         self._codes = np.full((count, chains), REACHED)
@@ -203,7 +203,7 @@ class _Endings:
             self._used = np.array(before.iterations)
             self._holds, self._forces = before.holds.copy(), before.forces
 
-    def note(self, limb: BodyLimb, rows: Indices, found: JointedPoses) -> None:
+    def note(self, limb: BodyLimb, rows: Indices, found: SolvedPoses) -> None:
         """Note how a limb of some of the bodies has ended."""
         solutions, chains = found.solutions, (rows[:, None], limb.chains)
         shape = len(rows), len(limb.chains)

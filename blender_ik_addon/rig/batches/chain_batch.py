@@ -285,7 +285,7 @@ class ChainBatch(Batch):
         else:
             solved, stepped = self._solved_where(asked)
         if starts and self._easing is None:
-            self._bring_to_rest(asked, solved)
+            solved = self._brought_to_rest(asked, solved)
         self._wanted[pick] = solved.channels
         self._keep(rows, solved)
         for row, own, each in zip(rows.tolist(), inputs, stepped, strict=False):
@@ -310,11 +310,11 @@ class ChainBatch(Batch):
         moves = np.abs(solved.channels - asked.present) > CURRENT_NOISE
         left = np.flatnonzero(moves.any(axis=(1, 2)))
         if left.size:
-            solved.put(left, self._solved_where(asked.take(left))[0])
+            return solved.put(left, self._solved_where(asked.take(left))[0])
         return solved
 
-    def _bring_to_rest(self, asked: Asked, solved: Solved) -> None:
-        """Solve what has not arrived again from its own results, in place, until it stays.
+    def _brought_to_rest(self, asked: Asked, solved: Solved) -> Solved:
+        """Solve what has not arrived again from its own results until it stays; return all.
 
         Else it would move at the next update for nothing, and after undo and loading. Where spaces
         or bones are scaled unevenly, that holds of what has arrived as well: from another pose the
@@ -334,7 +334,8 @@ class ChainBatch(Batch):
                 present=channels[left], location=location, goes_on=True
             )
             rows, part = rows[left], self._solved_where(asked)[0]
-            solved.put(rows, part)
+            solved = solved.put(rows, part)
+        return solved
 
     def _others(self) -> dict[str, Array]:
         """Return what shall stand in channels that are no rotations, by property name."""

@@ -11,7 +11,7 @@ from ...core.algebra.arithmetic import Array, Indices
 from ..frames.chain_poses import ChainPoses
 from ..frames.places import Places
 from ..posing.frame_solve import FrameSolve
-from ..posing.jointed_solving import JointedPoses
+from ..posing.free_solving import SolvedPoses
 from ..posing.solved import Asked
 from ..reading.channels import Pose
 from ..trees.body_limbs import BodyLimb
@@ -41,9 +41,9 @@ class LimbSolve:
         self._solve = FrameSolve([limb.driven for limb in limbs], poses)
         chains = self.limb.chains
         self._poled = [column for column, chain in enumerate(poled) if chain in chains]
-        self._kept: dict[bytes, JointedPoses] = {}
+        self._kept: dict[bytes, SolvedPoses] = {}
 
-    def posed(self, asked: Asked, places: Places, pose: ChainPoses) -> JointedPoses:
+    def posed(self, asked: Asked, places: Places, pose: ChainPoses) -> SolvedPoses:
         """Return the limb as it reaches where bodies stand.
 
         Args:

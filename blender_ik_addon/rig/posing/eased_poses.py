@@ -18,8 +18,8 @@ from ..frames.chain_poses import ChainPoses
 from ..reading.moment import Moment
 from ..reading.spec import ChainSpec, Easing
 from .easing import Stance, eased
+from .free_solving import SolvedPoses
 from .history import Memento
-from .jointed_solving import JointedPoses
 
 # Nearer than this, in radians and in lengths of the chain, a bone has arrived and stands still.
 ARRIVED = 1e-9
@@ -96,11 +96,11 @@ def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inpu
 def step_poses(
     frames: ChainFrames,
     start: ChainPoses,
-    found: JointedPoses,
+    found: SolvedPoses,
     joints: ChainJoints,
     easing: Easing,
     steps: Sequence[Step],
-) -> tuple[JointedPoses, list[Stepped]]:
+) -> tuple[SolvedPoses, list[Stepped]]:
     """Return chains on their way to solved poses.
 
     Args:
@@ -146,7 +146,7 @@ def step_poses(
     )
     gaps = np.where(is_on_its_way, 0.0, found.tip_gaps)
     rows = np.flatnonzero(left)
-    return JointedPoses(solutions, found.poses.put(rows, posed.take(rows)), gaps), stepped
+    return SolvedPoses(solutions, found.poses.put(rows, posed.take(rows)), gaps), stepped
 
 
 def _ease(

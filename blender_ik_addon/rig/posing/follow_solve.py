@@ -246,13 +246,13 @@ class FollowSolve:
         options = SolveOptions(tolerance=LENGTHS_AGREE * reach, use_finish=False)
         posing = Posing(replace(frames.take(rows), root=root), start, Goals(end), options)
         if joints is None:
-            solutions, found = solve_freely(posing)
+            found = solve_freely(posing)
         else:
-            solutions, found, _ = solve_with_joints(posing, joints.take(rows), None)
-        ending.codes[rows] = solutions.status_code
-        if solutions.holds is not None:
-            ending.holds[rows] = solutions.holds
-        return poses.put(rows, self._placed(found, sure))
+            found = solve_with_joints(posing, joints.take(rows), None)
+        ending.codes[rows] = found.solutions.status_code
+        if found.solutions.holds is not None:
+            ending.holds[rows] = found.solutions.holds
+        return poses.put(rows, self._placed(found.poses, sure))
 
     def _locked(
         self, frames: ChainFrames, poses: ChainPoses, near: Array, rows: Indices

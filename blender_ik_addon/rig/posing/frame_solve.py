@@ -35,8 +35,8 @@ from ..reading.channels import Pose
 from ..reading.refusals import scaled_flat
 from ..trees.tree_plan import TreePlan
 from .eased_poses import Stepped, step_poses
-from .free_solving import Posing, free_chains_for_core, solve_freely
-from .jointed_solving import AGREES, JointedPoses, chains_for_core, solve_with_joints, turn_tips
+from .free_solving import Posing, SolvedPoses, free_chains_for_core, solve_freely
+from .jointed_solving import AGREES, chains_for_core, solve_with_joints, turn_tips
 from .solved import Asked, Solved, name_ending
 
 
@@ -67,7 +67,7 @@ class FrameSolve:
         # The start poses of all, how they hung and stood then, and how the core takes them.
         self._begun: tuple[ChainFrames, Array, ChainPoses, Chains | None] | None = None
         # What chains that ease go to, and where they start from, if they have been solved.
-        self._found: tuple[ChainPoses, JointedPoses] | None = None
+        self._found: tuple[ChainPoses, SolvedPoses] | None = None
         self._is_found = np.zeros(len(driven), dtype=np.bool_)
 
     @property
@@ -93,7 +93,7 @@ class FrameSolve:
             found, stepped = self._step(asked, places, frames)
         return self._finished(asked, places, frames, found), stepped
 
-    def posed(self, asked: Asked, places: Places) -> JointedPoses:
+    def posed(self, asked: Asked, places: Places) -> SolvedPoses:
         """Return the same as poses, before influence and locks."""
         return self._solve(asked, places, self._placed(places, asked.rows))[1]
 
@@ -109,14 +109,12 @@ class FrameSolve:
 
     def _solve(
         self, asked: Asked, places: Places, frames: ChainFrames
-    ) -> tuple[ChainPoses, JointedPoses]:
+    ) -> tuple[ChainPoses, SolvedPoses]:
         """Return the poses that chains or trees start from, and as solved."""
         own, rows = self.settings, asked.rows
         posing = self._ask(asked, places, frames)
         if self._joints is None:
-            solutions, poses = solve_freely(posing)
-            found = JointedPoses(solutions, poses, np.zeros(len(rows)))
-            return posing.start, _kept(posing, found)
+            return posing.start, _kept(posing, solve_freely(posing))
         joints = self._joints.take(rows)
         found = solve_with_joints(posing, joints, self._forces(posing, places, rows))
         if own.joints is None and frames.floating is None:
@@ -265,7 +263,7 @@ class FrameSolve:
         assert forces is not None
         return replace(forces, gravity=gravity_in_bases(forces, places.to_world[rows]))
 
-    def _rolled(self, asked: Asked, posing: Posing, found: JointedPoses) -> JointedPoses:
+    def _rolled(self, asked: Asked, posing: Posing, found: SolvedPoses) -> SolvedPoses:
         """Return poses of free trees without needless rolls, unless effectors would feel it."""
         hang, frames, poses = posing.frames.hanging, posing.frames, found.poses
         kept = ~self._levers.any(axis=(0, 2))
@@ -276,11 +274,11 @@ class FrameSolve:
         rolled = frames.rolled(posing.start, poses, self._levers[asked.rows], kept)
         moved = np.abs(rolled.joints - poses.joints)[:, hang.count :].max(axis=(1, 2))
         same = np.flatnonzero(moved <= AGREES * frames.lengths(posing.start).max(axis=1))
-        return found._replace(poses=poses.put(same, rolled.take(same)))
+        return replace(found, poses=poses.put(same, rolled.take(same)))
 
     def _step(
         self, asked: Asked, places: Places, frames: ChainFrames
-    ) -> tuple[JointedPoses, list[Stepped]]:
+    ) -> tuple[SolvedPoses, list[Stepped]]:
         """Return chains that ease on their way; while only time passes they go to the same."""
         rows, easing, joints = asked.rows, self.settings.spec.easing, self._joints
         assert easing is not None
@@ -301,7 +299,7 @@ class FrameSolve:
         return step_poses(frames, start, found, joints.take(rows), easing, asked.steps)
 
     def _finished(
-        self, asked: Asked, places: Places, frames: ChainFrames, found: JointedPoses
+        self, asked: Asked, places: Places, frames: ChainFrames, found: SolvedPoses
     ) -> Solved:
         """Return what influence and locks leave of solved poses, measured on what is left."""
         own, rows, shown = self.settings, asked.rows, found.poses
@@ -377,7 +375,7 @@ def _grown(posing: Posing, stretch: ChainStretch) -> Posing:
     )
 
 
-def _kept(posing: Posing, found: JointedPoses) -> JointedPoses:
+def _kept(posing: Posing, found: SolvedPoses) -> SolvedPoses:
     """Return solved chains that go on from their last pose; of those led astray that pose.
 
     Where bones are longer in one direction than in another, poses end elsewhere than the core has
@@ -391,4 +389,4 @@ def _kept(posing: Posing, found: JointedPoses) -> JointedPoses:
     slack = np.asarray(posing.options.tolerance) + AGREES * posing.frames.lengths(start)[:, 0]
     is_astray = np.abs(ended - found.solutions.residual) > slack
     rows = np.flatnonzero(is_astray & (ended > began + slack))
-    return found._replace(poses=found.poses.put(rows, start.take(rows)))
+    return replace(found, poses=found.poses.put(rows, start.take(rows)))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...core import Chains, Goals, Solutions, SolveOptions, Status, solve_batch
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ...core.algebra.nested import are_all
 from ...core.model.status import STATUSES
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses, take_rows
+from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses, put_rows, take_rows
 from ..frames.tips import Tips, turned_goals, turned_to
 from ..trees.body_floor import BodyFloor
 from .length_settling import settled
@@ -61,19 +60,7 @@ class Posing:
 
     def take(self, rows: Indices) -> Posing:
         """Return what is asked of some of the chains."""
-        if are_all(rows, len(self.start.joints)):
-            return self
-        return Posing(
-            self.frames.take(rows),
-            self.start.take(rows),
-            self.goals.take(rows),
-            self.options.take(rows),
-            take_rows(self.tips, rows),
-            take_rows(self.lengths, rows),
-            None if self.floor is None else self.floor.take(rows),
-            None if self.chains is None else self.chains.take(rows),
-            take_rows(self.near, rows),
-        )
+        return take_rows(self, rows, len(self.start.joints))
 
     @property
     def is_stretched(self) -> Flags | None:
@@ -84,24 +71,37 @@ class Posing:
         return grown
 
 
+@dataclass(frozen=True)
+class SolvedPoses:
+    """Solved chains.
+
+    Attributes:
+        solutions: Of the segments, from the last pass.
+        poses: Of all written bones.
+        tip_gaps: Radians that limits leave to the wanted orientations of tips, shape (b,); of trees
+            (b, E).
+    """
+
+    solutions: Solutions
+    poses: ChainPoses
+    tip_gaps: Array
+
+    def take(self, rows: Indices) -> SolvedPoses:
+        """Return some of the chains."""
+        return take_rows(self, rows, len(self.tip_gaps))
+
+    def put(self, rows: Indices, part: SolvedPoses) -> SolvedPoses:
+        """Return these with others in some rows."""
+        return put_rows(self, rows, part)
+
+
 def solve_as(chains: Chains, compiled: int, goals: Goals, options: SolveOptions) -> Solutions:
     """Solve chains as some of so many: how many of them move decides nothing."""
     compile_chains(chains).count = compiled
     return solve_batch(chains, goals, options)
 
 
-def put_solutions(into: Solutions, rows: Indices, part: Solutions) -> Solutions:
-    """Return solutions with others in some rows."""
-    values = {}
-    for field in fields(into):
-        own, other = getattr(into, field.name), getattr(part, field.name)
-        if isinstance(own, np.ndarray) and other is not None:
-            values[field.name] = own.copy()
-            values[field.name][rows] = other
-    return replace(into, **values)
-
-
-def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
+def solve_freely(asked: Posing) -> SolvedPoses:
     """Solve and lay the bones along the solutions; settle what uneven scales leave open."""
     asked = replace(asked, goals=turned_goals(asked.goals, asked.frames, asked.start, asked.tips))
     solutions, laid = _lay(asked, asked.goals, passes=1)
@@ -109,9 +109,9 @@ def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
     gaps = np.abs(laid.joints - solutions.joint_positions).max(axis=(1, 2))
     is_off = (gaps > LENGTHS_AGREE * reach) & (solutions.status_code != USED_UP)
     rows = np.flatnonzero(is_off)
-    if not rows.size:
-        return solutions, laid
-    return solutions, laid.put(rows, _settle(asked.take(rows), laid.take(rows)))
+    if rows.size:
+        laid = laid.put(rows, _settle(asked.take(rows), laid.take(rows)))
+    return SolvedPoses(solutions, laid, np.zeros(len(reach)))
 
 
 def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:

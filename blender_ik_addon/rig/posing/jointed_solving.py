@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from ...core import Chains, Forces, Goals, JointKind, Joints, Solutions, Solver
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Indices
-from ...core.algebra.nested import are_all
+from ...core.algebra.arithmetic import Array
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses, angles_between, turned_part_way
@@ -18,7 +16,7 @@ from ..frames.tips import turned_goals, turned_to
 from ..reading import spaces
 from ..reading.bone_joints import NOT_TURNED
 from ..reading.refusals import RigError
-from .free_solving import Posing, put_solutions, solve_as
+from .free_solving import Posing, SolvedPoses, solve_as
 
 # Bones that do not take the whole matrix of their parent change their frames as it turns. These are
 # measured again on the solved pose then, and the solve goes on from there, as long as the pose and
@@ -34,35 +32,7 @@ AGREES = 1e-6
 FLAT = 1e-9
 
 
-class JointedPoses(NamedTuple):
-    """Solved chains.
-
-    Attributes:
-        solutions: Of the segments, from the last pass.
-        poses: Of all written bones.
-        tip_gaps: Radians that limits leave to the wanted orientations of tips, shape (b,); of trees
-            (b, E).
-    """
-
-    solutions: Solutions
-    poses: ChainPoses
-    tip_gaps: Array
-
-    def take(self, rows: Indices) -> JointedPoses:
-        """Return some of the chains."""
-        if are_all(rows, len(self.tip_gaps)):
-            return self
-        return JointedPoses(self.solutions.take(rows), self.poses.take(rows), self.tip_gaps[rows])
-
-    def put(self, rows: Indices, part: JointedPoses) -> JointedPoses:
-        """Return these with others in some rows."""
-        gaps = self.tip_gaps.copy()
-        gaps[rows] = part.tip_gaps
-        solutions = put_solutions(self.solutions, rows, part.solutions)
-        return JointedPoses(solutions, self.poses.put(rows, part.poses), gaps)
-
-
-def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None) -> JointedPoses:
+def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None) -> SolvedPoses:
     """Solve inside the ranges of the joints.
 
     Args:
@@ -70,7 +40,7 @@ def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None)
         joints: Of their written bones.
         forces: On their segments; None for none.
     """
-    found: JointedPoses | None = None
+    found: SolvedPoses | None = None
     rows, some, pose = np.arange(len(asked.start.joints)), asked, asked.start
     own_joints, own_forces = joints, forces
     least, before = np.full((2, len(rows)), np.inf)
@@ -98,7 +68,7 @@ def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None)
 
 def _pass(
     asked: Posing, pose: ChainPoses, joints: ChainJoints, forces: Forces | None, number: int
-) -> JointedPoses:
+) -> SolvedPoses:
     """Solve with the frames that bones have in poses, and pose the bones."""
     frames, count = asked.frames, asked.frames.hanging.count
     chains = asked.chains
@@ -124,7 +94,7 @@ def _pass(
     else:
         posed = frames.stretched(rotations, asked.lengths)
     gaps = np.asarray(solutions.tip_gap)
-    return JointedPoses(solutions, posed, gaps if gaps.ndim else np.zeros(len(rotations)))
+    return SolvedPoses(solutions, posed, gaps if gaps.ndim else np.zeros(len(rotations)))
 
 
 def chains_for_core(
@@ -229,7 +199,7 @@ def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array
     return frames.slide.within(slides)
 
 
-def turn_tips(asked: Posing, found: JointedPoses, joints: ChainJoints | None) -> JointedPoses:
+def turn_tips(asked: Posing, found: SolvedPoses, joints: ChainJoints | None) -> SolvedPoses:
     """Turn tips beyond the effectors as they shall be, as far as they may.
 
     Args:
@@ -260,4 +230,4 @@ def turn_tips(asked: Posing, found: JointedPoses, joints: ChainJoints | None) ->
         left = angles_between(held, rotation.quaternion_from_matrix(wanted))
         gaps.reshape(len(gaps), -1)[:, [tips.chains[i] for i in after]] = left
     posed = frames.rooted(pose.joints[:, 0]).posed(rotations, pose.scale, pose.slides)
-    return JointedPoses(found.solutions, posed, gaps)
+    return SolvedPoses(found.solutions, posed, gaps)

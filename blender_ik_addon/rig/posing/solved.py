@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...core import Status
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
 from ...core.model.status import BLENDED, STATUSES
+from ..frames.chain_poses import put_rows
 from .eased_poses import Step
 
 Codes = npt.NDArray[np.int8]
@@ -98,11 +99,7 @@ class Solved:
 
     def put(self, rows: Indices, part: Solved) -> Solved:
         """Return this with what another solve did to some of the chains or trees."""
-        for field in fields(self):
-            own = getattr(self, field.name)
-            if own is not None:
-                own[rows] = getattr(part, field.name)
-        return self
+        return put_rows(self, rows, part)
 
 
 def name_ending(codes: Codes, has_arrived: Flags, is_blended: Flags, is_moved: Flags) -> Codes:

@@ -122,10 +122,6 @@ class BodyFloor:
         places: Array = heads[:, own] + transform_direction(matrices[:, own], self.points)
         return places
 
-    def take(self, rows: Indices) -> BodyFloor:
-        """Return the floors of some of the bodies."""
-        return BodyFloor(self.rows, self.points[rows], self.normal[rows], self.origin[rows])
-
 
 def _pinned(live_chains: Sequence[LiveChain]) -> set[int]:
     """Return the bones that pins place and turn: they win against the floor."""
