@@ -15,7 +15,6 @@ from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
 from ..posing.eased_poses import Eased, Step, Stepped, next_step
 from ..posing.frame_solve import FrameSolve
-from ..posing.history import before, remembered
 from ..posing.outcome import Outcome
 from ..posing.solved import REACHED, Asked, Solved
 from ..reading.channels import Channels
@@ -93,7 +92,8 @@ class ChainBatch(Batch):
             self._starts["channels"] = self._wanted.copy()
             if self.live_chains[0].slide is not None:
                 self._starts["location"] = np.full((count, bones, 3), np.nan)
-        self._moments: list[Moment | None] = [None] * count
+        # At which frames chains that ease were solved last.
+        self._frames = np.full(count, np.nan)
 
     def _find_places(self) -> Places:
         if self.is_even:
@@ -206,7 +206,7 @@ class ChainBatch(Batch):
             if not all(each.is_settled for each in own.live_chains):
                 is_start = self._rigs.present[row] == own.start.astype(np.float32)
                 differs[row] &= ~is_start.all(axis=1)
-            is_own = state.is_given_back or row in self._failed
+            is_own = state.uid in moment.given_back or row in self._failed
             if not is_own and not is_foreign(state):
                 self._gone_back.bones[row] |= differs[row]
 
@@ -238,9 +238,8 @@ class ChainBatch(Batch):
         if self._easing is None:
             return NOBODY
         is_begun = moment.is_new and moment.frame == moment.first
-        return np.array(
-            [known is None or known.frame != moment.frame or is_begun for known in self._moments]
-        )
+        is_another: Flags = self._frames != moment.frame
+        return is_another | is_begun
 
     def _solve_rows(self, rows: Indices, moment: Moment, has_changed: Flags) -> None:
         """Solve chains or trees, those together of which the same chains can be followed."""
@@ -289,7 +288,9 @@ class ChainBatch(Batch):
         self._wanted[pick] = solved.channels
         self._keep(rows, solved)
         for row, own, each in zip(rows.tolist(), inputs, stepped, strict=False):
-            self._remember(row, moment, own, each)
+            job = self.live_chains[row].job
+            self._states[row].remember(job, moment, Eased(own, job.spec, each))
+            self._frames[row] = moment.frame
 
     def _solved_where(self, asked: Asked) -> tuple[Solved, list[Stepped]]:
         """Return what brings chains or trees to their targets from where they hang."""
@@ -355,16 +356,8 @@ class ChainBatch(Batch):
         return b"".join([array[row].tobytes() for array in arrays])
 
     def _step(self, row: int, moment: Moment, inputs: bytes) -> Step:
-        job, state = self.live_chains[row].job, self._states[row]
-        history = state.eased.get(job.plan.written.tobytes())
-        last = before(history, job.skeleton, moment)
-        return next_step(last, job.spec, moment, inputs)
-
-    def _remember(self, row: int, moment: Moment, inputs: bytes, stepped: Stepped) -> None:
-        job, histories = self.live_chains[row].job, self._states[row].eased
-        key, kept = job.plan.written.tobytes(), Eased(inputs, job.spec, stepped)
-        histories[key] = remembered(histories.get(key), job.skeleton, moment, kept)
-        self._moments[row] = moment
+        job = self.live_chains[row].job
+        return next_step(self._states[row].last_of(job, moment), job.spec, moment, inputs)
 
     def _weights(self, row: int) -> Array | None:
         if self._shape[1] == 1:

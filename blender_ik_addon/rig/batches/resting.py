@@ -10,7 +10,6 @@ import numpy as np
 from ...core.algebra.arithmetic import Flags
 from ..planning.live_chain import LiveChain
 from ..planning.located import dragged_root
-from ..planning.start_channels import start_vector
 from ..reading.channels import Channels
 from .changes import Change, OtherChannels
 from .rig_state import RigState
@@ -63,16 +62,13 @@ class Resting:
     def _values(self, frame: float) -> dict[str, Channels]:
         """Return what its written bones hold without it, shape (k, size), by kind of channels."""
         live_chain, state = self.live_chain, self.state
-        job, pose = live_chain.job, state.pose
-        assert pose is not None
         found = {ROTATION: live_chain.stored}
         if live_chain.stretch is not None:
             found["scale"] = live_chain.stretch.scale
         if live_chain.slide is not None:
             found["location"] = live_chain.slide.home
         elif "location" in self.own:
-            animated = state.animated_at(frame)[2]
-            found["location"] = start_vector(job, pose, frame, "location", animated)
+            found["location"] = state.without(live_chain.job, frame, "location")
         return {name: values.astype(np.float32) for name, values in found.items()}
 
 

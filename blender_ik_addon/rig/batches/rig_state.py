@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import bpy
 import numpy as np
@@ -13,20 +13,19 @@ from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
-from ..planning.live_chain import LiveChain, compile_live_chain, is_same
+from ..planning.live_chain import LiveChain, is_same, keeps_shape
 from ..planning.located import check_moved, located_bones, may_stay_now
-from ..planning.order import Job
+from ..planning.order import HistoryKey, Job
 from ..planning.own_joints import chain_joints
 from ..planning.slide import ChainSlide, chain_slide, check_drivers
-from ..planning.start_channels import completed, start_channels, start_vector
+from ..planning.start_channels import VectorName, completed, start_channels, start_vector
 from ..planning.stretch import BoneStretch, ChainStretch, read_stretch
-from ..posing.drags import Stand
-from ..posing.eased_poses import Eased
-from ..posing.history import History
+from ..posing.history import History, Memento, before, remembered
 from ..reading.animation import animated_bones, animated_poses
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import check, planned
 from ..reading.channels import Pose, changed_bones, read_pose
+from ..reading.moment import Moment
 from ..reading.skeleton import Fingerprint, Skeleton, compiled
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from ..reading.targets import find_unmirrored
@@ -113,11 +112,9 @@ class RigState:
         joints: Of all bones; None where no chain honours them.
         stretch: Of all bones; None where no chain stretches.
         errors: By chain index.
-        eased: What chains that ease remember, by the bones that they write.
-        dragged: What chains that are dragged remember, likewise.
+        histories: What chains remember that go on from their last poses, by ``Job.history_key``.
         posed_by_hand: What went back of chains and trees, by the bones that they write.
         version: Grows whenever pose and bases are read.
-        is_given_back: Whether chains have given bones a pose back since the last update.
     """
 
     object: bpy.types.Object
@@ -137,11 +134,9 @@ class RigState:
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
     errors: dict[int, str] = field(default_factory=dict)
-    eased: dict[bytes, History[Eased]] = field(default_factory=dict)
-    dragged: dict[bytes, History[Stand]] = field(default_factory=dict)
+    histories: dict[HistoryKey, History[Any]] = field(default_factory=dict)
     posed_by_hand: dict[bytes, PosedByHand] = field(default_factory=dict)
     version: int = 0
-    is_given_back: bool = False
 
     def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
         """Read everything, and keep what is as it was.
@@ -154,11 +149,13 @@ class RigState:
         """
         self.chain_names = chain_names
         skeleton = compiled(self.object, self.skeleton, shared.skeletons)
-        known_jobs = {job.index: job for job in self.jobs} if skeleton is self.skeleton else {}
         if self.skeleton is not None and self.skeleton.names != skeleton.names:
             # It tells of other bones, one a row.
             self.animated = None
-        self.skeleton, self.jobs = skeleton, []
+        if self.skeleton is not skeleton:
+            # Of other bones no chain is known.
+            self.skeleton, self.jobs, self.live_chains = skeleton, [], []
+        known_jobs, self.jobs = {job.index: job for job in self.jobs}, []
         self.errors = {index: spec for index, spec in specs.items() if isinstance(spec, str)}
         sound = {index: spec for index, spec in specs.items() if not isinstance(spec, str)}
         former = self.pose
@@ -181,7 +178,9 @@ class RigState:
                 continue
             self.jobs.append(job)
         self._refuse_slid_tips(joints)
-        self._forget()
+        # What no longer goes on from its last pose forgets it.
+        keys = {job.history_key for job in self.jobs if job.spec.goes_on}
+        self.histories = {key: past for key, past in self.histories.items() if key in keys}
         self._compile_chains(former, update, joints, animated_bones(self.object))
 
     def keys_of_pose(self, update: Update) -> frozenset[str] | None:
@@ -190,7 +189,7 @@ class RigState:
         Args:
             update: One that has posed this object and that nobody has done more to.
         """
-        if self.errors or self.is_given_back or self.pose is None:
+        if self.errors or self.pose is None:
             return None
         more = update.listed - update.posed_armatures
         for job in self.jobs:
@@ -233,13 +232,14 @@ class RigState:
         self._compile_chains(former, update, joints, keyed)
         return True
 
-    def _forget(self) -> None:
-        """Forget the motion of chains that no longer go on from their last pose."""
-        # Others may have the same bones and cannot be solved with these.
-        easing = {job.plan.written.tobytes() for job in self.jobs if job.spec.easing}
-        led = {job.plan.written.tobytes() for job in self.jobs if job.spec.is_dragged}
-        self.eased = {key: past for key, past in self.eased.items() if key in easing}
-        self.dragged = {key: past for key, past in self.dragged.items() if key in led}
+    def last_of(self, job: Job, moment: Moment) -> Memento[Any] | None:
+        """Return what a chain goes on from at a moment; None where it starts again."""
+        return before(self.histories.get(job.history_key), job.skeleton, moment)
+
+    def remember(self, job: Job, moment: Moment, kept: object) -> None:
+        """Keep what a chain goes on from after a moment."""
+        key = job.history_key
+        self.histories[key] = remembered(self.histories.get(key), job.skeleton, moment, kept)
 
     def read_pose(self, update: Update) -> None:
         """Read the pose, as the graph has evaluated it."""
@@ -257,12 +257,15 @@ class RigState:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
             self.animated = Animated(update.frame, self.pose.rotation, scale, location)
 
-    def animated_at(self, frame: float) -> tuple[Array | None, Array | None, Array | None]:
-        """Return what the evaluation of a frame gave rotations, scales and locations, if known."""
-        animated = self.animated
-        if animated is None or animated.frame != frame:
-            return None, None, None
-        return animated[1:]
+    def _animated_at(self, frame: float, name: VectorName | Literal["rotation"]) -> Array | None:
+        """Return what the evaluation of a frame gave channels of all bones; None if unknown."""
+        is_known = self.animated is not None and self.animated.frame == frame
+        return getattr(self.animated, name) if is_known else None
+
+    def without(self, job: Job, frame: float, name: VectorName) -> Array:
+        """Return the scale or location of a chain's bones without it at a frame, shape (k, 3)."""
+        assert self.pose is not None
+        return start_vector(job, self.pose, frame, name, self._animated_at(frame, name))
 
     def _job(
         self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
@@ -318,24 +321,21 @@ class RigState:
                     " choose its parent as the tip bone, and switch Use Tail on."
                 )
 
-    def _slide_of(
-        self, job: Job, joints: BoneJoints | None, frame: float, animated: Array | None
-    ) -> ChainSlide | None:
+    def _slide_of(self, job: Job, joints: BoneJoints | None, frame: float) -> ChainSlide | None:
         if joints is None or joints.slides is None:
             return None
         assert self.pose is not None
-        home = start_vector(job, self.pose, frame, "location", animated)
+        home = self.without(job, frame, "location")
         return chain_slide(job, joints, home, self.pose.location[job.plan.written])
 
-    def _stretch_of(self, job: Job, frame: float, animated: Array | None) -> ChainStretch | None:
+    def _stretch_of(self, job: Job, frame: float) -> ChainStretch | None:
         if self.stretch is None or job.spec.is_dragged or not job.spec.use_stretch:
             return None
-        assert self.pose is not None
         written = job.plan.written
         return ChainStretch(
             share=self.stretch.share[written],
             is_locked=self.stretch.is_locked[written],
-            scale=start_vector(job, self.pose, frame, "scale", animated),
+            scale=self.without(job, frame, "scale"),
             use_keep_volume=np.array(job.spec.use_keep_volume),
         )
 
@@ -346,20 +346,12 @@ class RigState:
         joints_of: dict[int, BoneJoints | None],
         keyed: frozenset[str],
     ) -> None:
-        pose = self.pose
-        assert pose is not None
-        assert self.skeleton is not None
+        assert self.pose is not None
         former_jobs = [live_chain.job for live_chain in self.live_chains]
-        # Of another armature's data no chain is known.
-        live_chains = [
-            live_chain
-            for live_chain in self.live_chains
-            if live_chain.job.skeleton is self.skeleton
-        ]
-        known = {id(live_chain.job): live_chain for live_chain in live_chains}
-        if former is not None and live_chains:
-            changed = changed_bones(former, pose)
-            for live_chain in live_chains if changed.any() else ():
+        known = {id(live_chain.job): live_chain for live_chain in self.live_chains}
+        if former is not None and self.live_chains:
+            changed = changed_bones(former, self.pose)
+            for live_chain in self.live_chains if changed.any() else ():
                 plan = live_chain.job.plan
                 if changed[plan.written].any() or changed[plan.tip]:
                     del known[id(live_chain.job)]
@@ -397,14 +389,13 @@ class RigState:
         Raises:
             RigError: If what it starts from is not finite.
         """
-        pose, skeleton = self.pose, job.skeleton
+        pose, frame, written = self.pose, update.frame, job.plan.written
         assert pose is not None
-        rotations, scales, locations = self.animated_at(update.frame)
-        stretch = self._stretch_of(job, update.frame, scales)
-        slide, home = self._slide_of(job, joints, update.frame, locations), None
+        stretch, slide = self._stretch_of(job, frame), self._slide_of(job, joints, frame)
+        home = None
         if job.plan.body_root >= 0:
-            whole = start_vector(job, pose, update.frame, "location", locations)
-            home = whole[job.plan.written == job.plan.body_root][0].astype(np.float64)
+            whole = self.without(job, frame, "location")
+            home = whole[written == job.plan.body_root][0].astype(np.float64)
         if known is not None:
             pairs = (known.joints, joints), (known.stretch, stretch), (known.slide, slide)
             is_kept = all(is_same(one, other) for one, other in pairs)
@@ -412,17 +403,27 @@ class RigState:
         is_keyed = not keyed.isdisjoint(job.written_names())
         if known is not None and known.is_settled and not is_keyed:
             return known
-        start, stored = start_channels(job, pose, update.frame, rotations)
+        start, stored = start_channels(job, pose, frame, self._animated_at(frame, "rotation"))
         for channels in (start, stored):
-            check_channels(skeleton, job.plan, channels)
+            check_channels(job.skeleton, job.plan, channels)
         if job.start_from is StartFrom.CURRENT:
             # What stands there is read at every solve.
             start = stored
         starts_alike = known is not None and np.array_equal(known.start, start)
         if known is not None and starts_alike and np.array_equal(known.stored, stored):
             return known
-        return compile_live_chain(
-            job, pose, start, stored, joints, stretch, slide, home, is_keyed=is_keyed
+        is_stored = bool(job.spec.stored_pose) and job.start_from is not StartFrom.CURRENT
+        return LiveChain(
+            job=job,
+            start=start,
+            stored=stored,
+            modes=pose.modes[written],
+            is_settled=is_stored and not is_keyed,
+            joints=joints,
+            stretch=stretch,
+            keeps_shape=slide is None and keeps_shape(job, pose),
+            slide=slide,
+            home=home,
         )
 
 

@@ -125,7 +125,7 @@ class Trial:
         if self.solver is Solver.FOLLOW or self.compared.spec.start_from is StartFrom.CURRENT:
             # It would go on from the pose that it has just found.
             self.state.pose = copied(self._begun)
-            self.state.dragged.clear()
+            self.state.histories.clear()
             self.state.version += 1
         self.batch.ask_anew(self.batch.uids)
         return self.solve(world)

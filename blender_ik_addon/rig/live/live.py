@@ -79,21 +79,6 @@ class Memory:
         for of_graph in self.outcomes.values():
             of_graph.pop(uid, None)
 
-    def note_given_back(self, uid: int) -> None:
-        """Note that chains have given bones of an armature object a pose back: that is no hand."""
-        self._mark(uid, is_given_back=True)
-        self.given_back.add(uid)
-
-    def forget_given_back(self) -> None:
-        """Forget it once an update has seen it."""
-        while self.given_back:
-            self._mark(self.given_back.pop(), is_given_back=False)
-
-    def _mark(self, uid: int, *, is_given_back: bool) -> None:
-        for graph in self.graphs.values():
-            if uid in graph.rigs:
-                graph.rigs[uid].is_given_back = is_given_back
-
     def meet(self, update: Update) -> None:
         """Note whether Blender copies the animated values of this graph to the originals.
 
@@ -211,7 +196,7 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
         _read_rigs(graph, update, candidates, source, others)
         _solve_levels(graph, update, source, None)
     graph.has_solved = True
-    memory.forget_given_back()
+    memory.given_back.clear()
 
 
 def _catch_up(graph: GraphState, update: Update) -> None:
@@ -276,8 +261,8 @@ def _solve_levels(
 def _note_rest(graph: GraphState, update: Update, chain: Resting, change: Change | None) -> None:
     """Note whether bones of a refused chain go back from a pose by hand, and tell of it."""
     state, index = chain.state, chain.live_chain.job.index
-    is_ours = update.is_new_frame or state.is_given_back or _is_written_by_another(state)
-    graph.note_rest(chain, change, is_hand=not is_ours)
+    is_ours = update.is_new_frame or state.uid in memory.given_back
+    graph.note_rest(chain, change, is_hand=not (is_ours or _is_written_by_another(state)))
     outcomes = memory.outcomes.get(update.key, {}).get(state.uid, {})
     if index in outcomes:
         outcomes[index] = graph.refusal((state.uid, index))
@@ -313,7 +298,8 @@ def _read_rigs(
             ):
                 present[uid] = state
                 continue
-            keyed = state.keys_of_pose(update) if uid in posed_by_frame else None
+            is_posed_alone = uid in posed_by_frame and uid not in memory.given_back
+            keyed = state.keys_of_pose(update) if is_posed_alone else None
             if keyed is not None and _is_posable(candidate, update):
                 present[uid] = state
                 posed.append((state, keyed))
@@ -373,7 +359,7 @@ def _changes(graph: GraphState, level: Level, update: Update, world: WorldMatric
     def is_foreign(state: RigState) -> bool:
         return not update.is_new_frame and _is_written_by_another(state)
 
-    moment = moment_of(update, is_first=not graph.has_solved)
+    moment = moment_of(update, is_first=not graph.has_solved, given_back=memory.given_back)
     for batch in level.batches:
         changes += batch.changes(world, moment, is_foreign)
     return changes

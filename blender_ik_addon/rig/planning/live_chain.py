@@ -15,7 +15,7 @@ from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton, compiled
-from ..reading.spec import ChainSpec, StartFrom
+from ..reading.spec import ChainSpec
 from .order import Job
 from .own_joints import chain_joints
 from .slide import ChainSlide
@@ -78,51 +78,6 @@ class LiveChain:
         """Whether it is one bone that neither grows nor slides nor is dragged: none can reach."""
         spec, is_one = self.job.spec, len(self.job.plan.segments) == 1
         return is_one and self.stretch is None and self.slide is None and not spec.is_dragged
-
-
-def compile_live_chain(
-    job: Job,
-    pose: Pose,
-    start: Array,
-    stored: Array,
-    joints: BoneJoints | None,
-    stretch: ChainStretch | None,
-    slide: ChainSlide | None = None,
-    home: Array | None = None,
-    *,
-    is_keyed: bool,
-) -> LiveChain:
-    """Return a chain compiled on a pose.
-
-    Args:
-        job: The chain.
-        pose: Of its armature object.
-        start: Rotation channels that it starts from, shape (k, 4).
-        stored: Rotation channels of the stored pose, shape (k, 4).
-        joints: Of the written bones; None where all turn freely.
-        stretch: How far they may grow; None where none is to.
-        slide: How far they may slide; None where none is to.
-        home: As ``LiveChain.home``.
-        is_keyed: Whether any of its bones has keyframes.
-    """
-    modes = pose.modes[job.plan.written]
-    is_stored = bool(job.spec.stored_pose) and job.start_from is not StartFrom.CURRENT
-    # A chain that eases depends on more than its target, and bones that slide are not rigid;
-    # those that are dragged have a way of their own.
-    has_more = job.spec.goes_on or slide is not None
-    keeps_shape = not has_more and _keeps_shape(job, pose)
-    return LiveChain(
-        job,
-        start,
-        stored,
-        modes,
-        is_stored and not is_keyed,
-        joints,
-        stretch,
-        keeps_shape,
-        slide,
-        home,
-    )
 
 
 class KnownChain(NamedTuple):
@@ -188,29 +143,24 @@ def is_same(one: object, other: object) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
 
 
-def is_simple(job: Job) -> bool:
-    """Tell whether a chain does nothing but turn bones that hang wholly on the one before."""
+def keeps_shape(job: Job, pose: Pose) -> bool:
+    """Tell whether a chain without slides does nothing but turn; as in ``LiveChain``."""
     spec, written = job.spec, job.plan.written
     options, count = spec.options, len(job.plan.segments)
     ends_at_tail = job.plan.ends_at_tail
     turns_tip_of_segment = job.plan.turns_tip and ends_at_tail and options.orient_weight > 0.0
     fits = options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
-    return bool(
-        fits
-        and not spec.use_stretch
-        and job.skeleton.takes_whole_parent[written[1:]].all()
+    hangs_wholly = (
+        job.skeleton.takes_whole_parent[written[1:]].all()
         and job.skeleton.has_square_rest[written[1:]].all()
     )
-
-
-def _keeps_shape(job: Job, pose: Pose) -> bool:
-    if not is_simple(job):
+    # A chain that eases depends on more than its target; those that are dragged go another way.
+    if spec.use_stretch or spec.goes_on or not (fits and hangs_wholly):
         return False
-    scale = pose.scale[job.plan.written]
-    segments = segments_of(job.skeleton, pose, job.plan)
-    own = segments * scale[: len(segments)]
+    scale = pose.scale[written]
+    own = segments_of(job.skeleton, pose, job.plan) * scale[:count]
     lengths = np.sqrt(np.einsum("ij,ij->i", own, own))
-    lengths[1:] *= np.cumprod(scale[: len(segments) - 1, 1])
+    lengths[1:] *= np.cumprod(scale[: count - 1, 1])
     is_sound = np.isfinite(lengths).all() and (scale > 0.0).all()
     if not is_sound or (lengths <= SHORTEST_SEGMENT * lengths.sum()).any():
         return False

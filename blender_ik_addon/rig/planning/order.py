@@ -15,6 +15,8 @@ from ..reading.dependencies import Dependencies, MovedBy, Point
 from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec, StartFrom
 
+HistoryKey = tuple[bytes, bool]
+"""The bones that a chain writes, and whether it is dragged there."""
 Group = tuple[int, ...]
 """Indices of chains that are solved together: one, or those of a tree."""
 
@@ -51,6 +53,11 @@ class Job:
         start = self.spec.start_from
         is_free = self.plan.body_root < 0 or start is not StartFrom.CURRENT
         return start if is_free else StartFrom.KEYED
+
+    @property
+    def history_key(self) -> HistoryKey:
+        """By what it is remembered from frame to frame, also where it is compiled again."""
+        return self.plan.written.tobytes(), self.spec.is_dragged
 
     def written_names(self) -> list[str]:
         """Return the names of the bones that it writes."""

@@ -99,7 +99,7 @@ def give_back(
     _give_back_vector(armature_object, skeleton, targets, frame, "scale", shown)
     _give_back_vector(armature_object, skeleton, targets, frame, "location", shown)
     write_rotation(armature_object, bones, modes, channels)
-    live.memory.note_given_back(armature_object.session_uid)
+    live.memory.given_back.add(armature_object.session_uid)
 
 
 def give_back_only(
