@@ -1,4 +1,4 @@
-"""Rotation channels of rigid bones from the turns that their chains have taken."""
+"""Local rotations of rigid bones from the turns that their chains have taken."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
@@ -20,26 +19,21 @@ BEYOND_PARENT = np.array(
 
 @dataclass(frozen=True)
 class BaseChannels:
-    """The k written bones of b chains alike; the first n, without twist bones, are turned.
+    """The n written bones of b chains alike, without twist bones, in the poses they start from.
 
     Attributes:
-        local: Local rotations of the start pose wxyz, shape (b, n, 4).
-        rest: Rotations of the frames that those act in, as they stand in the start pose, in the
-            space of the base, shape (b, n, 4).
-        near: Rotation channels to stay near, so that curves do not flip, shape (b, k, 4).
-        modes: Rotation modes, shape (k,).
+        local: Local rotations wxyz, shape (b, n, 4).
+        rest: Rotations of the frames that those act in, in the space of the base, shape (b, n, 4).
     """
 
     local: Array
     rest: Array
-    near: Array
-    modes: npt.NDArray[np.int32]
 
     def take(self, rows: slice | Indices) -> BaseChannels:
         """Return the bones of some of the chains."""
         if isinstance(rows, slice):
             return self
-        some = BaseChannels(self.local[rows], self.rest[rows], self.near[rows], self.modes)
+        some = BaseChannels(self.local[rows], self.rest[rows])
         some.__dict__["into_local"] = self.into_local[rows]
         return some
 

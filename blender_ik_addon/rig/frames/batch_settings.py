@@ -106,11 +106,6 @@ class BatchSettings:
         """Whether bones may branch."""
         return self.like.is_tree
 
-    @property
-    def bends_without_tip(self) -> bool:
-        """Whether the last segment of a chain of several is turned, and does not bend."""
-        return self.plan.bends_without_tip
-
     def begun(self, rows: Pick, present: Array, *, goes_on: bool = False) -> Array:
         """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there.
 

@@ -5,50 +5,50 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.vectors import NO_DIRECTION
 from ...core.kinematics.bend_plane import MIN_BULGE
+from .batch_settings import BatchSettings
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
+from .places import Places
 
 Bending = tuple[Array, Array]
 """Joints (b, n, 3) of chains that bend, and where they would bend if they were straight (b, 3)."""
 
 
 def flips(
-    use_flip: Flags,
-    unmirrored: Array,
-    keeps: Flags,
+    settings: BatchSettings,
+    places: Places,
+    rows: Indices,
     frames: ChainFrames,
     start: ChainPoses,
-    stored: Array | None,
-    *,
-    without_tip: bool,
 ) -> Flags:
     """Return whether chains without poles bend to the other side than their start poses, (b,).
 
+    Chains that start from their own last poses would change sides at every update, so there a flip
+    is relative to the stored pose, and what negative scale has mirrored to the rest pose.
+
     Args:
-        use_flip: The setting, shape (b,).
-        unmirrored: Linear maps of armature space after which the world matrices show what they
-            would show without negative scale, shape (b, 3, 3).
-        keeps: Which chains shall bend as if nothing were mirrored, and are, shape (b,).
-        frames: The chains.
+        settings: Of all chains.
+        places: Where all of them hang.
+        rows: Which ones, shape (b,).
+        frames: These.
         start: The poses that they start from.
-        stored: Local rotations of the stored poses, shape (b, k, 3, 3), of chains that start from
-            their own last poses: those would change sides at every update, so there a flip is
-            relative to the stored pose, and what negative scale has mirrored to the rest pose.
-        without_tip: Whether the last segment does not bend.
     """
-    if not (keeps.any() or (stored is not None and use_flip.any())):
+    use_flip: Flags = np.asarray(settings.options.use_flip_bend)[rows]
+    keeps = places.keeps[rows, 0]
+    if not (keeps.any() or (settings.is_current and use_flip.any())):
         return use_flip
 
     def bending(pose: ChainPoses) -> Bending:
-        joints = pose.joints[:, :-1] if without_tip else pose.joints
+        joints = pose.joints[:, :-1] if settings.plan.bends_without_tip else pose.joints
         return joints, frames.natural_sides(pose)[:, 0]
 
     side = find_sides(*bending(start))
-    keeps = keeps & (np.einsum("bi,bij,bj->b", side, unmirrored, side) < 0.0)
-    if stored is not None:
+    keeps = keeps & (np.einsum("bi,bij,bj->b", side, places.unmirrored[rows], side) < 0.0)
+    if settings.is_current:
+        stored = rotation.matrix_from_quaternion(settings.channels.zero[rows])
         is_on_stored = is_on_side_of(bending(start), bending(frames.posed(stored)))
         use_flip = use_flip & is_on_stored
         rest = frames.posed(np.broadcast_to(np.eye(3), start.rotations.shape))

@@ -39,15 +39,15 @@ MOST_TAKEN, FEW_TAKEN = 64, 24
 class _Start(NamedTuple):
     """Chains in the poses that they start from: one row a chain.
 
-    Local rotations and tips are wxyz; those of twist bones, which are no part of the chain, are
-    ``helpers``. ``bones`` makes channels of turns from there.
+    ``bones`` makes local rotations of turns from there. Those of twist bones, which are no part of
+    the chain, are ``helpers``, wxyz as those of tips; ``near`` are channels to stay near.
     """
 
-    local: Array
+    bones: BaseChannels
     helpers: Array
+    near: Array
     tip: Array
     chains: Chains
-    bones: BaseChannels
     use_flip: Flags
 
 
@@ -119,13 +119,13 @@ class BaseSolve:
             poses = (self._bending(chain, each) for each in (local, own.channels.zero[pick]))
             use_flip = use_flip & is_on_side_of(*poses)
         local, helpers = np.split(local, [laid.rest.shape[1]], axis=1)
-        bones = BaseChannels(local, laid.rest, near, own.channels.modes)
-        return _Start(local, helpers, laid.posed[:, -1], chains, bones, use_flip)
+        bones = BaseChannels(local, laid.rest)
+        return _Start(bones, helpers, near, laid.posed[:, -1], chains, use_flip)
 
     def _bending(self, chain: BaseChain, local: Array) -> tuple[Array, Array]:
         """Return the joints (b, n, 3) that bend in a pose, and where they would if straight."""
         laid = chain.laid(local)
-        joints = laid.joints[:, :-1] if self.settings.bends_without_tip else laid.joints
+        joints = laid.joints[:, :-1] if self.settings.plan.bends_without_tip else laid.joints
         return joints, rotation.rotate(laid.posed[:, 0], chain.hints)
 
     def _some(self, pick: Pick) -> _Start:
@@ -141,9 +141,8 @@ class BaseSolve:
                 if len(self._taken) >= MOST_TAKEN:
                     self._taken.clear()
                 self._taken[key] = chains
-        bones, use_flip = start.bones.take(pick), start.use_flip[pick]
-        helpers, tip = start.helpers[pick], start.tip[pick]
-        return _Start(start.local[pick], helpers, tip, chains, bones, use_flip)
+        bones, helpers, near = start.bones.take(pick), start.helpers[pick], start.near[pick]
+        return _Start(bones, helpers, near, start.tip[pick], chains, start.use_flip[pick])
 
     def _options_in(self, pick: Pick, bases: Bases) -> SolveOptions:
         """Return the options of some of the chains, with distances in the bases."""
@@ -171,27 +170,28 @@ class BaseSolve:
 
         Of the n bones of the limb, without twist bones.
         """
-        own, no_gaps = self.settings, np.zeros(len(start.local))
+        own, before = self.settings, start.bones.local
+        no_gaps = np.zeros(len(before))
         is_tip_beyond = tips is not None and not own.plan.ends_at_tail
         weight = own.spec.options.orient_weight
         if own.joints is None:
             turns = bone_rotations(chains, solutions)
             local = start.bones.turned(start.bones.with_tips(turns, tips))
             if is_tip_beyond and weight < 1.0:
-                local[:, -1] = rotation.interpolate(start.local[:, -1], local[:, -1], weight)
+                local[:, -1] = rotation.interpolate(before[:, -1], local[:, -1], weight)
             return local, no_gaps
         joints = own.joints.take(pick)
         assert solutions.local_rotations_wxyz is not None
         local = joints.local_of(solutions.local_rotations_wxyz)
-        if local.shape == start.local.shape:
+        if local.shape == before.shape:
             return local, no_gaps + solutions.tip_gap
-        local = np.concatenate((local, start.local[:, -1:]), axis=1)
+        local = np.concatenate((local, before[:, -1:]), axis=1)
         if tips is None:
             return local, no_gaps + solutions.tip_gap
         frame = self._chain.take(pick).laid(local).rest[:, -1]
         wanted = rotation.multiply(tips, start.tip)
         wanted = rotation.multiply(rotation.conjugate(frame), wanted)
-        wanted = rotation.interpolate(start.local[:, -1], wanted, weight)
+        wanted = rotation.interpolate(before[:, -1], wanted, weight)
         local[:, -1] = wanted
         local[:, -1] = joints.clamped(local)[:, -1]
         return local, angles_between(local[:, -1], wanted)
@@ -208,7 +208,7 @@ class BaseSolve:
         own, (solutions, local, tip_gaps) = self.settings, found
         if start.helpers.shape[1]:
             local = np.concatenate((local, start.helpers), axis=1)
-        channels, is_kept, is_moved = own.channels.finished(pick, local, start.bones.near)
+        channels, is_kept, is_moved = own.channels.finished(pick, local, start.near)
         points, gaps = solutions.joint_positions, solutions.residual
         if is_moved.any():
             laid = self._chain.take(pick).laid(own.channels.local_of(channels))

@@ -133,7 +133,7 @@ class FrameSolve:
             soft_distance=options.soft_distance / unit,
         )
         if not own.is_tree and not own.spec.has_side:
-            flipped = self._flips(np.asarray(options.use_flip_bend), places, rows, frames, start)
+            flipped = flips(own, places, rows, frames, start)
             options = replace(options, use_flip_bend=flipped)
         goals, tips = self._goals(asked, places, frames, start), self._tips(asked, places)
         posing = Posing(frames, start, goals, options, tips, chains=chains)
@@ -183,28 +183,6 @@ class FrameSolve:
             return np.zeros(slide.low.shape)
         there = slide.slides_at(asked.location) / np.where(influence > 0.0, influence, np.inf)
         return np.where(influence > 0.0, slide.within(there), 0.0)
-
-    def _flips(
-        self,
-        use_flip: Flags,
-        places: Places,
-        rows: Indices,
-        frames: ChainFrames,
-        start: ChainPoses,
-    ) -> Flags:
-        """Return which chains without poles bend to the other side than their start poses."""
-        own, stored = self.settings, None
-        if own.is_current:
-            stored = rotation.matrix_from_quaternion(own.channels.zero[rows])
-        return flips(
-            use_flip,
-            places.unmirrored[rows],
-            places.keeps[rows, 0],
-            frames,
-            start,
-            stored,
-            without_tip=own.bends_without_tip,
-        )
 
     def _goals(self, asked: Asked, places: Places, frames: ChainFrames, start: ChainPoses) -> Goals:
         """Return the goals, without the turns of tips."""
