@@ -33,7 +33,7 @@ class Bases:
 
     Attributes:
         numbers: All that is told of them, a row each, which is how they are compared, taken and
-            put together: shape (c, 24).
+            put together: shape (c, 22).
         is_even: Which spaces turn and scale only, so that a chain keeps its shape in them, (c,).
     """
 
@@ -51,19 +51,9 @@ class Bases:
         return self.numbers[:, 12:21].reshape(-1, 3, 3)
 
     @property
-    def tolerance(self) -> Array:
-        """Accepted distance in units of the base, shape (c,)."""
-        return self.numbers[:, 21]
-
-    @property
-    def soft_distance(self) -> Array:
-        """In units of the base, shape (c,)."""
-        return self.numbers[:, 22]
-
-    @property
     def unit(self) -> Array:
         """The most that one in the base is in scene units, in any direction, shape (c,)."""
-        return self.numbers[:, 23]
+        return self.numbers[:, 21]
 
     def rows(self, rows: slice | list[int]) -> Bases:
         """Return the bases of some of the chains."""
@@ -93,7 +83,6 @@ class Roots(NamedTuple):
         parents: Those of their parents, -1 without, shape (c,).
         carriers: Those of the parents that there are.
         rest: Their frames.
-        distances: Tolerances and soft distances in scene units, shape (c, 2).
         keeps_bend: Which chains bend as if the object were not mirrored, shape (c,).
     """
 
@@ -101,7 +90,6 @@ class Roots(NamedTuple):
     parents: Indices
     carriers: Indices
     rest: spaces.RestFrames
-    distances: Array
     keeps_bend: Flags
 
     @classmethod
@@ -116,7 +104,6 @@ class Roots(NamedTuple):
             parents,
             parents[parents >= 0],
             skeleton.frames.take(bones),
-            np.array([(each.options.tolerance, each.options.soft_distance) for each in specs]),
             np.array([each.negative_scale is NegativeScale.KEEP for each in specs]),
         )
 
@@ -192,8 +179,7 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     origin = (from_directions * heads[:, None]).sum(axis=2, keepdims=True)
     from_world = np.concatenate((from_directions, -origin), axis=2)
     unit = np.where(is_even, largest * size, 1.0)[:, None]
-    distances = np.concatenate([rig.roots.distances for rig in rigs]) / unit
-    numbers = (from_world.reshape(-1, 12), to_world.reshape(-1, 9), distances, unit)
+    numbers = (from_world.reshape(-1, 12), to_world.reshape(-1, 9), unit)
     bases = Bases(np.concatenate(numbers, axis=1), is_even)
     ends = np.cumsum(counts).tolist()
     return [bases.rows(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]

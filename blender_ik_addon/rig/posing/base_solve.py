@@ -147,10 +147,7 @@ class BaseSolve:
     def _options_in(self, pick: Pick, bases: Bases) -> SolveOptions:
         """Return the options of some of the chains, with distances in the bases."""
         if bases is not self._bases:
-            self._bases = bases
-            self._options = replace(
-                self.settings.options, tolerance=bases.tolerance, soft_distance=bases.soft_distance
-            )
+            self._bases, self._options = bases, self.settings.options_in(bases.unit)
         return self._options if isinstance(pick, slice) else self._options.take(pick)
 
     def _tip_turns(self, start: Array, from_world: Array, targets: Array) -> Array | None:
@@ -215,7 +212,8 @@ class BaseSolve:
             points = np.where(is_moved[:, None, None], laid.joints, points)
             left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
             gaps = np.where(is_moved, left, gaps)
-        has_arrived = gaps <= bases.tolerance[pick] + self._slack[pick]
+        tolerance = own.tolerance[pick, 0] / bases.unit[pick]
+        has_arrived = gaps <= tolerance + self._slack[pick]
         is_blended = is_moved if own.channels.is_whole else own.influence[pick, 0] < 1.0
         residuals = _sizes(bases.to_world[pick], points[:, -1] - goals.target_position)
         codes = name_ending(solutions.status_code, has_arrived, is_blended, is_moved)
