@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Array
+from ...core.algebra.arithmetic import Array, Flags
 from ...core.kinematics.bend_plane import bend_side
 from ..planning.hanging import Hanging
 from ..planning.live_chain import LiveChain, segments_of
@@ -48,11 +48,8 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     hang = Hanging.of_chain(chains[0].skeleton, plan)
     # Chains of a crowd have equal bones, and share their plans.
     plans = {id(chain.plan): chain for chain in chains}
-    of_plans = {
-        each: (rest_side(skeleton, plan), skeleton.frames.take(plan.limb))
-        for each, (skeleton, _, plan, *_) in plans.items()
-    }
-    hints, rest = zip(*(of_plans[id(chain.plan)] for chain in chains), strict=True)
+    rest = {each: chain.skeleton.frames.take(chain.plan.limb) for each, chain in plans.items()}
+    hints, is_bent = _rest_sides([[(chain.skeleton, chain.plan)] for chain in chains])
     roots = [int(chain.plan.segments[0]) for chain in chains]
     segments = np.array(
         [segments_of(each.skeleton, each.pose, each.plan, each.slide) for each in chains]
@@ -61,7 +58,7 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     ways[:, 1 : plan.tip_row + 1] = segments[:, : plan.tip_row]
     return ChainFrames(
         hanging=hang,
-        rest=rest_by_generation(hang, rest),
+        rest=rest_by_generation(hang, [rest[id(chain.plan)] for chain in chains]),
         scale=np.array([_scale_of(chain) for chain in chains]),
         ways=ways,
         ends=segments[:, -1:],
@@ -69,8 +66,8 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
         root=np.array(
             [chain.pose.matrices[root, :3, 3] for chain, root in zip(chains, roots, strict=True)]
         ),
-        hints=np.array([[hint] for hint, _ in hints]),
-        is_bent=np.array([[is_bent] for _, is_bent in hints]),
+        hints=hints,
+        is_bent=is_bent,
         compiled=len(chains),
         stretch=_stacked([chain.stretch for chain in chains]),
         slide=_stacked([chain.slide for chain in chains]),
@@ -86,6 +83,8 @@ def framed_trees(plans: Sequence[TreePlan], *, is_even: bool) -> ChainFrames:
     """
     hang, count = plans[0].hanging, len(plans)
     rest = rest_by_generation(hang, [plan.skeleton.frames.take(plan.bones) for plan in plans])
+    jobs = [[live_chain.job for live_chain in plan.live_chains] for plan in plans]
+    hints, is_bent = _rest_sides([[(job.skeleton, job.plan) for job in own] for own in jobs])
     if is_even:
         nothing = np.tile(np.eye(3), (count, 1, 1, 1))
         takes_all = np.ones((count, 1), dtype=np.bool_)
@@ -99,8 +98,8 @@ def framed_trees(plans: Sequence[TreePlan], *, is_even: bool) -> ChainFrames:
         ends=np.array([plan.ends for plan in plans]),
         parent=np.tile(np.eye(3), (count, 1, 1)),
         root=np.zeros((count, 3)),
-        hints=np.array([plan.bends for plan in plans]),
-        is_bent=np.ones((count, len(hang.carriers)), dtype=np.bool_),
+        hints=hints,
+        is_bent=is_bent,
         compiled=count,
         floating=_stacked([plan.floating for plan in plans]),
     )
@@ -131,6 +130,17 @@ def _scale_of(chain: Hung) -> Array:
         # What may be locked holds what stands there, the rest what stood there before any growth.
         scale = np.where(chain.stretch.is_locked, scale, chain.stretch.scale)
     return scale
+
+
+def _rest_sides(
+    chains: Sequence[Sequence[tuple[Skeleton, ChainPlan]]],
+) -> tuple[Array, Flags]:
+    """Return what ``rest_side`` tells of B times E chains, shapes (B, E, 3) and (B, E)."""
+    plans = {id(plan): (skeleton, plan) for own in chains for skeleton, plan in own}
+    known = {each: rest_side(*chain) for each, chain in plans.items()}
+    sides = [[known[id(plan)] for _, plan in own] for own in chains]
+    hints, is_bent = ([[each[i] for each in own] for own in sides] for i in range(2))
+    return np.array(hints), np.array(is_bent)
 
 
 def rest_side(skeleton: Skeleton, plan: ChainPlan) -> tuple[Array, bool]:

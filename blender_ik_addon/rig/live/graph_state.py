@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import bpy
 
 from ..batches.batch import Members
+from ..batches.batch_rigs import pose_of
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import Change
 from ..batches.follow_batch import FollowBatch
 from ..batches.resting import Resting, find_resting
 from ..batches.rig_state import RigState
-from ..planning.driven import Driven, driven_alone
 from ..planning.live_chain import LiveChain
 from ..planning.located import located_bones
 from ..planning.order import Job, above, levels
@@ -23,7 +23,7 @@ from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.update import Update
 from ..reading.world import Order
 from ..trees.shared_bones import United, united
-from ..trees.tree_plan import planned_tree
+from ..trees.tree_plan import driven_by
 from .writer import LastWrite
 
 Batch = ChainBatch | FollowBatch
@@ -177,7 +177,7 @@ class GraphState:
                 level.states.append(state)
             rows, fits = [placed[i][1] for i in chosen], all([placed[i][2] for i in chosen])
             live_chains = tuple([state.live_chains[row] for row in rows])
-            driven = known.get(live_chains) or _driven(state, live_chains)
+            driven = known.get(live_chains) or driven_by(live_chains, pose_of(state), state.joints)
             key = number, (fits and driven.keeps_shape, *driven.batch_key)
             members = groups.setdefault(key, [])
             # Armature objects come one after the other.
@@ -237,13 +237,6 @@ def _top(
 
 def _depth(live_chain: LiveChain) -> int:
     return len(live_chain.job.skeleton.ancestors(int(live_chain.job.plan.segments[0])))
-
-
-def _driven(state: RigState, live_chains: tuple[LiveChain, ...]) -> Driven:
-    if len(live_chains) == 1 and live_chains[0].job.plan.body_root < 0:
-        return driven_alone(live_chains[0])
-    assert state.pose is not None
-    return planned_tree(live_chains, state.pose, state.joints)
 
 
 def _batch(members: Members, *, is_even: bool) -> Batch:

@@ -9,12 +9,10 @@ from functools import cached_property, partial
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
-from ...core.kinematics.bend_plane import bend_side
 from ..planning.driven import Driven, driven_alone
 from ..planning.hanging import Hanging
 from ..planning.live_chain import LiveChain, is_same
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
-from ..reading.chain_plan import rest_joints
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
@@ -98,25 +96,9 @@ class TreePlan(Driven):
             return None
         return tuple(0 if goal.is_pinned else goal.priority for goal in goals if goal is not None)
 
-    @cached_property
-    def bends(self) -> Array:
-        """Where straight chains bend, in the spaces of their root bones, shape (E, 3).
 
-        As for chains by themselves: the side of the rest pose, else the root bone's Z axis.
-        """
-        found = []
-        for live_chain in self.live_chains:
-            skeleton, own = live_chain.job.skeleton, live_chain.job.plan
-            side = bend_side(rest_joints(skeleton, own))
-            rest = skeleton.rest[own.segments[0]][:3, :3]
-            found.append(np.array([0.0, 0.0, 1.0]) if side is None else np.linalg.solve(rest, side))
-        return np.array(found)
-
-
-def planned_tree(
-    live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None
-) -> TreePlan:
-    """Return the tree of chains that share bones.
+def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None) -> Driven:
+    """Return what chains drive that share bones, or one chain that shares none.
 
     Args:
         live_chains: The chains, in the order of the list.
@@ -124,6 +106,12 @@ def planned_tree(
         of_bones: What the settings of all bones say; None where no chain of the object honours
             them.
     """
+    if len(live_chains) == 1 and live_chains[0].job.plan.body_root < 0:
+        return driven_alone(live_chains[0])
+    return _tree(live_chains, pose, of_bones)
+
+
+def _tree(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None) -> TreePlan:
     skeleton = live_chains[0].job.skeleton
     writers: dict[int, list[int]] = {}
     for number, live_chain in enumerate(live_chains):
@@ -176,19 +164,13 @@ def _as_body(tree: TreePlan, pose: Pose, of_bones: BoneJoints | None) -> TreePla
     """Return a tree whose root floats with what only bodies have."""
     hang, chains = tree.hanging, tree.live_chains
     limbs = body_limbs(
-        chains, tree.bones, hang.parents, partial(_united, pose=pose, of_bones=of_bones)
+        chains, tree.bones, hang.parents, partial(driven_by, pose=pose, of_bones=of_bones)
     )
     standing = None
     if tree.specs[0].floor is not None:
         standing = Standing.of(chains, tree.bones[: hang.count], hang.carriers, tree.ends)
     floating = Floating.of(chains, tree.bones, pose)
     return replace(tree, floating=floating, limbs=limbs, standing=standing)
-
-
-def _united(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None) -> Driven:
-    if len(live_chains) == 1:
-        return driven_alone(live_chains[0])
-    return planned_tree(live_chains, pose, of_bones)
 
 
 def _ordered(
