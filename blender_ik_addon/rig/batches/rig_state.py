@@ -154,7 +154,7 @@ class RigState:
             self.animated = None
         if self.skeleton is not skeleton:
             # Of other bones no chain is known.
-            self.skeleton, self.jobs, self.live_chains = skeleton, [], []
+            self.skeleton, self.roots, self.jobs, self.live_chains = skeleton, None, [], []
         known_jobs, self.jobs = {job.index: job for job in self.jobs}, []
         self.errors = {index: spec for index, spec in specs.items() if isinstance(spec, str)}
         sound = {index: spec for index, spec in specs.items() if not isinstance(spec, str)}

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from blender_ik_addon.rig.batches import rig_state
 from blender_ik_addon.rig.live import live
-from blender_ik_addon.rig.planning import live_chain
 from tests.blender.setups import rigs, scaled_rigs, warm_rigs
 from tests.core.chains import random_direction
 from tests.helpers import make_rng
@@ -228,7 +228,7 @@ def pose(limb: Limb, values: Array) -> None:
 def bone_by_bone(limbs: Sequence[Limb], monkeypatch: pytest.MonkeyPatch) -> None:
     """Solve chains anew, as if no bone were rigid."""
     with monkeypatch.context() as patch:
-        patch.setattr(live_chain, "_keeps_shape", lambda *_: False)
+        patch.setattr(rig_state, "keeps_shape", lambda *_: False)
         warm_rigs.forget()
         rigs.updated()
         assert not ways(limbs)[0]
