@@ -10,11 +10,11 @@ import numpy as np
 
 from ...core import Status
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.arithmetic import Array, Flags
 from ...core.model.status import BLENDED, STATUSES
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
-from ..frames.chain_poses import ChainPoses
+from ..frames.chain_poses import ChainPoses, put_rows, take_rows
 from ..reading.moment import Moment
 from ..reading.spec import ChainSpec, Easing
 from .easing import Stance, eased
@@ -114,26 +114,24 @@ def step_poses(
     # The start pose that the solve takes has grown already.
     ungrown = start if frames.stretch is None else frames.posed(start.rotations)
     begun, wanted = _stance(frames, ungrown, joints), _stance(frames, found.poses, joints)
-    pairs = [(step.now, step.before) for step in steps]
-    now = _stacked([each for each, _ in pairs], begun)
-    before = _stacked([each for _, each in pairs], wanted)
+    now = _stacked([step.now for step in steps], begun)
+    before = _stacked([step.before for step in steps], wanted)
     slid = 0 if frames.slide is None else frames.scale.shape[1]
-    is_slide = np.arange(len(wanted.way))[:, None] < slid
-    sizes = np.where(is_slide, frames.lengths(start)[:, 0], 1.0)
+    is_slide = np.arange(wanted.way.shape[1]) < slid
+    sizes = np.where(is_slide, frames.lengths(start), 1.0)
     stands = _ease(now, before, wanted, sizes, easing, steps, joints)
     apart = _measure_gaps(stands, wanted, sizes)
     has_arrived = apart <= ARRIVED
-    stands = Stance(*(np.where(has_arrived, b, a) for a, b in zip(stands, wanted, strict=True)))
+    there = np.flatnonzero(has_arrived)
+    stands = put_rows(stands, there, take_rows(wanted, there))
     stepped = [
-        Stepped(_alone(stands, row), _alone(wanted, row), _alone(begun, row))
+        Stepped(*[take_rows(each, np.array([row])) for each in (stands, wanted, begun)])
         for row in range(len(steps))
     ]
-    local = joints.local_of(np.moveaxis(stands.turn, -1, 0))
-    ways, count = stands.way.T, len(steps)
     posed = frames.posed(
-        rotation.matrix_from_quaternion(local),
-        None if frames.stretch is None else ways[:, slid:].reshape(count, -1, 3),
-        ways[:, :slid] if slid else None,
+        rotation.matrix_from_quaternion(joints.local_of(stands.turn)),
+        None if frames.stretch is None else stands.way[:, slid:].reshape(len(steps), -1, 3),
+        stands.way[:, :slid] if slid else None,
     )
     codes, left = found.solutions.status_code, ~has_arrived
     # What holds the pose that a chain goes to says nothing of where it is.
@@ -159,40 +157,24 @@ def _ease(
     joints: ChainJoints,
 ) -> Stance:
     """Return how chains stand after their steps; those of the same time go together."""
-    seconds = np.array([step.seconds for step in steps])
-    turn, way = now.turn.copy(), now.way.copy()
+    seconds, found = np.array([step.seconds for step in steps]), now
     for each in np.unique(seconds).tolist():
         rows = np.flatnonzero(seconds == each)
-        own, some = joints.take(rows), [_take(stance, rows) for stance in (now, before, wanted)]
-
-        def clamped(turns: Array, own: ChainJoints = own) -> Array:
-            return np.moveaxis(own.clamped_turns(np.moveaxis(turns, -1, 0)), 0, -1)
-
-        stands = eased(some[0], some[1], some[2], sizes[:, rows], easing, each, clamped)
-        turn[..., rows], way[..., rows] = stands
-    return Stance(turn, way)
-
-
-def _take(stance: Stance, rows: Indices) -> Stance:
-    return Stance(stance.turn[..., rows], stance.way[..., rows])
-
-
-def _alone(stance: Stance, row: int) -> Stance:
-    return Stance(stance.turn[..., [row]], stance.way[..., [row]])
+        some, own = take_rows((now, before, wanted, sizes), rows), joints.take(rows)
+        found = put_rows(found, rows, eased(*some, easing, each, own.clamped_turns))
+    return found
 
 
 def _stacked(each: Sequence[Stance | None], otherwise: Stance) -> Stance:
     """Return stances side by side; of none, or of other bones, a row of another one instead."""
-    rows = [
-        _alone(otherwise, row)
-        if own is None
-        or own.turn.shape[:2] != otherwise.turn.shape[:2]
+    turn, way = otherwise.turn.copy(), otherwise.way.copy()
+    for row, own in enumerate(each):
+        if own is None:
+            continue
         # Bones that slide now, or grow, did not then.
-        or len(own.way) != len(otherwise.way)
-        else own
-        for row, own in enumerate(each)
-    ]
-    return Stance(*(np.concatenate(parts, axis=-1) for parts in zip(*rows, strict=True)))
+        if (own.turn.shape[1:], own.way.shape[1:]) == (turn.shape[1:], way.shape[1:]):
+            turn[row], way[row] = own.turn[0], own.way[0]
+    return Stance(turn, way)
 
 
 def _clear(flags: Flags | None, rows: Flags) -> Flags | None:
@@ -203,21 +185,20 @@ def _clear(flags: Flags | None, rows: Flags) -> Flags | None:
 
 
 def _stance(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> Stance:
-    """Return how chains stand: turns (k, 4, b); slides and scales, if any, (w, b)."""
+    """Return how chains stand: their turns; their slides and scales, if any."""
     turn = joints.turns_of(rotation.quaternion_from_matrix(poses.rotations))
     ways = [np.empty((len(turn), 0))]
     if frames.slide is not None and poses.slides is not None:
         ways.append(poses.slides)
     if frames.stretch is not None:
         ways.append(poses.scale.reshape(len(turn), -1))
-    return Stance(np.moveaxis(turn, 0, -1), np.concatenate(ways, axis=1).T)
+    return Stance(turn, np.concatenate(ways, axis=1))
 
 
 def _measure_gaps(one: Stance, other: Stance, sizes: Array) -> Array:
     """Return how far stances are apart: largest angles or ways, in radians and in sizes, (b,)."""
-    here, there = (np.moveaxis(each.turn, 1, -1) for each in (one, other))
-    between = rotation.multiply(rotation.conjugate(here), there)
+    between = rotation.multiply(rotation.conjugate(one.turn), other.turn)
     angles = 2.0 * np.linalg.norm(between[..., 1:], axis=-1)
     ways = np.abs(one.way - other.way) / sizes
-    largest: Array = np.concatenate((angles, ways)).max(axis=0)
+    largest: Array = np.concatenate((angles, ways), axis=1).max(axis=1)
     return largest

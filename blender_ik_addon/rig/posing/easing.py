@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.algebra import turns
+from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ...core.algebra.arrays import norm
 from ..reading.spec import Easing
 
 # Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
@@ -19,12 +18,13 @@ LONGEST_SPAN = 1.0 / 240.0
 MOST_SPANS = 2400
 
 
-class Stance(NamedTuple):
+@dataclass(frozen=True)
+class Stance:
     """How B chains stand.
 
     Attributes:
-        turn: Turns of the joints, unit quaternions wxyz, shape (n, 4, B).
-        way: What of them moves along a line, such as slides, shape (w, B).
+        turn: Turns of the joints, unit quaternions wxyz, shape (B, n, 4).
+        way: What of them moves along a line, such as slides, shape (B, w).
     """
 
     turn: Array
@@ -46,19 +46,19 @@ def eased(
         now: How they stand.
         before: What they aimed at then.
         wanted: What they aim at after the time; in between it moves evenly.
-        sizes: Which way counts as a radian does, above 0, shape (w, B).
+        sizes: Which way counts as a radian does, above 0, shape (B, w).
         easing: How to go there.
         seconds: Zero or more.
-        clamped: Brings turns (n, 4, B) into the ranges of their joints.
+        clamped: Brings turns (B, n, 4) into the ranges of their joints.
 
     Source: exact solution of dq/dt = -min(q / ease, fastest) span by span; derived for this project
     and tested in tests/blender/solvers/test_easing.py.
     """
-    turn, way = now
+    turn, way = now.turn, now.way
     count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
     for span in range(count):
-        share = np.full(turn.shape[-1], (span + 0.5) / count)
-        aim = turns.interpolate(before.turn, wanted.turn, share)
+        share = (span + 0.5) / count
+        aim = rotation.interpolate(before.turn, wanted.turn, share)
         turn = clamped(_nearer(turn, aim, easing, seconds / count))
         left = before.way + share * (wanted.way - before.way) - way
         way = way + _share(np.abs(left) / sizes, easing, seconds / count) * left
@@ -66,14 +66,14 @@ def eased(
 
 
 def _nearer(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
-    """Return turns (n, 4, B) some time nearer to what they aim at."""
-    way = turns.to_vectors(turns.multiply(turns.conjugate(turn), aim))
-    share = _share(norm(way), easing, seconds)
-    return turns.normalize(turns.multiply(turn, turns.from_vectors(way * share[:, None])))
+    """Return turns (B, n, 4) some time nearer to what they aim at."""
+    way = rotation.vector_from_quaternion(rotation.multiply(rotation.conjugate(turn), aim))
+    share = _share(np.linalg.norm(way, axis=-1, keepdims=True), easing, seconds)
+    return rotation.normalize(rotation.multiply(turn, rotation.quaternion_from_vector(way * share)))
 
 
 def _share(distance: Array, easing: Easing, seconds: float) -> Array:
-    """Return which share of distances (n, B) is gone within a time."""
+    """Return which share of distances is gone within a time."""
     left, rest = distance, np.full_like(distance, seconds)
     if easing.fastest < math.inf:
         # Far away the bound rules; below this distance the ease is slower by itself.

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.rig.posing.easing import Stance, eased
 from blender_ik_addon.rig.reading.spec import Easing
 
@@ -24,12 +24,12 @@ def stance(angle: float) -> Stance:
     """Return one joint turned and slid away from rest."""
     half = 0.5 * angle
     turn = np.concatenate(([math.cos(half)], math.sin(half) * AXIS))
-    return Stance(turn[None, :, None], np.array([[SIZE * angle]]))
+    return Stance(turn[None, None], np.array([[SIZE * angle]]))
 
 
 def angles(at: Stance) -> tuple[float, float]:
     """Return how far the joint is turned, and slid in radians."""
-    vector = turns.to_vectors(at.turn)[0, :, 0]
+    vector = rotation.vector_from_quaternion(at.turn)[0, 0]
     return float(vector @ AXIS), float(at.way[0, 0]) / SIZE
 
 
