@@ -9,12 +9,13 @@ as well. So the values of the hidden graph's frame are copied to the original fi
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
 
 import bpy
 
 from ..reading.animation import animated_paths
 from ..reading.channels import CHANNEL_SIZES, read_floats
+from .animated_values import UNFIT, set_value, value_at
 
 
 def keep_animated_values(original: bpy.types.Object, evaluated: bpy.types.Object) -> None:
@@ -22,30 +23,6 @@ def keep_animated_values(original: bpy.types.Object, evaluated: bpy.types.Object
     for name, size in CHANNEL_SIZES.items():
         original.pose.bones.foreach_set(name, read_floats(evaluated.pose.bones, name, size))
     for path, index in animated_paths(original):
-        _copy_value(original, evaluated, path, index)
-
-
-def _copy_value(
-    original: bpy.types.Object, evaluated: bpy.types.Object, path: str, index: int
-) -> None:
-    owner_path, name, key = _split(path)
-    try:
-        value: Any = evaluated.path_resolve(path)
-        owner: Any = original.path_resolve(owner_path) if owner_path else original
-    except ValueError:
-        return  # A path to something that is gone; Blender ignores it as well.
-    if key is not None:
-        owner[key] = value
-    elif isinstance(value, (bool, int, float, str)):
-        setattr(owner, name, value)
-    else:
-        getattr(owner, name)[index] = value[index]
-
-
-def _split(path: str) -> tuple[str, str, str | None]:
-    """Return owner path and attribute of a data path, or owner path and custom property key."""
-    if path.endswith('"]'):
-        owner, _, key = path.rpartition('["')
-        return owner, "", bpy.utils.unescape_identifier(key[:-2])
-    owner, _, name = path.rpartition(".")
-    return owner, name, None
+        # Blender ignores a path to something that is gone as well.
+        with suppress(*UNFIT):
+            set_value(original, path, index, value_at(evaluated, path, index))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,16 +12,12 @@ import bpy
 from ..reading.animation import animated_paths
 from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.update import GraphKey
+from .animated_values import UNFIT, set_value, value_at
 from .graph_state import GraphState
 from .live import memory
 from .writer import Written
 
 Values = dict[tuple[str, int], Any]
-
-# A data path ends with the name of a property, or with that of a custom one in brackets.
-_LAST_NAME = re.compile(r'(?:^|\.)(?P<name>\w+)$|\["(?P<custom>(?:[^"\\]|\\.)*)"\]$')
-# What Blender raises for data and properties that are gone, or are not what they were.
-_UNFIT = (ReferenceError, AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -94,12 +89,8 @@ def _read_values(owner: bpy.types.ID) -> Values:
     found: Values = {}
     with suppress(ReferenceError):
         for path, index in _animated(owner):
-            with suppress(*_UNFIT):
-                value: Any = owner.path_resolve(path)
-                value = value[index] if _has_components(value) else value
-                # Anything but a plain value is part of the data, and may be gone when it is read.
-                if isinstance(value, float | int | str | set):
-                    found[path, index] = value
+            with suppress(*UNFIT):
+                found[path, index] = value_at(owner, path, index)
     return found
 
 
@@ -111,25 +102,6 @@ def _set_values(owner: bpy.types.ID, values: Values) -> None:
     present = _read_values(owner)
     for (path, index), value in values.items():
         if present.get((path, index), value) != value:
-            with suppress(*_UNFIT):
-                _set_value(owner, path, index, value)
+            with suppress(*UNFIT):
+                set_value(owner, path, index, value)
                 owner.update_tag()
-
-
-def _set_value(owner: bpy.types.ID, path: str, index: int, value: Any) -> None:
-    found: Any = owner.path_resolve(path)
-    last = _LAST_NAME.search(path)
-    if _has_components(found):
-        found[index] = value
-    elif last is not None:
-        place = path[: last.start()]
-        holder: Any = owner.path_resolve(place) if place else owner
-        if last["name"] is None:
-            holder[bpy.utils.unescape_identifier(last["custom"])] = value
-        else:
-            setattr(holder, last["name"], value)
-
-
-def _has_components(value: Any) -> bool:
-    """Tell a vector from a number and from an item, or items, of a list of choices."""
-    return hasattr(value, "__len__") and not isinstance(value, str | set)
