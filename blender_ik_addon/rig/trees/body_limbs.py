@@ -10,6 +10,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Indices
 from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
+from .shared_bones import sharing
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +51,12 @@ def body_limbs(
     """
     row_of = {bone: row for row, bone in enumerate(bones.tolist())}
     alone = [live_chain.by_itself() for live_chain in live_chains]
-    groups: list[list[int]] = []
-    for number, live_chain in enumerate(alone):
-        own = set(live_chain.job.plan.written.tolist())
-        sharing = [
-            group
-            for group in groups
-            if any(not own.isdisjoint(alone[i].job.plan.written.tolist()) for i in group)
-        ]
-        groups = [group for group in groups if group not in sharing]
-        groups.append(sorted([number, *(i for group in sharing for i in group)]))
+    written = {number: each.job.plan.written.tolist() for number, each in enumerate(alone)}
     found = []
-    for group in groups:
+    for group in sharing(written):
         driven = unite([alone[i] for i in group])
         rows = np.array([row_of[bone] for bone in driven.bones.tolist()])
-        found.append(BodyLimb(driven, tuple(group), rows, parents[int(rows[0])]))
+        found.append(BodyLimb(driven, group, rows, parents[int(rows[0])]))
     return tuple(sorted(found, key=lambda limb: len(list(rows_above(limb, parents)))))
 
 

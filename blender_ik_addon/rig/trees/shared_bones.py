@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...core import Solver
@@ -51,7 +51,7 @@ def _sharing(
 ) -> tuple[tuple[Group, ...], dict[int, str]]:
     """Put chains that write a bone in common into groups; tell which cannot be put there."""
     first: dict[Point, int] = {}
-    group_of: dict[int, list[int]] = {}
+    written: dict[int, list[Point]] = {}
     refused: dict[int, str] = {}
     for i, live_chain in enumerate(live_chains):
         if i in lost:
@@ -62,16 +62,29 @@ def _sharing(
         if problem is not None:
             refused[i] = problem
             continue
-        members = [i]
-        for other in shared:
-            if group_of[other] is not members:
-                members += group_of[other]
-                group_of.update(dict.fromkeys(group_of[other], members))
-        group_of[i] = members
+        written[i] = points
         for point in points:
             first.setdefault(point, i)
+    return sharing(written), refused
+
+
+def sharing(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]:
+    """Return which chains write bones in common, straight or by way of others.
+
+    Args:
+        written: The bones that each chain writes, by its index.
+    """
+    first: dict[object, int] = {}
+    group_of: dict[int, list[int]] = {}
+    for i, bones in written.items():
+        members = group_of[i] = [i]
+        for bone in bones:
+            others = group_of[first.setdefault(bone, i)]
+            if others is not members:
+                members += others
+                group_of.update(dict.fromkeys(others, members))
     groups = {id(members): tuple(sorted(members)) for members in group_of.values()}
-    return tuple(sorted(groups.values())), refused
+    return tuple(sorted(groups.values()))
 
 
 def _problem(live_chains: Sequence[LiveChain], i: int, shared: dict[int, Point]) -> str | None:
