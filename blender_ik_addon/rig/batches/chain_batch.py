@@ -349,11 +349,8 @@ class ChainBatch(Batch):
         """Return what the solve of a chain depends on besides the chain itself, to compare."""
         places = self._rigs.places
         assert isinstance(places, Places)
-        arrays = [places.from_world, places.above, places.root, places.unmirrored]
-        arrays.append(self._targets.matrices)
-        if self._poles is not None:
-            arrays.append(self._poles.matrices)
-        return b"".join([array[row].tobytes() for array in arrays])
+        arrays = places.from_world, places.above, places.root, places.unmirrored
+        return b"".join([array[row].tobytes() for array in arrays]) + self._followed(row)
 
     def _step(self, row: int, moment: Moment, inputs: bytes) -> Step:
         job = self.live_chains[row].job

@@ -68,7 +68,7 @@ def find_home(compared: Compared) -> Pose | None:
         return None
     written, frame = job.plan.written, compared.update.frame
     with _on_stage(trial) as stage:
-        pose.note_others("location", written, start_vector(job, pose, frame, "location", None))
+        pose.note("location", written, start_vector(job, pose, frame, "location", None))
         stage.show(pose)
         there = read_pose(stage.evaluated)
     to_armature = np.linalg.inv(pose.world) @ there.world
@@ -164,9 +164,9 @@ def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
     pose = copied(home or trial.pose)
     for each in trial.driven.live_chains:
         # A constraint always starts from the pose without it.
-        pose.note_written(each.job.plan.written, each.stored)
+        pose.note("channels", each.job.plan.written, each.stored)
         if each.stretch is not None:
-            pose.note_others("scale", each.job.plan.written, each.stretch.scale)
+            pose.note("scale", each.job.plan.written, each.stretch.scale)
     stage.show(pose)
     without = stage.seconds()
     world = WorldMatrices(compared.update.depsgraph)

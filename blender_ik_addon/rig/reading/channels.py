@@ -88,12 +88,8 @@ class Pose:
         """The rotation channels, float64, shape (n, 4); a copy."""
         return self.channels.astype(np.float64)
 
-    def note_written(self, bones: Indices, channels: npt.ArrayLike) -> None:
-        """Keep in mind what the rotation channels of bones hold now."""
-        self.channels[bones] = channels
-
-    def note_others(self, name: str, bones: Indices, values: npt.ArrayLike) -> None:
-        """Keep in mind what other channels of bones hold now: locations or scales."""
+    def note(self, name: str, bones: Indices, values: npt.ArrayLike) -> None:
+        """Keep in mind what bones hold now: their rotation channels, locations or scales."""
         getattr(self, name)[bones] = values
 
 
