@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array
-from ..reading.animation import keyed_rotation, keyed_vector
+from ..reading.animation import rotation_paths, with_keys
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
 from ..reading.skeleton import Skeleton
@@ -39,8 +39,7 @@ def start_channels(
     modes, present = pose.modes[written], pose.rotation[written]
     stored = _stored_channels(job, pose)
     own = None if animated is None else animated[written]
-    keyed = keyed_rotation(job.object, job.written_names(), modes, frame, own)
-    stored = np.where(keyed.is_keyed, keyed.values, stored)
+    stored = with_keys(job.object, rotation_paths(job.written_names(), modes), stored, frame, own)
     if job.start_from is StartFrom.CURRENT:
         return present, stored
     if job.start_from is StartFrom.REST:
@@ -61,8 +60,7 @@ def start_vector(
         if stored:
             values[i] = stored
     own = None if animated is None else animated[job.plan.written]
-    keyed = keyed_vector(job.object, job.written_names(), name, frame, own)
-    return np.where(keyed.is_keyed, keyed.values, values)
+    return with_keys(job.object, [(bone, name) for bone in job.written_names()], values, frame, own)
 
 
 def rest_channels(modes: npt.NDArray[np.int32]) -> Array:

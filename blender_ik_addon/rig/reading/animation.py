@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ...core.algebra.arithmetic import Array, Flags
+from ...core.algebra.arithmetic import Array
 from .anchors import SPACE
 from .channels import CHANNEL_SIZES, PROPERTY_SIZES, property_of_mode, read_floats
 
@@ -193,71 +192,39 @@ def _posed_by(path: str) -> tuple[str, str] | None:
     return bone_of_path(path) if match is None else bone_of_path(f"{match[1]}.location")
 
 
-@dataclass(frozen=True)
-class Keyed:
-    """Which channels of some bones are animated, and what they hold.
-
-    Attributes:
-        is_keyed: Shape (m, size).
-        values: Shape (m, size); only keyed ones count.
-    """
-
-    is_keyed: Flags
-    values: Array
+def rotation_paths(names: Iterable[str], modes: npt.NDArray[np.int32]) -> list[tuple[str, str]]:
+    """Return name and rotation property of bones in these modes, shape (m,)."""
+    pairs = zip(names, modes.tolist(), strict=True)
+    return [(name, property_of_mode(mode)) for name, mode in pairs]
 
 
-def keyed_rotation(
+def with_keys(
     armature_object: bpy.types.Object,
-    names: Iterable[str],
-    modes: npt.NDArray[np.int32],
+    paths: Sequence[tuple[str, str]],
+    channels: Array,
     frame: float,
     animated: Array | None,
-) -> Keyed:
-    """Return what animation gives the rotation channels of bones at a frame.
+) -> Array:
+    """Return channels of bones with what animation gives them at a frame, where it does.
 
     The F-curves of the action are evaluated. Under NLA they are not the whole story; then the
     values that Blender's own evaluation of this frame left in the channels are taken.
 
     Args:
         armature_object: The original object.
-        names: Bone names, m of them.
-        modes: Their rotation modes, shape (m,).
+        paths: Names of bones and properties, m of them.
+        channels: What they hold without animation, shape (m, size).
         frame: With subframe.
-        animated: Channels as Blender's evaluation of this frame left them, shape (m, 4), or
+        animated: Channels as Blender's evaluation of this frame left them, shape (m, size), or
             None where the frame has not been evaluated anew.
     """
-    paths = [(name, property_of_mode(int(mode))) for name, mode in zip(names, modes, strict=True)]
-    return _keyed(armature_object, paths, 4, frame, animated)
-
-
-def keyed_vector(
-    armature_object: bpy.types.Object,
-    names: Iterable[str],
-    prop: str,
-    frame: float,
-    animated: Array | None,
-) -> Keyed:
-    """Return what animation gives location or scale of bones at a frame; as ``keyed_rotation``."""
-    paths = [(name, prop) for name in names]
-    return _keyed(armature_object, paths, 3, frame, animated)
-
-
-def _keyed(
-    armature_object: bpy.types.Object,
-    paths: Sequence[tuple[str, str]],
-    size: int,
-    frame: float,
-    animated: Array | None,
-) -> Keyed:
-    """Return what animation gives properties of so many channels, told by bone and name."""
-    is_keyed = np.zeros((len(paths), size), dtype=np.bool_)
-    values = np.zeros((len(paths), size))
     if armature_object.animation_data is None:
-        return Keyed(is_keyed, values)
+        return channels
+    is_keyed, values = np.zeros(channels.shape, dtype=np.bool_), np.zeros(channels.shape)
     row = {path: i for i, path in enumerate(paths)}
     for curve in curves(armature_object):
         i = row.get(bone_of_path(curve.data_path) or ("", ""))
-        if i is not None and not curve.mute and curve.array_index < size:
+        if i is not None and not curve.mute and curve.array_index < channels.shape[1]:
             is_keyed[i, curve.array_index] = True
             values[i, curve.array_index] = curve.evaluate(frame)
     if animated is not None and any(strips(armature_object)):
@@ -267,4 +234,4 @@ def _keyed(
                 is_keyed[i, component] = True
         values = animated
     # What a key tells that is not finite tells nothing.
-    return Keyed(is_keyed & np.isfinite(values), values)
+    return np.where(is_keyed & np.isfinite(values), values, channels)

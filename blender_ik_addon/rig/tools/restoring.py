@@ -14,7 +14,7 @@ from ..planning.checks import check_channels
 from ..planning.located import dragged_root, located_bones
 from ..planning.slide import slide_axes
 from ..planning.start_channels import VectorName, paired, stored_bones
-from ..reading.animation import keyed_rotation, keyed_vector
+from ..reading.animation import rotation_paths, with_keys
 from ..reading.chain_plan import ChainPlan, plan_or_none, planned
 from ..reading.channels import MODE_NUMBERS, Pose, converted, read_flags, read_pose
 from ..reading.refusals import RigError
@@ -94,8 +94,8 @@ def give_back(
     channels = converted(stored, stored_modes, modes)
     names = [skeleton.names[bone] for bone in bones]
     animated = None if shown is None else shown.rotation[bones]
-    keyed = keyed_rotation(armature_object, names, modes, frame, animated)
-    channels = np.where(keyed.is_keyed, keyed.values, channels)
+    paths = rotation_paths(names, modes)
+    channels = with_keys(armature_object, paths, channels, frame, animated)
     _give_back_vector(armature_object, skeleton, targets, frame, "scale", shown)
     _give_back_vector(armature_object, skeleton, targets, frame, "location", shown)
     write_rotation(armature_object, bones, modes, channels)
@@ -169,17 +169,17 @@ def _give_back_vector(
     if not stored:
         return
     bones = np.array(list(stored))
-    names = [skeleton.names[bone] for bone in bones]
+    paths = [(skeleton.names[bone], name) for bone in bones]
     animated = None if shown is None else getattr(shown, name)[bones]
-    keyed = keyed_vector(armature_object, names, name, frame, animated)
+    channels = np.array(list(stored.values()))
+    channels = with_keys(armature_object, paths, channels, frame, animated)
     is_own = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
     if name == "location":
         # Channels that slides do not move are not the chain's.
         is_dragged = np.array([targets[index].is_dragged for index in stored])
         is_own &= is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)
-    values = np.where(keyed.is_keyed, keyed.values, list(stored.values()))
     present = getattr(read_pose(armature_object), name)[bones]
-    values = np.where(is_own, values, present).astype(np.float32)
+    values = np.where(is_own, channels, present).astype(np.float32)
     write_others(armature_object, {name: OtherChannels(bones, values)})
 
 
@@ -202,10 +202,10 @@ def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
     pose = read_pose(armature_object)
-    names = [skeleton.names[bone] for bone in plan.written]
-    keyed = keyed_rotation(armature_object, names, pose.modes[plan.written], frame, None)
-    apart = np.abs(pose.rotation[plan.written] - keyed.values) > 1e-5
-    return bool((apart & keyed.is_keyed).any())
+    names, present = [skeleton.names[bone] for bone in plan.written], pose.rotation[plan.written]
+    paths = rotation_paths(names, pose.modes[plan.written])
+    keyed = with_keys(armature_object, paths, present, frame, None)
+    return bool((np.abs(present - keyed) > 1e-5).any())
 
 
 def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> list[str]:
