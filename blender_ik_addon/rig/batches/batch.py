@@ -90,7 +90,7 @@ class Batch:
         return (
             is_even == self.is_even
             and rows == [part.rows for part in self._parts]
-            and all(one is other for one, other in zip(driven, self.driven, strict=True))
+            and driven == self.driven
         )
 
     def ask_anew(self, uids: Collection[int]) -> None:

@@ -56,6 +56,6 @@ def note(change: Change) -> None:
     """Keep in mind, in the pose that is known of the armature object, what will stand there."""
     pose = change.state.pose
     if pose is not None:
-        pose.note("channels", change.bones, change.channels)
+        pose.channels[change.bones] = change.channels
         for name, each in change.others.items():
             pose.note(name, each.bones, each.values)

@@ -143,15 +143,13 @@ class GraphState:
         """Sort the chains into levels and batches; what is as it was keeps what it knows."""
         placed = list(self._placed())
         fits = [(state.live_chains[row], is_even) for state, row, is_even in placed]
-        if _is_same(fits, self._assembled) and self.levels:
+        if fits == self._assembled and self.levels:
             return
         self._assembled = fits
         in_use = [state.skeleton for state in self.rigs.values() if state.skeleton is not None]
         self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
         jobs = [live_chain.job for live_chain, _ in fits]
-        if len(jobs) != len(self._jobs) or any(
-            one is not other for one, other in zip(jobs, self._jobs, strict=True)
-        ):
+        if jobs != self._jobs:
             self._jobs, self._united = jobs, united([live_chain for live_chain, _ in fits])
             self._numbers = levels(above(jobs, self._united.groups))
             self.refused = {
@@ -242,12 +240,6 @@ def _depth(live_chain: LiveChain) -> int:
 def _batch(members: Members, *, is_even: bool) -> Batch:
     is_dragged = members[0][1][0][1].specs[0].is_dragged
     return FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
-
-
-def _is_same(one: list[tuple[LiveChain, bool]], other: list[tuple[LiveChain, bool]]) -> bool:
-    return len(one) == len(other) and all(
-        a is b and fits == fitted for (a, fits), (b, fitted) in zip(one, other, strict=True)
-    )
 
 
 def _tied(jobs: Iterable[Job]) -> dict[int, frozenset[int]]:

@@ -105,12 +105,8 @@ class FollowSolve:
         # The end that decides where the whole chain is.
         self._sure = -1 - self._led if options.use_anchor else self._led
         self._frames = framed_chains([each.live_chains[0] for each in driven], poses)
-        roots = [(each.skeleton, int(each.bones[0])) for each in driven]
-        self._offsets = np.array([skeleton.offsets[root] for skeleton, root in roots])
-        is_local = np.array([skeleton.use_local_location[root] for skeleton, root in roots])
-        self._moved = np.where(is_local[:, None, None], self._offsets[:, :3, :3], np.eye(3))
-        connected = [skeleton.is_connected[root] for skeleton, root in roots]
-        self._moved[connected] = 0.0
+        roots = [each.skeleton.head_by_location(int(each.bones[0])) for each in driven]
+        self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 
     def dragged(self, begun: Begun, places: Places) -> Dragged:
         """Return what brings the led ends of some of the chains to their targets.
@@ -125,7 +121,7 @@ class FollowSolve:
         self._check_places(places, rows)
         above = places.above[rows]
         roots = Roots(
-            transform_point(above, self._offsets[rows, :3, 3]),
+            transform_point(above, self._heads[rows]),
             above[:, :3, :3] @ self._moved[rows],
         )
         root = roots.heads_at(begun.location)

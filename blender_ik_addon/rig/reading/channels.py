@@ -89,7 +89,7 @@ class Pose:
         return self.channels.astype(np.float64)
 
     def note(self, name: str, bones: Indices, values: npt.ArrayLike) -> None:
-        """Keep in mind what bones hold now: their rotation channels, locations or scales."""
+        """Keep in mind what channels of bones hold now: rotations, locations or scales."""
         getattr(self, name)[bones] = values
 
 

@@ -97,6 +97,12 @@ class Skeleton:
         tied, is_local = self.is_connected[bones], self.use_local_location[bones]
         return head_in_parent(self.offsets[bones], location, is_local, tied)
 
+    def head_by_location(self, bone: int) -> tuple[Array, Array]:
+        """Return a bone's head without any location, (3,), and what its location adds, (3, 3)."""
+        offset = self.offsets[bone]
+        adds = offset[:3, :3] if self.use_local_location[bone] else np.eye(3)
+        return offset[:3, 3], np.zeros((3, 3)) if self.is_connected[bone] else adds
+
     def child_at_tail(self, bone: int) -> int | None:
         """Return the one child that begins at the tail of a bone; None for none or several.
 

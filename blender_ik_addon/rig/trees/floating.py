@@ -34,11 +34,10 @@ class Floating:
         """Return that of the chains of a body, whose bones are these, its root first."""
         skeleton, home = live_chains[0].job.skeleton, live_chains[0].home
         assert home is not None
-        at = skeleton.heads(np.repeat(bones[:1], 4), np.concatenate((np.zeros((1, 3)), np.eye(3))))
+        head, adds = skeleton.head_by_location(int(bones[0]))
         location = pose.location[bones].astype(np.float64)
         location[0] = home
-        head = at[0] + (at[1:] - at[0]).T @ home
-        return cls(location, head, np.linalg.inv((at[1:] - at[0]).T))
+        return cls(location, head + adds @ home, np.linalg.inv(adds))
 
     def moved(self, ways: Array) -> Array:
         """Return location channels (..., k, 3) with roots moved by ways (..., 3) from there."""
