@@ -28,8 +28,8 @@ from ..reading.channels import Pose, changed_bones, read_pose
 from ..reading.moment import Moment
 from ..reading.skeleton import Fingerprint, Skeleton, compiled
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
-from ..reading.targets import find_unmirrored
 from ..reading.update import Update
+from ..reading.world import find_unmirrored
 
 Specs = dict[int, ChainSpec | str]
 """The settings of chains by index, or what is wrong with them in one sentence."""

@@ -83,6 +83,27 @@ def matrix_of(anchor: Anchor) -> Array:
     return world @ array_of(moved.matrix) if isinstance(moved, bpy.types.PoseBone) else world
 
 
+def find_unmirrored(evaluated: bpy.types.Object) -> Array | None:
+    """Return the linear map that undoes negative scales of an object and its parents.
+
+    With the world matrix W and the one without negative signs W', it is inverse(W) W'. The sign
+    stands in the scale channels only: no matrix tells which of its axes was mirrored.
+    """
+    world = np.array(evaluated.matrix_world, dtype=np.float64)[:3, :3]
+    if np.linalg.det(world) >= 0.0:
+        return None
+    undone = np.eye(3)
+    owner: bpy.types.Object | None = evaluated
+    while owner is not None:
+        # An object's matrix ends in its own scale, so its signs S undo themselves there:
+        # W = O B with the owner's matrix O, and inverse(W) (O S B) = inverse(B) S B.
+        below = np.linalg.solve(np.array(owner.matrix_world, dtype=np.float64)[:3, :3], world)
+        signs = np.diag(np.where(np.array(owner.scale) < 0.0, -1.0, 1.0))
+        undone = np.linalg.solve(below, signs @ below) @ undone
+        owner = owner.parent
+    return None if np.linalg.det(undone) > 0.0 else undone
+
+
 def ends_of(owner: bpy.types.Object, bones: Iterable[bpy.types.PoseBone]) -> Array:
     """Return head and tail of n posed bones, one after the other, world space, shape (2 n, 3)."""
     ends = np.array([[bone.head, bone.tail] for bone in bones], dtype=np.float64)

@@ -29,8 +29,7 @@ from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import no_length
 from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import Anchor, ChainSpec, NegativeScale
-from ..reading.targets import find_unmirrored
-from ..reading.world import ends_of, not_finite
+from ..reading.world import ends_of, find_unmirrored, not_finite
 
 # Shares of the chain's length: distance of a pole, which is outside of the body then, and display
 # sizes of controls.

@@ -28,8 +28,7 @@ from ..reading.chain_plan import check, planned
 from ..reading.channels import Pose, read_pose
 from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec
-from ..reading.targets import read_target
-from ..reading.world import WorldMatrices, uids_in
+from ..reading.world import WorldMatrices, find_unmirrored, uids_in
 
 
 def solve_once(
@@ -48,7 +47,8 @@ def solve_once(
     skeleton, spec = compiled(armature_object), replace(spec, body=None)
     plan = planned(skeleton, spec)
     moved_by = check(armature_object, skeleton, plan, spec, uids_in(scene))
-    pose = read_pose(armature_object.evaluated_get(depsgraph))
+    evaluated = armature_object.evaluated_get(depsgraph)
+    pose = read_pose(evaluated)
     check_pose(armature_object, skeleton, pose, plan)
     if not spec.stored_pose:
         spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan, spec))
@@ -56,19 +56,21 @@ def solve_once(
     job = Job(armature_object, 0, spec, skeleton, plan, moved_by)
     start, stored = start_channels(job, pose, frame, None)
     check_channels(skeleton, plan, start)
-    target = read_target(armature_object, spec, WorldMatrices(depsgraph))
+    assert spec.target is not None
+    world = WorldMatrices(depsgraph)
+    matrix = world.matrix(spec.target, "target")[None]
+    pole = None if spec.pole is None else world.matrix(spec.pole, "pole")[None, None, :3, 3]
     if spec.is_dragged:
         check_moved(job)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     modes = pose.modes[plan.written]
     live_chain = LiveChain(job, start, stored, modes, False, joints, None, keeps_shape=False)
     driven = driven_alone(live_chain)
-    places = in_armatures([driven], [pose], [target.unmirrored])
-    rows, matrix = np.zeros(1, dtype=np.int64), target.matrix[None]
+    places = in_armatures([driven], [pose], [find_unmirrored(evaluated)])
+    rows = np.zeros(1, dtype=np.int64)
     if spec.is_dragged:
         outcome = _drag(driven, pose, places, rows, matrix[:, :3, 3])
     else:
-        pole = None if target.pole is None else target.pole[None, None]
         has_all, stands = np.ones(1, dtype=np.bool_), pose.rotation[plan.written][None]
         asked = Asked(rows, matrix[None], pole, stands, has_all)
         outcome = outcome_of(FrameSolve([driven], [pose]).solved(asked, places)[0], driven, 0)
