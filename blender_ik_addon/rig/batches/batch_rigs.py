@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..frames.bases import Bases, stacked
+from ..frames.bases import Bases
 from ..reading.channels import Channels, Pose
+from ..reading.spaces import joined
 from .changes import Change, OtherChannels
 from .rig_state import RigState
 
@@ -164,7 +165,7 @@ def bases_of(parts: Sequence[Part]) -> Bases:
     for part in parts:
         assert part.state.bases is not None
         found.append(part.state.bases.rows(part.rows))
-    return stacked(found)
+    return joined(found)
 
 
 def _differ(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ from ...core.algebra.arithmetic import Indices
 from .rig_state import RigState
 
 
-class OtherChannels(NamedTuple):
+@dataclass(frozen=True)
+class OtherChannels:
     """Values of a property of pose bones that is no rotation.
 
     Attributes:
@@ -44,12 +46,6 @@ class Change(NamedTuple):
     modes: npt.NDArray[np.int32]
     channels: npt.NDArray[np.float32]
     others: Mapping[str, OtherChannels] = NO_OTHERS
-
-
-def joined(parts: Sequence[OtherChannels]) -> OtherChannels:
-    """Return values of one property that several chains change as one."""
-    bones, values = ([part[i] for part in parts] for i in range(2))
-    return OtherChannels(np.concatenate(bones), np.concatenate(values))
 
 
 def note(change: Change) -> None:

@@ -65,16 +65,6 @@ class Bases:
         return differs
 
 
-def stacked(parts: Sequence[Bases]) -> Bases:
-    """Return the bases of several armature objects, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    return Bases(
-        np.concatenate([part.numbers for part in parts]),
-        np.concatenate([part.is_even for part in parts]),
-    )
-
-
 class Roots(NamedTuple):
     """What of the root bones of c chains of an armature object stays while it is posed.
 
@@ -159,7 +149,7 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     parents = np.concatenate([rig.roots.parents for rig in rigs])
     above = np.concatenate([rig.pose.matrices[rig.roots.parents] for rig in rigs])[:, :3, :3]
     above[parents < 0] = IDENTITY
-    rest = spaces.joined_frames([rig.roots.rest for rig in rigs])
+    rest = spaces.joined([rig.roots.rest for rig in rigs])
     frames = spaces.parent_frames(above, rest)
     worlds = np.repeat(np.array([rig.pose.world[:3] for rig in rigs]), counts, axis=0)
     told = np.array([(*rig.size, rig.is_mirrored) for rig in rigs])

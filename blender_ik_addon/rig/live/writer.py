@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..batches.changes import Change, OtherChannels, joined
+from ..batches.changes import Change, OtherChannels
 from ..reading.channels import CHANNEL_SIZES, PROPERTY_SIZES, Pose, read_floats, rows_of_property
+from ..reading.spaces import joined
 from ..reading.update import GraphKey
 
 # Before 4.5 a script that writes channels in bulk is not listed as a change, so nothing but reading
@@ -100,7 +101,8 @@ def write_others(armature_object: bpy.types.Object, others: Mapping[str, OtherCh
     """
     pose_bones = armature_object.pose.bones
     return {
-        name: _put(pose_bones, name, CHANNEL_SIZES[name], *each) for name, each in others.items()
+        name: _put(pose_bones, name, CHANNEL_SIZES[name], each.bones, each.values)
+        for name, each in others.items()
     }
 
 

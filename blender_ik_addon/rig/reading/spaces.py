@@ -25,6 +25,7 @@ import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 
 IntArray = npt.NDArray[np.integer]
+Record = TypeVar("Record")
 
 # float32 knows a direction to 1e-7: across a frame thinner than this there is noise, not shape.
 _FLAT = 1e-6
@@ -85,16 +87,15 @@ class RestFrames:
         return RestFrames(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
-def joined_frames(parts: Sequence[RestFrames]) -> RestFrames:
-    """Return rest frames of several armatures, one after the other."""
+def joined(parts: Sequence[Record]) -> Record:
+    """Return records of arrays, such as rest frames, of several armatures one after the other."""
     if len(parts) == 1:
         return parts[0]
-    return RestFrames(
-        *(
-            np.concatenate([getattr(part, field.name) for part in parts])
-            for field in fields(RestFrames)
-        )
-    )
+    kind: Any = type(parts[0])
+    every: list[Any] = [part.__dict__ for part in parts]
+    names = kind.__dataclass_fields__
+    record: Record = kind(*[np.concatenate([own[name] for own in every]) for name in names])
+    return record
 
 
 @dataclass(frozen=True)

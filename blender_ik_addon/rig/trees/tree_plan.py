@@ -230,25 +230,20 @@ def _joints(
     """
     if of_bones is None or all(live_chain.joints is None for live_chain in live_chains):
         return None
-    joints = free_bones(len(bones))
-    zero = np.tile(NOT_TURNED, (len(bones), 1))
-    has_zero = False
+    chosen = list[BoneJoints]()
     for row, bone in enumerate(bones):
-        plain = of_bones.take(np.array([bone]))
-        chosen: BoneJoints | None = None
+        plain, own = of_bones.take(np.array([bone])), None
         for number in writers[bone]:
-            if not live_chains[number].job.spec.use_limits:
-                continue
-            found = _joint_of(live_chains[number], int(np.flatnonzero(rows[number] == row)[0]))
-            if chosen is None or is_same(chosen, plain):
-                chosen = found
-        if chosen is not None:
-            for name in ("is_locked", "low", "high", "stiffness"):
-                getattr(joints, name)[row] = getattr(chosen, name)[0]
-            if chosen.zero_wxyz is not None:
-                zero[row], has_zero = chosen.zero_wxyz[0], True
+            has_limits = live_chains[number].job.spec.use_limits
+            if has_limits and (own is None or is_same(own, plain)):
+                own = _joint_of(live_chains[number], int(np.flatnonzero(rows[number] == row)[0]))
+        chosen.append(own or free_bones(1))
+    is_rest = all(each.zero_wxyz is None for each in chosen)
+    zeros = [[NOT_TURNED] if each.zero_wxyz is None else each.zero_wxyz for each in chosen]
+    names = ("is_locked", "low", "high", "stiffness")
     return BoneJoints(
-        joints.is_locked, joints.low, joints.high, joints.stiffness, zero if has_zero else None
+        **{name: np.concatenate([getattr(each, name) for each in chosen]) for name in names},
+        zero_wxyz=None if is_rest else np.concatenate(zeros),
     )
 
 
