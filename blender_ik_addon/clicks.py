@@ -8,7 +8,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .events import listening
-from .properties import activate_chain_of
+from .properties.lists import activate_chain_of
 from .rig.reading.spec import Anchor
 
 # By session uid of the armature object: which bone was active there last.

@@ -13,14 +13,11 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .events import listening
-from .properties import (
-    SOURCE,
-    follow_listed,
-    forget_compared,
-    mark,
-    sync_anchors,
-    upgrade,
-)
+from .properties.compared.kept import forget_compared
+from .properties.file_format import mark, upgrade
+from .properties.records import sync_anchors
+from .properties.renaming import follow_listed
+from .properties.stored import SOURCE
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.update import Update

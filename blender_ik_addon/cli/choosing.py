@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 import bpy
 
 from ..core import IKError
-from ..properties import ChainGroup, chain_spec, chains_of, live_rigs
+from ..properties.chains import ChainGroup, chains_of
+from ..properties.records import chain_spec, live_rigs
 from ..rig.keying.baking import may_move
 from ..rig.keying.going_on import going_on
 from ..rig.reading.spec import ChainSpec

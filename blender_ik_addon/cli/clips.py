@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import bpy
 
-from ..properties import chain_spec, chains_of
+from ..properties.chains import chains_of
+from ..properties.records import chain_spec
 from ..rig.clips.whole_clip_bake import ClipBake
 from ..rig.keying.playing import frame_kept
 from .parts import Part

@@ -14,7 +14,7 @@ from typing import TextIO
 import bpy
 import numpy as np
 
-from ..properties import plantable
+from ..properties.records import plantable
 from ..rig.clips.planted_clip import Planting
 from ..rig.clips.planting import free_root, plant
 from ..rig.keying.baking import key, mute_for_good, stepped

@@ -10,7 +10,9 @@ import numpy as np
 
 from ..core import Status
 from ..core.algebra.arithmetic import Array
-from ..properties import bones_of_chain, is_idle, status_with
+from ..properties.chains import is_idle
+from ..properties.records import bones_of_chain
+from ..properties.status import status_with
 from ..rig.clips.notes import Notes, Recorder
 from ..rig.keying.baking import never_moved, not_baked
 from ..rig.keying.playing import moments, played

@@ -7,13 +7,9 @@ import numpy as np
 from mathutils import Matrix, Vector
 
 from ..core import IKError
-from ..properties import (
-    ChainGroup,
-    chain_spec,
-    controls_of_chain,
-    owner_of,
-    uses,
-)
+from ..properties.chains import ChainGroup, owner_of
+from ..properties.choices import uses
+from ..properties.records import chain_spec, controls_of_chain
 from ..rig.reading.spec import Anchor
 from ..rig.reading.world import uids_in
 from ..rig.tools.placing import place_of

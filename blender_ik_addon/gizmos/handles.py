@@ -8,7 +8,7 @@ import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 
-from ..properties import ChainGroup, chains_of
+from ..properties.chains import ChainGroup, chains_of
 from .shown import ChainGizmos, paint, rig_of, theme
 
 # Pixels at an interface scale of one. Beside the end, so that a click on the bone or the target

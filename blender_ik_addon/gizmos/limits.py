@@ -7,13 +7,9 @@ import numpy as np
 from mathutils import Matrix
 
 from ..core import IKError
-from ..properties import (
-    ChainGroup,
-    bone_of_joint,
-    bones_of_chain,
-    chain_spec,
-    owner_of,
-)
+from ..properties.chains import ChainGroup, owner_of
+from ..properties.joints.ends import bone_of_joint
+from ..properties.records import bones_of_chain, chain_spec
 from ..rig.shapes.limit_ends import EndFinder, LimitEnd
 from .shown import ChainGizmos, chain_of, paint, solved_chain, theme
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 from mathutils import Color
 
-from ..properties import ChainGroup, active_chain, chain_key, is_idle
+from ..properties.chains import ChainGroup, active_chain, chain_key, is_idle
 from ..rig.live import live
 from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.update import shown_graph

@@ -8,22 +8,13 @@ from dataclasses import replace
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..preferences import CONTROLS, new_chain, wants_pole
-from ..properties import (
-    OWN_WORDS,
-    SOLVERS,
-    active_armature,
-    add_chain,
-    bones_spec,
-    chain_key,
-    controls_of_chain,
-    free_name,
-    is_off_its_keys,
-    movers,
-    names_of_chains,
-    owner_of,
-    store,
-)
+from ..preferences import CONTROLS, preferences, wants_pole
+from ..properties.chains import active_armature, chain_key, free_name, names_of_chains, owner_of
+from ..properties.choices import OWN_WORDS, SOLVERS
+from ..properties.controls.space_names import movers
+from ..properties.lists import add_chain
+from ..properties.records import bones_spec, controls_of_chain
+from ..properties.stored import is_off_its_keys, store
 from ..rig.anatomy.limbs import is_end
 from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
 from ..rig.keying import baking
@@ -154,7 +145,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         self._choose(context, selected, wanted, placed)
         wanted = self._with_controls(context, selected, wanted, placed)
         solver = "" if self.solver == AUTOMATIC[0] else self.solver
-        settings = add_chain(owner, wanted, placed.bone_count, solver, new_chain(context))
+        settings = add_chain(owner, wanted, placed.bone_count, preferences(context), solver)
         store(settings)
         if is_off_its_keys(settings):
             self.report(

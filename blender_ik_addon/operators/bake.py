@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
-from ..properties import (
-    ChainGroup,
-    chain_key,
-    chain_spec,
-    chains_of,
-    live_rigs,
-    owner_of,
-)
+from ..properties.chains import ChainGroup, chain_key, chains_of, owner_of
+from ..properties.records import chain_spec, live_rigs
 from ..rig.clips.whole_clip_bake import ClipBake
 from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
@@ -86,11 +78,12 @@ class OnClip(Ranged, Stepwise):
         self._is_asked = True
         return set(context.window_manager.invoke_props_dialog(self))
 
-    def meant(self, context: bpy.types.Context, active: ChainGroup) -> Sequence[ChainGroup]:
-        """Return the chains that are asked for."""
+    def meant(self, context: bpy.types.Context, active: ChainGroup) -> list[int]:
+        """Return the indices of the chains that are asked for."""
+        found = chains_of(owner_of(active)) if self.which == "ALL" else [active]
         if self.which == "SELECTED":
-            return selection.selected_chains(context, owner_of(active))
-        return chains_of(owner_of(active)) if self.which == "ALL" else [active]
+            found = selection.selected_chains(context, owner_of(active))
+        return [chain_key(settings)[1] for settings in found]
 
 
 class POSE_OT_chain_ik_bake(OnClip):
@@ -169,8 +162,7 @@ class POSE_OT_chain_ik_bake(OnClip):
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, active = selection.scene_of(context), selection.chain(context)
         self._owner = owner_of(active)
-        wanted = [chain_key(settings)[1] for settings in self.meant(context, active)]
-        chosen = [index for index in wanted if may_move(self._owner, index)]
+        chosen = [i for i in self.meant(context, active) if may_move(self._owner, i)]
         if not chosen:
             return self.refuse(NOTHING[self.which].format(name=active.name))
         frames = self.frames(scene)
@@ -181,9 +173,6 @@ class POSE_OT_chain_ik_bake(OnClip):
             self._clip = ClipBake(scene, self._owner, specs, self.smoothness)
         work = bake(scene, self._owner, specs, frames, keying, self._clip)
         return self.start(context, work, len(frames))
-
-    def progress(self, done: int, total: int) -> str:
-        return f"frame {min(done, total)} of {total}"
 
     def finish(self, _context: bpy.types.Context, baked: tuple[int, ...]) -> set[str]:
         """Mute the chains and tell what has been baked."""
@@ -222,10 +211,6 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
             return selection.IN_EDIT_MODE
         return "" if any(map(has_paths, objects)) else NO_PATHS
 
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self._is_asked = not bpy.app.background
-        return self.execute(context)
-
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, evaluate = selection.scene_of(context), context.evaluated_depsgraph_get
         rigs, paths = live_rigs(scene), traced(scene.objects, evaluate())
@@ -234,9 +219,6 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
         frames = frames_to_play(scene, paths, rigs)
         work = fill(scene, paths, [rig.object for rig in rigs.values()], frames, evaluate)
         return self.start(context, work, len(frames))
-
-    def progress(self, done: int, total: int) -> str:
-        return f"frame {done} of {total}"
 
     def finish(self, _context: bpy.types.Context, count: int) -> set[str]:
         """Tell how many paths have been filled."""

@@ -64,7 +64,7 @@ class ChainOperator(bpy.types.Operator):
 class Stepwise(ChainOperator):
     """Long work in small steps: a window stays alive meanwhile, and Esc stops it.
 
-    A subclass adds ``progress`` and ``finish``.
+    A subclass adds ``finish``, and ``progress`` where its steps are not frames.
 
     The work is a generator that yields after each step, raises an ``IKError`` if it fails, and
     leaves everything as it was when it is closed before its end.
@@ -76,28 +76,25 @@ class Stepwise(ChainOperator):
     _is_asked = False
     _done = _total = 0
 
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        """Do it as somebody has pressed a button."""
+        self._is_asked = not bpy.app.background
+        return self.execute(context)
+
     def start(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
-        """Do it in the window if somebody has pressed a button there; arguments as for ``do``.
+        """Do all steps now, or a few at each event of a timer if somebody has pressed a button.
 
-        For a script and for *Adjust Last Operation* it has to be done when this returns.
-        """
-        do, self._is_asked = self.do_in_window if self._is_asked else self.do, False
-        return do(context, work, total)
-
-    def do(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
-        """Do all steps now.
+        For a script and for *Adjust Last Operation* all has to be done when this returns.
 
         Args:
             context: To report in.
             work: Its steps.
             total: How many there are.
         """
+        is_asked, self._is_asked = self._is_asked, False
         self._work, self._done, self._total = work, 0, total
-        return self._go_on(context, math.inf)
-
-    def do_in_window(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
-        """Do a few steps at each event of a timer; arguments as for ``do``."""
-        self._work, self._done, self._total = work, 0, total
+        if not is_asked:
+            return self._go_on(context, math.inf)
         manager = context.window_manager
         self._timer = manager.event_timer_add(PAUSE, window=context.window)
         manager.progress_begin(0, total)
@@ -129,7 +126,9 @@ class Stepwise(ChainOperator):
 
     def progress(self, done: int, total: int) -> str:
         """Return the progress in words, from the number of steps done and of all."""
-        raise NotImplementedError
+        # What is done once all frames are played takes steps as well.
+        done = min(done, total)
+        return f"frame {done} of {total}"
 
     def _go_on(self, context: bpy.types.Context, seconds: float) -> set[str]:
         end = time.perf_counter() + seconds

@@ -8,22 +8,18 @@ import bpy
 from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
-from ..properties import (
+from ..properties.chains import (
     ChainGroup,
     active_armature,
-    body_controls,
     chain_key,
     chains_of,
-    controls_of_chain,
-    forget_body,
     names_of_chains,
-    own_controls,
     owner_of,
-    release,
-    remove_chain,
-    store,
-    toes_of,
 )
+from ..properties.controls.hierarchy import body_controls, forget_body
+from ..properties.lists import own_controls, remove_chain, toes_of
+from ..properties.records import controls_of_chain
+from ..properties.stored import release, store
 from ..rig.controls.foot_roll import hangs_on
 from ..rig.reading.spec import Anchor
 from ..rig.tools.space_keys import leaving

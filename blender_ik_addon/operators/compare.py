@@ -8,21 +8,13 @@ from typing import cast
 import bpy
 from bpy.props import IntProperty
 
-from ..properties import (
-    COMPARED,
-    ChainGroup,
-    compare_solvers,
-    compared_chain,
-    find_marked,
-    forget_compared,
-    keep_compared,
-    kept_of,
-    mark_of,
-    owner_of,
-)
+from ..properties.chains import ChainGroup, owner_of
+from ..properties.compared.kept import compared_chain, forget_compared, keep_compared, kept_of
+from ..properties.compared.marks import find_marked, mark_of
+from ..properties.compared.solving import COMPARED, compare_solvers
 from ..rig.comparing.trial import Attempt
 from . import selection
-from .base import ANEW, ChainOperator, Steps, Stepwise
+from .base import ANEW, ChainOperator, Stepwise
 
 NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
 
@@ -40,13 +32,10 @@ class POSE_OT_chain_ik_compare(Stepwise):
     # The result is not part of the file, so there is nothing to undo.
     bl_options = {"REGISTER"}
 
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        if bpy.app.background:
-            return self.execute(context)
-        return self.do_in_window(context, self._work_in(context), COMPARED)
-
     def act(self, context: bpy.types.Context) -> set[str]:
-        return self.do(context, self._work_in(context), COMPARED)
+        self._mark = mark_of(selection.chain(context))
+        work = compare_solvers(self._mark, context.evaluated_depsgraph_get)
+        return self.start(context, work, COMPARED)
 
     def progress(self, done: int, total: int) -> str:
         return f"solver {done} of {total}"
@@ -58,10 +47,6 @@ class POSE_OT_chain_ik_compare(Stepwise):
         keep_compared(context.window_manager, settings, attempts, selection.scene_of(context))
         _redraw(context)
         return {"FINISHED"}
-
-    def _work_in(self, context: bpy.types.Context) -> Steps:
-        self._mark = mark_of(selection.chain(context))
-        return compare_solvers(self._mark, context.evaluated_depsgraph_get)
 
 
 class POSE_OT_chain_ik_compare_use(ChainOperator):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.algebra.arithmetic import Array
 from ..preferences import preferences
-from ..properties import active_armature
+from ..properties.chains import active_armature
 from ..rig.controls.control_spaces import place
 from ..rig.keying.keys import remove_animation
 from ..rig.reading.spec import Anchor

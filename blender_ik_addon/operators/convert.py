@@ -7,14 +7,8 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ..properties import (
-    Conversion,
-    active_armature,
-    active_chain,
-    chain_key,
-    to_chains,
-    to_constraints,
-)
+from ..properties.chains import active_armature, active_chain, chain_key
+from ..properties.conversion import Conversion, to_chains, to_constraints
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator

@@ -9,7 +9,8 @@ from pathlib import Path
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..properties import LONGEST_NAME, ChainGroup, creature_text, owner_of, take_creature
+from ..properties.chains import LONGEST_NAME, ChainGroup, owner_of
+from ..properties.forces import creature_text, take_creature
 from ..rig.anatomy.creature_files import LARGEST_CREATURE, InvalidCreatureError
 from ..translations import said
 from . import selection

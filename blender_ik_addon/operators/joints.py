@@ -7,19 +7,12 @@ from typing import Literal
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
-from ..properties import (
-    OWN_WORDS,
-    ChainGroup,
-    JointChanges,
-    bones_of_chain,
-    chains_of,
-    copy_joint,
-    copy_joints,
-    owner_of,
-    remove_joint,
-    set_presets,
-    take_over,
-)
+from ..properties.chains import ChainGroup, chains_of, owner_of
+from ..properties.choices import OWN_WORDS
+from ..properties.joints import take_over
+from ..properties.joints.selected import JointChanges, copy_joint, set_presets
+from ..properties.lists import copy_joints, remove_joint
+from ..properties.records import bones_of_chain
 from ..rig.anatomy.joint_presets import JointPreset
 from ..translations import said
 from . import selection

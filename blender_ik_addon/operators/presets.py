@@ -10,8 +10,10 @@ import bpy
 from bl_operators.presets import AddPresetBase
 from bpy.props import BoolProperty, StringProperty
 
-from ..preferences import new_chain
-from ..properties import ChainGroup, ChainSettings, owner_of
+from ..preferences import preferences
+from ..properties.chains import ChainGroup, owner_of
+from ..properties.choices import OF_NEW_CHAINS, OF_ONE_CHAIN
+from ..properties.settings import ChainSettings
 from ..rig.reading.refusals import RigError
 from ..translations import said
 from . import selection
@@ -24,16 +26,10 @@ SHIPPED = str(Path(__file__).parents[1])
 """The folder in which the presets of the extension are."""
 HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
 # Settings that belong to one chain of one rig: presets leave them alone.
-OWN = frozenset(
-    (
-        *("name", "bone", "chain_count", "target", "subtarget", "pole_target", "pole_subtarget"),
-        *("pole_mode", "pole_lean", "pole_angle", "use_flip_bend"),
-        *("mute", "influence", "joints", "active_joint_index"),
-        *("stored_pose", "status", "residual", "rna_type", "creature"),
-    )
-)
-
-
+OWN = OF_ONE_CHAIN | {
+    *("chain_count", "pole_mode", "pole_lean", "pole_angle", "use_flip_bend"),
+    *("influence", "creature"),
+}
 # Lengths that Set Up Limbs measures on the limb: a preset changes them only where it names them.
 MEASURED = frozenset(("soft_distance",))
 # What a preset sets, as its file says it.
@@ -101,9 +97,10 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
         settings = selection.chain(context)
         before = _values(settings)
         named = {*_NAMED.findall(file.read_text(encoding="utf-8")), "solver"}
-        usual = vars(new_chain(context))
+        usual = preferences(context)
         for path in before.keys() - named - MEASURED:
-            value = usual.get(path, _property(path).default)
+            default = _property(path).default
+            value = getattr(usual, path) if path in OF_NEW_CHAINS else default
             if before[path] != value:
                 group, _, name = path.rpartition(".")
                 setattr(getattr(settings, group) if group else settings, name, value)

@@ -8,17 +8,10 @@ from typing import cast
 import bpy
 from mathutils import Vector
 
-from ..properties import (
-    ChainGroup,
-    ChainSettings,
-    active_armature,
-    active_chain,
-    bones_of_chains,
-    chains_of,
-    moved_by_hand,
-    owner_of,
-    uses,
-)
+from ..properties.chains import ChainGroup, active_armature, active_chain, chains_of, owner_of
+from ..properties.choices import uses
+from ..properties.records import bones_of_chains, moved_by_hand
+from ..properties.settings import ChainSettings
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
 

@@ -8,7 +8,9 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..core import IKError, SolveOptions, Solver
-from ..properties import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, check_free
+from ..properties.chains import SHARE
+from ..properties.choices import ITERATIONS, NEGATIVE_SCALES, OWN_WORDS, SOLVERS, TOLERANCE
+from ..properties.stored import check_free
 from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, StartFrom
 from ..rig.tools.controls import placement
 from ..rig.tools.lengths import length_unit
@@ -70,25 +72,17 @@ class POSE_OT_chain_ik_solve(ChainOperator):
     influence: FloatProperty(
         name="Influence",
         description="How far the bones go from their own pose, 0, to the target, 1",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
+        **SHARE,
     )
     iterations: IntProperty(
         name="Iterations",
         description="Most iterations of the solver; it stops sooner where the target is reached",
-        default=500,
-        min=1,
-        soft_max=500,
+        **ITERATIONS,
     )
     tolerance: FloatProperty(
         name="Tolerance",
         description="The target is reached at this distance; in scene units",
-        default=1e-5,
-        min=0.0,
-        precision=6,
-        subtype="DISTANCE",
+        **TOLERANCE,
     )
     use_rest_start: BoolProperty(
         name="From Rest Pose",

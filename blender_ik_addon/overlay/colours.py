@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import bpy
 
 from .. import preferences
-from ..properties import state_of_ending
+from ..properties.status import state_of_ending
 from ..rig.batches.batch import Ending
 
 Colour = tuple[float, float, float, float]

@@ -12,7 +12,9 @@ import bpy
 import numpy as np
 
 from ..core import IKError
-from ..properties import SHOWN, active_armature, active_chain, chain_key, chain_spec, owner_of
+from ..properties.chains import active_armature, active_chain, chain_key, owner_of
+from ..properties.object_settings import SHOWN
+from ..properties.records import chain_spec
 from ..rig.batches.batch import Ending
 from ..rig.live import live
 from ..rig.reading.update import graph_key

@@ -11,7 +11,8 @@ from bpy.app.translations import pgettext_iface
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 
 from ..preferences import ghost_colours, widths
-from ..properties import OWN_WORDS, compared_chain, ghost_joints, kept_of
+from ..properties.choices import OWN_WORDS
+from ..properties.compared.kept import compared_chain, ghost_joints, kept_of
 from .batches import draw_lines, make_batch
 from .colours import Colour, read_colours
 from .dots import draw_dots

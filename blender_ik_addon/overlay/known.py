@@ -11,7 +11,8 @@ from bpy.app.handlers import persistent
 
 from ..core.clips.contacts import Planted
 from ..events import listening
-from ..properties import body_of, bones_spec, chains_of, is_idle, target_and_pole
+from ..properties.chains import body_of, chains_of, is_idle
+from ..properties.records import bones_spec, target_and_pole
 from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none
 from ..rig.reading.skeleton import Skeleton, compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..properties import SHOWN
+from ..properties.object_settings import SHOWN
 
 
 class VIEW3D_PT_overlay_chain_ik(bpy.types.Panel):

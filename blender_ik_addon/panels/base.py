@@ -7,7 +7,9 @@ import unicodedata
 
 import bpy
 
-from ..properties import ChainSettings, active_chain, uses
+from ..properties.chains import active_chain
+from ..properties.choices import uses
+from ..properties.settings import ChainSettings
 from ..translations import translate
 
 CATEGORY = "Chain IK"

@@ -6,14 +6,10 @@ from typing import cast
 
 import bpy
 
-from ..properties import (
-    ChainSettings,
-    JointSettings,
-    active_chain,
-    bones_of_chains,
-    chain_key,
-    chains_of,
-)
+from ..properties.chains import active_chain, chain_key, chains_of
+from ..properties.joints import JointSettings
+from ..properties.records import bones_of_chains
+from ..properties.settings import ChainSettings
 from ..translations import translate
 from .joint_fields import draw_joint
 

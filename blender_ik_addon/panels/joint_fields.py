@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ..properties import RANGED_AXES, STIFF_AXES, ChainSettings, JointSettings
+from ..properties.joints import RANGED_AXES, STIFF_AXES, JointSettings
+from ..properties.settings import ChainSettings
 
 
 def draw_joint(layout: bpy.types.UILayout, joint: JointSettings, chain: ChainSettings) -> None:

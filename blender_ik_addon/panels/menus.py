@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..properties import active_armature
+from ..properties.chains import active_armature
 
 PIE = (
     *("pose.chain_ik_snap_target", "pose.chain_ik_apply"),

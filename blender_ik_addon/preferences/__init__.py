@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..registering import in_order
 from . import logs
-from .addon import CONTROLS, ChainPreferences, preferences
+from .addon import CONTROLS, ChainPreferences, preferences, wants_pole
 from .colours import LOOKS, Widths, colours, ghost_colours, widths
-from .new_chains import new_chain, wants_pole
 
 __all__ = [
     "CONTROLS",
@@ -15,7 +14,6 @@ __all__ = [
     "Widths",
     "colours",
     "ghost_colours",
-    "new_chain",
     "preferences",
     "register",
     "unregister",

@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty
 
-from ..properties import OWN_WORDS, SOLVERS, STARTS
+from ..properties.choices import ITERATIONS, OF_NEW_CHAINS, OWN_WORDS, SOLVERS, STARTS, TOLERANCE
 from . import logs, pie_key
 
 PACKAGE = __package__.rpartition(".")[0]
@@ -24,10 +24,7 @@ CONTROLS = (
     ("BONE", "Bones", "Bones of the same armature, so that all is posed in pose mode"),
     ("EMPTY", "Empties", "Empty objects"),
 )
-_OF_NEW_CHAINS = (
-    *("solver_of_two", "solver", "start_from", "use_limits"),
-    *("tolerance", "iterations", "pole", "control"),
-)
+_OF_NEW_CHAINS = ("solver_of_two", "solver", *OF_NEW_CHAINS, "pole", "control")
 COLOURS = (
     *("idle_colour", "reached_colour", "held_colour", "missed_colour"),
     *("reach_colour", "pole_colour", "limit_colour"),
@@ -89,19 +86,14 @@ class ChainPreferences(bpy.types.AddonPreferences):
     tolerance: FloatProperty(
         name="Tolerance",
         description="How near new chains have to come to their targets, in scene units",
-        default=1e-5,
-        min=0.0,
+        **TOLERANCE,
         soft_max=0.1,
-        precision=6,
-        subtype="DISTANCE",
         options=set(),
     )
     iterations: IntProperty(
         name="Iterations",
         description="How many iterations new chains may take at most",
-        default=500,
-        min=1,
-        soft_max=500,
+        **ITERATIONS,
         options=set(),
     )
     pole: EnumProperty(
@@ -225,6 +217,12 @@ def preferences(context: bpy.types.Context | None = None) -> ChainPreferences:
     entry = None if user is None else user.addons.get(PACKAGE)
     found = None if entry is None else entry.preferences
     return cast(ChainPreferences, found or _Defaults())
+
+
+def wants_pole(context: bpy.types.Context, bone_count: int) -> bool:
+    """Tell whether a new chain that bends this many bones gets a pole."""
+    pole = preferences(context).pole
+    return pole == "ALWAYS" or (pole == "TWO" and bone_count == 2)
 
 
 register, unregister = bpy.utils.register_classes_factory((ChainPreferences,))

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import bpy
 
-from ..properties import ChainState
+from ..properties.status import ChainState
 from .addon import COLOURS, preferences
 
 Colour = tuple[float, float, float]

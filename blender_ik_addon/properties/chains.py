@@ -56,6 +56,10 @@ KEYABLE: dict[str, Any] = {"override": OVERRIDABLE, "update": tag}
 """What the settings of an armature object that can be keyed have in common."""
 FIXED: dict[str, Any] = KEYABLE | {"options": set()}
 """What the others have, which have no keys."""
+HIDDEN: dict[str, Any] = {"override": OVERRIDABLE, "options": {"HIDDEN"}}
+"""What those have that nobody sees."""
+SHARE: dict[str, Any] = {"default": 1.0, "min": 0.0, "max": 1.0, "subtype": "FACTOR"}
+"""A number from none, 0, to all, 1."""
 
 
 def set_values(settings: bpy.types.PropertyGroup, values: Mapping[str, object]) -> None:

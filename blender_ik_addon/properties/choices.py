@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .chains import ChainGroup
 
 OWN_WORDS = "Chain IK"
@@ -89,6 +91,22 @@ POLE_MODES = (
         " of the target's turn where the target turns a hand or foot",
     ),
 )
+
+ITERATIONS: dict[str, Any] = {"default": 500, "min": 1, "soft_max": 500}
+"""How many iterations there may be, wherever that is set."""
+TOLERANCE: dict[str, Any] = {"default": 1e-5, "min": 0.0, "precision": 6, "subtype": "DISTANCE"}
+"""How near is near enough, likewise; in scene units."""
+
+OF_NEW_CHAINS = ("start_from", "use_limits", "tolerance", "iterations")
+"""The settings that new chains are given as the preferences have them."""
+OF_ONE_CHAIN = frozenset(
+    (
+        *("rna_type", "name", "bone", "target", "subtarget", "pole_target", "pole_subtarget"),
+        *("space", "pole_space", "mute", "joints", "active_joint_index"),
+        *("stored_pose", "status", "residual"),
+    )
+)
+"""What says which chain it is, or what it does now: no other chain is given it as it is."""
 
 # What chains whose root stays use, beside what all chains do: bones, target, influence.
 ROOTED = frozenset(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import bpy
@@ -16,6 +15,7 @@ from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
 from ..rig.tools.overrides import has_linked
 from ..rig.trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
+from .choices import OF_NEW_CHAINS
 from .controls.hierarchy import is_control
 from .joints import slides_of, take_over
 from .records import anchors_of, bones_of_chain, moved_by_hand
@@ -23,34 +23,12 @@ from .sharing import shares_bones
 from .stored import release
 
 
-@dataclass(frozen=True)
-class NewChain:
-    """What new chains are given besides what was asked for; as Blender would without it.
-
-    Attributes:
-        solver_of_two: Identifier of the solver of two bones that no other live chain drives.
-        solver: Of all others; where chains share bones and it cannot solve them, Newton.
-        start_from: As the setting, as are all that follow.
-    """
-
-    solver_of_two: str = "TWO_BONE"
-    solver: str = "NEWTON"
-    start_from: str = "KEYED"
-    use_limits: bool = True
-    tolerance: float = 1e-5
-    iterations: int = 500
-
-
-USUAL = NewChain()
-_SETTINGS = ("start_from", "use_limits", "tolerance", "iterations")
-
-
 def add_chain(
     armature_object: bpy.types.Object,
     wanted: ChainSpec,
     bone_count: int,
+    new: bpy.types.AddonPreferences | None = None,
     solver: str = "",
-    new: NewChain = USUAL,
 ) -> ChainGroup:
     """Add a chain to an armature object, the active one from now on, and return its settings.
 
@@ -60,8 +38,8 @@ def add_chain(
         armature_object: The original object.
         wanted: Name, bones, rotation, target, pole and how its side is told.
         bone_count: How many bones bend.
+        new: What new chains are to have; None where the settings of another one are copied.
         solver: Identifier of the solver; empty for the one that new chains are to have.
-        new: What new chains are to have.
     """
     holder = cast("ObjectGroup", armature_object.chain_ik)
     settings: ChainGroup = holder.chains.add()
@@ -73,13 +51,14 @@ def add_chain(
     settings.use_twist_spread = wanted.use_twist_spread
     settings.chain_count = wanted.chain_count
     settings.bone = wanted.bone
-    if not solver:
+    if new is not None and not solver:
         shares = shares_bones(settings)
         solver = new.solver_of_two if bone_count == 2 and not shares else new.solver
         if shares and Solver(solver) not in SOLVERS_OF_TREES:
             solver = Solver.NEWTON.value
     settings.solver = solver
-    copy_settings(new, settings, _SETTINGS)
+    if new is not None:
+        copy_settings(new, settings, OF_NEW_CHAINS)
     for anchor, name, bone in (
         (wanted.target, "target", "subtarget"),
         (wanted.pole, "pole_target", "pole_subtarget"),

@@ -7,14 +7,12 @@ import bpy
 from ..rig.anatomy.bone_names import opposite
 from ..rig.reading.refusals import RigError
 from .chains import ChainGroup, chains_of, owner_of, set_values
+from .choices import OF_ONE_CHAIN
 from .joints.selected import has_mirrored_axes, values_of
 from .records import bones_of_chain
 
 # What a mirrored chain has of its own, or cannot be written.
-OWN = frozenset(
-    "rna_type name bone target subtarget pole_target pole_subtarget stored_pose status residual"
-    " joints active_joint_index force mute space pole_space".split()
-)
+OWN = OF_ONE_CHAIN | {"force"}
 TURNED = ("pole_angle",)
 
 

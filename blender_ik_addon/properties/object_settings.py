@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 from bpy.props import (
     BoolProperty,
@@ -13,7 +15,15 @@ from bpy.props import (
 )
 
 from ..rig.live import live
-from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, tag
+from .chains import (
+    EXTENSIBLE,
+    FIXED,
+    HIDDEN,
+    KEYABLE,
+    LONGEST_NAME,
+    OVERRIDABLE,
+    SHARE,
+)
 from .controls.bodies import change_body, change_root
 from .forces import ForceSettings
 from .joints import JointSettings
@@ -26,66 +36,52 @@ SHOWN = (
 """The items, in the order in which they are listed."""
 
 
+def _switch(name: str, description: str) -> Any:
+    return BoolProperty(name=name, description=description, default=True, options=set())
+
+
 class ShownSettings(bpy.types.PropertyGroup):
     """Which parts of chains are drawn."""
 
-    show_overlay: BoolProperty(
-        name="Chain IK",
-        description="Draw chains in the viewport",
-        default=True,
-        options=set(),
+    show_overlay: _switch(
+        "Chain IK",
+        "Draw chains in the viewport",
     )
-    show_chains: BoolProperty(
-        name="Chains",
-        description="Draw every chain as a line: green if it is at its target or its soft distance"
+    show_chains: _switch(
+        "Chains",
+        "Draw every chain as a line: green if it is at its target or its soft distance"
         " keeps it short, amber if limits or stretch play a part, red if the target is out of"
         " reach",
-        default=True,
-        options=set(),
     )
-    show_joints: BoolProperty(
-        name="Joints",
-        description="Draw a dot at every joint of every chain",
-        default=True,
-        options=set(),
+    show_joints: _switch(
+        "Joints",
+        "Draw a dot at every joint of every chain",
     )
-    show_reach: BoolProperty(
-        name="Reach",
-        description="Draw how far the active chain reaches, and what is too near for it",
-        default=True,
-        options=set(),
+    show_reach: _switch(
+        "Reach",
+        "Draw how far the active chain reaches, and what is too near for it",
     )
-    show_target_lines: BoolProperty(
-        name="Target Lines",
-        description="Draw a dashed line from the root of every chain to its target",
-        default=True,
-        options=set(),
+    show_target_lines: _switch(
+        "Target Lines",
+        "Draw a dashed line from the root of every chain to its target",
     )
-    show_poles: BoolProperty(
-        name="Pole",
-        description="Draw the plane that the active chain bends in, and a line to its pole",
-        default=True,
-        options=set(),
+    show_poles: _switch(
+        "Pole",
+        "Draw the plane that the active chain bends in, and a line to its pole",
     )
-    show_limits: BoolProperty(
-        name="Limits",
-        description="Draw how far each joint of the active chain may turn, and where it stands",
-        default=True,
-        options=set(),
+    show_limits: _switch(
+        "Limits",
+        "Draw how far each joint of the active chain may turn, and where it stands",
     )
-    show_contacts: BoolProperty(
-        name="Contacts",
-        description="Draw where feet and hands stand at this frame, as Planted says: the heel"
+    show_contacts: _switch(
+        "Contacts",
+        "Draw where feet and hands stand at this frame, as Planted says: the heel"
         " in the color of poles, the toe in that of held chains, both in that of reached ones."
         " A ring shows a pin of a whole body",
-        default=True,
-        options=set(),
     )
-    show_text: BoolProperty(
-        name="Distances",
-        description="Write the distance that is left to a target, in the unit of the scene",
-        default=True,
-        options=set(),
+    show_text: _switch(
+        "Distances",
+        "Write the distance that is left to a target, in the unit of the scene",
     )
 
 
@@ -124,35 +120,26 @@ class BodySettings(bpy.types.PropertyGroup):
         name="Whole Body",
         description="Solve the chains below the root as one body: where a limb cannot reach its"
         " target, the body goes along, and what is pinned stays",
-        options=set(),
-        override=OVERRIDABLE,
-        update=change_body,
+        **FIXED | {"update": change_body},
     )
     root: StringProperty(
         name="Root",
         description="The bone of the hips, which carries all limbs: the torso. Set Up Limbs finds"
         " it. Empty: no body",
         maxlen=LONGEST_NAME,
-        options=set(),
-        override=OVERRIDABLE,
-        update=change_root,
+        **FIXED | {"update": change_root},
     )
     held_root: StringProperty(
         name="Held Root",
         description="The root whose spaces the body has muted",
         maxlen=LONGEST_NAME,
-        options={"HIDDEN"},
-        override=OVERRIDABLE,
+        **HIDDEN,
     )
     influence: FloatProperty(
         name="Influence",
         description="How far the body goes along: 0 leaves each limb to itself",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        override=OVERRIDABLE,
-        update=tag,
+        **SHARE,
+        **KEYABLE,
     )
     floor: PointerProperty(
         name="Floor",
@@ -161,9 +148,7 @@ class BodySettings(bpy.types.PropertyGroup):
         " anywhere",
         type=bpy.types.Object,
         poll=_is_no_owner,
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
 
 
@@ -191,26 +176,22 @@ class ObjectSettings(bpy.types.PropertyGroup):
     is_control: BoolProperty(
         name="Control",
         description="A chain has made this object; it may go with the chain",
-        options={"HIDDEN"},
-        override=OVERRIDABLE,
+        **HIDDEN,
     )
     filled_paths: StringProperty(
         name="Filled Paths",
         description="Fingerprints of the motion paths that Update Motion Paths has filled",
-        options={"HIDDEN"},
-        override=OVERRIDABLE,
+        **HIDDEN,
     )
     format: IntProperty(
         name="Format",
         description="Version of these settings in the file; 0: not saved yet",
-        options={"HIDDEN"},
-        override=OVERRIDABLE,
+        **HIDDEN,
     )
     seen_bones: StringProperty(
         name="Seen Bones",
         description="Record of bone names and rest poses (JSON), used to follow renamed bones",
-        options={"HIDDEN"},
-        override=OVERRIDABLE,
+        **HIDDEN,
     )
 
 

@@ -11,7 +11,7 @@ import bpy
 from ..rig.live.renames import Renamed, renamed_since, seen_bones
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.refusals import RigError
-from .chains import ChainGroup, chains_of, owner_of
+from .chains import FIXED, LONGEST_NAME, ChainGroup, chains_of, owner_of
 
 Update = Callable[[Any, bpy.types.Context], None]
 
@@ -57,8 +57,8 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
         _follow_anchors(settings, renamed)
 
 
-def naming(name: str, then: Update) -> Update:
-    """Return what Blender calls where a person or a script has given a setting the name of a bone.
+def naming(name: str, then: Update) -> dict[str, Any]:
+    """Return what settings have in common that a person or a script gives the name of a bone.
 
     All other names follow first: the one that has just been set means a present bone.
 
@@ -74,7 +74,7 @@ def naming(name: str, then: Update) -> Update:
             setattr(settings, name, bone)
         then(settings, context)
 
-    return update
+    return FIXED | {"maxlen": LONGEST_NAME, "update": update}
 
 
 def _follow_root(

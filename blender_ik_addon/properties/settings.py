@@ -19,8 +19,20 @@ from bpy.props import (
 from ..core import IKError
 from ..core.solving.sweeps import MOST_SWEEPS
 from ..rig.reading.anchors import shown_everywhere
-from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, UNNAMED, name_apart, owner_of, tag
+from .chains import (
+    EXTENSIBLE,
+    FIXED,
+    HIDDEN,
+    KEYABLE,
+    OVERRIDABLE,
+    SHARE,
+    UNNAMED,
+    name_apart,
+    owner_of,
+    tag,
+)
 from .choices import (
+    ITERATIONS,
     LEADS,
     NEGATIVE_SCALES,
     OWN_WORDS,
@@ -29,6 +41,7 @@ from .choices import (
     ROTATION_BONES,
     SOLVERS,
     STARTS,
+    TOLERANCE,
 )
 from .controls import space_properties
 from .controls.bodies import give_priority
@@ -60,6 +73,12 @@ def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
     _retarget(settings, context)
 
 
+OF_BONES = FIXED | {"update": _rechain}
+"""What settings have in common that decide which bones a chain drives."""
+FOLLOWED = FIXED | {"update": _retarget}
+"""What those have that tell what it follows."""
+
+
 class ChainSettings(bpy.types.PropertyGroup):
     """The settings of one chain; names follow Blender's IK constraint."""
 
@@ -74,26 +93,18 @@ class ChainSettings(bpy.types.PropertyGroup):
     mute: BoolProperty(
         name="Mute",
         description="Switch the chain off: its bones get back the pose that they had before",
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     influence: FloatProperty(
         name="Influence",
         description="How far the bones go from their own pose, 0, to the target, 1",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        override=OVERRIDABLE,
-        update=tag,
+        **SHARE,
+        **KEYABLE,
     )
     bone: StringProperty(
         name="Tip Bone",
         description="The last bone of the chain: its tail, or head, goes to the target",
-        maxlen=LONGEST_NAME,
-        options=set(),
-        override=OVERRIDABLE,
-        update=naming("bone", _take_tip),
+        **naming("bone", _take_tip),
     )
     chain_count: IntProperty(
         name="Chain Length",
@@ -103,9 +114,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         default=0,
         min=0,
         max=300,
-        options=set(),
-        override=OVERRIDABLE,
-        update=_rechain,
+        **OF_BONES,
     )
     solver: EnumProperty(
         name="Solver",
@@ -114,42 +123,30 @@ class ChainSettings(bpy.types.PropertyGroup):
         translation_context=OWN_WORDS,
         items=SOLVERS,
         default="NEWTON",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     target: PointerProperty(
         name="Target",
         description="The object that the tip of the chain follows",
         type=bpy.types.Object,
-        options=set(),
-        override=OVERRIDABLE,
-        update=_retarget,
+        **FOLLOWED,
     )
     subtarget: StringProperty(
         name="Target Bone",
         description="The bone that the tip of the chain follows, where the target is an armature",
-        maxlen=LONGEST_NAME,
-        options=set(),
-        override=OVERRIDABLE,
-        update=naming("subtarget", _retarget),
+        **naming("subtarget", _retarget),
     )
     pole_target: PointerProperty(
         name="Pole Target",
         translation_context=OWN_WORDS,
         description="The object that the chain bends toward, such as one in front of a knee",
         type=bpy.types.Object,
-        options=set(),
-        override=OVERRIDABLE,
-        update=_retarget,
+        **FOLLOWED,
     )
     pole_subtarget: StringProperty(
         name="Pole Bone",
         description="The bone that the chain bends toward, where the pole target is an armature",
-        maxlen=LONGEST_NAME,
-        options=set(),
-        override=OVERRIDABLE,
-        update=naming("pole_subtarget", _retarget),
+        **naming("pole_subtarget", _retarget),
     )
     space: space_properties("TARGET")
     pole_space: space_properties("POLE")
@@ -161,8 +158,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         subtype="ANGLE",
         soft_min=-3.141593,
         soft_max=3.141593,
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     pole_mode: EnumProperty(
         name="Bend",
@@ -171,9 +167,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         " the pose that they start from instead of With Body",
         items=POLE_MODES,
         default="TARGET",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     pole_lean: FloatProperty(
         name="Lean",
@@ -185,15 +179,12 @@ class ChainSettings(bpy.types.PropertyGroup):
         min=-pi,
         max=pi,
         subtype="ANGLE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     use_flip_bend: BoolProperty(
         name="Flip Bend",
         description="Bend to the other side, away from the pole",
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
@@ -201,74 +192,51 @@ class ChainSettings(bpy.types.PropertyGroup):
         " scale",
         items=NEGATIVE_SCALES,
         default="MIRROR",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     use_tail: BoolProperty(
         name="Use Tail",
         description="Bring the tail of the tip bone to the target. Off: its head",
         default=True,
-        options=set(),
-        override=OVERRIDABLE,
-        update=_rechain,
+        **OF_BONES,
     )
     use_rotation: BoolProperty(
         name="Rotation",
         description="Turn a bone of the chain as the target is turned, such as a hand or foot",
-        options=set(),
-        override=OVERRIDABLE,
-        update=_rechain,
+        **OF_BONES,
     )
     rotation_bone: EnumProperty(
         name="Rotation Bone",
         description="Which bone turns with the target",
         items=ROTATION_BONES,
         default="TIP",
-        options=set(),
-        override=OVERRIDABLE,
-        update=_rechain,
+        **OF_BONES,
     )
     use_twist_spread: BoolProperty(
         name="Twist Spread",
         description="Spread the turn of the hand or foot evenly along the bones of the segment"
         " before it, and along twist bones. No joint moves",
-        options=set(),
-        override=OVERRIDABLE,
-        update=_rechain,
+        **OF_BONES,
     )
     orient_weight: FloatProperty(
         name="Rotation Weight",
         description="How much of the target's rotation the bone takes, from 0, none, to 1, all",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        override=OVERRIDABLE,
-        update=tag,
+        **SHARE,
+        **KEYABLE,
     )
     iterations: IntProperty(
         name="Iterations",
         description="Most iterations of the solver in one update; it stops sooner where the"
         " target is reached",
-        default=500,
-        min=1,
-        soft_max=500,
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **ITERATIONS,
+        **FIXED,
     )
     tolerance: FloatProperty(
         name="Tolerance",
         description="A chain has reached its target at this distance; in scene units",
-        default=1e-5,
-        min=0.0,
+        **TOLERANCE,
         soft_max=0.1,
-        precision=6,
-        subtype="DISTANCE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     use_finish: BoolProperty(
         name="Finish with Newton",
@@ -276,18 +244,14 @@ class ChainSettings(bpy.types.PropertyGroup):
         " bring limited chains to their poles and rotations. Off: the bare algorithm, as a"
         " game engine runs it",
         default=True,
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     use_limits: BoolProperty(
         name="Limits",
         description="Keep each bone within the limits of its joint in the list below. Bones"
         " without a joint use their own IK locks, limits and stiffness",
         default=True,
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     joints: CollectionProperty(
         name="Joints",
@@ -306,12 +270,8 @@ class ChainSettings(bpy.types.PropertyGroup):
         translation_context=OWN_WORDS,
         description="How much the target of this chain counts, from 0 to 1, where chains that"
         " share bones cannot all reach theirs",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        override=OVERRIDABLE,
-        update=tag,
+        **SHARE,
+        **KEYABLE,
     )
     priority: IntProperty(
         name="Priority",
@@ -321,28 +281,22 @@ class ChainSettings(bpy.types.PropertyGroup):
         default=2,
         min=1,
         max=9,
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     use_pin: BoolProperty(
         name="Pin",
         translation_context=OWN_WORDS,
         description="In a whole body: the target is met before all that are not pinned. Pinned"
         " feet stay where they are, whatever pulls at the body",
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     pull: FloatProperty(
         name="Pull",
         translation_context=OWN_WORDS,
         description="In a whole body: how far the body goes along to where this limb alone does not"
         " reach. 0: not at all",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-        override=OVERRIDABLE,
-        update=tag,
+        **SHARE,
+        **KEYABLE,
     )
     soft_distance: FloatProperty(
         name="Soft Distance",
@@ -352,23 +306,18 @@ class ChainSettings(bpy.types.PropertyGroup):
         min=0.0,
         soft_max=1.0,
         subtype="DISTANCE",
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     use_stretch: BoolProperty(
         name="Stretch",
         description="Let bones grow to a target that is out of reach: those with an IK Stretch"
         " above 0 (Properties, tab Bone, Inverse Kinematics)",
-        options=set(),
-        override=OVERRIDABLE,
-        update=restretch,
+        **FIXED | {"update": restretch},
     )
     use_keep_volume: BoolProperty(
         name="Keep Volume",
         description="Make bones thinner as they grow",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     follow_lead: EnumProperty(
         name="Lead",
@@ -376,17 +325,13 @@ class ChainSettings(bpy.types.PropertyGroup):
         translation_context=OWN_WORDS,
         items=LEADS,
         default="TIP",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     use_anchor: BoolProperty(
         name="Anchor",
         description="Keep the other end of the chain where it is. Off: the whole chain is dragged"
         " along",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     max_bend: FloatProperty(
         name="Max Bend",
@@ -396,8 +341,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=pi,
         subtype="ANGLE",
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     start_from: EnumProperty(
         name="Start From",
@@ -405,9 +349,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         " the nearest one",
         items=STARTS,
         default="KEYED",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
+        **FIXED,
     )
     planted: EnumProperty(
         name="Planted",
@@ -416,8 +358,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         translation_context=OWN_WORDS,
         items=PLANTED,
         default="NONE",
-        override=OVERRIDABLE,
-        update=tag,
+        **KEYABLE,
     )
     force: PointerProperty(
         name="Force",
@@ -430,8 +371,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     stored_pose: StringProperty(
         name="Stored Pose",
         description="What the bones' channels held before the chain first wrote, as JSON",
-        options={"HIDDEN"},
-        override=OVERRIDABLE,
+        **HIDDEN,
     )
     status: StringProperty(
         name="Status",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 import blender_ik_addon
 from blender_ik_addon.core.clips.branches import largest_turns
-from blender_ik_addon.properties import bones_of_chain
+from blender_ik_addon.properties.records import bones_of_chain
 from blender_ik_addon.rig.reading.animation import curves
 from common.blender_process import run
 

@@ -8,23 +8,19 @@ from dataclasses import dataclass, replace
 import bpy
 
 from ...core import IKError
-from ...preferences import new_chain
-from ...properties import (
-    JointChanges,
+from ...preferences import preferences
+from ...properties.chains import chains_of, free_name, names_of_chains
+from ...properties.controls.hierarchy import (
     Trunked,
-    add_chain,
-    bones_of_chain,
-    chains_of,
     controls_of,
-    free_name,
     hang_controls,
     lacks_spaces,
-    names_of_chains,
-    set_presets,
-    store,
-    target_and_pole,
     trunk_of,
 )
+from ...properties.joints.selected import JointChanges, set_presets
+from ...properties.lists import add_chain
+from ...properties.records import bones_of_chain, target_and_pole
+from ...properties.stored import store
 from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
 from ...rig.anatomy.limbs import Limb, LimbKind
@@ -224,7 +220,7 @@ def _add_limb(
     """Add a chain whose target is there, and return its name."""
     name = free_name(names_of_chains(owner), wanted.name)
     wanted = replace(wanted, name=name, pole_angle=place.pole_angle)
-    settings = add_chain(owner, wanted, place.bone_count, new=new_chain(context))
+    settings = add_chain(owner, wanted, place.bone_count, preferences(context))
     if soft:
         settings.soft_distance = soft
     store(settings)

@@ -6,19 +6,12 @@ from dataclasses import replace
 
 import bpy
 
-from ...properties import (
-    add_chain,
-    bones_spec,
-    chains_of,
-    check_opposite,
-    copy_mirrored,
-    free_name,
-    movers,
-    names_of_chains,
-    owner_of,
-    store,
-    target_and_pole,
-)
+from ...properties.chains import chains_of, free_name, names_of_chains, owner_of
+from ...properties.controls.space_names import movers
+from ...properties.lists import add_chain
+from ...properties.mirroring import check_opposite, copy_mirrored
+from ...properties.records import bones_spec, target_and_pole
+from ...properties.stored import store
 from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.symmetry import mirrored_in_world, mirrored_place
 from ...rig.controls.control_spaces import copy_spaces, finite_place, hangs
@@ -66,7 +59,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
             target=target and _opposite_target(context, owner, target, length),
             pole=pole and _opposite_anchor(context, owner, pole, "SPHERE", length),
         )
-        copy = add_chain(owner, wanted, 0, solver)
+        copy = add_chain(owner, wanted, 0, solver=solver)
         for control, other in ((target, wanted.target), (pole, wanted.pole)):
             if control and other and control != other and not hangs(control_above(other)):
                 source_control, copy_control = control_above(control), control_above(other)

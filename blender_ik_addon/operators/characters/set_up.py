@@ -10,10 +10,8 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ...core import IKError
 from ...preferences import CONTROLS
-from ...properties import (
-    OWN_WORDS,
-    active_armature,
-)
+from ...properties.chains import active_armature
+from ...properties.choices import OWN_WORDS
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limb_chains import PRESETS
 from ...rig.anatomy.limbs import Limb, LimbKind, find_limbs

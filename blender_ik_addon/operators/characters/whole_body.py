@@ -8,16 +8,10 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ...preferences import CONTROLS, new_chain
-from ...properties import (
-    active_armature,
-    chains_of,
-    hang_hips,
-    hips_chain,
-    hips_of_body,
-    new_torso,
-    pin_legs,
-)
+from ...preferences import CONTROLS, preferences
+from ...properties.chains import active_armature, chains_of
+from ...properties.controls.hierarchy import hips_chain
+from ...properties.controls.torso import hang_hips, hips_of_body, new_torso, pin_legs
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
 from ...rig.reading.skeleton import compiled
@@ -56,7 +50,7 @@ def make_body(
         # What was made is to be evaluated before it goes along with anything.
         context.view_layer.update()
         scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
-        hang_hips(owner, hips, torso, scene, view_layer, new_chain(context))
+        hang_hips(owner, hips, torso, scene, view_layer, preferences(context))
     if use_pins:
         pin_legs(owner, limbs)
     body = owner.chain_ik.body

@@ -5,7 +5,8 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ...properties import body_of, chain_key, owner_of, plantable
+from ...properties.chains import body_of, owner_of
+from ...properties.records import plantable
 from ...rig.clips.planted_clip import PlantedClip, Planting
 from ...rig.clips.planting import free_root, plant
 from ...translations import said
@@ -67,8 +68,7 @@ class POSE_OT_chain_ik_plant(OnClip):
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, active = selection.scene_of(context), selection.chain(context)
         self._owner = owner_of(active)
-        indices = [chain_key(settings)[1] for settings in self.meant(context, active)]
-        chains, problems = plantable(self._owner, indices, scene)
+        chains, problems = plantable(self._owner, self.meant(context, active), scene)
         for problem in problems:
             self.report({"WARNING"}, said(problem))
         platform = scene.objects.get(self.relative_to)
@@ -81,9 +81,6 @@ class POSE_OT_chain_ik_plant(OnClip):
         planting = Planting(*asked, self.use_pins and body_of(self._owner) is not None)
         work = plant(scene, self._owner, chains, planting)
         return self.start(context, work, len(frames))
-
-    def progress(self, done: int, total: int) -> str:
-        return f"frame {done} of {total}"
 
     def finish(self, _context: bpy.types.Context, planted: PlantedClip) -> set[str]:
         """Tell what stands how often, and what is too short."""

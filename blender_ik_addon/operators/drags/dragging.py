@@ -9,7 +9,7 @@ import bpy
 from mathutils import Vector
 
 from ...core import IKError
-from ...properties import ChainGroup, chain_key, chains_of, owner_of
+from ...properties.chains import ChainGroup, chain_key, chains_of, owner_of
 from ...rig.reading.refusals import RigError
 from ...translations import translate
 from ..base import ChainOperator

@@ -9,13 +9,9 @@ import numpy as np
 from bpy.props import EnumProperty, FloatProperty, StringProperty
 from mathutils import Vector
 
-from ...properties import (
-    ChainGroup,
-    chain_spec,
-    end_setting,
-    move_limit_end,
-    owner_of,
-)
+from ...properties.chains import ChainGroup, owner_of
+from ...properties.joints.ends import end_setting, move_limit_end
+from ...properties.records import chain_spec
 from ...rig.reading.refusals import RigError
 from ...rig.shapes.limit_ends import LimitEnd, find_ends
 from .. import selection

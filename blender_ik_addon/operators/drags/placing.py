@@ -8,7 +8,7 @@ from bpy.props import FloatVectorProperty
 from mathutils import Vector
 
 from ...core.algebra.arithmetic import Array
-from ...properties import controls_of_chain
+from ...properties.records import controls_of_chain
 from ...rig.keying.auto_keys import key_location
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit

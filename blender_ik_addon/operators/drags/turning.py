@@ -8,7 +8,8 @@ import bpy
 from bpy.props import FloatProperty
 from mathutils import Vector
 
-from ...properties import ChainGroup, chain_spec, owner_of
+from ...properties.chains import ChainGroup, owner_of
+from ...properties.records import chain_spec
 from ...rig.keying.auto_keys import key_setting
 from ...rig.reading.animation import driven_axes
 from ...rig.reading.refusals import RigError

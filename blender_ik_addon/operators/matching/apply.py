@@ -5,7 +5,8 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty
 
-from ...properties import OWN_WORDS, ChainGroup, is_idle
+from ...properties.chains import ChainGroup, is_idle
+from ...properties.choices import OWN_WORDS
 from ...rig.keying.baking import Keying, bake, mute_for_good
 from .. import selection
 from ..base import ANEW

@@ -9,16 +9,10 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...core import IKError
-from ...properties import (
-    ChainGroup,
-    belongs_to_body,
-    chain_key,
-    chain_spec,
-    chains_of,
-    gives_way,
-    owner_of,
-    toes_of,
-)
+from ...properties.chains import ChainGroup, chain_key, chains_of, owner_of
+from ...properties.lists import toes_of
+from ...properties.records import belongs_to_body, chain_spec
+from ...properties.status import gives_way
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec
 from ...rig.tools.matching import Goals, find_bend, find_match, is_met

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty
 
-from ...properties import OWN_WORDS
+from ...properties.choices import OWN_WORDS
 from ...rig.tools.matching import match_controls
 from .. import selection
 from ..base import ANEW

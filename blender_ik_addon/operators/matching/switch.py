@@ -5,15 +5,9 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty
 
-from ...properties import (
-    OWN_WORDS,
-    ChainGroup,
-    chain_spec,
-    chains_of,
-    is_idle,
-    moved_by_hand,
-    owner_of,
-)
+from ...properties.chains import ChainGroup, chains_of, is_idle, owner_of
+from ...properties.choices import OWN_WORDS
+from ...properties.records import chain_spec, moved_by_hand
 from ...rig.keying.baking import is_animated
 from ...rig.keying.written import written_channels
 from ...rig.reading.spec import Anchor

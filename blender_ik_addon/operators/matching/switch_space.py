@@ -7,7 +7,8 @@ from typing import cast
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from ...properties import active_chain, check_space_name, space_name, space_names
+from ...properties.chains import active_chain
+from ...properties.controls.space_names import check_space_name, space_name, space_names
 from ...rig.controls.control_spaces import label
 from ...rig.tools.placing import check_movable
 from ...rig.tools.space_keys import key_space

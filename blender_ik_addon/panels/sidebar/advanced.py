@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, owner_of, uses
+from ...properties.chains import owner_of
+from ...properties.choices import uses
+from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel, draw_used
 
 

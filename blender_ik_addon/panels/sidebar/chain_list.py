@@ -7,14 +7,9 @@ from typing import Any
 import bpy
 
 from ...preferences import LOOKS
-from ...properties import (
-    ChainSettings,
-    active_armature,
-    body_of,
-    owner_of,
-    paths_in_words,
-    state,
-)
+from ...properties.chains import active_armature, body_of, owner_of
+from ...properties.settings import ChainSettings
+from ...properties.status import paths_in_words, state
 from ...rig.keying.motion_paths import has_paths
 from ..base import ChainPanel, draw_text
 

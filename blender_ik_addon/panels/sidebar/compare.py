@@ -6,11 +6,11 @@ from typing import cast
 
 import bpy
 
-from ...properties import (
-    OWN_WORDS,
+from ...properties.chains import active_chain
+from ...properties.choices import OWN_WORDS
+from ...properties.compared.kept import (
     ComparedChain,
     ComparedSolver,
-    active_chain,
     compared_chain,
     is_in_use,
     kept_of,

@@ -6,7 +6,10 @@ from typing import cast
 
 import bpy
 
-from ...properties import OWN_WORDS, ChainSettings, active_chain, creature_name
+from ...properties.chains import active_chain
+from ...properties.choices import OWN_WORDS
+from ...properties.forces import creature_name
+from ...properties.settings import ChainSettings
 from ...rig.anatomy.creature_files import InvalidCreatureError
 from ..base import ActiveChainPanel
 

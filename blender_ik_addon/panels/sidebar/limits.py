@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, JointSettings, limits_in_words, owner_of
+from ...properties.chains import owner_of
+from ...properties.joints import JointSettings
+from ...properties.settings import ChainSettings
+from ...properties.status import limits_in_words
 from ..base import TickedPanel, draw_text
 from ..joint_fields import draw_joint
 

@@ -6,7 +6,10 @@ from typing import cast
 
 import bpy
 
-from ...properties import ChainSettings, active_chain, control_of, uses
+from ...properties.chains import active_chain
+from ...properties.choices import uses
+from ...properties.controls.space_names import control_of
+from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel
 
 SPACES = (("TARGET", "space"), ("POLE", "pole_space"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings
+from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import OWN_WORDS, ChainSettings
+from ...properties.choices import OWN_WORDS
+from ...properties.settings import ChainSettings
 from ..base import TickedPanel
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import bpy
 from bl_ui.utils import PresetPanel
 
-from ...properties import ChainSettings, active_chain, owner_of
+from ...properties.chains import active_chain, owner_of
+from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel, draw_used
 
 

@@ -9,7 +9,9 @@ import bpy.utils.previews
 import numpy as np
 
 from ...preferences import LOOKS, colours
-from ...properties import ChainSettings, active_chain, state
+from ...properties.chains import active_chain
+from ...properties.settings import ChainSettings
+from ...properties.status import state
 from ..base import ActiveChainPanel, draw_text, lines_of, sidebar_width
 
 # Width of the popover, in Blender's interface units and in characters.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, body_of, owner_of
+from ...properties.chains import body_of, owner_of
+from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel, draw_anchor
 
 

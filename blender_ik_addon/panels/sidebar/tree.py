@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, active_chain, tree_in_words, tree_of
+from ...properties.chains import active_chain
+from ...properties.settings import ChainSettings
+from ...properties.status import tree_in_words, tree_of
 from ..base import ActiveChainPanel, draw_text
 
 

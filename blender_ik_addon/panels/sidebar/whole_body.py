@@ -6,7 +6,9 @@ from typing import cast
 
 import bpy
 
-from ...properties import ChainSettings, active_chain, body_of, lost_root, owner_of
+from ...properties.chains import active_chain, body_of, owner_of
+from ...properties.controls.torso import lost_root
+from ...properties.settings import ChainSettings
 from ...translations import translate
 from ..base import ActiveChainPanel
 

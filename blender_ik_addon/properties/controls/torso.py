@@ -32,7 +32,7 @@ from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, RotationBone
 from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.matching import match_controls
 from ..chains import body_of, chains_of, free_name, names_of_chains
-from ..lists import NewChain, add_chain
+from ..lists import add_chain
 from .bodies import OF_OTHERS, spaces_muted
 from .hierarchy import hips_chain, sharer_of, take_belt
 
@@ -117,7 +117,7 @@ def hang_hips(
     torso: Anchor,
     scene: bpy.types.Scene,
     view_layer: bpy.types.ViewLayer,
-    new: NewChain,
+    new: bpy.types.AddonPreferences,
 ) -> None:
     """Add the chain that has the hips follow a control, which takes over what the hips carried.
 
@@ -152,7 +152,7 @@ def hang_hips(
     take_belt(bone)
     name = free_name(names_of_chains(armature_object), "Hips")
     wanted = replace(_chain_of(hips), name=name, target=torso)
-    add_chain(armature_object, wanted, 1, new=new).priority = OF_OTHERS
+    add_chain(armature_object, wanted, 1, new).priority = OF_OTHERS
 
 
 def _key_as_hips(

@@ -14,7 +14,7 @@ from ...core import JointKind
 from ...rig.planning.checks import check_settings
 from ...rig.reading.bone_joints import KINDS, MOST_STIFFNESS
 from ...rig.reading.spec import OwnJoint, RelativeTo
-from ..chains import FIXED, LONGEST_NAME, OVERRIDABLE, ChainGroup, set_values, tag
+from ..chains import FIXED, ChainGroup, set_values, tag
 from ..renaming import naming
 
 KINDS_OF_JOINTS = (
@@ -109,10 +109,7 @@ class JointSettings(bpy.types.PropertyGroup):
     bone: StringProperty(
         name="Bone",
         description="The bone that has this joint",
-        maxlen=LONGEST_NAME,
-        options=set(),
-        override=OVERRIDABLE,
-        update=naming("bone", tag),
+        **naming("bone", tag),
     )
     kind: EnumProperty(
         name="Kind",

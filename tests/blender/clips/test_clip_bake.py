@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.clips.whole_clip_bake import ClipBake
 from blender_ik_addon.rig.keying.baking import Keying
 from blender_ik_addon.rig.keying.baking import bake as bake_in_steps

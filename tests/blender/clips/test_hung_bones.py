@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.clips.hung import HungBones
 from blender_ik_addon.rig.clips.notes import Recorder
 from tests.blender.clips.shaken import make_tail

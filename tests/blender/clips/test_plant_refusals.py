@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.clips.planted_clip import Planting
 from blender_ik_addon.rig.clips.planting import plant
 from blender_ik_addon.rig.reading.animation import bags_of_action

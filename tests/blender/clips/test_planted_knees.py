@@ -10,7 +10,7 @@ import pytest
 from mathutils import Matrix
 
 from blender_ik_addon.core.clips.branches import largest_turns
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.reading.channels import read_pose
 from blender_ik_addon.rig.reading.skeleton import compiled
 from blender_ik_addon.rig.tools.controls import placements

@@ -11,7 +11,8 @@ import pytest
 
 from blender_ik_addon.operators.bake import POSE_OT_chain_ik_bake
 from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
-from blender_ik_addon.properties import COMPARED, compare_solvers, mark_of
+from blender_ik_addon.properties.compared.marks import mark_of
+from blender_ik_addon.properties.compared.solving import COMPARED, compare_solvers
 from blender_ik_addon.rig.comparing.timing import ENOUGH, REPEATS, quickest
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translated

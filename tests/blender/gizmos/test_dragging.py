@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.operators.drags.dragging import SNAP
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.gizmos.dragged import Drag, Pixel, pixel_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.gizmos.shown import solved_chain
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import EndFinder, LimitEnd, find_ends
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.setups import rigs

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from tests.blender.gizmos.grabbed import FakeGizmo, in_viewport, shown_gizmos, started_by_gizmos
 from tests.blender.overlay.viewports import in_viewport as in_drawn_viewport

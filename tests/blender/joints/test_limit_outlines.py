@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.reading.skeleton import compiled
 from blender_ik_addon.rig.reading.world import uids_in
 from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_posed

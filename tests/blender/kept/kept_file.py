@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Quaternion
 
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from tests.blender.setups import rigs
 
 Array = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import remove_chain
+from blender_ik_addon.properties.lists import remove_chain
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import (
     HAS_SLOTS,

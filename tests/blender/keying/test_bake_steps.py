@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.keying.baking import Keying
 from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import live_rigs
+from blender_ik_addon.properties.records import live_rigs
 from blender_ik_addon.rig.keying.motion_paths import fill, frames_to_play, traced
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.interface.drawn import draw, names

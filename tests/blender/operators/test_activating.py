@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from blender_ik_addon.properties import active_chain
+from blender_ik_addon.properties.chains import active_chain
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.selecting import select_objects
 

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import bones_of_chain
+from blender_ik_addon.properties.records import bones_of_chain
 from tests.blender.setups import rigs
 from tests.blender.setups.scaled_rigs import axes_of_bone, axes_of_object
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state

@@ -89,6 +89,13 @@ def test_a_preset_brings_back_all_that_a_new_limb_of_its_kind_has(capfd):
     assert "Soft Distance" not in said
 
 
+def test_a_preset_leaves_what_a_control_goes_along_with():
+    chain = set_up_arm()
+    chain.space = "Bone.0"
+    apply("Arm")
+    assert chain.space == "Bone.0"
+
+
 def test_a_preset_is_one_undo_step_and_takes_no_other_with_it():
     chain = set_up_arm()
     bpy.ops.ed.undo_push(message="Before")

@@ -12,7 +12,8 @@ import pytest
 
 from blender_ik_addon.overlay.colours import read_colours
 from blender_ik_addon.overlay.words import find_pixels
-from blender_ik_addon.properties import SHOWN, chain_spec
+from blender_ik_addon.properties.object_settings import SHOWN
+from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from tests.blender.interface.drawn import draw_panel
 from tests.blender.overlay.viewports import (

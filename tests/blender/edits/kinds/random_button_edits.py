@@ -8,7 +8,7 @@ import bpy
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import IKError
-from blender_ik_addon.properties import bones_of_chain, chain_spec, moved_by_hand
+from blender_ik_addon.properties.records import bones_of_chain, chain_spec, moved_by_hand
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from blender_ik_addon.rig.tools.placing import place_of
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
