@@ -115,7 +115,7 @@ def read(path: Path, made_of: Origin) -> Chunk:
     return chunk
 
 
-def _part(header: Mapping[str, Any], arrays: Mapping[str, Any], number: int) -> Part:
+def _part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -> Part:
     values, notes = arrays[f"values_{number}"], None
     if f"matrices_{number}" in arrays:
         notes = Notes(*(arrays[f"{field.name}_{number}"] for field in dataclasses.fields(Notes)))
@@ -125,24 +125,16 @@ def _part(header: Mapping[str, Any], arrays: Mapping[str, Any], number: int) -> 
             each["name"],
             tuple(each["bones"]),
             tuple(
-                Result(**{**result, "limits_hit": tuple(result["limits_hit"])})
+                Result(**result | {"limits_hit": tuple(result["limits_hit"])})
                 for result in each["results"]
             ),
         )
         for each in header["chains"]
     ]
-    channels = tuple(Channel(*each) for each in header["channels"])
-    part = Part(
-        armature=header["armature"],
-        goes_on=header["goes_on"],
-        first=header["first"],
-        frames=tuple(header["frames"]),
-        chains=tuple(chains),
-        channels=channels,
-        values=values,
-        notes=notes,
-    )
-    if values.shape != (len(part.frames) if channels else 0, len(channels)):
+    channels, frames = (Channel(*each) for each in header["channels"]), header["frames"]
+    lists = {"frames": tuple(frames), "chains": tuple(chains), "channels": tuple(channels)}
+    part = Part(**header | lists, values=values, notes=notes)
+    if values.shape != (len(frames) if part.channels else 0, len(part.channels)):
         raise ValueError("not as many values as frames and channels")
     return part
 
