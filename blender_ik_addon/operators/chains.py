@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
 from ..properties.chains import (
-    ChainGroup,
     active_armature,
     chain_key,
     chains_of,
@@ -21,7 +18,6 @@ from ..properties.lists import own_controls, remove_chain, toes_of
 from ..properties.records import controls_of_chain
 from ..properties.stored import release, store
 from ..rig.controls.foot_roll import hangs_on
-from ..rig.reading.spec import Anchor
 from ..rig.tools.space_keys import leaving
 from ..translations import said, translate
 from . import selection
@@ -62,7 +58,11 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         owner = owner_of(settings)
         _, index = chain_key(settings)
         controls = own_controls(settings) if self.delete_controls else []
-        toes = [each for each in toes_of(settings) if _hangs(each, controls)]
+        toes = [
+            each
+            for each in toes_of(settings)
+            if any(hangs_on(control, controls) for control in own_controls(each))
+        ]
         controls += [control for each in toes for control in own_controls(each)]
         is_last = self.delete_controls and len(chains_of(owner)) == 1 + len(toes)
         controls += body_controls(owner) if is_last else []
@@ -79,11 +79,6 @@ class POSE_OT_chain_ik_remove(ChainOperator):
             forget_body(owner)
         delete_controls(context, owner, controls)
         return {"FINISHED"}
-
-
-def _hangs(settings: ChainGroup, controls: Sequence[Anchor]) -> bool:
-    """Tell whether a control that was made for a chain hangs under one of some controls."""
-    return any(hangs_on(each, controls) for each in own_controls(settings))
 
 
 class POSE_OT_chain_ik_restore(ChainOperator):
@@ -166,9 +161,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         name = names[properties.index]
         return translate(f"Make '{name}' the active chain, and select its target", "tooltips")
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_owner(context)
+    problem = staticmethod(selection.problem_of_owner)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         self.use_extend = event.shift

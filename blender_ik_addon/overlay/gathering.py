@@ -13,7 +13,6 @@ import numpy as np
 
 from ..core import IKError
 from ..properties.chains import active_armature, active_chain, chain_key, owner_of
-from ..properties.object_settings import SHOWN
 from ..properties.records import chain_spec
 from ..rig.batches.batch import Ending
 from ..rig.live import live
@@ -23,7 +22,6 @@ from ..rig.shapes.chain_shape import (
     CompiledShape,
     Place,
     compile_shape,
-    compile_solved,
     find_place,
     find_places,
     place_shape,
@@ -78,7 +76,7 @@ def find_view(
         return None
     meant, shown = active_armature(context), scene.chain_ik.overlay
     chosen = (0, -1) if meant is None else (meant.session_uid, meant.chain_ik.active_index)
-    items = Items(**{name: getattr(shown, name) for name in SHOWN})
+    items = Items(**{name: getattr(shown, name) for name in Items._fields})
     seen = tuple([rig.session_uid for rig in rigs])
     return View(scene.session_uid, layer.name, seen, chosen, items, colours), rigs
 
@@ -227,11 +225,10 @@ def _compile(
     if shape is not None and made_of is live_chain:
         return shape
     try:
-        if live_chain is not None:
-            shape = compile_solved(live_chain, known.shapes)
-        else:
-            spec = chain_spec(active, with_stored=False)
-            shape = compile_shape(owner_of(active), own.skeleton, spec, known.shapes)
+        job = None if live_chain is None else live_chain.job
+        spec = chain_spec(active, with_stored=False) if job is None else job.spec
+        skeleton = own.skeleton if job is None else job.skeleton
+        shape = compile_shape(owner_of(active), skeleton, spec, known.shapes, live_chain)
     except IKError:
         # The status says what is wrong with it.
         return None

@@ -168,12 +168,6 @@ def find_bends(chosen: Chosen) -> list[tuple[bpy.types.Object, int, float, float
     return found
 
 
-def path_of_angle(owner: bpy.types.Object, index: int) -> str:
-    """Return the data path of a chain's pole angle."""
-    path: str = owner.chain_ik.chains[index].path_from_id("pole_angle")
-    return path
-
-
 def new_interpolation(context: bpy.types.Context) -> str:
     """Return how the user wants new keys to be interpolated."""
     return context.preferences.edit.keyframe_new_interpolation_type

@@ -6,6 +6,8 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...properties.choices import OWN_WORDS
+from ...rig.keying.playing import frame_kept
+from ...rig.keying.renumbering import path_of_setting
 from ...rig.tools.matching import match_controls
 from .. import selection
 from ..base import ANEW
@@ -16,7 +18,6 @@ from .chosen import (
     find_all_goals,
     find_bends,
     find_goals,
-    path_of_angle,
     settings_of,
 )
 
@@ -42,20 +43,17 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
 
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
-        frame, subframe = scene.frame_current, scene.frame_subframe
         chains = selection.chosen_chains(context)
         chosen = self.choose(chains, lambda settings: find_goals(settings, scene))
         for settings in settings_of(chosen):
             settings.use_flip_bend = False
         if not self.use_range:
-            _match(chosen, scene, view_layer, frame if self.use_keys else None)
-            return {"FINISHED"} if chosen else {"CANCELLED"}
-        try:
-            for each in self.frames(scene):
-                scene.frame_set(each)
-                _match(chosen, scene, view_layer, each)
-        finally:
-            scene.frame_set(frame, subframe=subframe)
+            _match(chosen, scene, view_layer, scene.frame_current if self.use_keys else None)
+        else:
+            with frame_kept(scene):
+                for frame in self.frames(scene):
+                    scene.frame_set(frame)
+                    _match(chosen, scene, view_layer, frame)
         return {"FINISHED"} if chosen else {"CANCELLED"}
 
 
@@ -68,7 +66,7 @@ def _match(
     for owner, index, _, angle in bends:
         owner.chain_ik.chains[index].pole_angle = angle
         if frame is not None:
-            owner.keyframe_insert(path_of_angle(owner, index), frame=frame)
+            owner.keyframe_insert(path_of_setting(owner, index, "pole_angle"), frame=frame)
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_snap_target,))

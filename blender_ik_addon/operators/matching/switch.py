@@ -9,6 +9,7 @@ from ...properties.chains import ChainGroup, chains_of, is_idle, owner_of
 from ...properties.choices import OWN_WORDS
 from ...properties.records import chain_spec, moved_by_hand
 from ...rig.keying.baking import is_animated
+from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import written_channels
 from ...rig.reading.spec import Anchor
 from ...rig.tools.matching import key_step, key_switch, switch_controls
@@ -25,7 +26,6 @@ from .chosen import (
     find_pulling,
     merged,
     new_interpolation,
-    path_of_angle,
     settings_of,
 )
 
@@ -79,7 +79,7 @@ class POSE_OT_chain_ik_switch(Matching):
             _key_side(settings, frame, to_ik=to_ik)
         for owner, index, before, angle in bends:
             if abs(angle - before) > SAME_BEND or is_animated(owner, index, "pole_angle"):
-                key_step(owner, path_of_angle(owner, index), frame, before, angle)
+                key_step(owner, path_of_setting(owner, index, "pole_angle"), frame, before, angle)
         scene.frame_set(frame)
         name = ", ".join(each.name for each in settings_of(chosen))
         side = "IK" if to_ik else "FK"

@@ -10,6 +10,7 @@ from bpy.props import EnumProperty, StringProperty
 from ...properties.chains import active_chain
 from ...properties.controls.space_names import check_space_name, space_name, space_names
 from ...rig.controls.control_spaces import label
+from ...rig.keying.playing import frame_kept
 from ...rig.tools.placing import check_movable
 from ...rig.tools.space_keys import key_space
 from ...translations import said
@@ -65,13 +66,11 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
         settings, scene = selection.chain(context), selection.scene_of(context)
         control, space = check_space_name(settings, self.which, self.space)
         check_movable(control, self.which.lower(), scene)
-        frame, subframe = scene.frame_current, scene.frame_subframe
+        frame = scene.frame_current
         frames = self.frames(scene) if self.use_range else range(frame, frame + 1)
         interpolation = new_interpolation(context)
-        try:
+        with frame_kept(scene):
             key_space(control, space, frames, scene, interpolation)
-        finally:
-            scene.frame_set(frame, subframe=subframe)
         name = self.space or "World"
         self.report({"INFO"}, said(f"{label(control)}: {name} from frame {frames[0]} on"))
         return {"FINISHED"}

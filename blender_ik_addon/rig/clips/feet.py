@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array
 from ...core.clips.contacts import HEIGHT
 from ...core.clips.footholds import Foot, Motion
 from ..anatomy.bone_names import Part, read
-from ..anatomy.soles import heel_and_toe, soles
+from ..anatomy.soles import heel_and_toe
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
@@ -90,28 +89,11 @@ def _foot_of(skeleton: Skeleton, plan: ChainPlan, motion: Motion, poses: list[Po
     """Return heel and toe of the bone that a target turns; of a chain that turns none, its end."""
     if not plan.turns_tip:
         return Foot(np.zeros((2, 3)), np.zeros(2))
-    tip, up = plan.tip, _up(poses[0].world)
-    points, heights = heel_and_toe(skeleton, tip, up)
+    tip = plan.tip
+    points, heights = heel_and_toe(skeleton, tip, poses[0].world)
     in_tip = transform_point(np.linalg.inv(skeleton.rest[tip]), points)
     shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
     paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
     found = np.median(transform_direction(np.linalg.inv(motion.axes)[:, None], paths), axis=0)
     size = float(np.linalg.norm(found[1] - found[0]) / np.linalg.norm(points[1] - points[0]))
     return Foot(found, size * heights)
-
-
-def soles_of(skeleton: Skeleton, bone: int, world: Array) -> Array:
-    """Return where heel and toe of a bone touch the floor, in its own axes, shape (2, 3).
-
-    Args:
-        skeleton: The bones.
-        bone: That stands.
-        world: The matrix of its armature object.
-    """
-    return soles(skeleton, bone, _up(world))
-
-
-def _up(world: Array) -> Array:
-    """Return along what heights grow in the space of an armature object, shape (3,)."""
-    found: Array = world[2, :3] / np.linalg.norm(world[2, :3])
-    return found

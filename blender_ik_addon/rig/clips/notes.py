@@ -67,7 +67,7 @@ class Recorder:
         chains: Mapping[int, ChainSpec],
     ) -> None:
         """Take the original armature object, and its chains by index."""
-        self._scene, self._object, self._chains = scene, armature_object, tuple(chains)
+        self._scene, self._object, self._chains = scene, armature_object, chains
         self.skeleton = compiled(armature_object)
         self.bones = noted_bones(self.skeleton, chains.values())
         self._row_of = {bone: row for row, bone in enumerate(self.bones.tolist())}
@@ -94,7 +94,7 @@ class Recorder:
         )
 
     def learn(self) -> None:
-        """Note what chains drive that are solved now, and nothing of the frame."""
+        """Note what chains drive that are solved now, to better what was noted elsewhere."""
         for index in self._chains:
             driven = live.memory.driven_in(self._scene, (self._object.session_uid, index))
             if driven is not None:

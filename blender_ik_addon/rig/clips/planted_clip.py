@@ -13,6 +13,7 @@ from ...core.clips.contacts import Planted, runs
 from ...core.clips.footholds import Motion
 from ..controls.foot_roll import control_above
 from ..keying.keys import ChannelKeys, write_keys
+from ..keying.renumbering import path_of_setting
 from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, PoleMode
@@ -67,12 +68,6 @@ class Planting:
                 found += [spec.target, control_above(spec.target)]
             found += [spec.pole] if spec.pole is not None else []
         return [Anchor(armature_object), *(Anchor(each.object) for each in found), *found]
-
-
-def path_of_setting(armature_object: bpy.types.Object, index: int, name: str) -> str:
-    """Return the path from an object to a setting of one of its chains."""
-    path: str = armature_object.chain_ik.chains[index].path_from_id(name)
-    return path
 
 
 class PlantedClip:

@@ -14,6 +14,7 @@ from ..controls.foot_roll import control_above
 from ..keying.baking import live_for_good
 from ..keying.keys import check_keyable
 from ..keying.playing import check_live, frame_kept, played_unchanged
+from ..keying.renumbering import path_of_setting
 from ..reading.animation import animated_bones, curves, driven_axes, strips
 from ..reading.chain_plan import planned
 from ..reading.refusals import RigError
@@ -24,7 +25,7 @@ from ..tools.matching import channel_names
 from ..tools.placing import check_movable
 from . import keyed_pins
 from .input_clip import Settings, Value, shown_as_it_came
-from .planted_clip import PlantedClip, Planting, path_of_setting
+from .planted_clip import PlantedClip, Planting
 from .played_clip import PlayedClip
 
 CHANGED = "The armature has changed meanwhile, so no foot is planted: do it again."

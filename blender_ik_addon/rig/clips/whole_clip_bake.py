@@ -16,8 +16,8 @@ from .notes import Notes, Recorder
 MOST_NAMED = 5
 
 
-class ClipBake:
-    """The frames of a bake, bettered together."""
+class ClipBake(Recorder):
+    """The frames of a bake, noted and bettered together."""
 
     def __init__(
         self,
@@ -30,29 +30,20 @@ class ClipBake:
 
         Smoothness is from 0, which changes frames around jumps only, to 1.
         """
-        self._recorder = Recorder(scene, armature_object, chains)
-        self._object, self._chains, self._smoothness = armature_object, chains, smoothness
+        super().__init__(scene, armature_object, chains)
+        self._smoothness = smoothness
         self.found: BetteredClip | None = None
-
-    def note(self) -> None:
-        """Note what stands there now."""
-        self._recorder.note()
-
-    def learn(self) -> None:
-        """Learn what chains drive that are solved now, to better what was noted elsewhere."""
-        self._recorder.learn()
 
     def bettered(self, notes: Notes | None = None) -> Iterator[object]:
         """Better what has been noted, here or elsewhere; a chain a step."""
-        notes = self._recorder.notes() if notes is None else notes
-        clip = Clip(self._object, self._chains, self._recorder, notes)
+        clip = Clip(self._object, self._chains, self, self.notes() if notes is None else notes)
         self.found = yield from clip.bettered(self._smoothness)
 
     def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
         """Return what is to be keyed of channels in some rows of what was noted."""
         assert self.found is not None
-        names, keyed = self._recorder.skeleton.names, values.copy()
-        row_of = {names[bone]: row for row, bone in enumerate(self._recorder.bones.tolist())}
+        names, keyed = self.skeleton.names, values.copy()
+        row_of = {names[bone]: row for row, bone in enumerate(self.bones.tolist())}
         for column, (bone, prop, component) in enumerate(channels):
             if prop.startswith("rotation"):
                 keyed[:, column] = self.found.channels[list(rows), row_of[bone], component]

@@ -6,7 +6,6 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 
-import bpy
 import numpy as np
 
 from ...core import Solver
@@ -19,7 +18,7 @@ from ..planning.live_chain import LiveChain
 from ..reading.channels import Pose
 from ..reading.moment import moment_of
 from ..reading.refusals import RigError
-from ..reading.spec import StartFrom, StoredBone
+from ..reading.spec import StartFrom
 from ..reading.world import WorldMatrices
 from ..trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from .compared import Compared
@@ -81,7 +80,9 @@ class Trial:
         owner, uid = compared.object, compared.object.session_uid
         self.state = RigState(owner, uid)
         specs = compared.specs_with(solver, use_finish=use_finish)
-        self.state.read([], specs, compared.update, Shared(graph.skeletons, _keep_nothing))
+        # Stored poses are left as they are.
+        shared = Shared(graph.skeletons, lambda _object, _index, stored: stored)
+        self.state.read([], specs, compared.update, shared)
         if home is not None and solver is not Solver.FOLLOW:
             self.state.pose = copied(home)
         place([self.state])
@@ -133,22 +134,11 @@ class Trial:
     def solve(self, world: WorldMatrices) -> float:
         """Solve; return how many seconds that has taken."""
         begun = time.perf_counter()
-        changes = self.batch.changes(world, moment_of(self.compared.update), _never_foreign)
+        changes = self.batch.changes(world, moment_of(self.compared.update), lambda _state: False)
         seconds = time.perf_counter() - begun
         for change in changes:
             note(change)
         return seconds
-
-
-def _never_foreign(_state: RigState) -> bool:
-    return False
-
-
-def _keep_nothing(
-    _object: bpy.types.Object, _index: int, stored: tuple[StoredBone, ...]
-) -> tuple[StoredBone, ...]:
-    """Leave stored poses as they are."""
-    return stored
 
 
 def copied(pose: Pose) -> Pose:

@@ -30,15 +30,15 @@ def going_on(rigs: Mapping[int, LiveRig]) -> set[int]:
     Returns:
         Session uids.
     """
-    found = {uid for uid, rig in rigs.items() if any(map(_remembers, rig.chains))}
+    found = {
+        uid
+        for uid, rig in rigs.items()
+        if any(spec.goes_on or spec.start_from is StartFrom.CURRENT for spec in rig.chains)
+    }
     owners = {uid: movers(rig).owners for uid, rig in rigs.items()} if found else {}
     while more := {uid for uid in owners.keys() - found if owners[uid] & found}:
         found |= more
     return found
-
-
-def _remembers(spec: ChainSpec) -> bool:
-    return spec.goes_on or spec.start_from is StartFrom.CURRENT
 
 
 def movers(rig: LiveRig) -> Dependencies:

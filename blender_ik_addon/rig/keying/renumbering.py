@@ -130,6 +130,12 @@ def is_animated(armature_object: bpy.types.Object, chain: int) -> bool:
     return any(path.startswith(starts) for path, _ in animated_paths(armature_object))
 
 
+def path_of_setting(armature_object: bpy.types.Object, chain: int, name: str) -> str:
+    """Return the path from an object to a setting of one of its chains."""
+    path: str = armature_object.chain_ik.chains[chain].path_from_id(name)
+    return path
+
+
 def paths_of_chain(armature_object: bpy.types.Object, chain: int) -> tuple[str, str]:
     """Return the data paths to a chain: by its place in the list, and by its name."""
     name = bpy.utils.escape_identifier(armature_object.chain_ik.chains[chain].name)

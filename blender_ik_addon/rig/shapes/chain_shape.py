@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..planning.live_chain import LiveChain
-from ..planning.own_joints import chain_joints
+from ..planning.live_chain import LiveChain, known_chain
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
-from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
@@ -59,7 +58,11 @@ class ChainShape:
 
 
 def compile_shape(
-    armature_object: bpy.types.Object, skeleton: Skeleton, spec: ChainSpec, known: Shapes
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    spec: ChainSpec,
+    known: Shapes,
+    solved: LiveChain | None = None,
 ) -> CompiledShape:
     """Return the shape of a chain without its pose.
 
@@ -68,32 +71,15 @@ def compile_shape(
         skeleton: Its bones.
         spec: The chain's settings.
         known: Shapes of joints, as for ``compile_outlines``.
+        solved: The chain as it was solved last; without one its joints are read.
 
     Raises:
         RigError: If the chain has no bones.
     """
-    plan = planned(skeleton, spec)
-    try:
-        joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
-    except RigError:
-        # The chain's status says what is wrong with a joint; the rest can be shown.
-        joints = None
-    return _compile(skeleton, spec, plan, joints, known)
-
-
-def compile_solved(live_chain: LiveChain, known: Shapes) -> CompiledShape:
-    """Return the same of a chain that is solved live, without reading anything again."""
-    job = live_chain.job
-    return _compile(job.skeleton, job.spec, job.plan, live_chain.joints, known)
-
-
-def _compile(
-    skeleton: Skeleton,
-    spec: ChainSpec,
-    plan: ChainPlan,
-    joints: BoneJoints | None,
-    known: Shapes,
-) -> CompiledShape:
+    plan, joints = planned(skeleton, spec), None
+    # The chain's status says what is wrong with a joint; the rest can be shown.
+    with suppress(RigError):
+        joints = known_chain(armature_object, spec, solved).joints
     limits = None if joints is None else compile_outlines(skeleton, plan.written, joints, known)
     return CompiledShape(spec, plan, limits)
 

@@ -67,9 +67,8 @@ def foot_of(
     if control.look is None or not _is_flat(control.look):
         return None
     bones, side = armature_object.pose.bones, read(limb.name).side
-    toe = _toe_of(armature_object, bones[limb.end], driven)
-    toes = None if toe is None else _placed_toes(armature_object, limb, toe)
-    ball = bones[toe] if toe is not None and toes is not None else None
+    toes = _placed_toes(armature_object, limb, driven)
+    ball = None if toes is None else bones[toes[0].bone]
     turning = _turning(has_ball=ball is not None, side=side)
     places = _places(armature_object, control, side, bones[limb.end], ball)
     places["Ankle"] = control.matrix
@@ -102,13 +101,12 @@ def lacking_toes(
     words = [each.word for each in pivots(has_ball=True, outward=1.0)]
     if len(turned) != len(words) + 1:
         return None
-    toe = _toe_of(armature_object, armature_object.pose.bones[limb.end], driven)
-    toes = None if toe is None else _placed_toes(armature_object, limb, toe)
-    if toe is None or toes is None:
+    toes = _placed_toes(armature_object, limb, driven)
+    if toes is None:
         return None
     look = look_of_bone(armature_object, control_above(target).bone)
     if look is not None and look.sides.all():
-        look = _toe_look(armature_object, look, armature_object.pose.bones[toe])
+        look = _toe_look(armature_object, look, armature_object.pose.bones[toes[0].bone])
     tip = turned[::-1][words.index("Tip")].bone
     control = target_control(toes[0].name, toes[1], tip, look)
     try:
@@ -150,9 +148,12 @@ def _toe_of(
 
 
 def _placed_toes(
-    armature_object: bpy.types.Object, limb: Limb, toe: str
+    armature_object: bpy.types.Object, limb: Limb, driven: set[str]
 ) -> tuple[ChainSpec, Placement] | None:
-    """Return the chain of toes and where its control belongs; None where it has none."""
+    """Return the chain of a leg's toes and where its control belongs; None where it has none."""
+    toe = _toe_of(armature_object, armature_object.pose.bones[limb.end], driven)
+    if toe is None:
+        return None
     spec = ChainSpec(
         name=limb.name.replace("Leg", "Toe"),
         bone=toe,

@@ -11,9 +11,10 @@ from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import POLE_RULES
 from ..planning.live_chain import LiveChain, known_chain
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
-from ..reading import spaces
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
+from ..reading.world import array_of
+from .converting import shown_joints
 from .placing import place_of
 
 # A chain whose ends are nearer than this share of its length has no line between them.
@@ -57,24 +58,20 @@ def pole_axis(
         RigError: If the chain has no bones, a joint of it cannot be used, or its ends meet.
     """
     skeleton, plan, joints = known_chain(armature_object, spec, solved)
-    bones = armature_object.pose.bones
-    world = np.array(armature_object.matrix_world, dtype=np.float64)
-    names = [skeleton.names[bone] for bone in plan.segments]
-    tip = bones[skeleton.names[plan.tip]]
+    points = shown_joints(armature_object, skeleton, plan)
+    length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
     # The tip takes the target's rotation first: what bends are the bones before it.
     tip_first = joints is None and spec.force is None and turns_tip_first(plan, spec)
-    last = tip.tail if plan.ends_at_tail and not tip_first else tip.head
-    ends = np.array((bones[names[0]].head, last), dtype=np.float64)
-    root, end = spaces.transform_point(world, ends)
+    root, end = points[0], points[-2 if plan.ends_at_tail and tip_first else -1]
     if spec.target is not None and not tip_first:
         # The target itself, even if limits keep the chain from it.
         end = place_of(spec.target)
-    length = sum(float(np.linalg.norm(world[:3, :3] @ bones[name].vector)) for name in names)
     if not np.linalg.norm(end - root) > CLOSED * length:
         raise RigError(
             "The root and the end of what bends are in one place:"
             " move the target away from the root."
         )
+    world = array_of(armature_object.matrix_world)
     return PoleAxis(root, end, sense_of_pole_angle(world, spec))
 
 
