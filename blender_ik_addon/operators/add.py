@@ -8,7 +8,7 @@ from dataclasses import replace
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..preferences import CONTROLS, preferences, wants_pole
+from ..preferences.addon import CONTROLS, preferences, wants_pole
 from ..properties.chains import active_armature, chain_key, free_name, names_of_chains, owner_of
 from ..properties.choices import OWN_WORDS, SOLVERS
 from ..properties.controls.space_names import movers
@@ -126,9 +126,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         options=ANEW,
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem(context)
+    problem = staticmethod(selection.problem)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if selection.shows_bones(context) or bpy.app.background:

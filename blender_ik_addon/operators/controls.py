@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ..core.algebra.arithmetic import Array
-from ..preferences import preferences
+from ..preferences.addon import preferences
 from ..properties.chains import active_armature
 from ..rig.controls.control_spaces import place
 from ..rig.keying.keys import remove_animation

@@ -44,9 +44,7 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         options=ANEW,
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_armature(context)
+    problem = staticmethod(selection.problem_of_armature)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, active_armature(context))

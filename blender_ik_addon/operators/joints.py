@@ -9,7 +9,7 @@ from bpy.props import EnumProperty, IntProperty
 
 from ..properties.chains import ChainGroup, chains_of, owner_of
 from ..properties.choices import OWN_WORDS
-from ..properties.joints import take_over
+from ..properties.joints.own import take_over
 from ..properties.joints.selected import JointChanges, copy_joint, set_presets
 from ..properties.lists import copy_joints, remove_joint
 from ..properties.records import bones_of_chain

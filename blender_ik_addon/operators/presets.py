@@ -10,7 +10,7 @@ import bpy
 from bl_operators.presets import AddPresetBase
 from bpy.props import BoolProperty, StringProperty
 
-from ..preferences import preferences
+from ..preferences.addon import preferences
 from ..properties.chains import ChainGroup, owner_of
 from ..properties.choices import OF_NEW_CHAINS, OF_ONE_CHAIN
 from ..properties.settings import ChainSettings
@@ -86,9 +86,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
         name="Preset", description="The file of the preset", subtype="FILE_PATH", options=HIDDEN
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return _problem(context)
+    problem = staticmethod(_problem)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         file = Path(self.filepath)
@@ -136,9 +134,7 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore
         "settings = holder.chains[holder.active_index]",
     ]
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return _problem(context)
+    problem = staticmethod(_problem)
 
     @property
     def preset_values(self) -> list[str]:

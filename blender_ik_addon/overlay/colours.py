@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from .. import preferences
+from ..preferences.colours import LOOKS, colours
 from ..properties.status import state_of_ending
 from ..rig.batches.batch import Ending
 
@@ -19,7 +19,7 @@ ALPHAS = {"idle": FAINT, "reach": FAINT}
 
 
 class Colours(NamedTuple):
-    """Colours with alpha; those of chains are named as in ``preferences.LOOKS``.
+    """Colours with alpha; those of chains are named as in ``preferences.colours.LOOKS``.
 
     Attributes:
         reached: Chains at their targets, or short of them by their soft distance.
@@ -47,13 +47,13 @@ class Colours(NamedTuple):
 
     def of_ending(self, ending: Ending | None) -> Colour:
         """Return the colour of a chain by how its last solve ended."""
-        colour: Colour = getattr(self, preferences.LOOKS[state_of_ending(ending)].colour)
+        colour: Colour = getattr(self, LOOKS[state_of_ending(ending)].colour)
         return colour
 
 
 def read_colours(context: bpy.types.Context) -> Colours:
     """Return the colours of the preferences, and those that always come from the theme."""
-    own, theme = preferences.colours(context), context.preferences.themes[0]
+    own, theme = colours(context), context.preferences.themes[0]
     interface, view = theme.user_interface, theme.view_3d
     return Colours(
         **{name: with_alpha(colour, ALPHAS.get(name, LINE)) for name, colour in own.items()},

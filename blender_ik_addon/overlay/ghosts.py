@@ -10,7 +10,7 @@ import gpu
 from bpy.app.translations import pgettext_iface
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 
-from ..preferences import ghost_colours, widths
+from ..preferences.colours import ghost_colours, widths
 from ..properties.choices import OWN_WORDS
 from ..properties.compared.kept import compared_chain, ghost_joints, kept_of
 from .batches import draw_lines, make_batch

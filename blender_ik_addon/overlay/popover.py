@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..properties.object_settings import SHOWN
+from .scene_strokes import Items
 
 
 class VIEW3D_PT_overlay_chain_ik(bpy.types.Panel):
@@ -23,7 +23,7 @@ class VIEW3D_PT_overlay_chain_ik(bpy.types.Panel):
         layout.prop(shown, "show_overlay", text="Show Chains in Viewport")
         flow = layout.grid_flow(columns=2, row_major=True, even_columns=True, align=True)
         flow.active = is_shown and shown.show_overlay
-        for name in SHOWN:
+        for name in Items._fields:
             flow.prop(shown, name)
 
 

@@ -25,7 +25,7 @@ FADED = np.array((1.0, 1.0, 1.0, FAINT))
 
 
 class Items(NamedTuple):
-    """Which items are drawn; named as the properties of the overlay."""
+    """Which items are drawn; named as the properties of the overlay, in the order of their list."""
 
     show_chains: bool
     show_joints: bool

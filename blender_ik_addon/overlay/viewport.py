@@ -9,7 +9,7 @@ import gpu
 import numpy as np
 from mathutils import Vector
 
-from ..preferences import widths
+from ..preferences.colours import widths
 from . import ghosts
 from .batches import (
     OUTLINE,

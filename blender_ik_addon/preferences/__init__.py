@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from ..registering import in_order
 from . import logs
-from .addon import CONTROLS, ChainPreferences, preferences, wants_pole
-from .colours import LOOKS, Widths, colours, ghost_colours, widths
-
-__all__ = [
-    "CONTROLS",
-    "LOOKS",
-    "ChainPreferences",
-    "Widths",
-    "colours",
-    "ghost_colours",
-    "preferences",
-    "register",
-    "unregister",
-    "wants_pole",
-    "widths",
-]
+from .addon import preferences
 
 _register, unregister = in_order(__name__, "addon", "logs", "pie_key")
 

@@ -44,6 +44,18 @@ def _colour(name: str, description: str, default: tuple[float, float, float]) ->
     )
 
 
+def _pixels(name: str, description: str, default: float, most: float) -> Any:
+    return FloatProperty(
+        name=name,
+        description=description,
+        default=default,
+        min=1.0,
+        max=most,
+        subtype="PIXEL",
+        options=set(),
+    )
+
+
 def _set_level(own: ChainPreferences, _context: bpy.types.Context) -> None:
     logs.set_level(own.log_level)
 
@@ -136,33 +148,23 @@ class ChainPreferences(bpy.types.AddonPreferences):
     reach_colour: _colour("Reach", "Color of what a chain can reach", (0.4, 0.6, 0.9))
     pole_colour: _colour("Pole", "Color of the line and plane of a pole", (0.75, 0.5, 0.95))
     limit_colour: _colour("Joint Limits", "Color of the limits of joints", (0.95, 0.85, 0.3))
-    line_width: FloatProperty(
-        name="Line Width",
-        description="How wide lines of chains are drawn, in pixels at the usual interface scale",
-        default=3.0,
-        min=1.0,
-        max=10.0,
-        subtype="PIXEL",
-        options=set(),
+    line_width: _pixels(
+        "Line Width",
+        "How wide lines of chains are drawn, in pixels at the usual interface scale",
+        3.0,
+        10.0,
     )
-    ghost_width: FloatProperty(
-        name="Ghost Width",
-        description="How wide the poses of compared solvers are drawn, in pixels at the usual"
-        " interface scale",
-        default=2.0,
-        min=1.0,
-        max=10.0,
-        subtype="PIXEL",
-        options=set(),
+    ghost_width: _pixels(
+        "Ghost Width",
+        "How wide the poses of compared solvers are drawn, in pixels at the usual interface scale",
+        2.0,
+        10.0,
     )
-    joint_size: FloatProperty(
-        name="Joint Size",
-        description="How large joints are drawn, in pixels at the usual interface scale",
-        default=7.5,
-        min=1.0,
-        max=30.0,
-        subtype="PIXEL",
-        options=set(),
+    joint_size: _pixels(
+        "Joint Size",
+        "How large joints are drawn, in pixels at the usual interface scale",
+        7.5,
+        30.0,
     )
     log_level: EnumProperty(
         name="Log",

@@ -19,6 +19,8 @@ EXTENSIBLE: set[Literal["LIBRARY_OVERRIDABLE", "USE_INSERTION"]] = {
 LONGEST_NAME = 63
 # What new chains are called.
 UNNAMED = "Chain"
+ANCHORS = (("target", "subtarget"), ("pole_target", "pole_subtarget"))
+"""The settings of a chain that name its target and its pole: an object, and a bone of it."""
 
 # What ``settings`` declares: that file stands above those that work on it, so they cannot name it.
 ChainGroup = bpy.types.PropertyGroup
@@ -45,6 +47,12 @@ def body_of(armature_object: bpy.types.Object) -> bpy.types.PropertyGroup | None
         return None
     body: bpy.types.PropertyGroup = group.body
     return body if body.use_body and body.root else None
+
+
+def object_of(settings: ChainGroup, name: str) -> bpy.types.Object | None:
+    """Return the object that a setting of a chain names."""
+    # Reading a pointer that was never set has Blender store an empty one.
+    return getattr(settings, name) if settings.is_property_set(name) else None
 
 
 def tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context | None = None) -> None:

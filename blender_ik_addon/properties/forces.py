@@ -25,6 +25,8 @@ MODES = (
     ),
 )
 ENDS = np.array([0.0, 1.0])
+STRENGTH = KEYABLE | {"default": 1.0, "min": 0.0, "soft_max": 10.0}
+COMFORT = KEYABLE | {"default": 0.0, "min": 0.0, "max": math.pi, "subtype": "ANGLE"}
 
 
 class ForceSettings(bpy.types.PropertyGroup):
@@ -34,47 +36,30 @@ class ForceSettings(bpy.types.PropertyGroup):
         name="Stiffness Root",
         description="How strongly the first bones spring back to the start pose, against mass"
         " times gravity; no unit",
-        default=1.0,
-        min=0.0,
-        soft_max=10.0,
-        **KEYABLE,
+        **STRENGTH,
     )
     stiffness_tip: FloatProperty(
         name="Stiffness Tip",
         description="How strongly the last bones spring back; those between have what lies"
         " between. No unit",
-        default=1.0,
-        min=0.0,
-        soft_max=10.0,
-        **KEYABLE,
+        **STRENGTH,
     )
     comfort_root: FloatProperty(
         name="Comfort Root",
         description="How far the first bones turn before they spring back at all; in degrees",
-        default=0.0,
-        min=0.0,
-        max=math.pi,
-        subtype="ANGLE",
-        **KEYABLE,
+        **COMFORT,
     )
     comfort_tip: FloatProperty(
         name="Comfort Tip",
         description="How far the last bones turn before they spring back; those between have what"
         " lies between. In degrees",
-        default=0.0,
-        min=0.0,
-        max=math.pi,
-        subtype="ANGLE",
-        **KEYABLE,
+        **COMFORT,
     )
     mass: FloatProperty(
         name="Mass",
         description="Weight of the whole chain, of which each bone has its share by length. It"
         " counts with gravity; no unit",
-        default=1.0,
-        min=0.0,
-        soft_max=10.0,
-        **KEYABLE,
+        **STRENGTH,
     )
     gravity: FloatProperty(
         name="Gravity",

@@ -14,10 +14,10 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
 from ..rig.tools.overrides import has_linked
 from ..rig.trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
-from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
+from .chains import ANCHORS, ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
 from .choices import OF_NEW_CHAINS
 from .controls.hierarchy import is_control
-from .joints import slides_of, take_over
+from .joints.own import slides_of, take_over
 from .records import anchors_of, bones_of_chain, moved_by_hand
 from .sharing import shares_bones
 from .stored import release
@@ -59,10 +59,7 @@ def add_chain(
     settings.solver = solver
     if new is not None:
         copy_settings(new, settings, OF_NEW_CHAINS)
-    for anchor, name, bone in (
-        (wanted.target, "target", "subtarget"),
-        (wanted.pole, "pole_target", "pole_subtarget"),
-    ):
+    for anchor, (name, bone) in zip((wanted.target, wanted.pole), ANCHORS, strict=True):
         if anchor is not None:
             setattr(settings, name, anchor.object)
             setattr(settings, bone, anchor.bone)

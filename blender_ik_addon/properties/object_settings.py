@@ -26,14 +26,8 @@ from .chains import (
 )
 from .controls.bodies import change_body, change_root
 from .forces import ForceSettings
-from .joints import JointSettings
+from .joints.own import JointSettings
 from .settings import ChainSettings
-
-SHOWN = (
-    *("show_chains", "show_joints", "show_target_lines"),
-    *("show_reach", "show_poles", "show_limits", "show_contacts", "show_text"),
-)
-"""The items, in the order in which they are listed."""
 
 
 def _switch(name: str, description: str) -> Any:

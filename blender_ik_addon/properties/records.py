@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import bpy
 
@@ -32,9 +33,9 @@ from ..rig.reading.spec import (
 )
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_bones, driven_by_all
-from .chains import ChainGroup, body_of, chains_of, owner_of
+from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
 from .forces import force_spec
-from .joints import own_joint
+from .joints.own import own_joint
 
 
 def chain_spec(
@@ -56,16 +57,11 @@ def chain_spec(
     has_force = settings.solver == "FORCE"
     _check_numbers(settings, animated, has_force=has_force)
     force = force_spec(settings.force, animated.force) if has_force else None
+    target, pole = target_and_pole(settings)
     return ChainSpec(
-        name=settings.name,
-        bone=settings.bone,
-        chain_count=settings.chain_count,
-        use_tail=settings.use_tail,
-        use_rotation=settings.use_rotation,
-        rotation_bone=RotationBone(settings.rotation_bone),
-        use_twist_spread=settings.use_twist_spread,
-        target=_target(settings),
-        pole=_pole(settings) if settings.pole_mode == "TARGET" else None,
+        **_bones_of(settings),
+        target=target,
+        pole=pole if settings.pole_mode == "TARGET" else None,
         pole_mode=PoleMode(settings.pole_mode),
         pole_lean=settings.pole_lean,
         pole_angle=animated.pole_angle,
@@ -140,16 +136,20 @@ def plantable(
 
 def bones_spec(settings: ChainGroup) -> ChainSpec:
     """Return which bones a chain drives as a record; nothing else of it, which may be unsound."""
-    return ChainSpec(
-        name=settings.name,
-        bone=settings.bone,
-        chain_count=settings.chain_count,
-        use_tail=settings.use_tail,
-        use_rotation=settings.use_rotation,
-        rotation_bone=RotationBone(settings.rotation_bone),
-        use_twist_spread=settings.use_twist_spread,
-        body=_body_goal(settings),
-    )
+    return ChainSpec(**_bones_of(settings), body=_body_goal(settings))
+
+
+def _bones_of(settings: ChainGroup) -> dict[str, Any]:
+    """Return what tells which bones a chain drives, by the names of fields."""
+    return {
+        "name": settings.name,
+        "bone": settings.bone,
+        "chain_count": settings.chain_count,
+        "use_tail": settings.use_tail,
+        "use_rotation": settings.use_rotation,
+        "rotation_bone": RotationBone(settings.rotation_bone),
+        "use_twist_spread": settings.use_twist_spread,
+    }
 
 
 def stored_spec(settings: ChainGroup) -> ChainSpec:
@@ -225,25 +225,18 @@ def live_rigs(scene: bpy.types.Scene) -> dict[int, LiveRig]:
     return found
 
 
-def _target(settings: ChainGroup) -> Anchor | None:
-    target = settings.target
-    return None if target is None else _anchor(target, settings.subtarget)
-
-
-def _pole(settings: ChainGroup) -> Anchor | None:
-    # Reading a pointer that was never set has Blender store an empty one.
-    pole = settings.pole_target if settings.is_property_set("pole_target") else None
-    return None if pole is None else _anchor(pole, settings.pole_subtarget)
-
-
-def _anchor(followed: bpy.types.Object, bone: str) -> Anchor:
-    # The panel asks for a bone of armatures only; what was chosen before stays in the setting.
-    return Anchor(followed, bone if followed.type == "ARMATURE" else "")
-
-
 def target_and_pole(settings: ChainGroup) -> tuple[Anchor | None, Anchor | None]:
     """Return what a chain follows and bends to; None for what it has not."""
-    return _target(settings), _pole(settings)
+    target, pole = ANCHORS
+    return _anchor(settings, *target), _anchor(settings, *pole)
+
+
+def _anchor(settings: ChainGroup, name: str, bone: str) -> Anchor | None:
+    followed = object_of(settings, name)
+    if followed is None:
+        return None
+    # The panel asks for a bone of armatures only; what was chosen before stays in the setting.
+    return Anchor(followed, getattr(settings, bone) if followed.type == "ARMATURE" else "")
 
 
 def anchors_of(settings: ChainGroup) -> list[Anchor]:

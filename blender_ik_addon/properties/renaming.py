@@ -11,11 +11,9 @@ import bpy
 from ..rig.live.renames import Renamed, renamed_since, seen_bones
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.refusals import RigError
-from .chains import FIXED, LONGEST_NAME, ChainGroup, chains_of, owner_of
+from .chains import ANCHORS, FIXED, LONGEST_NAME, ChainGroup, chains_of, object_of, owner_of
 
 Update = Callable[[Any, bpy.types.Context], None]
-
-_ANCHORS = (("target", "subtarget"), ("pole_target", "pole_subtarget"))
 
 
 def follow_listed(depsgraph: bpy.types.Depsgraph) -> None:
@@ -40,7 +38,7 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
         return
     own = cast(bpy.types.Armature, armature_object.data)
     chains = chains_of(armature_object)
-    followed = (_armature(settings, target) for settings in chains for target, _ in _ANCHORS)
+    followed = (_armature(settings, target) for settings in chains for target, _ in ANCHORS)
     armatures = {each.name_full: each for each in (own, *followed) if each is not None}
     # Without chains there is no name whose meaning could be kept.
     present = seen_bones(armatures.values()) if chains else ""
@@ -111,7 +109,7 @@ def _follow_own(settings: ChainGroup, later: dict[str, str]) -> None:
 
 
 def _follow_anchors(settings: ChainGroup, renamed: Renamed) -> None:
-    for target, subtarget in _ANCHORS:
+    for target, subtarget in ANCHORS:
         followed = _armature(settings, target)
         later = {} if followed is None else renamed.get(followed.name_full, {})
         if (name := getattr(settings, subtarget)) in later:
@@ -119,7 +117,6 @@ def _follow_anchors(settings: ChainGroup, renamed: Renamed) -> None:
 
 
 def _armature(settings: ChainGroup, target: str) -> bpy.types.Armature | None:
-    # Reading a pointer that was never set has Blender store an empty one.
-    followed = getattr(settings, target) if settings.is_property_set(target) else None
+    followed = object_of(settings, target)
     is_armature = followed is not None and followed.type == "ARMATURE"
     return cast(bpy.types.Armature, followed.data) if is_armature else None

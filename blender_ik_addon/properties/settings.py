@@ -43,10 +43,10 @@ from .choices import (
     STARTS,
     TOLERANCE,
 )
-from .controls import space_properties
 from .controls.bodies import give_priority
+from .controls.space_names import space_properties
 from .forces import ForceSettings
-from .joints import JointSettings
+from .joints.own import JointSettings
 from .records import sync_anchors
 from .renaming import naming
 from .status import residual, status

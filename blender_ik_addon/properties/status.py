@@ -26,7 +26,7 @@ from .chains import ChainGroup, body_of, chain_key, chains_of, is_idle, owner_of
 from .choices import uses
 from .controls.space_names import lost_spaces
 from .controls.torso import lost_root
-from .joints import joints_by_bone
+from .joints.own import joints_by_bone
 from .records import (
     belongs_to_body,
     bones_of_chain,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import bpy
 
 from ...core import IKError
-from ...preferences import preferences
+from ...preferences.addon import preferences
 from ...properties.chains import chains_of, free_name, names_of_chains
 from ...properties.controls.hierarchy import (
     Trunked,

@@ -9,7 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ...core import IKError
-from ...preferences import CONTROLS
+from ...preferences.addon import CONTROLS
 from ...properties.chains import active_armature
 from ...properties.choices import OWN_WORDS
 from ...rig.anatomy.free_bones import free_bones
@@ -81,9 +81,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         description="Make one body of all chains then: the hips get a control, and legs are pinned",
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_armature(context)
+    problem = staticmethod(selection.problem_of_armature)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, active_armature(context))

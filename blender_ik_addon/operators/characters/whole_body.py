@@ -8,7 +8,7 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ...preferences import CONTROLS, preferences
+from ...preferences.addon import CONTROLS, preferences
 from ...properties.chains import active_armature, chains_of
 from ...properties.controls.hierarchy import hips_chain
 from ...properties.controls.torso import hang_hips, hips_of_body, new_torso, pin_legs

@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ...preferences import LOOKS
+from ...preferences.colours import LOOKS
 from ...properties.chains import active_armature, body_of, owner_of
 from ...properties.settings import ChainSettings
 from ...properties.status import paths_in_words, state

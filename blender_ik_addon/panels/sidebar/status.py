@@ -8,7 +8,7 @@ from typing import Any
 import bpy.utils.previews
 import numpy as np
 
-from ...preferences import LOOKS, colours
+from ...preferences.colours import LOOKS, colours
 from ...properties.chains import active_chain
 from ...properties.settings import ChainSettings
 from ...properties.status import state

@@ -305,7 +305,7 @@ class Steps(Tour):
     def arc(self, bone: str, angles: np.ndarray) -> list[Vector]:
         """Return where the upper end would be seen at some angles about X."""
         find_ends = sys.modules[f"{MODULE}.rig.shapes.limit_ends"].find_ends
-        spec = sys.modules[f"{MODULE}.properties"].chain_spec(rig().chain_ik.chains[1])
+        spec = sys.modules[f"{MODULE}.properties.records"].chain_spec(rig().chain_ik.chains[1])
         ends = find_ends(rig(), spec, bone)
         (end,) = (each for each in ends if each.axis == 0 and each.is_max)
         return [Vector(point) for point in end.points(angles)]

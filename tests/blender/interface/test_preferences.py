@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import blender_ik_addon
-from blender_ik_addon import preferences
+from blender_ik_addon.preferences.addon import ChainPreferences, preferences
+from blender_ik_addon.preferences.colours import colours, ghost_colours, widths
 from tests.blender.operators.test_operator_list import make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
@@ -67,9 +68,9 @@ def test_without_preferences_new_chains_are_what_they_always_were():
 
 
 def test_defaults_are_those_of_the_class():
-    shown = preferences.preferences()
-    for prop in preferences.ChainPreferences.bl_rna.properties:
-        if prop.identifier in preferences.ChainPreferences.__annotations__:
+    shown = preferences()
+    for prop in ChainPreferences.bl_rna.properties:
+        if prop.identifier in ChainPreferences.__annotations__:
             default = tuple(prop.default_array) if getattr(prop, "is_array", 0) else prop.default
             assert getattr(shown, prop.identifier) == default
     with pytest.raises(AttributeError):
@@ -123,20 +124,20 @@ def test_scripts_that_use_the_list_get_what_blender_gives(own):
 def test_colours_are_those_of_the_theme_until_a_person_has_their_own(own):
     context = bpy.context
     interface = context.preferences.themes[0].user_interface
-    found = preferences.colours(context)
+    found = colours(context)
     assert len({found[name] for name in ("reached", "held", "missed", "limit", "pole")}) == 5
     known = tuple(interface.axis_y)
     interface.axis_y = (0.1, 0.2, 0.3)
-    assert preferences.colours(context)["reached"] == pytest.approx((0.1, 0.2, 0.3), abs=0.01)
+    assert colours(context)["reached"] == pytest.approx((0.1, 0.2, 0.3), abs=0.01)
     interface.axis_y = known
     own.use_theme_colours = False
     for name in found:
         setattr(own, f"{name}_colour", (0.5, 0.25, 0.125))
-        assert preferences.colours(context)[name] == (0.5, 0.25, 0.125)
+        assert colours(context)[name] == (0.5, 0.25, 0.125)
 
 
 def test_ghosts_have_colours_that_differ_and_widths_grow_with_the_interface(own):
-    found = preferences.ghost_colours(bpy.context, 9)
+    found = ghost_colours(bpy.context, 9)
     gaps = [np.abs(np.subtract(a, b)).max() for a, b in combinations(found, 2)]
     assert min(gaps) > 0.1
     for name, value in WIDE.items():
@@ -144,7 +145,7 @@ def test_ghosts_have_colours_that_differ_and_widths_grow_with_the_interface(own)
     # Zero in background.
     scale = bpy.context.preferences.system.ui_scale or 1.0
     expected = [value * scale for value in WIDE.values()]
-    assert list(preferences.widths(bpy.context)) == pytest.approx(expected)
+    assert list(widths(bpy.context)) == pytest.approx(expected)
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.overlay.colours import read_colours
+from blender_ik_addon.overlay.scene_strokes import Items
 from blender_ik_addon.overlay.words import find_pixels
-from blender_ik_addon.properties.object_settings import SHOWN
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from tests.blender.interface.drawn import draw_panel
@@ -123,7 +123,7 @@ def test_what_stands_has_dots_on_the_floor_in_the_colour_of_its_kind(
     seen: None, kind: str, colour: str | None, ends: tuple[int, ...]
 ) -> None:
     ob, _ = rigs.make_arm(NEAR)
-    for name in SHOWN:
+    for name in Items._fields:
         setattr(bpy.context.scene.chain_ik.overlay, name, name == "show_contacts")
     ob.chain_ik.chains[0].planted = kind
     bpy.context.view_layer.update()
@@ -145,7 +145,7 @@ def test_what_stands_has_dots_on_the_floor_in_the_colour_of_its_kind(
 
 def test_a_pin_of_a_body_has_a_ring_at_its_target(seen: None) -> None:
     ob, target = rigs.make_arm(NEAR)
-    for name in SHOWN:
+    for name in Items._fields:
         setattr(bpy.context.scene.chain_ik.overlay, name, name == "show_contacts")
     ob.chain_ik.chains[0].use_pin = True
     bpy.context.view_layer.update()
@@ -376,7 +376,7 @@ def test_items_that_change_nothing_are_grey(seen: None, in_blender: bool, in_sce
     switch, *items = draw_panel(bpy.types.VIEW3D_PT_overlay_chain_ik)
     assert switch.name == "show_overlay"
     assert switch.is_active == in_blender
-    assert {each.name for each in items} == set(SHOWN)
+    assert {each.name for each in items} == set(Items._fields)
     assert {each.is_active for each in items} == {in_blender and in_scene}
     bpy.context.space_data.overlay.show_overlays = True
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import bpy
 
-from blender_ik_addon import preferences
+from blender_ik_addon.preferences.addon import ChainPreferences
 
 # What Blender gives to all groups and operators, and what is never shown.
 NEVER_SHOWN = {"rna_type", "filter_glob", "check_existing", "bl_idname"}
@@ -41,7 +41,7 @@ def groups() -> Iterator[bpy.types.Struct]:
         owner.bl_rna.properties["chain_ik"].fixed_type
         for owner in (bpy.types.Object, bpy.types.Scene)
     ]
-    waiting.append(preferences.ChainPreferences.bl_rna)
+    waiting.append(ChainPreferences.bl_rna)
     seen = set()
     while waiting:
         group = waiting.pop()
