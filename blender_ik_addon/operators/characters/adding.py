@@ -219,7 +219,7 @@ def _add_limb(
 ) -> str:
     """Add a chain whose target is there, and return its name."""
     name = free_name(names_of_chains(owner), wanted.name)
-    wanted = replace(wanted, name=name, pole_angle=place.pole_angle)
+    wanted = replace(wanted, name=name, pole_angle=float(place.pole_angle))
     settings = add_chain(owner, wanted, place.bone_count, preferences(context))
     if soft:
         settings.soft_distance = soft

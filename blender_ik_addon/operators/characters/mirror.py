@@ -47,7 +47,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         index = owner.chain_ik.active_index
         check_opposite(source)
         spec, solver = bones_spec(source), source.solver
-        length = placement(owner, spec).length
+        length = float(placement(owner, spec).length)
         target, pole = target_and_pole(source)
         for anchor, word in ((target, "target"), (pole, "pole")):
             if anchor is not None:

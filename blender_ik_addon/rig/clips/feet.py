@@ -17,7 +17,7 @@ from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import transform_direction, transform_point
 from ..reading.spec import ChainSpec
-from ..tools.controls import Placements
+from ..tools.controls import Placement
 
 TRUNK = frozenset((Part.SPINE, Part.NECK, Part.HEAD, Part.TAIL))
 """What stands on nothing, however still it is."""
@@ -39,7 +39,7 @@ class Limb:
 
     spec: ChainSpec
     plan: ChainPlan
-    placed: Placements
+    placed: Placement
     motion: Motion
     foot: Foot | None
 
@@ -47,7 +47,7 @@ class Limb:
 def limbs_of(
     skeleton: Skeleton,
     specs: Mapping[int, ChainSpec],
-    placed: Mapping[int, Placements],
+    placed: Mapping[int, Placement],
     poses: list[Pose],
 ) -> dict[int, Limb]:
     """Return chains in a clip, by their indices.

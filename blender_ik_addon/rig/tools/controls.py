@@ -54,29 +54,17 @@ ROOT_MARGIN, STANDING, LEAST_ROOT = 1.3, 0.1, 0.2
 class Placement:
     """Where the controls of a chain have to be for its pose not to move.
 
+    For B poses all fields but the count of bones have one axis more.
+
     Attributes:
         target: World matrix of the effector with the tip bone's rotation, shape (4, 4).
         pole: A point off the bend side, world space, shape (3,).
-        length: The chain's length in world space.
+        length: The chain's length in world space, shape ().
         bone_count: Bones that the solver bends: without a tip that takes the target's rotation.
-        slack: How far these are from full reach, in the scene units of settings.
-        pole_angle: Of a chain whose side goes along with root and target, radians; zero for others.
-    """
-
-    target: Array
-    pole: Array
-    length: float
-    bone_count: int
-    slack: float
-    pole_angle: float = 0.0
-
-
-@dataclass(frozen=True)
-class Placements:
-    """The same for B poses of a chain: all fields but the count of bones have one axis more.
-
-    Attributes:
-        joints: From the root to the effector, world space, shape (B, m + 1, 3).
+        slack: How far these are from full reach, in the scene units of settings, shape ().
+        pole_angle: Of a chain whose side goes along with root and target, radians, shape (); zero
+            for others.
+        joints: From the root to the effector, world space, shape (m + 1, 3).
     """
 
     target: Array
@@ -102,14 +90,8 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
             raise not_finite(spec.target, "target")
         check(armature_object, skeleton, plan, spec, {spec.target.object.session_uid})
     rows = placements(armature_object, skeleton, spec, [read_pose(armature_object)])
-    return Placement(
-        target=rows.target[0],
-        pole=rows.pole[0],
-        length=float(rows.length[0]),
-        bone_count=rows.bone_count,
-        slack=float(rows.slack[0]),
-        pole_angle=float(rows.pole_angle[0]),
-    )
+    only = {name: array[0] for name, array in vars(rows).items() if name != "bone_count"}
+    return Placement(**only, bone_count=rows.bone_count)
 
 
 def placements(
@@ -118,7 +100,7 @@ def placements(
     spec: ChainSpec,
     poses: Sequence[Pose],
     goals: Array | None = None,
-) -> Placements:
+) -> Placement:
     """Return where the controls of a chain belong in poses of its armature object.
 
     Args:
@@ -167,7 +149,7 @@ def placements(
     pole = _poles_beside(joints[:, bends], spaces.transform_direction(world, side), length)
     slack = _slack(world, posed.joints[:, bends])
     count = joints[:, bends].shape[1] - 1
-    return Placements(target, pole, length, count, slack, angle, joints)
+    return Placement(target, pole, length, count, slack, angle, joints)
 
 
 def _read_poses(
@@ -237,7 +219,7 @@ def _dot(first: Array, second: Array) -> Array:
 
 def soft_distance(placed: Placement) -> float:
     """Return how softly a new limb may straighten for its present pose not to move."""
-    soft = min(SOFT * placed.length, placed.slack)
+    soft = float(min(SOFT * placed.length, placed.slack))
     return soft if soft >= LEAST_SOFT * placed.length else 0.0
 
 
@@ -302,14 +284,16 @@ def target_control(
     chain: str, placed: Placement, parent: str = "", look: Look | None = None
 ) -> Control:
     """Return a new target for a chain."""
-    return Control(named(chain, "Target"), placed.target, placed.length, "CUBE", parent, look)
+    return Control(
+        named(chain, "Target"), placed.target, float(placed.length), "CUBE", parent, look
+    )
 
 
 def pole_control(chain: str, placed: Placement, parent: str = "") -> Control:
     """Return a new pole for a chain."""
     matrix = np.eye(4)
     matrix[:3, 3] = placed.pole
-    return Control(named(chain, "Pole"), matrix, placed.length, "SPHERE", parent)
+    return Control(named(chain, "Pole"), matrix, float(placed.length), "SPHERE", parent)
 
 
 def root_control(armature_object: bpy.types.Object, hips: str) -> Control:

@@ -87,7 +87,7 @@ def find_bend(armature_object: bpy.types.Object, spec: ChainSpec) -> float | Non
     """
     if spec.pole_mode is not PoleMode.FOLLOW:
         return None
-    angle = placement(armature_object, replace(spec, target=None)).pole_angle
+    angle = float(placement(armature_object, replace(spec, target=None)).pole_angle)
     return spec.pole_angle + math.remainder(angle - spec.pole_angle, math.tau)
 
 
