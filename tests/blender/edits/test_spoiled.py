@@ -11,9 +11,8 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.rig.test_rig_bad_input import assert_is_advice
 from tests.blender.setups import rigs, spoiling
-from tests.blender.setups.spoiling import KINDS, Place
+from tests.blender.setups.spoiling import KINDS, Place, assert_is_advice
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 PLACES = ((0.6, 0.5, 1.2), (0.9, -0.4, 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -127,6 +128,15 @@ def not_finite() -> set[str]:
         for name, values in numbers(ob).items()
         if not np.isfinite(values).all()
     }
+
+
+def assert_is_advice(sentence: str, names: str = "") -> None:
+    """Check for one sentence: what is wrong, a colon, what to do; and for what it has to name."""
+    assert names in sentence, sentence
+    # Names, and what is to be written, may hold full stops and colons.
+    plain = re.sub(r"'[^']*'|\{.*\}", "it", sentence)
+    assert re.fullmatch(r"[A-Z][^:]+: [a-z][^:]+\.", plain), sentence
+    assert len(sentence) < 200
 
 
 JOINT = {"kind": "ELBOW_X", "use_limit_x": True, "min_x": -2.0, "max_x": 2.0}

@@ -14,8 +14,8 @@ from tests.blender.words.steps import (
     driver,
     edit,
     follows,
-    follows_own_child,
     goes,
+    hangs_below,
     joint,
     make_arms,
     make_body,
@@ -33,16 +33,29 @@ FLAT = "The armature object has a scale of zero"
 INPUT = [
     Case("The setting 'Tolerance' is not a number", chain(tolerance=NAN)),
     Case("The transform of armature 'Rig' is not finite or too", on("Rig", location=(NAN,) * 3)),
+    *(
+        Case(f"The transform of bone '{bone}' is not finite", on(bone, location=(0.0, NAN, 0.0)))
+        for bone in LIMB
+    ),
+    Case("The transform of the target 'Target' is not finite", goes(NAN, 0.0, 0.0)),
     Case("The chain or its target is too far away to drag it there", goes(0, 1e30, 0), FOLLOW),
     Case("No tip bone is set", chain(bone="")),
     Case("Bone 'Gone' no longer exists: choose another tip", chain(bone="Gone")),
     Case("Bone 'Limb.0' has no parent that could bring its", chain(bone="Limb.0", use_tail=False)),
     Case("No target is set", chain(target=None)),
     Case("The target 'Target' is no longer in the scene", unlink("Target")),
+    Case("The target is the armature itself", follows("")),
     Case("The pole is the armature itself", bends_to_itself()),
     Case("The target bone 'Gone' no longer exists", follows("Gone")),
     Case("The target bone 'Limb.1' is moved by the chain that would follow it", follows("Limb.1")),
-    Case("The target 'Child' is moved by the chain that would follow it", follows_own_child()),
+    *(
+        Case(f"The {word} 'Below' is moved by the chain that would follow it", below)
+        for word, below in (
+            ("target", hangs_below()),
+            ("target", hangs_below(bone="Bone.1")),
+            ("pole", hangs_below("pole_target")),
+        )
+    ),
     Case(
         "Bone 'Limb.1' has a driver on its rotation, which always wins: remove the driver or end",
         driver("Limb.1", "rotation_euler"),
@@ -57,6 +70,7 @@ INPUT = [
         both(chain(chain_count=2), constraint("Limb.2", "IK")),
     ),
     Case("Bone 'Limb.1' has no length to turn", on("Limb.1", scale=(0.0, 0.0, 0.0))),
+    Case("Bone 'Limb.2' has no length to turn", on("Limb.2", scale=(1.0, 0.0, 1.0))),
     Case(
         "A bone of the chain has a scale of zero",
         on("Limb.0", scale=(0.0, 1.0, 1.0)),

@@ -221,10 +221,12 @@ def excluded(ob: bpy.types.Object) -> Iterator[None]:
 
 
 @later
-def follows_own_child(ob: bpy.types.Object) -> Iterator[None]:
-    """Have the limb follow an empty that one of its bones carries."""
+def hangs_below(ob: bpy.types.Object, role: str = "target", bone: str = "") -> Iterator[None]:
+    """Have the limb follow, or bend to, what hangs deep below one of its bones; or its bone."""
     child = rigs.make_empty("Child", (0, 0.1, 0), parent=ob, parent_bone="Limb.1")
-    with chain(target=child)(ob):
+    below = rigs.make_rig(name="Below") if bone else rigs.make_empty("Below")
+    below.parent = child
+    with chain(**{role: below, "subtarget": bone})(ob):
         yield
 
 

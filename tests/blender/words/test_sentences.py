@@ -1,4 +1,4 @@
-"""Every sentence that an animator can see is said when its reason holds, explained, translated."""
+"""Promise 6: every sentence is said when its reason holds, explained, translated; others go on."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 
 import bpy
+import numpy as np
 import pytest
 
 from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups.spoiling import assert_is_advice
 from tests.blender.words.cases_of_rigs import BODIES, CREATURES, INPUT, JOINTS, TREES
 from tests.blender.words.cases_of_solves import SOLVES, STATES
 from tests.blender.words.sentences import (
@@ -67,14 +69,35 @@ def check(case: Case) -> None:
         before = status()
         with case.breaks(ob):
             said = status()
+            if said.endswith("."):
+                assert_is_advice(said)
+                assert_others_go_on(ob, said)
+                assert status() == said
         after = status()
     expected = ".*".join(re.escape(part) for part in case.says.split("..."))
     assert re.match(expected, said), f"{said}, and not {case.says}"
     assert not re.match(expected, before), before
     assert not re.match(expected, after), after
     assert re.split(r"[\d.(]", after)[0] == re.split(r"[\d.(]", before)[0], case.says
-    assert any(is_row(row, said) for row in statuses()), f"{said}: give it a row on the page"
+    rows_of_page = map(plain, statuses())
+    assert any(is_row(row, plain(said)) for row in rows_of_page), f"{said}: give it a row"
     assert not untranslated(said), said
+
+
+def assert_others_go_on(ob: bpy.types.Object, said: str) -> None:
+    """Check that chains of which the same is not said, and that it does not name, follow targets.
+
+    Those of a body are posed together.
+    """
+    others = [chain for chain in ob.chain_ik.chains if chain.status != said]
+    for chain in others if not ob.chain_ik.body.use_body else ():
+        if chain.mute or chain.subtarget or f"'{chain.name}'" in said:
+            continue
+        home = chain.target.location.copy()
+        for step in ((0.1, -0.1, -0.1), (0.0, 0.0, 0.0)):
+            chain.target.location = np.add(home, step)
+            rigs.assert_reaches(ob, chain.bone, chain.target, rigs.updated())
+    assert np.isfinite(np.concatenate(list(rigs.rotations(ob).values()))).all()
 
 
 def is_row(row: str, said: str) -> bool:
