@@ -107,18 +107,6 @@ def test_an_armature_object_that_moves_is_listed_with_its_pose(way, has_chain):
     assert flags == [(True, True)]
 
 
-def test_bones_follow_when_the_bone_above_or_the_root_s_location_changes():
-    ob = rigs.make_rig(((0, 0, -1), (0, 0, 0)))
-    rigs.add_bones(ob, rigs.ARM, prefix="Arm", parent="Bone.0")
-    target = rigs.make_empty()
-    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
-    assert_right_without_another_update(ob, "Arm.1", target)
-    ob.pose.bones["Bone.0"].rotation_quaternion = (1.0, 0.1, -0.1, 0.1)
-    assert_right_without_another_update(ob, "Arm.1", target)
-    ob.pose.bones["Arm.0"].location = (0.1, 0.2, -0.1)
-    assert_right_without_another_update(ob, "Arm.1", target)
-
-
 def test_one_change_calls_the_handlers_once_and_idling_never(update_calls):
     ob, target = rigs.make_arm()
     update_calls.clear()
