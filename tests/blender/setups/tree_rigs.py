@@ -94,10 +94,12 @@ def turned(axis: Array, angle: float) -> Array:
     return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
 
 
-def make_y(name: str = "Y", **bones: object) -> Rig:
-    """Return a trunk of two bones that carries two limbs of two."""
+def make_y(name: str = "Y", *, has_root: bool = False, **bones: object) -> Rig:
+    """Return a trunk of two bones that carries two limbs of two, and may have a root above it."""
     ob = rigs.make_armature(name)
-    rigs.add_bones(ob, TRUNK, prefix="Trunk", **bones)
+    if has_root:
+        rigs.add_bones(ob, ((0, 0, -0.5), (0, 0.1, 0)), prefix="Root")
+    rigs.add_bones(ob, TRUNK, prefix="Trunk", parent="Root.0" if has_root else "", **bones)
     rigs.add_bones(ob, LEFT, prefix="Left", parent="Trunk.1", **bones)
     rigs.add_bones(ob, RIGHT, prefix="Right", parent="Trunk.1", **bones)
     return Rig(ob, {"Left": "Left.1", "Right": "Right.1"}, 1.9)

@@ -68,11 +68,7 @@ def test_solved_again_from_nothing_the_pose_is_the_same(solver, is_apart):
 
 
 def test_the_parent_of_a_shared_bone_moves_the_tree(solves):
-    rig = tree_rigs.make_y()
-    rigs.add_bones(rig.ob, ((0, 0, -0.5), (0, 0, 0)), prefix="Root")
-    rigs.enter(rig.ob, "EDIT")
-    rig.ob.data.edit_bones["Trunk.0"].parent = rig.ob.data.edit_bones["Root.0"]
-    bpy.ops.object.mode_set(mode="OBJECT")
+    rig = tree_rigs.make_y(has_root=True)
     rig.follow(chain_count=4)
     rig.place(1)
     rig.assert_reached()
