@@ -6,9 +6,9 @@ import pytest
 
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.posing.frame_solve import FrameSolve
-from tests.blender.live.test_nla import push_to_nla
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.sliding_rigs import (
     BEYOND,
     HIGH,
@@ -153,7 +153,7 @@ def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
     path = 'pose.bones["Bone.2"].location'
     rigs.key(ob, path, {1: (0.0, 0.0, 0.0), 11: (0.0, 0.4, 0.0)})
     if is_nla:
-        push_to_nla(ob)
+        strip_of(ob)
     rigs.go_to(1)
     chain.mute = False
     for frame, home in ((1, 0.0), (6, 0.2), (11, 0.4), (6, 0.2)):

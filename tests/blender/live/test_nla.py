@@ -7,19 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
-
-HAS_SLOTS = "slots" in bpy.types.Action.bl_rna.properties
-
-
-def push_to_nla(ob: bpy.types.Object, start: int = 1) -> bpy.types.NlaStrip:
-    """Move an object's action into an NLA track of its own."""
-    data = ob.animation_data
-    action, slot = data.action, getattr(data, "action_slot", None)
-    data.action = None
-    strip = data.nla_tracks.new().strips.new("Pushed", start, action)
-    if slot is not None:
-        strip.action_slot = slot
-    return strip
+from tests.blender.setups.keyed_limbs import HAS_SLOTS, strip_of
 
 
 @pytest.mark.parametrize("influence", [0.0, 1.0])
@@ -27,7 +15,7 @@ def test_bones_animated_by_nla_start_from_what_nla_gives(influence):
     ob = rigs.make_rig()
     rigs.key_bones(ob)
     target = rigs.make_empty()
-    push_to_nla(ob).influence = 0.6
+    strip_of(ob).influence = 0.6
     rigs.key_bones(ob, seed=9, frames=(1, 16))
     ob.animation_data.action_blend_type = "COMBINE"
     free = rigs.link(ob.copy())
@@ -49,7 +37,7 @@ def test_outside_a_strip_and_with_nla_switched_off_the_start_is_the_stored_pose(
     rigs.key_bones(ob, frames=(1, 6))
     for bone in ob.pose.bones:
         bone.rotation_quaternion = (1, 0, 0, 0)
-    push_to_nla(ob, start=10).extrapolation = "NOTHING"
+    strip_of(ob, start=10).extrapolation = "NOTHING"
     ob.animation_data.use_nla = not is_off
     twin, target = rigs.make_rig(name="Twin"), rigs.make_empty()
     for each in (ob, twin):
@@ -71,7 +59,7 @@ def test_a_chain_that_ends_as_the_frame_changes_leaves_bones_where_nla_has_them(
                     bone, name, [1.0 + 0.02 * at, *[0.01 * at] * (len(getattr(bone, name)) - 1)]
                 )
                 bone.keyframe_insert(name, frame=at)
-    push_to_nla(ob, start=10).extrapolation = "NOTHING"
+    strip_of(ob, start=10).extrapolation = "NOTHING"
     free = rigs.link(ob.copy())
     chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty(), use_stretch=True, max_stretch=1.5)
     for frame, shown in ((12, 16), (16, 4), (4, 12)):

@@ -67,12 +67,12 @@ def played(ob: bpy.types.Object) -> dict[str, float]:
     return {chain.name: round(chain.influence, 6) for chain in rigs.evaluated(ob).chain_ik.chains}
 
 
-def strip_of(ob: bpy.types.Object) -> bpy.types.NlaStrip:
+def strip_of(ob: bpy.types.Object, start: int = 1) -> bpy.types.NlaStrip:
     """Move the object's action, with its slot, into an NLA strip."""
     data = ob.animation_data
     action, slot = data.action, getattr(data, "action_slot", None)
     data.action = None
-    strip = data.nla_tracks.new().strips.new("Strip", 1, action)
+    strip = data.nla_tracks.new().strips.new("Strip", start, action)
     if slot is not None:
         strip.action_slot = slot
     return strip

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Lead
-from blender_ik_addon.core.solving.dragging import Drag, drag_points
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
+from tests.core.solvers.test_follow import follow
 from tests.helpers import make_rng
 
 bake = bpy.ops.pose.chain_ik_bake
@@ -17,14 +17,6 @@ COUNT, LAST = 6, 24
 REACH = float(COUNT)
 # float32 poses over a chain of this length.
 SAME = 1e-6 * REACH
-
-
-def follow(points, path, lead=Lead.TIP, max_bend=None):
-    """Return chains (n + 1, 3, B) dragged along a path (f, 3, B) without Blender."""
-    for place in path:
-        bend = np.pi if max_bend is None else max_bend
-        points = drag_points(Drag(lead), points, place, bend)
-    return points
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ import pytest
 from mathutils import Matrix
 
 from tests.blender.setups import rigs, warm_rigs
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
 
 # Many short tests: thorough, so not among the quick ones.
@@ -341,25 +342,14 @@ def key_all() -> None:
     rigs.key(named("Rig Target"), "location", {1: start, 9: start + warm_rigs.SHIFT})
 
 
-def push_down() -> bpy.types.NlaTrack:
-    data = named("Rig").animation_data
-    action, slot = data.action, getattr(data, "action_slot", None)
-    data.action = None
-    track = data.nla_tracks.new()
-    strip = track.strips.new("Pushed", 1, action)
-    if slot is not None:
-        strip.action_slot = slot
-    return track
-
-
 def test_keyed_chain_bones_start_from_their_frame_also_those_of_the_nla():
     warm_rigs.make_pair()
     key_all()
     warm_rigs.assert_right_at(5, 1, 9, 5, 4)
     assert_right(movers=["Other Target"])
-    track = push_down()
+    strip = strip_of(named("Rig"))
     warm_rigs.assert_right_at(5, 7)
-    track.strips[0].influence = 0.5
+    strip.influence = 0.5
     warm_rigs.assert_right_at(7, 3)
     rigs.key_bones(named("Rig"), seed=9, frames=(1, 9))
     warm_rigs.assert_right_at(7, 3)

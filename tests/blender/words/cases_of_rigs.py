@@ -18,7 +18,7 @@ from tests.blender.words.steps import (
     hangs_below,
     joint,
     make_arms,
-    make_body,
+    make_limbs,
     make_tree,
     nothing,
     on,
@@ -183,7 +183,7 @@ JOINTS = [
     ),
 ]
 
-OfBody = partial(Case, makes=make_body)
+OfBody = partial(Case, makes=partial(make_limbs, "Limb.1"))
 
 
 def body(root: str = "Limb.0") -> object:

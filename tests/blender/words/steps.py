@@ -17,22 +17,13 @@ PLACE = (0.8, 0.3, 1.6)
 Step = Callable[[bpy.types.Object], AbstractContextManager[object]]
 
 
-def make_limbs() -> bpy.types.Object:
-    """Return a rig with a limb of three bones, and another of two beside it."""
+def make_limbs(parent: str = "") -> bpy.types.Object:
+    """Return a rig with a limb of three bones, and one of two beside it, or on the bone parent."""
     ob = rigs.make_armature()
     rigs.add_bones(ob, [(0, 0, 0), (0, -0.1, 1), (0, 0, 2), (0, 0.2, 2.6)], prefix="Limb")
-    rigs.add_bones(ob, [(2, 0, 0), (2, -0.1, 1), (2, 0, 2)], prefix="Other")
+    rigs.add_bones(ob, [(2, 0, 0), (2, -0.1, 1), (2, 0, 2)], prefix="Other", parent=parent)
     rigs.add_chain(ob, "Limb.2", rigs.make_empty("Target", PLACE), name="Limb")
     rigs.add_chain(ob, "Other.1", rigs.make_empty("Second", (2.6, 0.5, 1.2)), name="Other")
-    return ob
-
-
-def make_body() -> bpy.types.Object:
-    """Return the same limbs, of which one carries the other."""
-    ob = make_limbs()
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones["Other.0"].parent = ob.data.edit_bones["Limb.1"]
-    rigs.enter(ob, "OBJECT")
     return ob
 
 
