@@ -57,15 +57,20 @@ def random_way(seed: int, least: float = 0.1, most: float = 0.9) -> Array:
     return moved
 
 
-def pull_at(person: Person, seed: int) -> Pulled:
-    """Return a person whose part has been pulled a random way."""
+def pull(person: Person, way: npt.ArrayLike, priority: tuple[int, ...] = (0, 0, 2)) -> Goal:
+    """Return the goals of feet that stay, in place and turn, and of a part that goes a way."""
     target = person.ends.copy()
-    target[2] += random_way(seed)
-    goal = Goal(target, tip_rotation_wxyz=UPRIGHT, priority=(0, 0, 2), has_tip_rotation=FEET)
-    solution = solve(person.chain, goal, NEAR)
+    target[2] += way
+    return Goal(target, tip_rotation_wxyz=UPRIGHT, priority=priority, has_tip_rotation=FEET)
+
+
+def pull_at(person: Person, seed: int, options: SolveOptions = NEAR) -> Pulled:
+    """Return a person whose part has been pulled a random way."""
+    goal = pull(person, random_way(seed))
+    solution = solve(person.chain, goal, options)
     local = solution.local_rotations_wxyz
     return Pulled(
-        target,
+        goal.target_position,
         solution.residual,
         float(np.max(solution.tip_gap[:2])),
         past_ranges(person, local),
