@@ -1,24 +1,18 @@
 """Soft distance: no joint pops straight as the target leaves reach, in every path of the core."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
     Chain,
-    Chains,
     Goal,
-    Goals,
     JointKind,
     Joints,
     SolveOptions,
     Solver,
     Status,
     solve,
-    solve_batch,
 )
-from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
     EVERY_SOLVER,
     ITERATIVE,
@@ -34,7 +28,6 @@ from tests.helpers import assert_positions_close, make_rng
 
 EXACT = 1e-12
 STEPS = 150
-FEW, MANY = 3, 40
 cases = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
@@ -120,44 +113,6 @@ def test_a_receding_target_never_draws_the_effector_back_and_is_called_out_of_re
         assert np.isfinite(solution.joint_positions).all()
         assert (solution.status is Status.EXTENDED) == (share > 1.0)
         before = reached
-
-
-@pytest.mark.parametrize(
-    ("solver", "chains", "use_rotation"),
-    [
-        *((solver, MANY, False) for solver in SOLVERS),
-        *((solver, FEW, True) for solver in SOLVERS),
-        (Solver.NEWTON, MANY, True),
-    ],
-)
-def test_a_batch_gives_what_single_solves_give(solver, chains, use_rotation):
-    rng = make_rng(60)
-    count = 2 + use_rotation
-    alone = [start_chain("arc", count, rng, 1.5) for _ in range(chains)]
-    reach = np.array([each.segment_lengths[:2].sum() for each in alone])
-    roots = np.array([each.joint_positions[0] for each in alone])
-    turns = rng.normal(size=(chains, 4)) if use_rotation else None
-    far = np.linspace(0.55, 1.3, chains) * reach
-    targets = roots + far[:, None] * unit(rng.normal(size=(chains, 3)))
-    if use_rotation:
-        tips = np.array([each.joint_positions[-1] - each.joint_positions[-2] for each in alone])
-        targets += rotation.rotate(rotation.normalize(turns), tips)
-    goals = Goals(targets, tip_rotation_wxyz=turns)
-    batch = Chains(
-        np.array([each.joint_positions for each in alone]),
-        np.array([each.bend_direction for each in alone]),
-    )
-    options = SolveOptions(solver=solver, soft_distance=0.2 * reach)
-    found = solve_batch(batch, goals, options)
-    assert Status.SOFTENED in {each.status for each in found}
-    for i, chain in enumerate(alone):
-        goal = Goal(targets[i], tip_rotation_wxyz=None if turns is None else turns[i])
-        own = dataclasses.replace(options, soft_distance=float(0.2 * reach[i]))
-        solution = solve(chain, goal, own)
-        apart = np.abs(found[i].joint_positions - solution.joint_positions).max()
-        assert apart <= EXACT * chain.max_reach
-        assert found[i].status is solution.status
-        assert found[i].residual == pytest.approx(solution.residual, abs=EXACT * reach[i])
 
 
 @every_solver

@@ -12,12 +12,13 @@ from blender_ik_addon.core import (
     Goals,
     SolveOptions,
     Solver,
+    Status,
     bone_rotations,
     solve,
     solve_batch,
 )
 from blender_ik_addon.core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
-from tests.core.chains import EVERY_SOLVER, POSES, start_chain, unit
+from tests.core.chains import EVERY_SOLVER, POSES, SOLVERS, start_chain, unit
 from tests.helpers import make_rng
 
 AGREES = 1e-12
@@ -158,19 +159,25 @@ def test_forces_pose_some_of_the_chains_as_all_of_them_together(rows):
     assert np.abs(some.joint_positions - found[rows]).max() <= 1e-9
 
 
-def test_settings_may_differ_by_chain():
-    chains, targets, _ = problems(4, "arc")
+@pytest.mark.parametrize("use_rotation", [False, True])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_settings_may_differ_by_chain(solver, use_rotation):
+    chains, targets, _ = problems(2 + use_rotation, "arc")
     rng = make_rng(9)
-    flips = rng.random(CHAINS) < 0.5
-    tolerances = 10.0 ** rng.uniform(-8, -2, CHAINS)
-    caps = rng.integers(1, 6, CHAINS)
-    options = SolveOptions(iterations=caps, tolerance=tolerances, use_flip_bend=flips)
-    solutions = solve_batch(stacked(chains), Goals(targets), options)
+    settings = {
+        "iterations": rng.integers(1, 60, CHAINS),
+        "tolerance": 10.0 ** rng.uniform(-8, -2, CHAINS),
+        "use_flip_bend": rng.random(CHAINS) < 0.5,
+        "soft_distance": rng.uniform(0.1, 0.3, CHAINS) * [chain.max_reach for chain in chains],
+    }
+    turns = unit(rng.normal(size=(CHAINS, 4))) if use_rotation else [None] * CHAINS
+    goals = Goals(targets, tip_rotation_wxyz=turns if use_rotation else None)
+    solutions = solve_batch(stacked(chains), goals, SolveOptions(solver=solver, **settings))
     for i, chain in enumerate(chains):
-        own = SolveOptions(
-            iterations=int(caps[i]), tolerance=float(tolerances[i]), use_flip_bend=bool(flips[i])
-        )
-        assert_agree([chain], [Goal(targets[i])], own, [solutions[i]])
+        own = {name: values[i].item() for name, values in settings.items()}
+        goal = Goal(targets[i], tip_rotation_wxyz=turns[i])
+        assert_agree([chain], [goal], SolveOptions(solver=solver, **own), [solutions[i]])
+    assert Status.SOFTENED in {each.status for each in solutions}
 
 
 def test_no_chains_are_no_work():
