@@ -33,9 +33,7 @@ def make_body(kind: str = "BONE", scale=(1, 1, 1)) -> bpy.types.Object:
     rigs.add_bones(ob, ((-0.5, 0.3, 0), (-0.5, 0.2, 0.5)), prefix="Prop")
     ob.data.bones["Prop.0"].name = "Curved"
     ob.data.bones["Curved"].bbone_segments = 4
-    made = rigs.add_bones(ob, LIMB, prefix="A", parent="Body.1", is_connected=False)
-    for old, new in zip(made, ARM, strict=True):
-        ob.data.bones[old].name = new
+    rigs.add_bones(ob, LIMB, names=ARM, parent="Body.1", is_connected=False)
     rigs.make_empty("Prop", (0.5, -0.4, 0.3)).rotation_euler = (0.2, 0.5, -1.0)
     ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), scale
     select_bones(ob, ARM)

@@ -203,9 +203,7 @@ def test_limits_make_knees_elbows_necks_and_tails_what_they_are(rigify):
 def test_limbs_straighten_as_softly_as_their_pose_leaves_room(bend, scale):
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)])
     joints = np.array([(0.1, 0, 1), (0.1, -bend, 0.5), (0.1, 0, 0), (0.1, -0.2, 0)])
-    made = rigs.add_bones(ob, joints, prefix="L", parent="Bone.0")
-    for old, new in zip(made, ("thigh.L", "shin.L", "foot.L"), strict=True):
-        ob.data.bones[old].name = new
+    rigs.add_bones(ob, joints, names=("thigh.L", "shin.L", "foot.L"), parent="Bone.0")
     ob.rotation_euler, ob.scale = (0.3, 0.2, -0.5), scale
     bpy.context.view_layer.update()
     before = matrices(ob)
@@ -232,13 +230,11 @@ def make_limbs(convention: str, side: str) -> bpy.types.Object:
     words = convention.format(*SIDES[side]).split()
     x = 1.0 if side == ".L" else -1.0
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)])
-    for prefix, parent, joints, names in (
-        ("A", "Bone.1", [(0.2, 0, 1.5), (0.5, 0.05, 1.5), (0.8, 0, 1.5), (0.9, 0, 1.5)], words[:3]),
-        ("L", "Bone.0", [(0.1, 0, 1), (0.1, -0.05, 0.5), (0.1, 0, 0.1), (0.1, -0.2, 0)], words[3:]),
+    for parent, joints, names in (
+        ("Bone.1", [(0.2, 0, 1.5), (0.5, 0.05, 1.5), (0.8, 0, 1.5), (0.9, 0, 1.5)], words[:3]),
+        ("Bone.0", [(0.1, 0, 1), (0.1, -0.05, 0.5), (0.1, 0, 0.1), (0.1, -0.2, 0)], words[3:]),
     ):
-        made = rigs.add_bones(ob, np.array(joints) * (x, 1, 1), prefix=prefix, parent=parent)
-        for old, new in zip(made, names, strict=True):
-            ob.data.bones[old].name = new
+        rigs.add_bones(ob, np.array(joints) * (x, 1, 1), names=names, parent=parent)
     return ob
 
 
@@ -277,9 +273,8 @@ def test_the_legs_of_a_spider_are_numbered_in_pairs():
         for side, x in ((".L", 1.0), (".R", -1.0)):
             y = 0.1 * pair
             joints = [(0.1 * x, y, 1), (0.4 * x, y, 1.3), (0.8 * x, y, 0.8), (0.9 * x, y, 0)]
-            made = rigs.add_bones(ob, joints, prefix="x", parent="Bone.0")
-            for number, old in enumerate(made):
-                ob.data.bones[old].name = f"Leg{pair}_{number}{side}"
+            names = [f"Leg{pair}_{number}{side}" for number in range(3)]
+            rigs.add_bones(ob, joints, names=names, parent="Bone.0")
     press(setup)
     assert set(found(ob)) == {f"Leg {i}{side}" for i in range(1, 5) for side in SIDES}
     assert all(chain.pole_mode == "FOLLOW" for chain in ob.chain_ik.chains)
@@ -316,13 +311,17 @@ def test_what_was_looked_for_is_named_where_nothing_was_found():
     assert state() == before
 
 
+def make_left_arm() -> bpy.types.Object:
+    """Return a body with one arm."""
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.6)])
+    joints = [(0.2, 0, 1.5), (0.5, 0.1, 1.5), (0.8, 0, 1.45), (0.9, 0, 1.4)]
+    rigs.add_bones(ob, joints, names=("upper_arm.L", "forearm.L", "hand.L"), parent="Bone.0")
+    return ob
+
+
 def make_both_sides() -> bpy.types.Object:
     """Return two arms, each other's mirror image, the left one posed."""
-    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.6)])
-    joints = np.array([(0.2, 0, 1.5), (0.5, 0.1, 1.5), (0.8, 0, 1.45), (0.9, 0, 1.4)])
-    made = rigs.add_bones(ob, joints, prefix="A", parent="Bone.0")
-    for old, new in zip(made, ("upper_arm.L", "forearm.L", "hand.L"), strict=True):
-        ob.data.bones[old].name = new
+    ob = make_left_arm()
     rigs.enter(ob, "EDIT")
     for bone in ob.data.edit_bones:
         bone.select = bone.select_head = bone.select_tail = bone.name.endswith(".L")

@@ -25,12 +25,10 @@ def make_collection(name: str, above: bpy.types.Collection | None = None) -> bpy
 
 def make_arm(*collections: bpy.types.Collection) -> bpy.types.Object:
     """Return an arm that lies in these collections alone, its bones selected."""
-    ob = rigs.make_rig(rigs.ARM)
+    ob = rigs.make_rig(rigs.ARM, names=("upper_arm.L", "forearm.L"))
     bpy.context.scene.collection.objects.unlink(ob)
     for collection in collections:
         collection.objects.link(ob)
-    for old, new in zip(("Bone.0", "Bone.1"), ("upper_arm.L", "forearm.L"), strict=True):
-        ob.data.bones[old].name = new
     select_bones(ob, ["upper_arm.L", "forearm.L"])
     return ob
 

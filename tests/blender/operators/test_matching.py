@@ -26,10 +26,8 @@ MOST = 1e-4
 
 def make_arm(kind: str = "BONE", scale=(1, 1, 1), **settings: object) -> bpy.types.Object:
     """Return an arm with a hand that its chain turns, with target and pole."""
-    ob = rigs.make_rig(LIMB)
+    ob = rigs.make_rig(LIMB, names=ARM)
     ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), scale
-    for bone, name in zip(ob.data.bones, ARM, strict=True):
-        bone.name = name
     select_bones(ob, ARM)
     press(bpy.ops.pose.chain_ik_add, control=kind)
     chain = ob.chain_ik.chains[0]

@@ -36,8 +36,7 @@ def make_body() -> bpy.types.Object:
         controls.append((f"Hand.{side}", hand, "Chest"))
         controls.append((f"Pole.{side}", hand * [0.6, 1, 1] + [0.0, 1.0, 0.0], f"Hand.{side}"))
     for name, place, parent in controls:
-        (made,) = rigs.add_bones(ob, (place, place + up), prefix=name, parent=parent)
-        ob.data.bones[made].name = name
+        rigs.add_bones(ob, (place, place + up), names=(name,), parent=parent)
     ob.location, ob.rotation_euler = (0.4, 0.1, 0.0), (0.1, 0.2, 0.7)
     rigs.add_chain(ob, "Spine.2", ob, subtarget="Chest", name="Spine")
     for side in SIDES:

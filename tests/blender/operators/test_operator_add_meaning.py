@@ -28,14 +28,6 @@ def make_rig() -> bpy.types.Object:
     return ob
 
 
-def make_arm(*names: str) -> bpy.types.Object:
-    """Return an arm of three bones with these names."""
-    ob = rigs.make_rig(LIMB)
-    for old, new in zip(["Bone.0", "Bone.1", "Bone.2"], names, strict=True):
-        ob.data.bones[old].name = new
-    return ob
-
-
 def newest(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
     return ob.chain_ik.chains[-1]
 
@@ -97,7 +89,7 @@ def test_an_object_that_is_no_empty_is_never_moved_unasked(capfd):
 
 def test_a_run_that_ends_with_a_hand_or_foot_reaches_before_it_and_turns_it():
     names = ("mixamorig:LeftUpLeg", "mixamorig:LeftLeg", "mixamorig:LeftFoot")
-    ob = make_arm(*names)
+    ob = rigs.make_rig(LIMB, names=names)
     before = rigs.pose(ob)
     select_bones(ob, names)
     press(add, control="EMPTY")
@@ -288,7 +280,7 @@ def test_controls_that_another_chain_follows_and_those_of_a_person_stay(kind):
 
 
 def test_control_bones_hang_under_the_parent_that_is_chosen():
-    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    ob = rigs.make_rig(LIMB, names=("upper_arm.L", "forearm.L", "hand.L"))
     rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
     rigs.turn_bones(ob, seed=3)
     select_bones(ob, ["upper_arm.L", "forearm.L"])
@@ -320,7 +312,7 @@ NOBODY = "Bone 'Nobody' does not exist: choose another parent for the controls."
     ],
 )
 def test_a_parent_that_nothing_can_hang_under_is_refused_and_nothing_is_made(parent, scale, said):
-    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    ob = rigs.make_rig(LIMB, names=("upper_arm.L", "forearm.L", "hand.L"))
     rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
     ob.pose.bones["Root.0"].scale = scale
     rigs.updated()
@@ -335,7 +327,7 @@ def test_a_parent_that_nothing_can_hang_under_is_refused_and_nothing_is_made(par
 
 
 def test_an_armature_from_a_library_gets_empties(tmp_path, capfd):
-    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    ob = rigs.make_rig(LIMB, names=("upper_arm.L", "forearm.L", "hand.L"))
     library = str(tmp_path / "library.blend")
     bpy.data.libraries.write(library, {ob.data}, fake_user=True)
     with bpy.data.libraries.load(library, link=True) as (_, wanted):

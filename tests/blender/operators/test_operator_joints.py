@@ -119,9 +119,7 @@ def make_two_sides(*, is_mirrored: bool = True):
     for side, x in (("L", 1.0), ("R", -1.0)):
         joints = np.array([(0.2, 0, 1.5), (0.6, 0.1, 1.4), (0.9, 0, 1.1)]) * (x, 1, 1)
         rolls = np.array([0.4, -0.3]) * x + (0.0 if is_mirrored or side == "L" else 0.5)
-        made = rigs.add_bones(ob, joints, prefix=side, rolls=rolls)
-        for old, new in zip(made, ("upper", "lower"), strict=True):
-            ob.data.bones[old].name = f"{new}.{side}"
+        rigs.add_bones(ob, joints, names=(f"upper.{side}", f"lower.{side}"), rolls=rolls)
         rigs.add_chain(ob, f"lower.{side}", rigs.make_empty(side, joints[-1]), name=side)
     bpy.context.view_layer.update()
     return ob, ob.chain_ik.chains[0]

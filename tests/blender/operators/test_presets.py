@@ -9,6 +9,7 @@ import pytest
 
 from blender_ik_addon.rig.anatomy.limb_chains import chain_of
 from blender_ik_addon.rig.anatomy.limbs import Limb, LimbKind
+from tests.blender.operators.test_characters import make_left_arm
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
@@ -52,11 +53,7 @@ def test_a_preset_sets_what_the_set_up_of_such_a_limb_does(name):
 
 def set_up_arm() -> bpy.types.PropertyGroup:
     """Return the chain that Set Up Limbs gives an arm."""
-    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.6)])
-    joints = [(0.2, 0, 1.5), (0.5, 0.1, 1.5), (0.8, 0, 1.45), (0.9, 0, 1.4)]
-    made = rigs.add_bones(ob, joints, prefix="A", parent="Bone.0")
-    for old, new in zip(made, ("upper_arm.L", "forearm.L", "hand.L"), strict=True):
-        ob.data.bones[old].name = new
+    ob = make_left_arm()
     select_objects(active=ob)
     press(bpy.ops.pose.chain_ik_setup)
     return ob.chain_ik.chains[0]

@@ -59,6 +59,7 @@ def add_bones(
     joints: Sequence[Sequence[float]] | Array,
     *,
     prefix: str = "Bone",
+    names: Sequence[str] = (),
     parent: str = "",
     is_connected: bool = True,
     tails: Sequence[Sequence[float]] | Array | None = None,
@@ -71,6 +72,7 @@ def add_bones(
         ob: The armature object; left in object mode.
         joints: Heads in armature space, and the last tail, shape (n + 1, 3).
         prefix: Of the names: ``prefix.0``, ``prefix.1``, ...
+        names: Of all bones, instead of a prefix.
         parent: Name of the bone that the first one hangs under, never connected.
         is_connected: Whether the others are connected to their parents.
         tails: Tails of bones that do not end at the next head, shape (n, 3).
@@ -78,21 +80,21 @@ def add_bones(
         modes: Rotation mode of all bones or of each.
     """
     enter(ob, "EDIT")
-    names: list[str] = []
+    made: list[str] = []
     for i in range(len(joints) - 1):
-        bone = ob.data.edit_bones.new(f"{prefix}.{i}")
+        bone = ob.data.edit_bones.new(names[i] if names else f"{prefix}.{i}")
         bone.head = joints[i]
         bone.tail = joints[i + 1] if tails is None else tails[i]
         bone.roll = 0.0 if rolls is None else rolls[i]
-        above = names[-1] if names else parent
+        above = made[-1] if made else parent
         if above:
             bone.parent = ob.data.edit_bones[above]
-            bone.use_connect = bool(names) and is_connected and tails is None
-        names.append(bone.name)
+            bone.use_connect = bool(made) and is_connected and tails is None
+        made.append(bone.name)
     bpy.ops.object.mode_set(mode="OBJECT")
-    for i, name in enumerate(names):
+    for i, name in enumerate(made):
         ob.pose.bones[name].rotation_mode = modes if isinstance(modes, str) else modes[i]
-    return names
+    return made
 
 
 def make_rig(

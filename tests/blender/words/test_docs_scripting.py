@@ -21,9 +21,7 @@ NAMES = ("upper_arm", "forearm", "hand")
 
 def make_page_scene() -> None:
     """Make what the page says its examples need."""
-    ob = rigs.make_rig(ARM)
-    for index, name in enumerate(NAMES):
-        ob.data.bones[f"Bone.{index}"].name = name
+    rigs.make_rig(ARM, names=NAMES)
     rigs.make_empty(location=(0.4, 0.3, 1.3))
     rigs.updated()
 
