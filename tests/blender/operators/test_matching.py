@@ -37,15 +37,6 @@ def make_arm(kind: str = "BONE", scale=(1, 1, 1), **settings: object) -> bpy.typ
     return ob
 
 
-def pose_by_hand(ob: bpy.types.Object, seed: int = 0) -> None:
-    """Turn the bones of the arm as an animator does in FK."""
-    rng = make_rng(seed)
-    for name in ARM:
-        turn = rng.normal(size=4) * 0.3 + (1.0, 0.0, 0.0, 0.0)
-        ob.pose.bones[name].rotation_quaternion = turn / np.linalg.norm(turn)
-    rigs.updated()
-
-
 def turns(ob: bpy.types.Object) -> np.ndarray:
     return np.array([rigs.evaluated(ob).pose.bones[name].matrix.to_quaternion() for name in ARM])
 
@@ -78,7 +69,7 @@ def test_a_snapped_target_has_the_chain_take_over_without_a_move(kind, scale, se
     ob.chain_ik.chains[0].influence = 0.0
     rigs.updated()
     for seed in range(2):
-        pose_by_hand(ob, seed)
+        rigs.turn_bones(ob, seed, 0.6, ARM)
         before, elbow = turns(ob), rigs.head(ob, "forearm")
         press(snap)
         # At zero influence the chain writes nothing.
@@ -154,7 +145,7 @@ def test_keys_from_a_switch_on_have_the_users_interpolation(interpolation, to, k
     control = chain.subtarget
     for frame in keyed_at:
         ob.pose.bones[control].location.y = -0.02 * frame
-        pose_by_hand(ob, frame)
+        rigs.turn_bones(ob, frame, 0.6, ARM)
         for name in (*ARM, control):
             bone = ob.pose.bones[name]
             for prop in ("location", "rotation_quaternion"):
@@ -170,7 +161,7 @@ def test_keys_from_a_switch_on_have_the_users_interpolation(interpolation, to, k
     }
     new_keys(interpolation)
     press(switch, to=to)
-    pose_by_hand(ob, 5)
+    rigs.turn_bones(ob, 5, 0.6, ARM)
     for name in keyed:
         ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=27)
     for curve in rigs.curves_of(ob):

@@ -8,7 +8,6 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import deselect_bones, press, refusal, select_bones, state
-from tests.helpers import make_rng
 
 switch = bpy.ops.pose.chain_ik_switch
 snap = bpy.ops.pose.chain_ik_snap_target
@@ -49,15 +48,6 @@ def make_body() -> bpy.types.Object:
     return ob
 
 
-def pose_by_hand(ob: bpy.types.Object, seed: int) -> None:
-    """Turn all bones of the limbs as an animator does in FK."""
-    rng = make_rng(seed)
-    for name in BONES:
-        turn = rng.normal(size=4) * 0.2 + (1.0, 0.0, 0.0, 0.0)
-        ob.pose.bones[name].rotation_quaternion = turn / np.linalg.norm(turn)
-    rigs.updated()
-
-
 def tails(ob: bpy.types.Object) -> np.ndarray:
     return np.array([rigs.tail(ob, name) for name in BONES])
 
@@ -89,7 +79,7 @@ def test_limbs_that_hang_on_each_other_come_over_in_the_middle_of_a_shot_without
     assert sides(ob) == {"Spine": 0.0, "Arm.L": 0.0, "Arm.R": 0.0}
     np.testing.assert_allclose(tails(ob), before[20], atol=SAME)
     rigs.go_to(30)
-    pose_by_hand(ob, 3)
+    rigs.turn_bones(ob, 3, 0.6, BONES)
     for name in BONES:
         ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=30)
     posed = tails(ob)
@@ -109,7 +99,7 @@ def test_limbs_that_hang_on_each_other_come_over_in_the_middle_of_a_shot_without
 def test_all_end_on_the_side_that_the_active_chain_goes_to(active, expected):
     ob = make_body()
     mute(ob, "Spine")
-    pose_by_hand(ob, 2)
+    rigs.turn_bones(ob, 2, 0.6, BONES)
     before = tails(ob)
     ob.chain_ik.active_index = active
     press(switch)
@@ -121,7 +111,7 @@ def test_all_end_on_the_side_that_the_active_chain_goes_to(active, expected):
 def test_controls_that_a_switched_one_carries_stay_though_their_chains_are_not_selected(is_broken):
     ob = make_body()
     mute(ob, "Spine")
-    pose_by_hand(ob, 2)
+    rigs.turn_bones(ob, 2, 0.6, BONES)
     if is_broken:
         ob.chain_ik.chains["Arm.R"].subtarget = "Gone"
         rigs.updated()
@@ -195,7 +185,7 @@ def test_a_chain_that_cannot_be_switched_is_named_and_the_others_go_on(how, capf
     else:
         ob.pose.bones["Hand.L"].lock_location = (True, True, True)
     select_bones(ob, [*CONTROLS, "Arm.L.1"])
-    pose_by_hand(ob, 5)
+    rigs.turn_bones(ob, 5, 0.6, BONES)
     before = tails(ob)
     press(switch, to="IK")
     said = capfd.readouterr().out
@@ -214,7 +204,7 @@ def test_where_none_can_be_switched_nothing_is_done(how):
             chain.target = None
         ob.pose.bones[chain.subtarget].lock_location = (True, True, True)
     select_bones(ob, BONES if how == "no target" else ["Arm.L.1"])
-    pose_by_hand(ob, 2)
+    rigs.turn_bones(ob, 2, 0.6, BONES)
     before = state()
     for operator in (switch, snap):
         said = refusal(operator)
@@ -252,7 +242,7 @@ def test_what_several_chains_share_is_matched_and_keyed_once(shared):
         else:
             chain.pole_subtarget = "Pole.R"
     mute(ob, "Spine", "Arm.L", "Arm.R")
-    pose_by_hand(ob, 7)
+    rigs.turn_bones(ob, 7, 0.6, BONES)
     before = tails(ob)
     press(switch, to="IK")
     for curve in rigs.curves_of(ob):
@@ -268,7 +258,7 @@ def test_targets_of_several_chains_are_snapped_frame_by_frame():
     ob = make_body()
     mute(ob, "Spine", "Arm.L", "Arm.R")
     for frame in (1, 3):
-        pose_by_hand(ob, frame)
+        rigs.turn_bones(ob, frame, 0.6, BONES)
         for name in BONES:
             ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=frame)
     before = {frame: at(ob, frame) for frame in (1, 2, 3)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import bpy
@@ -192,10 +192,12 @@ def rotations(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
     return {bone.name: tuple(getattr(bone, rotation_property(bone))) for bone in ob.pose.bones}
 
 
-def turn_bones(ob: bpy.types.Object, seed: int = 1, angle: float = 0.4) -> None:
-    """Pose all bones with random rotations in their own rotation modes."""
+def turn_bones(
+    ob: bpy.types.Object, seed: int = 1, angle: float = 0.4, names: Iterable[str] = ()
+) -> None:
+    """Pose these bones, or all, with random rotations in their own rotation modes."""
     rng = make_rng(seed)
-    for bone in ob.pose.bones:
+    for bone in [ob.pose.bones[name] for name in names] or ob.pose.bones:
         axis = Vector(rng.normal(size=3)).normalized()
         matrix_angle = float(rng.uniform(-angle, angle))
         if bone.rotation_mode == "AXIS_ANGLE":

@@ -14,6 +14,7 @@ from tests.blender.setups.selecting import press, select_bones
 from tests.helpers import make_rng
 
 UPPER, LOWER, HAND, CHEST = "A.0", "A.1", "A.2", "Bone.0"
+BONES = (CHEST, UPPER, LOWER, HAND)
 JOINTS = ((0.2, 0.0, 1.5), (0.5, 0.08, 1.45), (0.8, 0.0, 1.45), (0.9, 0.0, 1.4))
 
 
@@ -169,14 +170,6 @@ def test_a_pole_added_to_it_stands_where_it_bends(flip):
     np.testing.assert_allclose(local(ob), before, atol=2e-5)
 
 
-def pose_by_hand(ob: bpy.types.Object, seed: int) -> None:
-    rng = make_rng(seed)
-    for name in (CHEST, UPPER, LOWER, HAND):
-        turn = rng.normal(size=3) * 0.5
-        ob.pose.bones[name].rotation_quaternion = Quaternion(turn, float(np.linalg.norm(turn)))
-    rigs.updated()
-
-
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (1, 1.3, 1)], ids=str)
 @pytest.mark.parametrize("negative_scale", ["MIRROR", "KEEP"])
 @pytest.mark.parametrize("seed", range(2))
@@ -184,7 +177,7 @@ def test_a_target_that_is_snapped_has_it_bend_as_the_pose_does(seed, negative_sc
     ob, chain = make_body(use_flip_bend=True, negative_scale=negative_scale, pole_lean=-1.0)
     ob.scale = scale
     chain.mute = True
-    pose_by_hand(ob, seed)
+    rigs.turn_bones(ob, seed, 1.0, BONES)
     before = elbow(ob)
     select_bones(ob, [LOWER])
     press(bpy.ops.pose.chain_ik_snap_target)
@@ -199,7 +192,7 @@ def test_a_range_that_is_snapped_has_its_bend_keyed_without_full_turns():
     chain.mute = True
     for frame in range(1, 8):
         bpy.context.scene.frame_set(frame)
-        pose_by_hand(ob, frame)
+        rigs.turn_bones(ob, frame, 1.0, BONES)
         for bone in (CHEST, UPPER, LOWER, HAND):
             ob.keyframe_insert(f'pose.bones["{bone}"].rotation_quaternion', frame=frame)
     shown = {}
