@@ -12,6 +12,7 @@ from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.interface.drawn import draw, names
 from tests.blender.keying.test_bake_options import make_rope
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 
 update = bpy.ops.pose.chain_ik_motion_paths
@@ -206,8 +207,7 @@ def test_the_warning_is_right_after_undo_renaming_and_loading(tmp_path):
     assert WRONG not in warning()
     bpy.context.object.pose.bones["Bone.1"].name = "Forearm"
     assert WRONG not in warning()
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "paths.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "paths.blend"))
+    reopen(tmp_path / "paths.blend")
     assert WRONG not in warning()
     bpy.ops.pose.paths_update()
     assert WRONG in warning()

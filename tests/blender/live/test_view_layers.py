@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 
 
 def move_target(_ob: bpy.types.Object, target: bpy.types.Object) -> None:
@@ -32,9 +33,7 @@ def show(view_layer: bpy.types.ViewLayer) -> None:
 
 
 def saved_and_opened(tmp_path: Path) -> bpy.types.Object:
-    path = str(tmp_path / "saved.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen(tmp_path / "saved.blend")
     return bpy.data.objects["Rig"]
 
 

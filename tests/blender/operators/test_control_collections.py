@@ -10,6 +10,7 @@ import bpy
 import pytest
 
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import link_saved
 from tests.blender.setups.selecting import press, select_bones, select_objects
 
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
@@ -63,12 +64,9 @@ def test_collections_that_the_scene_lacks_or_does_not_show_take_none():
 
 def link_collection(path: Path) -> bpy.types.Collection:
     """Return a collection of a file, linked into a new one."""
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(path), link=True) as (_found, wanted):
-        wanted.collections = ["Hero"]
-    bpy.context.scene.collection.children.link(wanted.collections[0])
-    return wanted.collections[0]
+    collection = link_saved(path, "collections", "Hero")
+    bpy.context.scene.collection.children.link(collection)
+    return collection
 
 
 def override(collection: bpy.types.Collection) -> bpy.types.Object:

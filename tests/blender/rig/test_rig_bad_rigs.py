@@ -1,9 +1,9 @@
 """Promise 6 where the rig itself is what is wrong: shared bones, no scale, no length, linked."""
 
-import bpy
 import numpy as np
 
 from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.saved_rigs import link_saved
 from tests.blender.setups.spoiling import assert_is_advice
 
 POINT = np.array([0.7, 0.4, 1.2])
@@ -31,13 +31,8 @@ def test_a_target_at_the_end_of_the_world_stretches_the_limb_toward_it():
 
 
 def test_a_linked_armature_says_so_and_local_rigs_go_on(tmp_path):
-    ob, _ = rigs.make_arm(name="Linked")
-    path = str(tmp_path / "library.blend")
-    bpy.data.libraries.write(path, {ob})
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(path, link=True) as (_, wanted):
-        wanted.objects = ["Linked"]
-    linked = rigs.link(wanted.objects[0])
+    rigs.make_arm(name="Linked")
+    linked = rigs.link(link_saved(tmp_path / "library.blend", "objects", "Linked"))
     local, target = rigs.make_arm(name="Local")
     scaled_rigs.update()
     assert scaled_rigs.miss(local, ["Bone.0", "Bone.1"], target) <= 1e-5

@@ -8,6 +8,7 @@ import pytest
 
 from blender_ik_addon.core import Lead
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 from tests.core.solvers.test_follow import follow
 from tests.helpers import make_rng
@@ -293,8 +294,7 @@ def test_undo_and_a_saved_file_go_on_from_what_stands_there(influence, tmp_path)
     bpy.ops.ed.undo()
     bpy.context.view_layer.update()
     np.testing.assert_allclose(joints(bpy.data.objects["Tail"]), stands, atol=10 * SAME)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "tail.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "tail.blend"))
+    reopen(tmp_path / "tail.blend")
     bpy.context.view_layer.update()
     np.testing.assert_allclose(joints(bpy.data.objects["Tail"]), stands, atol=10 * SAME)
 

@@ -8,6 +8,7 @@ import pytest
 from mathutils import Quaternion
 
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, select_bones
 from tests.blender.setups.twisted_rigs import MOVED, RIGS, UNREAL, make_arm, make_bones, turn_hand
 
@@ -84,9 +85,7 @@ def test_it_survives_undo_and_a_saved_file(bones, tmp_path):
     np.testing.assert_allclose(rigs.pose(bpy.data.objects["Rig"]), off, atol=1e-6)
     bpy.ops.ed.redo()
     np.testing.assert_allclose(rigs.pose(bpy.data.objects["Rig"]), on, atol=1e-6)
-    path = str(tmp_path / "spread.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen(tmp_path / "spread.blend")
     ob = bpy.data.objects["Rig"]
     assert ob.chain_ik.chains[0].use_twist_spread
     np.testing.assert_allclose(rigs.pose(ob, rigs.updated()), on, atol=1e-6)

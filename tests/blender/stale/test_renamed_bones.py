@@ -13,6 +13,7 @@ from blender_ik_addon.rig.planning.stored_text import bones_of_text
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.renders import render_frames
+from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import select_objects
 from tests.blender.setups.warm_rigs import told
 from tests.helpers import make_rng
@@ -318,9 +319,7 @@ def test_a_chain_follows_what_was_renamed_while_the_extension_was_off_or_just_be
     assert (chain().bone, chain().subtarget) == ("Fore", "Goal")
     assert_follows("Goal")
     by_bone(arm(), [("Fore", "Saved")])
-    path = str(tmp_path / "renamed.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen(tmp_path / "renamed.blend")
     assert_follows("Goal")
     assert chain().bone == "Saved"
 

@@ -12,6 +12,7 @@ from blender_ik_addon.rig.batches import chain_batch
 from blender_ik_addon.rig.live import live
 from tests.blender.rigid import rigid_trees
 from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import select_objects
 
 NOISE = 2e-6
@@ -158,11 +159,9 @@ def test_undo_and_a_file_give_the_former_pose_back(tmp_path: Path):
     rigs.updated()
     bpy.ops.ed.undo_push(message="moved")
     bpy.ops.ed.undo()
-    path = str(tmp_path / "tree.blend")
     for is_opened in (False, True):
         if is_opened:
-            bpy.ops.wm.save_as_mainfile(filepath=path)
-            bpy.ops.wm.open_mainfile(filepath=path)
+            reopen(tmp_path / "tree.blend")
         rig.ob = bpy.data.objects["Y"]
         rigs.updated()
         rigs.assert_same_pose(rig.ob, before)
