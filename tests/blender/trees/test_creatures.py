@@ -251,30 +251,14 @@ def test_bad_files_say_what_to_do_and_change_nothing(content, words, tmp_path):
     rigs.assert_same_pose(ob, pose, 0.0)
 
 
-TYPED = [
-    ('{"creature": 2}', "This is not a creature file of version 1"),
-    (HALF_A_CHARACTER.decode(), "has a character that Blender cannot store"),
-    (" " * 1_000_001, "is longer than 1000000 characters"),
-]
-
-
-@pytest.mark.parametrize(("text", "words"), TYPED, ids=[words for _, words in TYPED])
-def test_bad_texts_that_are_typed_stop_this_chain_only(text, words):
+def test_a_bad_text_that_is_typed_leaves_the_bones_as_they_are():
     ob, _, chain = make_pulled(4)
-    rigs.add_bones(ob, np.add(rigs.zigzag(3), [3.0, 0.0, 0.0]), prefix="Other")
-    other = rigs.make_empty("Other", (3.5, 1.0, 1.5))
-    rigs.add_chain(ob, "Other.2", other)
-    rigs.updated()
     pose = rigs.pose(ob)
-    chain.force.creature = text
-    rigs.assert_reaches(ob, "Other.2", other, rigs.updated())
+    chain.force.creature = HALF_A_CHARACTER.decode()
     for chain.use_limits in (True, False):
         rigs.updated()
-        assert words in chain.status
+        assert "has a character that Blender cannot store" in chain.status
         rigs.assert_same_pose(ob, pose, 0.0)
-    chain.force.creature = ""
-    rigs.updated()
-    assert chain.status.startswith("Reached"), chain.status
 
 
 def test_a_text_that_tells_no_creature_is_not_written(tmp_path):
