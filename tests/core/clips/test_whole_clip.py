@@ -169,7 +169,7 @@ def test_what_is_keyed_is_not_smoothed_away():
 
 def test_joints_stay_what_they_are_and_in_their_ranges():
     kinds = (JointKind.BALL, JointKind.HINGE_X, JointKind.SWING) * 2
-    frames, limit = 80, np.radians(50.0)
+    frames, limit = 40, np.radians(50.0)
     targets = smooth_path(make_rng(0), frames)
     joints = limited_joints(frames, kinds, limit)
     local = solved(targets, BONES, Solver.FABRIK, joints)
