@@ -57,18 +57,6 @@ def test_original_bones_show_the_solved_pose_after_the_same_update():
     assert_positions_close(tail, target.location, rigs.REACHED)
 
 
-def test_bones_follow_when_the_armature_object_or_a_parent_of_it_or_its_target_moves():
-    ob, target = rigs.make_arm()
-    carrier, carrier_of_target = (rigs.make_empty(name, (0, 0, 0)) for name in ("A", "B"))
-    ob.parent, target.parent = carrier, carrier_of_target
-    for owner in (ob, carrier):
-        owner.location, owner.rotation_euler = (0.2, -0.3, 0.1), (0.3, 0.2, -0.4)
-        owner.scale = (1.2, 0.9, -1.1)
-        assert_right_without_another_update(ob, "Bone.1", target)
-    carrier_of_target.location = (-0.2, 0.0, -0.1)
-    assert_right_without_another_update(ob, "Bone.1", target)
-
-
 def moved_by_parent(ob):
     ob.parent = rigs.make_empty("Carrier", (0, 0, 0))
     return ob.parent

@@ -101,20 +101,6 @@ def test_three_levels_are_right_in_one_update():
     assert_all_right(*chains)
 
 
-def test_a_root_bone_constrained_to_another_chain_is_solved_where_it_is_held():
-    arm = rigs.make_rig(((0, 0, -1), (0, 0, 0)), name="A")
-    rigs.add_bones(arm, rigs.ARM, prefix="Arm", parent="Bone.0")
-    spine, spine_target = make_spine()
-    holder = arm.pose.bones["Bone.0"].constraints.new("COPY_LOCATION")
-    holder.target, holder.subtarget = spine, "Bone.1"
-    target = rigs.make_empty("Arm Target", (0.9, 0.9, 1.5))
-    rigs.add_chain(arm, "Arm.1", target, chain_count=2)
-    chains = ((spine, "Bone.1", spine_target), (arm, "Arm.1", target))
-    assert_all_right(*chains)
-    spine_target.location = (0.5, 0.6, 1.1)
-    assert_all_right(*chains)
-
-
 @pytest.mark.parametrize("use_tail", [True, False])
 def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(use_tail):
     ob, spine_target = make_spine()
