@@ -13,10 +13,12 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.cli import main
 from tests.blender.setups import rigs
 
 ROOT = Path(__file__).resolve().parents[3]
 LAST = 12
+CLIP = ("--method", "clip")
 needs_module = pytest.mark.skipif(
     bool(bpy.app.binary_path),
     reason="the application runs what is installed, so test_package.py starts it",
@@ -116,6 +118,11 @@ def contents(path: Path) -> dict[str, object]:
         for ob in scene.objects
         if ob.type == "ARMATURE"
     }
+
+
+def command(*arguments: object) -> int:
+    """Run the command on the open file, in this process; return its exit code."""
+    return main([str(each) for each in arguments])
 
 
 def program(*arguments: object) -> list[str]:

@@ -10,10 +10,9 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.cli import main
 from tests.blender.command_line.command_lines import (
     LAST,
-    contents,
+    command,
     keys_of,
     make_scene,
     needs_module,
@@ -24,7 +23,6 @@ from tests.blender.command_line.command_lines import (
     swing,
 )
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press, select_objects
 
 FAR = (9.0, 0.0, 0.0)
 
@@ -39,7 +37,7 @@ def file(tmp_path):
 def run(capfd, *arguments: object) -> tuple[int, str, str]:
     """Run the command on the open file; return exit code, stdout and stderr."""
     capfd.readouterr()
-    code = main([str(each) for each in arguments])
+    code = command(*arguments)
     said = capfd.readouterr()
     return code, said.out, said.err
 
@@ -192,19 +190,6 @@ def test_help_tells_the_exit_codes(file, capfd):
     code, out, _ = run(capfd, "--help")
     assert code == 0
     assert "3 something was not reached" in " ".join(out.split())
-
-
-def test_bake_gives_the_keys_of_the_operator_and_leaves_the_file_alone(file, capfd):
-    before, when = file.read_bytes(), file.stat().st_mtime_ns
-    output = file.with_name("out.blend")
-    assert run(capfd, "bake", "--output", output)[0] == 0
-    assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, when)
-    assert names(file.parent) == {"scene.blend", "out.blend"}
-    opened(file)
-    select_objects(active=bpy.data.objects["Rig 0"])
-    press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    save(file)
-    assert contents(output) == contents(file)
 
 
 def test_bake_can_leave_chains_live(file, capfd):

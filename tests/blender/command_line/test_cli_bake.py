@@ -1,25 +1,56 @@
-"""The options of a bake on the command line: every so many frames, and fewer keys."""
+"""Bakes on the command line: the operator's keys, of which chains, frames and ways to bake."""
 
 from __future__ import annotations
+
+import json
 
 import bpy
 import pytest
 
-from blender_ik_addon.cli import main
-from tests.blender.command_line.command_lines import contents, keys_of, make_scene, opened, save
+from tests.blender.command_line.command_lines import (
+    CLIP,
+    command,
+    contents,
+    keys_of,
+    make_rope,
+    make_scene,
+    opened,
+    save,
+)
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
+
+# Arguments, and the settings of the operator that mean the same.
+OPTIONS = [
+    ((), {}),
+    (("--step", 2, "--tolerance", 0.05), {"step": 2, "tolerance": 0.05}),
+    ((*CLIP, "--smoothness", 0.75), {"method": "CLIP", "smoothness": 0.75}),
+]
 
 
 @pytest.fixture
 def file(tmp_path):
-    """A saved file with a tail and an arm that reach their targets at all of twelve frames."""
+    """A saved file with a tail that jumps and an arm; both reach at all of twelve frames."""
     make_scene()
+    bpy.data.objects["Rig 0"].chain_ik.chains[0].solver = "CCD"
     return save(tmp_path / "scene.blend")
 
 
-def run(*arguments: object) -> int:
-    return main([str(each) for each in arguments])
+@pytest.mark.parametrize(("options", "settings"), OPTIONS)
+def test_bake_gives_the_keys_of_the_operator_and_leaves_the_file_alone(file, options, settings):
+    before, when = file.read_bytes(), file.stat().st_mtime_ns
+    output, plain = file.with_name("out.blend"), file.with_name("plain.blend")
+    assert command("bake", "--output", output, *options) == 0
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, when)
+    assert {each.name for each in file.parent.iterdir()} == {"scene.blend", "out.blend"}
+    opened(file)
+    assert command("bake", "--output", plain) == 0
+    opened(file)
+    select_objects(active=bpy.data.objects["Rig 0"])
+    press(bpy.ops.pose.chain_ik_bake, which="ALL", **settings)
+    save(file)
+    assert contents(output) == contents(file)
+    assert (contents(output) == contents(plain)) == (not options)
 
 
 def test_bake_keys_every_so_many_frames_of_each_range(file):
@@ -27,32 +58,35 @@ def test_bake_keys_every_so_many_frames_of_each_range(file):
     rigs.key_bones(ob, frames=(3, 7, 11))
     save(file)
     frames = ("--frames", "1-5,8-12", "--step", "3")
-    assert run("bake", *frames, "--overwrite") == 0
+    assert command("bake", *frames, "--overwrite") == 0
     opened(file)
     found = {tuple(x for x, _ in keys) for keys in keys_of(bpy.data.objects["Rig 0"]).values()}
     assert found == {(1, 4, 5, 7, 8, 11, 12)}
 
 
-def test_bake_with_a_tolerance_is_that_of_the_operator(file):
-    output = file.with_name("out.blend")
-    options = ("--step", 2, "--tolerance", 0.05)
-    assert run("bake", "--output", output, *options) == 0
-    opened(file)
-    select_objects(active=bpy.data.objects["Rig 0"])
-    press(bpy.ops.pose.chain_ik_bake, which="ALL", step=2, tolerance=0.05)
+def test_the_report_tells_of_jumps_and_of_what_is_baked_frame_by_frame(file, capfd):
+    make_rope("Rope", 6.0)
     save(file)
-    assert contents(output) == contents(file)
-    counts = {len(keys) for keys in keys_of(bpy.data.objects["Rig 0"]).values()}
-    assert max(counts) <= 7
-    assert min(counts) < 7
+    report = file.with_name("report.json")
+    arguments = ("--report", report, "--accept-unreached")
+    assert command("bake", "--output", file.with_name("out.blend"), *CLIP, *arguments) == 0
+    chains = {each["chain"]: each for each in json.loads(report.read_text())["chains"]}
+    why = "it goes on from its last pose"
+    assert chains["Rope"]["frame_by_frame"] == why
+    assert chains["Bone"]["frame_by_frame"] == ""
+    assert chains["Rope"]["jumps"] == chains["Arm"]["jumps"] == []
+    warning = f"Warning: Chain 'Rope' is baked frame by frame: {why}."
+    assert warning in capfd.readouterr().err.splitlines()
 
 
-def test_merge_takes_every_so_many_frames_of_its_chunks(file):
-    chunk, whole, merged = (file.with_name(name) for name in ("a.npz", "b.blend", "c.blend"))
-    options = ("--step", 5, "--tolerance", 0.01)
-    assert run("bake", "--output", whole, *options) == 0
+def test_ranges_with_gaps_are_clips_of_their_own(file):
+    output, alone = file.with_name("out.blend"), file.with_name("alone.blend")
+    assert command("bake", "--output", output, *CLIP, "--frames", "1-5,8-12") == 0
     opened(file)
-    assert run("chunk", "--output", chunk) == 0
-    opened(file)
-    assert run("merge", chunk, "--output", merged, *options) == 0
-    assert contents(merged) == contents(whole)
+    assert command("bake", "--output", alone, *CLIP, "--frames", "8-12") == 0
+    later = []
+    for path in (output, alone):
+        opened(path)
+        keys = keys_of(bpy.data.objects["Rig 0"])
+        later.append({name: [key for key in own if key[0] >= 8] for name, own in keys.items()})
+    assert later[0] == later[1]

@@ -12,11 +12,12 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.cli import main
 from blender_ik_addon.cli.errors import CommandError
 from blender_ik_addon.cli.jobs import Task, run
 from tests.blender.command_line.command_lines import (
+    CLIP,
     LAST,
+    command,
     contents,
     keys_of,
     make_rope,
@@ -38,10 +39,6 @@ WHOLE = ("--frames", f"1-{LAST}")
 def file(tmp_path):
     make_scene(2)
     return save(tmp_path / "scene.blend")
-
-
-def command(*arguments: object) -> int:
-    return main([str(each) for each in arguments])
 
 
 def refusal(capfd, *arguments: object) -> str:
@@ -77,13 +74,14 @@ def wait_for_line(process, beginning: str) -> str:
 
 
 @needs_module
-def test_three_processes_give_what_one_gives_to_the_last_bit(tmp_path):
+@pytest.mark.parametrize("method", [(), CLIP], ids=["frames", "clip"])
+def test_three_processes_give_what_one_gives_to_the_last_bit(tmp_path, method):
     make_varied_scene()
     file = save(tmp_path / "scene.blend")
     before = file.read_bytes()
     for name, jobs in (("one", 1), ("three", 3)):
         outputs = ("--output", tmp_path / f"{name}.blend", "--report", tmp_path / f"{name}.json")
-        code, out, err = ran(file, "bake", *outputs, "--jobs", jobs)
+        code, out, err = ran(file, "bake", *outputs, *method, "--jobs", jobs)
         assert (code, out) == (3, ""), err
         played = 2 * LAST if jobs > 1 else LAST
         assert f"frame {played} of {played}" in err.splitlines()
@@ -95,23 +93,32 @@ def test_three_processes_give_what_one_gives_to_the_last_bit(tmp_path):
     assert file.read_bytes() == before
 
 
-def test_chunks_merged_in_any_order_are_the_bake_and_its_report(file, capfd):
+@pytest.mark.parametrize(
+    ("method", "keying"),
+    [((), ()), ((), ("--step", 5, "--tolerance", 0.01)), (CLIP, ("--step", 3))],
+)
+def test_chunks_merged_in_any_order_are_the_bake_and_its_report(file, capfd, method, keying):
+    bpy.data.objects["Rig 0"].chain_ik.chains[0].solver = "CCD"
+    save(file)
     whole, merged = file.with_name("whole.blend"), file.with_name("merged.blend")
     before = file.read_bytes()
-    assert command("bake", "--output", whole) == 0
-    chunks = make_chunks(file, "9-12", "1-3", "4-8")
-    texts = []
+    capfd.readouterr()
+    assert command("bake", "--output", whole, "--report", "-", *method, *keying) == 0
+    texts = [capfd.readouterr().out]
+    chunks = make_chunks(file, "9-12", "1-3", "4-8", options=method)
     for order in (chunks, sorted(chunks)):
         opened(file)
         capfd.readouterr()
-        assert command("merge", *order, "--output", merged, "--report", "-") == 0
+        assert command("merge", *order, "--output", merged, "--report", "-", *method, *keying) == 0
         texts.append(capfd.readouterr().out)
     assert contents(merged) == contents(whole)
     assert file.read_bytes() == before
-    opened(file)
-    capfd.readouterr()
-    assert command("report") == 0
-    assert [*texts, capfd.readouterr().out] == [texts[0]] * 3
+    if not keying:
+        opened(file)
+        capfd.readouterr()
+        assert command("report") == 0
+        texts.append(capfd.readouterr().out)
+    assert set(texts) == {texts[0]}
 
 
 def test_frames_that_are_missing_or_twice_there_are_told(file, capfd):
@@ -137,6 +144,8 @@ def test_chunks_of_other_chains_or_another_file_are_refused(file, capfd):
     assert "hold different chains" in refusal(capfd, "merge", first, one, *output)
     (report,) = make_chunks(file, "7-12", options=("--report-only",))
     assert "report and no values" in refusal(capfd, "merge", report, *output, "--frames", "7-12")
+    said = refusal(capfd, "merge", first, *output, *CLIP)
+    assert said.endswith(f"{first.name} holds no notes for a clip: make it with --method clip.")
     bpy.data.objects["Rig 0"].location.x = 1.0
     save(file)
     (second,) = make_chunks(file, "7-12")

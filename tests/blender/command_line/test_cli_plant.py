@@ -6,9 +6,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.cli import main
 from tests.blender.clips.test_plant_refusals import LAST, STANDS, tails
-from tests.blender.command_line.command_lines import keys_of, opened, save
+from tests.blender.command_line.command_lines import command, keys_of, opened, save
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
@@ -33,13 +32,9 @@ def press_bake(ob: bpy.types.Object) -> None:
     bpy.data.objects["Target 1"].animation_data_clear()
 
 
-def run(*arguments: object) -> int:
-    return main([str(each) for each in arguments])
-
-
 def test_plant_is_that_of_the_button_for_all_armatures(file, capfd):
     output = file.with_name("out.blend")
-    assert run("plant", "--output", output) == 0
+    assert command("plant", "--output", output) == 0
     told = capfd.readouterr().err
     assert f"frame {LAST} of {LAST}" in told
     assert "Contacts planted: Rig 0 2, Rig 1 2." in told
@@ -66,6 +61,6 @@ def test_plant_is_that_of_the_button_for_all_armatures(file, capfd):
 )
 def test_what_cannot_be_planted_writes_nothing(file, capfd, arguments, code, words):
     output = file.with_name("out.blend")
-    assert run("plant", "--output", output, *arguments) == code
+    assert command("plant", "--output", output, *arguments) == code
     assert words in capfd.readouterr().err
     assert not output.exists()

@@ -202,7 +202,6 @@ def test_a_farm_gives_the_keys_of_one_bake_though_a_worker_is_killed(tmp_path):
 def test_a_farm_that_is_killed_at_any_moment_leaves_the_file_and_can_go_on_or_begin_anew(tmp_path):
     make_scene()
     make_rope("Rope", 6.0)
-    slow_down(2)
     file, before = save_shot(tmp_path)
     output, folder = file.with_name("shot-baked.blend"), file.parent / FOLDER
     tasks = submitted(chunk_size=12)
