@@ -53,12 +53,13 @@ def test_bake_gives_the_keys_of_the_operator_and_leaves_the_file_alone(file, opt
     assert (contents(output) == contents(plain)) == (not options)
 
 
-def test_bake_keys_every_so_many_frames_of_each_range(file):
+@pytest.mark.parametrize("method", [(), CLIP], ids=["frames", "clip"])
+def test_bake_keys_every_so_many_frames_of_each_range(file, method):
     ob = bpy.data.objects["Rig 0"]
     rigs.key_bones(ob, frames=(3, 7, 11))
     save(file)
     frames = ("--frames", "1-5,8-12", "--step", "3")
-    assert command("bake", *frames, "--overwrite") == 0
+    assert command("bake", *frames, *method, "--overwrite") == 0
     opened(file)
     found = {tuple(x for x, _ in keys) for keys in keys_of(bpy.data.objects["Rig 0"]).values()}
     assert found == {(1, 4, 5, 7, 8, 11, 12)}
