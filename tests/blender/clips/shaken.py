@@ -96,9 +96,34 @@ def targets_of(target: bpy.types.Object) -> Array:
     return np.array(found)
 
 
-def assert_still_reached(before: Array, after: Array, target: Array, length: float) -> int:
-    """Check that ends (F, 3) are at targets where they were, and return at how many frames."""
-    was_there = np.linalg.norm(before - target, axis=1) <= TARGETS * length
-    away = np.linalg.norm(after - target, axis=1)[was_there]
-    assert (away <= TARGETS * length).all(), away.max() / length
-    return int(was_there.sum())
+def bettered(
+    ob: bpy.types.Object,
+    targets: dict[str, bpy.types.Object],
+    length: float,
+    *,
+    least: int = LAST // 4,
+    **options: object,
+) -> tuple[Played, Played]:
+    """Bake all chains as a clip, and check that it is no worse: return it before and after.
+
+    Args:
+        ob: The rig.
+        targets: By tip bone; tips stay at them where they were.
+        length: Of the chains.
+        least: At how many frames they are there.
+        options: Of the bake.
+    """
+    before, rows = played(ob), [bone.name for bone in ob.pose.bones]
+    places = {tip: targets_of(target) for tip, target in targets.items()}
+    bake(**options)
+    after = played(ob)
+    for tip, place in places.items():
+        one, other = (
+            np.linalg.norm(each.tails[:, rows.index(tip)] - place, axis=1) / length
+            for each in (before, after)
+        )
+        was_there = one <= TARGETS
+        assert was_there.sum() >= least
+        assert (other[was_there] <= TARGETS).all(), other[was_there].max()
+    assert after.acceleration <= before.acceleration + 1e-6
+    return before, after

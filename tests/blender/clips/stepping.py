@@ -8,9 +8,9 @@ from mathutils import Matrix, Vector
 
 from blender_ik_addon.rig.controls.control_spaces import move_to
 from blender_ik_addon.rig.controls.foot_roll import control_above
-from blender_ik_addon.rig.reading.animation import bags_of_action
 from blender_ik_addon.rig.reading.spec import Anchor
 from blender_ik_addon.rig.reading.world import channels_of
+from tests.blender.clips.walking import forget_controls
 from tests.blender.setups.selecting import press
 
 FRAMES, STAND, SKATE, SPEED = range(1, 46), 0.6, 0.08, 0.4
@@ -52,11 +52,7 @@ def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> dict[str, n
             _put(control, Matrix.Translation(way) @ rest[control], frame)
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
     for owner in {ob, *(control.object for control in controls.values())}:
-        data = owner.animation_data
-        for bag in bags_of_action(data.action, getattr(data, "action_slot", None)):
-            for curve in list(bag.fcurves):
-                if owner != ob or "Target" in curve.data_path:
-                    bag.fcurves.remove(curve)
+        forget_controls(owner, "Target" if owner == ob else "")
     return {name: np.array(told) for name, told in stands.items()}
 
 

@@ -13,7 +13,7 @@ from tests.blender.setups.selecting import press
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
-SECONDS, SLIDE, ROUGHER, AGAIN = 2.0, 1e-4, 1.2, 1e-6
+SECONDS, SLIDE, ROUGHER, AGAIN = 1.5, 1e-4, 1.2, 1e-6
 # What a floor may let through: keys are float32.
 ROUNDING = 1e-5
 UNEVEN = (1.0, 1.3, 0.8)
@@ -41,9 +41,9 @@ def add_empty(name: str, **channels: object) -> bpy.types.Object:
     ("spoil", "rate", "seconds", "scale"),
     [
         ("skate", 30, SECONDS, PLAIN),
-        ("skate slow white", 30, 3.0, PLAIN),
+        ("skate slow white", 30, 2.2, PLAIN),
         ("skate", 24, SECONDS, (-1.0, 1.3, 0.8)),
-        ("skate", 120, 1.2, (2.0, 2.0, 2.0)),
+        ("skate", 120, 0.9, (2.0, 2.0, 2.0)),
         ("skate", 30, SECONDS, (0.7, 0.7, 1.2)),
     ],
 )

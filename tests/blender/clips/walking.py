@@ -39,15 +39,20 @@ def make(rate: int = 30, spoil: str = "skate", seconds: float = 3.0) -> bpy.type
             _stand(human, side, heel, toe)
             _key(human.pose.bones[f"Leg Target.{side}"], frame)
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    data = human.animation_data
-    data.action.name = "Walk"
-    for bag in bags_of_action(data.action, getattr(data, "action_slot", None)):
-        for curve in list(bag.fcurves):
-            if "Target" in curve.data_path:
-                bag.fcurves.remove(curve)
+    forget_controls(human)
+    human.animation_data.action.name = "Walk"
     for side in SIDES:
         human.pose.bones[f"Leg Target.{side}"].matrix_basis.identity()
     return human
+
+
+def forget_controls(owner: bpy.types.Object, what: str = "Target") -> None:
+    """Remove the keys of an object whose paths have a word, as those of all controls have."""
+    data = owner.animation_data
+    for bag in bags_of_action(data.action, getattr(data, "action_slot", None)):
+        for curve in list(bag.fcurves):
+            if what in curve.data_path:
+                bag.fcurves.remove(curve)
 
 
 def _key(bone: bpy.types.PoseBone, frame: int) -> None:

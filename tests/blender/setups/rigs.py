@@ -237,6 +237,14 @@ def curves_of(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
     return [] if bag is None else list(bag.fcurves)
 
 
+def keys_of(owner: bpy.types.ID) -> dict[tuple[str, int], list[tuple[float, float]]]:
+    """Return all keys of an ID's action, frame and value, by path and component."""
+    return {
+        (curve.data_path, curve.array_index): [tuple(point.co) for point in curve.keyframe_points]
+        for curve in curves_of(owner)
+    }
+
+
 REACHED = 1.2e-5
 """How far a reached target may be in world space: default tolerance, and float32 on 2 units."""
 
