@@ -19,11 +19,8 @@ HIPS = "spine"
 
 def lose_leg(ob: bpy.types.Object) -> None:
     """Delete the bones of the right leg."""
-    rigs.enter(ob, "EDIT")
-    bones = ob.data.edit_bones
-    for bone in [*bones["thigh.R"].children_recursive, bones["thigh.R"]]:
-        bones.remove(bone)
-    rigs.enter(ob, "OBJECT")
+    thigh = ob.data.bones["thigh.R"]
+    rigs.delete_bones(ob, *[bone.name for bone in (*thigh.children_recursive, thigh)])
 
 
 def scale_unevenly(ob: bpy.types.Object) -> None:

@@ -11,6 +11,7 @@ from tests.blender.body.human_bodies import HIPS, STILL, farthest, move, places,
 from tests.blender.body.reaching_bodies import AWAY, channels, human, most_changed
 from tests.blender.operators.test_characters import USUAL
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, state
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
@@ -91,9 +92,7 @@ def test_a_saved_body_is_as_it_was_when_it_is_opened_and_off_as_before_there_was
     human().chain_ik.body.influence = 0.75
     rigs.updated()
     pose, known = places(human()), settings()
-    path = str(tmp_path / "body.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen(tmp_path / "body.blend")
     assert settings() == known
     # As it was saved, and as it is solved again.
     assert farthest(pose, places(human())) <= STILL

@@ -97,20 +97,12 @@ def opened(path: Path) -> bpy.types.Scene:
     return bpy.context.scene
 
 
-def keys_of(ob: bpy.types.Object) -> dict[tuple[str, int], list[tuple[float, float]]]:
-    """Return all keys of an object, exactly."""
-    return {
-        (curve.data_path, curve.array_index): [tuple(point.co) for point in curve.keyframe_points]
-        for curve in rigs.curves_of(ob)
-    }
-
-
 def contents(path: Path) -> dict[str, object]:
     """Return what a bake leaves in a file: keys, poses, and the settings that it changes."""
     scene = opened(path)
     return {
         ob.name: (
-            keys_of(ob),
+            rigs.keys_of(ob),
             [[tuple(row) for row in bone.matrix] for bone in ob.pose.bones],
             [(chain.name, chain.mute, chain.stored_pose) for chain in ob.chain_ik.chains],
             scene.frame_current,

@@ -13,7 +13,6 @@ import pytest
 from tests.blender.command_line.command_lines import (
     LAST,
     command,
-    keys_of,
     make_scene,
     needs_module,
     opened,
@@ -198,17 +197,17 @@ def test_bake_can_leave_chains_live(file, capfd):
     opened(output)
     ob = bpy.data.objects["Rig 0"]
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
-    assert {path.split('"')[1] for path, _ in keys_of(ob)} == {"Arm.0", "Arm.1"}
+    assert {path.split('"')[1] for path, _ in rigs.keys_of(ob)} == {"Arm.0", "Arm.1"}
 
 
 def test_bake_of_some_frames_keys_those_and_leaves_keys_in_between(file, capfd):
     ob = bpy.data.objects["Rig 0"]
     rigs.key_bones(ob, frames=(1, 6, 9))
     save(file)
-    before = keys_of(ob)
+    before = rigs.keys_of(ob)
     assert run(capfd, "bake", "--frames", "1,4,8-10", "--overwrite")[0] == 0
     opened(file)
-    after = keys_of(bpy.data.objects["Rig 0"])
+    after = rigs.keys_of(bpy.data.objects["Rig 0"])
     assert after.keys() == before.keys()
     for channel, keys in after.items():
         assert [x for x, _ in keys] == [1, 4, 6, 8, 9, 10]
@@ -342,7 +341,7 @@ def test_solve_saves_the_pose_of_a_frame(file, capfd):
     scene = opened(output)
     ob = bpy.data.objects["Rig 0"]
     assert scene.frame_current == 6
-    assert not keys_of(ob)
+    assert not rigs.keys_of(ob)
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
     saved = rigs.rotations(ob)
     opened(file)
@@ -375,7 +374,7 @@ def test_a_dragged_chain_is_played_from_where_it_is_told(tmp_path, capfd):
         opened(path)
         return {
             channel: {x: value for x, value in keys if x == 9}
-            for channel, keys in keys_of(bpy.data.objects["Rig"]).items()
+            for channel, keys in rigs.keys_of(bpy.data.objects["Rig"]).items()
         }
 
     assert keyed(part) == keyed(whole)

@@ -11,7 +11,6 @@ from tests.blender.command_line.command_lines import (
     CLIP,
     command,
     contents,
-    keys_of,
     make_rope,
     make_scene,
     opened,
@@ -61,7 +60,7 @@ def test_bake_keys_every_so_many_frames_of_each_range(file, method):
     frames = ("--frames", "1-5,8-12", "--step", "3")
     assert command("bake", *frames, *method, "--overwrite") == 0
     opened(file)
-    found = {tuple(x for x, _ in keys) for keys in keys_of(bpy.data.objects["Rig 0"]).values()}
+    found = {tuple(x for x, _ in keys) for keys in rigs.keys_of(bpy.data.objects["Rig 0"]).values()}
     assert found == {(1, 4, 5, 7, 8, 11, 12)}
 
 
@@ -88,6 +87,6 @@ def test_ranges_with_gaps_are_clips_of_their_own(file):
     later = []
     for path in (output, alone):
         opened(path)
-        keys = keys_of(bpy.data.objects["Rig 0"])
+        keys = rigs.keys_of(bpy.data.objects["Rig 0"])
         later.append({name: [key for key in own if key[0] >= 8] for name, own in keys.items()})
     assert later[0] == later[1]

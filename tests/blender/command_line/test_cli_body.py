@@ -14,7 +14,6 @@ from tests.blender.body.test_body_bake import SAME, keyed, played
 from tests.blender.command_line.command_lines import (
     CLIP,
     contents,
-    keys_of,
     needs_module,
     opened,
     ran,
@@ -70,7 +69,7 @@ def test_a_body_baked_without_a_window_has_the_keys_of_the_button_and_shows_what
     opened(output)
     baked = human()
     assert all(chain.mute for chain in baked.chain_ik.chains)
-    assert (baked.pose.bones[HIPS].path_from_id("location"), 2) in keys_of(baked)
+    assert (baked.pose.bones[HIPS].path_from_id("location"), 2) in rigs.keys_of(baked)
     np.testing.assert_allclose(played(baked), live, atol=SAME)
     still = poses_of(baked, STANDING)[:, :, :3, 3]
     assert np.abs(still - still[0]).max() <= HELD * size

@@ -19,7 +19,6 @@ from tests.blender.command_line.command_lines import (
     LAST,
     command,
     contents,
-    keys_of,
     make_rope,
     make_scene,
     make_varied_scene,
@@ -131,7 +130,7 @@ def test_frames_that_are_missing_or_twice_there_are_told(file, capfd):
     assert not output[1].exists()
     assert command("merge", first, second, *output, "--frames", "2-3,8-11") == 0
     opened(output[1])
-    keys = keys_of(bpy.data.objects["Rig 0"])
+    keys = rigs.keys_of(bpy.data.objects["Rig 0"])
     assert {tuple(x for x, _ in each) for each in keys.values()} == {(2, 3, 8, 9, 10, 11)}
 
 
@@ -300,7 +299,7 @@ def test_a_bake_that_is_killed_leaves_the_file_and_can_be_run_again(tmp_path, de
     assert code == 0, err
     assert (file.read_bytes() == before) is (destination == "--output")
     opened(file if destination == "--overwrite" else output)
-    assert all(len(keys) == 20 for keys in keys_of(bpy.data.objects["Rig 0"]).values())
+    assert all(len(keys) == 20 for keys in rigs.keys_of(bpy.data.objects["Rig 0"]).values())
 
 
 @needs_module
@@ -316,12 +315,14 @@ def test_a_bake_that_is_killed_while_it_keys_and_saves_leaves_the_file_whole(tmp
         assert file.read_bytes() == before
         if output.exists():
             opened(output)
-            assert all(len(each) == LAST for each in keys_of(bpy.data.objects["Rig 19"]).values())
+            assert all(
+                len(each) == LAST for each in rigs.keys_of(bpy.data.objects["Rig 19"]).values()
+            )
             output.unlink()
     code, _, err = ran(file, "bake", "--overwrite")
     assert code == 0, err
     opened(file)
-    assert all(len(each) == LAST for each in keys_of(bpy.data.objects["Rig 19"]).values())
+    assert all(len(each) == LAST for each in rigs.keys_of(bpy.data.objects["Rig 19"]).values())
 
 
 @needs_module

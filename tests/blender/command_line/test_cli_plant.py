@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.clips.test_plant_refusals import LAST, STANDS, tails
-from tests.blender.command_line.command_lines import command, keys_of, opened, save
+from tests.blender.command_line.command_lines import command, opened, save
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
@@ -42,9 +42,9 @@ def test_plant_is_that_of_the_button_for_all_armatures(file, capfd):
     for number in range(2):
         select_objects(active=bpy.data.objects[f"Rig {number}"])
         press(bpy.ops.pose.chain_ik_plant)
-    wanted = {ob.name: keys_of(ob) for ob in bpy.data.objects}
+    wanted = {ob.name: rigs.keys_of(ob) for ob in bpy.data.objects}
     opened(output)
-    assert {ob.name: keys_of(ob) for ob in bpy.data.objects} == wanted
+    assert {ob.name: rigs.keys_of(ob) for ob in bpy.data.objects} == wanted
     for number in range(2):
         steps = np.linalg.norm(np.diff(tails(bpy.data.objects[f"Rig {number}"]), axis=0), axis=1)
         assert steps[:10].max() < 1e-5

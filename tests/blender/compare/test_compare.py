@@ -22,6 +22,7 @@ from tests.blender.compare.compared_rigs import (
 from tests.blender.keying.converted_rigs import CLOSE as EXACT
 from tests.blender.keying.converted_rigs import Limb, to_constraints
 from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal, select_objects, state
 
 KINDS = ("arm", "tail", "turned", "limited", "scaled", "constrained parent", "far", "rest")
@@ -122,10 +123,7 @@ def everything(ob: bpy.types.Object) -> dict[str, object]:
     return {
         **state(),
         "data": {kind: sorted(getattr(bpy.data, kind).keys()) for kind in kinds},
-        "curves": [
-            (curve.data_path, [tuple(key.co) for key in curve.keyframe_points])
-            for curve in rigs.curves_of(ob)
-        ],
+        "keys": rigs.keys_of(ob),
         "chains as stored": [sorted(chain.keys()) for chain in ob.chain_ik.chains]
         if bpy.app.version < (5, 0, 0)
         else [sorted(chain.bl_system_properties_get().keys()) for chain in ob.chain_ik.chains],
@@ -279,18 +277,11 @@ def test_stretch_grows_the_bones_of_each_solver_and_of_the_constraint():
 def test_a_rig_from_a_library_is_compared_through_its_override(tmp_path):
     rig = limb("tail")
     before = rig.joints()
-    path = str(tmp_path / "library.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(path, link=True) as (_, wanted):
-        wanted.objects = ["Rig", "Rig Target", "Rig Pole"]
-    linked = bpy.data.objects["Rig"]
-    for each in list(bpy.data.objects):
-        rigs.link(each)
-    select_objects(active=linked)
+    of_library, *_ = linked(tmp_path / "library.blend", "Rig", "Rig Target", "Rig Pole")
+    select_objects(active=of_library)
     expected = "This armature is linked: make a library override of it first."
     assert refusal(compare) == expected
-    local = linked.override_create(remap_local_usages=True)
+    local = of_library.override_create(remap_local_usages=True)
     select_objects(active=local)
     scaled_rigs.update()
     known = [prop.rna_path for prop in local.override_library.properties]

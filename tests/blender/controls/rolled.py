@@ -74,9 +74,7 @@ def all_reached(ob: bpy.types.Object) -> bool:
 
 
 def delete(ob: bpy.types.Object, bone: str) -> None:
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones.remove(ob.data.edit_bones[bone])
-    rigs.enter(ob, "OBJECT")
+    rigs.delete_bones(ob, bone)
     rigs.updated()
 
 

@@ -80,14 +80,6 @@ def walk(ob: bpy.types.Object) -> None:
             key(ob, target(ob, f"Arm.{side}"), frame, place)
 
 
-def crouch(ob: bpy.types.Object) -> None:
-    torso = ob.chain_ik.body.root
-    for frame, deep in ((1, 0.0), (40, -0.35), (60, -0.35), (96, 0.0)):
-        key(ob, torso, frame, (0, 0, deep))
-        for side in "LR":
-            key(ob, target(ob, f"Arm.{side}"), frame, (0, 0, deep))
-
-
 def turn(ob: bpy.types.Object) -> None:
     """Once round, on the root alone."""
     for quarter in range(5):
@@ -102,7 +94,7 @@ def kick(ob: bpy.types.Object) -> None:
         key(ob, torso, frame, (0, 0, -0.04))
 
 
-CLIPS = {clip.__name__: clip for clip in (walk, crouch, turn, kick)}
+CLIPS = {clip.__name__: clip for clip in (walk, turn, kick)}
 
 
 @pytest.mark.parametrize("clip", CLIPS)

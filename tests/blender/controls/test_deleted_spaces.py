@@ -30,11 +30,8 @@ def make_carried(kind: str) -> bpy.types.Object:
     press(bpy.ops.pose.chain_ik_add, control=kind)
     tail = ob.chain_ik.chains[1]
     control = ob.pose.bones[tail.subtarget] if tail.subtarget else tail.target
-    prop = f"rotation_{'quaternion' if kind == 'BONE' else 'euler'}"
     for frame in (3, 20, 30):
-        move_control(control, rng)
-        for each in ("location", prop):
-            control.keyframe_insert(each, frame=frame)
+        move_control(control, rng, frame)
     ob.chain_ik.active_index = 0
     rigs.go_to(5)
     ob.chain_ik.chains[0].space = tail.subtarget or tail.target.name

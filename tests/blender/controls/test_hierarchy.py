@@ -175,10 +175,7 @@ def _world(ob: bpy.types.Object) -> dict[str, np.ndarray]:
 
 def test_a_limb_alone_has_no_body_and_a_parent_takes_the_place_of_all_spaces(rigify):
     ob = make_limbs(CONVENTIONS["plain, dots"], ".L")
-    rigs.enter(ob, "EDIT")
-    for name in ("thigh.L", "shin.L", "foot.L"):
-        ob.data.edit_bones.remove(ob.data.edit_bones[name])
-    rigs.enter(ob, "OBJECT")
+    rigs.delete_bones(ob, "thigh.L", "shin.L", "foot.L")
     press(setup)
     assert spaces(ob) == {"Arm.L": ""}
     assert ob.chain_ik.body.root == ""
@@ -193,9 +190,7 @@ def make_former(ob: bpy.types.Object) -> None:
     for bone in ob.pose.bones:
         for constraint in list(bone.constraints):
             bone.constraints.remove(constraint)
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones.remove(ob.data.edit_bones["Root"])
-    rigs.enter(ob, "POSE")
+    rigs.delete_bones(ob, "Root")
     ob.chain_ik.body.root = ""
     rigs.updated()
 

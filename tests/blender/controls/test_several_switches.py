@@ -26,12 +26,7 @@ def make_shot(kind: str) -> bpy.types.Object:
     ob, rng = make_body(kind), make_rng(4)
     for frame in (1, 15, 40):
         move_things(ob, rng, frame)
-        control = control_of(ob, "TARGET")
-        move_control(control, rng)
-        control.keyframe_insert("location", frame=frame)
-        control.keyframe_insert(
-            f"rotation_{'quaternion' if kind == 'BONE' else 'euler'}", frame=frame
-        )
+        move_control(control_of(ob, "TARGET"), rng, frame)
     rigs.go_to(20)
     press(switch, space="Body.1")
     return ob
@@ -47,7 +42,10 @@ def played(ob: bpy.types.Object) -> dict[int, np.ndarray]:
 def test_over_a_range_a_control_stays_where_an_earlier_switch_has_put_it(kind, space):
     ob = make_shot(kind)
     before = played(ob)
+    between = {frame: _shown_at(ob, "TARGET", frame) for frame in np.arange(10.5, 19.0)}
+    rigs.go_to(20)
     press(switch, space=space, use_range=True, frame_start=10, frame_end=30)
+    assert bpy.context.scene.frame_current == 20
     after = played(ob)
     for frame in range(10, 31):
         np.testing.assert_allclose(after[frame], before[frame], atol=MOST, err_msg=str(frame))
@@ -55,6 +53,9 @@ def test_over_a_range_a_control_stays_where_an_earlier_switch_has_put_it(kind, s
         assert ob.chain_ik.chains[0].space == space
     for frame in (1, 9):
         np.testing.assert_allclose(after[frame], before[frame], atol=MOST)
+    # Half a frame on, nothing has spun from one key to the next.
+    for frame, matrix in between.items():
+        np.testing.assert_allclose(_shown_at(ob, "TARGET", frame), matrix, atol=0.02)
     assert_one_acts(control_of(ob, "TARGET"))
 
 

@@ -119,21 +119,12 @@ def test_a_bone_that_joins_a_chain_is_given_back_as_another_chain_has_stored_it(
     for tip, place in (("Bone.1", NEAR), ("Side.0", FAR)):
         rigs.add_chain(ob, tip, rigs.make_empty(tip, place))
     rigs.updated()
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones["Side.0"].parent = ob.data.edit_bones["Bone.1"]
-    rigs.enter(ob, "OBJECT")
+    rigs.hang_bone(ob, "Side.0", "Bone.1")
     rigs.updated()
     for chain in ob.chain_ik.chains:
         chain.mute = True
     rigs.updated()
     assert rigs.rotations(ob) == turned
-
-
-def hang(ob: bpy.types.Object, child: str, parent: str | None) -> None:
-    rigs.enter(ob, "EDIT")
-    bones = ob.data.edit_bones
-    bones[child].parent = bones[parent] if parent else None
-    rigs.enter(ob, "OBJECT")
 
 
 @pytest.mark.parametrize("solver", ["NEWTON", "FOLLOW"])
@@ -145,7 +136,7 @@ def test_a_bone_that_leaves_a_chain_in_edit_mode_takes_its_stored_pose_back_at_o
     bpy.context.view_layer.update()
     moved = np.array(ob.pose.bones["Bone.0"].rotation_quaternion)
     assert np.abs(moved - before).max() > 0.05
-    hang(ob, "Bone.1", None)
+    rigs.hang_bone(ob, "Bone.1")
     bpy.context.view_layer.update()
     np.testing.assert_allclose(ob.pose.bones["Bone.0"].rotation_quaternion, before, atol=1e-6)
     assert "Bone.0" not in chain_of(ob).stored_pose
@@ -160,7 +151,7 @@ def test_a_bone_that_leaves_one_of_two_chains_stays_with_the_other_and_is_forgot
     for tip in ("Bone.2", "Bone.0"):
         rigs.add_chain(ob, tip, rigs.make_empty(tip, FAR))
     rigs.updated()
-    hang(ob, "Bone.1", None)
+    rigs.hang_bone(ob, "Bone.1")
     tail = rigs.tail(ob, "Bone.0", rigs.updated())
     toward = np.array(FAR) / np.linalg.norm(FAR)
     np.testing.assert_allclose(tail / np.linalg.norm(tail), toward, atol=1e-5)
@@ -168,7 +159,7 @@ def test_a_bone_that_leaves_one_of_two_chains_stays_with_the_other_and_is_forgot
         ob.chain_ik.chains.remove(1)
         rigs.updated()
         solved = rigs.rotations(ob)
-        hang(ob, "Bone.2", "Bone.1")
+        rigs.hang_bone(ob, "Bone.2", "Bone.1")
         rigs.updated()
         assert rigs.rotations(ob) == solved
         assert "Bone.0" not in chain_of(ob).stored_pose
@@ -205,7 +196,7 @@ def test_a_bone_that_leaves_its_chain_is_given_back_beside_one_whose_stored_pose
     before = np.array(ob.pose.bones["Bone.0"].rotation_quaternion)
     rigs.updated()
     ob.chain_ik.chains[1].stored_pose = "{"
-    hang(ob, "Bone.1", None)
+    rigs.hang_bone(ob, "Bone.1")
     rigs.updated()
     np.testing.assert_allclose(ob.pose.bones["Bone.0"].rotation_quaternion, before, atol=1e-6)
 

@@ -14,6 +14,7 @@ from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import EndFinder, LimitEnd, find_ends
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal
 
 set_limit = bpy.ops.pose.chain_ik_set_limit
@@ -241,13 +242,8 @@ def test_limits_of_a_librarys_bones_are_refused_and_own_joints_over_them_move(tm
     ob.pose.bones["Bone.1"].use_ik_limit_x = True
     ob.pose.bones["Bone.1"].ik_max_x = 0.5
     bpy.ops.object.mode_set(mode="OBJECT")
-    path = str(tmp_path / "library.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(path, link=True) as (_found, wanted):
-        wanted.objects = ["Rig"]
-    rigs.link(wanted.objects[0])
-    own = wanted.objects[0].override_create(remap_local_usages=True)
+    (of_library,) = linked(tmp_path / "library.blend", "Rig")
+    own = of_library.override_create(remap_local_usages=True)
     rigs.enter(own, "POSE")
     rigs.updated()
     chain = own.chain_ik.chains[0]

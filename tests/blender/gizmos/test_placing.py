@@ -11,6 +11,7 @@ import pytest
 
 from tests.blender.gizmos.placed import PARENTS, PLACED, POINT, add_control, hang, make_arm, place
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal
 
 move_target = bpy.ops.pose.chain_ik_move_target
@@ -175,13 +176,7 @@ def test_what_cannot_be_moved_is_refused_with_what_to_do():
 
 @pytest.mark.parametrize("is_bone", [False, True])
 def test_what_stands_nowhere_is_refused_and_no_point_that_is_none_is_gone_to(is_bone):
-    ob = make_arm()
-    chain = ob.chain_ik.chains[0]
-    moved = chain.target
-    if is_bone:
-        chain.subtarget, chain.target = add_control(ob, "", seed=2), ob
-        rigs.enter(ob, "POSE")
-        moved = ob.pose.bones[chain.subtarget]
+    _, moved = make_followed(is_bone=is_bone)
     before = tuple(moved.location)
     for point in ((np.nan, 0.0, 0.0), (0.0, np.inf, 0.0), (3.4e38, 3.4e38, 3.4e38)):
         press(move_target, location=point)
@@ -195,18 +190,13 @@ def test_what_stands_nowhere_is_refused_and_no_point_that_is_none_is_gone_to(is_
 
 
 def test_a_linked_target_is_refused_and_an_override_of_it_moves(tmp_path: Path):
-    path = str(tmp_path / "library.blend")
     rigs.make_empty("Far", (1.0, 1.0, 1.0))
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    (far,) = linked(tmp_path / "library.blend", "Far")
     ob = make_arm()
-    with bpy.data.libraries.load(path, link=True) as (_found, wanted):
-        wanted.objects = ["Far"]
-    linked = rigs.link(wanted.objects[0])
-    ob.chain_ik.chains[0].target = linked
+    ob.chain_ik.chains[0].target = far
     rigs.updated()
     assert "The target 'Far' is linked" in refusal(move_target, location=POINT)
-    own = linked.override_create(remap_local_usages=True)
+    own = far.override_create(remap_local_usages=True)
     ob.chain_ik.chains[0].target = own
     rigs.updated()
     press(move_target, location=POINT)
@@ -215,9 +205,6 @@ def test_a_linked_target_is_refused_and_an_override_of_it_moves(tmp_path: Path):
     text = refusal(move_target, location=(0.0, 0.0, 1.0))
     assert "The library override of the target 'Far' cannot be edited" in text
     np.testing.assert_allclose(rigs.position(own), POINT, atol=PLACED)
-
-
-move_target = bpy.ops.pose.chain_ik_move_target
 
 
 def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:

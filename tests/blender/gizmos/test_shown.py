@@ -17,6 +17,7 @@ from tests.blender.overlay.viewports import in_viewport as in_drawn_viewport
 from tests.blender.overlay.viewports import strokes
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal, select_objects
 
 MOVE_TARGET, MOVE_POLE = "pose.chain_ik_move_target", "pose.chain_ik_move_pole"
@@ -24,10 +25,11 @@ TURN_POLE, SET_LIMIT = "pose.chain_ik_turn_pole", "pose.chain_ik_set_limit"
 POLE = (0.3, -2.0, 1.0)
 
 
-def make_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+def make_arm(*, is_live: bool = True) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
     """Return an armature object in pose mode, and its chain, which has a pole."""
-    ob, _ = rigs.make_arm(**settings)
+    ob, _ = rigs.make_arm()
     ob.chain_ik.chains[0].pole_target = rigs.make_empty("Pole", POLE)
+    bpy.context.scene.chain_ik.use_live = is_live
     rigs.enter(ob, "POSE")
     rigs.updated()
     return ob, ob.chain_ik.chains[0]
@@ -113,20 +115,11 @@ def test_a_handle_is_hit_where_it_is_and_nowhere_else():
 def test_linked_rigs_show_none_and_overrides_of_them_do(tmp_path: Path):
     make_arm()
     bpy.ops.object.mode_set(mode="OBJECT")
-    path = str(tmp_path / "library.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_homefile(use_empty=False, use_factory_startup=True)
-    with bpy.data.libraries.load(path, link=True) as (_found, wanted):
-        wanted.objects = ["Rig", "Rig Target"]
-    linked, _ = map(rigs.link, wanted.objects)
-    bpy.context.view_layer.objects.active = linked
-    linked.select_set(True)
-    rigs.updated()
+    of_library, _ = linked(tmp_path / "library.blend", "Rig", "Rig Target")
+    select_objects(active=of_library)
     assert not started_by_gizmos()
-    own = linked.override_create(remap_local_usages=True)
-    bpy.context.view_layer.objects.active = own
-    own.select_set(True)
-    rigs.updated()
+    own = of_library.override_create(remap_local_usages=True)
+    select_objects(active=own)
     assert MOVE_TARGET in started_by_gizmos()
 
 
@@ -135,19 +128,7 @@ MOVES = {
     "target": partial(bpy.ops.pose.chain_ik_move_target, location=(1.0, 1.0, 1.0)),
     "pole": partial(bpy.ops.pose.chain_ik_move_pole, location=(1.0, 1.0, 1.0)),
 }
-RINGS = {word: f"pose.chain_ik_move_{word}" for word in MOVES}
-DIAL = "pose.chain_ik_turn_pole"
-
-
-def make_posed_arm(*, is_live: bool = True) -> bpy.types.Object:
-    """Return an armature object in pose mode with a chain that has a target and a pole."""
-    ob, _ = rigs.make_arm()
-    chain = ob.chain_ik.chains[0]
-    chain.pole_target = rigs.make_empty("Pole", (0.3, -2.0, 1.0))
-    bpy.context.scene.chain_ik.use_live = is_live
-    rigs.enter(ob, "POSE")
-    rigs.updated()
-    return ob
+RINGS = {"target": MOVE_TARGET, "pole": MOVE_POLE}
 
 
 def followed(ob: bpy.types.Object, word: str) -> bpy.types.Object:
@@ -173,7 +154,7 @@ def delete(ob: bpy.types.Object, word: str) -> bpy.types.Object:
 def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_scene_again(
     word, is_live
 ):
-    ob = make_posed_arm(is_live=is_live)
+    ob = make_arm(is_live=is_live)[0]
     moved, other = followed(ob, word), "pole" if word == "target" else "target"
     for name in ("hide_viewport", "hide_render"):
         setattr(moved, name, True)
@@ -181,7 +162,7 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
         assert RINGS[word] in started_by_gizmos()
         setattr(moved, name, False)
     rigs.updated()
-    assert started_by_gizmos() == {*RINGS.values(), DIAL}
+    assert started_by_gizmos() == {*RINGS.values(), TURN_POLE}
     gone = delete(ob, word)
     assert started_by_gizmos() == {RINGS[other]}
     places = [rigs.position(followed(ob, each)) for each in MOVES]
@@ -193,14 +174,14 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
     press(MOVES[other])
     rigs.link(gone)
     rigs.updated()
-    assert started_by_gizmos() == {*RINGS.values(), DIAL}
+    assert started_by_gizmos() == {*RINGS.values(), TURN_POLE}
     press(MOVES[word])
 
 
 @pytest.mark.parametrize("is_live", [True, False])
 def test_the_overlay_draws_no_line_to_what_was_deleted(is_live):
     with in_drawn_viewport():
-        ob = make_posed_arm(is_live=is_live)
+        ob = make_arm(is_live=is_live)[0]
         lines = len(strokes().thin.join()[0])
         pole = len(strokes().areas.points)
         assert lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mathutils import Euler, Quaternion
+from mathutils import Quaternion
 
 from tests.blender.joints.test_limits_held import (
     LIMBS,
@@ -84,31 +84,3 @@ def test_a_limited_limb_arrives_whose_bones_do_not_inherit_rotation(unturned, ha
         for bone in rigs.evaluated(ob).pose.bones:
             turn = np.array(bone.rotation_quaternion)
             assert violation(K.BALL, turn, *edges(bone)) <= 1e-6
-
-
-@every_solver
-def test_a_knee_that_rests_bent_the_wrong_way_arrives(solver):
-    ob = rigs.make_rig([(0, 0, 2.0), (0, 0.06, 1.0), (0, 0, 0)])
-    limb = ((K.BALL, ()), (K.HINGE_X, ((0, 150),)))
-    limit(ob.pose.bones[1], *limb[1])
-    bones, rng = ["Bone.0", "Bone.1"], make_rng(4)
-    where = [reachable(ob, bones, limb, rng) for _ in range(8)]
-    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver)
-    for place in where:
-        target.location = place
-        scaled_rigs.update()
-        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
-        assert violations(ob, limb).max() <= 1e-6
-
-
-def test_the_status_names_the_bone_that_holds_back_and_no_other():
-    ob, bones = make_limb(((K.HINGE_X, ((-60, 20),)), (K.HINGE_X, ((0, 150),))))
-    rest, matrix = rigs.tail(ob, bones[-1]), ob.pose.bones[0].bone.matrix_local.to_3x3()
-    chain, target = scaled_rigs.follow(ob, bones, rest)
-    # As far as the first bone may turn, and on.
-    for angle, begin in ((0.3, "Reached"), (1.2, "Held back by the limits of Bone.0")):
-        turn = matrix @ Euler((angle, 0, 0)).to_matrix() @ matrix.inverted()
-        target.location = turn @ rigs.Vector(rest)
-        scaled_rigs.update()
-        assert chain.status.startswith(begin), chain.status
-    assert "Bone.1" not in chain.status

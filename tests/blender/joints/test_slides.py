@@ -52,9 +52,7 @@ def test_the_first_bone_slides_as_the_last_does(bone, parent, is_local):
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2)], is_connected=False)
     if parent:
         rigs.add_bones(ob, [(0.3, 0, -1), (0, 0.2, 0)], prefix="Above")
-        rigs.enter(ob, "EDIT")
-        ob.data.edit_bones["Bone.0"].parent = ob.data.edit_bones["Above.0"]
-        rigs.enter(ob, "OBJECT")
+        rigs.hang_bone(ob, "Bone.0", "Above.0")
     ob.data.bones[bone].use_local_location = is_local
     target = rigs.make_empty(location=(0, 0, 2.3))
     chain = rigs.add_chain(ob, "Bone.1", target, chain_count=2)

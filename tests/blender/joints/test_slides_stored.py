@@ -9,6 +9,7 @@ from blender_ik_addon.rig.posing.frame_solve import FrameSolve
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.keyed_limbs import strip_of
+from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.sliding_rigs import (
     BEYOND,
     HIGH,
@@ -220,9 +221,7 @@ def test_an_undone_and_saved_robot_stands_as_it_stood_and_gives_its_location_bac
     bpy.ops.ed.undo_push(message="moved")
     bpy.ops.ed.undo()
     rigs.assert_same_pose(bpy.data.objects["Rig"], before)
-    path = str(tmp_path / "saved.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen(tmp_path / "saved.blend")
     ob = bpy.data.objects["Rig"]
     chain = ob.chain_ik.chains[0]
     rigs.assert_same_pose(ob, before)

@@ -34,6 +34,22 @@ RECORDED = (2, 5, 7)
 TOLERANCE = 1e-7
 """Of the chains: far below what is compared, so that an iteration more is no other pose."""
 DIGITS = 7
+STRETCH = "A straight chain tells its bend by the root of what float32 rounds off."
+ONLY_TIPS = {
+    **{f"{solver} stretch": STRETCH for solver in ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE")},
+    "FORCE pole and limits": (
+        "Settling goes on until little is gained: how far the pole is followed there hangs on the"
+        " last digits."
+    ),
+    "NEWTON held back": (
+        "Targets that limits hold back are tried from many poses, of which the best may be several."
+    ),
+    "FORCE comfort": "With comfort several ends may be equally good.",
+    "tree, one tip inherits no rotation": (
+        "Was solved as if it did, again and again, and now as it is: another pose that reaches."
+    ),
+}
+"""Kinds whose rotations need not be the same, and why only their tips have to stand as before."""
 UNMOVED = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
 
 

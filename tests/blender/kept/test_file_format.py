@@ -8,6 +8,7 @@ import bpy
 import pytest
 
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 
 OLD = Path(__file__).parents[2] / "data" / "caps_before_finish.blend"
 BARE = {"FABRIK 10": False, "CCD 20": False, "FABRIK 21": True, "NEWTON 10": True}
@@ -21,16 +22,14 @@ def test_caps_of_an_older_file_leave_the_finish_out_and_what_is_set_after_that_i
     bpy.ops.wm.open_mainfile(filepath=str(OLD))
     assert finishes() == BARE
     bpy.data.objects["Rig"].chain_ik.chains["FABRIK 10"].use_finish = True
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "new.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    reopen(tmp_path / "new.blend")
     assert finishes() == {**BARE, "FABRIK 10": True}
 
 
 def test_a_low_cap_of_a_new_chain_means_nothing_else(tmp_path):
     chain = rigs.make_rig(name="New").chain_ik.chains.add()
     chain.name, chain.solver, chain.iterations = "Low", "FABRIK", 10
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "new.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    reopen(tmp_path / "new.blend")
     assert finishes("New") == {"Low": True}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 from tests.helpers import assert_positions_close
 
 NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
@@ -89,19 +90,12 @@ def test_undo_of_adding_a_chain_leaves_the_pose_of_before():
     assert rigs.rotations(named("Rig")) == before
 
 
-def save_and_open(tmp_path) -> None:
-    path = str(tmp_path / "saved.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    bpy.ops.wm.open_mainfile(filepath=path)
-
-
 def test_a_saved_file_opens_with_its_pose_and_goes_on(tmp_path):
     _ob, target = rigs.make_arm()
     rigs.key(target, "location", {1: NEAR, 11: FAR})
     bpy.context.scene.frame_set(6)
     before = rigs.pose(named("Rig"))
-    save_and_open(tmp_path)
+    reopen(tmp_path / "saved.blend")
     assert_shows(before)
     assert_follows()
     assert chain().status.startswith("Reached")
@@ -118,7 +112,7 @@ def test_a_file_in_which_the_target_was_moved_without_a_solve_is_solved_on_load(
     bpy.context.scene.chain_ik.use_live = was_live
     target.location = FAR
     for _ in range(2):
-        save_and_open(tmp_path)
+        reopen(tmp_path / "saved.blend")
     if not was_live:
         assert not bpy.context.scene.chain_ik.use_live
         bpy.context.scene.chain_ik.use_live = True
@@ -136,9 +130,7 @@ def test_nothing_is_written_while_a_rig_is_in_edit_mode_and_a_deleted_tip_is_sai
     assert rigs.rotations(ob) == before
     bpy.ops.object.mode_set(mode="OBJECT")
     assert_follows()
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones.remove(ob.data.edit_bones["Bone.1"])
-    bpy.ops.object.mode_set(mode="OBJECT")
+    rigs.delete_bones(ob, "Bone.1")
     bpy.context.view_layer.update()
     assert chain().status == "Bone 'Bone.1' no longer exists: choose another tip."
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 
 NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
 
@@ -66,8 +67,7 @@ def test_a_linked_rig_is_refused_in_words_and_left_alone(library):
 
 def reopened(tmp_path) -> bpy.types.Object:
     """Save, open again, and return the override."""
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "user.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "user.blend"))
+    reopen(tmp_path / "user.blend")
     return next(o for o in bpy.data.objects if o.type == "ARMATURE" and o.override_library)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
 remove = bpy.ops.pose.chain_ik_remove
@@ -72,11 +73,9 @@ def add_limb(ob: bpy.types.Object, limb: str) -> None:
         press(joint_add)
 
 
-def reopen(tmp_path: Path) -> bpy.types.Object:
+def reopened(tmp_path: Path) -> bpy.types.Object:
     """Save, open again, and return the override, active."""
-    path = str(tmp_path / "user.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen(tmp_path / "user.blend")
     activate(overridden(), overridden().chain_ik.active_index)
     return overridden()
 
@@ -142,7 +141,7 @@ def test_joints_of_the_library_are_not_removed_or_replaced_and_nothing_changes(l
             )
             assert everything(ob) == before
     # Refused buttons have left nothing that is saved.
-    assert everything(reopen(tmp_path)) == before
+    assert everything(reopened(tmp_path)) == before
 
 
 @pytest.mark.parametrize("is_reopened", [False, True])
@@ -154,7 +153,7 @@ def test_chains_and_joints_added_to_an_override_can_be_removed(library, tmp_path
     add_limb(ob, "Right")
     add_limb(ob, "Tail")
     if is_reopened:
-        ob = reopen(tmp_path)
+        ob = reopened(tmp_path)
     left, right = ("Left", ["Left.0", "Left.2"]), ("Right.2", ["Right.0", "Right.2"])
     assert chains(ob) == [left, right, ("Tail.2", ["Tail.0", "Tail.2"])]
     activate(ob, 2)
@@ -170,7 +169,7 @@ def test_chains_and_joints_added_to_an_override_can_be_removed(library, tmp_path
     press(joint_remove)
     assert chains(ob) == [("Left", ["Left.0"])]
     assert "comes from a library" in refusal(joint_remove)
-    assert chains(reopen(tmp_path)) == [("Left", ["Left.0"])]
+    assert chains(reopened(tmp_path)) == [("Left", ["Left.0"])]
 
 
 def test_joints_added_to_an_override_are_replaced_by_copies(library):
@@ -240,7 +239,7 @@ def test_keys_and_drivers_of_chains_added_to_an_override_follow(library, tmp_pat
     activate(ob, 1)
     press(remove)
     for is_reopened in (False, True):
-        ob = reopen(tmp_path) if is_reopened else ob
+        ob = reopened(tmp_path) if is_reopened else ob
         rigs.go_to(4)
         posed = rigs.evaluated(ob).chain_ik.chains
         assert [chain.name for chain in posed] == ["Left", "Tail.2"]
@@ -288,7 +287,7 @@ def test_joints_of_the_library_become_copies_and_presets_like_others(library, tm
     press(bpy.ops.pose.chain_ik_joint_to_selected)
     select_bones(ob, ["Tail.1"])
     press(bpy.ops.pose.chain_ik_joint_preset, preset="NECK")
-    ob = reopen(tmp_path)
+    ob = reopened(tmp_path)
     found = {joint.bone: joint for chain in ob.chain_ik.chains for joint in chain.joints}
     assert list(found) == ["Left.0", "Left.1", "Left.2", "Tail.0", "Tail.1", "Tail.2"]
     for bone in ("Left.2", "Tail.0", "Tail.2"):

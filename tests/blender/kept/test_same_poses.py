@@ -10,13 +10,10 @@ import pytest
 
 from blender_ik_addon.properties import settings
 from tests.blender.kept import kept_file
-from tests.blender.kept.kept_bonds import BONDS
-from tests.blender.kept.kept_kinds import KINDS
+from tests.blender.kept.kept_file import ONLY_TIPS
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
-ONLY_TIPS = {**KINDS, **BONDS}
-"""Kinds whose rotations need not be the same."""
 CLOSE = 1e-5
 """Radians, and units of length: no chain here is longer than a few."""
 SOLVERS = {solver for solver, *_ in settings.SOLVERS}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import reopen
 
 NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
 MODES = ("QUATERNION", "XZY", "AXIS_ANGLE")
@@ -219,14 +220,7 @@ def test_a_chain_takes_shared_bones_over_at_a_frame_as_they_were_before_the_othe
 def test_keyframes_are_never_touched():
     ob = rigs.make_rig(modes=("QUATERNION", "XYZ"))
     rigs.key_bones(ob)
-
-    def keys():
-        return [
-            (curve.data_path, curve.array_index, [tuple(k.co) for k in curve.keyframe_points])
-            for curve in rigs.curves_of(ob)
-        ]
-
-    before = keys()
+    before = rigs.keys_of(ob)
     assert len(before) == 7
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
     chain = ob.chain_ik.chains[0]
@@ -242,15 +236,13 @@ def test_keyframes_are_never_touched():
         bpy.context.view_layer.update()
     restore(ob)
     remove(ob)
-    assert keys() == before
+    assert rigs.keys_of(ob) == before
 
 
 def test_the_stored_pose_survives_saving_and_renaming(tmp_path):
     ob, _target, free = make_posed_arm("YXZ")
     ob.data.bones["Bone.0"].name = "Renamed"
-    path = str(tmp_path / "saved.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
+    reopen(tmp_path / "saved.blend")
     ob = bpy.data.objects["Rig"]
     mute(ob)
     bpy.context.view_layer.update()

@@ -64,7 +64,7 @@ def test_collections_that_the_scene_lacks_or_does_not_show_take_none():
 
 def link_collection(path: Path) -> bpy.types.Collection:
     """Return a collection of a file, linked into a new one."""
-    collection = link_saved(path, "collections", "Hero")
+    (collection,) = link_saved(path, "collections", "Hero")
     bpy.context.scene.collection.children.link(collection)
     return collection
 

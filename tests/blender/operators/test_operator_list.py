@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
-from tests.blender.setups.saved_rigs import link_saved
+from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import (
     anchors,
     press,
@@ -135,7 +135,7 @@ def test_without_a_chain_the_buttons_ask_for_one():
 
 def test_buttons_refuse_a_linked_armature_and_say_what_to_do(tmp_path):
     make_driven_limbs()
-    select_objects(active=rigs.link(link_saved(tmp_path / "library.blend", "objects", "Rig")))
+    select_objects(active=linked(tmp_path / "library.blend", "Rig")[0])
     before = state()
     for operator in (add, solve, compare, remove, restore, store):
         expected = "This armature is linked: make a library override of it first."

@@ -14,7 +14,7 @@ from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.known import known
 from tests.blender.overlay.viewports import NEAR, in_viewport, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
-from tests.blender.setups.saved_rigs import link_saved
+from tests.blender.setups.saved_rigs import linked
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen: No
 def load_rig(path: Path) -> bpy.types.Object:
     """Save an arm to a file, and return it linked into a new one."""
     rigs.make_arm(name="Rig")
-    return rigs.link(link_saved(path, "objects", "Rig"))
+    return linked(path, "Rig")[0]
 
 
 def check_both_are_drawn(one: bpy.types.Object, other: bpy.types.Object) -> None:

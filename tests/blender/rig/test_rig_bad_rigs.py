@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.saved_rigs import link_saved
+from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.spoiling import assert_is_advice
 
 POINT = np.array([0.7, 0.4, 1.2])
@@ -32,8 +32,8 @@ def test_a_target_at_the_end_of_the_world_stretches_the_limb_toward_it():
 
 def test_a_linked_armature_says_so_and_local_rigs_go_on(tmp_path):
     rigs.make_arm(name="Linked")
-    linked = rigs.link(link_saved(tmp_path / "library.blend", "objects", "Linked"))
+    of_library = linked(tmp_path / "library.blend", "Linked")[0]
     local, target = rigs.make_arm(name="Local")
     scaled_rigs.update()
     assert scaled_rigs.miss(local, ["Bone.0", "Bone.1"], target) <= 1e-5
-    assert_is_advice(linked.chain_ik.chains[0].status, "linked")
+    assert_is_advice(of_library.chain_ik.chains[0].status, "linked")

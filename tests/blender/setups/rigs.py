@@ -97,6 +97,24 @@ def add_bones(
     return made
 
 
+def delete_bones(ob: bpy.types.Object, *names: str) -> None:
+    """Delete bones in edit mode, and go back to the mode of before."""
+    mode = ob.mode
+    enter(ob, "EDIT")
+    for name in names:
+        ob.data.edit_bones.remove(ob.data.edit_bones[name])
+    bpy.ops.object.mode_set(mode=mode)
+
+
+def hang_bone(ob: bpy.types.Object, name: str, parent: str = "") -> None:
+    """Hang a bone under another one or under none, and go back to the mode of before."""
+    mode = ob.mode
+    enter(ob, "EDIT")
+    bones = ob.data.edit_bones
+    bones[name].parent = bones[parent] if parent else None
+    bpy.ops.object.mode_set(mode=mode)
+
+
 def make_rig(
     joints: Sequence[Sequence[float]] | Array = ARM, name: str = "Rig", **bones: object
 ) -> bpy.types.Object:

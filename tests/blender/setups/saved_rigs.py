@@ -1,4 +1,4 @@
-"""Files: of rigs that are made once in a run and opened by each test, and saved on the way."""
+"""Rigs that are saved, and opened again or brought in from there; some are made once in a run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import bpy
+
+from tests.blender.setups import rigs
 
 _FILES: dict[str, tuple[str, str]] = {}
 
@@ -24,22 +26,26 @@ def opened(make: Callable[..., bpy.types.Object], **settings: object) -> bpy.typ
 
 
 def reopen(path: Path) -> None:
-    """Save what is there to a file, and open that."""
+    """Save what is open as a file, and open it again."""
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.open_mainfile(filepath=str(path))
 
 
-def link_saved(path: Path, kind: str, name: str) -> bpy.types.ID:
-    """Save what is there to a file, and return one thing of it linked into an empty one.
+def linked(path: Path, *names: str) -> list[bpy.types.Object]:
+    """Save what is open as a library, and link objects of it into the scene of an empty file."""
+    return [rigs.link(ob) for ob in link_saved(path, "objects", *names)]
+
+
+def link_saved(path: Path, kind: str, *names: str) -> list[bpy.types.ID]:
+    """Save what is open as a library, and link what has names there into an empty file.
 
     Args:
-        path: Of the file.
+        path: Of the library.
         kind: Where ``bpy.data`` has it: ``objects``, ``collections``, ...
-        name: Its own.
+        names: Some of those there.
     """
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
-        setattr(wanted, kind, [name])
-    linked: bpy.types.ID = getattr(wanted, kind)[0]
-    return linked
+    with bpy.data.libraries.load(str(path), link=True) as (_found, wanted):
+        setattr(wanted, kind, list(names))
+    return list(getattr(wanted, kind))

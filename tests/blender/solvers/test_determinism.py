@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from tests.blender.kept import kept_file
-from tests.blender.kept.kept_bonds import BONDS
-from tests.blender.kept.kept_kinds import KINDS
+from tests.blender.kept.kept_file import ONLY_TIPS
 from tests.blender.setups import rigs
 from tests.blender.setups.renders import render_frames
 from tests.blender.solvers import same_again
@@ -36,7 +35,6 @@ LONGEST = 16.0
 FEW_FRAMES = (2, 7)
 MOST_OTHERS = 0.02
 """So many of the objects may take other numbers of iterations."""
-ALL = {**KINDS, **BONDS}
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +112,7 @@ def assert_alike(found: Seen, expected: Seen, names: Sequence[str], frames: Sequ
 
 def _says_little(key: str) -> bool:
     """Return whether turns of an object are made of last digits: straight ones, several ends."""
-    kind = ALL.get(key.split(" ", 1)[1])
+    kind = ONLY_TIPS.get(key.split(" ", 1)[1])
     return kind is not None and bool(kind.only_tips)
 
 
