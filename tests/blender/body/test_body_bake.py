@@ -63,14 +63,6 @@ def played(ob: bpy.types.Object) -> np.ndarray:
     return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, LAST + 1)])
 
 
-def keys(ob: bpy.types.Object) -> dict[tuple[str, int], list[float]]:
-    """Return the frames of all keys of bones, by path and component."""
-    return {
-        (curve.data_path, curve.array_index): [point.co.x for point in curve.keyframe_points]
-        for curve in rigs.curves_of(ob)
-    }
-
-
 def rotation_path(ob: bpy.types.Object, name: str) -> str:
     bone = ob.pose.bones[name]
     return str(bone.path_from_id(rigs.rotation_property(bone)))
@@ -80,14 +72,14 @@ def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(mov
     live = played(moving)
     hips = [bone.name for bone in moving.pose.bones].index(HIPS)
     assert np.ptp(live[:, hips, :3, 3], axis=0).max() > 0.05
-    before = set(keys(moving))
+    before = set(rigs.keys_of(moving))
     press(bake, which="ALL")
     assert all(chain.mute for chain in moving.chain_ik.chains)
     np.testing.assert_allclose(played(moving), live, atol=SAME)
     np.testing.assert_allclose(played(moving)[::-1], live[::-1], atol=SAME)
-    frames = [float(frame) for frame in range(1, LAST + 1)]
-    made = {path: found for path, found in keys(moving).items() if path not in before}
-    assert all(found == frames for found in made.values())
+    made = {path: found for path, found in rigs.keys_of(moving).items() if path not in before}
+    frames = list(range(1, LAST + 1))
+    assert all([frame for frame, _ in found] == frames for found in made.values())
     root = moving.pose.bones[HIPS].path_from_id("location")
     assert [each for path, each in sorted(made) if path == root] == [0, 1, 2]
     # Between hips and chest, shoulders, limbs and feet.
@@ -111,7 +103,7 @@ def test_keys_of_one_chain_hold_the_bones_that_carry_it_and_are_made_frame_by_fr
     sentence = "Chain 'Arm.L' is baked frame by frame: it belongs to a whole body."
     assert (told.count(sentence), told.count("it belongs to a whole body")) == (1, 1)
     assert [chain.name for chain in moving.chain_ik.chains if chain.mute] == ["Arm.L"]
-    paths = {path for path, _ in keys(moving)}
+    paths = {path for path, _ in rigs.keys_of(moving)}
     assert moving.pose.bones[HIPS].path_from_id("location") in paths
     assert rotation_path(moving, "shoulder.L") in paths
     for chain in moving.chain_ik.chains:

@@ -10,6 +10,8 @@ import bpy
 import numpy as np
 import pytest
 
+import blender_ik_addon
+from blender_ik_addon import cli
 from tests.blender.command_line.command_lines import (
     LAST,
     command,
@@ -416,3 +418,25 @@ def test_every_command_ends_with_one_line_that_says_what_was_done(file, capfd, i
         assert code == (3 if missed and arguments[0] != "chunk" else 0)
         told_at = [line for line in err.splitlines() if line.startswith(done.split()[0])]
         assert told_at == [done + (" Chains that missed their targets: 1 of 2." if missed else "")]
+
+
+def test_the_command_goes_when_the_extension_goes():
+    assert len(cli._registered) == 1
+    try:
+        blender_ik_addon.unregister()
+        assert not cli._registered
+    finally:
+        blender_ik_addon.register()
+    assert len(cli._registered) == 1
+
+
+@pytest.mark.slow
+@needs_module
+def test_the_program_refuses_what_is_no_file_of_blender(tmp_path):
+    text = tmp_path / "text.blend"
+    text.write_text("no file of Blender")
+    for path, reason in ((text, "no .blend file"), (tmp_path / "gone.blend", "does not exist")):
+        code, out, err = ran(path, "report")
+        assert (code, out) == (1, "")
+        assert reason in err.splitlines()[-1]
+        assert "Traceback" not in err

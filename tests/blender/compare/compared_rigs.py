@@ -64,5 +64,7 @@ def limb(kind: str) -> Limb:
         found.target.location *= 9.0
     if kind == "rest":
         found.chain.start_from = "REST"
+    if kind == "current":
+        found.chain.start_from, found.chain.mute = "CURRENT", True
     scaled_rigs.update()
     return found

@@ -25,7 +25,17 @@ from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal, select_objects, state
 
-KINDS = ("arm", "tail", "turned", "limited", "scaled", "constrained parent", "far", "rest")
+KINDS = (
+    "arm",
+    "tail",
+    "turned",
+    "limited",
+    "scaled",
+    "constrained parent",
+    "far",
+    "rest",
+    "current",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -45,8 +55,9 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
 
     for name, (solver, use_finish) in SETTINGS.items():
         rig.chain.solver, rig.chain.use_finish = "NEWTON", True
+        rig.chain.mute = kind == "current"
         scaled_rigs.update()
-        rig.chain.solver, rig.chain.use_finish = solver, use_finish
+        rig.chain.solver, rig.chain.use_finish, rig.chain.mute = solver, use_finish, False
         scaled_rigs.update()
         is_solved, status = told[name][2:]
         assert status.endswith(rig.chain.status)

@@ -18,11 +18,9 @@ from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translated
 from tests.blender.compare.compared_rigs import (
     BUILT_IN,
-    CLOSE,
     SETTINGS,
     compare,
     compared,
-    joints_of,
     limb,
     rows,
     use,
@@ -134,21 +132,6 @@ def test_residuals_have_the_unit_of_the_scene_as_the_status_has():
     row = compared(limb("far").ob)["Newton"]
     assert row.gap.endswith(" cm")
     assert row.status.startswith(f"Out of reach by {row.gap}: extended")
-
-
-@pytest.mark.parametrize("start_from", ["KEYED", "CURRENT"])
-def test_the_pose_is_that_of_the_first_solve_however_often_it_is_timed(start_from):
-    rig = Limb(5, count=6, reach=(0.4, 0.6), use_pole=False)
-    rig.add_chain(solver="NEWTON", start_from=start_from, mute=True)
-    found = {name: (row.is_solved, joints_of(row)) for name, row in compared(rig.ob).items()}
-    for name in ("Newton", "FABRIK", "Follow"):
-        solver, use_finish = SETTINGS[name]
-        rig.chain.mute = True
-        scaled_rigs.update()
-        rig.chain.solver, rig.chain.use_finish, rig.chain.mute = solver, use_finish, False
-        scaled_rigs.update()
-        assert found[name][0]
-        assert rig.apart(found[name][1]) <= CLOSE, name
 
 
 def test_the_row_of_the_solver_that_the_chain_has_is_the_chosen_one():

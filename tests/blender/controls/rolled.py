@@ -59,11 +59,6 @@ def activate(ob: bpy.types.Object, chain: str) -> None:
     ob.chain_ik.active_index = ob.chain_ik.chains.find(chain)
 
 
-def posed(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    bones = rigs.evaluated(ob).pose.bones
-    return {bone.name: np.array(bone.matrix) for bone in bones}
-
-
 def off(before: dict[str, np.ndarray], after: dict[str, np.ndarray], *bones: str) -> float:
     """Return how far bones have moved, as numbers of their matrices; all where none is named."""
     return max(float(np.abs(after[name] - before[name]).max()) for name in bones or before)

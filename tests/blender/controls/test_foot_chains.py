@@ -19,7 +19,6 @@ from tests.blender.controls.rolled import (
     human,
     mechanism,
     off,
-    posed,
     remove_right_leg,
     setup,
     turn,
@@ -27,6 +26,7 @@ from tests.blender.controls.rolled import (
 from tests.blender.operators.test_characters import add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal
+from tests.blender.setups.twisted_rigs import matrices as posed
 
 
 @pytest.mark.parametrize("gone", ["", "Leg Target.L", "Leg Ball.L"])

@@ -22,7 +22,6 @@ from tests.blender.controls.rolled import (
     human,
     mechanism,
     off,
-    posed,
     remove_right_leg,
     setup,
     turn,
@@ -30,6 +29,7 @@ from tests.blender.controls.rolled import (
 from tests.blender.operators.test_characters import MOCAP, add_rig, make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, state
+from tests.blender.setups.twisted_rigs import matrices as posed
 
 
 def turned_by(before: dict[str, np.ndarray], after: dict[str, np.ndarray], bone: str) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
+from tests.blender.body.human_bodies import farthest
 from tests.blender.operators.test_characters import CONVENTIONS, RIGS, USUAL, make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
@@ -39,10 +40,6 @@ def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
     found = {bone.name: np.array(owner.matrix_world @ bone.matrix) for bone in owner.pose.bones}
     size = max(max(map(abs, bone.head_local)) for bone in ob.data.bones if bone.use_deform)
     return {name: matrix[:3, 3] / size for name, matrix in found.items()}
-
-
-def farthest(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    return max(float(np.abs(after[name] - place).max()) for name, place in before.items())
 
 
 def missing(ob: bpy.types.Object) -> list[str]:

@@ -13,6 +13,7 @@ from blender_ik_addon.core.algebra import rotation
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, state
+from tests.blender.setups.twisted_rigs import matrices
 from tests.helpers import make_rng
 
 switch = bpy.ops.pose.chain_ik_switch_space
@@ -216,15 +217,13 @@ def test_fk_and_ik_are_matched_through_a_space(kind):
     for name in ARM:
         ob.pose.bones[name].rotation_quaternion = (0.9, 0.2, -0.3, 0.1)
     rigs.updated()
-    posed = {name: np.array(rigs.evaluated(ob).pose.bones[name].matrix) for name in ARM}
+    posed = matrices(ob)
     press(bpy.ops.pose.chain_ik_snap_target)
     ob.chain_ik.chains[0].influence = 1.0
     rigs.updated()
     assert ob.chain_ik.chains[0].status.startswith("Reached")
     for name in ARM:
-        np.testing.assert_allclose(
-            rigs.evaluated(ob).pose.bones[name].matrix, posed[name], atol=1e-4
-        )
+        np.testing.assert_allclose(matrices(ob)[name], posed[name], atol=1e-4)
 
 
 def test_spaces_that_make_a_ring_are_neither_offered_nor_taken(caplog):

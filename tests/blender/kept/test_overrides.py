@@ -12,8 +12,9 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.keyed_limbs import activate
 from tests.blender.setups.saved_rigs import reopen
-from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
+from tests.blender.setups.selecting import press, refusal, select_bones
 
 remove = bpy.ops.pose.chain_ik_remove
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
@@ -56,12 +57,6 @@ def make_override(library: Path) -> bpy.types.Object:
 
 def overridden() -> bpy.types.Object:
     return next(ob for ob in bpy.data.objects if ob.override_library and ob.type == "ARMATURE")
-
-
-def activate(ob: bpy.types.Object, index: int) -> None:
-    select_objects(active=ob)
-    ob.chain_ik.active_index = index
-    bpy.context.view_layer.update()
 
 
 def add_limb(ob: bpy.types.Object, limb: str) -> None:
