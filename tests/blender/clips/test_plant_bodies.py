@@ -10,6 +10,7 @@ from mathutils import Matrix
 from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.clips import stepping, walking
+from tests.blender.setups.characters import make_character
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
 from tests.core.clips.test_contacts import f1
@@ -39,12 +40,12 @@ def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray
     ],
 )
 def test_feet_of_any_body_stand(body, control, feet):
-    stands = stepping.step(make(body, control))
+    stands = stepping.step(make_character(body, control))
     check_planted(bpy.context.object, feet, stands)
 
 
 def test_on_hands_and_feet_all_four_stand():
-    ob = make("human", "BONE")
+    ob = make_character()
     ob.rotation_euler.x = np.pi / 2.0
     bpy.context.view_layer.update()
     reach_down(ob, ("Arm", "Leg"))
@@ -52,20 +53,13 @@ def test_on_hands_and_feet_all_four_stand():
 
 
 def test_on_hands_alone_hands_stand_and_feet_do_not():
-    ob = make("human", "BONE")
+    ob = make_character()
     ob.rotation_euler.x = np.pi
     bpy.context.view_layer.update()
     reach_down(ob, ("Arm",))
     check_planted(ob, {"Arm": "hand"}, stepping.step(ob, ("Arm",)))
     assert walking.planted(ob, "Leg.L") is None
     assert walking.planted(ob, "Leg.R") is None
-
-
-def make(body: str, control: str) -> bpy.types.Object:
-    """Return one of Rigify's bodies with its chains."""
-    getattr(bpy.ops.object, f"armature_{body}_metarig_add")()
-    press(bpy.ops.pose.chain_ik_setup, control=control)
-    return bpy.context.object
 
 
 def reach_down(ob: bpy.types.Object, limbs: tuple[str, ...]) -> None:

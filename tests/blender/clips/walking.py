@@ -7,6 +7,7 @@ import numpy as np
 from mathutils import Euler, Matrix, Vector
 
 from blender_ik_addon.rig.reading.animation import bags_of_action, curves
+from tests.blender.setups.characters import make_character
 from tests.blender.setups.selecting import press
 from tests.core.clips import walks
 
@@ -17,9 +18,7 @@ HEEL = (0.0459, 0.0)
 
 def make(rate: int = 30, spoil: str = "skate", seconds: float = 3.0) -> bpy.types.Object:
     """Return a metarig with Set Up Limbs whose bones walk; no chain and no control has keys."""
-    bpy.ops.object.armature_human_metarig_add()
-    human, scene = bpy.context.object, bpy.context.scene
-    press(bpy.ops.pose.chain_ik_setup, control="BONE")
+    human, scene = make_character(), bpy.context.scene
     bpy.context.view_layer.update()
     walk = walks.walk(SEED, rate, seconds)
     paths = walks.spoiled(walk, spoil, SEED)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Any
+
 import bpy
 import numpy as np
 
+from blender_ik_addon.properties import compare_solvers, mark_of
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import scaled_rigs
 from tests.blender.setups.selecting import press, select_objects
@@ -38,6 +42,15 @@ def compared(ob: bpy.types.Object) -> dict[str, bpy.types.PropertyGroup]:
     found = rows()
     assert [*found] == [*SETTINGS, BUILT_IN]
     return found
+
+
+Steps = Generator[int, None, Any]
+
+
+def in_steps(chain: bpy.types.PropertyGroup) -> Steps:
+    """Return the steps of a comparison, as a window does them."""
+    select_objects(active=chain.id_data)
+    return compare_solvers(mark_of(chain), bpy.context.evaluated_depsgraph_get)
 
 
 def joints_of(row: bpy.types.PropertyGroup) -> np.ndarray:

@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.properties import COMPARED
 from blender_ik_addon.rig.live import live
 from tests.blender.compare.compared_rigs import (
     BUILT_IN,
@@ -15,6 +16,7 @@ from tests.blender.compare.compared_rigs import (
     SETTINGS,
     compare,
     compared,
+    in_steps,
     joints_of,
     limb,
     rows,
@@ -23,7 +25,7 @@ from tests.blender.keying.converted_rigs import CLOSE as EXACT
 from tests.blender.keying.converted_rigs import Limb, to_constraints
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.saved_rigs import linked
-from tests.blender.setups.selecting import press, refusal, select_objects, state
+from tests.blender.setups.selecting import refusal, select_objects, state
 
 KINDS = (
     "arm",
@@ -145,7 +147,7 @@ def everything(ob: bpy.types.Object) -> dict[str, object]:
     }
 
 
-def test_nothing_changes_neither_at_once_nor_at_the_next_updates():
+def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
     ob, _ = make_tree()
     rigs.add_bones(ob, rigs.zigzag(3, seed=5) + np.array([4, 0, 0]), prefix="Free")
     tail = rigs.make_empty("Tail", (4.5, 0.5, 2.0))
@@ -162,10 +164,16 @@ def test_nothing_changes_neither_at_once_nor_at_the_next_updates():
     for index in range(3):
         ob.chain_ik.active_index = index
         select_objects(active=ob)
-        before = everything(ob)
-        press(compare)
+        before, work = everything(ob), in_steps(ob.chain_ik.chains[index])
+        for count in range(COMPARED - 1):
+            assert next(work) == count
+            assert everything(ob) == before
+        with pytest.raises(StopIteration) as done:
+            next(work)
         assert everything(ob) == before
-        assert sum(row.is_solved for row in rows().values()) >= 3
+        found = done.value.value
+        assert len(found) == COMPARED
+        assert sum(attempt.is_solved for attempt in found) >= 3
         ob.update_tag()
         scaled_rigs.update()
         assert everything(ob) == before

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 import bpy
 import numpy as np
@@ -11,8 +10,7 @@ import pytest
 
 from blender_ik_addon.operators.bake import POSE_OT_chain_ik_bake
 from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
-from blender_ik_addon.properties.compared.marks import mark_of
-from blender_ik_addon.properties.compared.solving import COMPARED, compare_solvers
+from blender_ik_addon.properties.compared.solving import COMPARED
 from blender_ik_addon.rig.comparing.timing import ENOUGH, REPEATS, quickest
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translated
@@ -21,6 +19,7 @@ from tests.blender.compare.compared_rigs import (
     SETTINGS,
     compare,
     compared,
+    in_steps,
     limb,
     rows,
     use,
@@ -28,7 +27,7 @@ from tests.blender.compare.compared_rigs import (
 from tests.blender.compare.test_compare import everything
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
+from tests.blender.setups.selecting import press, refusal, select_bones
 
 
 def test_use_gives_the_compared_chain_that_solver_and_undo_takes_it_back():
@@ -145,33 +144,6 @@ def test_the_row_of_the_solver_that_the_chain_has_is_the_chosen_one():
         assert [*rows()][bpy.context.window_manager.chain_ik.active_index] == name
 
 
-Steps = Generator[int, None, Any]
-
-
-def in_steps(rig: Limb) -> Steps:
-    """Return the steps of a comparison, as a window does them."""
-    select_objects(active=rig.ob)
-    return compare_solvers(mark_of(rig.chain), bpy.context.evaluated_depsgraph_get)
-
-
-@pytest.mark.parametrize("kind", ["constrained parent", "scaled"])
-def test_each_step_is_a_solver_and_leaves_nothing_in_the_file(kind: str) -> None:
-    rig = limb(kind)
-    select_objects(active=rig.ob)
-    before = everything(rig.ob)
-    work, count = in_steps(rig), 0
-    while True:
-        try:
-            assert next(work) == count
-        except StopIteration as done:
-            found = done.value
-            break
-        count += 1
-        assert everything(rig.ob) == before
-    assert everything(rig.ob) == before
-    assert len(found) == COMPARED == count + 1
-
-
 @pytest.mark.parametrize(("solver", "steps"), [("NEWTON", 4), ("FOLLOW", COMPARED - 1)])
 def test_a_comparison_that_is_given_up_leaves_everything_as_it_was(solver: str, steps: int) -> None:
     rig = limb("tail")
@@ -179,7 +151,7 @@ def test_a_comparison_that_is_given_up_leaves_everything_as_it_was(solver: str, 
     scaled_rigs.update()
     compared(rig.ob)
     shown, before = {name: row.gap for name, row in rows().items()}, everything(rig.ob)
-    work = in_steps(rig)
+    work = in_steps(rig.chain)
     for _ in range(steps):
         next(work)
     work.close()
@@ -217,7 +189,7 @@ def test_a_comparison_of_what_has_changed_meanwhile_is_refused(what: str) -> Non
     bpy.ops.ed.undo_push(message="empty")
     rig = limb("tail")
     bpy.ops.ed.undo_push(message="made")
-    work = in_steps(rig)
+    work = in_steps(rig.chain)
     next(work)
     next(work)
     CHANGES[what](rig)
@@ -232,7 +204,7 @@ def test_names_and_the_undo_of_something_else_do_no_harm() -> None:
     bpy.ops.ed.undo_push(message="made")
     rigs.make_empty("Aside")
     bpy.ops.ed.undo_push(message="aside")
-    work = in_steps(rig)
+    work = in_steps(rig.chain)
     next(work)
     bpy.data.objects["Rig"].name = "Another"
     next(work)

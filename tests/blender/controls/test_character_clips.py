@@ -15,7 +15,8 @@ from mathutils import Euler, Vector
 from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import press
+from tests.blender.setups.characters import make_character
+from tests.blender.setups.saved_rigs import opened
 
 FRAMES = range(1, 97, 5)
 STEP = 0.3
@@ -35,16 +36,8 @@ print("FOUND" + json.dumps(found))
 
 
 @pytest.fixture
-def metarig(rigify: None) -> bpy.types.Object:
-    bpy.ops.object.armature_human_metarig_add()
-    return bpy.context.object
-
-
-@pytest.fixture
-def human(metarig: bpy.types.Object) -> bpy.types.Object:
-    press(bpy.ops.pose.chain_ik_setup, control="BONE")
-    rigs.updated()
-    return metarig
+def human(rigify: None) -> bpy.types.Object:
+    return opened(make_character)
 
 
 def key(ob: bpy.types.Object, name: str, frame: int, place=(0, 0, 0), turn=(0, 0, 0)) -> None:

@@ -11,8 +11,9 @@ from mathutils import Euler, Matrix, Vector
 
 from blender_ik_addon.rig.controls.control_shapes import shape_of
 from tests.blender.controls.rolled import activate, control_of
-from tests.blender.operators.test_characters import MOCAP, RIGS, USUAL, add_rig
+from tests.blender.operators.test_characters import MOCAP, RIGS, add_rig
 from tests.blender.setups import rigs
+from tests.blender.setups.characters import make_character
 from tests.blender.setups.selecting import press
 
 setup = bpy.ops.pose.chain_ik_setup
@@ -73,8 +74,7 @@ def feet(ob: bpy.types.Object) -> list[str]:
 
 @pytest.mark.parametrize("name", [*RIGS, *MOCAP])
 def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(rigify, name):
-    ob = add_rig(name)
-    press(setup, control="BONE", kinds=USUAL)
+    ob = make_character(name)
     found = boxes(ob)
     for one, other in itertools.combinations(found, 2):
         assert not overlap(found[one], found[other], "XYZ"), (one, other)
@@ -121,8 +121,7 @@ def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
 
 
 def test_boxes_hold_all_bones_of_hands_and_heads(rigify):
-    ob = add_rig("human")
-    press(setup, control="BONE")
+    ob = make_character()
     for limb, bone in (("Arm.L", "hand.L"), ("Arm.R", "hand.R"), ("Neck", "spine.006")):
         control = ob.pose.bones[ob.chain_ik.chains[limb].subtarget]
         to_control = control.matrix.inverted()
@@ -137,8 +136,7 @@ def test_boxes_hold_all_bones_of_hands_and_heads(rigify):
 
 
 def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
-    ob = add_rig("human")
-    press(setup, control="BONE")
+    ob = make_character()
     for limb in ("Arm", "Leg"):
         expected = drawn(ob, f"{limb} Target.R")
         activate(ob, f"{limb}.R")
@@ -151,8 +149,7 @@ def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
 
 def test_empties_of_feet_are_clear_of_each_other(rigify):
     for name in ("human", "cat"):
-        ob = add_rig(name)
-        press(setup, control="EMPTY")
+        ob = make_character(name, "EMPTY")
         ends = {limb: drawn_empty(ob.chain_ik.chains[limb].target) for limb in feet(ob)}
         for one, other in itertools.combinations(ends, 2):
             first, second = (

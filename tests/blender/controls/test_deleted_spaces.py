@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.controls.test_hierarchy import make_rigify, places
+from tests.blender.controls.test_hierarchy import places
 from tests.blender.controls.test_switch_space import (
     MOST,
     _shown_at,
@@ -16,6 +16,7 @@ from tests.blender.controls.test_switch_space import (
     switch,
 )
 from tests.blender.setups import rigs
+from tests.blender.setups.characters import make_character
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import make_rng
@@ -87,7 +88,7 @@ def test_frames_at_which_another_space_is_flat_are_left_out():
 
 
 def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify):
-    ob = make_rigify("human")
+    ob = make_character("human")
     root = ob.pose.bones["Root"]
     for frame, y in ((1, 0.0), (20, 1.0)):
         root.location = (0.0, y, 0.0)
@@ -117,7 +118,7 @@ def test_where_the_motion_could_not_be_kept_nothing_is_deleted():
 
 def make_keyed_arms() -> bpy.types.Object:
     """Return a human with arms whose left control, and whose hips, have keys."""
-    ob = make_rigify("human", kinds={"ARM"})
+    ob = make_character("human", kinds={"ARM"})
     for name in ("Arm Target.L", "spine", "Arm Target.R"):
         for frame, z in ((1, 0.0), (20, -0.3)):
             ob.pose.bones[name].location = (0.0, 0.0, z)
@@ -173,7 +174,7 @@ def test_drivers_of_a_deleted_control_go_with_it_and_those_of_others_stay(rigify
 
 
 def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify):
-    ob = make_rigify("human", kinds={"ARM"})
+    ob = make_character("human", kinds={"ARM"})
     bones = set(ob.data.bones.keys())
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.ops.object.duplicate(linked=True)
@@ -192,7 +193,7 @@ def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify
 
 
 def test_bone_collections_of_controls_go_with_the_last_bone_in_them(rigify):
-    ob = make_rigify("human", kinds={"ARM", "LEG"})
+    ob = make_character("human", kinds={"ARM", "LEG"})
     ours = ["Chain IK Controls", "Chain IK Mechanism"]
     assert [name for name in ob.data.collections_all.keys() if "Chain IK" in name] == ours
     while ob.chain_ik.chains:

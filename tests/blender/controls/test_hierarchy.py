@@ -12,6 +12,7 @@ from mathutils import Vector
 from tests.blender.body.human_bodies import farthest
 from tests.blender.operators.test_characters import CONVENTIONS, RIGS, USUAL, make_limbs
 from tests.blender.setups import rigs
+from tests.blender.setups.characters import make_character
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones, state
 
@@ -26,12 +27,6 @@ HIPS = {
     "bird": "spine.003",
     "shark": "spine.003",
 }
-
-
-def make_rigify(name: str, control: str = "BONE", **settings: object) -> bpy.types.Object:
-    getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
-    press(setup, control=control, **{"kinds": USUAL} | settings)
-    return bpy.context.object
 
 
 def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
@@ -87,7 +82,7 @@ def test_a_body_gets_a_root_and_nothing_moves(rigify, name, control):
 
 
 def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
-    ob = make_rigify("human", kinds={"ARM", "LEG", "SPINE", "NECK", "FINGER"})
+    ob = make_character("human", kinds={"ARM", "LEG", "SPINE", "NECK", "FINGER"})
     found = spaces(ob)
     chest, head = "Spine Target", "Neck Target"
     assert (found["Spine"], found["Neck"]) == ("spine", chest)
@@ -104,7 +99,7 @@ def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
 
 
 def test_what_could_go_along_with_a_control_is_no_space_for_it_until_that_is_deleted(rigify):
-    ob = opened(make_rigify, name="human")
+    ob = opened(make_character, name="human")
     assert spaces(ob)["Arm.L"] == "Root"
     ob.chain_ik.active_index = list(spaces(ob)).index("Spine")
     switch = bpy.ops.pose.chain_ik_switch_space
@@ -134,7 +129,7 @@ def lower(ob: bpy.types.Object, share: float) -> None:
     [*product(["human", "wolf", "cat", "horse", "bird"], ["BONE"]), ("human", "EMPTY")],
 )
 def test_the_torso_pulled_down_is_a_crouch_with_the_feet_where_they_were(rigify, name, control):
-    ob = make_rigify(name, control)
+    ob = make_character(name, control)
     before = places(ob)
     ends = [end for limb, (*_, end) in RIGS[name].items() if "Leg" in limb]
     for share in (0.1, 0.3):
@@ -149,7 +144,7 @@ def test_the_torso_pulled_down_is_a_crouch_with_the_feet_where_they_were(rigify,
 
 @pytest.mark.parametrize("name", ["human", "horse", "bird"])
 def test_the_root_takes_everything_along_once_around(rigify, name):
-    ob = make_rigify(name)
+    ob = make_character(name)
     lower(ob, 0.2)
     root = ob.pose.bones["Root"]
     root.rotation_mode = "XYZ"
@@ -176,7 +171,7 @@ def test_a_limb_alone_has_no_body_and_a_parent_takes_the_place_of_all_spaces(rig
     press(setup)
     assert spaces(ob) == {"Arm.L": ""}
     assert ob.chain_ik.body.root == ""
-    human = make_rigify("human", parent="spine")
+    human = make_character("human", parent="spine")
     assert set(spaces(human).values()) == {""}
     assert "Root" not in human.data.bones
     assert human.data.bones["Arm Target.L"].parent.name == "spine"
@@ -193,7 +188,7 @@ def make_former(ob: bpy.types.Object) -> None:
 
 
 def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigify, capfd):
-    ob = opened(make_rigify, name="human")
+    ob = opened(make_character, name="human")
     wanted = spaces(ob)
     make_former(ob)
     control = ob.pose.bones["Arm Target.L"]
@@ -216,7 +211,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
 
 
 def test_a_space_that_somebody_has_chosen_stays(rigify):
-    ob = make_rigify("human", kinds={"ARM"})
+    ob = make_character("human", kinds={"ARM"})
     ob.chain_ik.chains["Arm.L"].space = ""
     press(setup, kinds=USUAL)
     assert spaces(ob)["Arm.L"] == ""
@@ -225,7 +220,7 @@ def test_a_space_that_somebody_has_chosen_stays(rigify):
 
 
 def test_a_new_pole_goes_along_with_what_its_target_does(rigify):
-    ob = opened(make_rigify, name="human")
+    ob = opened(make_character, name="human")
     ob.chain_ik.active_index = ob.chain_ik.chains.find("Leg.L")
     before = places(ob)
     press(bpy.ops.pose.chain_ik_pole_add, control="BONE")

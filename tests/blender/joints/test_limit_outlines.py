@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from blender_ik_addon.core import JointKind
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.reading.skeleton import compiled
 from blender_ik_addon.rig.reading.world import uids_in
@@ -18,7 +19,9 @@ from blender_ik_addon.rig.shapes.chain_shape import (
     place_shape,
 )
 from blender_ik_addon.rig.shapes.limit_outlines import Part
+from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import jointed_rigs, rigs
+from tests.core.limited_rigs import FREE_AXES
 from tests.helpers import make_rng
 
 Array = npt.NDArray[np.float64]
@@ -120,14 +123,9 @@ def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
 
 @pytest.mark.parametrize("kind", ["BALL", "SWING", "HINGE_X", "HINGE_Z", "ELBOW_X", "ELBOW_Z"])
 def test_a_bone_that_its_ik_limits_hold_lies_on_the_drawn_boundary(kind: str) -> None:
-    ob = make_leg(1)
+    ob, joint = make_leg(1), JointKind[kind]
     for bone in ("Bone.1", "Bone.2"):
-        for axis, (least, most) in RANGES.items():
-            posed = ob.pose.bones[bone]
-            setattr(posed, f"lock_ik_{axis}", axis not in KINDS[kind])
-            setattr(posed, f"use_ik_limit_{axis}", True)
-            setattr(posed, f"ik_min_{axis}", np.radians(least))
-            setattr(posed, f"ik_max_{axis}", np.radians(most))
+        limit(ob.pose.bones[bone], joint, [RANGES["xyz"[axis]] for axis in FREE_AXES[joint]])
     bpy.context.view_layer.update()
     check_held(ob, "Bone.1", 1)
 

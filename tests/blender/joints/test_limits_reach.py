@@ -37,6 +37,16 @@ def reachable(ob, bones, limb, rng):
     return point
 
 
+def arrivals(ob, bones, where, solver, *, has_pole):
+    """Move a target through places, and yield at each once the limb is found to have arrived."""
+    settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
+    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
+    for target.location in where:
+        scaled_rigs.update()
+        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+        yield
+
+
 SCALES = ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (0.5, 2.0, 1.0))
 
 
@@ -50,12 +60,7 @@ def test_a_limited_limb_arrives(limb, solver, has_pole):
     scaled_rigs.update()
     rng = make_rng(3)
     where = [reachable(ob, bones, LIMBS[limb], rng) for _ in range(4)]
-    settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
-    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
-    for place in where:
-        target.location = place
-        scaled_rigs.update()
-        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+    for _ in arrivals(ob, bones, where, solver, has_pole=has_pole):
         assert violations(ob, LIMBS[limb]).max() <= 1e-6
 
 
@@ -74,12 +79,7 @@ def test_a_limited_limb_arrives_whose_bones_do_not_inherit_rotation(unturned, ha
         limit(bone, kind, ranges)
     scaled_rigs.set_bones(ob, [bones[i] for i in unturned], use_inherit_rotation=False)
     where = [reachable(ob, bones, FIVE, rng) for _ in range(3)]
-    settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
-    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
-    for place in where:
-        target.location = place
-        scaled_rigs.update()
-        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+    for _ in arrivals(ob, bones, where, solver, has_pole=has_pole):
         # What the parents' turns make of poses tells nothing here.
         for bone in rigs.evaluated(ob).pose.bones:
             turn = np.array(bone.rotation_quaternion)
