@@ -189,7 +189,7 @@ def tie_arm(ob, hand):
 def share_arm(ob, _):
     ob.chain_ik.chains["Arm"].solver = "NEWTON"
     other = rigs.make_empty("Other", (2.0, 0.5, 3.0))
-    rigs.add_chain(ob, "Arm.1", other, chain_count=2, solver="NEWTON", name="Other")
+    rigs.add_chain(ob, "Arm.1", other, chain_count=2, solver="NEWTON", weight=0.0, name="Other")
     ob.chain_ik.active_index = 1
 
 
