@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-import pytest
 
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.properties.records import chain_spec
@@ -14,11 +13,6 @@ from tests.blender.clips.shaken import make_tail
 from tests.blender.setups import rigs
 
 TURNED = 3
-
-
-@pytest.fixture(autouse=True)
-def _scene(empty_scene):
-    pass
 
 
 def test_rounding_moves_no_frame_that_stays():

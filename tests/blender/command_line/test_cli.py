@@ -12,6 +12,7 @@ import pytest
 
 import blender_ik_addon
 from blender_ik_addon import cli
+from blender_ik_addon.core import JointKind
 from tests.blender.command_line.command_lines import (
     LAST,
     command,
@@ -23,6 +24,7 @@ from tests.blender.command_line.command_lines import (
     save,
     swing,
 )
+from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import rigs
 
 FAR = (9.0, 0.0, 0.0)
@@ -85,14 +87,8 @@ def test_a_report_tells_what_blender_shows_of_every_chain_at_every_frame(file, c
 
 def test_a_report_tells_why_something_was_not_reached(tmp_path, capfd):
     (ob,) = make_scene()
-    knee = ob.pose.bones["Bone.1"]
-    for axis in "xyz":
-        for index in range(4):
-            bone = ob.pose.bones[f"Bone.{index}"]
-            setattr(bone, f"use_ik_limit_{axis}", True)
-            setattr(bone, f"ik_min_{axis}", -0.01)
-            setattr(bone, f"ik_max_{axis}", 0.01)
-    assert knee.use_ik_limit_x
+    for index in range(4):
+        limit(ob.pose.bones[f"Bone.{index}"], JointKind.BALL, ((-0.6, 0.6),) * 3)
     far = rigs.make_empty("Far", FAR)
     ob.chain_ik.chains["Arm"].target = far
     rigs.add_bones(ob, rigs.zigzag(2) + np.array([6, 0, 0]), prefix="Leg")

@@ -8,12 +8,13 @@ import pytest
 
 from tests.blender.controls.test_switch_space import (
     MOST,
-    _shown_at,
     assert_one_acts,
     control_of,
     make_body,
     move_control,
     move_things,
+    played,
+    shown_at,
     switch,
 )
 from tests.blender.setups import rigs
@@ -32,17 +33,13 @@ def make_shot(kind: str) -> bpy.types.Object:
     return ob
 
 
-def played(ob: bpy.types.Object) -> dict[int, np.ndarray]:
-    return {frame: _shown_at(ob, "TARGET", frame) for frame in range(1, 41)}
-
-
 @pytest.mark.parametrize(
     ("kind", "space"), [("BONE", "Body.0"), ("EMPTY", "Prop"), ("BONE", ""), ("EMPTY", "Body.1")]
 )
 def test_over_a_range_a_control_stays_where_an_earlier_switch_has_put_it(kind, space):
     ob = make_shot(kind)
     before = played(ob)
-    between = {frame: _shown_at(ob, "TARGET", frame) for frame in np.arange(10.5, 19.0)}
+    between = {frame: shown_at(ob, "TARGET", frame) for frame in np.arange(10.5, 19.0)}
     rigs.go_to(20)
     press(switch, space=space, use_range=True, frame_start=10, frame_end=30)
     assert bpy.context.scene.frame_current == 20
@@ -55,7 +52,7 @@ def test_over_a_range_a_control_stays_where_an_earlier_switch_has_put_it(kind, s
         np.testing.assert_allclose(after[frame], before[frame], atol=MOST)
     # Half a frame on, nothing has spun from one key to the next.
     for frame, matrix in between.items():
-        np.testing.assert_allclose(_shown_at(ob, "TARGET", frame), matrix, atol=0.02)
+        np.testing.assert_allclose(shown_at(ob, "TARGET", frame), matrix, atol=0.02)
     assert_one_acts(control_of(ob, "TARGET"))
 
 
@@ -79,5 +76,5 @@ def test_a_switch_before_another_one_leaves_its_keys_and_that_one_where_they_wer
     for frame in (1, 7, 10, 15, *range(19, 41)):
         np.testing.assert_allclose(after[frame], before[frame], atol=MOST, err_msg=str(frame))
     # In the frame before the later switch nothing is seen of the way.
-    np.testing.assert_allclose(_shown_at(ob, "TARGET", 19.5), before[19], atol=0.05)
+    np.testing.assert_allclose(shown_at(ob, "TARGET", 19.5), before[19], atol=0.05)
     assert_one_acts(control_of(ob, "TARGET"))

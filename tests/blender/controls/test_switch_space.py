@@ -148,20 +148,25 @@ def switch_at_random(kind: str, scale: tuple, count: int) -> float:
     for _ in range(count):
         which = ("TARGET", "POLE")[rng.integers(2)]
         frame = int(rng.integers(2, 61))
-        before = {at: _shown_at(ob, which, at) for at in (frame - 1, frame)}
+        before = {at: shown_at(ob, which, at) for at in (frame - 1, frame)}
         press(switch, which=which, space=SPACES[rng.integers(len(SPACES))])
         moved = [np.abs(shown(control_of(ob, which)) - before[frame]).max()]
         for at, matrix in before.items():
-            moved.append(np.abs(_shown_at(ob, which, at) - matrix).max())
+            moved.append(np.abs(shown_at(ob, which, at) - matrix).max())
         rigs.go_to(frame)
         farthest = max(farthest, *moved)
         assert_one_acts(control_of(ob, which))
     return farthest
 
 
-def _shown_at(ob: bpy.types.Object, which: str, frame: float) -> np.ndarray:
+def shown_at(ob: bpy.types.Object, which: str, frame: float) -> np.ndarray:
     rigs.go_to(frame)
     return shown(control_of(ob, which))
+
+
+def played(ob: bpy.types.Object) -> dict[int, np.ndarray]:
+    """Return where the target is seen, by frame."""
+    return {frame: shown_at(ob, "TARGET", frame) for frame in range(1, 41)}
 
 
 def assert_one_acts(control: bpy.types.Object | bpy.types.PoseBone) -> None:

@@ -11,24 +11,20 @@ import pytest
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.words.cases_of_rigs import JOINTS
-from tests.blender.words.steps import LIMB, part_of
+from tests.blender.words.steps import LIMB, make_limbs, part_of
 
 
 def make_pair():
-    """Return an object with two chains, one of three bones that shall have joints, and targets."""
-    ob = rigs.make_rig(rigs.zigzag(3))
-    rigs.add_bones(ob, ((2, 0, 0), (2, 0.1, 1), (2, 0, 2)), prefix="Other")
-    targets = rigs.make_empty("Target", (0.9, 0.4, 1.8)), rigs.make_empty("Other", (2.5, 0.4, 1.3))
-    chain = rigs.add_chain(ob, "Bone.2", targets[0], chain_count=3)
-    rigs.add_chain(ob, "Other.1", targets[1], chain_count=2)
-    bpy.context.view_layer.update()
-    return ob, chain, targets
+    """Return an object with two chains, that of three bones, and its target."""
+    ob = make_limbs()
+    rigs.updated()
+    return ob, ob.chain_ik.chains["Limb"], part_of(ob, "Target")
 
 
 def assert_follows(ob, target):
     target.location.y += 0.1
     bpy.context.view_layer.update()
-    rigs.assert_reaches(ob, "Bone.2", target)
+    rigs.assert_reaches(ob, "Limb.2", target)
 
 
 @pytest.mark.parametrize("case", JOINTS, ids=lambda case: case.says)
@@ -49,29 +45,29 @@ def test_what_cannot_be_used_stands_still_and_stops_only_its_chain(case):
 
 
 def test_a_range_that_does_not_count_for_the_kind_is_not_looked_at():
-    ob, chain, targets = make_pair()
-    give(chain, "Bone.1", "HINGE_X", y=(40, 30), z=(5, 2))
-    assert_follows(ob, targets[0])
+    ob, chain, target = make_pair()
+    give(chain, "Limb.1", "HINGE_X", y=(40, 30), z=(5, 2))
+    assert_follows(ob, target)
 
 
 def test_a_joint_of_a_bone_outside_the_chain_waits_and_the_status_tells():
-    ob, chain, targets = make_pair()
-    give(chain, "Bone.0", "FIXED")
+    ob, chain, target = make_pair()
+    give(chain, "Limb.0", "FIXED")
     give(chain, "Other.0", "FIXED")
     chain.chain_count = 2
     bpy.context.view_layer.update()
-    assert "have no effect: Bone.0, Other.0" in chain.status
+    assert "have no effect: Limb.0, Other.0" in chain.status
     assert np.isfinite(rigs.pose(ob)).all()
     chain.joints.remove(1)
     chain.chain_count = 3
-    targets[0].location = (0.5, 0.3, 1.4)
+    target.location = (0.5, 0.3, 1.4)
     bpy.context.view_layer.update()
     assert "no effect" not in chain.status
-    assert jointed_rigs.swing(jointed_rigs.local(ob, "Bone.0")) < 1e-6, "it counts again"
+    assert jointed_rigs.swing(jointed_rigs.local(ob, "Limb.0")) < 1e-6, "it counts again"
 
 
-def assert_still_fixed(ob, chain, targets, bone):
-    targets[0].location = (0.6, 0.7, 0.9)
+def assert_still_fixed(ob, chain, target, bone):
+    target.location = (0.6, 0.7, 0.9)
     bpy.context.view_layer.update()
     assert np.abs(rigs.pose(ob)).max() < 10.0
     np.testing.assert_allclose(jointed_rigs.local(ob, bone), np.eye(3), atol=1e-6)
@@ -80,10 +76,10 @@ def assert_still_fixed(ob, chain, targets, bone):
 
 @pytest.mark.parametrize("takes_anew", ["mute", "store", "chain_count"])
 def test_a_renamed_joint_is_kept_when_the_stored_pose_is_taken_anew(takes_anew):
-    ob, chain, targets = make_pair()
-    give(chain, "Bone.1", "FIXED")
+    ob, chain, target = make_pair()
+    give(chain, "Limb.1", "FIXED")
     bpy.context.view_layer.update()
-    ob.data.bones["Bone.1"].name = "Knee"
+    ob.data.bones["Limb.1"].name = "Knee"
     bpy.context.view_layer.update()
     if takes_anew == "mute":
         chain.mute = True
@@ -96,14 +92,14 @@ def test_a_renamed_joint_is_kept_when_the_stored_pose_is_taken_anew(takes_anew):
         chain.chain_count = 2
     bpy.context.view_layer.update()
     assert chain.joints[0].bone == "Knee"
-    assert_still_fixed(ob, chain, targets, "Knee")
+    assert_still_fixed(ob, chain, target, "Knee")
 
 
 def test_a_renamed_tip_keeps_its_joint():
-    ob, chain, targets = make_pair()
-    give(chain, "Bone.2", "FIXED")
+    ob, chain, target = make_pair()
+    give(chain, "Limb.2", "FIXED")
     bpy.context.view_layer.update()
-    ob.data.bones["Bone.2"].name = "Hand"
+    ob.data.bones["Limb.2"].name = "Hand"
     bpy.context.view_layer.update()
     assert (chain.bone, chain.joints[0].bone) == ("Hand", "Hand")
-    assert_still_fixed(ob, chain, targets, "Hand")
+    assert_still_fixed(ob, chain, target, "Hand")

@@ -12,18 +12,10 @@ import pytest
 from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import reopen
+from tests.blender.setups.warm_rigs import chain, named
 from tests.helpers import assert_positions_close
 
 NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
-
-
-def named(name: str) -> bpy.types.Object:
-    """Return an object: undo and load replace all of them, so nobody keeps one."""
-    return bpy.data.objects[name]
-
-
-def chain() -> bpy.types.PropertyGroup:
-    return named("Rig").chain_ik.chains[0]
 
 
 def assert_follows() -> None:
