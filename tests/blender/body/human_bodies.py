@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from tests.blender.operators.test_characters import USUAL
+from tests.blender.operators.test_characters import USUAL, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
@@ -32,13 +32,19 @@ FORMS = {"one leg": lose_leg, "scaled unevenly": scale_unevenly}
 """What is done to a human before it has chains."""
 
 
-def make_human(control: str = "BONE", form: str = "", **settings: object) -> bpy.types.Object:
-    """Return Rigify's human, of a form, with chains for its limbs."""
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
+def make_character(
+    name: str = "human", control: str = "BONE", form: str = "", **settings: object
+) -> bpy.types.Object:
+    """Return one of Rigify's characters, of a form, with chains for its limbs and controls."""
+    ob = add_rig(name)
     FORMS.get(form, lambda _: None)(ob)
     press(bpy.ops.pose.chain_ik_setup, control=control, **{"kinds": USUAL} | settings)
     return ob
+
+
+def make_human(control: str = "BONE", **settings: object) -> bpy.types.Object:
+    """Return Rigify's human with chains for its limbs."""
+    return make_character("human", control, **settings)
 
 
 def make_body(**settings: object) -> bpy.types.Object:

@@ -155,6 +155,7 @@ def test_props_of_several_rigs_are_solved_without_a_floor_with_one_and_where_the
     rigs.updated()
     for chain, ob, target in props:
         assert chain.status.startswith("Reached"), chain.status
+        assert "No bone of the body carries this chain, so it is solved by itself" in chain.status
         assert np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target)) < 1e-4
 
 

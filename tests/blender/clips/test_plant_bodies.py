@@ -9,8 +9,8 @@ from mathutils import Matrix
 
 from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor
+from tests.blender.body.human_bodies import make_character
 from tests.blender.clips import stepping, walking
-from tests.blender.setups.characters import make_character
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
 from tests.core.clips.test_contacts import f1

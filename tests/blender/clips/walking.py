@@ -7,7 +7,7 @@ import numpy as np
 from mathutils import Euler, Matrix, Vector
 
 from blender_ik_addon.rig.reading.animation import bags_of_action, curves
-from tests.blender.setups.characters import make_character
+from tests.blender.body.human_bodies import make_character
 from tests.blender.setups.selecting import press
 from tests.core.clips import walks
 

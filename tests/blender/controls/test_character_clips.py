@@ -14,8 +14,8 @@ from mathutils import Euler, Vector
 
 from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor
+from tests.blender.body.human_bodies import make_character
 from tests.blender.setups import rigs
-from tests.blender.setups.characters import make_character
 from tests.blender.setups.saved_rigs import opened
 
 FRAMES = range(1, 97, 5)

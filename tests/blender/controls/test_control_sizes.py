@@ -10,10 +10,10 @@ import pytest
 from mathutils import Euler, Matrix, Vector
 
 from blender_ik_addon.rig.controls.control_shapes import shape_of
+from tests.blender.body.human_bodies import make_character
 from tests.blender.controls.rolled import activate, control_of
 from tests.blender.operators.test_characters import MOCAP, RIGS, add_rig
 from tests.blender.setups import rigs
-from tests.blender.setups.characters import make_character
 from tests.blender.setups.selecting import press
 
 setup = bpy.ops.pose.chain_ik_setup

@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
+from tests.blender.body.human_bodies import make_character
 from tests.blender.controls.test_hierarchy import places
 from tests.blender.controls.test_switch_space import (
     MOST,
@@ -16,7 +17,6 @@ from tests.blender.controls.test_switch_space import (
     switch,
 )
 from tests.blender.setups import rigs
-from tests.blender.setups.characters import make_character
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import make_rng

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
-from tests.blender.body.human_bodies import farthest
+from tests.blender.body.human_bodies import farthest, make_character
 from tests.blender.operators.test_characters import CONVENTIONS, RIGS, USUAL, make_limbs
 from tests.blender.setups import rigs
-from tests.blender.setups.characters import make_character
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones, state
 
