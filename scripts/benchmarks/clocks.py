@@ -14,7 +14,6 @@ def round_clocks(
     prepare: Callable[[], object],
     work: Callable[[], object],
     most: int = MOST_REPEATS,
-    seconds: float = SECONDS,
 ) -> dict[str, float]:
     """Return the median milliseconds of one round's repetitions, by two clocks.
 
@@ -25,13 +24,12 @@ def round_clocks(
         prepare: Called before each repetition, outside of the clocks.
         work: What is timed.
         most: Repetitions.
-        seconds: No more repetitions begin after so many.
     """
     walls: list[float] = []
     works: list[float] = []
     begin = time.perf_counter()
     while len(walls) < most:
-        if len(walls) >= LEAST_REPEATS and time.perf_counter() - begin > seconds:
+        if len(walls) >= LEAST_REPEATS and time.perf_counter() - begin > SECONDS:
             break
         prepare()
         start_work, start = time.process_time(), time.perf_counter()

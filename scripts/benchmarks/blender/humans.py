@@ -17,9 +17,10 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from benchmarks.blender.scenes import Limb, Scene, add_empty, answer, copy_rig, follow
+from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
 from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array
+from examples.parts.rigs import add_empty
 
 LIMBS = {
     "spine.003": (4, "NEWTON"),
@@ -116,7 +117,7 @@ class Humans(Scene):
             bone = rig.pose.bones[tip]
             way = _find_way(bone, count)
             home = rig.matrix_world @ (bone.tail + TOWARD_ROOT * way)
-            target = add_empty(f"Target {tip}", home)
+            target = add_empty(f"Target {tip}", home, 1.0)
             yield Limb(rig, tip, target), (home, AWAY * way.length, np.eye(3))
             follow(rig, tip, target, "built-in" if self.manner == "built-in" else solver, count)
 

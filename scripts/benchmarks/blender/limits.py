@@ -15,18 +15,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion, Vector
 
-from benchmarks.blender.scenes import (
-    Limb,
-    Scene,
-    add_empty,
-    add_rig,
-    answer,
-    find_gap,
-    follow,
-    limit,
-)
+from benchmarks.blender.scenes import Limb, Scene, answer, find_gap, follow, limit
 from benchmarks.core.cases import Array
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
+from examples.parts.rigs import Bone, add_empty, add_rig
 
 Ranges = dict[str, tuple[float, float]]
 """Least and greatest turns about the axes that are free, in degrees."""
@@ -54,7 +46,7 @@ class Limits(Scene):
         for first in range(0, len(number), ON_ONE_RIG):
             self.limbs += _build_limbs(ranges, number[first : first + ON_ONE_RIG])
         self.length, self.allowed = float(len(ranges)), NEAR * len(ranges)
-        target = add_empty("Pole", POLE) if pole == "pole" else None
+        target = add_empty("Pole", POLE, 1.0) if pole == "pole" else None
         for limb in self.limbs:
             followed = follow(limb.rig, limb.tip, limb.target, manner)
             if target is not None:
@@ -82,7 +74,7 @@ class Limits(Scene):
 def _build_limbs(ranges: list[Ranges], numbers: Array) -> list[Limb]:
     chains = [[f"Limb {number} Bone {i}" for i in range(len(ranges))] for number in numbers]
     bones = {
-        bone: ((APART * place, 0.0, i), (APART * place, 0.0, i + 1.0), above)
+        bone: Bone((APART * place, 0.0, i), (APART * place, 0.0, i + 1.0), above, None)
         for place, chain in enumerate(chains)
         for i, (bone, above) in enumerate(zip(chain, ["", *chain]))
     }
@@ -93,7 +85,7 @@ def _build_limbs(ranges: list[Ranges], numbers: Array) -> list[Limb]:
                 setattr(rig.pose.bones[name], f"lock_ik_{axis}", axis not in own)
             for axis, ends in own.items():
                 limit(rig.pose.bones[name], axis, *map(math.radians, ends))
-    return [Limb(rig, chain[-1], add_empty("Target")) for chain in chains]
+    return [Limb(rig, chain[-1], add_empty("Target", (0.0, 0.0, 0.0), 1.0)) for chain in chains]
 
 
 def _find_targets(ranges: list[Ranges]) -> Array:

@@ -21,7 +21,7 @@ import gpu
 import blender_ik_addon
 from benchmarks.blender.humans import Humans
 from benchmarks.blender.rigs import Rigs
-from benchmarks.blender.scenes import Scene, add_empty
+from benchmarks.blender.scenes import Scene
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.batches import Drawn, draw_lines, draw_scene
 from blender_ik_addon.overlay.colours import Colours
@@ -29,6 +29,7 @@ from blender_ik_addon.overlay.dots import draw_dots
 from blender_ik_addon.overlay.known import known
 from blender_ik_addon.overlay.words import FONT
 from blender_ik_addon.preferences.addon import PACKAGE
+from examples.parts.rigs import add_empty
 
 REDRAWS, SIZE, WIDTH = 300, (16, 16), 3.0
 
@@ -122,7 +123,7 @@ def main() -> None:
     # An arm with a pole is active.
     bpy.context.view_layer.objects.active = rig
     rig.chain_ik.active_index = 1
-    rig.chain_ik.chains[1].pole_target = add_empty("Pole", (0.6, 1.0, 1.2))
+    rig.chain_ik.chains[1].pole_target = add_empty("Pole", (0.6, 1.0, 1.2), 1.0)
     bpy.context.view_layer.update()
     report("Rigify's human, five chains", humans)
 

@@ -22,20 +22,12 @@ import numpy.typing as npt
 
 import blender_ik_addon
 from benchmarks.blender import setting_rigs
-from benchmarks.blender.scenes import (
-    Bones,
-    Limb,
-    Scene,
-    add_empty,
-    add_rig,
-    answer,
-    copy_rig,
-    follow,
-)
+from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
 from benchmarks.blender.setting_rigs import bone_name, handle_name
 from benchmarks.core.cases import Array, arc, split, targets_in_reach
 from benchmarks.setting_rows import ROWS
 from blender_ik_addon import handlers
+from examples.parts.rigs import Bone, add_empty, add_rig
 
 SETS = 8
 # Between rigs, in limbs' lengths. How far targets beyond the reach are, in times of those within.
@@ -60,7 +52,8 @@ class Rigs(Scene):
         self.step, is_ours = 0, self.manner in ("chains", "memory")
         self.rigs = self._build(self.bones + self.setting.has_hand)
         targets = [
-            add_empty(f"Target {i}") for i in range(self.count_of_rigs * self.count_of_limbs)
+            add_empty(f"Target {i}", (0.0, 0.0, 0.0), 1.0)
+            for i in range(self.count_of_rigs * self.count_of_limbs)
         ]
         tips = [bone_name(i, len(self.names[i]) - 1) for i in range(self.count_of_limbs)]
         pairs = [(rig, tip) for rig in self.rigs for tip in tips]
@@ -116,12 +109,14 @@ class Rigs(Scene):
         self.names = [
             [bone_name(limb, i) for i in range(bones)] for limb in range(self.count_of_limbs)
         ]
-        has_root = self.count_of_limbs > 1
-        made: Bones = {"Root": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.5), "")} if has_root else {}
+        above, made = "", dict[str, Bone]()
+        if self.count_of_limbs > 1:
+            above = "Root"
+            made[above] = Bone((0.0, 0.0, 0.0), (0.0, 0.0, 0.5), bends_to=None)
         for names, root in zip(self.names, self._roots()):
             joints = arc(bones, self.climb) + root
             for i, name in enumerate(names):
-                made[name] = joints[i], joints[i + 1], names[i - 1] if i else "Root"
+                made[name] = Bone(joints[i], joints[i + 1], names[i - 1] if i else above, None)
         first = add_rig("Rig", made)
         rigs = [first, *(copy_rig(first) for _ in range(self.count_of_rigs - 1))]
         columns = math.ceil(math.sqrt(len(rigs)))
@@ -188,7 +183,7 @@ class Rigs(Scene):
             rig.pose.bones[handle_name(limb)].location = place
             chain.pole_target, chain.pole_subtarget = rig, handle_name(limb)
         else:
-            chain.pole_target = add_empty("Pole", rig.matrix_world @ place)
+            chain.pole_target = add_empty("Pole", rig.matrix_world @ place, 1.0)
 
 
 class KnownRigs(Rigs):

@@ -17,11 +17,8 @@ from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array
 from benchmarks.workers import python_versions, serve
 from common import blender_process
+from examples.parts.rigs import add_empty, hang_chain
 
-Point = Sequence[float]
-Bones = dict[str, tuple[Point, Point, str]]
-"""Head, tail and parent by name; no parent is "".
-"""
 WITHOUT_CHAINS = ("built-in", "bare")
 # So many sets of places are visited to see what is reached, as long as there is time.
 CHECKED_SETS, CHECKED_SECONDS = 8, 2.0
@@ -99,7 +96,7 @@ class Scene:
 
     def idle(self) -> dict[str, float]:
         """Return the times of an update after an object has moved that nothing depends on."""
-        unrelated = add_empty("Unrelated")
+        unrelated = add_empty("Unrelated", (0.0, 0.0, 0.0), 1.0)
 
         def move() -> None:
             unrelated.location.x += 1.0
@@ -191,30 +188,11 @@ def follow(
 
     The solver "built-in" is Blender's own constraint, with its default of 500 iterations.
     """
-    if solver == "built-in":
-        followed = rig.pose.bones[tip].constraints.new("IK")
-    else:
-        followed = rig.chain_ik.chains.add()
-        followed.bone, followed.solver = tip, solver
-    followed.chain_count = count
-    followed.target = target
-    return followed
-
-
-def add_rig(name: str, bones: Bones) -> bpy.types.Object:
-    """Return an armature object with bones, connected where they begin at their parent's end."""
-    armature = bpy.data.armatures.new(name)
-    rig = bpy.data.objects.new(name, armature)
-    bpy.context.scene.collection.objects.link(rig)
-    bpy.context.view_layer.objects.active = rig
-    bpy.ops.object.mode_set(mode="EDIT")
-    for bone_name, (head, tail, above) in bones.items():
-        bone = armature.edit_bones.new(bone_name)
-        bone.head, bone.tail, bone.parent = head, tail, armature.edit_bones.get(above)
-        if bone.parent is not None:
-            bone.use_connect = (bone.parent.tail - bone.head).length < 1e-6
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return rig
+    if solver != "built-in":
+        return hang_chain(rig, tip, tip, target, solver=solver, chain_count=count)
+    constraint = rig.pose.bones[tip].constraints.new("IK")
+    constraint.chain_count, constraint.target = count, target
+    return constraint
 
 
 def copy_rig(rig: bpy.types.Object) -> bpy.types.Object:
@@ -223,13 +201,6 @@ def copy_rig(rig: bpy.types.Object) -> bpy.types.Object:
     copy.data = rig.data.copy()
     bpy.context.scene.collection.objects.link(copy)
     return copy
-
-
-def add_empty(name: str, place: Point = (0.0, 0.0, 0.0)) -> bpy.types.Object:
-    empty = bpy.data.objects.new(name, None)
-    bpy.context.scene.collection.objects.link(empty)
-    empty.location = place
-    return empty
 
 
 def limit(bone: bpy.types.PoseBone, axis: str, low: float, high: float) -> None:

@@ -13,10 +13,17 @@ from types import SimpleNamespace
 import numpy as np
 
 from benchmarks.core.cases import Array
-from benchmarks.core.with_core import ball_joints
 from benchmarks.tables import make_table, short
 from benchmarks.workers import serve
-from blender_ik_addon.core import Chains, Goals, SolveOptions, Solver, solve_batch
+from blender_ik_addon.core import (
+    Chains,
+    Goals,
+    JointKind,
+    Joints,
+    SolveOptions,
+    Solver,
+    solve_batch,
+)
 
 BONES = 10
 FRAMES = 400
@@ -49,8 +56,18 @@ def straight(count: int, *, is_limited: bool) -> Chains:
     side = np.tile((0.0, 0.0, 1.0), (count, 1))
     if not is_limited:
         return Chains(points, side)
-    wxyz = np.tile((1.0, 0.0, 0.0, 0.0), (count, BONES, 1))
-    return Chains(points, side, ball_joints(wxyz, LIMIT))
+    high, none = np.full((count, BONES, 3), LIMIT), np.zeros((count, BONES))
+    joints = Joints(
+        kinds=(JointKind.BALL,) * BONES,
+        offsets=np.tile(np.eye(3), (count, BONES, 1, 1)),
+        start_wxyz=np.tile((1.0, 0.0, 0.0, 0.0), (count, BONES, 1)),
+        low=-high,
+        high=high,
+        mobility=np.ones_like(high),
+        slide_low=none,
+        slide_high=none,
+    )
+    return Chains(points, side, joints)
 
 
 def measured(solver: Solver, targets: Array, *, is_limited: bool) -> tuple[str, ...]:

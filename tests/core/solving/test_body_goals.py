@@ -1,7 +1,4 @@
-"""What goals of whole bodies promise: beside SciPy, in any order of priorities, along paths.
-
-``scripts/benchmarks/whole_body`` measures the same on more pulls and paths.
-"""
+"""What goals of whole bodies promise: beside SciPy, in any order of priorities, along paths."""
 
 from __future__ import annotations
 
