@@ -10,30 +10,25 @@ from typing import Callable
 LEAST_REPEATS, MOST_REPEATS, SECONDS = 3, 40, 0.5
 
 
-def round_clocks(
+def time_round(
     prepare: Callable[[], object],
     work: Callable[[], object],
     most: int = MOST_REPEATS,
-) -> dict[str, float]:
-    """Return the median milliseconds of one round's repetitions, by two clocks.
-
-    "work" is what all threads of the process have worked: where it falls far behind "wall", other
-    programs had the machine, and "wall" says less.
+) -> float:
+    """Return the median milliseconds of one round's repetitions.
 
     Args:
         prepare: Called before each repetition, outside of the clocks.
         work: What is timed.
         most: Repetitions.
     """
-    walls: list[float] = []
-    works: list[float] = []
+    seconds: list[float] = []
     begin = time.perf_counter()
-    while len(walls) < most:
-        if len(walls) >= LEAST_REPEATS and time.perf_counter() - begin > SECONDS:
+    while len(seconds) < most:
+        if len(seconds) >= LEAST_REPEATS and time.perf_counter() - begin > SECONDS:
             break
         prepare()
-        start_work, start = time.process_time(), time.perf_counter()
+        start = time.perf_counter()
         work()
-        walls.append(time.perf_counter() - start)
-        works.append(time.process_time() - start_work)
-    return {"wall": 1e3 * statistics.median(walls), "work": 1e3 * statistics.median(works)}
+        seconds.append(time.perf_counter() - start)
+    return 1e3 * statistics.median(seconds)

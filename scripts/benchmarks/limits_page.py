@@ -42,11 +42,8 @@ def list_rows() -> Iterator[Row]:
     for rig in RIGS:
         for pole in ("free", "pole"):
             for manner in MANNERS:
-                ours = Side(
-                    manner, "blender.limits", (manner, rig, pole, str(SOME)), "success",
-                    once=True, checks=False,
-                )  # fmt: skip
-                yield Row(f"{rig}, {pole}", rig, ours, None, unit=" reached", column=pole)
+                ours = Side(manner, "blender.limits", (manner, rig, pole, str(SOME)), task="")
+                yield Row(f"{rig}, {pole}", rig, ours, None, column=pole)
             for count in COUNTS:
                 sides = side("NEWTON", rig, pole, count), side("built-in", rig, pole, count)
                 yield Row(f"{rig}, {pole}, {count}", rig, *sides, column=pole)
@@ -86,5 +83,5 @@ def make_page(results: Sequence[Result], smoothness: str) -> str:
 def _success(result: Result) -> str:
     if result.reason:
         return NOTHING
-    share, out_of_range = result.ours.median("wall"), result.ours.median("work")
-    return f"{100.0 * share:.1f} %, {out_of_range:.0e}"
+    facts = result.ours.facts
+    return f"{100.0 * facts['reached']:.1f} %, {facts['out_of_range']:.0e}"

@@ -59,7 +59,7 @@ class Limits(Scene):
     def _places_of(self, rows: Array) -> Array:
         return self.targets[rows % TARGETS] + self.roots
 
-    def success(self) -> dict[str, float]:
+    def check(self) -> dict[str, float]:
         """Return the share of targets reached, and the farthest that a turn lies out of range."""
         self.places = self._places_of(np.arange(TARGETS).reshape(-1, len(self.limbs)))
         reached, worst = [], 0.0
@@ -68,7 +68,7 @@ class Limits(Scene):
             self.update()
             reached += [gap <= self.allowed for gap in map(find_gap, self.limbs)]
             worst = max(worst, *(_find_violation(rig) for rig in {limb.rig for limb in self.limbs}))
-        return {"wall": float(np.mean(reached)), "work": worst}
+        return {"reached": float(np.mean(reached)), "out_of_range": worst}
 
 
 def _build_limbs(ranges: list[Ranges], numbers: Array) -> list[Limb]:

@@ -91,7 +91,7 @@ def test_rows_of_each_page_are_measured_from_end_to_end(tmp_path, page, groups):
     assert {each.row.group for each in results} == set(groups)
     for each in results:
         assert each.reason == ""
-        assert 0.0 < each.value() < 1e5
+        assert not each.row.ours.task or 0.0 < each.value() < 1e5
         assert each.ours.facts.get("reached", 1.0) == 1.0
     text = pages[page].make_page(results, *([""] if page == "limits" else []))
     assert all(each.row.name in text for each in results)
