@@ -148,8 +148,8 @@ def main() -> int:
     options = parse_command_line()
     try:
         options.output.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
-            programs = Programs(f"bpy-{options.blender_version}", Path(folder))
+        with environment.own_variables(PYTHONPATH=environment.PYTHON_PATH) as variables:
+            programs = Programs(f"bpy-{options.blender_version}", variables)
             results = measure_page(programs, options.page, options)
     except (UnavailableError, WorkerError, environment.InstallError) as error:
         sys.exit(str(error))

@@ -16,7 +16,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import environment
 from common.console import ROOT
@@ -34,10 +33,8 @@ def take(blender: str, tour: str) -> int:
     command = [blender, "--factory-startup", "--enable-event-simulate"]
     command += ["--python", str(SCRIPTS / "window" / "play.py")]
     command += ["--", str(newest), str(folder), tour, "fine"]
-    # A Blender without this person's preferences, and nothing written into them.
-    with tempfile.TemporaryDirectory(prefix="chain_ik_docs_") as user_folder:
-        variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
-        return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
+    with environment.own_variables() as env:
+        return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
 def main() -> int:

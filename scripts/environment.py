@@ -10,6 +10,7 @@ looked for on this machine, else fetched by uv. Nothing outside of `.venv/` is w
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import shutil
@@ -19,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from common import python_finder
@@ -30,6 +32,7 @@ FOLDER = ROOT / ".venv"
 ONE_THREAD = {
     f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
 }
+PYTHON_PATH = os.pathsep.join((str(ROOT / "scripts"), str(ROOT)))
 STAMP = "chain_ik_recipe.txt"
 
 # The one list of everything the project is tested with. Lower bounds are what was really run.
@@ -174,13 +177,17 @@ def _condense_pip_line(line: str) -> str | None:
     return text if text.startswith("ERROR") else None
 
 
-def python_variables(variables: dict[str, str]) -> dict[str, str]:
-    """Return the variables of a Python that finds our modules, and some more variables."""
-    path = os.pathsep.join((str(ROOT / "scripts"), str(ROOT)))
-    return {**os.environ, "PYTHONPATH": path, **variables}
+@contextlib.contextmanager
+def own_variables(**variables: str) -> Iterator[dict[str, str]]:
+    """Yield variables of a process with one thread and a Blender without this person's preferences.
+
+    Nothing is written into these either.
+    """
+    with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
+        yield {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": folder, **variables}
 
 
-def run_in(label: str, *arguments: object, mark: str = "", **variables: str) -> int:
+def run_in(label: str, *arguments: object, mark: str = "") -> int:
     """Run Python with arguments in an environment and return its exit code.
 
     It finds our modules, and has a Blender without this person's preferences. Where there can be no
@@ -191,16 +198,14 @@ def run_in(label: str, *arguments: object, mark: str = "", **variables: str) -> 
         arguments: Of Python.
         mark: What lines start with that are for the person who waits, all others being left out
             unless it fails; empty for all lines as they come.
-        variables: More variables.
     """
     try:
         command = [str(ensure(label)), *map(str, arguments)]
     except (UnavailableError, InstallError) as error:
         sys.exit(str(error))
-    with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
-        # Matplotlib's list of fonts, too, would go into the person's own folder.
-        own = {"BLENDER_USER_RESOURCES": folder, "MPLCONFIGDIR": str(FOLDER / label / "matplotlib")}
-        env = python_variables({**own, **variables})
+    # Matplotlib's list of fonts would else go into the person's own folder.
+    own = {"PYTHONPATH": PYTHON_PATH, "MPLCONFIGDIR": str(FOLDER / label / "matplotlib")}
+    with own_variables(**own) as env:
         if not mark:
             return subprocess.run(command, env=env, check=False).returncode
 

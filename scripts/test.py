@@ -24,7 +24,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
 from collections import Counter
 from typing import Callable
@@ -148,14 +147,7 @@ def _run_pytest(label: str, command: list[str], arguments: list[str], **variable
     """Run pytest, print its progress, all of its output if it failed, and its last line."""
     start = time.monotonic()
     cache = f"cache_dir={environment.FOLDER / 'pytest_cache' / label}"
-    # Tests see a Blender without this person's preferences, and write nothing into them.
-    with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as user_folder:
-        env = {
-            **os.environ,
-            **environment.ONE_THREAD,
-            "BLENDER_USER_RESOURCES": user_folder,
-            **variables,
-        }
+    with environment.own_variables(**variables) as env:
         full_command = [*command, "-q", "-rsfE", "-o", cache, *arguments]
         code, output = stream(label, full_command, _progress, env=env)
     outcome = count_results(output)

@@ -19,7 +19,7 @@ from typing import Any
 import environment
 from common.console import ROOT, say, stream
 from common.python_finder import UnavailableError
-from environment import Environment, InstallError, python_variables
+from environment import Environment, InstallError
 
 # Blender and libraries print, too; only lines that begin with this are answers.
 ANSWER = "answer: "
@@ -116,11 +116,11 @@ class Programs:
 
     Attributes:
         blender: The environment with the bpy module, "bpy-5.2"; its Python runs our core, too.
-        folder: For Blender's own user files, and for cases that are no Python's.
+        variables: Of processes, as `environment.own_variables` yields them.
     """
 
     blender: str
-    folder: Path
+    variables: dict[str, str]
 
     def start(self, program: str, *arguments: str) -> Worker:
         """Start a worker: "core", a rival, or a module of `benchmarks`, which runs in Blender.
@@ -137,16 +137,13 @@ class Programs:
         return self._start_python(self.blender, program, *arguments)
 
     def _start_python(self, name: str, module: str, *arguments: str) -> Worker:
-        # A Blender without this person's preferences, and nothing written into them.
-        own = {"BLENDER_USER_RESOURCES": str(self.folder), **environment.ONE_THREAD}
         python = str(environment.ensure(name, RIVALS.get(name[len("rival-") :])))
-        return Worker(
-            module, [python, "-m", f"benchmarks.{module}", *arguments], python_variables(own)
-        )
+        command = [python, "-m", f"benchmarks.{module}", *arguments]
+        return Worker(module, command, self.variables)
 
     def _start_fullik(self) -> Worker:
         node, folder = ensure_fullik()
-        cases = self.folder / "cases.json"
+        cases = Path(self.variables["BLENDER_USER_RESOURCES"]) / "cases.json"
         if not cases.exists():
             core = self.start("core")
             core.ask("write_cases", path=str(cases))

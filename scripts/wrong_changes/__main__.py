@@ -2,11 +2,10 @@
 
     python3 scripts/wrong_changes                      150 changes of seed 1, the whole round
     python3 scripts/wrong_changes --seed 2 --number 50
-    python3 scripts/wrong_changes --again out/wrong_changes/seed_1.json     the survivors only
 
 A change is one operator, number, sign or condition. The round first runs all tests once and notes
-which lines each of them executes (`out/wrong_changes/covered`; kept until `--record`). A change is
-then tried with tests that execute its line, the quickest of each file first, up to the first that
+which lines each of them executes (`out/wrong_changes`, kept until it is deleted). A change is then
+tried with tests that execute its line, the quickest of each file first, up to the first that
 fails. Changes are made in copies of the checkout, one for each processor.
 """
 
@@ -30,8 +29,7 @@ import environment
 from common.console import ROOT, say
 from wrong_changes.small_changes import Change, choose
 
-RESULTS = ROOT / "out" / "wrong_changes"
-COVERED = RESULTS / "covered"
+COVERED = ROOT / "out" / "wrong_changes"
 PYTHON = "bpy-5.2"
 
 # What `scripts/test.py` runs of the newest Blender and of the core, in parts that run side by side.
@@ -48,14 +46,7 @@ ENOUGH = 30.0
 def run_tests(tree: Path, arguments: list[str], timeout: float, **variables: str) -> str:
     """Run pytest in a tree and return what it printed; "timeout" if it did not end in time."""
     python = environment.ensure(PYTHON)
-    with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as folder:
-        env = {
-            **os.environ,
-            **environment.ONE_THREAD,
-            "BLENDER_USER_RESOURCES": folder,
-            **variables,
-        }
-        env["PYTHONDONTWRITEBYTECODE"] = "1"
+    with environment.own_variables(PYTHONDONTWRITEBYTECODE="1", **variables) as env:
         command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
         try:
             done = subprocess.run(
@@ -142,9 +133,12 @@ def attempt(change: Change, tests: list[str], tree: Path) -> str:
     return "" if is_passed else (lines[-1] if lines else "the process ended")
 
 
-def try_all(changes: list[Change], found: list[list[tuple[float, str]]]) -> list[dict]:
-    """Try all changes, in as many copies of the checkout as there are processors."""
-    results: list[dict] = [{} for _ in changes]
+def try_all(changes: list[Change], found: list[list[tuple[float, str]]]) -> int:
+    """Try all changes, in as many copies of the checkout as there are processors.
+
+    Returns:
+        How many were caught.
+    """
     with tempfile.TemporaryDirectory(prefix="chain_ik_wrong_") as folder:
         trees: queue.Queue[Path] = queue.Queue()
         for number in range(os.cpu_count() or 1):
@@ -153,25 +147,19 @@ def try_all(changes: list[Change], found: list[list[tuple[float, str]]]) -> list
             shutil.copytree(ROOT, tree, ignore=left_out)
             trees.put(tree)
 
-        def run(number: int) -> None:
+        def run(number: int) -> bool:
             change, tests = changes[number], ordered(found[number])
             tree, start = trees.get(), time.monotonic()
             caught_by = attempt(change, tests, tree) if tests else ""
             trees.put(tree)
-            results[number] = {
-                **change._asdict(),
-                "caught_by": caught_by,
-                "tried": len(tests),
-                "covering": len(found[number]),
-            }
             said = f"caught by {caught_by}" if caught_by else "SURVIVED"
             counts = f"{len(tests)} of {len(found[number])} tests"
             seconds = time.monotonic() - start
             say(f"{number + 1}/{len(changes)}", f"{change}: {said} ({counts}, {seconds:.0f} s)")
+            return bool(caught_by)
 
         with concurrent.futures.ThreadPoolExecutor(trees.qsize()) as pool:
-            list(pool.map(run, range(len(changes))))
-    return results
+            return sum(pool.map(run, range(len(changes))))
 
 
 def main() -> None:
@@ -179,21 +167,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--number", type=int, default=150)
-    parser.add_argument("--record", action="store_true", help="note the executed lines anew")
-    parser.add_argument("--again", type=Path, help="only what survived in this file of results")
     options = parser.parse_args()
-    if options.record or not COVERED.is_dir():
+    if not COVERED.is_dir():
         record()
-    if options.again:
-        before = json.loads(options.again.read_text(encoding="utf-8"))
-        changes = [Change.of(each) for each in before if not each["caught_by"]]
-    else:
-        changes = choose(ROOT, options.seed, options.number)
-    results = try_all(changes, covering(changes))
-    name = f"seed_{options.seed}{'_again' if options.again else ''}.json"
-    (RESULTS / name).write_text(json.dumps(results, indent=1), encoding="utf-8")
-    caught = sum(bool(each["caught_by"]) for each in results)
-    print(f"{caught} of {len(results)} wrong changes caught; {RESULTS / name}")
+    changes = choose(ROOT, options.seed, options.number)
+    print(f"{try_all(changes, covering(changes))} of {len(changes)} wrong changes caught")
 
 
 if __name__ == "__main__":

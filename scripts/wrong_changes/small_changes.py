@@ -53,11 +53,6 @@ class Change(NamedTuple):
         """Return where and what, as a compiler says it."""
         return f"{self.path}:{self.line}:{self.column} {self.old} -> {self.new}"
 
-    @classmethod
-    def of(cls, result: dict) -> Change:
-        """Return the change of a stored result."""
-        return cls(*(result[name] for name in cls._fields))
-
     def applied(self, source: str) -> str:
         """Return the source with the change."""
         lines = source.splitlines(keepends=True)
