@@ -29,8 +29,8 @@ from typing import Any
 
 import environment
 from benchmarks import core_and_updates, limits_page, settings_page
+from benchmarks.cells import short
 from benchmarks.measuring import Result, Row, measure
-from benchmarks.tables import short
 from benchmarks.workers import ALL_RIVALS, Programs, Worker, WorkerError
 from common.console import ROOT, say
 from common.python_finder import UnavailableError

@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from benchmarks.cells import NOTHING, panel_of, short, verdict
 from benchmarks.measuring import Result, Row, Samples, Side, summarize
-from benchmarks.tables import NOTHING, make_table, panel_of, short, verdict
+from common.tables import make_table
 
 OURS = "Chain IK"
 LABELS = {

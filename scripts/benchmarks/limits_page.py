@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchmarks.cells import NOTHING, short
 from benchmarks.measuring import Result, Row, Side
-from benchmarks.tables import NOTHING, make_table, short
+from common.tables import make_table
 
 RIGS = ("arm", "six-bone tail", "ten hinges", "spider leg", "finger")
 MANNERS = ("built-in", "NEWTON", "FABRIK", "CCD")

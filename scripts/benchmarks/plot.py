@@ -1,6 +1,6 @@
 """Draw ratios as bars, on a scale on which a cliff cannot hide.
 
-    python -m benchmarks.tables.plot DRAWING PICTURE      a Python with Matplotlib
+    python -m benchmarks.plot DRAWING PICTURE      a Python with Matplotlib
 
 DRAWING is a JSON file: a title, what the axis says, what nothing may cost ("most"), and panels; a
 panel has a title, a place in the row of its panels, and rows with label, value, goal, is_met and

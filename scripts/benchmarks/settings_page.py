@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from benchmarks.cells import NOTHING, panel_of, short, verdict
 from benchmarks.measuring import Result, Row, Side, summarize
 from benchmarks.setting_rows import MOST, ROWS, SCENES, TREE
-from benchmarks.tables import NOTHING, make_table, panel_of, short, verdict
+from common.tables import make_table
 
 HUMANS = (
     ("human with control bones, one dragged", 1, "dragged", 4.0, "constraints"),

@@ -6,6 +6,8 @@ import dataclasses
 import statistics
 from collections.abc import Sequence
 
+from common.tables import make_table
+
 # The promise: on every frame in reach the effector is this near to its target, in limb lengths.
 ALLOWED = 1e-4
 HEADS = ("solver", "chains", "frames", "in reach", "worst / L", "median / L", "ms / frame")
@@ -64,23 +66,13 @@ def as_json(rows: Sequence[Row], muted: float, blender: str) -> dict[str, object
     last = ("chains muted", "-", str(rows[0].frames), "-", "-", "-", f"{muted:.2f}")
     names = list(rows[0].residuals)
     worst = [(row.title, *(f"{row.worst(name):.1e}" for name in names)) for row in rows]
-    solvers = _aligned([HEADS, *(row.cells() for row in rows), last])
-    limbs = _aligned([("worst / L of each limb", *names), *worst])
+    solvers = make_table(HEADS, [*(row.cells() for row in rows), last])
+    limbs = make_table(("worst / L of each limb", *names), worst)
     return {
         "blender": blender,
         "rows": [dataclasses.asdict(row) for row in rows],
         "muted_milliseconds": muted,
-        "table": "\n".join((*solvers, "", *limbs, LEGEND)),
+        "table": "\n".join((solvers, "", limbs, LEGEND)),
         "is_good": is_good,
         "verdict": GOOD if is_good else BAD,
     }
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return lines with a ruler below the first: the first column to the left, all others right."""
-    first, *others = [max(map(len, column)) for column in zip(*rows)]
-    lines = []
-    for title, *cells in rows:
-        padded = [cell.rjust(width) for cell, width in zip(cells, others)]
-        lines.append("  ".join((title.ljust(first), *padded)))
-    return [lines[0], "-" * len(lines[0]), *lines[1:]]

@@ -143,7 +143,7 @@ def check_pictures(root: Path) -> list[str]:
     for name in (*SIZES, *SCREENSHOTS):
         path = root / name
         if not path.is_file():
-            faults.append(f"There is no {name}: make it with scripts/release_pictures.py.")
+            faults.append(f"There is no {name}: docs/releasing.md tells how it is made.")
             continue
         head = path.read_bytes()[:24]
         if len(head) < 24 or not head.startswith(_SIGNATURE):

@@ -190,6 +190,11 @@ class Viewport:
         self.region("UI").active_panel_category = name
         yield REDRAW
 
+    def turn_into(self, kind: str) -> Session:
+        """Make the editor one of another type, such as "PREFERENCES"."""
+        self.area.type = self.kind = kind
+        yield REDRAW
+
     def open_properties(self, tab: str, part: float) -> Session:
         """Split a Properties editor off, which is the editor from then on, and open a tab of it.
 

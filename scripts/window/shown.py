@@ -108,6 +108,15 @@ def open_menus(viewport: Viewport, name: Path) -> Session:
         yield from close_up(viewport, name.with_name(f"{name.name}_{menu}.png"))
 
 
+def open_preferences(viewport: Viewport) -> Session:
+    """Turn the editor into the preferences, and unfold those of the extension."""
+    yield from viewport.turn_into("PREFERENCES")
+    bpy.context.preferences.active_section = "ADDONS"
+    bpy.context.window_manager.addon_search = TAB
+    bpy.ops.preferences.addon_expand(module=MODULE)
+    yield REDRAW
+
+
 def close_up(viewport: Viewport, picture: Path) -> Session:
     """Take the picture of what has been opened, and close it."""
     yield REDRAW

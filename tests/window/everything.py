@@ -12,7 +12,6 @@ from tests.window.application import REFUSED
 from window import shown
 from window.driver import MOMENT, REDRAW, Session, SessionError, Viewport, check, select_bones
 from window.shown import POPUP, close_up
-from window.tour import MODULE, TAB
 
 
 def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
@@ -26,31 +25,14 @@ def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Ses
         for name, cls in sorted(left.items()):
             picture = folder / f"panel_{name}.png"
             if cls.bl_space_type == "PROPERTIES" and cls.bl_region_type == "WINDOW":
-                area = viewport.area
-                area.type = "PROPERTIES"
-                yield REDRAW
-                area.spaces.active.context = cls.bl_context.upper()
-                yield from _open_panel(viewport, area, cls, picture)
-                area.type = "VIEW_3D"
-                yield REDRAW
-            else:
-                yield from _open_panel(viewport, viewport.area, cls, picture)
+                yield from viewport.turn_into("PROPERTIES")
+                viewport.area.spaces.active.context = cls.bl_context.upper()
+            yield from _open_panel(viewport, cls, picture)
+            if viewport.kind == "PROPERTIES":
+                yield from viewport.turn_into("VIEW_3D")
             if picture.exists():
                 del left[name]
     check(not left, f"These panels are never shown: {sorted(left)}.")
-
-
-def open_preferences(viewport: Viewport, folder: Path) -> Session:
-    """Turn the viewport into the preferences, and open those of the extension."""
-    area = viewport.area
-    area.type = "PREFERENCES"
-    bpy.context.preferences.active_section = "ADDONS"
-    bpy.context.window_manager.addon_search = TAB
-    bpy.ops.preferences.addon_expand(module=MODULE)
-    yield REDRAW
-    viewport.take_picture(folder / "preferences.png")
-    area.type = "VIEW_3D"
-    yield REDRAW
 
 
 def run_operators(viewport: Viewport, folder: Path) -> Session:
@@ -85,12 +67,11 @@ def run_operators(viewport: Viewport, folder: Path) -> Session:
     check(len(opened) >= 5, f"Only these operators could be run and adjusted: {opened}.")
 
 
-def _open_panel(viewport: Viewport, area: bpy.types.Area, cls: type, picture: Path) -> Session:
+def _open_panel(viewport: Viewport, cls: type, picture: Path) -> Session:
     """Open a panel by itself in an editor, with a picture if it has anything to show there."""
     name = shown.name_of(cls)
-    region = next(region for region in area.regions if region.type == "WINDOW")
     yield from viewport.drag([POPUP], button="")
-    with bpy.context.temp_override(window=viewport.window, area=area, region=region):
+    with viewport.context():
         if hasattr(cls, "poll") and not cls.poll(bpy.context):
             return
         opened = bpy.ops.wm.call_panel("INVOKE_DEFAULT", name=name)

@@ -16,7 +16,7 @@ from mathutils import Vector
 
 from examples.parts.bodies import Stick, give_body
 from tests.blender.live.traces import has_translations, left_behind, list_traces
-from tests.window.everything import open_panels, open_preferences, run_operators
+from tests.window.everything import open_panels, run_operators
 from window import shown
 from window.character import rig
 from window.driver import (
@@ -192,7 +192,9 @@ class Steps(arm.Steps):
 
     def open_preferences(self) -> Session:
         """Open the preferences of the extension."""
-        yield from open_preferences(self.viewport, self.folder)
+        yield from shown.open_preferences(self.viewport)
+        self.picture("preferences")
+        yield from self.viewport.turn_into("VIEW_3D")
 
     def adjust_last_operation(self) -> Session:
         """Run every operator, and open what can be adjusted afterwards."""

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from benchmarks.cells import short
 from benchmarks.core.cases import Array
-from benchmarks.tables import make_table, short
 from benchmarks.workers import serve
 from blender_ik_addon.core import (
     Chains,
@@ -24,6 +24,7 @@ from blender_ik_addon.core import (
     Solver,
     solve_batch,
 )
+from common.tables import make_table
 
 BONES = 10
 FRAMES = 400

@@ -23,6 +23,7 @@ import numpy as np
 
 from blender_ik_addon.core import Goal, JointKind, solve
 from blender_ik_addon.core.algebra.rotation import quaternion_from_matrix, rotate
+from common.tables import make_table
 from tests.core.bodies import FEET, PARTS, SOLES, Array, Person, make_person
 from tests.core.solving.pulled_bodies import NEAR, UPRIGHT, past_ranges, random_way
 
@@ -35,6 +36,7 @@ SIDES = (*SOLES, ("hand.L", PARTS["hand.L"]))
 MOST_STEPS, LM_DAMPING, DAMPING = 200, 1.0, 1e-2
 # As many steps, and as precise, as Blender allows.
 ITASC_STEPS, ITASC_PRECISION = 1000, 1e-4
+HEAD = ("solver", "reached", "slip, median (mm)", "most", "turned (deg)", "past range", "CPU ms")
 # A range as wide as this is none.
 UNBOUNDED = np.radians(177.0)
 
@@ -192,7 +194,7 @@ class Itasc:
         return np.array([tails[name] for name, _ in SIDES]), np.array([np.eye(3), *turns])
 
 
-def measure(name: str, puller: Core | Mink | Itasc, person: Person, count: int) -> str:
+def measure(name: str, puller: Core | Mink | Itasc, person: Person, count: int) -> tuple[str, ...]:
     """Return the row of a solver."""
     topology, rows = person.chain.topology, []
     for seed in range(count):
@@ -209,9 +211,13 @@ def measure(name: str, puller: Core | Mink | Itasc, person: Person, count: int) 
         rows.append((gap, slip, turned, past, seconds))
     gaps, slips, turned, past, seconds = np.array(rows).T
     return (
-        f"| {name} | {np.mean(gaps < ARRIVED):.1%} | {np.median(slips) * 1e3:.0e} "
-        f"| {slips.max() * 1e3:.2g} | {np.degrees(turned.max()):.2g} "
-        f"| {np.degrees(past.max()):.1f} | {np.median(seconds) * 1e3:.0f} |"
+        name,
+        f"{np.mean(gaps < ARRIVED):.1%}",
+        f"{np.median(slips) * 1e3:.0e}",
+        f"{slips.max() * 1e3:.2g}",
+        f"{np.degrees(turned.max()):.2g}",
+        f"{np.degrees(past.max()):.1f}",
+        f"{np.median(seconds) * 1e3:.0f}",
     )
 
 
@@ -244,10 +250,7 @@ def list_pullers() -> Iterator[tuple[str, Core | Mink | Itasc, Person]]:
 def main(arguments: list[str]) -> None:
     """Print a row for each solver, after so many pulls."""
     count = int(arguments[0]) if arguments else PULLS
-    print("| solver | reached | slip, median (mm) | most | turned (deg) | past range | CPU ms |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    for name, puller, person in list_pullers():
-        print(measure(name, puller, person, count), flush=True)
+    print(make_table(HEAD, [measure(*each, count) for each in list_pullers()]))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import bpy
 
 from examples.example import Point
@@ -101,8 +103,7 @@ def give_body(rig: bpy.types.Object, driven: dict[str, str], round_: int = bodie
         sticks += [_limb_stick(part, side, sign) for part in _THICKNESS]
         sticks.append(Stick("head", *[(sign * 0.033, -0.083, 1.665)] * 2, 0.013, colour="dark"))
     coloured = [
-        Stick(s.bone, s.start, s.end, s.radius, s.end_radius, driven.get(s.bone, s.colour), s.flat)
-        for s in sticks
+        dataclasses.replace(each, colour=driven.get(each.bone, each.colour)) for each in sticks
     ]
     bodies.give_body(rig, coloured, round_)
 

@@ -12,8 +12,8 @@ from demo import pictures
 from window import figure
 from window.driver import REDRAW, Session, read_pixels, select_bones
 from window.figure import rig
-from window.shown import unfold
-from window.tour import MODULE, TAB, Tour
+from window.shown import open_preferences, unfold
+from window.tour import Tour
 
 LANGUAGE = "zh_HANS"
 # The scale of the interface at which all of the sidebar is seen.
@@ -125,11 +125,7 @@ class Steps(Tour):
     def show_preferences(self) -> Session:
         """Turn the other editor into the preferences, and unfold those of the extension."""
         self.viewport.kind = "VIEW_3D"
-        self.viewport.area.type = self.viewport.kind = "PREFERENCES"
-        bpy.context.preferences.active_section = "ADDONS"
-        bpy.context.window_manager.addon_search = TAB
-        bpy.ops.preferences.addon_expand(module=MODULE)
-        yield REDRAW
+        yield from open_preferences(self.viewport)
         yield from self.viewport.scroll("WINDOW", pages=6)
         # Where this machine has put the extension is nobody's business.
         region = self.viewport.region("WINDOW")

@@ -1,4 +1,4 @@
-"""Tables as Markdown that is aligned for terminals, too, and what pictures are drawn of."""
+"""Cells of tables, and what pictures are drawn of."""
 
 from __future__ import annotations
 
@@ -8,23 +8,6 @@ from typing import Any
 from benchmarks.measuring import Result
 
 NOTHING = "-"
-
-
-def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Return a table; so many of its columns are texts, all others are numbers."""
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        cells = [
-            text.ljust(width) if i < texts else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths))
-        ]
-        return f"| {' | '.join(cells)} |"
-
-    rule = "|".join(
-        "-" * (width + 1) + ("-" if i < texts else ":") for i, width in enumerate(widths)
-    )
-    return "\n".join((line(head), f"|{rule}|", *map(line, rows)))
 
 
 def short(number: float | None) -> str:
