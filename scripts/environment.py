@@ -167,14 +167,9 @@ def _pip_install(name: str, python: Path, arguments: list[str], recipe: str) -> 
 def _condense_pip_line(line: str) -> str | None:
     """Keep of pip's output what a waiting person wants to read."""
     text = line.strip()
-    if text.startswith("Downloading") and text.endswith(" MB)"):
-        words = text.split()
-        return f"{words[0].lower()} {words[1].rsplit('/', 1)[-1]} {' '.join(words[2:])}"
-    if text.startswith("Installing collected packages"):
-        return "unpacking"
-    if text.startswith("WARNING: Retrying ("):
-        return "no connection, trying again"
-    return text if text.startswith("ERROR") else None
+    is_large = text.startswith("Downloading") and text.endswith(" MB)")
+    words = ("Installing collected packages", "WARNING: Retrying (", "ERROR")
+    return text if is_large or text.startswith(words) else None
 
 
 @contextlib.contextmanager

@@ -94,7 +94,7 @@ def check_docs(label: str) -> Outcome:
     outcome = Outcome()
     for builder in build_docs.BUILDERS:
         errors = build_docs.build(label, builder, is_check=True)
-        outcome.note(label, f"scripts/build_docs.py --check ({builder})", errors)
+        outcome.note(label, f"docs, {builder}", errors)
     return outcome
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Callable
 
 import bpy
@@ -76,11 +77,11 @@ def give_joint(
 Limb = Sequence[bpy.types.PoseBone]
 
 
-def _set_all(path: str, value: object) -> Callable[[Limb], None]:
+def _set_all(value: object, *paths: str) -> Callable[[Limb], None]:
     """Return what gives all bones of a limb a value; "bone.name" is one of the bone itself."""
 
     def set_all(limb: Limb) -> None:
-        for each in limb:
+        for each, path in product(limb, paths):
             setattr(each.bone if path.startswith("bone.") else each, path.split(".")[-1], value)
 
     return set_all
@@ -117,11 +118,6 @@ def _limit_hinges(limb: Limb) -> None:
         limit(bone, "z", -HINGE, HINGE)
 
 
-def _stiffen(limb: Limb) -> None:
-    for bone in limb:
-        bone.ik_stiffness_x = bone.ik_stiffness_z = 0.5
-
-
 def _add_handles(rig: bpy.types.Object, names: Names) -> None:
     """Add a bone for each limb that lies in the origin along Y: its location is its place."""
     bpy.context.view_layer.objects.active = rig
@@ -149,15 +145,15 @@ def _cut_one_rotation(rig: bpy.types.Object, names: Names) -> None:
 
 OF_LIMBS: dict[str, Callable[[Limb], None]] = {
     "keyed": _key,
-    "stretchy": _set_all("ik_stretch", 0.1),
+    "stretchy": _set_all(0.1, "ik_stretch"),
     "locked": _lock,
     "uneven": _scale,
     "unturned": _cut_rotation,
     "balls": _limit_balls,
     "hinges": _limit_hinges,
-    "stiff": _stiffen,
-    **{mode: _set_all("bone.inherit_scale", mode) for mode in ("FIX_SHEAR", "AVERAGE", "ALIGNED")},
-    **{mode: _set_all("rotation_mode", mode) for mode in ("XYZ", "AXIS_ANGLE")},
+    "stiff": _set_all(0.5, "ik_stiffness_x", "ik_stiffness_z"),
+    **{mode: _set_all(mode, "bone.inherit_scale") for mode in ("FIX_SHEAR", "AVERAGE", "ALIGNED")},
+    **{mode: _set_all(mode, "rotation_mode") for mode in ("XYZ", "AXIS_ANGLE")},
 }
 OF_RIGS: dict[str, Callable[[bpy.types.Object, Names], None]] = {
     "uneven root": _scale_root,
