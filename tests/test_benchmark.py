@@ -102,12 +102,15 @@ def test_the_core_is_measured_from_end_to_end():
     assert text.endswith("of 2 goals met, 1 not measured")
 
 
-def make_result(ours, others, *, reached=1.0, unit=""):
-    """Return a result of the goal 2."""
+def make_result(ours, others, *, busy=1.0, reached=1.0, unit=""):
+    """Return a result of the goal 2, whose clocks differ by how busy the machine was."""
     from benchmarks.measuring import Result, Row, Samples, Side
 
     side = Side("side", "core")
-    ours, others = (Samples({}, {"reached": reached}, times) for times in (ours, others))
+    ours, others = (
+        Samples({}, {"reached": reached}, [{"wall": busy * each, "work": each} for each in times])
+        for times in (ours, others)
+    )
     return Result(Row("row", "row", side, side, 2.0, unit, must_reach=True), ours, others)
 
 
@@ -117,6 +120,15 @@ def test_a_figure_is_judged_round_by_round_and_only_with_every_target_reached():
     assert make_result([2.1], [1.0]).is_met() is False
     assert make_result([2.0], [1.0], reached=0.99).is_met() is False
     assert make_result([3.5], [0.5], unit=" ms more").value() == 3.0
+
+
+def test_a_busy_machine_is_told_and_does_not_count():
+    from benchmarks.measuring import clock_of
+
+    ours = make_result([4.0, 4.0, 4.0], [2.0, 2.0, 2.0], busy=3.0)
+    # Short updates end before others have their turn: they tell nothing of how busy it is.
+    assert clock_of([ours, *[make_result([0.1], [0.1])] * 20]) == "work"
+    assert clock_of([make_result([4.0], [2.0])]) == "wall"
 
 
 def test_a_worker_that_ends_tells_why():

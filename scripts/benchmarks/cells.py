@@ -15,22 +15,22 @@ def short(number: float | None) -> str:
     return NOTHING if number is None else f"{float(f'{number:.3g}'):g}"
 
 
-def verdict(result: Result) -> str:
+def verdict(result: Result, clock: str = "wall") -> str:
     """Return whether a goal is met, in a word."""
-    return {None: NOTHING, True: "yes", False: "NO"}[result.is_met()]
+    return {None: NOTHING, True: "yes", False: "NO"}[result.is_met(clock)]
 
 
 def panel_of(
-    title: str, column: int, labelled: Sequence[tuple[str, Result | None]]
+    title: str, column: int, labelled: Sequence[tuple[str, Result | None]], clock: str = "wall"
 ) -> dict[str, Any]:
     """Return one panel of a picture for `plot`: a bar for each result, room where there is none."""
     rows = [
         {
             "label": label,
-            "value": result and result.value(),
+            "value": result and result.value(clock),
             "goal": result and result.row.goal,
-            "is_met": result and result.is_met(),
-            "range": result.rounds() if result else [],
+            "is_met": result and result.is_met(clock),
+            "range": result.rounds(clock) if result else [],
         }
         for label, result in labelled
     ]

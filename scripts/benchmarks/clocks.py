@@ -10,25 +10,30 @@ from typing import Callable
 LEAST_REPEATS, MOST_REPEATS, SECONDS = 3, 40, 0.5
 
 
-def time_round(
+def round_clocks(
     prepare: Callable[[], object],
     work: Callable[[], object],
     most: int = MOST_REPEATS,
-) -> float:
-    """Return the median milliseconds of one round's repetitions.
+) -> dict[str, float]:
+    """Return the median milliseconds of one round's repetitions, by two clocks.
+
+    "work" is what all threads of the process have worked: where it falls far behind "wall", other
+    programs had the machine, and "wall" says less.
 
     Args:
         prepare: Called before each repetition, outside of the clocks.
         work: What is timed.
         most: Repetitions.
     """
-    seconds: list[float] = []
+    walls: list[float] = []
+    works: list[float] = []
     begin = time.perf_counter()
-    while len(seconds) < most:
-        if len(seconds) >= LEAST_REPEATS and time.perf_counter() - begin > SECONDS:
+    while len(walls) < most:
+        if len(walls) >= LEAST_REPEATS and time.perf_counter() - begin > SECONDS:
             break
         prepare()
-        start = time.perf_counter()
+        start_work, start = time.process_time(), time.perf_counter()
         work()
-        seconds.append(time.perf_counter() - start)
-    return 1e3 * statistics.median(seconds)
+        walls.append(time.perf_counter() - start)
+        works.append(time.process_time() - start_work)
+    return {"wall": 1e3 * statistics.median(walls), "work": 1e3 * statistics.median(works)}

@@ -189,7 +189,7 @@ def _cells(result: Result) -> tuple[str, ...]:
 
 
 def _figure(samples: Samples | None, unit: str) -> str:
-    is_there = samples is not None and samples.figures and not samples.reason
+    is_there = samples is not None and samples.clocks and not samples.reason
     return f"{short(samples.median())}{unit}" if samples and is_there else NOTHING
 
 

@@ -17,6 +17,10 @@ from common.console import say
 from common.python_finder import UnavailableError
 from environment import InstallError
 
+Clocks = dict[str, float]
+# Where so many times the work passes on the wall's clock, others had the machine.
+BUSY = 1.25
+
 
 @dataclasses.dataclass(frozen=True)
 class Side:
@@ -78,19 +82,19 @@ class Row:
 
 @dataclasses.dataclass
 class Samples:
-    """What one side has delivered: a figure each round, or the reason why there are none.
+    """What one side has delivered: a pair of clocks each round, or the reason why there are none.
 
-    Figures are milliseconds, where the row has no other unit. The facts are the share of targets
-    that were reached, and the worst distance that was left, as a share of the chain's length.
+    The facts are the share of targets that were reached, and the worst distance that was left, as
+    a share of the chain's length.
     """
 
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     facts: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    figures: list[float] = dataclasses.field(default_factory=list)
+    clocks: list[Clocks] = dataclasses.field(default_factory=list)
     reason: str = ""
 
-    def median(self) -> float:
-        return statistics.median(self.figures)
+    def median(self, clock: str = "wall") -> float:
+        return statistics.median([each[clock] for each in self.clocks])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,33 +110,44 @@ class Result:
         """Why there is no figure; empty where there is one."""
         return self.ours.reason or (self.other.reason if self.other else "")
 
-    def rounds(self) -> list[float]:
+    def rounds(self, clock: str = "wall") -> list[float]:
         """Return what is judged, of every round."""
         if self.reason:
             return []
+        ours = [each[clock] for each in self.ours.clocks]
         if self.other is None:
-            return self.ours.figures
-        pairs = zip(self.ours.figures, self.other.figures)
+            return ours
+        pairs = list(zip(ours, (each[clock] for each in self.other.clocks)))
         return [a - b if self.row.unit else a / b for a, b in pairs]
 
-    def value(self) -> float | None:
-        rounds = self.rounds()
+    def value(self, clock: str = "wall") -> float | None:
+        rounds = self.rounds(clock)
         return statistics.median(rounds) if rounds else None
 
-    def is_met(self) -> bool | None:
+    def is_met(self, clock: str = "wall") -> bool | None:
         """Tell whether the goal is met; None without a goal or a figure."""
-        value, goal = self.value(), self.row.goal
+        value, goal = self.value(clock), self.row.goal
         if value is None or goal is None:
             return None
         has_reached = self.ours.facts.get("reached", 1.0) >= 1.0
         return value <= goal and (has_reached or not self.row.must_reach)
 
 
-def summarize(results: Sequence[Result]) -> str:
+def clock_of(results: Sequence[Result]) -> str:
+    """Return the clock that counts: the wall's, unless others had the machine.
+
+    By the sum of all: short updates end before anybody else has a turn, long ones tell.
+    """
+    clocks = [each for result in results for each in result.ours.clocks]
+    walls, works = (sum(each[clock] for each in clocks) for clock in ("wall", "work"))
+    return "work" if walls > BUSY * works else "wall"
+
+
+def summarize(results: Sequence[Result], clock: str = "wall") -> str:
     """Return how many goals are met, in a line."""
     goals = [result for result in results if result.row.goal is not None]
-    missing = sum(result.is_met() is None for result in goals)
-    met = sum(result.is_met() is True for result in goals)
+    missing = sum(result.is_met(clock) is None for result in goals)
+    met = sum(result.is_met(clock) is True for result in goals)
     return f"{met} of {len(goals)} goals met{f', {missing} not measured' if missing else ''}"
 
 
@@ -176,8 +191,8 @@ def _measure_sides(
                 if number == 0:
                     _prepare(side, samples, start, pool)
                 elif side.task:
-                    figure = pool[side.process].ask(side.task, **side.arguments)
-                    samples.figures.append(figure)
+                    clocks = pool[side.process].ask(side.task, **side.arguments)
+                    samples.clocks.append(clocks)
             except (WorkerError, UnavailableError, InstallError) as error:
                 samples.reason = str(error)
                 say(side.label, f"not measured: {error}")

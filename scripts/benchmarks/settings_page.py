@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.cells import NOTHING, panel_of, short, verdict
-from benchmarks.measuring import Result, Row, Side, summarize
+from benchmarks.measuring import Result, Row, Side, clock_of, summarize
 from benchmarks.setting_rows import MOST, ROWS, SCENES, TREE
 from common.tables import make_table
 
@@ -45,6 +45,10 @@ EXPLAINED = (
     "Whole updates in times of what Blender's IK constraint takes for plain chains of the same"
     " lengths, both measured in turn: the median / the goal (milliseconds)."
 )
+WORKED = (
+    "Others had the machine meanwhile: what is told is the time that all threads of each process"
+    " worked, not the time that passed."
+)
 
 
 def list_rows() -> Iterator[Row]:
@@ -75,26 +79,27 @@ def list_rows() -> Iterator[Row]:
 
 def make_page(results: Sequence[Result]) -> str:
     """Return everything as Markdown."""
-    lines, by_name = [EXPLAINED], _by_name(results)
-    singles = [_single(each) for each in results if not each.row.column]
+    clock, by_name = clock_of(results), _by_name(results)
+    lines = [EXPLAINED, *([WORKED] if clock == "work" else [])]
+    singles = [_single(each, clock) for each in results if not each.row.column]
     if singles:
         lines += ["", make_table(SINGLE_HEAD, singles)]
     if by_name:
-        rows = [_cells(name, columns) for name, columns in by_name.items()]
+        rows = [_cells(name, columns, clock) for name, columns in by_name.items()]
         lines += ["", make_table(HEAD, rows)]
-    lines += ["", summarize(results)]
+    lines += ["", summarize(results, clock)]
     lines += [f"Not measured: {each.row.group}: {each.reason}" for each in results if each.reason]
     return "\n".join(lines)
 
 
 def make_drawing(results: Sequence[Result]) -> dict[str, Any]:
     """Return what `plot` draws: the characters above, three columns of settings below."""
-    by_name = _by_name(results)
+    clock, by_name = clock_of(results), _by_name(results)
     singles = [(each.row.name, each) for each in results if not (each.row.column or each.row.unit)]
-    panels = [panel_of("characters, and opening a file", 0, singles)] if singles else []
+    panels = [panel_of("characters, and opening a file", 0, singles, clock)] if singles else []
     for column, scene in enumerate(SCENES if by_name else ()):
         chosen = [(name, columns.get(scene)) for name, columns in by_name.items()]
-        panels.append(panel_of(TITLES[scene], column, chosen))
+        panels.append(panel_of(TITLES[scene], column, chosen, clock))
     return {
         "title": "Times Blender's IK constraint, plain chains of the same lengths",
         "axis": "Black mark: goal; dotted: 1; dashed: 15. Blue: within its goal, orange: over it,"
@@ -113,27 +118,27 @@ def _by_name(results: Sequence[Result]) -> dict[str, dict[str, Result]]:
     return found
 
 
-def _single(result: Result) -> tuple[str, ...]:
+def _single(result: Result, clock: str) -> tuple[str, ...]:
     row = result.row
     if result.reason:
         return row.name, NOTHING, f"{row.goal:g}{row.unit}", "not measured"
-    value = f"{short(result.value())}{row.unit}"
+    value = f"{short(result.value(clock))}{row.unit}"
     if row.other is not None:
-        value += f" ({short(result.ours.median())} ms)"
-    return row.name, value, f"{row.goal:g}{row.unit}", verdict(result)
+        value += f" ({short(result.ours.median(clock))} ms)"
+    return row.name, value, f"{row.goal:g}{row.unit}", verdict(result, clock)
 
 
-def _cells(name: str, columns: dict[str, Result]) -> tuple[str, ...]:
+def _cells(name: str, columns: dict[str, Result], clock: str) -> tuple[str, ...]:
     values, words, reached = [], [], []
     for scene in SCENES:
         each = columns.get(scene)
         if each is None or each.reason:
             triple = (NOTHING,) * 3
         else:
-            value = f"{short(each.value())} / {each.row.goal:g}"
+            value = f"{short(each.value(clock))} / {each.row.goal:g}"
             share = f"{each.ours.facts['reached']:.0%}"
             triple = (
-                f"{value} ({short(each.ours.median())})", verdict(each), share,
+                f"{value} ({short(each.ours.median(clock))})", verdict(each, clock), share,
             )  # fmt: skip
         for texts, text in zip((values, words, reached), triple):
             texts.append(text)

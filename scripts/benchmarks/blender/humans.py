@@ -18,7 +18,7 @@ import numpy as np
 from mathutils import Vector
 
 from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
-from benchmarks.clocks import time_round
+from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array
 from examples.parts.rigs import add_empty
 
@@ -66,11 +66,11 @@ class Humans(Scene):
         self.count()
         self.move((HAND,))
 
-    def baked(self) -> float:
-        """Return the milliseconds of a bake of all frames and chains."""
+    def baked(self) -> dict[str, float]:
+        """Return the times of a bake of all frames and chains."""
         self.key()
         work = self._step_through if self.manner == "live" else self._bake
-        return time_round(self._unbake, work, most=1)
+        return round_clocks(self._unbake, work, most=1)
 
     def _unbake(self) -> None:
         for rig in self.rigs:

@@ -81,7 +81,7 @@ class Rigs(Scene):
     def tolerance(self) -> float:
         return self.bones * (5e-6 if self.bones == 2 else 1e-4)
 
-    def remembered(self) -> float:
+    def remembered(self) -> dict[str, float]:
         """Return what Python and NumPy keep of live updates, in KB a chain."""
         tracemalloc.start()
         sizes = []
@@ -92,7 +92,7 @@ class Rigs(Scene):
                 self.update()
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0] / 1024 / len(self.limbs))
-        return sizes[1] - sizes[0]
+        return {"wall": sizes[1] - sizes[0], "work": sizes[1] - sizes[0]}
 
     def move(self, numbers: range) -> None:
         if "handles" in self.setting.rig:

@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 
 import blender_ik_addon
-from benchmarks.clocks import time_round
+from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array
 from benchmarks.workers import python_versions, serve
 from common import blender_process
@@ -86,35 +86,35 @@ class Scene:
         reached = float(np.mean(np.array(gaps) <= self.allowed))
         return {"reached": reached, "worst": max(gaps) / self.length}
 
-    def moved(self) -> float:
-        """Return the milliseconds of an update after all targets have moved."""
-        return time_round(self.move_on, self.update)
+    def moved(self) -> dict[str, float]:
+        """Return the times of an update after all targets have moved."""
+        return round_clocks(self.move_on, self.update)
 
-    def dragged(self) -> float:
-        """Return the milliseconds of an update after one target has moved."""
-        return time_round(self.move_one, self.update)
+    def dragged(self) -> dict[str, float]:
+        """Return the times of an update after one target has moved."""
+        return round_clocks(self.move_one, self.update)
 
-    def idle(self) -> float:
-        """Return the milliseconds of an update after what nothing depends on has moved."""
+    def idle(self) -> dict[str, float]:
+        """Return the times of an update after an object has moved that nothing depends on."""
         unrelated = add_empty("Unrelated", (0.0, 0.0, 0.0), 1.0)
 
         def move() -> None:
             unrelated.location.x += 1.0
 
         bpy.context.view_layer.update()
-        return time_round(move, bpy.context.view_layer.update)
+        return round_clocks(move, bpy.context.view_layer.update)
 
-    def played(self) -> float:
-        """Return the milliseconds of a frame of playback; the first call keys the targets."""
+    def played(self) -> dict[str, float]:
+        """Return the times of a frame of playback; the first call keys the targets."""
         self.key()
 
         def show() -> None:
             bpy.context.scene.frame_set(1 + self.step % self.frames)
 
-        return time_round(self.count, show)
+        return round_clocks(self.count, show)
 
-    def opened(self) -> float:
-        """Return the milliseconds of opening the scene's file until everything is posed."""
+    def opened(self) -> dict[str, float]:
+        """Return the times of opening the scene's file until everything is posed."""
         file = str(Path(tempfile.mkdtemp(dir=bpy.app.tempdir)) / "scene.blend")
         bpy.ops.wm.save_as_mainfile(filepath=file)
 
@@ -122,10 +122,10 @@ class Scene:
             bpy.ops.wm.open_mainfile(filepath=file)
             bpy.context.view_layer.update()
 
-        return time_round(lambda: None, reopen, most=1)
+        return round_clocks(lambda: None, reopen, most=1)
 
-    def undone(self) -> float:
-        """Return the milliseconds of undoing a move of a target until everything is posed."""
+    def undone(self) -> dict[str, float]:
+        """Return the times of undoing a move of a target until everything is posed."""
 
         def move() -> None:
             bpy.ops.ed.undo_push(message="before")
@@ -138,7 +138,7 @@ class Scene:
             bpy.ops.ed.undo()
             bpy.context.view_layer.update()
 
-        return time_round(move, undo, most=1)
+        return round_clocks(move, undo, most=1)
 
     def key(self) -> None:
         """Key the targets at all frames, once."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.clocks import time_round
+from benchmarks.clocks import round_clocks
 from benchmarks.core import cases
 from benchmarks.core.cases import Array, Case
 from benchmarks.core_and_updates import CORE
@@ -90,8 +90,8 @@ class Clock:
             "length_error": float(error),
         }
 
-    def single(self, case: str, tolerance: float) -> float:
-        """Return the milliseconds of one solve: medians over all targets."""
+    def single(self, case: str, tolerance: float) -> dict[str, float]:
+        """Return the times of one solve: medians over all targets."""
         solver, subject, absolute = self._prepared(case, tolerance)
         targets = itertools.cycle(subject.targets)
         at = [subject.targets[0]]
@@ -102,12 +102,12 @@ class Clock:
         def work() -> None:
             solver.solve(at[0], absolute)
 
-        return time_round(prepare, work, MOST_PASSES * len(subject.targets))
+        return round_clocks(prepare, work, MOST_PASSES * len(subject.targets))
 
-    def batch(self, case: str, tolerance: float) -> float:
-        """Return the milliseconds of solving all targets once."""
+    def batch(self, case: str, tolerance: float) -> dict[str, float]:
+        """Return the times of solving all targets once."""
         solver, subject, absolute = self._prepared(case, tolerance)
-        return time_round(lambda: None, lambda: solver.time_all(subject.targets, absolute))
+        return round_clocks(lambda: None, lambda: solver.time_all(subject.targets, absolute))
 
     def _prepared(self, case: str, tolerance: float) -> tuple[Solver, Case, float]:
         subject = self.case(case)
