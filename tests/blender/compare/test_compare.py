@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import COMPARED
+from blender_ik_addon.properties.compared.solving import COMPARED
 from blender_ik_addon.rig.live import live
 from tests.blender.compare.compared_rigs import (
     BUILT_IN,
