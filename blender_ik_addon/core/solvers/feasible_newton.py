@@ -59,6 +59,9 @@ STRAY, ASTRAY = 10.0, 1e-4
 # Steps in which outputs that can be held nearly are, as a share of the reach, and from where the
 # last step brings them all the way; with a greater shift a step leads nowhere.
 ENOUGH_TO_HOLD, NEARLY_HELD, TOO_SHORT = 15, 1e-4, 1.0
+# Poles and limits lead into corners, where steps have such shifts: there what is slight is so many
+# times as much.
+MORE_IN_CORNERS = 1e4
 # A gap of held outputs counts so many times what the force on them saves along it. A quarter of it,
 # and steps are taken from which limits let no output come back.
 GAP_COUNTS = 4.0
@@ -384,8 +387,10 @@ class _Descent:
             scale = np.abs(total) + plan.step.scale
         saved = total - left
         is_better = saved >= -ROUNDING * scale
-        # Between springs that are met and left, or along a flat ridge, it would go on for ever.
-        creeps = is_better & (saved <= settings.slight * scale) & (plan.size >= 0.5 * last)
+        # Between springs that are met and left, along a flat ridge or in a corner it would go on.
+        is_short = plan.step.shift > TOO_SHORT
+        slight = settings.slight * np.where(is_short, MORE_IN_CORNERS, 1.0) * scale
+        creeps = is_better & (saved <= slight) & (is_short | (plan.size >= 0.5 * last))
         if settings.holds and settings.keeps:
             near = np.maximum(STRAY * self._find_near(plan), ASTRAY * self._bones.tree.reach)
             is_better &= measure(after.gap) <= np.maximum(near, measure(here.gap))

@@ -91,6 +91,19 @@ def test_scipy_finds_the_same_pose_of_least_effort(seed):
     assert max(apart) <= SAME_POSE
 
 
+def test_chains_with_poles_come_to_rest_in_few_steps():
+    """Also where springs and weight pull the bulge to the other side: that is a corner."""
+    steps = []
+    for seed in range(24):
+        rig, _, chain, target = free_case(seed)
+        goal = Goal(target, pole_position=make_rng(seed).normal(size=3) * rig.length)
+        solution = solve(chain, goal, SolveOptions(solver=Solver.FORCE))
+        assert solution.status is Status.REACHED
+        steps.append(solution.iterations)
+    assert np.median(steps) <= 12
+    assert np.mean(np.array(steps) > 40) <= 0.15
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_scipy_finds_the_same_pose_of_hinges_at_their_limits(seed):
