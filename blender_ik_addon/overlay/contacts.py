@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.clips.contacts import Planted
-from ..rig.anatomy.soles import soles
+from ..rig.anatomy.soles import soles, up_in
 from ..rig.reading.spaces import transform_point
 from ..rig.shapes.chain_lines import PosedBones
 from .colours import Colours
@@ -31,7 +31,8 @@ def add_contacts(strokes: Strokes, own: KnownRig, posed: PosedBones, colours: Co
         Planted.FOOT: colours.reached,
     }
     for bone, kind in own.standing:
-        points = transform_point(posed.matrix(bone), soles(own.skeleton, bone, posed.world))
+        touching = soles(own.skeleton, bone, up_in(posed.world))
+        points = transform_point(posed.matrix(bone), touching)
         ends = [end for end, stands in enumerate((Planted.HEEL, Planted.TOE)) if kind & stands]
         strokes.dots.add(points[ends], of_kind[kind])
         radius = RING * float(np.linalg.norm(points[1] - points[0]))

@@ -10,15 +10,14 @@ from ..reading.spaces import transform_point
 from .bone_names import read
 
 
-def heel_and_toe(skeleton: Skeleton, foot: int, world: Array) -> tuple[Array, Array]:
+def heel_and_toe(skeleton: Skeleton, foot: int, up: Array) -> tuple[Array, Array]:
     """Return heel and toe at rest, armature space, shape (2, 3), and how high they are, (2,).
 
     Args:
         skeleton: The bones.
         foot: The bone that stands.
-        world: The matrix of its armature object.
+        up: What is up in the space of the armature, unit length, shape (3,).
     """
-    up = _up(world)
     below = [bone for bone in range(len(skeleton.names)) if foot in skeleton.ancestors(bone)]
     ends = {bone: _ends(skeleton, bone) for bone in below}
     heels = [
@@ -29,18 +28,17 @@ def heel_and_toe(skeleton: Skeleton, foot: int, world: Array) -> tuple[Array, Ar
     return points, points @ up - lowest
 
 
-def soles(skeleton: Skeleton, foot: int, world: Array) -> Array:
+def soles(skeleton: Skeleton, foot: int, up: Array) -> Array:
     """Return where heel and toe touch the floor, in the axes of the bone, shape (2, 3).
 
     Arguments as for ``heel_and_toe``.
     """
-    points, heights = heel_and_toe(skeleton, foot, world)
-    touched = points - heights[:, None] * _up(world)
-    return transform_point(np.linalg.inv(skeleton.rest[foot]), touched)
+    points, heights = heel_and_toe(skeleton, foot, up)
+    return transform_point(np.linalg.inv(skeleton.rest[foot]), points - heights[:, None] * up)
 
 
-def _up(world: Array) -> Array:
-    """Return along what heights grow in the space of an armature object, shape (3,)."""
+def up_in(world: Array) -> Array:
+    """Return what is up in the space of an armature object with a world matrix, shape (3,)."""
     found: Array = world[2, :3] / np.linalg.norm(world[2, :3])
     return found
 

@@ -11,7 +11,7 @@ from ...core.algebra import rotation
 from ...core.clips.contacts import HEIGHT
 from ...core.clips.footholds import Foot, Motion
 from ..anatomy.bone_names import Part, read
-from ..anatomy.soles import heel_and_toe
+from ..anatomy.soles import heel_and_toe, up_in
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
@@ -90,7 +90,7 @@ def _foot_of(skeleton: Skeleton, plan: ChainPlan, motion: Motion, poses: list[Po
     if not plan.turns_tip:
         return Foot(np.zeros((2, 3)), np.zeros(2))
     tip = plan.tip
-    points, heights = heel_and_toe(skeleton, tip, poses[0].world)
+    points, heights = heel_and_toe(skeleton, tip, up_in(poses[0].world))
     in_tip = transform_point(np.linalg.inv(skeleton.rest[tip]), points)
     shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
     paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
