@@ -381,9 +381,15 @@ class _Descent:
         scale = total
         if settings.holds:
             # What a gap of outputs that are held counts, beside the energy.
-            strength = GAP_COUNTS * measure(plan.step.known.force)
-            total = total + strength * measure(here.gap)
-            left = left + strength * measure(after.gap)
+            force, there = plan.step.known.force, RETURNED * self._bones.tree.reach
+            strength = GAP_COUNTS * measure(force)
+
+            def weigh(gap: Array) -> Array:
+                # What a gap saves to first order, and a share more of one that is not rounding.
+                saves: Array = (force * gap).sum(axis=1)
+                return saves + strength * np.maximum(measure(gap), there)
+
+            total, left = total + weigh(here.gap), left + weigh(after.gap)
             scale = np.abs(total) + plan.step.scale
         saved = total - left
         is_better = saved >= -ROUNDING * scale
