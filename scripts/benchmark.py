@@ -5,12 +5,16 @@
     python3 scripts/benchmark.py --only "50-bone"          only the rows whose text contains this
     python3 scripts/benchmark.py --settings                Rigify's human, and every setting
     python3 scripts/benchmark.py --limits                  what limited joints reach, and when
+    python3 scripts/benchmark.py --held-back               targets beyond what limits allow
+    python3 scripts/benchmark.py --calls                   calls of NumPy, without a clock
+    python3 scripts/benchmark.py --calls --against ../old  the same, beside another checkout
     python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
 checkout on first use; fullik needs node and npm. What counts is the ratio, a median over rounds
 in which both did the same work one after the other; milliseconds differ between machines.
-Pages are written as Markdown and pictures, all figures of the default page as results.json.
+The first three pages are written as Markdown and pictures, all figures of the default page as
+results.json; the others are printed.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import environment
-from benchmarks import core_and_updates, limits_page, settings_page
+from benchmarks import core_and_updates, held_back_page, limits_page, settings_page
 from benchmarks.cells import short
 from benchmarks.measuring import Result, Row, measure
 from benchmarks.workers import ALL_RIVALS, Programs, Worker, WorkerError
@@ -126,10 +130,13 @@ def parse_command_line() -> argparse.Namespace:
     for page, what in (
         ("settings", "what every setting costs"),
         ("limits", "what limited joints reach"),
+        ("held-back", "targets out of limits' reach"),
+        ("calls", "calls of NumPy, counted"),
     ):
         parser.add_argument(
             f"--{page}", dest="page", action="store_const", const=page, default="table", help=what
         )
+    parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout to compare with")
     options = parser.parse_args()
     names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
@@ -138,7 +145,7 @@ def parse_command_line() -> argparse.Namespace:
         parser.error(f"no rival {', '.join(unknown)}; there are {', '.join(ALL_RIVALS)}")
     if options.rounds < 1:
         parser.error("a ratio needs one round or more")
-    if not choose(options.page, options.only):
+    if options.page in ROWS and not choose(options.page, options.only):
         parser.error(f"no row has '{options.only}' in its text")
     return options
 
@@ -147,6 +154,12 @@ def main() -> int:
     """Measure, print, write. Fails where this project's own side could not be measured."""
     options = parse_command_line()
     try:
+        if options.page not in ROWS:
+            is_counted = options.page == "calls"
+            print(held_back_page.make_page(
+                options.against, options.only, options.rounds, is_counted=is_counted
+            ))  # fmt: skip
+            return 0
         options.output.mkdir(parents=True, exist_ok=True)
         with environment.own_variables(PYTHONPATH=environment.PYTHON_PATH) as variables:
             programs = Programs(f"bpy-{options.blender_version}", variables)

@@ -144,3 +144,34 @@ def test_a_worker_that_ends_tells_why():
     with pytest.raises(WorkerError):
         worker.ask("double", number=1)
     worker.close()
+
+
+def test_nearest_poses_are_minima_inside_of_the_ranges():
+    pytest.importorskip("scipy", reason="an independent minimiser")
+    from benchmarks.core import held_back
+
+    rng = np.random.default_rng(0)
+    start, other = (0.8 * held_back.draw_pose(rng, 3) for _ in range(2))
+    target = held_back.pose(other)[1][-1]
+    found, distance = held_back.find_nearest(start, target)
+    assert distance < 1e-5
+    wxyz, points = held_back.pose(found)
+    np.testing.assert_allclose(points[-1], target, atol=1e-5)
+    np.testing.assert_allclose(held_back.pose(held_back.coordinates_of(wxyz))[0], wxyz, atol=1e-7)
+    _, distance = held_back.find_nearest(start, np.array([0.0, 2.0, 0.0]))
+    assert distance == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("many", [1, 3])
+def test_calls_of_numpy_are_counted_without_a_clock(monkeypatch, many):
+    pytest.importorskip("scipy", reason="the worker imports it")
+    from benchmarks.core import held_back
+
+    held = np.array([[0.1, -0.6, 0.2], [0.3, -0.2, 0.1], [-0.5, 0.1, 0.3]])
+    monkeypatch.setattr(
+        held_back, "targets_of", lambda _: held_back.Targets(held, np.zeros(3), held)
+    )
+    first, second = (held_back.count(3, "NEWTON", many) for _ in range(2))
+    assert first == second
+    assert first["calls"] > first["iterations"] > 0
+    assert first["steps"]

@@ -14,12 +14,11 @@ import numpy as np
 
 from benchmarks.cells import short
 from benchmarks.core.cases import Array
+from benchmarks.core.with_core import ball_joints
 from benchmarks.workers import serve
 from blender_ik_addon.core import (
     Chains,
     Goals,
-    JointKind,
-    Joints,
     SolveOptions,
     Solver,
     solve_batch,
@@ -57,18 +56,8 @@ def straight(count: int, *, is_limited: bool) -> Chains:
     side = np.tile((0.0, 0.0, 1.0), (count, 1))
     if not is_limited:
         return Chains(points, side)
-    high, none = np.full((count, BONES, 3), LIMIT), np.zeros((count, BONES))
-    joints = Joints(
-        kinds=(JointKind.BALL,) * BONES,
-        offsets=np.tile(np.eye(3), (count, BONES, 1, 1)),
-        start_wxyz=np.tile((1.0, 0.0, 0.0, 0.0), (count, BONES, 1)),
-        low=-high,
-        high=high,
-        mobility=np.ones_like(high),
-        slide_low=none,
-        slide_high=none,
-    )
-    return Chains(points, side, joints)
+    wxyz = np.tile((1.0, 0.0, 0.0, 0.0), (count, BONES, 1))
+    return Chains(points, side, ball_joints(wxyz, LIMIT))
 
 
 def measured(solver: Solver, targets: Array, *, is_limited: bool) -> tuple[str, ...]:

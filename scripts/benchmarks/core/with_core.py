@@ -13,6 +13,8 @@ from blender_ik_addon.core import (
     Chains,
     Goal,
     Goals,
+    JointKind,
+    Joints,
     SolveOptions,
     solve,
     solve_batch,
@@ -51,3 +53,19 @@ class Solver(solvers.Solver):
     def solve_all(self, targets: Array, tolerance: float) -> Iterable[Array]:
         self.time_all(targets, tolerance)
         return self.solutions.joint_positions
+
+
+def ball_joints(wxyz: Array, limit: float) -> Joints:
+    """Return joints that start at local rotations (..., n, 4), with one range about all axes."""
+    shape = wxyz.shape[:-1]
+    high, none = np.full((*shape, 3), limit), np.zeros(shape)
+    return Joints(
+        kinds=(JointKind.BALL,) * shape[-1],
+        offsets=np.tile(np.eye(3), (*shape, 1, 1)),
+        start_wxyz=wxyz,
+        low=-high,
+        high=high,
+        mobility=np.ones((*shape, 3)),
+        slide_low=none,
+        slide_high=none,
+    )
