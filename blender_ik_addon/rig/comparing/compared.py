@@ -67,7 +67,7 @@ class Compared:
         if not evaluated.is_evaluated:
             raise RigError("The armature is hidden, or not in this view layer: show it first.")
         # The target cannot be brought into the space of one that is flat.
-        check_scale(array_of(evaluated.matrix_world))
+        check_scale(self.object, array_of(evaluated.matrix_world))
 
     def likeness(self) -> tuple[object, ...]:
         """Return all that a comparison depends on, without references to Blender's data."""

@@ -90,11 +90,7 @@ def check_pose(
     Raises:
         RigError: With the name of the object or bone to look at.
     """
-    if not is_sound(pose.world):
-        raise RigError(
-            f"The transform of armature '{armature_object.name}' is not finite or too large:"
-            " check its location, rotation, scale, parents, drivers and constraints."
-        )
+    _check_world(armature_object, pose.world)
     root = int(plan.segments[0])
     above = int(skeleton.parents[root])
     is_carried = above < 0 or is_sound(pose.matrices[above])
@@ -107,8 +103,17 @@ def check_pose(
     check_channels(skeleton, plan, channels)
 
 
-def check_scale(world: Array) -> None:
-    """Raise if a world matrix (..., 4, 4) of an armature object is scaled flat."""
+def _check_world(armature_object: bpy.types.Object, world: Array) -> None:
+    if not is_sound(world):
+        raise RigError(
+            f"The transform of armature '{armature_object.name}' is not finite or too large:"
+            " check its location, rotation, scale, parents, drivers and constraints."
+        )
+
+
+def check_scale(armature_object: bpy.types.Object, world: Array) -> None:
+    """Raise if a world matrix (..., 4, 4) of an armature object is not sound, or scaled flat."""
+    _check_world(armature_object, world)
     if (np.linalg.matrix_rank(world[..., :3, :3]) < 3).any():
         raise scaled_flat()
 

@@ -40,7 +40,7 @@ def check_controls(armature_object: bpy.types.Object, controls: Sequence[Control
     Raises:
         RigError: With what to do next.
     """
-    check_scale(array_of(armature_object.matrix_world))
+    check_scale(armature_object, array_of(armature_object.matrix_world))
     for parent in [control.parent for control in controls if control.parent]:
         if parent not in armature_object.data.bones:
             raise RigError(

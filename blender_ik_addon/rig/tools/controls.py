@@ -164,7 +164,7 @@ def _read_poses(
         check_pose(armature_object, skeleton, pose, plan)
         check_channels(skeleton, plan, pose.rotation[plan.written])
     world = np.array([pose.world for pose in poses])
-    check_scale(world)
+    check_scale(armature_object, world)
     frames = framed([Hung(skeleton, pose, plan) for pose in poses])
     local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
     posed = frames.posed(np.array(local))

@@ -226,6 +226,8 @@ REFUSALS = {
     "no target": "No target is set: choose an object for the chain to follow.",
     "no bone": "Bone 'Gone' no longer exists: choose another tip.",
     "flat": "The armature object has a scale of zero: give it a scale above zero.",
+    "nowhere": "The transform of armature 'Rig' is not finite or too large: check its location,"
+    " rotation, scale, parents, drivers and constraints.",
     "edit mode": "Leave edit mode: chains work on the pose.",
     "hidden": "The armature is hidden, or not in this view layer: show it first.",
 }
@@ -241,6 +243,7 @@ def spoil(rig: Limb, kind: str) -> None:
         "no target": (rig.chain, "target", None),
         "no bone": (rig.chain, "bone", "Gone"),
         "flat": (rig.ob, "scale", (0.0, 0.0, 0.0)),
+        "nowhere": (rig.ob, "rotation_euler", (float("nan"), 0.0, 0.0)),
         "hidden": (rig.ob, "hide_viewport", True),
     }[kind]
     setattr(owner, name, value)
