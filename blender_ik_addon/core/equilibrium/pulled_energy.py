@@ -28,7 +28,13 @@ class PulledAt:
     """The energy of B chains or trees at one pose, and that of springs that pull their outputs."""
 
     def __init__(self, at: Measure, off: Array, springs: Array) -> None:
-        """Take what acts at the pose, what is off, (B, rows), and springs, of that shape or 1s."""
+        """Take what acts at the pose, and what pulls.
+
+        Args:
+            at: The energy without the springs.
+            off: Ways of outputs to where they are pulled, shape (B, rows).
+            springs: How stiff they are, (1, rows) for all trees alike, or (B, 1) for all rows.
+        """
         self._at, self._springs, self._pull = at, springs, off * springs
         self.total: Array = at.total + 0.5 * (off * self._pull).sum(axis=1)
         self.is_least: Flags = at.is_least

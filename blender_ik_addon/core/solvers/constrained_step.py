@@ -50,7 +50,7 @@ class Known(NamedTuple):
     Attributes:
         is_shut: Shape (B, n, 3 edges).
         press: Of joints on edges, shape (B, n, 3 edges).
-        force: On the outputs that are held, shape (B, k).
+        force: On the outputs that are held, shape (B, k); told at the end, no step goes by it.
     """
 
     is_shut: Flags

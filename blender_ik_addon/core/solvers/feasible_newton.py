@@ -62,7 +62,7 @@ ENOUGH_TO_HOLD, NEARLY_HELD, TOO_SHORT = 15, 1e-4, 1.0
 # Poles and limits lead into corners, where steps have such shifts: there what is slight is so many
 # times as much.
 MORE_IN_CORNERS = 1e4
-# A gap of held outputs counts so many times what the force on them saves along it. A quarter of it,
+# A gap of held outputs counts so many times more than the force on them saves along it. A quarter,
 # and steps are taken from which limits let no output come back.
 GAP_COUNTS = 4.0
 # Where a limb is straight outputs cannot be brought back: they give way, more the farther they are

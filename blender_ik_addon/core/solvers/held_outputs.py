@@ -36,7 +36,7 @@ class HeldOutputs:
             axes: Which turns are free, of the 3 n.
         """
         jacobian = jacobian.take(axes, axis=-1)
-        self._axes, self.ways = axes, jacobian
+        self._axes, self.ways, self._shares = axes, jacobian, np.ones(())
         if not jacobian.shape[1]:
             return
         values, vectors = np.linalg.eigh(jacobian @ jacobian.swapaxes(1, 2))
@@ -50,18 +50,16 @@ class HeldOutputs:
         """Return the least turns of free axes (B, m) that bring outputs back by errors (B, k)."""
         return apply(self.ways.swapaxes(1, 2), apply(self._roots.swapaxes(1, 2), error))
 
-    def find_force(self, slope: Array) -> Array:
+    def find_force(self, slope: Array, shares: Array | float = 1.0) -> Array:
         """Return the force (B, k) on the outputs that balances slopes (B, 3 n) best."""
         if not self.ways.shape[1]:
             return np.zeros(self.ways.shape[:2])
-        return apply(self._roots, apply(self.ways, slope.take(self._axes, axis=1)))
+        borne = apply(self.ways, slope.take(self._axes, axis=1))
+        return apply(self._roots, shares * borne)
 
     def guess_force(self, slope: Array) -> Array:
         """Return the same of poses that do not rest: less by outputs that are hardly held."""
-        if not self.ways.shape[1]:
-            return np.zeros(self.ways.shape[:2])
-        borne = self._shares * apply(self.ways, slope.take(self._axes, axis=1))
-        return apply(self._roots, borne)
+        return self.find_force(slope, self._shares)
 
     def reduce(self, system: Array, right: Array, scale: Array) -> tuple[Array, Array]:
         """Return a system (B, m, m), and its right, of turns that leave the outputs alone.
