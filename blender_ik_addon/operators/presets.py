@@ -25,10 +25,11 @@ PANEL = "CHAINIK_PT_presets"
 SHIPPED = str(Path(__file__).parents[1])
 """The folder in which the presets of the extension are."""
 HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
-# Settings that belong to one chain of one rig: presets leave them alone.
+# Settings that belong to one chain of one rig, or to its part in a body: presets leave them alone.
 OWN = OF_ONE_CHAIN | {
     *("chain_count", "pole_mode", "pole_lean", "pole_angle", "use_flip_bend"),
     *("influence", "creature"),
+    *("weight", "priority", "use_pin", "pull", "planted"),
 }
 # Lengths that Set Up Limbs measures on the limb: a preset changes them only where it names them.
 MEASURED = frozenset(("soft_distance",))
@@ -76,8 +77,8 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
     bl_label = "Apply Chain Preset"
     bl_description = (
         "Apply the settings of this preset to the active chain. Settings that are not in the preset"
-        " get the values of a new chain; bones, target, pole, joints, influence and soft distance"
-        " stay"
+        " get the values of a new chain; bones, target, pole, joints, influence, soft distance and"
+        " the chain's part in a body stay"
     )
     # Blender's own operator for presets makes no undo step.
     bl_options = {"UNDO"}

@@ -86,11 +86,13 @@ def test_a_preset_brings_back_all_that_a_new_limb_of_its_kind_has(capfd):
     assert "Soft Distance" not in said
 
 
-def test_a_preset_leaves_what_a_control_goes_along_with():
+def test_a_preset_leaves_what_a_control_goes_along_with_and_the_part_in_a_body():
     chain = set_up_arm()
-    chain.space = "Bone.0"
+    chain.space, chain.use_pin, chain.priority, chain.planted = "Bone.0", True, 4, "FOOT"
+    chain.pull, chain.weight = 0.25, 0.5
     apply("Arm")
-    assert chain.space == "Bone.0"
+    assert (chain.space, chain.use_pin, chain.priority) == ("Bone.0", True, 4)
+    assert (chain.planted, chain.pull, chain.weight) == ("FOOT", 0.25, 0.5)
 
 
 def test_a_preset_is_one_undo_step_and_takes_no_other_with_it():
