@@ -11,10 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from ..algebra.arithmetic import Array, Flags
+from ..algebra.chains_first import chains_first
+from ..descent.bone_rows import BoneRows
+from ..descent.constrained_step import Curve
+from ..descent.posed_rows import PosedRows
 from ..kinematics.kinematic_tree import KinematicTree
 from ..model.forces import Forces
-from ..solvers.constrained_step import Curve
-from ..solvers.posed_rows import BoneRows, PosedRows, chains_first
 from .potential_energy import EnergyAt, EnergyRows, PotentialEnergy, compile_energy
 
 

@@ -13,11 +13,13 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
+from ..algebra.chains_first import apply, chains_first, flatten, skew
 from ..algebra.nested import Rows
 from ..algebra.quaternions import AXES
+from ..descent.bone_rows import BoneRows
+from ..descent.posed_rows import PosedRows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..model.forces import Forces, StepMode
-from ..solvers.posed_rows import BoneRows, PosedRows, apply, chains_first, flatten, skew
 
 # At its hard limit a spring is so many times stiffer, plus one. It must stay finite: targets that
 # only the limits reach would never be reached.

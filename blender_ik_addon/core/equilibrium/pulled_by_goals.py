@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..algebra.arithmetic import Array
-from ..solvers.posed_rows import BoneRows, PosedRows, chains_first
+from ..algebra.chains_first import chains_first
+from ..descent.bone_rows import BoneRows
+from ..descent.posed_rows import PosedRows
 from .near_start import measure_nearness
 from .potential_energy import PotentialEnergy
 from .pulled_energy import PulledAt

@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..algebra.arithmetic import Array, Flags
-from ..solvers.constrained_step import Curve
-from ..solvers.feasible_newton import Measure, Settings
-from ..solvers.posed_rows import BoneRows, PosedRows, apply, chains_first, measure
+from ..algebra.chains_first import apply, chains_first, measure
+from ..descent.bone_rows import BoneRows
+from ..descent.constrained_step import Curve
+from ..descent.descent_settings import Measure, Settings
+from ..descent.posed_rows import PosedRows
 from .potential_energy import EnergyRows, PotentialEnergy
 
 # The pull, as a multiple of what all springs and weights are. Ten times less, and effectors give

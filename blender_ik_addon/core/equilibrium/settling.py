@@ -10,13 +10,14 @@ import numpy as np
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import take_rows
+from ..descent.bone_rows import BoneRows
+from ..descent.descent_settings import Settings
+from ..descent.feasible_newton import minimise
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import TURN
 from ..kinematics.task import Task
 from ..model.forces import StepMode
 from ..solvers import jacobian_transpose
-from ..solvers.feasible_newton import Settings, minimise
-from ..solvers.posed_rows import BoneRows
 from ..solving.iteration import (
     FEW_ITERATIONS,
     Progress,

@@ -1,6 +1,6 @@
 """FORCE: every joint turned by the torque of a force that pulls the effector to the target.
 
-Chains come first, as in ``posed_rows``.
+Chains come first, as in ``algebra.chains_first``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ..algebra.arithmetic import Arithmetic, Array
+from ..algebra.chains_first import apply, chains_first, measure, skew
 from ..algebra.nested import Nested
+from ..descent.bone_rows import BoneRows
+from ..descent.near_edges import NearEdges
+from ..descent.posed_rows import PosedRows, put_first
 from ..model.forces import StepMode
-from .near_edges import NearEdges
-from .posed_rows import BoneRows, PosedRows, apply, chains_first, measure, put_first, skew
 
 # What torques say of a pose says little beyond this turn, in radians.
 LARGEST_TURN = np.pi / 4.0

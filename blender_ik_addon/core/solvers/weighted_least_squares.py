@@ -11,11 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.chains_first import chains_first
+from ..descent.bone_rows import BoneRows
+from ..descent.constrained_step import Curve
+from ..descent.descent_settings import Settings
+from ..descent.feasible_newton import minimise
+from ..descent.posed_rows import PosedRows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from .constrained_step import Curve
-from .feasible_newton import Settings, minimise
 from .newton_joints import LARGEST_TURN
-from .posed_rows import BoneRows, PosedRows, chains_first
 
 
 def compromise(

@@ -8,9 +8,12 @@ import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Counts, Number
 from ..algebra.arrays import sum_segments
+from ..algebra.chains_first import chains_last
 from ..algebra.nested import choose, to_numbers
 from ..algebra.quaternions import IDENTITY, Quaternion, rotate
 from ..algebra.vectors import NO_DIRECTION, Vector, add, norm, scale, subtract
+from ..descent.bone_rows import BoneRows
+from ..descent.posed_rows import put_first
 from ..kinematics.bend_plane import Bend, face_side, plan_bend
 from ..kinematics.kinematic_tree import compile_tree
 from ..kinematics.reach import check_reach, soften_target
@@ -21,7 +24,6 @@ from ..model.status import name_outcome
 from ..model.topology import make_chain
 from ..solvers import jacobian_transpose, newton_directions
 from ..solvers.newton_directions import FIRST_DAMPING, find_gap, mix_directions
-from ..solvers.posed_rows import BoneRows, chains_last, put_first
 from ..solvers.two_bone import bend_elbow
 from .iteration import FEW_ITERATIONS, Method, Progress, Work, iterate, judge_by_rate
 from .sweeps import MOST_SWEEPS, sweep_points

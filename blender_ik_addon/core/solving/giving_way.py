@@ -27,12 +27,13 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.nested import Rows, are_all, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
+from ..descent.descent_settings import Settings
+from ..descent.feasible_newton import minimise
 from ..equilibrium.near_start import compile_nearness
 from ..equilibrium.on_floor import FloorPoints
 from ..equilibrium.potential_energy import PotentialEnergy
 from ..equilibrium.pulled_by_goals import Pulling, measure_pulls
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from ..solvers.feasible_newton import Settings, minimise
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
 from .unconstrained_start import bend_straight_runs
 

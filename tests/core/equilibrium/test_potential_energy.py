@@ -7,9 +7,10 @@ import pytest
 
 from blender_ik_addon.core import Chains
 from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.algebra.chains_first import chains_first
+from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.equilibrium import pulled_energy
 from blender_ik_addon.core.equilibrium.potential_energy import EnergyRows
-from blender_ik_addon.core.solvers.posed_rows import BoneRows, chains_first
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.equilibrium.energies import energy_of, make_forces, many
 from tests.core.equilibrium.test_force_robust import random_forces, started_anywhere

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.algebra.chains_first import chains_first
+from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.kinematics.aims import FACING, Aims, Poles
-from blender_ik_addon.core.solvers.posed_rows import BoneRows, chains_first
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.limited_rigs import RIGS
 from tests.helpers import make_rng

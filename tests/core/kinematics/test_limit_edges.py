@@ -8,9 +8,9 @@ import pytest
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS
+from blender_ik_addon.core.descent.near_edges import NEAR, bend_edges
 from blender_ik_addon.core.kinematics import joint_limits, limit_edges
 from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange
-from blender_ik_addon.core.solvers.near_edges import NEAR, bend_edges
 from tests.helpers import make_rng
 
 COUNT = 2000

@@ -14,9 +14,10 @@ from blender_ik_addon.core import (
     solve,
 )
 from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.algebra.chains_first import chains_first
+from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.equilibrium.near_start import compile_nearness, measure_nearness
 from blender_ik_addon.core.kinematics.aims import Aims, Poles
-from blender_ik_addon.core.solvers.posed_rows import BoneRows, chains_first
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.bodies import make_person
 from tests.core.solving.pulled_bodies import NEAR, pull, random_way

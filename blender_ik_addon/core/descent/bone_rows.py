@@ -1,175 +1,27 @@
-"""Where bones stand, with the chains first: the layout of solvers that solve large systems.
-
-Arrays are (B, n, ...), so that every product is one ``matmul``: it takes each chain by itself, and
-what becomes of a chain hangs on no other one, a single one included.
-"""
+"""Bones to be posed, with the chains first, as ``algebra.chains_first`` lays arrays out."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags, Number
-from ..algebra.nested import Nested, Rows, take_rows, transform_leaves
+from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
+from ..algebra.chains_first import (
+    apply,
+    chains_first,
+    chains_last,
+    flatten,
+    join_last,
+    skew,
+    turn_by,
+)
+from ..algebra.nested import Rows, take_rows
 from ..kinematics import swing_twist
-from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.swing_twist import SwingTwist
-
-# Entries of the matrix of a vector product: components, and their signs.
-_SKEW = np.array([0, 2, 1, 2, 0, 0, 1, 0, 0])
-_SKEW_SIGNS = np.array([0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0])
-
-
-def chains_first(values: Array) -> Array:
-    """Return an array (..., B) as one (B, ...), contiguous."""
-    return np.ascontiguousarray(values.transpose(values.ndim - 1, *range(values.ndim - 1)))
-
-
-def chains_last(values: Array) -> Array:
-    """Return an array (B, ...) as one (..., B), contiguous."""
-    return np.ascontiguousarray(values.transpose(*range(1, values.ndim), 0))
-
-
-def join_last(components: tuple[Number, ...]) -> Array:
-    """Return components (...) as vectors (..., components)."""
-    joined = np.empty((*components[0].shape, len(components)))
-    for at, component in enumerate(components):
-        joined[..., at] = component
-    return joined
-
-
-def skew(vectors: Array) -> Array:
-    """Return the matrices (..., 3, 3) of vector products with vectors (..., 3)."""
-    entries: Array = vectors.take(_SKEW, axis=-1) * _SKEW_SIGNS
-    return entries.reshape(*vectors.shape[:-1], 3, 3)
-
-
-def apply(matrices: Array, vectors: Array) -> Array:
-    """Return the products of matrices (..., i, j) and vectors (..., j).
-
-    Not by ``matmul``: on some processors it rounds odd rows by where they stand in memory.
-    """
-    product: Array = np.einsum("...ij,...j->...i", matrices, vectors)
-    return product
-
-
-def measure(vectors: Array) -> Array:
-    """Return the lengths (...) of vectors (..., 3)."""
-    length: Array = np.sqrt((vectors * vectors).sum(axis=-1))
-    return length
-
-
-def turn_by(turn: Array, move: Array) -> Array:
-    """Return turns (B, n, 4) turned on by moves (B, n, 3), to second order as rotation vectors do.
-
-    Source: the Cayley map; a move by m turns by 2 atan(m / 2).
-    """
-    w, vector, half = turn[..., :1], turn[..., 1:], 0.5 * move
-    turned = np.empty_like(turn)
-    turned[..., :1] = w - (half * vector).sum(axis=-1, keepdims=True)
-    turned[..., 1:] = vector + w * half + apply(skew(half), vector)
-    turned /= np.sqrt((turned * turned).sum(axis=-1, keepdims=True))
-    return turned
-
-
-@dataclass(frozen=True)
-class PosedRows:
-    """Where the bones of B trees stand.
-
-    Attributes:
-        turn: Of the joints, shape (B, n, 4).
-        own: The same as matrices, shape (B, n, 3, 3).
-        frames: In which they act, shape (B, n, 3, 3).
-        inverse: Of the frames.
-        points: Heads and then effectors, shape (B, n + E, 3).
-        parts: The turns taken apart, numbers (B, n); None where joints have no edges.
-        place: How far the first bone has moved, in lengths of the reach, shape (B, 3); None where
-            it does not float.
-    """
-
-    turn: Array
-    own: Array
-    frames: Array
-    inverse: Array
-    points: Array
-    parts: SwingTwist | None = None
-    place: Array | None = None
-
-    def move_by_turns(self, levers: Array) -> Array:
-        """Return how ends of levers (B, q, n, 3) move with turns, shape (B, q, n, 3, 3).
-
-        The last axis is that of the turn, in the frame of the joint.
-        """
-        local = apply(self.inverse[:, None], levers)
-        moved: Array = self.frames[:, None] @ skew(-local)
-        return moved
-
-    def put_last(self) -> Nested:
-        """Return the same with chains as the last axis, as one loop carries it."""
-        return transform_leaves(lambda part: np.moveaxis(part, 0, -1), tuple(vars(self).values()))
-
-    def choose(self, rows: Flags, other: PosedRows) -> PosedRows:
-        """Return where the bones stand here where flagged (B,), otherwise those of the other."""
-        both = tuple(vars(self).values()), tuple(vars(other).values())
-        return PosedRows(*choose_first(rows, *both))
-
-
-def put_first(state: Nested) -> PosedRows:
-    """Return what a loop carries with chains as the last axis with chains as the first."""
-    return PosedRows(*transform_leaves(lambda part: np.moveaxis(part, -1, 0), state))
-
-
-def choose_first(rows: Flags, first: Nested, second: Nested) -> Nested:
-    """Return arrays (B, ...) of one nesting where flagged (B,), otherwise those of another."""
-    if rows.all():
-        return first
-
-    def choose(one: Array, other: Array) -> Array:
-        return np.where(rows.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
-
-    return transform_leaves(choose, first, second)
-
-
-class JointRows:
-    """What joints of B trees allow, chains first.
-
-    Attributes:
-        ranges: Of numbers (B, n).
-        is_held: Which axes have no room, shape (B, n, 3).
-        is_locked: Those that the kinds of the joints do not tell, likewise.
-        has_locks: Whether there are any of those.
-        has_edges: Whether turns have to be taken apart.
-        is_ball: Whether all joints turn about all axes, as readily as each other.
-    """
-
-    def __init__(self, joints: CompiledJoints) -> None:
-        """Take joints."""
-        self.has_edges = joints.has_edges or joints.has_stiffness
-        self.ranges = transform_leaves(lambda each: np.ascontiguousarray(each.T), joints.ranges)
-        self.is_held: Flags = np.moveaxis(joints.is_held, -1, 0)
-        self.is_locked: Flags = np.zeros_like(self.is_held)
-        self.is_locked[:, joints.held_bones] = self.is_held[:, joints.held_bones]
-        self.has_locks, is_ball = bool(joints.held_bones.size), bool(joints.axis_shares.all())
-        self.is_ball = is_ball and not (self.has_locks or joints.has_stiffness)
-        self._mobility = chains_first(joints.mobility) if joints.has_stiffness else None
-        self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
-
-    def take_apart(self, turn: Array) -> SwingTwist:
-        """Return turns (B, n, 4) brought inside their ranges, taken apart."""
-        w, x, y, z = (turn[..., at] for at in range(4))
-        return swing_twist.decompose(ARRAYS, self.ranges, (w, x, y, z))
-
-    def weigh_axes(self, turn: Array) -> Array:
-        """Return how torques turn joints but for edges, (B, n, 3, 3), of turns (B, n, 4)."""
-        if self._mobility is None:
-            return self._free
-        axes = turns.to_matrices(turn[..., None])[..., 0]
-        weighed: Array = (axes * self._mobility[..., None, :]) @ axes.swapaxes(-1, -2)
-        return weighed
+from .joint_rows import JointRows
+from .posed_rows import PosedRows
 
 
 class BoneRows(Rows):
@@ -365,8 +217,3 @@ class BoneRows(Rows):
         half = (left @ moved) * self._before
         whole: Array = half + half.swapaxes(1, 2)
         return whole
-
-
-def flatten(moved: Array) -> Array:
-    """Return moves (B, q, n, 3, 3) of q points as rows (B, 3 q, 3 n) of a Jacobian."""
-    return moved.transpose(0, 1, 3, 2, 4).reshape(len(moved), 3 * moved.shape[1], -1)

@@ -1,6 +1,6 @@
 """Outputs that a step of ``feasible_newton`` leaves where they are, and the forces that hold them.
 
-Chains come first, as in ``posed_rows``.
+Chains come first, as in ``algebra.chains_first``.
 
 Source: null spaces and least-squares multipliers (Nocedal and Wright, "Numerical Optimization",
 2006, chapters 16 and 18); the projection by the eigenvectors of J J^T, which knows rows that
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts
-from .posed_rows import apply
+from ..algebra.chains_first import apply
 
 # Less energy than this is none.
 NO_ENERGY = 1e-30

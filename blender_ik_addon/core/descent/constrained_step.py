@@ -1,7 +1,7 @@
 """The quadratic program of one step of ``feasible_newton``: outputs held, no edge crossed.
 
 Least slope . move + move . curvature . move / 2, with J move = error for outputs that are held, and
-normal . move <= room for edges. Chains come first, as in ``posed_rows``.
+normal . move <= room for edges. Chains come first, as in ``algebra.chains_first``.
 
 Source: quadratic programs by active sets, null spaces and modified Newton methods (Nocedal and
 Wright, "Numerical Optimization", 2006, chapters 3, 16 and 17). Edges that are shut are stiff
@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.chains_first import apply, measure
 from ..kinematics.limit_edges import LEAST_LEAVING
 from .held_outputs import NO_ENERGY, HeldOutputs
 from .near_edges import NearEdges
-from .posed_rows import apply, measure
 
 Curve = Callable[[Array], Array]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.solvers.constrained_step import ConstrainedStep, forget
-from blender_ik_addon.core.solvers.held_outputs import HeldOutputs
+from blender_ik_addon.core.descent.constrained_step import ConstrainedStep, forget
+from blender_ik_addon.core.descent.held_outputs import HeldOutputs
 from tests.helpers import make_rng
 
 BONES = 5

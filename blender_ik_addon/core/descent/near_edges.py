@@ -1,6 +1,6 @@
 """The edges of ranges that joints are near to, as a step of ``feasible_newton`` keeps to them.
 
-Chains come first, as in ``posed_rows``.
+Chains come first, as in ``algebra.chains_first``.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, Array, Flags
+from ..algebra.chains_first import apply, join_last, measure, skew
 from ..kinematics.limit_edges import (
     LEAST_COSINE,
     LEAST_LEAVING,
@@ -18,7 +19,7 @@ from ..kinematics.limit_edges import (
     list_edges,
 )
 from ..kinematics.swing_twist import SwingTwist
-from .posed_rows import JointRows, apply, join_last, measure, skew
+from .joint_rows import JointRows
 
 # Edges farther away than this, in radians or sines, are not looked at before they are hit.
 NEAR = 0.2

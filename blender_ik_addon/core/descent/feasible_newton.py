@@ -3,7 +3,7 @@
 A step turns joints only in ways that leave held outputs and edges where they are: the energy's
 curvature is reduced to those turns, shifted until it is positive definite, and solved. Then the
 outputs are brought back, and the step is taken if the energy has fallen. Chains come first, as in
-``posed_rows``.
+``algebra.chains_first``.
 
 Source: sequential quadratic programming (Nocedal and Wright, "Numerical Optimization", 2006,
 chapter 18); the return to the outputs and the way down from ridges are derived for this project and
@@ -12,28 +12,23 @@ tested against SciPy's SLSQP in tests/core/equilibrium/test_force_equilibrium.py
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.chains_first import apply, chains_first, chains_last, choose_first, measure
 from ..algebra.nested import take_rows, transform_leaves
 from ..algebra.output_rows import OutputRows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from .constrained_step import MOST_SHIFT, ConstrainedStep, Curve, Known, forget
-from .held_outputs import NO_ENERGY, HeldOutputs
+from .bone_rows import BoneRows
+from .constrained_step import MOST_SHIFT, ConstrainedStep, Known, forget
+from .descent_settings import Measure, Settings
+from .held_outputs import HeldOutputs
 from .near_edges import NearEdges
-from .posed_rows import (
-    BoneRows,
-    PosedRows,
-    apply,
-    chains_first,
-    chains_last,
-    choose_first,
-    measure,
-)
+from .output_return import RETURNS, bring_back
+from .planned_step import RETURNED, PlannedStep
+from .posed_rows import PosedRows
 
 # A step that was not taken is tried again with so many times the shift, the next one after one that
 # was taken with this share.
@@ -49,10 +44,6 @@ ROUNDING = 1e-13
 # A step that would save no more than this share of the energy leads nowhere. A hundred times more,
 # and trees in flat valleys stop short of the end that their mirror images come to.
 NO_GAIN = 1e-15
-# How often outputs are brought back after a step, and the most that joints turn for it, in radians.
-RETURNS, LARGEST_RETURN = 3, 0.5
-# From which share of the reach on they are there, and how much more after a step of one radian.
-RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
 # Farther off than so many times that, and than a share of the reach, they have not come back. What
 # is nearer the next step brings back; a hundred times less, and steps along ranges are halved.
 STRAY, ASTRAY = 10.0, 1e-4
@@ -65,70 +56,10 @@ MORE_IN_CORNERS = 1e4
 # A gap of held outputs counts so many times more than the force on them saves along it. A quarter,
 # and steps are taken from which limits let no output come back.
 GAP_COUNTS = 4.0
-# Where a limb is straight outputs cannot be brought back: they give way, more the farther they are
-# off, and always a little.
-GIVE, LEAST_GIVE = 1e-3, 1e-12
 # Springs may enter their slack or leave it within a step: so often it is looked at again.
 MOST_FORESEEN = 2
 # Of chains side by side those that are done leave once they are this share; few stay.
 COMPACTION, FEW = 0.4, 16
-
-
-class Measure(Protocol):
-    """An energy at poses of B trees: its total (B,), where it is as good as least, derivatives."""
-
-    total: Array
-    is_least: Flags
-
-    def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives (B, 3 n), and a function that returns second ones.
-
-        These are less those of the work of a force on the outputs, shape (B, rows), which have the
-        Jacobian (B, rows, 3 n).
-        """
-
-    def foresee(self, move: Array) -> bool:
-        """Derive from now on what acts after moves (B, n, 3); tell if anything acts otherwise."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to go down.
-
-    Attributes:
-        measure: Makes of bones, and of what acts on them, a function that measures poses with
-            their outputs.
-        rests: A chain rests when no joint has to turn by more, in radians.
-        least_shift: Compared with the stiffest joint; some joints resist nothing.
-        first_shift: What a system is shifted by first if it is not positive definite, likewise.
-        holds: Whether outputs are held; otherwise they go where the step's linear model has them.
-        returns: Whether outputs are brought back to there after a step, those of one effector too.
-        largest_turn: In radians; the curvature at a pose says little beyond it.
-        slight: A step that saves less, as a share of the energy, and does not leave less to go by
-            half, is the last.
-        keeps: Whether no step is taken after which outputs have not been brought back, whatever it
-            saves: they are worth more than any of it.
-        rows: Of the outputs those that are held, or that are to go somewhere; by default the first
-            ones, as many as there are targets.
-        bounds: Parts of the rows that are held up to a force each; what needs more is done.
-        holds_soon: Whether what is not there after a few steps, or has to take too short ones, is
-            done.
-        least_gain: A step that would save less is the last, once all that is held is there.
-    """
-
-    measure: Callable[[BoneRows, Any], Callable[[PosedRows, Array], Measure]]
-    rests: float
-    least_shift: float
-    first_shift: float
-    holds: bool = False
-    returns: bool = True
-    largest_turn: float = 0.8
-    slight: float = 0.0
-    keeps: bool = False
-    rows: OutputRows | None = None
-    bounds: tuple[tuple[slice, float], ...] = ()
-    holds_soon: bool = False
-    least_gain: float = 0.0
 
 
 class Ended(NamedTuple):
@@ -245,26 +176,6 @@ class _Here(NamedTuple):
     gap: Array
 
 
-class _Plan(NamedTuple):
-    """A step from poses, and what it counts with, (B,).
-
-    Attributes:
-        step: As the quadratic program has it.
-        move: Turns (B, n, 3), no farther than the largest one.
-        size: How far it is to go, in radians, whatever the shift.
-        rests: Which trees have nowhere to go.
-        planned: Where outputs shall be, shape (B, k).
-        edges: Those near to the poses.
-    """
-
-    step: ConstrainedStep
-    move: Array
-    size: Array
-    rests: Flags
-    planned: Array
-    edges: NearEdges | None
-
-
 class _Descent:
     """The way down of some trees, until enough of them are done."""
 
@@ -315,7 +226,7 @@ class _Descent:
         """Return the first where flagged (B,), else the second."""
         return first if rows.all() else self._look(first.posed.choose(rows, second.posed))
 
-    def _move(self, posed: PosedRows, plan: _Plan) -> _Here:
+    def _move(self, posed: PosedRows, plan: PlannedStep) -> _Here:
         """Return poses after a step.
 
         Several effectors that cannot all arrive follow curved valleys, as does what is pulled:
@@ -324,13 +235,14 @@ class _Descent:
         moved = self._bones.turn_on(posed, plan.move)
         if not (self._settings.returns or len(self._bones.tree.ends) > 1):
             return self._look(moved)
-        back = self._look(*self._bring_back(moved, plan))
+        most = RETURNS if self._settings.holds else 1
+        back = self._look(*bring_back(self._bones, self._rows, moved, plan, most))
         if self._settings.holds:
             return back
         there = self._look(moved)
         return self._choose(back.at.total < there.at.total, back, there)
 
-    def _plan(self, here: _Here, known: Known, shift: Array, is_open: Flags) -> _Plan:
+    def _plan(self, here: _Here, known: Known, shift: Array, is_open: Flags) -> PlannedStep:
         """Return the step from poses."""
         (posed, at, error), settings, edges = here, self._settings, None
         whole = self._bones.find_jacobian(posed)
@@ -362,7 +274,7 @@ class _Descent:
         move, planned = move * shrunk[:, None, None], self._target
         if not settings.holds:
             planned = planned - error + apply(jacobian, move.reshape(len(move), -1))
-        return _Plan(step, move, size, rests, planned, edges)
+        return PlannedStep(step, move, size, rests, planned, edges)
 
     def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
         """Tell which trees have come near enough, or would need too much force, (B,)."""
@@ -374,7 +286,7 @@ class _Descent:
         return is_done
 
     def _judge(
-        self, plan: _Plan, here: _Here, after: _Here, last: Array
+        self, plan: PlannedStep, here: _Here, after: _Here, last: Array
     ) -> tuple[Flags, Flags, Array]:
         """Return which steps are taken, which are the last, and the shifts of next ones, (B,)."""
         settings, total, left = self._settings, here.at.total, after.at.total
@@ -398,51 +310,12 @@ class _Descent:
         slight = settings.slight * np.where(is_short, MORE_IN_CORNERS, 1.0) * scale
         creeps = is_better & (saved <= slight) & (is_short | (plan.size >= 0.5 * last))
         if settings.holds and settings.keeps:
-            near = np.maximum(STRAY * self._find_near(plan), ASTRAY * self._bones.tree.reach)
+            near = np.maximum(
+                STRAY * plan.find_near(self._bones.tree.reach), ASTRAY * self._bones.tree.reach
+            )
             is_better &= measure(after.gap) <= np.maximum(near, measure(here.gap))
         shift = plan.step.shift
         less = np.where(saved > AS_PLANNED * plan.step.gain, LESS_SHIFT, HALF) * shift
         less = np.where(shift < settings.first_shift, 0.0, less)
         more = np.maximum(MORE_SHIFT * shift, LEAST_MORE)
         return is_better, creeps, np.where(is_better, less, more)
-
-    def _find_near(self, plan: _Plan) -> Array:
-        """Return how near outputs are brought back after a step, (B,)."""
-        by_step = RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2
-        near: Array = (RETURNED + by_step) * self._bones.tree.reach
-        return near
-
-    def _bring_back(self, moved: PosedRows, plan: _Plan) -> tuple[PosedRows, Array]:
-        """Return poses whose outputs are brought back, by least turns, to where they shall be.
-
-        And these outputs.
-        """
-        bones, rows = self._bones, plan.planned.shape[1]
-        free, way, edges = bones.joints.weigh_axes(moved.turn), plan.move, plan.edges
-        is_shut = plan.step.known.is_shut
-        near = self._find_near(plan)
-        output = bones.find_output(moved)
-        for _ in range(RETURNS if self._settings.holds else 1):
-            error = plan.planned - self._rows.pick(output)
-            gap = measure(error)
-            is_off = gap > near
-            if not is_off.any():
-                break
-            if edges is not None:
-                # An edge that the last return has come to holds from now on.
-                is_shut = is_shut | edges.stop(way)
-                free = edges.hold(is_shut)
-            jacobian = self._rows.pick(bones.find_jacobian(moved))
-            by_bone = jacobian.reshape(*jacobian.shape[:2], -1, 1, 3)
-            jacobian = (by_bone @ free[:, None]).reshape(jacobian.shape)
-            system = jacobian @ jacobian.swapaxes(1, 2)
-            share = GIVE * gap / bones.tree.reach + LEAST_GIVE
-            give = share * np.trace(system, axis1=1, axis2=2) + NO_ENERGY
-            system += give[:, None, None] * np.eye(rows)
-            back = np.linalg.solve(system, error[..., None]).swapaxes(1, 2) @ jacobian
-            back = apply(free, back.reshape(len(back), -1, 3))
-            largest = np.maximum(measure(back).max(axis=1), LARGEST_RETURN)
-            back *= (LARGEST_RETURN / largest)[:, None, None]
-            moved, way = bones.turn_on(moved, back).choose(is_off, moved), way + back
-            output = bones.find_output(moved)
-        return moved, output

@@ -1,0 +1,84 @@
+"""Arrays (B, n, ...) with the chains first: the layout of what solves large systems.
+
+Every product is one ``matmul``: it takes each chain by itself, and what becomes of a chain hangs on
+no other one, a single one included.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .arithmetic import Array, Flags, Number
+from .nested import Nested, transform_leaves
+
+# Entries of the matrix of a vector product: components, and their signs.
+_SKEW = np.array([0, 2, 1, 2, 0, 0, 1, 0, 0])
+_SKEW_SIGNS = np.array([0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0])
+
+
+def chains_first(values: Array) -> Array:
+    """Return an array (..., B) as one (B, ...), contiguous."""
+    return np.ascontiguousarray(values.transpose(values.ndim - 1, *range(values.ndim - 1)))
+
+
+def chains_last(values: Array) -> Array:
+    """Return an array (B, ...) as one (..., B), contiguous."""
+    return np.ascontiguousarray(values.transpose(*range(1, values.ndim), 0))
+
+
+def join_last(components: tuple[Number, ...]) -> Array:
+    """Return components (...) as vectors (..., components)."""
+    joined = np.empty((*components[0].shape, len(components)))
+    for at, component in enumerate(components):
+        joined[..., at] = component
+    return joined
+
+
+def choose_first(rows: Flags, first: Nested, second: Nested) -> Nested:
+    """Return arrays (B, ...) of one nesting where flagged (B,), otherwise those of another."""
+    if rows.all():
+        return first
+
+    def choose(one: Array, other: Array) -> Array:
+        return np.where(rows.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
+
+    return transform_leaves(choose, first, second)
+
+
+def skew(vectors: Array) -> Array:
+    """Return the matrices (..., 3, 3) of vector products with vectors (..., 3)."""
+    entries: Array = vectors.take(_SKEW, axis=-1) * _SKEW_SIGNS
+    return entries.reshape(*vectors.shape[:-1], 3, 3)
+
+
+def apply(matrices: Array, vectors: Array) -> Array:
+    """Return the products of matrices (..., i, j) and vectors (..., j).
+
+    Not by ``matmul``: on some processors it rounds odd rows by where they stand in memory.
+    """
+    product: Array = np.einsum("...ij,...j->...i", matrices, vectors)
+    return product
+
+
+def measure(vectors: Array) -> Array:
+    """Return the lengths (...) of vectors (..., 3)."""
+    length: Array = np.sqrt((vectors * vectors).sum(axis=-1))
+    return length
+
+
+def turn_by(turn: Array, move: Array) -> Array:
+    """Return turns (B, n, 4) turned on by moves (B, n, 3), to second order as rotation vectors do.
+
+    Source: the Cayley map; a move by m turns by 2 atan(m / 2).
+    """
+    w, vector, half = turn[..., :1], turn[..., 1:], 0.5 * move
+    turned = np.empty_like(turn)
+    turned[..., :1] = w - (half * vector).sum(axis=-1, keepdims=True)
+    turned[..., 1:] = vector + w * half + apply(skew(half), vector)
+    turned /= np.sqrt((turned * turned).sum(axis=-1, keepdims=True))
+    return turned
+
+
+def flatten(moved: Array) -> Array:
+    """Return moves (B, q, n, 3, 3) of q points as rows (B, 3 q, 3 n) of a Jacobian."""
+    return moved.transpose(0, 1, 3, 2, 4).reshape(len(moved), 3 * moved.shape[1], -1)

@@ -1,0 +1,51 @@
+"""What joints allow, with the chains first, as ``algebra.chains_first`` lays arrays out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..algebra import turns
+from ..algebra.arithmetic import ARRAYS, Array, Flags
+from ..algebra.chains_first import chains_first
+from ..algebra.nested import transform_leaves
+from ..kinematics import swing_twist
+from ..kinematics.compiled_joints import CompiledJoints
+from ..kinematics.swing_twist import SwingTwist
+
+
+class JointRows:
+    """What joints of B trees allow, chains first.
+
+    Attributes:
+        ranges: Of numbers (B, n).
+        is_held: Which axes have no room, shape (B, n, 3).
+        is_locked: Those that the kinds of the joints do not tell, likewise.
+        has_locks: Whether there are any of those.
+        has_edges: Whether turns have to be taken apart.
+        is_ball: Whether all joints turn about all axes, as readily as each other.
+    """
+
+    def __init__(self, joints: CompiledJoints) -> None:
+        """Take joints."""
+        self.has_edges = joints.has_edges or joints.has_stiffness
+        self.ranges = transform_leaves(lambda each: np.ascontiguousarray(each.T), joints.ranges)
+        self.is_held: Flags = np.moveaxis(joints.is_held, -1, 0)
+        self.is_locked: Flags = np.zeros_like(self.is_held)
+        self.is_locked[:, joints.held_bones] = self.is_held[:, joints.held_bones]
+        self.has_locks, is_ball = bool(joints.held_bones.size), bool(joints.axis_shares.all())
+        self.is_ball = is_ball and not (self.has_locks or joints.has_stiffness)
+        self._mobility = chains_first(joints.mobility) if joints.has_stiffness else None
+        self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
+
+    def take_apart(self, turn: Array) -> SwingTwist:
+        """Return turns (B, n, 4) brought inside their ranges, taken apart."""
+        w, x, y, z = (turn[..., at] for at in range(4))
+        return swing_twist.decompose(ARRAYS, self.ranges, (w, x, y, z))
+
+    def weigh_axes(self, turn: Array) -> Array:
+        """Return how torques turn joints but for edges, (B, n, 3, 3), of turns (B, n, 4)."""
+        if self._mobility is None:
+            return self._free
+        axes = turns.to_matrices(turn[..., None])[..., 0]
+        weighed: Array = (axes * self._mobility[..., None, :]) @ axes.swapaxes(-1, -2)
+        return weighed
