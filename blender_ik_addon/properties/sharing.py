@@ -58,4 +58,6 @@ def _turned_as(bone: StoredBone, other: StoredBone | None) -> StoredBone:
     if other is None:
         return bone
     turned = bone._replace(rotation_mode=other.rotation_mode, rotation=other.rotation)
-    return turned._replace(location=other.location) if other.location else turned
+    # A chain that moves no location would give back what another one does, under its hands.
+    has_both = bone.location and other.location
+    return turned._replace(location=other.location) if has_both else turned
