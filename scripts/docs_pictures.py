@@ -22,7 +22,7 @@ from common.console import ROOT
 
 SCRIPTS, IMAGES, TAKEN = ROOT / "scripts", ROOT / "docs" / "images", ROOT / "out" / "docs"
 # Those of window/tours that take them.
-TOURS = ("docs", "interface", "arm", "workflow", "clip", "whole_body", "dog_and_ladder")
+TOURS = ("docs", "interface", "arm", "workflow", "clip", "whole_body")
 
 
 def take(blender: str, tour: str) -> int:

@@ -18,7 +18,6 @@ PICTURES = {
     "interface/interface_*.png": "",
     "clip/clips_*.png": "",
     "arm/dragging.png": "window.png",
-    "workflow/1_set_up.png": "set_up.png",
     "workflow/3_turned_by_hand.png": "posed_by_hand.png",
     "whole_body/whole_body_*.png": "",
 }
@@ -30,12 +29,12 @@ MOVING, FILMED = (0.16, 0.07, 1.0, 0.96), (0.34, 0.09, 0.66, 0.95)
 FILMED_WIDE = (0.2, 0.12, 0.8, 0.95)
 COLOURS, RARE, MOVING_COLOURS = 256, 96, 160
 MILLISECONDS = 120
-# The folder of each film, the width of one of its frames, and what is shown of it.
+# Of each film the width of a frame, and what is shown of it.
 FILMS = {
-    "crouch": ("docs", FILM_WIDTH, FILMED),
-    "kick": ("docs", FILM_WIDTH, FILMED),
-    "whole_body_climb": ("dog_and_ladder", FILM_WIDTH, FILMED),
-    "whole_body_sit": ("dog_and_ladder", WIDE_FILM_WIDTH, FILMED_WIDE),
+    "crouch": (FILM_WIDTH, FILMED),
+    "kick": (FILM_WIDTH, FILMED),
+    "whole_body_climb": (FILM_WIDTH, FILMED),
+    "whole_body_sit": (WIDE_FILM_WIDTH, FILMED_WIDE),
 }
 LARGEST = 2_000_000
 
@@ -109,8 +108,8 @@ def main(source: Path, folder: Path) -> None:
     moving = sorted(source.glob("docs/drag_*.png"))
     if moving:
         join(moving, folder / "drag.gif")
-    for name, (place, width, shares) in FILMS.items():
-        paths = sorted(source.glob(f"{place}/{name}_?.png"))
+    for name, (width, shares) in FILMS.items():
+        paths = sorted(source.glob(f"docs/{name}_?.png"))
         if paths:
             lay_out(paths, folder / f"{name}.png", width, shares)
 

@@ -44,7 +44,11 @@ ALLOWED = {
 FOLDER = "docs/images/release"
 ICON, FEATURED = f"{FOLDER}/icon.png", f"{FOLDER}/featured.png"
 SIZES = {ICON: (256, 256), FEATURED: (1920, 1080)}
-SCREENSHOTS = ("docs/images/window.png", "docs/images/set_up.png", "docs/images/posed_by_hand.png")
+SCREENSHOTS = (
+    "docs/images/window.png",
+    "docs/images/start_2_set_up.png",
+    "docs/images/posed_by_hand.png",
+)
 SMALLEST = 1280  # pixels across a screenshot: its text has to be readable
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

@@ -68,20 +68,19 @@ def play(session: Session, least_rounds: int = ROUNDS) -> None:
         rounds -= 1
         if rounds > 0 or time.perf_counter() < until:
             return 0.0
-        delay, exit_code = None, 1
+        delay, has_failed = None, True
         try:
             delay = next(session, None)
-            exit_code = 0
-        except SessionError as error:
-            print(f"FAILED: {error}")
+            has_failed = False
         finally:
-            if sys.exc_info()[0] is not None:
+            if has_failed:
                 traceback.print_exc()
+                print("FAILED:", sys.exc_info()[1])
             if delay is None:
                 sys.stdout.flush()
                 sys.stderr.flush()
                 # The only way to give an exit code: Blender drops exceptions in timers.
-                os._exit(exit_code)
+                os._exit(has_failed)
         until = time.perf_counter() + delay
         # A session that only waits looks again and again, and takes no picture.
         rounds = ROUNDS if delay == MOMENT else least_rounds
@@ -132,16 +131,13 @@ class Viewport:
 
     @property
     def window(self) -> bpy.types.Window:
-        """The window."""
         return bpy.context.window_manager.windows[self.number]
 
     @property
     def area(self) -> bpy.types.Area:
-        """The editor."""
         return next(area for area in self.window.screen.areas if area.type == self.kind)
 
     def region(self, kind: str) -> bpy.types.Region:
-        """Return a region of the editor, "WINDOW" or "UI"."""
         return next(region for region in self.area.regions if region.type == kind)
 
     def context(self, kind: str = "WINDOW") -> bpy.types.Context:
@@ -169,7 +165,7 @@ class Viewport:
         """Pull the sidebar's edge, where it has panels, with the mouse."""
         sidebar = self.region("UI")
         x, y = sidebar.x, sidebar.y + sidebar.height * 3 // 4
-        yield from self.drag([(x - 40, y), (x, y)], button="")
+        yield from self.drag([(x - 40, y), (x, y)])
         yield from self.drag([(x - pixels * i // 8, y) for i in range(9)], button="LEFTMOUSE")
         yield REDRAW
 
@@ -181,34 +177,8 @@ class Viewport:
                 scroll(page=True)
         yield REDRAW
 
-    def scrolled(self, kind: str) -> float:
-        """Return where a region is scrolled to."""
-        return float(self.region(kind).view2d.region_to_view(0, 0)[1])
-
-    def show_tab(self, name: str) -> Session:
-        """Open a tab of the sidebar."""
-        self.region("UI").active_panel_category = name
-        yield REDRAW
-
     def turn_into(self, kind: str) -> Session:
-        """Make the editor one of another type, such as "PREFERENCES"."""
         self.area.type = self.kind = kind
-        yield REDRAW
-
-    def open_properties(self, tab: str, part: float) -> Session:
-        """Split a Properties editor off, which is the editor from then on, and open a tab of it.
-
-        Args:
-            tab: Such as "BONE".
-            part: Of the width, what is left to the viewport; more than half.
-        """
-        with self.context():
-            bpy.ops.screen.area_split(direction="VERTICAL", factor=part)
-        yield REDRAW
-        area = min(self.window.screen.areas, key=lambda area: area.width)
-        area.type = self.kind = "PROPERTIES"
-        yield REDRAW
-        self.area.spaces.active.context = tab
         yield REDRAW
 
     def look(self, at: Vector, distance: float, angles: tuple[float, float, float]) -> None:
@@ -226,12 +196,12 @@ class Viewport:
 
     def point_at(self, place: Vector) -> Session:
         """Move the mouse to where a point of the scene is seen."""
-        yield from self.drag([self.pixel_of(place)], button="")
+        yield from self.drag([self.pixel_of(place)])
 
-    def press(self, key: str, **modifiers: bool) -> None:
-        """Press and release a key where the mouse is; modifiers: ``ctrl``, ``shift``, ``alt``."""
+    def press(self, key: str, **keys: bool) -> None:
+        """Press and release a key where the mouse is; with it ``ctrl``, ``shift``, ``alt``."""
         for value in ("PRESS", "RELEASE"):
-            self._simulate(key, value, **modifiers)
+            self._simulate(key, value, **keys)
 
     def undo(self, *, is_redone: bool = False) -> Session:
         """Press Ctrl Z, or Ctrl Shift Z, and wait for the update that Blender makes after it."""
@@ -251,19 +221,12 @@ class Viewport:
         undone.remove(listen)
         handlers.depsgraph_update_post.remove(note)
 
-    def type_text(self, text: str) -> None:
-        """Type letters into the field that takes keys now."""
-        for letter in text:
-            # Blender takes what is typed from the press alone.
-            self._simulate(letter.upper(), "PRESS", unicode=letter)
-            self._simulate(letter.upper(), "RELEASE")
-
-    def drag(self, path: Iterable[tuple[int, int]], *, button: str, **modifiers: bool) -> Session:
-        """Move the mouse through pixels, with a button held or none; modifiers as for ``press``."""
+    def drag(self, path: Iterable[tuple[int, int]], button: str = "", **keys: bool) -> Session:
+        """Move the mouse through pixels, with a button held or none; keys as for ``press``."""
         for number, pixel in enumerate(path):
             self._mouse = pixel
             # Held from the second move on: with them a press may mean something else.
-            self._simulate("MOUSEMOVE", "NOTHING", **(modifiers if number else {}))
+            self._simulate("MOUSEMOVE", "NOTHING", **(keys if number else {}))
             yield MOMENT
             if button and number == 0:
                 self._simulate(button, "PRESS")
@@ -272,26 +235,26 @@ class Viewport:
             self._simulate(button, "RELEASE")
             yield MOMENT
 
-    def click(self, pixel: tuple[int, int], **modifiers: bool) -> Session:
-        """Come to a pixel and click with the left button; modifiers as for ``press``."""
+    def click(self, pixel: tuple[int, int], **keys: bool) -> Session:
+        """Come to a pixel and click with the left button; keys as for ``press``."""
         x, y = pixel
-        yield from self.drag([(x + 40, y + 40), (x + 3, y + 3), pixel], button="", **modifiers)
+        yield from self.drag([(x + 40, y + 40), (x + 3, y + 3), pixel], **keys)
         # What is under the mouse is known once it is drawn.
         yield REDRAW
         for value in ("PRESS", "RELEASE"):
-            self._simulate("LEFTMOUSE", value, **modifiers)
+            self._simulate("LEFTMOUSE", value, **keys)
             yield MOMENT
 
     def pop_up(self, pixel: tuple[int, int], call: Callable[[], set[str]]) -> Session:
         """Open a menu, pie menu or popover at a pixel."""
-        (x, y) = pixel
-        yield from self.drag([pixel], button="")
+        x, y = pixel
+        yield from self.drag([pixel])
         with self.context():
             opened = call()
         check(opened == {"INTERFACE"}, f"This does not open: {call} ends with {opened}.")
         # A pie opens by and by, and while the mouse moves.
         for step in range(1, 5):
-            yield from self.drag([(x + step, y)], button="")
+            yield from self.drag([(x + step, y)])
             yield REDRAW
 
     def take_picture(self, path: Path) -> None:
@@ -309,6 +272,6 @@ class Viewport:
             # Packed little: that takes half the time.
             subprocess.run(["import", "-window", "root", "-quality", "11", path], check=True)
 
-    def _simulate(self, kind: str, value: str, **modifiers: bool | str) -> None:
+    def _simulate(self, kind: str, value: str, **more: bool | str) -> None:
         x, y = self._mouse
-        self.window.event_simulate(kind, value, x=x, y=y, **modifiers)
+        self.window.event_simulate(kind, value, x=x, y=y, **more)

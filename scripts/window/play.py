@@ -36,14 +36,7 @@ def steps(zip_path: str, folder: str, name: str, *words: str) -> Session:
     yield from tour.steps()
 
 
-def main(*arguments: str) -> None:
-    """Start the tour, if all is there that it needs."""
-    if not bpy.app.use_event_simulate or "BLENDER_USER_RESOURCES" not in os.environ:
-        sys.exit("Start Blender with --enable-event-simulate, and BLENDER_USER_RESOURCES set.")
-    if len(arguments) < 3 or not Path(arguments[0]).is_file():
-        sys.exit("Give these after --: a zip from build_extension.py, a folder, a tour.")
-    play(steps(*arguments), SMOOTH_ROUNDS if "fine" in arguments else ROUNDS)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[sys.argv.index("--") + 1 :])
+arguments = sys.argv[sys.argv.index("--") + 1 :]
+if not bpy.app.use_event_simulate or "BLENDER_USER_RESOURCES" not in os.environ:
+    sys.exit("Start Blender with --enable-event-simulate, and BLENDER_USER_RESOURCES set.")
+play(steps(*arguments), SMOOTH_ROUNDS if "fine" in arguments else ROUNDS)

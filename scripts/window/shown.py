@@ -79,24 +79,19 @@ def unfold(*blenders: type, are_ours_open: bool = True) -> None:
     package.register()
 
 
-def take_pages(viewport: Viewport, kind: str, name: Path, most: int = PAGES) -> Session:
-    """Take a region from its top to its bottom, page by page."""
-    yield from viewport.scroll(kind, is_up=True, pages=PAGES)
-    for page in range(most):
-        viewport.take_picture(name.with_name(f"{name.name}_{page}.png"))
-        before = viewport.scrolled(kind)
-        if page < most - 1:
-            yield from viewport.scroll(kind)
-        if viewport.scrolled(kind) == before:
-            return
-
-
 def show_unfolded(viewport: Viewport, name: Path, solvers: Iterable[str], most: int) -> Session:
-    """Show the tab with each solver, and take so many pages of it."""
-    yield from viewport.show_tab(TAB)
+    """Show the tab with each solver, and take so many pages of it, from its top to its bottom."""
+    region = viewport.region("UI")
+    region.active_panel_category = TAB
     for solver in solvers:
-        yield REDRAW
-        yield from take_pages(viewport, "UI", name.with_name(f"{name.name}_{solver}"), most)
+        yield from viewport.scroll("UI", is_up=True, pages=PAGES)
+        for page in range(most):
+            viewport.take_picture(name.with_name(f"{name.name}_{solver}_{page}.png"))
+            before = region.view2d.region_to_view(0, 0)
+            if page < most - 1:
+                yield from viewport.scroll("UI")
+            if region.view2d.region_to_view(0, 0) == before:
+                break
 
 
 def open_menus(viewport: Viewport, name: Path) -> Session:

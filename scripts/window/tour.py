@@ -31,7 +31,7 @@ def clear_scene() -> None:
 
 
 class Tour:
-    """The base of tours; ``steps`` yields the seconds to wait, from the first step to the last."""
+    """The base of tours: the public methods of a tour's own class are its steps, from the top."""
 
     # A page shows pictures at half their size, so that their text has to be large.
     ui_scale = 1.2
@@ -42,6 +42,14 @@ class Tour:
         """Take the zip, and the folder for the pictures."""
         self.zip_path, self.folder = zip_path, folder
         self.viewport = Viewport()
+
+    def steps(self) -> Session:
+        """Yield the seconds to wait, from the first step to the last."""
+        yield from self.install()
+        for name, step in vars(type(self)).items():
+            if callable(step) and not name.startswith("_"):
+                print(f"STEP {name}", flush=True)
+                yield from step(self)
 
     def install(self) -> Session:
         """Install the zip and switch it on, as Preferences > Get Extensions > From Disk does."""
@@ -61,18 +69,19 @@ class Tour:
         yield REDRAW
 
     def add_metarig(self, view: View, kind: str = "human") -> Session:
-        """Replace the startup scene by one of Rigify's metarigs, and look at it."""
+        """Replace the startup scene by one of Rigify's metarigs, look at it, and open our tab."""
         bpy.ops.preferences.addon_enable(module="rigify")
         clear_scene()
         with self.viewport.context():
             getattr(bpy.ops.object, f"armature_{kind}_metarig_add")()
         self.viewport.look(*view)
-        yield REDRAW
+        yield from self.show_tab()
         check(RIG in bpy.data.objects, "Rigify added no metarig.")
 
     def show_tab(self, wider: int = 50) -> Session:
         """Open the tab of the extension in the sidebar, and make that some pixels wider."""
-        yield from self.viewport.show_tab(TAB)
+        self.viewport.region("UI").active_panel_category = TAB
+        yield REDRAW
         yield from self.viewport.widen_sidebar(wider)
 
     def set_up_limbs(self, **settings: object) -> Session:
@@ -143,7 +152,7 @@ class Tour:
         """Move the mouse to where nothing but the viewport takes keys."""
         region = self.viewport.region("WINDOW")
         spot = region.x + region.width // 4, region.y + region.height * 3 // 4
-        yield from self.viewport.drag([spot], button="")
+        yield from self.viewport.drag([spot])
 
     def grab(self, places: Sequence[Vector], look: Look = lambda step: None) -> Session:
         """Press G over the first of some points of the scene and ``lead`` the mouse through all."""
@@ -168,5 +177,4 @@ class Tour:
         """Take the picture of a step, and return its path."""
         path = self.folder / f"{name}.png"
         self.viewport.take_picture(path)
-        print(name)
         return path

@@ -33,14 +33,7 @@ STATUS_BAR_HEIGHT, STATUS_BAR_WIDTH = 20, 250
 
 @dataclass(frozen=True)
 class Arm:
-    """Where the arm and its target are, world space.
-
-    Attributes:
-        target: The target, None without a chain.
-        elbow: The head of the tip bone.
-        wrist: Its tail, the effector.
-        status: The chain's status line.
-    """
+    """Where the arm and its target are, world space; the effector is its wrist."""
 
     target: Vector | None
     elbow: Vector
@@ -66,27 +59,17 @@ def chain() -> bpy.types.PropertyGroup:
 def read_arm() -> Arm:
     """Return the arm as Blender has evaluated it; its rig stands at the world's origin."""
     bones = rig().evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
-    has_chain = len(rig().chain_ik.chains) > 0
-    return Arm(
-        target=bones[chain().subtarget].head.copy() if has_chain else None,
-        elbow=bones[TIP].head.copy(),
-        wrist=bones[TIP].tail.copy(),
-        status=str(chain().status) if has_chain else "",
-    )
+    ends = bones[TIP].head.copy(), bones[TIP].tail.copy()
+    if not rig().chain_ik.chains:
+        return Arm(None, *ends, "")
+    return Arm(bones[chain().subtarget].head.copy(), *ends, str(chain().status))
 
 
 class Steps(Tour):
-    """Every method is a step that a person takes."""
+    """What people do with one chain."""
 
     rest: Arm
     dropped: Arm
-
-    def steps(self) -> Session:
-        """Yield the seconds to wait, from the first step to the last."""
-        yield from self.install()
-        yield from self.add_rig()
-        yield from self.add_chain()
-        yield from self.drag_target()
 
     def add_rig(self) -> Session:
         """Replace the startup scene by Rigify's human metarig and look at its left arm."""
@@ -97,13 +80,12 @@ class Steps(Tour):
         """Select upper arm, forearm and hand, and press the sidebar's plus."""
         yield from self.set_mode("POSE")
         yield from self.select(rig(), "upper_arm.L", TIP, "hand.L")
-        yield from self.show_tab()
         yield from self.press_button("add")
         (added,) = rig().chain_ik.chains
         found = added.chain_count, added.solver, added.pole_subtarget != "", added.use_rotation
         # Its bones, its solver; whether it has a pole, and turns the hand as the target does.
         check(found == (2, "TWO_BONE", True, True), f"The chain that was added has {found}.")
-        added = self.note("added")
+        added = self._note("added")
         added.check_same_pose(self.rest, "After the chain was added the arm")
         added.check_reached("After the chain was added")
 
@@ -116,7 +98,7 @@ class Steps(Tour):
             lambda step: read_arm().check_reached(f"At step {step} of the drag"),
         )
         check_moved(read_arm().target, start, 0.2, "With the mouse the target")
-        self.note("dragging")
+        self._note("dragging")
         yield from self.drop()
         self.dropped = read_arm()
         self.dropped.check_reached("After the drop")
@@ -125,7 +107,7 @@ class Steps(Tour):
         """Press Ctrl Z, then Ctrl Shift Z."""
         for is_redone, expected, when in ((False, self.rest, "undo"), (True, self.dropped, "redo")):
             yield from self.viewport.undo(is_redone=is_redone)
-            arm = self.note(f"after_{when}")
+            arm = self._note(f"after_{when}")
             arm.check_same_pose(expected, f"After {when} the arm")
             arm.check_reached(f"After {when}")
 
@@ -133,7 +115,7 @@ class Steps(Tour):
         """Switch Flip Bend on and off, then Mute; they are properties of the chain."""
         chain().use_flip_bend = True
         yield REDRAW
-        flipped = self.note("flipped")
+        flipped = self._note("flipped")
         flipped.check_reached("With Flip Bend")
         check_moved(flipped.elbow, self.dropped.elbow, 0.1, "With Flip Bend the elbow")
         chain().use_flip_bend = False
@@ -143,7 +125,7 @@ class Steps(Tour):
             chain().mute = is_muted
             yield REDRAW
             when = "Muted" if is_muted else "Unmuted"
-            self.note(when.lower()).check_same_pose(expected, f"{when}, the arm")
+            self._note(when.lower()).check_same_pose(expected, f"{when}, the arm")
 
     def bake(self) -> Session:
         """Press Bake and stop it, bake, change a setting at the bottom, and undo it."""
@@ -152,42 +134,41 @@ class Steps(Tour):
         yield from self.press_button("bake")
         self.viewport.press("ESC")
         yield REDRAW
-        check(len(curves(rig())) == 0, "A dialog that was closed has baked.")
-        before = self.status_bar("before_bake")
+        self._check_keys("A dialog that was closed has baked:")
+        before = self._status_bar("before_bake")
         yield from self.start("bake", frame_start=1, frame_end=BAKED_FRAMES * 100)
         yield from wait_until(lambda: bpy.context.scene.frame_current > first + 1)
-        check(bpy.context.scene.frame_current > first + 1, "Bake plays no frames.")
-        during = self.status_bar("baking")
+        during = self._status_bar("baking")
         yield from self.stop("bake")
-        after = self.status_bar("stopped")
+        after = self._status_bar("stopped")
         check(bpy.context.scene.frame_current == first, "Esc has left another frame.")
-        check(len(curves(rig())) == 0, "Esc has left keys.")
+        self._check_keys("Stopped")
         check((during != before).any(), "The status bar does not say that Bake goes on.")
         check((after == before).all(), "The status bar is not what it was before Bake.")
         yield from self.start("bake", frame_start=1, frame_end=BAKED_FRAMES)
         yield from self.finish("bake")
-        self.check_keys(BAKED_FRAMES, "Baked")
+        self._check_keys("Baked", BAKED_FRAMES)
         check(chain().mute, "The chain is not muted by the bake.")
         with self.viewport.context():
             bpy.context.window_manager.operators[-1].properties.step = BAKED_FRAMES
             bpy.ops.ed.undo_redo()
         # Called by a script it leaves no step that can be undone.
         yield from self.note_step("Adjust")
-        self.check_keys(2, "Baked with another step")
+        self._check_keys("Baked with another step", 2)
         yield from self.viewport.undo()
-        check(len(curves(rig())) == 0, "Undo has left keys.")
+        self._check_keys("Undone")
         read_arm().check_same_pose(self.dropped, "After undo of the bake the arm")
 
-    def check_keys(self, count: int, when: str) -> None:
-        """Check how many keys each curve of the rig has."""
+    def _check_keys(self, when: str, *count: int) -> None:
+        """Check how many keys each curve of the rig has; that it has no curves without a count."""
         found = {len(curve.keyframe_points) for curve in curves(rig())}
-        check(found == {count}, f"{when}, curves have {found} keys.")
+        check(found == {*count}, f"{when}, curves have {found} keys.")
 
-    def status_bar(self, name: str) -> np.ndarray:
+    def _status_bar(self, name: str) -> np.ndarray:
         """Take a picture, and return its pixels at the left of the status bar: the hints."""
         return read_pixels(self.picture(name))[:STATUS_BAR_HEIGHT, :STATUS_BAR_WIDTH]
 
-    def note(self, name: str) -> Arm:
+    def _note(self, name: str) -> Arm:
         """Take the picture of a step, print where the arm is, and return it."""
         self.picture(name)
         arm = read_arm()

@@ -9,19 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from window.character import (
-    FEET,
-    TORSO,
-    Motion,
-    Place,
-    act,
-    check_file,
-    curves,
-    pose,
-    read_file,
-    rig,
-    undo_and_redo,
-)
+from window import character
+from window.character import FEET, TORSO, Motion, Place, rig
 from window.driver import REDRAW, Session, check, check_near, read_pixels
 from window.tour import Tour
 
@@ -64,38 +53,14 @@ def walk() -> Motion:
 class Steps(Tour):
     """Every method is something that people do with a recorded clip."""
 
-    def steps(self) -> Session:
-        """Yield the seconds to wait, from the first step to the last."""
-        yield from self.install()
-        yield from self.add_metarig(VIEW)
-        yield from self.show_tab()
-        yield from self.set_up_limbs()
-        bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
-        yield from self.record()
-        recorded, way = read_file(), self.play()
-        yield from self.start("plant", "clips_1_plant")
-        yield from self.stop("plant")
-        check_file(recorded, "Stopped")
-        yield from self.start("plant")
-        yield from self.finish("plant")
-        self.check_planted(way)
-        yield from self.look_at_dots()
-        planted, way = read_file(), self.play()
-        yield from undo_and_redo(self, recorded)
-        yield from self.start("bake", "clips_3_bake", which="ALL", method="CLIP")
-        yield from self.stop("bake")
-        check_file(planted, "Stopped")
-        yield from self.start("bake", which="ALL", method="CLIP")
-        yield from self.finish("bake")
-        check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
-        check_near(self.play(), way, SAME_BAKED, "Baked, the clip")
-        yield from undo_and_redo(self, planted)
-
     def record(self) -> Session:
         """Have the bones walk as a recorded body does: they alone have keys."""
-        yield from act(self, walk())
+        yield from self.add_metarig(VIEW)
+        yield from self.set_up_limbs()
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
+        yield from character.act(self, walk())
         yield from self.press_button("bake", "EXEC_DEFAULT", which="ALL")
-        held = curves(rig())
+        held = character.curves(rig())
         for curve in [each for each in held if "Target" in each.data_path]:
             held.remove(curve)
         for name in FEET:
@@ -103,52 +68,65 @@ class Steps(Tour):
         bpy.context.scene.frame_set(FRAMES[0])
         yield from self.select(rig(), FEET[0])
 
-    def play(self) -> np.ndarray:
-        """Return the poses of the body through the clip, shape (f, n, 4, 4)."""
-        found = []
-        for frame in FRAMES:
-            bpy.context.scene.frame_set(frame)
-            found.append(pose())
-        bpy.context.scene.frame_set(FRAMES[0])
-        return np.array(found)
-
-    def check_planted(self, recorded: np.ndarray) -> None:
-        """Check that feet stand which skated, and all chains reach."""
-        statuses = {chain.name: chain.status for chain in rig().chain_ik.chains}
-        short = {name: each for name, each in statuses.items() if not each.startswith(ARRIVED)}
-        check(not short, f"Planted: {short}.")
+    def plant(self) -> Session:
+        """Press Plant Feet and Esc, then again: feet stand which skated, and all chains reach."""
+        recorded, way = character.read_file(), self._play()
+        yield from self.start("plant", "clips_1_plant")
+        yield from self.stop("plant")
+        character.check_file(recorded, "Stopped")
+        yield from self.start("plant")
+        yield from self.finish("plant")
+        character.check_reached("Planted", ARRIVED)
+        planted = self._play()
         names = [bone.name for bone in rig().pose.bones if bone.bone.use_deform]
-        poses = self.play()
         for side in "LR":
-            foot = names.index(f"foot.{side}")
-            kinds = self.kinds(f"Leg.{side}")
+            foot, kinds = names.index(f"foot.{side}"), self._kinds(f"Leg.{side}")
             stands = (kinds == 3)[1:] & (kinds == 3)[:-1]
             check(stands.sum() > HALF, f"The {side} foot stands in {stands.sum()} frames only.")
-            for way, is_planted in ((recorded, False), (poses, True)):
-                steps = np.linalg.norm(np.diff(way[:, foot, :3, 3], axis=0), axis=1)[stands]
-                is_still = steps.max() <= STILL
-                word = "slides" if is_planted else "skated"
-                check(is_still == is_planted, f"The {side} foot {word} by {steps.max():.2g} m.")
+            for poses, word in ((way, "skated"), (planted, "slides")):
+                steps = np.linalg.norm(np.diff(poses[:, foot, :3, 3], axis=0), axis=1)[stands]
+                is_right = (steps.max() <= STILL) == (word == "slides")
+                check(is_right, f"The {side} foot {word} by {steps.max():.2g} m.")
+        yield from self._look_at_dots()
+        yield from character.undo_and_redo(self, recorded)
 
-    def kinds(self, chain: str) -> np.ndarray:
+    def bake(self) -> Session:
+        """Bake all chains as a clip, stopped at first; what plays is the same."""
+        planted, way = character.read_file(), self._play()
+        yield from self.start("bake", "clips_3_bake", which="ALL", method="CLIP")
+        yield from self.stop("bake")
+        character.check_file(planted, "Stopped")
+        yield from self.start("bake", which="ALL", method="CLIP")
+        yield from self.finish("bake")
+        check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
+        check_near(self._play(), way, SAME_BAKED, "Baked, the clip")
+        yield from character.undo_and_redo(self, planted)
+
+    def _play(self) -> np.ndarray:
+        """Return the poses of the body through the clip, shape (f, n, 4, 4)."""
+        found = character.play_through(FRAMES, says="")
+        bpy.context.scene.frame_set(FRAMES[0])
+        return found
+
+    def _kinds(self, chain: str) -> np.ndarray:
         """Return what of a leg stands at each frame."""
         path = rig().chain_ik.chains[chain].path_from_id("planted")
-        curve = next((each for each in curves(rig()) if each.data_path == path), None)
+        curve = next((each for each in character.curves(rig()) if each.data_path == path), None)
         check(curve is not None, f"Planted of {chain} has no keys.")
         return np.array([round(curve.evaluate(frame)) for frame in FRAMES])
 
-    def look_at_dots(self) -> Session:
+    def _look_at_dots(self) -> Session:
         """See the dots below feet that stand, and switch them off."""
-        both = (self.kinds("Leg.L") == 3) & (self.kinds("Leg.R") == 3)
+        both = (self._kinds("Leg.L") == 3) & (self._kinds("Leg.R") == 3)
         check(bool(both.any()), "There is no frame at which both feet stand.")
         bpy.context.scene.frame_set(FRAMES[int(np.flatnonzero(both)[-1])])
         self.viewport.look(*FEET_VIEW)
-        seen = []
+        overlay, seen = bpy.context.scene.chain_ik.overlay, []
         for is_shown, name in ((True, "clips_2_planted"), (False, "without_dots")):
-            bpy.context.scene.chain_ik.overlay.show_contacts = is_shown
+            overlay.show_contacts = is_shown
             yield REDRAW
             seen.append(read_pixels(self.picture(name)))
-        bpy.context.scene.chain_ik.overlay.show_contacts = True
+        overlay.show_contacts = True
         changed = int((np.abs(seen[0] - seen[1]).max(axis=-1) > 0.1).sum())
         check(changed >= SEEN, f"Dots change {changed} pixels only.")
         bpy.context.scene.frame_set(FRAMES[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import bpy
@@ -9,12 +10,30 @@ import numpy as np
 from mathutils import Vector
 
 from demo import pictures
-from window import figure
+from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
 from window.driver import REDRAW, Session, read_pixels, select_bones
-from window.figure import rig
 from window.shown import open_preferences, unfold
-from window.tour import Tour
+from window.tour import Tour, clear_scene
 
+NAME = "Figure"
+# By name: heads from the root down, and the last tail; where their targets are.
+LIMBS = {
+    "Arm": ((0.0, 0.0, 1.5), (0.45, 0.06, 1.42), (0.85, 0.0, 1.42), (1.05, 0.0, 1.42)),
+    "Leg": ((0.0, 0.0, 0.95), (0.02, -0.05, 0.5), (0.0, 0.02, 0.08), (0.0, -0.2, 0.0)),
+    "Tail": ((-0.1, 0.1, 1.0), (-0.3, 0.15, 1.05), (-0.5, 0.1, 1.15), (-0.6, 0.1, 1.3)),
+}
+TARGETS = {"Arm": (0.62, -0.3, 1.6), "Leg": (0.18, -0.25, 0.35), "Tail": (-0.75, 0.0, 1.5)}
+POLE = (0.5, 0.7, 1.35)
+# By bone: the kind of its joint, and ranges in degrees.
+LIMITS = {
+    "Arm.0": ("BALL", {"x": (-50, 75), "y": (-40, 60), "z": (-70, 45)}),
+    "Arm.1": ("ELBOW_X", {"x": (-5, 145), "y": (-80, 80)}),
+    "Leg.0": ("CONE", {"y": (-30, 30)}),
+    "Leg.1": ("HINGE_X", {"x": (-120, 5)}),
+}
+ANGLES = (1.35, 0.0, 0.55)
+ALL, NEAR_ARM = (Vector((0.25, 0.0, 1.1)), 2.3), (Vector((0.45, -0.05, 1.5)), 1.15)
+NEAR_TAIL = (Vector((-0.25, 0.0, 1.15)), 1.1)
 LANGUAGE = "zh_HANS"
 # The scale of the interface at which all of the sidebar is seen.
 WHOLE_SIDEBAR = 0.78
@@ -27,10 +46,39 @@ ROOM = {
     "menu": (-260, -450, 340, 520),
     "pie": (-330, -200, 660, 400),
 }
-ALL = (Vector((0.25, 0.0, 1.1)), 2.3)
-NEAR_TAIL = (Vector((-0.25, 0.0, 1.15)), 1.1)
 # Pixels above the preferences of the extension, where its folder is told.
 FILE_PATH = 165
+
+
+def rig() -> bpy.types.Object:
+    """Return the figure. By name: undo replaces all references."""
+    return bpy.data.objects[NAME]
+
+
+def build() -> None:
+    """Build an arm with a pole and limits, a leg and a tail, with their chains, in pose mode."""
+    clear_scene()
+    bones = {
+        f"{limb}.{number}": Bone(*ends, f"{limb}.{number - 1}" if number else "", None)
+        for limb, joints in LIMBS.items()
+        for number, ends in enumerate(zip(joints, joints[1:], strict=False))
+    }
+    figure = add_rig(NAME, bones)
+    figure.data.display_type = "OCTAHEDRAL"
+    figure.select_set(True)
+    bpy.ops.object.mode_set(mode="POSE")
+    for limb, place in TARGETS.items():
+        target = add_empty(f"{limb} Target", place, 0.05)
+        hang_chain(figure, limb, f"{limb}.1", target, chain_count=2)
+    figure.chain_ik.chains["Arm"].pole_target = add_empty("Arm Pole", POLE, 0.05)
+    for bone, (kind, ranges) in LIMITS.items():
+        joint = figure.chain_ik.chains[bone.split(".")[0]].joints.add()
+        joint.bone, joint.kind, joint.cone_angle = bone, kind, math.radians(50.0)
+        for axis, ends in ranges.items():
+            setattr(joint, f"use_limit_{axis}", True)
+            for word, end in zip(("min", "max"), ends, strict=True):
+                setattr(joint, f"{word}_{axis}", math.radians(end))
+    figure.chain_ik.active_index = 0
 
 
 class Steps(Tour):
@@ -38,39 +86,25 @@ class Steps(Tour):
 
     ui_scale = 1.0
 
-    def steps(self) -> Session:
-        """Yield the seconds to wait, from the first step to the last."""
-        yield from self.begin()
-        yield from self.draw_chains()
-        yield from self.open_menus()
-        yield from self.show_panels()
-        yield from self.compare()
-        yield from self.show_bone()
-        yield from self.show_preferences()
-
-    def begin(self) -> Session:
-        """Install the zip, and build a figure with an arm, a leg and a tail."""
-        yield from self.install()
-        unfold(bpy.types.BONE_PT_inverse_kinematics, are_ours_open=False)
-        with self.viewport.context():
-            figure.build()
-        yield REDRAW
-        yield from self.show_tab(70)
-
     def draw_chains(self) -> Session:
         """Take the overlay alone, then the gizmos of the arm, with its elbow as active bone."""
+        unfold(bpy.types.BONE_PT_inverse_kinematics, are_ours_open=False)
+        with self.viewport.context():
+            build()
+        yield REDRAW
+        yield from self.show_tab(70)
         space = self.viewport.area.spaces.active
         bpy.data.objects["Arm Target"].location = (0.75, -0.25, 1.25)
         select_bones(rig(), "Arm.1")
-        self.viewport.look(*ALL, figure.ANGLES)
+        self.viewport.look(*ALL, ANGLES)
         space.show_gizmo = False
         yield REDRAW
-        self.take_region("overlay", "WINDOW")
+        self._take_region("overlay", "WINDOW")
         space.show_gizmo = True
-        bpy.data.objects["Arm Target"].location = figure.TARGETS["Arm"]
-        self.viewport.look(*figure.NEAR_ARM)
+        bpy.data.objects["Arm Target"].location = TARGETS["Arm"]
+        self.viewport.look(*NEAR_ARM, ANGLES)
         yield REDRAW
-        self.take_region("gizmos", "WINDOW")
+        self._take_region("gizmos", "WINDOW")
 
     def open_menus(self) -> Session:
         """Take the popover of overlays, the entries in the menu of the pose, and the pie."""
@@ -79,11 +113,11 @@ class Steps(Tour):
             "menu": partial(bpy.ops.wm.call_menu, name="VIEW3D_MT_pose_ik"),
             "pie": partial(bpy.ops.wm.call_menu_pie, name="VIEW3D_MT_chain_ik_pie"),
         }
-        (x, y) = POPUP
+        x, y = POPUP
         for name, call in calls.items():
             yield from self.viewport.pop_up(POPUP, call)
             left, bottom, width, height = ROOM[name]
-            self.take(name, (x + left, y + bottom, width, height))
+            self._take(name, (x + left, y + bottom, width, height))
             self.viewport.press("ESC")
             yield REDRAW
 
@@ -95,7 +129,7 @@ class Steps(Tour):
             view.language, view.ui_scale = language, WHOLE_SIDEBAR
             view.use_translate_interface = True
             yield REDRAW
-            self.take_region(name, "UI")
+            self._take_region(name, "UI")
         view.language, view.ui_scale = english, 1.0
         yield REDRAW
 
@@ -106,21 +140,27 @@ class Steps(Tour):
         bpy.data.objects["Tail Target"].location = (-0.3, -0.15, 1.3)
         rig().chain_ik.active_index = rig().chain_ik.chains.find("Tail")
         select_bones(rig(), "Tail.2")
-        self.viewport.look(*NEAR_TAIL, figure.ANGLES)
+        self.viewport.look(*NEAR_TAIL, ANGLES)
         yield from self.viewport.widen_sidebar(110)
         yield from self.press_button("compare")
         yield from self.finish("compare")
         yield from self.viewport.scroll("UI", pages=6)
         region = self.viewport.region("UI")
-        self.take("compare", (0, region.y, region.x + region.width, region.height))
+        self._take("compare", (0, region.y, region.x + region.width, region.height))
 
     def show_bone(self) -> Session:
-        """Turn the viewport into a Properties editor with the tab of the arm's first bone."""
+        """Split a Properties editor off, with the tab of the arm's first bone."""
         with self.viewport.context():
             select_bones(rig(), "Arm.0")
-        yield from self.viewport.open_properties("BONE", 0.7)
+            bpy.ops.screen.area_split(direction="VERTICAL", factor=0.7)
+        yield REDRAW
+        area = min(self.viewport.window.screen.areas, key=lambda area: area.width)
+        area.type = self.viewport.kind = "PROPERTIES"
+        yield REDRAW
+        area.spaces.active.context = "BONE"
+        yield REDRAW
         yield from self.viewport.scroll("WINDOW", pages=6)
-        self.take_region("bone", "WINDOW")
+        self._take_region("bone", "WINDOW")
 
     def show_preferences(self) -> Session:
         """Turn the other editor into the preferences, and unfold those of the extension."""
@@ -129,17 +169,17 @@ class Steps(Tour):
         yield from self.viewport.scroll("WINDOW", pages=6)
         # Where this machine has put the extension is nobody's business.
         region = self.viewport.region("WINDOW")
-        self.take("preferences", (region.x, region.y, region.width, region.height - FILE_PATH))
+        self._take("preferences", (region.x, region.y, region.width, region.height - FILE_PATH))
 
-    def take_region(self, name: str, kind: str) -> None:
+    def _take_region(self, name: str, kind: str) -> None:
         """Take a region of the editor, without what lies over it at its right."""
         region = self.viewport.region(kind)
         right = region.x + region.width
         if self.viewport.kind == "VIEW_3D" and kind == "WINDOW":
             right = self.viewport.region("UI").x
-        self.take(name, (region.x, region.y, right - region.x, region.height))
+        self._take(name, (region.x, region.y, right - region.x, region.height))
 
-    def take(self, name: str, box: Box) -> None:
+    def _take(self, name: str, box: Box) -> None:
         """Take a part of the window."""
         path, (left, bottom, width, height) = self.picture(f"interface_{name}"), box
         part = np.ones((height, width, 4), dtype=np.float32)

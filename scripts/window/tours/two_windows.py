@@ -6,8 +6,6 @@ windows are compared with what Blender has evaluated there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import bpy
 from mathutils import Vector
 
@@ -30,43 +28,6 @@ POSED_ELSEWHERE = "Not solved here: another scene or window"
 SAME = 2e-5
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What a window shows of the arm.
-
-    Attributes:
-        elbow: The head of its tip bone.
-        gap: From its effector to the target, as Blender has evaluated them.
-        residual: The same, as the chain says.
-        status: The chain's status line.
-    """
-
-    elbow: Vector
-    gap: float
-    residual: float
-    status: str
-
-    def check_true(self, when: str) -> None:
-        """Check that the chain says what is to be seen."""
-        if self.status.startswith(POSED_ELSEWHERE):
-            check_near(self.residual, -1.0, 0.0, f"{when}, a residual that is not known")
-            return
-        check_near(self.gap, self.residual, SAME, f"{when}, the residual of '{self.status}'")
-        is_right = self.status.startswith("Reached") == (self.gap <= SAME)
-        check(is_right, f"{when}, the gap is {self.gap:.2g} m, and it says '{self.status}'.")
-
-    def check_status(self, start: str, where: str) -> None:
-        """Check how the status line begins."""
-        check(self.status.startswith(start), f"{where} it says '{self.status}'.")
-
-
-def make_arm() -> None:
-    """Add an arm of two bones that is posed by hand, and a chain with its target."""
-    rig = add_rig(RIG, BONES)
-    rig.pose.bones[0].rotation_quaternion = BY_HAND
-    hang_chain(rig, RIG, "Lower", add_empty(TARGET, START, 1.0), chain_count=2)
-
-
 def select_target(view_layer: bpy.types.ViewLayer) -> None:
     """Select the target in a view layer, and nothing else."""
     target = bpy.data.objects[TARGET]
@@ -81,25 +42,14 @@ class Steps(Tour):
 
     ui_scale = 1.0
 
-    def steps(self) -> Session:
-        """Yield the seconds to wait, from the first step to the last."""
-        self.viewports = self.first, self.second = self.viewport, Viewport(1)
-        self.updates = 0
-        yield from self.install()
-        yield from self.open_second_window()
-        yield from self.drag_in_both()
-        yield from self.undo_in_both()
-        yield from self.mute()
-        yield from self.switch_back()
-        yield from self.show_scenes()
-        yield from self.show_other_frames()
-        yield from self.close_second_window()
-
     def open_second_window(self) -> Session:
-        """Open a window that shows a second view layer beside the first."""
+        """Add an arm that is posed by hand, and open a window with a second view layer of it."""
+        self.viewports = self.first, self.second = self.viewport, Viewport(1)
         clear_scene()
         with self.first.context():
-            make_arm()
+            rig = add_rig(RIG, BONES)
+            rig.pose.bones[0].rotation_quaternion = BY_HAND
+            hang_chain(rig, RIG, "Lower", add_empty(TARGET, START, 1.0), chain_count=2)
         second = bpy.context.scene.view_layers.new("Second")
         self.first.area.spaces.active.show_region_ui = False
         self.first.look(*VIEW)
@@ -113,46 +63,29 @@ class Steps(Tour):
         for viewport in self.viewports:
             select_target(viewport.window.view_layer)
         yield REDRAW
-        self.check_alike("After the second window was opened")
+        self._check_alike("After the second window was opened")
 
     def drag_in_both(self) -> Session:
         """Drag the target to the left in the second window, out of reach in the first."""
-        yield from self.drag(self.second, LEFT)
-        yield from self.drag(self.first, TOO_FAR)
-        for shown in map(self.read, self.viewports):
-            shown.check_status("Out of reach", "Out of reach")
+        yield from self._drag(self.second, LEFT)
+        yield from self._drag(self.first, TOO_FAR)
+        for viewport in self.viewports:
+            self._look(viewport, "Dropped", "Out of reach")
 
     def undo_in_both(self) -> Session:
         """Press Ctrl Z in the second window and Ctrl Shift Z in the first."""
-        far = self.read(self.first).elbow
-        yield from self.undo(self.second)
-        self.check_alike("After undo")
-        check_moved(self.read(self.first).elbow, far, 0.1, "With undo the elbow")
-        yield from self.undo(self.first, shift=True)
-        self.check_alike("After redo")
-        check_near(self.read(self.second).elbow, far, SAME, "After redo the elbow")
-
-    def mute(self) -> Session:
-        """Mute the chain and unmute it: both windows show the stored pose, then the chain's."""
-        solved = self.read(self.first).elbow
-        stored = bpy.data.objects[RIG].chain_ik.chains[0].stored_pose
-        for is_muted in (True, False):
-            bpy.data.objects[RIG].chain_ik.chains[0].mute = is_muted
-            yield 2 * REDRAW
-            elbows = [self.read(viewport).elbow for viewport in self.viewports]
-            left = max((elbow - solved).length for elbow in elbows)
-            when = "Muted" if is_muted else "Unmuted"
-            check((left > 0.1) is is_muted, f"{when}, the elbow is {left:.2g} m from its pose.")
-            check_near(*elbows, SAME, f"{when}, one of the two windows")
-        again = bpy.data.objects[RIG].chain_ik.chains[0].stored_pose
-        check(again == stored, f"The stored pose was {stored} and is {again}.")
+        far = self._check_alike("Before undo")
+        yield from self._undo(self.second)
+        check_moved(self._check_alike("After undo"), far, 0.1, "With undo the elbow")
+        yield from self._undo(self.first, shift=True)
+        check_near(self._check_alike("After redo"), far, SAME, "After redo the elbow")
 
     def switch_back(self) -> Session:
         """Show the first view layer in both windows, and drag."""
         self.second.window.view_layer = self.first.window.view_layer
         yield REDRAW
-        self.check_alike("With one view layer in both windows")
-        yield from self.drag(self.second, RIGHT)
+        self._check_alike("With one view layer in both windows")
+        yield from self._drag(self.second, RIGHT)
 
     def show_scenes(self) -> Session:
         """Show another scene, with the same rig, in the second window, and drag in both."""
@@ -163,28 +96,30 @@ class Steps(Tour):
         yield REDRAW
         select_target(scene.view_layers[0])
         yield REDRAW
-        self.check_alike("With another scene")
-        yield from self.drag(self.second, LEFT)
+        self._check_alike("With another scene")
+        yield from self._drag(self.second, LEFT)
 
     def show_other_frames(self) -> Session:
         """Set the scenes to other frames: one shows the other's pose and says so, and rests."""
-        target = bpy.data.objects[TARGET]
+        target, updates = bpy.data.objects[TARGET], []
         for frame, place in ((1, RIGHT), (FRAME, LEFT)):
             target.location = place
             target.keyframe_insert("location", frame=frame)
-        scenes = [viewport.window.scene for viewport in self.viewports]
-        for scene, frame in ((scenes[0], 1), (scenes[1], FRAME), (scenes[0], 5)):
-            scene.frame_set(frame)
+        for viewport, frame in ((self.first, 1), (self.second, FRAME), (self.first, 5)):
+            viewport.window.scene.frame_set(frame)
             yield 2 * REDRAW
-            shown = dict(zip(scenes, map(self.read, self.viewports), strict=True))
-            for each in shown.values():
-                each.check_true(f"At frames {scenes[0].frame_current}, {scenes[1].frame_current}")
-            shown[scene].check_status("Reached", "Where the frame was set")
-        shown[scenes[1]].check_status(POSED_ELSEWHERE, "In the other scene")
-        bpy.app.handlers.depsgraph_update_post.append(self.count)
+            for each in self.viewports:
+                says = "Reached" if each is viewport else ""
+                self._look(each, f"With frame {frame} in window {viewport.number}", says)
+        self._look(self.second, "With two scenes at other frames", POSED_ELSEWHERE)
+
+        def count(*_arguments: object) -> None:
+            updates.append(True)
+
+        bpy.app.handlers.depsgraph_update_post.append(count)
         yield 2 * REDRAW
-        bpy.app.handlers.depsgraph_update_post.remove(self.count)
-        check(self.updates == 0, f"Two windows at rest have updated {self.updates} times.")
+        bpy.app.handlers.depsgraph_update_post.remove(count)
+        check(not updates, f"Two windows at rest have updated {len(updates)} times.")
 
     def close_second_window(self) -> Session:
         """Close the second window and go on in the first."""
@@ -192,48 +127,57 @@ class Steps(Tour):
             bpy.ops.wm.window_close()
         self.viewports = (self.first,)
         yield 2 * REDRAW
-        self.read(self.first).check_true("After the second window was closed")
-        yield from self.drag(self.first, START)
+        self._look(self.first, "After the second window was closed")
+        yield from self._drag(self.first, START)
         self.first.window.scene.frame_set(9)
         yield REDRAW
-        self.read(self.first).check_status("Reached", "With one window again")
+        self._look(self.first, "With one window again", "Reached")
 
-    def drag(self, viewport: Viewport, end: Vector) -> Session:
+    def _drag(self, viewport: Viewport, end: Vector) -> Session:
         """Press G in a window, move the mouse in two steps and click; check both windows."""
-        self.viewport, number = viewport, viewport.number + 1
+        self.viewport, number = viewport, viewport.number
         with viewport.context():
             start = bpy.data.objects[TARGET].matrix_world.translation.copy()
         places = line(start, end, 2)
-        yield from self.grab(places, lambda step: self.check_alike(f"Dragged in window {number}"))
+        yield from self.grab(places, lambda step: self._check_alike(f"Dragged in window {number}"))
         yield from self.drop()
-        self.check_alike(f"Dropped in window {number}")
+        self._check_alike(f"Dropped in window {number}")
         check_near(bpy.data.objects[TARGET].location, end, 0.02, "The target that was dragged")
 
-    def undo(self, viewport: Viewport, **shift: bool) -> Session:
+    def _undo(self, viewport: Viewport, **shift: bool) -> Session:
         """Press Ctrl Z over the view of a window, or Ctrl Shift Z."""
         yield from viewport.point_at(VIEW[0])
         viewport.press("Z", ctrl=True, **shift)
         # Blender draws one window after the other, and updates what is undone after that.
         yield 2 * REDRAW
 
-    def check_alike(self, when: str) -> None:
-        """Check that the windows show one pose, and that the chain is right about it in each."""
-        shown = [self.read(viewport) for viewport in self.viewports]
-        for number, each in enumerate(shown, start=1):
-            each.check_true(f"{when}, in window {number}")
-        check_near(shown[0].elbow, shown[-1].elbow, SAME, f"{when}, one of the windows")
+    def _check_alike(self, when: str) -> Vector:
+        """Check that the windows show one pose, and return its elbow."""
+        elbows = [self._look(viewport, when) for viewport in self.viewports]
+        check_near(elbows[0], elbows[-1], SAME, f"{when}, one of the windows")
+        return elbows[0]
 
-    def read(self, viewport: Viewport) -> Shown:
-        """Return what a window shows. By name: undo replaces all references."""
-        depsgraph = viewport.window.view_layer.depsgraph
+    def _look(self, viewport: Viewport, when: str, says: str = "") -> Vector:
+        """Check what the chain says in a window, and return where it shows the elbow.
+
+        Args:
+            viewport: Of the window.
+            when: The beginning of the sentence where it is wrong.
+            says: How the status has to begin.
+        """
+        graph, when = viewport.window.view_layer.depsgraph, f"{when}, in window {viewport.number}"
+        # By name: undo replaces all references.
         rig, target = (bpy.data.objects[name] for name in (RIG, TARGET))
         # The rig stands at the world's origin.
-        tip = rig.evaluated_get(depsgraph).pose.bones[1]
-        gap = tip.tail - target.evaluated_get(depsgraph).matrix_world.translation
+        tip = rig.evaluated_get(graph).pose.bones[1]
+        gap = (tip.tail - target.evaluated_get(graph).matrix_world.translation).length
         with viewport.context():
-            chain = rig.chain_ik.chains[0]
-            return Shown(tip.head.copy(), gap.length, chain.residual, chain.status)
-
-    def count(self, *_arguments: object) -> None:
-        """Count an update."""
-        self.updates += 1
+            residual, status = rig.chain_ik.chains[0].residual, rig.chain_ik.chains[0].status
+        check(status.startswith(says), f"{when} it says '{status}'.")
+        if status.startswith(POSED_ELSEWHERE):
+            check_near(residual, -1.0, 0.0, f"{when}, a residual that is not known")
+        else:
+            check_near(gap, residual, SAME, f"{when}, the residual of '{status}'")
+            is_right = status.startswith("Reached") == (gap <= SAME)
+            check(is_right, f"{when}, the gap is {gap:.2g} m, and it says '{status}'.")
+        return tip.head.copy()

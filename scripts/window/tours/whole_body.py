@@ -5,22 +5,21 @@ Two pictures of docs/whole_body.md are made so.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 from mathutils import Vector
 
 from examples.parts import studio
-from window.character import HANDS, TORSO, Place, check_file, check_same, pose, put, read_file, rig
-from window.driver import REDRAW, Session, check, check_moved
+from window import character
+from window.character import HANDS, TORSO, Place, pose, rig
+from window.driver import REDRAW, Session, check, check_moved, check_near
 from window.tour import Tour, line
 
 TORSO_OF_BODY, ARM, OTHER_ARM = "Torso", "Arm.L", "Arm.R"
 PINNED = {"Leg.L", "Leg.R"}
 FEET = ("foot.L", "foot.R")
 # How far pinned feet may move, as a share of the height, and turn, radians.
-PLACE, TURN = 2e-5, 1e-4
+HELD, TURN = 2e-5, 1e-4
 VIEW = Vector((0.62, -0.2, 0.98)), 4.2, (1.45, 0.0, -0.35)
 # Metres, from rest: a shelf that the arm alone does not reach, and what no body reaches.
 TO_SHELF, TOO_FAR = Vector((0.22, -0.08, 0.52)), Vector((1.15, -0.42, 0.75))
@@ -30,39 +29,22 @@ CROUCHED = Vector((0.0, 0.0, -0.38))
 FROM_LEFT = Vector((0.3, 0.35, 0.9)), 4.0, (1.42, 0.0, 1.05)
 
 
+def place_of(bone: str) -> Vector:
+    """Return where a bone begins, as evaluated."""
+    return Vector(pose(bone)[0, :3, 3])
+
+
 class Steps(Tour):
     """Every method is a step that a person takes."""
 
-    def __init__(self, zip_path: Path, folder: Path) -> None:
-        """Take the zip, and the folder for the pictures and the file."""
-        super().__init__(zip_path, folder)
-        self.file = folder / "whole_body.blend"
-        self.stood = np.empty(0)
-        self.slips: list[tuple[float, float]] = []
-
-    def steps(self) -> Session:
-        """Yield the seconds to wait, from the first step to the last."""
-        yield from self.begin()
-        yield from self.set_up()
-        rest = read_file()
-        yield from self.reach()
-        yield from self.pull_too_far()
-        yield from self.undo_and_redo(rest)
-        yield from self.save_and_open()
-        yield from self.crouch()
-        moved, turned = (max(column) for column in zip(*self.slips))
-        print(f"Feet have moved by {moved:.1e} of the height and turned by {turned:.1e} radians.")
-
-    def begin(self) -> Session:
-        """Install the zip, add Rigify's human metarig, and a shelf beyond its arm."""
-        yield from self.install()
-        yield from self.add_metarig(VIEW)
-        rig().show_in_front = True
-        studio.add_block("Shelf", *SHELF)
-        yield from self.show_tab()
+    stood: np.ndarray
+    rest: dict[str, object]
 
     def set_up(self) -> Session:
         """Press Set Up Limbs, then Make Whole Body; the right hand gives way to the left one."""
+        yield from self.add_metarig(VIEW)
+        rig().show_in_front = True
+        studio.add_block("Shelf", *SHELF)
         before = pose()
         yield from self.set_up_limbs()
         yield from self.press_button("body")
@@ -70,71 +52,56 @@ class Steps(Tour):
         pinned = {chain.name for chain in chains if chain.use_pin}
         check(pinned == PINNED, f"Pinned are {sorted(pinned)}.")
         check(rig().chain_ik.body.root == TORSO, f"The root is '{rig().chain_ik.body.root}'.")
-        check_same(pose(), before, "After the set-up")
+        character.check_same(pose(), before, "After the set-up")
         chains[OTHER_ARM].priority = 4
         rig().chain_ik.active_index = chains.find(ARM)
         yield from self.select(rig(), HANDS[0])
-        self.stood = pose(*FEET)
+        self.stood, self.rest = pose(*FEET), character.read_file()
         self.picture("1_set_up")
 
     def reach(self) -> Session:
-        """Press G on the left hand's control and lead it to the shelf; the hand arrives."""
-        self.hips = self.place_of("spine")
-        yield from self.pull(HANDS[0], TO_SHELF, "on the way to the shelf")
-        self.check_arm("At the shelf")
-        gap = self.gap()
-        check(gap <= 1e-4, f"The hand says that it has arrived, but it is {gap:.2g} m off.")
+        """Press G on the left hand's control and lead it to a shelf beyond its arm, and beyond."""
+        hips = place_of("spine")
+        yield from self._pull(HANDS[0], TO_SHELF, "on the way to the shelf")
+        self._check_arm("At the shelf")
+        target = rig().pose.bones[HANDS[0]].head.copy()
+        check_near(place_of("hand.L"), target, 1e-4, "The hand, which says that it has arrived,")
         shoulder = rig().data.bones["upper_arm.L"].head_local
         arm = sum(rig().data.bones[name].length for name in ("upper_arm.L", "forearm.L"))
-        away = (self.target() - shoulder).length
+        away = (target - shoulder).length
         check(away > arm + 0.05, f"The shelf is {away:.2g} m away, the arm is {arm:.2g} m long.")
         self.picture("whole_body_reach")
-
-    def pull_too_far(self) -> Session:
-        """Go on to where no body reaches, and drop it there; feet stay, and the status says so."""
-        yield from self.pull(HANDS[0], TOO_FAR, "beyond reach", held_at=TO_SHELF)
+        yield from self._pull(HANDS[0], TOO_FAR, "beyond reach", held_at=TO_SHELF)
         yield from self.drop()
-        self.check_feet("Dropped beyond reach")
+        self._check_feet("Dropped beyond reach")
         status = rig().chain_ik.chains[ARM].status
         check(not status.startswith(("Reached", "Kept")), f"Beyond reach: {status}")
-        gap = self.gap()
-        check(gap > 0.05, f"The hand is {gap:.2g} m from a target that no body reaches.")
-        check_moved(self.place_of("spine"), self.hips, 0.05, "Beyond reach the hips")
-        print(f"Beyond reach: hand {gap:.3f} m off, '{status}'")
+        check_moved(place_of("hand.L"), rig().pose.bones[HANDS[0]].head, 0.05, "From its target it")
+        check_moved(place_of("spine"), hips, 0.05, "Beyond reach the hips")
         self.picture("2_too_far")
 
-    def undo_and_redo(self, rest: dict[str, object]) -> Session:
+    def undo_and_redo(self) -> Session:
         """Press Ctrl Z, then Ctrl Shift Z: the pose of before, and the one beyond reach."""
-        far = pose()
-        yield from self.viewport.undo()
-        self.check_feet("After undo")
-        check_file(rest, "Undone")
-        self.picture("3_undone")
-        yield from self.viewport.undo(is_redone=True)
-        self.check_feet("After redo")
-        check_same(pose(), far, "After redo")
+        yield from character.undo_and_redo(self, self.rest)
+        self._check_feet("After redo")
 
     def save_and_open(self) -> Session:
         """Save the file, move the hand, and open what was saved: the pose is the one that was."""
-        saved = pose()
+        saved, path = pose(), str(self.folder / "whole_body.blend")
         with self.viewport.context():
-            bpy.ops.wm.save_as_mainfile(filepath=str(self.file))
-        # Not before: saving notes the format of the settings.
-        settings = self.settings()
+            bpy.ops.wm.save_as_mainfile(filepath=path)
+        character.put(HANDS[0], Place((0.0, 0.0, 0.2)))
         yield REDRAW
-        put(HANDS[0], Place((0.0, 0.0, 0.2)))
+        self._check_feet("Before the file is opened")
+        bpy.ops.wm.open_mainfile(filepath=path)
         yield REDRAW
-        self.check_feet("Before the file is opened")
-        bpy.ops.wm.open_mainfile(filepath=str(self.file))
+        self._check_feet("After the file was opened")
+        character.check_same(pose(), saved, "After the file was opened")
+        character.put(HANDS[0], Place(TO_SHELF))
         yield REDRAW
-        self.check_feet("After the file was opened")
-        check_same(pose(), saved, "After the file was opened")
-        check_file(settings, "In the file that was opened", self.settings())
-        put(HANDS[0], Place(TO_SHELF))
-        yield REDRAW
-        self.check_feet("In the file that was opened")
-        self.check_arm("In the file that was opened")
-        put(HANDS[0], Place())
+        self._check_feet("In the file that was opened")
+        self._check_arm("In the file that was opened")
+        character.put(HANDS[0], Place())
         yield REDRAW
         self.picture("4_opened")
 
@@ -143,48 +110,30 @@ class Steps(Tour):
         bpy.data.objects.remove(bpy.data.objects["Shelf"])
         self.viewport.look(*FROM_LEFT)
         yield from self.select(rig(), TORSO_OF_BODY)
-        before = self.place_of("spine")
-        yield from self.pull(TORSO_OF_BODY, CROUCHED, "crouching")
+        before = place_of("spine")
+        yield from self._pull(TORSO_OF_BODY, CROUCHED, "crouching")
         yield from self.drop()
-        self.check_feet("Crouched")
-        sunk = (before - self.place_of("spine")).z
+        self._check_feet("Crouched")
+        sunk = (before - place_of("spine")).z
         check(sunk > 0.25, f"The hips have gone down by {sunk:.2g} m only.")
         self.picture("whole_body_crouch")
 
-    def pull(self, name: str, way: Vector, when: str, *, held_at: Vector | None = None) -> Session:
+    def _pull(self, name: str, way: Vector, when: str, *, held_at: Vector | None = None) -> Session:
         """Move a control with the mouse, from rest or from where it is held; feet stay."""
         start = rig().matrix_world @ rig().data.bones[name].head_local
         places = line(start + (held_at or Vector()), start + way, DRAG_STEPS)
         lead = self.lead if held_at else self.grab
-        yield from lead(places, lambda step: self.check_feet(f"At step {step} {when}"))
+        yield from lead(places, lambda step: self._check_feet(f"At step {step} {when}"))
 
-    def check_feet(self, when: str) -> None:
+    def _check_feet(self, when: str) -> None:
         """Check that the evaluated matrices of the feet are those of before."""
         gaps = np.abs(pose(*FEET) - self.stood)
         height = max(bone.head_local.z for bone in rig().data.bones)
         moved, turned = float(gaps[:, :3, 3].max()) / height, float(gaps[:, :3, :3].max())
-        self.slips.append((moved, turned))
-        check(moved <= PLACE, f"{when} a pinned foot has moved by {moved:.2g} of the height.")
+        check(moved <= HELD, f"{when} a pinned foot has moved by {moved:.2g} of the height.")
         check(turned <= TURN, f"{when} a pinned foot has turned by {turned:.2g} radians.")
 
-    def target(self) -> Vector:
-        """Return where the control of the left hand is."""
-        return rig().pose.bones[HANDS[0]].matrix.translation.copy()
-
-    def gap(self) -> float:
-        """Return how far the left wrist is from its control, metres."""
-        return (self.place_of("hand.L") - self.target()).length
-
-    def place_of(self, bone: str) -> Vector:
-        """Return where a bone begins, as evaluated."""
-        return Vector(pose(bone)[0, :3, 3])
-
-    def check_arm(self, when: str) -> None:
+    def _check_arm(self, when: str) -> None:
         """Check that the left hand says that it has arrived."""
         status = rig().chain_ik.chains[ARM].status
         check(status.startswith("Reached"), f"{when}: {status}")
-
-    def settings(self) -> dict[str, object]:
-        """Return what the file says of chains and of their body."""
-        found = read_file()
-        return {name: found[name] for name in found if name.startswith("metarig, ")}

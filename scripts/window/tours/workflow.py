@@ -1,6 +1,6 @@
 """A day in Blender's window: set up, pose, animate, switch, bake; undo all of it, and redo it.
 
-Two pictures of docs/workflow.md are made so.
+A picture of docs/workflow.md is made so.
 """
 
 from __future__ import annotations
@@ -9,26 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from window.character import (
-    CHEST,
-    CROUCH,
-    HANDS,
-    KICK,
-    STANDING,
-    TORSO,
-    WALK,
-    Place,
-    act,
-    check_file,
-    check_reached,
-    check_same,
-    check_set_up,
-    differing,
-    play_through,
-    pose,
-    read_file,
-    rig,
-)
+from window import character
+from window.character import HANDS, TORSO, Place, check_reached, check_same, play_through, pose, rig
 from window.driver import Session, check, check_moved, select_bones
 from window.tour import Tour, line
 
@@ -53,51 +35,32 @@ def frames_up_to(last: int) -> list[int]:
 class Steps(Tour):
     """Every method is something that people do all day."""
 
-    def steps(self) -> Session:
-        """Yield the seconds to wait, from the first step to the last."""
-        yield from self.begin()
-        beginning = read_file()
-        yield from self.set_up()
-        yield from self.mirror()
-        yield from self.pose_hand()
-        yield from self.turn_by_hand()
-        yield from self.crouch()
-        yield from self.kick()
-        yield from self.walk()
-        yield from self.pick_up()
-        yield from self.switch()
-        yield from self.bake()
-        yield from self.undo_and_redo(beginning)
+    beginning: dict[str, object]
 
     def begin(self) -> Session:
-        """Install the zip, and add Rigify's human metarig."""
+        """Add Rigify's human metarig."""
         bpy.context.preferences.edit.undo_steps = UNDO_STEPS
-        yield from self.install()
         yield from self.add_metarig(VIEW)
-        yield from self.show_tab()
         yield from self.note_step("Begin")
+        self.beginning = character.read_file()
 
     def set_up(self) -> Session:
-        """Press Set Up Limbs."""
+        """Press Set Up Limbs; remove the right arm's chain, and mirror the left one."""
         before = pose()
         yield from self.set_up_limbs()
-        check_set_up(before, LIMBS, "After the set-up")
+        self._check_set_up(before, "After the set-up")
         self.picture("1_set_up")
-
-    def mirror(self) -> Session:
-        """Remove the right arm's chain with its controls, and mirror the left one."""
-        before = pose()
-        self.activate("Arm.R")
+        self._activate("Arm.R")
         yield from self.press_button("remove", "EXEC_DEFAULT", delete_controls=True)
-        self.activate("Arm.L")
+        self._activate("Arm.L")
         yield from self.press_button("mirror")
         # So that a click on a hand is a change.
         select_bones(rig(), TORSO)
-        check_set_up(before, LIMBS, "After mirroring")
+        self._check_set_up(before, "After mirroring")
 
     def pose_hand(self) -> Session:
         """Click the left hand's control, press G and move the mouse."""
-        yield from self.pull(HANDS[0], Vector((0.0, 0.0, 0.35)))
+        yield from self._pull(HANDS[0], Vector((0.0, 0.0, 0.35)))
         active = rig().chain_ik.chains[rig().chain_ik.active_index].name
         check(active == "Arm.L", f"The click made {active} the active chain.")
         self.picture("2_posed")
@@ -119,38 +82,38 @@ class Steps(Tour):
         """Pull the torso down with the mouse: hands and feet stay. Then key a crouch."""
         ends = "hand.L", "hand.R", "foot.L", "foot.R", "toe.L", "toe.R"
         before = pose(*ends)
-        yield from self.pull(TORSO, Vector((0.0, 0.0, -0.3)))
+        yield from self._pull(TORSO, Vector((0.0, 0.0, -0.3)))
         check_same(pose(*ends), before, "With the torso pulled down, of hands and feet,")
         self.picture("4_crouch")
-        yield from act(self, CROUCH)
+        yield from character.act(self, character.CROUCH)
 
     def kick(self) -> Session:
         """Key a kick of the right foot; the left one stays on the floor."""
-        yield from act(self, KICK)
-        feet = play_through(range(min(KICK), max(KICK) + 1), "foot.L", "toe.L")
+        yield from character.act(self, character.KICK)
+        feet = play_through(range(min(character.KICK), max(character.KICK) + 1), "foot.L", "toe.L")
         check_same(feet, feet[:1], "In the kick, of the left foot,")
 
     def walk(self) -> Session:
         """Have the hands go along with the chest, and key two steps with Foot Roll."""
-        bpy.context.scene.frame_set(min(WALK))
+        bpy.context.scene.frame_set(min(character.WALK))
         for name in ("Arm.L", "Arm.R"):
-            yield from self.switch_space(name, CHEST)
-        yield from act(self, WALK)
-        for name, frames in STANDING.items():
+            yield from self._switch_space(name, character.CHEST)
+        yield from character.act(self, character.WALK)
+        for name, frames in character.STANDING.items():
             toes = play_through(frames, name)
             check_same(toes, toes[:1], f"While the foot rolls, of {name},")
         self.picture("5_walk")
 
     def pick_up(self) -> Session:
         """Reach for a box, switch the hand's space to it, and lift it."""
-        yield from act(self, {GRAB: {HANDS[1]: AT_BOX}})
+        yield from character.act(self, {GRAB: {HANDS[1]: AT_BOX}})
         with self.viewport.context():
             bpy.ops.object.mode_set(mode="OBJECT")
             bpy.ops.mesh.primitive_cube_add(size=BOX_SIZE, location=BOX_AT)
             bpy.context.object.name = BOX
             bpy.context.view_layer.objects.active = rig()
             bpy.ops.object.mode_set(mode="POSE")
-        yield from self.switch_space("Arm.R", BOX)
+        yield from self._switch_space("Arm.R", BOX)
         box = bpy.data.objects[BOX]
         for frame, lift in ((GRAB, 0.0), (FRAMES[-1], 1.0)):
             box.location, box.rotation_euler.z = BOX_AT + lift * LIFT, lift * TURN
@@ -167,7 +130,7 @@ class Steps(Tour):
     def switch(self) -> Session:
         """In the middle of the shot switch to FK, pose a bone, and switch back."""
         before = play_through(frames_up_to(TO_FK))
-        yield from self.switch_to("FK")
+        yield from self._switch_to("FK")
         check_same(play_through(frames_up_to(TO_FK)), before, "Up to the switch to FK")
         bpy.context.scene.frame_set(TO_IK - 4)
         forearm = rig().pose.bones["forearm.L"]
@@ -175,7 +138,7 @@ class Steps(Tour):
         forearm.rotation_quaternion.rotate(Vector((1, 0, 0)).rotation_difference((0.9, 0.3, 0.3)))
         forearm.keyframe_insert("rotation_quaternion")
         before = play_through(frames_up_to(TO_IK))
-        yield from self.switch_to("IK")
+        yield from self._switch_to("IK")
         check_same(play_through(frames_up_to(TO_IK)), before, "Up to the switch to IK")
         self.picture("7_switched")
 
@@ -188,23 +151,30 @@ class Steps(Tour):
         check_same(play_through(FRAMES), before, "Baked,")
         self.picture("8_baked")
 
-    def undo_and_redo(self, beginning: dict[str, object]) -> Session:
+    def undo_and_redo(self) -> Session:
         """Press Ctrl Z until the file is as it was, and Ctrl Shift Z as often: all is back."""
         yield from self.rest_mouse()
         yield from self.note_step("End")
-        states = [read_file()]
-        while states[-1] != beginning:
-            left = min((differing(state, beginning) for state in states), key=len)
+        states = [character.read_file()]
+        while states[-1] != self.beginning:
+            left = min((character.differing(state, self.beginning) for state in states), key=len)
             check(len(states) < UNDO_STEPS, f"Undo gives all back but {', '.join(left[:8])}.")
             yield from self.viewport.undo()
-            states.append(read_file())
+            states.append(character.read_file())
         self.picture("9_undone")
         for expected in states[-2::-1]:
             yield from self.viewport.undo(is_redone=True)
-            check_file(expected, "Redone")
+            character.check_file(expected, "Redone")
         self.picture("10_redone")
 
-    def pull(self, name: str, way: Vector) -> Session:
+    def _check_set_up(self, before: np.ndarray, when: str) -> None:
+        """Check that all limbs have chains, and that these have moved nothing."""
+        found = {chain.name for chain in rig().chain_ik.chains}
+        check(found == LIMBS, f"{when} there are {sorted(found)}.")
+        check_same(pose(), before, when)
+        check_reached(when)
+
+    def _pull(self, name: str, way: Vector) -> Session:
         """Click a control, press G, move it with the mouse and click; all chains arrive."""
         yield from self.select(rig(), name)
         # The rig stands at the world's origin.
@@ -214,21 +184,21 @@ class Steps(Tour):
         check_moved(rig().pose.bones[name].head, start, 0.2, f"With the mouse {name}")
         check_reached(f"With {name} moved")
 
-    def switch_space(self, chain: str, space: str) -> Session:
+    def _switch_space(self, chain: str, space: str) -> Session:
         """Switch the space of a target at this frame; up to it everything plays as it did."""
         frames = frames_up_to(bpy.context.scene.frame_current)
         before = play_through(frames)
-        self.activate(chain)
+        self._activate(chain)
         yield from self.press_button("switch_space", "EXEC_DEFAULT", which="TARGET", space=space)
         check_same(play_through(frames), before, f"Up to the switch of {chain} to {space}")
 
-    def switch_to(self, side: str) -> Session:
+    def _switch_to(self, side: str) -> Session:
         """Switch the left arm to FK or IK at its frame."""
-        self.activate("Arm.L")
+        self._activate("Arm.L")
         bpy.context.scene.frame_set(TO_FK if side == "FK" else TO_IK)
         yield from self.press_button("switch", to=side)
 
-    def activate(self, chain: str) -> None:
+    def _activate(self, chain: str) -> None:
         """Make a chain the active one, as a click on its control does."""
         rig().chain_ik.active_index = rig().chain_ik.chains.find(chain)
         select_bones(rig(), rig().chain_ik.chains[chain].subtarget)
