@@ -13,28 +13,6 @@ from examples.parts import human, rigs, studio
 FRAMES = 96
 TARGET, POLE = "hand Target.L", "hand Pole.L"
 
-NOTE = """ARM
-
-Press Space: the left hand writes a figure eight. Only the control at the hand is animated; the \
-arm follows it live, with the solver Two-Bone.
-
-LOOK AT
-Sidebar of the 3D view (N), tab Chain IK. The list has one chain, and its status says what the \
-last solve did: "Reached".
-
-TRY
-1. Stop playing. Click the box at the left hand, press G and move it. The elbow keeps pointing to \
-the ball behind it, the pole. Alt+G puts the box back where it was at first.
-2. Press R: the hand turns with its control. In the tab this is Rotation.
-3. Move the control far away: the arm goes straight, and the status tells how far it is off.
-4. Move the pole (the ball): the elbow swings toward it.
-5. Bring the control close to the shoulder. The elbow does not fold farther than 130 degrees: \
-the forearm has limits (Properties > Bone > Inverse Kinematics). Untick Limits in the tab to \
-compare.
-6. Press Bake Chains: the bones get keyframes, and the chain is muted. The animation can go to any \
-program.
-"""
-
 
 def path(passed: float) -> Point:
     """Return where the wrist is, metres: a lying eight in front of the chest."""
@@ -63,12 +41,5 @@ def build() -> bpy.types.Object:
     return rig
 
 
-EXAMPLE = Example(
-    name="arm",
-    build=build,
-    control=TARGET,
-    frames=FRAMES,
-    pictured=10,
-    look=((0.06, -0.1, 1.33), 2.9, (80.0, 42.0)),
-    note=NOTE,
-)
+LOOK = (0.06, -0.1, 1.33), 2.9, (80.0, 42.0)
+EXAMPLE = Example("arm", build, TARGET, FRAMES, 10, LOOK)

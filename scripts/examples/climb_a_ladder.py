@@ -25,27 +25,6 @@ HAND_X, FOOT_X = 0.17, 0.10
 # Share of a cycle after which the hips rise, and where they begin above rest, metres.
 RISE, HIPS_ABOVE = 0.7, 0.12
 
-NOTE = """CLIMB A LADDER
-
-Press Space: a person climbs three rungs up and down again. Hands and feet hold on in turn. \
-Animated are the controls of hands, feet and hips, and the pins of the four limbs.
-
-LOOK AT
-The pins in the list of chains (sidebar of the 3D view (N), tab Chain IK). While a hand or foot \
-holds on, its pin is on: it stays exactly on its rung, whatever the rest does. While it is off, it \
-goes to its next rung as a goal like any other.
-
-TRY
-1. Stop playing. Click the box at the left hand, press G and pull it away from the ladder. The \
-hips go along, and what is pinned stays.
-2. Move the bone "Torso", the ring around the hips: the body sways on hands and feet. It goes only \
-where they let it, as pins come first.
-3. Mute the chain Hips and play again: hands and feet take the hips along by themselves.
-4. Open the Graph Editor: the pins are F-curves, keyed like the mute of a chain. Hover over a pin \
-and press I to key it yourself.
-5. Bake Chains with Chains: All writes keyframes for the whole body.
-"""
-
 
 def build() -> bpy.types.Object:
     """Fill the file: a person on a ladder."""
@@ -133,12 +112,5 @@ def _add_ladder() -> None:
         studio.add_block("Rail", middle - half, middle + half + top)
 
 
-EXAMPLE = Example(
-    name="climb_a_ladder",
-    build=build,
-    control="Arm Target.L",
-    frames=FRAMES,
-    pictured=55,
-    look=((0.0, -0.25, 1.4), 6.6, (78.0, 140.0)),
-    note=NOTE,
-)
+LOOK = (0.0, -0.25, 1.4), 6.6, (78.0, 140.0)
+EXAMPLE = Example("climb_a_ladder", build, "Arm Target.L", FRAMES, 55, LOOK)

@@ -16,32 +16,6 @@ BEAT = 48  # frames of one action; each person begins somewhere in it
 APART = Vector((1.05, 1.25))
 SEED = 7
 
-NOTE = """CROWD OF 100
-
-Press Space: a hundred people cheer. Each has two chains, the arms: 200 in all, solved live on \
-every frame.
-
-LOOK AT
-Playback speed, in the corner of the 3D view. All copies share one armature, one mesh and one \
-action a hand; only their place, their time and their colour differ. Chains that are alike are \
-solved together, so a hundred people cost far less than a hundred times one.
-
-TRY
-1. Stop playing. The box at a hand of the first person, at the left, is selected: press G and \
-move it. Only that arm moves, and only that arm is solved.
-2. In the Outliner (top right) right-click one of the people, such as Person 007, and choose \
-Select Hierarchy. Over the 3D view press Shift+D and move the mouse: the copy works at once, and \
-follows its own boxes.
-3. In the Outliner click a person and, in the tab Chain IK of the sidebar (N), untick a chain: \
-that arm goes back to the pose it had before.
-4. Choose another solver for a few people and compare.
-
-GOOD TO KNOW
-The controls are empties here, not bones of the same armature. Of a rig that is animated itself \
-Blender tells on every frame that it has changed, and it is read again; for a single character \
-that does not matter, for a crowd it does. The elbows have no limits for the same reason.
-"""
-
 
 def build() -> bpy.types.Object:
     """Fill the file: one person, and 99 copies."""
@@ -116,12 +90,5 @@ def _paint(skin: bpy.types.Object, number: int) -> None:
     slot.material = bodies.material(names[(number * 7) % len(names)])
 
 
-EXAMPLE = Example(
-    name="crowd",
-    build=build,
-    control="hand Target.L",
-    frames=FRAMES,
-    pictured=40,
-    look=((0.2, 3.2, 0.9), 15.5, (74.0, 14.0)),
-    note=NOTE,
-)
+LOOK = (0.2, 3.2, 0.9), 15.5, (74.0, 14.0)
+EXAMPLE = Example("crowd", build, "hand Target.L", FRAMES, 40, LOOK)

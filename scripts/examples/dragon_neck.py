@@ -18,27 +18,6 @@ ROOT, RISE = Vector((0.0, 0.0, 2.4)), 3.6
 HEAD = "head"
 TARGET = "head Target"
 
-NOTE = """DRAGON NECK
-
-Press Space: the dragon looks around. Only the control at the base of its head is animated; \
-twelve bones follow it live, with the solver Force.
-
-LOOK AT
-How the bend is spread. The bones at the body have stiff springs and hardly move, those at the \
-head are supple. In the sidebar (N), tab Chain IK, the panel Force has Stiffness, \
-Comfort, Mass and Gravity. The head turns as its control does (Rotation).
-
-TRY
-1. Stop playing. Click the box at the head, press G and pull it about; press R to turn the head.
-2. Choose Newton, CCD and FABRIK and compare: all of them reach, each bends the neck another \
-way.
-3. Back to Force: Load > Dinosaur Neck gives the springs of another animal. Raise \
-Gravity: the neck sags between body and head.
-4. Switch Gradual on, go to frame 1 and play: the neck eases after its target and comes late, as \
-something heavy does. The status then says how far it has to go.
-5. Bake Chains writes what you see as keyframes.
-"""
-
 
 def build() -> bpy.types.Object:
     """Fill the file: chest, neck and head."""
@@ -125,12 +104,5 @@ def _head(base: Vector) -> list[Stick]:
     return sticks
 
 
-EXAMPLE = Example(
-    name="dragon_neck",
-    build=build,
-    control=TARGET,
-    frames=FRAMES,
-    pictured=122,
-    look=((0.0, -0.3, 2.75), 15.0, (82.0, 62.0)),
-    note=NOTE,
-)
+LOOK = (0.0, -0.3, 2.75), 15.0, (82.0, 62.0)
+EXAMPLE = Example("dragon_neck", build, TARGET, FRAMES, 122, LOOK)

@@ -23,7 +23,8 @@ class Example:
         frames: The loop goes from frame 1 to this one.
         pictured: Frame of the picture.
         look: Of the camera, and of the 3D view.
-        note: What to look at, what to try and which settings there are, in plain English.
+        note: What to look at, what to try and which settings there are, in plain English; left
+            out where it is a file of the folder `notes`.
         giving_way: Chains of a whole body that need not reach: others go before them.
     """
 
@@ -33,5 +34,5 @@ class Example:
     frames: int
     pictured: int
     look: Look
-    note: str
+    note: str = ""
     giving_way: frozenset[str] = frozenset()

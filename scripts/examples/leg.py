@@ -17,27 +17,6 @@ BLOCK = Vector((-0.04, -0.62, 0.0)), Vector((0.30, -0.24, STEP))
 # The ankle on the block, and how far the hips follow, metres from where they are at rest.
 FORWARD, HIPS_TO = -0.36, Vector((0.05, -0.12, -0.01))
 
-NOTE = """LEG
-
-Press Space: the left foot steps onto the block and back, and the hips follow. Animated are the \
-control at the left foot and the bone "hips". The knees are solved live, with Two-Bone.
-
-LOOK AT
-The right foot: its control does not move, so the sole stays flat on the floor while the hips \
-sway. That is what IK is for. Sidebar of the 3D view (N), tab Chain IK: two chains, both \
-"Reached".
-
-TRY
-1. Stop playing. Click the box at the left foot, press G and move it, press R and tip it. The \
-foot turns with its control (Rotation), the knee follows the ball in front of it (Pole).
-2. Lift the hips (bone "hips") with G, Z: the legs get straight, and then the status says by how \
-much the feet miss their controls. Give both chains a Soft Distance of 0.02 m: the knees slow \
-down before they are straight and no longer snap.
-3. Knees bend one way only: the shins have limits from -9 to 140 degrees (Properties > Bone > \
-Inverse Kinematics). They hold in every solver; choose FABRIK or Newton and compare.
-4. Press Bake Chains to get keyframes on thigh, shin and foot.
-"""
-
 
 def build() -> bpy.types.Object:
     """Fill the file: a person who steps onto a block."""
@@ -89,12 +68,5 @@ def _share(passed: float) -> tuple[float, float]:
     return (1.0 if 0.4 <= passed % 1.0 < 0.6 else 0.0), 0.0
 
 
-EXAMPLE = Example(
-    name="leg",
-    build=build,
-    control=TARGET,
-    frames=FRAMES,
-    pictured=27,
-    look=((0.0, -0.12, 0.66), 4.4, (78.0, 60.0)),
-    note=NOTE,
-)
+LOOK = (0.0, -0.12, 0.66), 4.4, (78.0, 60.0)
+EXAMPLE = Example("leg", build, TARGET, FRAMES, 27, LOOK)

@@ -18,29 +18,6 @@ HOLDING = Vector((-0.27, -0.34, 0.98))
 COUNTER = Vector((-0.75, -0.85, 0.0)), Vector((0.75, -0.42, 0.90))
 SHELF = Vector((-0.75, -0.85, 1.79)), Vector((0.75, -0.61, 1.82))
 JAR, RADIUS, HEIGHT = Vector((0.16, -0.71, 1.82)), 0.045, 0.15
-AROUND = 24
-
-NOTE = """REACH FOR A SHELF
-
-Press Space: the left hand reaches for a jar that is farther away than the arm is long, and comes \
-back. Animated is the control at the left hand, and nothing else. The body follows.
-
-LOOK AT
-The feet. Both are pinned, so they stay exactly where they are while hips, spine and shoulder give \
-way to the hand. In the sidebar (N), tab Chain IK, the list has a pin beside each chain; the \
-panels of a chain say its Priority and its Pull.
-
-TRY
-1. Stop playing. Click the box at the left hand, press G and pull it away: sideways, back, down to \
-the floor. Pull it much too far: the hand stops where the body ends, and the status says what \
-holds it back.
-2. Click the box at the right hand and pull as well. Both hands have priority 2, so they share \
-what is left by their Weight.
-3. Choose the chain Arm.R and switch its pin on: now the right hand stays, and the left one gives \
-way.
-4. Set Pull of Arm.L to 0: the body stays, and the arm stops at its length, as without a body.
-5. Move the bone "Torso", the ring around the hips: the body crouches on its feet.
-"""
 
 
 def build() -> bpy.types.Object:
@@ -56,7 +33,7 @@ def build() -> bpy.types.Object:
     studio.add_floor(12.0)
     studio.add_block("Counter", *COUNTER)
     studio.add_block("Shelf", *SHELF)
-    _add_jar()
+    studio.add_turned("Jar", ((RADIUS, 0.0), (RADIUS, HEIGHT)), "target", JAR, is_smooth=False)
     return rig
 
 
@@ -73,24 +50,7 @@ def _reached(passed: float) -> Matrix:
     return rigs.placed(place, tuple(along), (0.0, 0.3, 1.0))
 
 
-def _add_jar() -> None:
-    """Add the jar that the hand reaches for."""
-    turns = [math.tau * i / AROUND for i in range(AROUND)]
-    circle = [(RADIUS * math.cos(turn), RADIUS * math.sin(turn)) for turn in turns]
-    points = [(x, y, z) for z in (0.0, HEIGHT) for x, y in circle]
-    wall = [(i, (i + 1) % AROUND) for i in range(AROUND)]
-    faces = [(a, b, AROUND + b, AROUND + a) for a, b in wall]
-    faces += [tuple(range(AROUND))[::-1], tuple(range(AROUND, 2 * AROUND))]
-    studio.add_scenery("Jar", points, faces, "target", place=JAR, is_smooth=False)
-
-
+LOOK = (0.0, -0.3, 1.0), 6.0, (80.0, 118.0)
 EXAMPLE = Example(
-    name="reach_for_a_shelf",
-    build=build,
-    control=LEFT,
-    frames=FRAMES,
-    pictured=49,
-    look=((0.0, -0.3, 1.0), 6.0, (80.0, 118.0)),
-    note=NOTE,
-    giving_way=frozenset({"Spine", "Hips"}),
+    "reach_for_a_shelf", build, LEFT, FRAMES, 49, LOOK, giving_way=frozenset({"Spine", "Hips"})
 )

@@ -15,28 +15,6 @@ from examples.parts.bodies import Stick
 FRAMES, COUNT, LENGTH, THICK, RING, BENDS, SWAY = 240, 40, 1.6, 0.032, 0.85, 8, 0.13
 TARGET = "Head Target"
 
-NOTE = """SNAKE
-
-Press Space from frame 1: the snake winds along its way. Only the ball at its nose, an empty, is \
-animated; 40 bones follow its head live, with the solver Follow.
-
-LOOK AT
-Every bone is drawn by the one before it, as a trailer is: it does not slide sideways, and cuts \
-corners a little. In the sidebar (N), tab Chain IK: Lead is Tip, the head goes to the target and \
-drags all the rest.
-
-TRY
-1. Stop playing. Click the ball at the nose, press G and draw with the mouse. The whole snake \
-comes along.
-2. Push the ball into the snake, then set Max Bend to 15 degrees and push again: now no bone \
-bends farther than that from its neighbour.
-3. Switch Anchor on: the end of the tail stays where it is, as a leash or a hose does.
-4. Choose Force instead of Follow and, in its panel, Load Creature > Snake: now springs spread \
-the bend, and the end of the tail stays in place.
-5. Follow knows what came before, so always play from frame 1, and press Bake Chains before you \
-render parts of a shot.
-"""
-
 
 def path(passed: float) -> Vector:
     """Return where the snake's nose is by the share of the loop."""
@@ -95,12 +73,5 @@ def _sticks(joints: list[Point], names: list[str]) -> list[Stick]:
     return sticks
 
 
-EXAMPLE = Example(
-    name="snake",
-    build=build,
-    control=TARGET,
-    frames=FRAMES,
-    pictured=190,
-    look=((0.0, -0.12, 0.0), 3.9, (52.0, 15.0)),
-    note=NOTE,
-)
+LOOK = (0.0, -0.12, 0.0), 3.9, (52.0, 15.0)
+EXAMPLE = Example("snake", build, TARGET, FRAMES, 190, LOOK)

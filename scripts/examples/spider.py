@@ -35,27 +35,6 @@ STONES = [
     for i in range(8)
 ]
 
-NOTE = """SPIDER
-
-Press Space: the spider walks over stones, once around a circle. Animated are its eight feet and \
-the bone "Walk" that carries it. Legs and body are solved live.
-
-LOOK AT
-The body. All eight chains begin with the bone "Body", so they are one tree: Newton solves them \
-together, and the body tilts with the feet instead of staying level. In the sidebar (N), tab \
-Chain IK, the panel Shared Bones says which chains belong together.
-
-TRY
-1. Stop playing. Click the box at the left front foot, press G and pull it away. First the leg \
-stretches, then the body comes along, while the seven other feet stay where they are.
-2. Pull two feet to opposite sides, farther than the legs reach: nobody can be right. Lower the \
-Weight of one chain in Shared Bones: that foot gives way.
-3. Choose FABRIK instead of Newton for all eight (a tree has one solver), and compare.
-4. Set Chain Length to 4 for all chains: now they are eight separate legs, and the body stays \
-level.
-5. Bake Chains with Chains: All writes keyframes for every leg and the body.
-"""
-
 
 def build() -> bpy.types.Object:
     """Fill the file: the spider, its feet, stones on its way."""
@@ -147,20 +126,10 @@ def _height(stone: tuple[float, ...], place: Vector) -> float:
 
 def _add_stone(angle: float, away: float, wide: float, high: float) -> None:
     """Add a dome of just the shape that ``_height`` tells."""
-    points, faces, around, rings = [(0.0, 0.0, high)], [], 32, 8
-    for ring in range(1, rings + 1):
-        share = ring / rings
-        for i in range(around):
-            turn = math.tau * i / around
-            x, y = wide * share * math.cos(turn), wide * share * math.sin(turn)
-            points.append((x, y, high * (1.0 - share**2)))
-    for i in range(around):
-        faces.append((0, 1 + i, 1 + (i + 1) % around))
-        for ring in range(rings - 1):
-            a, b = 1 + ring * around + i, 1 + ring * around + (i + 1) % around
-            faces.append((a, a + around, b + around, b))
+    shares = [1.0, *(ring / 8 for ring in range(7, 0, -1)), 0.01]
     place = (away * math.cos(angle), -away * math.sin(angle), 0.0)
-    studio.add_scenery("Stone", points, faces, "stone", place=place)
+    profile = [(wide * share, high * (1.0 - share**2)) for share in shares]
+    studio.add_turned("Stone", profile, "stone", place)
 
 
 def _sticks() -> list[Stick]:
@@ -183,12 +152,5 @@ def _sticks() -> list[Stick]:
     return sticks
 
 
-EXAMPLE = Example(
-    name="spider",
-    build=build,
-    control="tip.1 Target.L",
-    frames=FRAMES,
-    pictured=31,
-    look=((0.03, -0.06, 0.03), 1.35, (58.0, 25.0)),
-    note=NOTE,
-)
+LOOK = (0.03, -0.06, 0.03), 1.35, (58.0, 25.0)
+EXAMPLE = Example("spider", build, "tip.1 Target.L", FRAMES, 31, LOOK)

@@ -16,25 +16,6 @@ from examples.parts.rigs import Bone
 FRAMES, COUNT, TAIL, HEIGHT = 168, 16, 0.66, 0.35
 BODY, HOLD = "Body", "Rump"
 
-NOTE = """TAIL
-
-Press Space from frame 1: a giant salamander swims an eight. Only the bone "Body" is animated; \
-the tail of 16 bones is dragged behind, live, with the solver Follow.
-
-LOOK AT
-In the sidebar (N), tab Chain IK: Lead is Root, so the tail's first bone goes to its target, the \
-bone "Rump", and all others run after it without sliding sideways, as ropes, trains and tails \
-do. Max Bend keeps neighbours within 20 degrees.
-
-TRY
-1. Stop playing. Click the oval around the body, press G and wave it about. The tail swings \
-behind, and every move is kept: Follow goes on from its last pose.
-2. Set Max Bend to 8 degrees, go to frame 1 and play: a stiff tail.
-3. Set Lead to Tip and the target to something of your own: now the end of the tail leads.
-4. Follow knows what came before, so always play from frame 1, and press Bake Chains before you \
-render parts of a shot.
-"""
-
 
 def place(passed: float) -> Matrix:
     """Return where the body is: an eight, the head along the way."""
@@ -104,12 +85,5 @@ def _give_shape(rig: bpy.types.Object) -> None:
     bone.color.palette = "THEME09"
 
 
-EXAMPLE = Example(
-    name="tail",
-    build=build,
-    control=BODY,
-    frames=FRAMES,
-    pictured=66,
-    look=((0.25, -0.15, 0.25), 3.3, (62.0, 20.0)),
-    note=NOTE,
-)
+LOOK = (0.25, -0.15, 0.25), 3.3, (62.0, 20.0)
+EXAMPLE = Example("tail", build, BODY, FRAMES, 66, LOOK)

@@ -76,7 +76,7 @@ def give_body(
         first = sum(map(len, points))
         rows = _points(stick, round_)
         points.append(rows)
-        new = _faces(len(rows) // round_, round_, first)
+        new = faces_between(len(rows) // round_, round_, first)
         faces += new
         slots += [colours.index(stick.colour)] * len(new)
         groups.setdefault(stick.bone, []).extend(range(first, first + len(rows)))
@@ -161,7 +161,7 @@ def _points(stick: Stick, round_: int) -> Array:
     return np.concatenate(rings)
 
 
-def _faces(rings: int, round_: int, first: int) -> list[tuple[int, ...]]:
+def faces_between(rings: int, round_: int, first: int) -> list[tuple[int, ...]]:
     """Return the faces between rings, and the two that close the ends."""
     faces: list[tuple[int, ...]] = []
     for ring in range(rings - 1):

@@ -13,13 +13,13 @@ from examples.example import Example, Point
 from examples.parts import bodies, rigs
 from window.driver import select_bones
 
-NOTE = "READ ME"
+NOTE, NOTES = "READ ME", Path(__file__).parents[1] / "notes"
 FOOT = """
 ABOUT THIS TEXT
 It stands where the Properties editor usually is: the icon in the corner of its header changes it \
 back. The file needs the extension Chain IK; without it nothing follows.
 """
-FRAME_RATE = 24
+FRAME_RATE, AROUND = 24, 32
 PICTURE = (1280, 720)
 
 
@@ -116,6 +116,21 @@ def add_scenery(
     rigs.move_to_collection(scenery, "Stage")
 
 
+def add_turned(
+    name: str,
+    profile: Sequence[tuple[float, float]],
+    colour: str,
+    place: Sequence[float],
+    *,
+    is_smooth: bool = True,
+) -> None:
+    """Add scenery that is round about Z, by its radii and heights from the bottom up."""
+    turns = [math.tau * i / AROUND for i in range(AROUND)]
+    points = [(r * math.cos(turn), r * math.sin(turn), z) for r, z in profile for turn in turns]
+    faces = bodies.faces_between(len(profile), AROUND, 0)
+    add_scenery(name, points, faces, colour, place=place, is_smooth=is_smooth)
+
+
 def save(path: Path) -> None:
     """Save the file; Blender keeps no former one beside it."""
     path.unlink(missing_ok=True)
@@ -176,7 +191,8 @@ def _set_up_render(scene: bpy.types.Scene) -> None:
 def _show_note(example: Example) -> None:
     """Write the note, and show it in the place of the properties editor."""
     text = bpy.data.texts.new(NOTE)
-    text.write(example.note + FOOT)
+    note = example.note or (NOTES / f"{example.name}.txt").read_text(encoding="utf-8")
+    text.write(note + FOOT)
     text.cursor_set(0)
     (area,) = (area for area in bpy.context.screen.areas if area.type == "PROPERTIES")
     area.type = "TEXT_EDITOR"
