@@ -13,10 +13,10 @@ from pathlib import Path
 from PIL import Image
 
 from figures import shrinking
-from release import rules
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES, PAGES = ROOT / "out" / "examples", ROOT / "docs" / "images"
+FEATURED = "docs/images/release/featured.png"
 # Pixels, of an example on its page.
 WIDTH = 640
 
@@ -33,7 +33,7 @@ TILES = {
 
 def featured() -> Image.Image:
     """Return the pictures of six examples side by side."""
-    image = Image.new("RGB", rules.SIZES[rules.FEATURED])
+    image = Image.new("RGB", (1920, 1080))
     for name, (left, top, wide, high) in TILES.items():
         with Image.open(EXAMPLES / f"{name}.png") as picture:
             small = picture.convert("RGB").resize((wide, high), Image.Resampling.LANCZOS)
@@ -44,8 +44,8 @@ def featured() -> Image.Image:
 
 def main() -> None:
     """Write all pictures."""
-    featured().save(ROOT / rules.FEATURED, optimize=True)
-    print(f"written: {rules.FEATURED}")
+    featured().save(ROOT / FEATURED, optimize=True)
+    print(f"written: {FEATURED}")
     for path in sorted(EXAMPLES.glob("*.png")):
         shrinking.shrink(path, PAGES / f"example_{path.name}", WIDTH)
 
