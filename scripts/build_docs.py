@@ -48,7 +48,7 @@ def build(label: str, builder: str, *, is_check: bool) -> list[str]:
         command += ["-W", "--keep-going", "-n"]
         # What is wrong in a page is said when it is read: by the first builder.
         command += ["-E"] if builder == BUILDERS[0] else []
-    code, output = stream(label, [*command, str(SOURCE), str(folder)], lambda line: None)
+    code, output = stream(label, [*command, str(SOURCE), str(folder)])
     if code == 0:
         return strangers(SITE) if builder == "html" else []
     return [line for line in output if line.strip()] or [f"Sphinx ended with exit code {code}."]

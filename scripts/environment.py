@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import os
 import shutil
 import subprocess
@@ -20,8 +19,9 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from common import python_finder
 from common.console import ROOT, say, stream
@@ -44,8 +44,7 @@ _STUBS = ("fake-bpy-module-5.2>=20260730", "numpy>=2.2,<3")
 _PAGES = ("sphinx>=9.1,<10", "myst-parser>=5.1,<6", "furo>=2025.12.19", "numpy>=2.2,<3")
 
 
-@dataclasses.dataclass(frozen=True)
-class Environment:
+class Environment(NamedTuple):
     """What one virtual environment holds.
 
     Attributes:
@@ -95,24 +94,20 @@ def ensure(name: str, wanted: Environment | None = None) -> Path:
         UnavailableError: If this machine cannot have it: no such Python, or no bpy for it.
         InstallError: If pip failed.
     """
-    with _making[name]:
-        return _ensured(name, wanted or ENVIRONMENTS[name])
-
-
-def _ensured(name: str, wanted: Environment) -> Path:
-    folder = FOLDER / name
+    version, requirements, size = wanted or ENVIRONMENTS[name]
+    folder, recipe = FOLDER / name, "\n".join((f"python {version}", *requirements, ""))
     python = python_finder.python_in(folder)
-    recipe = "\n".join((f"python {wanted.python}", *wanted.requirements, ""))
-    if python.exists() and _is_made_from(folder, recipe):
+    with _making[name]:
+        if python.exists() and _is_made_from(folder, recipe):
+            return python
+        base = python_finder.find_python(version, FOLDER)
+        say(name, f"installing on Python {version}, downloads about {size}")
+        shutil.rmtree(folder, ignore_errors=True)
+        code, output = stream(name, [str(base), "-m", "venv", str(folder)])
+        if code != 0:
+            raise InstallError(f"{base} made no virtual environment: {' '.join(output[-3:])}")
+        _pip_install(name, python, requirements, recipe)
         return python
-    base = python_finder.find_python(wanted.python, FOLDER)
-    say(name, f"installing on Python {wanted.python}, downloads about {wanted.size}")
-    shutil.rmtree(folder, ignore_errors=True)
-    code, output = stream(name, [str(base), "-m", "venv", str(folder)], lambda line: None)
-    if code != 0:
-        raise InstallError(f"{base} could not make a virtual environment: {' '.join(output[-3:])}")
-    _pip_install(name, python, list(wanted.requirements), recipe)
-    return python
 
 
 def ensure_packages(python_version: str) -> Path:
@@ -139,7 +134,7 @@ def _is_made_from(folder: Path, recipe: str) -> bool:
     return stamp.exists() and stamp.read_text() == recipe
 
 
-def _pip_install(name: str, python: Path, arguments: list[str], recipe: str) -> None:
+def _pip_install(name: str, python: Path, arguments: Iterable[str], recipe: str) -> None:
     """Install packages into the folder of that name, with a line for each download, and stamp it.
 
     Raises:
@@ -155,8 +150,7 @@ def _pip_install(name: str, python: Path, arguments: list[str], recipe: str) -> 
         (FOLDER / name / STAMP).write_text(recipe)
         say(name, f"installed in {time.monotonic() - start:.0f} s")
         return
-    errors = [line for line in output if line.startswith("ERROR")] or output[-3:]
-    text = " ".join(errors)
+    text = " ".join([line for line in output if line.startswith("ERROR")] or output[-3:])
     # Without a connection pip says the same, but only after it has tried again.
     was_offline = any("Retrying (" in line for line in output)
     if "No matching distribution found for bpy" in text and not was_offline:

@@ -84,7 +84,7 @@ def lint(label: str) -> Outcome:
     """Run the linter, the formatter and the type checker; each counts as one check."""
     python, outcome = environment.ensure("lint"), Outcome()
     for check in LINT_CHECKS:
-        code, output = stream(label, [str(python), "-m", *check], lambda line: None)
+        code, output = stream(label, [str(python), "-m", *check])
         outcome.note(label, " ".join(check), (output or [f"exit code {code}"]) if code else [])
     return outcome
 
@@ -93,8 +93,7 @@ def check_docs(label: str) -> Outcome:
     """Build the site of the documentation, warnings as errors, and run its examples."""
     outcome = Outcome()
     for builder in build_docs.BUILDERS:
-        errors = build_docs.build(label, builder, is_check=True)
-        outcome.note(label, f"docs, {builder}", errors)
+        outcome.note(label, f"docs, {builder}", build_docs.build(label, builder, is_check=True))
     return outcome
 
 
@@ -114,14 +113,12 @@ def run_in_window(label: str, arguments: list[str]) -> Outcome:
     """
     named = os.environ.get("BLENDER", "")
     blender = shutil.which(named or "blender")
-    if named and blender is None:
-        say(label, f"BLENDER={named} is not a program")
-        return Outcome(failed=1)
-    if blender is None:
-        raise UnavailableError(
-            "the variable BLENDER names no full Blender, and none is on the path"
-        )
-    return run_in_environment(label, arguments, OLDEST, BLENDER=os.path.abspath(blender))
+    if blender:
+        return run_in_environment(label, arguments, OLDEST, BLENDER=os.path.abspath(blender))
+    if not named:
+        raise UnavailableError("the variable BLENDER names no full Blender; none is on the path")
+    say(label, f"BLENDER={named} is not a program")
+    return Outcome(failed=1)
 
 
 def run_in_application(label: str, arguments: list[str]) -> Outcome:
@@ -130,7 +127,7 @@ def run_in_application(label: str, arguments: list[str]) -> Outcome:
     start = [os.path.abspath(shutil.which(named) or named), "--background", "--factory-startup"]
     ask = "import sys; print('PYTHON %d.%d' % sys.version_info[:2])"
     try:
-        _, output = stream(label, [*start, "--python-expr", ask], lambda line: None, timeout=120)
+        _, output = stream(label, [*start, "--python-expr", ask])
     except OSError as error:
         output = [str(error)]
     version = re.search(r"^PYTHON (\S+)$", "\n".join(output), re.MULTILINE)

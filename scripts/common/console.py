@@ -11,8 +11,8 @@ from typing import IO, Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# After this many silent seconds a command is reported as still running.
-SILENCE = 20.0
+# Silent seconds after which a command is reported as still running, and after which it is ended.
+SILENCE, LONGEST = 20.0, 3600.0
 
 _print_lock = threading.Lock()
 
@@ -27,10 +27,9 @@ def say(label: str, *lines: str) -> None:
 def stream(
     label: str,
     command: list[str],
-    show: Callable[[str], str | None],
+    show: Callable[[str], str | None] = lambda line: None,
     *,
     env: dict[str, str] | None = None,
-    timeout: float = 3600.0,
 ) -> tuple[int, list[str]]:
     """Run a command in the checkout and print its progress while it runs.
 
@@ -39,10 +38,9 @@ def stream(
         command: Program and arguments.
         show: Takes a line of output, returns what to print of it or None.
         env: Environment variables, the current ones when left out.
-        timeout: Seconds after which the command is stopped.
 
     Returns:
-        The exit code (1 when it was stopped), and all lines of its output.
+        The exit code, and all lines of its output.
     """
     process = subprocess.Popen(
         command,
@@ -58,15 +56,14 @@ def stream(
     output: list[str] = []
     start = time.monotonic()
     while True:
-        seconds = time.monotonic() - start
-        if seconds > timeout:
-            process.kill()
-            output.append(f"stopped: it did not end within {timeout:.0f} s")
-            return 1, output
         try:
-            line = lines.get(timeout=min(SILENCE, timeout - seconds))
+            line = lines.get(timeout=SILENCE)
         except queue.Empty:
-            say(label, f"... still running, {time.monotonic() - start:.0f} s")
+            seconds = time.monotonic() - start
+            say(label, f"... still running, {seconds:.0f} s")
+            if seconds > LONGEST:
+                process.kill()
+                output.append(f"stopped: it did not end within {LONGEST:.0f} s")
             continue
         if line is None:
             return process.wait(), output

@@ -36,9 +36,16 @@ def find_python(version: str, folder: Path) -> Path:
         UnavailableError: If there is none and none could be fetched.
     """
     with _lock:
-        if version not in _found:
-            _found[version] = _search(version, folder) or _fetch(version, folder)
-        return _found[version]
+        found = _found.get(version) or _search(version, folder)
+        if found is None:
+            _fetch(version, folder)
+            found = _search(version, folder)
+        if found is None:
+            raise UnavailableError(
+                f"Python {version} was not found and could not be downloaded: install Python "
+                f"{version} (with its venv module) or uv, then run this again."
+            )
+        return _found.setdefault(version, found)
 
 
 def python_in(environment: Path) -> Path:
@@ -70,28 +77,16 @@ def _search(version: str, folder: Path) -> Path | None:
     return None
 
 
-def _fetch(version: str, folder: Path) -> Path:
-    """Have uv download an interpreter.
-
-    Raises:
-        UnavailableError: If there is no uv, or it could not.
-    """
+def _fetch(version: str, folder: Path) -> None:
+    """Have uv download an interpreter, if it can; uv comes from pip where it is not here."""
     uv = shutil.which("uv") or str(folder / "uv" / "bin" / f"uv{_SUFFIX}")
     if not Path(uv).exists():
         say("python", "installing uv, about 20 MB")
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder / "uv")]
-        _, output = stream("python", [*pip, "uv"], lambda line: None)
-        say("python", *output[-3:])
+        say("python", *stream("python", [*pip, "uv"])[1][-3:])
     if Path(uv).exists():
         say("python", f"Python {version} is not on this machine: uv downloads it, about 30 MB")
         # Into the checkout, and no link to it in the person's own folder of programs.
         places = {"UV_PYTHON_INSTALL_DIR": str(folder / "python"), "UV_PYTHON_INSTALL_BIN": "0"}
         command = [uv, "python", "install", version]
-        stream("python", command, lambda line: line.strip(), env={**os.environ, **places})
-        found = _search(version, folder)
-        if found:
-            return found
-    raise UnavailableError(
-        f"Python {version} was not found and could not be downloaded: install Python {version} "
-        "(with its venv module) or uv, then run this again."
-    )
+        stream("python", command, str.strip, env={**os.environ, **places})
