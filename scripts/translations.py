@@ -22,8 +22,7 @@ def update(added: list[str]) -> None:
     """Write the file of each language anew, and print how far it is."""
     import blender_ik_addon
     from blender_ik_addon.translations import catalogue
-    from translating.files import write_words
-    from translating.harvest import harvest
+    from translating.harvest import harvest, write_words
 
     blender_ik_addon.register()
     try:

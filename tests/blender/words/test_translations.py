@@ -17,7 +17,7 @@ from blender_ik_addon.translations.catalogue import (
     words_of,
 )
 from blender_ik_addon.translations.sentences import placeholders
-from scripts.translating.files import write_words
+from scripts.translating.harvest import write_words
 from tests.blender.setups import rigs
 from tests.blender.words.sentences import PACKAGE, shouting, untranslated, wanted
 
