@@ -2,11 +2,12 @@
 
     BLENDER=/path/to/blender python3 scripts/docs_pictures.py              all of them
     BLENDER=/path/to/blender python3 scripts/docs_pictures.py interface    those of one tour
+    python3 scripts/docs_pictures.py examples                              those of the examples
 
 Builds the zip and has each tour below install and use it in that Blender. What they leave in
-out/docs is made small and put into docs/images. Look at every picture before you commit it. Needs
-this Python (3.9 or newer), an X screen (1600 x 900 is right; a virtual one will do) and the program
-`import` of ImageMagick.
+out/docs, and what scripts/examples.py leaves in out/examples, is made small and put into
+docs/images. Look at every picture before you commit it. Needs this Python (3.9 or newer), an X
+screen (1600 x 900 is right; a virtual one will do) and the program `import` of ImageMagick.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import sys
 import environment
 from common.console import ROOT
 
-SCRIPTS, IMAGES, TAKEN = ROOT / "scripts", ROOT / "docs" / "images", ROOT / "out" / "docs"
 # Those of window/tours that take them.
 TOURS = ("docs", "interface", "arm", "workflow", "clip", "whole_body")
 
@@ -28,10 +28,10 @@ TOURS = ("docs", "interface", "arm", "workflow", "clip", "whole_body")
 def take(blender: str, tour: str) -> int:
     """Take the pictures of a tour in the window; return Blender's exit code."""
     zips = (ROOT / "dist").glob("chain_ik-*.zip")
-    newest, folder = max(zips, key=lambda path: path.stat().st_mtime), TAKEN / tour
+    newest, folder = max(zips, key=lambda path: path.stat().st_mtime), ROOT / "out" / "docs" / tour
     shutil.rmtree(folder, ignore_errors=True)
-    command = [blender, "--factory-startup", "--enable-event-simulate"]
-    command += ["--python", str(SCRIPTS / "window" / "play.py")]
+    command = [blender, "--factory-startup", "--enable-event-simulate", "--python"]
+    command += [str(ROOT / "scripts" / "window" / "play.py")]
     command += ["--", str(newest), str(folder), tour, "fine"]
     with environment.own_variables() as env:
         return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
@@ -42,18 +42,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("tours", nargs="*", help=f"{', '.join(TOURS)}; all if left out")
-    tours = parser.parse_args().tours or TOURS
+    parser.add_argument("names", nargs="*", help=f"{', '.join(TOURS)}, examples; all if left out")
+    tours = [name for name in parser.parse_args().names or TOURS if name != "examples"]
     unknown = [name for name in tours if name not in TOURS]
     if unknown:
         parser.error(f"no tour {', '.join(unknown)}; there are {', '.join(TOURS)}")
-    blender = shutil.which(os.environ.get("BLENDER", "blender"))
-    if blender is None:
+    blender, code = shutil.which(os.environ.get("BLENDER", "blender")), 0
+    if tours and blender is None:
         sys.exit("Set BLENDER to the program: the pictures are taken in its window.")
-    code = environment.run_in("bpy-5.2", SCRIPTS / "build_extension.py")
+    if tours:
+        code = environment.run_in("bpy-5.2", ROOT / "scripts" / "build_extension.py")
     for tour in tours:
         code = code or take(os.path.abspath(blender), tour)
-    shrink = "-m", "figures.shrinking", TAKEN, IMAGES
+    shrink = "-m", "figures.shrinking", ROOT / "out", ROOT / "docs" / "images"
     return code or environment.run_in("drawing-3.13", *shrink)
 
 

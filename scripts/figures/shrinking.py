@@ -1,6 +1,6 @@
-"""Pictures of a window made small enough for a page, one that moves made of many, and films.
+"""Pictures made small enough for a page, one that moves made of many, films, and sets of tiles.
 
-    python -m figures.shrinking ../out/docs ../docs/images        # in scripts/, with Pillow
+    python -m figures.shrinking ../out ../docs/images        # in scripts/, with Pillow
 
 Started by docs_pictures.py. What has not been taken is left out.
 """
@@ -14,15 +14,25 @@ from PIL import Image
 
 # What pages show, and where a tour has left it; no second name where it is the same.
 PICTURES = {
-    "docs/start_*.png": "",
-    "interface/interface_*.png": "",
-    "clip/clips_*.png": "",
-    "arm/dragging.png": "window.png",
-    "workflow/3_turned_by_hand.png": "posed_by_hand.png",
-    "whole_body/whole_body_*.png": "",
+    "docs/docs/start_*.png": "",
+    "docs/interface/interface_*.png": "",
+    "docs/clip/clips_*.png": "",
+    "docs/arm/dragging.png": "window.png",
+    "docs/workflow/3_turned_by_hand.png": "posed_by_hand.png",
+    "docs/whole_body/whole_body_*.png": "",
+}
+# By example: left, top, width and height in the featured image of the extensions site.
+FEATURED = (1920, 1080)
+TILES = {
+    "spider": (0, 0, 1280, 720),
+    "dragon_neck": (1280, 0, 640, 360),
+    "leg": (1280, 360, 640, 360),
+    "arm": (0, 720, 640, 360),
+    "snake": (640, 720, 640, 360),
+    "crowd": (1280, 720, 640, 360),
 }
 # Pixels: a page shows no more.
-WIDTH, MOVING_WIDTH = 1280, 880
+WIDTH, MOVING_WIDTH, EXAMPLE_WIDTH = 1280, 880, 640
 FILM_WIDTH, WIDE_FILM_WIDTH, FILM_GAP = 212, 400, 2
 # Shares of width and height: left, top, right and bottom of what is shown of a window.
 MOVING, FILMED = (0.16, 0.07, 1.0, 0.96), (0.34, 0.09, 0.66, 0.95)
@@ -69,6 +79,16 @@ def lay_out(
     _write(film, file)
 
 
+def feature(folder: Path, file: Path) -> None:
+    """Write the pictures of some examples side by side."""
+    image = Image.new("RGB", FEATURED)
+    for name, (left, top, *size) in TILES.items():
+        picture = Image.open(folder / f"{name}.png").convert("RGB")
+        image.paste(picture.resize(size, Image.Resampling.LANCZOS), (left, top))
+    # With a palette it takes a part of the room, and looks the same.
+    image.quantize().save(file, optimize=True)
+
+
 def _write(picture: Image.Image, file: Path) -> None:
     small = picture.quantize(palette=_palette(picture, COLOURS), dither=Image.Dither.NONE)
     small.save(file, optimize=True)
@@ -105,13 +125,18 @@ def main(source: Path, folder: Path) -> None:
     for pattern, name in PICTURES.items():
         for path in sorted(source.glob(pattern)):
             shrink(path, folder / (name or path.name))
-    moving = sorted(source.glob("docs/drag_*.png"))
+    moving = sorted(source.glob("docs/docs/drag_*.png"))
     if moving:
         join(moving, folder / "drag.gif")
     for name, (width, shares) in FILMS.items():
-        paths = sorted(source.glob(f"docs/{name}_?.png"))
+        paths = sorted(source.glob(f"docs/docs/{name}_?.png"))
         if paths:
             lay_out(paths, folder / f"{name}.png", width, shares)
+    examples = source / "examples"
+    for path in sorted(examples.glob("*.png")):
+        shrink(path, folder / f"example_{path.name}", EXAMPLE_WIDTH)
+    if all((examples / f"{name}.png").is_file() for name in TILES):
+        feature(examples, folder / "release" / "featured.png")
 
 
 if __name__ == "__main__":
