@@ -106,44 +106,31 @@ class Steps(Tour):
         yield REDRAW
         self.picture("1_gizmos")
 
-    def drag_controls(self) -> Session:
-        """Drag targets and poles; give one up with Esc."""
-        for word, side in (("Target", "L"), ("Pole", "L")):
-            yield from self._drag_control(word, side)
-        yield from self._give_up("Target", "L")
-
-    def turn_dial(self) -> Session:
-        """Drag the dial of the pole angle round; with Ctrl it snaps."""
+    def drag_left(self) -> Session:
+        """Drag target and pole; then the dial of the pole angle, which snaps with Ctrl."""
+        for word in ("Target", "Pole"):
+            yield from self._drag_control(word, "L")
         before = places("L")
         root, line = before["Root"], (before["Target"] - before["Root"]).normalized()
-
-        def side(at: Places) -> Vector:
-            return (at["Elbow"] - root) - (at["Elbow"] - root).project(line)
-
-        for keys, word in (({}, "freely"), ({"ctrl": True}, "in steps")):
-            path = [self.viewport.pixel_of(point) for point in self._ring(before)]
-            yield from self.viewport.drag(path, button="LEFTMOUSE", **keys)
-            yield REDRAW
-            self.picture(f"3_dial_{word.split()[-1]}")
-            angle, one, other = rig().chain_ik.chains[0].pole_angle, side(before), side(places("L"))
-            turned = math.atan2(one.cross(other).dot(line), one.dot(other))
-            check_near(turned, angle, TURNED, "The elbow, beside the angle of the dial,")
-            check_near(angle, TURN, TURNED, f"The dial, turned {word},")
-            steps = math.degrees(angle) / 5.0
-            is_snapped = abs(steps - round(steps)) < 1e-4
-            check(is_snapped or not keys, f"With Ctrl the angle is {math.degrees(angle):.3f}°.")
-            yield from self._undo("Turn Pole Angle", before, "L")
+        path = [self.viewport.pixel_of(point) for point in self._ring(before)]
+        yield from self.viewport.drag(path, button="LEFTMOUSE", ctrl=True)
+        yield REDRAW
+        self.picture("3_dial")
+        angle = rig().chain_ik.chains[0].pole_angle
+        elbows = [at["Elbow"] - root for at in (before, places("L"))]
+        one, other = (elbow - elbow.project(line) for elbow in elbows)
+        turned = math.atan2(one.cross(other).dot(line), one.dot(other))
+        check_near(turned, angle, TURNED, "The elbow, beside the angle of the dial,")
+        check_near(angle, TURN, 1e-4, "With Ctrl the dial")
+        yield from self._undo("Turn Pole Angle", before, "L")
 
     def click_handle(self) -> Session:
         """Click the handle of the other chain: it becomes active, and its target is selected."""
         x, y = self.viewport.pixel_of(places("R")["Tip"])
         size = round(HANDLE * bpy.context.preferences.system.ui_scale)
-        for is_shift_held in (True, False):
-            rig().chain_ik.active_index = 0
-            yield from self._click_control((x + size, y + size), "Upper.L", shift=is_shift_held)
-            active = rig().chain_ik.active_index
-            check(active == 1, f"The handle has made chain {active} the active one.")
-        yield from self._move_selected("R")
+        yield from self._click_control((x + size, y + size), "Upper.L", shift=True)
+        active = rig().chain_ik.active_index
+        check(active == 1, f"The handle has made chain {active} the active one.")
         yield from self._drag_control("Target", "R")
         yield from self._give_up("Pole", "R")
 
@@ -152,8 +139,9 @@ class Steps(Tour):
         before = places("R")
         x, y = self.viewport.pixel_of(before["Target"])
         select_bones(rig(), "Upper.R")
-        yield from self._click_control((x - IN_RING, y), "Upper.R", shift=True)
+        yield from self._click_control((x - IN_RING, y), "Upper.R", shift=False)
         check_same("R", before, "After a click on the ring of its target")
+        yield from self._move_selected("R")
         with self.viewport.context():
             bpy.ops.object.mode_set(mode="OBJECT")
             rig().select_set(True)
@@ -187,24 +175,25 @@ class Steps(Tour):
         yield from self.viewport.undo()
         check_near(rig().chain_ik.chains[1].influence, 1.0, 0.0, "After undo the influence")
 
-    def drag_limits(self) -> Session:
-        """Drag the ends of a bone's own limits and of a joint's along their arcs; and undo."""
-        bone = rig().pose.bones["Lower.R"]
-        bone.use_ik_limit_x, bone.ik_min_x, bone.ik_max_x = True, -2.0, 0.5
+    def drag_limit(self) -> Session:
+        """Drag the upper end of a joint's limits along its arc; and undo."""
         joint = rig().chain_ik.chains[1].joints.add()
         joint.bone, joint.kind, joint.use_limit_x = "Upper.R", "HINGE_X", True
         joint.min_x, joint.max_x = -1.5, 1.0
-        for name, goal in (("Lower.R", 1.0), ("Upper.R", 0.4)):
-            yield from self.select(rig(), name)
-            before, start = places("R"), self._upper_limit(name)
-            arc = self._arc(name, np.linspace(start, goal, STEPS + 1))
-            pixels = [self.viewport.pixel_of(each) for each in arc]
-            yield from self.viewport.drag(pixels, button="LEFTMOUSE")
-            yield REDRAW
-            self.picture(f"6_{name}")
-            check_near(self._upper_limit(name), goal, TURNED, f"The limit of {name}")
-            yield from self._undo("Move Limit", before, "R")
-            check_near(self._upper_limit(name), start, 0.0, f"After undo the limit of {name}")
+        yield from self.select(rig(), joint.bone)
+        before = places("R")
+        find_ends = sys.modules[f"{MODULE}.rig.shapes.limit_ends"].find_ends
+        spec = sys.modules[f"{MODULE}.properties.records"].chain_spec(rig().chain_ik.chains[1])
+        ends = find_ends(rig(), spec, "Upper.R")
+        (end,) = (each for each in ends if each.axis == 0 and each.is_max)
+        arc = end.points(np.linspace(1.0, 0.4, STEPS + 1))
+        pixels = [self.viewport.pixel_of(Vector(each)) for each in arc]
+        yield from self.viewport.drag(pixels, button="LEFTMOUSE")
+        yield REDRAW
+        self.picture("6_limit")
+        check_near(rig().chain_ik.chains[1].joints[0].max_x, 0.4, TURNED, "The limit")
+        yield from self._undo("Move Limit", before, "R")
+        check_near(rig().chain_ik.chains[1].joints[0].max_x, 1.0, 0.0, "After undo the limit")
 
     def lose_things(self) -> Session:
         """Take away what gizmos show, one after the other: nothing is printed as an error."""
@@ -296,18 +285,6 @@ class Steps(Tour):
         check(last == name, f"The step is called '{last}' instead of '{name}'.")
         yield from self.viewport.undo()
         check_same(side, before, f"After undo of {name}")
-
-    def _upper_limit(self, bone: str) -> float:
-        """Return the upper end of a bone's range, of the chain's own joint if it has one."""
-        own = [joint for joint in rig().chain_ik.chains[1].joints if joint.bone == bone]
-        return own[0].max_x if own else rig().pose.bones[bone].ik_max_x
-
-    def _arc(self, bone: str, angles: np.ndarray) -> list[Vector]:
-        """Return where the upper end would be seen at some angles about X."""
-        find_ends = sys.modules[f"{MODULE}.rig.shapes.limit_ends"].find_ends
-        spec = sys.modules[f"{MODULE}.properties.records"].chain_spec(rig().chain_ik.chains[1])
-        (end,) = (each for each in find_ends(rig(), spec, bone) if each.axis == 0 and each.is_max)
-        return [Vector(point) for point in end.points(angles)]
 
     def _ring(self, at: Places) -> list[Vector]:
         """Return points of the dial that the mouse is to go through."""
