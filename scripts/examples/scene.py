@@ -12,8 +12,6 @@ import statistics
 import sys
 from pathlib import Path
 
-import bpy
-
 import blender_ik_addon
 from common import blender_process
 from examples import (
@@ -34,16 +32,12 @@ from examples.parts import studio
 MARK = "examples: "
 MODULES = (arm, leg, spider, tail, snake, dragon_neck, crowd, reach_for_a_shelf, climb_a_ladder)
 EXAMPLES = {each.EXAMPLE.name: each.EXAMPLE for each in MODULES}
-# Saved by Blender 4.2 without objects, with one workspace, whose sidebar shows the tab of the
-# extension: a tab can be chosen only in a window.
-EMPTY = Path(__file__).with_name("parts") / "empty.blend"
 # Metres: what a chain accepts, and what Blender's single precision adds.
 REACHED = 5e-5
 
 
 def build(example: Example) -> None:
     """Fill an empty file with an example."""
-    bpy.ops.wm.open_mainfile(filepath=str(EMPTY))
     studio.begin(example)
     studio.finish(example, example.build())
 

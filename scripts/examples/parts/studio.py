@@ -1,4 +1,4 @@
-"""What surrounds the scene of an example: floor, light, camera, view, and the note."""
+"""What surrounds the scene of an example: floor, blocks, the view of it, and the note."""
 
 from __future__ import annotations
 
@@ -19,28 +19,25 @@ ABOUT THIS TEXT
 It stands where the Properties editor usually is: the icon in the corner of its header changes it \
 back. The file needs the extension Chain IK; without it nothing follows.
 """
-FRAME_RATE, AROUND = 24, 32
-PICTURE = (1280, 720)
+# Saved by Blender 4.2 with one workspace, whose sidebar shows our tab: that can be chosen only in a
+# window. It has a camera and a sun, hidden where their outlines would be in the way; Workbench, so
+# that F12 shows at once what the viewport shows; and no *Lock Object Modes*, so that targets that
+# are objects can be clicked while a rig is in pose mode.
+STAGE = Path(__file__).with_name("stage.blend")
+AROUND = 32
 
 
 def begin(example: Example) -> None:
-    """Set the scene's time before anything is built; nothing is solved until ``finish``."""
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 1, example.frames
-    scene.render.fps = FRAME_RATE
-    scene.unit_settings.system = "METRIC"
-    scene.chain_ik.use_live = False
+    """Open a file with camera, light and views, where nothing is solved until ``finish``."""
+    bpy.ops.wm.open_mainfile(filepath=str(STAGE))
+    bpy.context.scene.frame_end = example.frames
+    bpy.context.scene.chain_ik.use_live = False
 
 
 def finish(example: Example, rig: bpy.types.Object) -> None:
-    """Surround a built scene, and select what a person is to grab first."""
+    """Show a built scene with its note, and select what a person is to grab first."""
     scene = bpy.context.scene
-    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    rigs.move_to_collection(scene.camera, "Stage")
-    for item in (scene.camera, _add_light()):
-        item.hide_set(True)  # from the viewport, where their outlines would be in the way
     look(*example.look)
-    _set_up_render(scene)
     _show_note(example)
     scene.chain_ik.use_live = True
     scene.frame_set(1)
@@ -48,22 +45,16 @@ def finish(example: Example, rig: bpy.types.Object) -> None:
 
 
 def look(centre: Point, distance: float, angles: tuple[float, float]) -> None:
-    """Turn the camera and the 3D views to a point, as ``Look`` describes it."""
+    """Turn the camera and the 3D view to a point, as ``Look`` describes it."""
     turn = Euler((math.radians(angles[0]), 0.0, math.radians(angles[1])))
     camera = bpy.context.scene.camera
-    camera.data.lens, camera.data.clip_start = 60.0, 0.01 * distance
-    camera.rotation_euler = turn
+    camera.rotation_euler, camera.data.clip_start = turn, 0.01 * distance
     camera.location = Vector(centre) + turn.to_matrix() @ Vector((0.0, 0.0, distance))
-    areas = [area for screen in bpy.data.screens for area in screen.areas]
-    for view in (area.spaces.active for area in areas if area.type == "VIEW_3D"):
-        view.show_region_ui = True
-        view.shading.color_type = "MATERIAL"
-        view.shading.show_cavity = True
-        view.clip_start = 0.01 * distance
-        view.region_3d.view_perspective = "PERSP"
-        view.region_3d.view_rotation = turn.to_quaternion()
-        view.region_3d.view_location = centre
-        view.region_3d.view_distance = 0.7 * distance
+    (area,) = (area for area in bpy.context.screen.areas if area.type == "VIEW_3D")
+    view = area.spaces.active
+    view.clip_start = 0.01 * distance
+    view.region_3d.view_rotation, view.region_3d.view_location = turn.to_quaternion(), centre
+    view.region_3d.view_distance = 0.7 * distance
 
 
 def draw_path(
@@ -163,50 +154,19 @@ def _goes_on(rig: bpy.types.Object) -> bool:
     return any(chain.solver == "FOLLOW" for chain in rig.chain_ik.chains)
 
 
-def _add_light() -> bpy.types.Object:
-    """Add a sun, for renders other than Workbench's, and return it."""
-    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
-    sun.data.energy = 3.0
-    sun.location = (2.0, -3.0, 5.0)
-    sun.rotation_euler = (math.radians(40.0), 0.0, math.radians(35.0))
-    rigs.move_to_collection(sun, "Stage")
-    world = bpy.data.worlds.new("World")
-    world.color = (0.42, 0.45, 0.49)
-    bpy.context.scene.world = world
-    return sun
-
-
-def _set_up_render(scene: bpy.types.Scene) -> None:
-    """Have F12 show at once what the viewport shows."""
-    scene.render.engine = "BLENDER_WORKBENCH"
-    scene.render.resolution_x, scene.render.resolution_y = PICTURE
-    scene.render.use_lock_interface = True
-    scene.view_settings.view_transform = "Standard"
-    shading = scene.display.shading
-    shading.color_type = "MATERIAL"
-    shading.show_cavity = shading.show_shadows = True
-    shading.shadow_intensity = 0.35
-
-
 def _show_note(example: Example) -> None:
-    """Write the note, and show it in the place of the properties editor."""
+    """Write the note into the text editor, in the place of the properties editor."""
     text = bpy.data.texts.new(NOTE)
     note = example.note or (NOTES / f"{example.name}.txt").read_text(encoding="utf-8")
     text.write(note + FOOT)
     text.cursor_set(0)
-    (area,) = (area for area in bpy.context.screen.areas if area.type == "PROPERTIES")
-    area.type = "TEXT_EDITOR"
-    editor = area.spaces.active
-    editor.text = text
-    editor.show_word_wrap = True
-    editor.show_line_numbers = editor.show_syntax_highlight = False
-    editor.top = 0
+    (area,) = (area for area in bpy.context.screen.areas if area.type == "TEXT_EDITOR")
+    area.spaces.active.text = text
+    area.spaces.active.top = 0
 
 
 def _select(example: Example, rig: bpy.types.Object) -> None:
     """Select the control: G moves it at once."""
-    # Else targets that are objects cannot be clicked while a rig is in pose mode.
-    bpy.context.scene.tool_settings.lock_object_mode = False
     if example.control in rig.pose.bones:
         bpy.context.view_layer.objects.active = rig
         rig.select_set(True)

@@ -18,8 +18,8 @@ from window.tour import Tour
 STEP, SKATE, LIFT = 0.6, 0.05, 0.12
 HALF, STEPS = 12, 5
 FRAMES = range(1, 1 + HALF * STEPS)
-# Where both feet stand, and pixels that the dots below them change at the least.
-BOTH, SEEN = FRAMES[0] + 2 * HALF, 20
+# Pixels that dots change at the least.
+SEEN = 20
 VIEW = Vector((0.7, -0.5, 0.85)), 4.6, (1.25, 0.0, 0.75)
 FEET_VIEW = Vector((0.35, -1.1, 0.45)), 2.2, (1.1, 0.0, 0.75)
 
@@ -68,7 +68,11 @@ class Steps(Tour):
         """Press Plant Feet and Esc, and again; see the dots below feet, and switch them off."""
         recorded = character.read_file()
         yield from self._stop_and_finish("plant", "clips_1_plant")
-        bpy.context.scene.frame_set(BOTH)
+        for frame in reversed(FRAMES):
+            bpy.context.scene.frame_set(frame)
+            chains = [rig().chain_ik.chains[name] for name in ("Leg.L", "Leg.R")]
+            if all(chain.planted == "FOOT" for chain in chains):
+                break
         self.viewport.look(*FEET_VIEW)
         overlay, seen = bpy.context.scene.chain_ik.overlay, []
         for is_shown, name in ((True, "clips_2_planted"), (False, "without_dots")):
