@@ -23,7 +23,7 @@ TOURS = {
     "two_windows": ("two_windows", (480, 400), 0),
     # A day with a character: nothing pops, and undo restores all.
     "workflow": ("workflow", (1000, 560), 10),
-    # A recorded clip: feet stand, Esc leaves nothing, one undo restores all.
+    # A recorded clip: Esc leaves nothing, one undo restores all.
     "clip": ("clip", (1000, 560), 4),
     # A whole body: pinned feet stay beyond reach, undone, and in the file that is opened.
     "whole_body": ("whole_body", (1000, 560), 5),
