@@ -18,7 +18,7 @@ import environment
 from common.console import ROOT
 
 OUTPUT = ROOT / "out" / "examples"
-OLDEST = "4.2"
+OLDEST = "bpy-4.2"
 
 # What examples/scene.py says to the person who waits; Blender's own words are left out.
 MARK = "examples: "
@@ -30,11 +30,8 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", help="of examples; all of them if left out")
-    versions = environment.BLENDER_VERSIONS
-    parser.add_argument("--blender-version", choices=versions, default=OLDEST, help=OLDEST)
-    options = parser.parse_args()
-    module = "-m", "examples.scene", OUTPUT, *options.names
-    code = environment.run_in(f"bpy-{options.blender_version}", *module, mark=MARK)
+    module = "-m", "examples.scene", OUTPUT, *parser.parse_args().names
+    code = environment.run_in(OLDEST, *module, mark=MARK)
     if code == 0:
         print(f"written: {os.path.relpath(OUTPUT)}")
     return code

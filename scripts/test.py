@@ -48,6 +48,13 @@ CASES = {"core-slow": 12, "bpy-5.2": 8, "bpy-4.2": 3, "core-newest": 3}
 # Those between the oldest and the newest share their work: half of the files each.
 HALVES = {"bpy-4.5": ("--half", "0"), "bpy-5.0": ("--half", "1")}
 
+# Blender's Python is shared with the person's own: pytest is found in a folder made for it.
+IN_APPLICATION = """import sys
+sys.path[:0] = {paths}
+import pytest
+sys.exit(int(pytest.main(sys.argv[sys.argv.index("--") + 1 :])))
+"""
+
 LINT_CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
 
 # The words of pytest's last line that each field counts.
@@ -134,9 +141,9 @@ def run_in_application(label: str, arguments: list[str]) -> Outcome:
     if version is None:
         say(label, f"BLENDER={named} did not answer which Python it has:", *output)
         return Outcome(failed=1)
-    environment.ensure_packages(version.group(1))
-    script = str(ROOT / "scripts" / "common" / "run_in_blender.py")
-    command = [*start, "--python-exit-code", "3", "--python", script, "--"]
+    paths = [str(environment.ensure_packages(version.group(1))), str(ROOT)]
+    code = IN_APPLICATION.format(paths=paths)
+    command = [*start, "--python-exit-code", "3", "--python-expr", code, "--"]
     return _run_pytest(label, command, arguments)
 
 

@@ -160,7 +160,7 @@ def test_whatever_operators_tell_is_translated():
 
 NO_LANGUAGES = pytest.mark.skipif(
     not bpy.app.translations.locales,
-    reason="Blender as a module knows English only: scripts/common/run_in_blender.py runs this",
+    reason="Blender as a module knows English only: `scripts/test.py --only application` runs this",
 )
 
 
