@@ -12,6 +12,11 @@ import bpy
 from tests.blender.interface.drawn import OperatorProperties, operator_type
 
 OWN = "VIEW3D_GGT_chain_ik"
+GRABBED = {
+    f"pose.chain_ik_{name}"
+    for name in ("activate", "move_target", "move_pole", "turn_pole", "set_limit")
+}
+"""What is dragged or clicked where it is seen, and in no panel."""
 
 
 class FakeGizmo(SimpleNamespace):

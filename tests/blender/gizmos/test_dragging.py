@@ -89,14 +89,27 @@ def values(chain: bpy.types.PropertyGroup) -> tuple[object, ...]:
     return tuple(chain.target.location), chain.pole_angle, chain.joints[0].max_x
 
 
-def test_the_target_is_under_the_mouse_and_its_place_is_noted(view, chain):
+def test_the_target_is_under_the_mouse_or_on_an_axis_until_its_key_is_pressed_again(view, chain):
     drag = start("move_target", view, chain)
     place = rigs.position(chain.target)
     assert np.linalg.norm(np.subtract(pixel_of(view, place), drag.mouse)) < ON_MOUSE
     assert np.linalg.norm(place - TARGET) > 0.1
+    for along, axis in enumerate("XYZ"):
+        drag.send(axis)
+        moved = np.abs(rigs.position(chain.target) - TARGET)
+        assert moved[along] > 0.01
+        np.testing.assert_allclose(np.delete(moved, along), 0.0, atol=1e-6)
+        drag.send(axis)
+        np.testing.assert_allclose(rigs.position(chain.target), place, atol=1e-6)
+    place = rigs.position(chain.target)
+    for key, modifier in product("ZX", ("ctrl", "shift", "alt", "oskey")):
+        drag.send(key, "PRESS", modifier)
+        drag.send(key, "RELEASE", modifier)
     assert drag.told.header.startswith("Moved by ")
+    assert "along" not in drag.told.header
     drag.let_go()
     assert drag.result == {"FINISHED"}
+    np.testing.assert_array_equal(rigs.position(chain.target), place)
     # For Adjust Last Operation, which starts from it.
     np.testing.assert_allclose(drag.location, place, atol=1e-5)
 
@@ -119,30 +132,6 @@ def test_esc_and_the_right_button_put_everything_back_and_the_status_bar_says_so
             assert values(chain) == before
 
 
-def test_an_axis_is_kept_to_until_its_key_is_pressed_again(view, chain):
-    drag = start("move_target", view, chain)
-    free = rigs.position(chain.target)
-    for along, axis in enumerate("XYZ"):
-        drag.send(axis)
-        moved = np.abs(rigs.position(chain.target) - TARGET)
-        assert moved[along] > 0.01
-        np.testing.assert_allclose(np.delete(moved, along), 0.0, atol=1e-6)
-        drag.send(axis)
-        np.testing.assert_allclose(rigs.position(chain.target), free, atol=1e-6)
-
-
-def test_a_key_with_another_one_is_no_axis(view, chain):
-    drag = start("move_target", view, chain)
-    place = rigs.position(chain.target)
-    for key, modifier in product("ZX", ("ctrl", "shift", "alt", "oskey")):
-        drag.send(key, "PRESS", modifier)
-        drag.send(key, "RELEASE", modifier)
-    np.testing.assert_array_equal(rigs.position(chain.target), place)
-    assert "along" not in drag.told.header
-    drag.let_go()
-    np.testing.assert_array_equal(rigs.position(chain.target), place)
-
-
 @pytest.mark.parametrize("turns", [(0.0, 0.3, 0.7), (0.0, -0.4, -0.9)])
 def test_the_dial_turns_with_the_mouse(view, chain, turns):
     chain.joints.clear()
@@ -158,43 +147,34 @@ def test_the_dial_turns_with_the_mouse(view, chain, turns):
     assert drag.angle == snapped
 
 
-@pytest.mark.parametrize(("name", "settings"), [("turn_pole", {}), ("set_limit", LIMIT)])
-def test_a_drag_ends_with_a_sentence_where_its_chain_is_gone(view, chain, name, settings):
-    path = arc(view, chain, (0.0, 0.2))
-    drag = Drag(name, view, path[0], **settings)
-    chain.id_data.chain_ik.chains.clear()
+def test_an_end_of_a_limit_follows_the_mouse_until_its_chain_is_gone(view, chain):
+    path, before = arc(view, chain, (0.0, 0.2, 0.4)), chain.joints[0].max_x
+    drag = Drag("set_limit", view, path[0], **LIMIT)
     drag.go(path[1:])
+    assert drag.angle == pytest.approx(chain.joints[0].max_x)
+    assert drag.angle == pytest.approx(before + 0.4, abs=TURNED)
+    chain.id_data.chain_ik.chains.clear()
+    drag.go(path[:1])
     assert drag.result == {"CANCELLED"}
     assert drag.reports == ["What was dragged is gone: choose another target, pole or chain."]
     assert drag.told.status is None
 
 
-def test_an_end_of_a_limit_follows_the_mouse(view, chain):
-    path, before = arc(view, chain, (0.0, 0.2, 0.4)), chain.joints[0].max_x
-    drag = Drag("set_limit", view, path[0], **LIMIT)
-    drag.go(path[1:])
-    drag.let_go()
-    assert chain.joints[0].max_x == pytest.approx(before + 0.4, abs=TURNED)
-    assert drag.angle == pytest.approx(chain.joints[0].max_x)
-
-
-def test_what_a_constraint_holds_stays_and_the_release_says_why(view, chain):
+def test_what_a_constraint_holds_stays_and_past_a_limit_it_stops_where_it_got_to(view, chain):
     holder = chain.target.constraints.new("COPY_LOCATION")
     holder.target = rigs.make_empty("Holder", (0.2, 0.1, 1.5))
     rigs.updated()
     before = values(chain)
     drag = start("move_target", view, chain)
-    assert "keeps the target 'Target' from going there" in drag.told.header
-    assert values(chain) == before
+    held = "keeps the target 'Target' from going there"
+    assert held in drag.told.header
     drag.let_go()
     assert drag.result == {"CANCELLED"}
-    assert len(drag.reports) == 1
-    assert "keeps the target 'Target' from going there" in drag.reports[0]
+    (report,) = drag.reports
+    assert held in report
     assert drag.told.status is None
     assert values(chain) == before
-
-
-def test_a_drag_past_a_limit_stops_where_it_got_to(view, chain):
+    chain.target.constraints.remove(holder)
     limit = chain.target.constraints.new("LIMIT_LOCATION")
     limit.use_max_z, limit.max_z = True, TARGET[2] + 0.2
     rigs.updated()

@@ -53,8 +53,8 @@ def click(view: bpy.types.Context, place: object, modifier: str = "") -> None:
     rigs.updated()
 
 
-def test_a_click_on_the_ring_of_a_bone_selects_it_and_shift_keeps_the_rest(view):
-    ob, _, name = make_arms()
+def test_a_click_on_a_ring_selects_its_bone_or_object_and_shift_keeps_the_rest(view):
+    ob, target, name = make_arms()
     before = rigs.head(ob, name)
     click(view, before)
     assert selected() == {f"{name}*"}
@@ -64,18 +64,12 @@ def test_a_click_on_the_ring_of_a_bone_selects_it_and_shift_keeps_the_rest(view)
     click(view, before, "shift")
     assert selected() == {"Bone.1"}
     assert tuple(rigs.head(ob, name)) == tuple(before)
-
-
-def test_a_click_on_the_ring_of_an_object_selects_it_in_object_mode(view):
-    ob, target, _ = make_arms()
     rigs.enter(ob, "OBJECT")
     ob.chain_ik.active_index = 0
-    select_objects(active=ob)
-    click(view, rigs.position(target))
-    assert selected() == {"Rig Target*"}
-    select_objects(active=ob)
-    click(view, rigs.position(target), "shift")
-    assert selected() == {"Rig", "Rig Target*"}
+    for modifier, kept in (("", set()), ("shift", {"Rig"})):
+        select_objects(active=ob)
+        click(view, rigs.position(target), modifier)
+        assert selected() == {"Rig Target*"} | kept
 
 
 def test_what_cannot_be_selected_in_a_mode_leaves_the_selection_alone():

@@ -72,24 +72,21 @@ def test_a_bone_goes_to_the_point_however_it_hangs_under_its_parent(kind, mode):
         assert channels(ob.pose.bones[name]) == before
 
 
-def test_a_bone_without_parent_goes_to_the_point_on_its_own_axes_and_on_the_armatures():
+def test_a_bone_without_parent_one_of_another_rig_and_an_object_under_a_bone_go_to_the_point():
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    name = add_control(ob, "", seed=8)
+    hang(ob, "mirrored")
+    rigs.enter(ob, "POSE")
+    chain.target, chain.subtarget = ob, name
     for is_local in (True, False):
-        ob = make_arm()
-        name = add_control(ob, "", seed=8)
         ob.data.bones[name].use_local_location = is_local
-        hang(ob, "mirrored")
-        rigs.enter(ob, "POSE")
-        ob.chain_ik.chains[0].target, ob.chain_ik.chains[0].subtarget = ob, name
+        ob.pose.bones[name].location = (0.0, 0.0, 0.0)
         rigs.updated()
         press(move_target, location=POINT)
         np.testing.assert_allclose(place(ob, name), POINT, atol=PLACED)
-
-
-def test_a_bone_of_another_armature_and_an_object_under_a_bone_go_to_the_point():
-    ob = make_arm()
     other = rigs.make_rig(rigs.zigzag(2), name="Other", is_connected=False)
     other.location, other.rotation_euler = (1.0, 2.0, 0.5), (0.3, 0.4, 0.5)
-    chain = ob.chain_ik.chains[0]
     chain.target, chain.subtarget = other, "Bone.1"
     chain.pole_target = rigs.make_empty("Pole", parent=other, parent_bone="Bone.0")
     rigs.turn_bones(other)
@@ -220,69 +217,53 @@ def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:
 
 
 @pytest.mark.parametrize("is_bone", [False, True])
-def test_what_a_child_of_constraint_carries_goes_to_the_point(is_bone):
+def test_what_constraints_carry_goes_to_the_point_and_what_they_hold_is_refused(is_bone):
     ob, moved = make_followed(is_bone=is_bone)
-    chain = ob.chain_ik.chains[0]
-    prop = rigs.make_empty("Prop", (0.3, 0.1, 0.4))
+    chain, prop = ob.chain_ik.chains[0], rigs.make_empty("Prop", (0.3, 0.1, 0.4))
+
+    def assert_at(point: object) -> None:
+        np.testing.assert_allclose(place(chain.target, chain.subtarget), point, atol=PLACED)
+
     prop.rotation_euler, prop.scale = (1.0, 0.4, 2.0), (2.0, 2.0, 2.0)
-    held = moved.constraints.new("CHILD_OF")
-    held.target = prop
+    carried = moved.constraints.new("CHILD_OF")
+    carried.target = prop
     rigs.updated()
     # What hangs on it is carried away from where it was held.
     prop.rotation_euler, prop.location, prop.scale = (0.2, 2.0, 0.7), (1.0, 0.0, 0.0), (1, 1, 1)
     rigs.updated()
     press(move_target, location=POINT)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
-
-
-@pytest.mark.parametrize("is_bone", [False, True])
-def test_what_a_constraint_holds_is_refused_and_keeps_its_location(is_bone):
-    ob, moved = make_followed(is_bone=is_bone)
-    chain, constraint = ob.chain_ik.chains[0], moved.constraints.new("COPY_LOCATION")
-    constraint.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
-    for influence in (1.0, 0.5):
-        constraint.influence = influence
+    assert_at(POINT)
+    moved.constraints.remove(carried)
+    held = moved.constraints.new("COPY_LOCATION")
+    held.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
+    for held.influence in (1.0, 0.5):
         rigs.updated()
         before, start = tuple(moved.location), place(chain.target, chain.subtarget)
         text = refusal(move_target, location=POINT)
         assert f"constraint, keeps the target '{moved.name}' from going there: mute" in text
         assert tuple(moved.location) == before
         np.testing.assert_array_equal(place(chain.target, chain.subtarget), start)
-    constraint.mute = True
+    held.mute = True
+    # A limit is refused where it is in the way alone.
+    limit = moved.constraints.new("LIMIT_LOCATION")
+    limit.use_max_z, limit.max_z, limit.owner_space = True, 0.9, "WORLD"
+    rigs.updated()
+    press(move_target, location=(0.3, -0.2, 0.7))
+    assert "from going there" in refusal(move_target, location=(0.3, -0.2, 1.2))
+    assert_at((0.3, -0.2, 0.7))
+
+
+@pytest.mark.parametrize("way", ["eye", "viewport", "excluded"])
+def test_a_hidden_target_goes_to_the_point(way):
+    target = make_arm().chain_ik.chains[0].target
+    if way == "excluded":
+        hidden = bpy.data.collections.new("Hidden")
+        bpy.context.scene.collection.children.link(hidden)
+        bpy.context.scene.collection.objects.unlink(target)
+        hidden.objects.link(target)
+        bpy.context.view_layer.layer_collection.children["Hidden"].exclude = True
+    target.hide_set(way == "eye")
+    target.hide_viewport = way == "viewport"
     rigs.updated()
     press(move_target, location=POINT)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
-
-
-@pytest.mark.parametrize("is_bone", [False, True])
-def test_a_limit_is_refused_where_it_is_in_the_way_alone(is_bone):
-    ob, moved = make_followed(is_bone=is_bone)
-    chain, constraint = ob.chain_ik.chains[0], moved.constraints.new("LIMIT_LOCATION")
-    constraint.use_max_z, constraint.max_z, constraint.owner_space = True, 0.9, "WORLD"
-    rigs.updated()
-    inside, outside = (0.3, -0.2, 0.7), (0.3, -0.2, 1.2)
-    press(move_target, location=inside)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
-    assert "from going there" in refusal(move_target, location=outside)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
-
-
-def test_a_hidden_target_goes_to_the_point():
-    ob = make_arm()
-    target = ob.chain_ik.chains[0].target
-    hidden = bpy.data.collections.new("Hidden")
-    bpy.context.scene.collection.children.link(hidden)
-    for step in range(3):
-        if step == 0:
-            target.hide_set(True)
-        elif step == 1:
-            target.hide_viewport = True
-        else:
-            target.hide_viewport = False
-            bpy.context.scene.collection.objects.unlink(target)
-            hidden.objects.link(target)
-            bpy.context.view_layer.layer_collection.children["Hidden"].exclude = True
-        rigs.updated()
-        point = np.add(POINT, 0.1 * step)
-        press(move_target, location=point)
-        np.testing.assert_allclose(rigs.position(target), point, atol=PLACED)
+    np.testing.assert_allclose(rigs.position(target), POINT, atol=PLACED)

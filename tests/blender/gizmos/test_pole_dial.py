@@ -107,9 +107,7 @@ def test_an_angle_that_is_no_number_or_has_a_driver_or_no_pole_is_refused():
     assert chain.pole_angle == pytest.approx(0.3)
     chain.pole_target = None
     assert "no pole" in refusal(turn_pole, angle=1.0)
-
-
-def test_a_chain_whose_ends_meet_has_no_line_and_says_so():
+    # The ends of what bends meet.
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0.5, 0, 0.5), (0, 0, 0)])
     rigs.add_chain(ob, "Bone.2", None)
     rigs.updated()

@@ -12,7 +12,13 @@ from mathutils import Vector
 
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
-from tests.blender.gizmos.grabbed import FakeGizmo, in_viewport, shown_gizmos, started_by_gizmos
+from tests.blender.gizmos.grabbed import (
+    GRABBED,
+    FakeGizmo,
+    in_viewport,
+    shown_gizmos,
+    started_by_gizmos,
+)
 from tests.blender.overlay.viewports import in_viewport as in_drawn_viewport
 from tests.blender.overlay.viewports import strokes
 from tests.blender.setups import rigs
@@ -69,14 +75,22 @@ def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_h
     for operator, moved in ((MOVE_TARGET, chain.target), (MOVE_POLE, chain.pole_target)):
         (ring,) = gizmos_of(operator)
         np.testing.assert_allclose(ring.matrix_basis.translation, rigs.position(moved), atol=1e-6)
-    for setting, value in (("mute", True), ("influence", 0.0)):
+    for setting, value, usual in (("mute", True, False), ("influence", 0.0, 1.0)):
         assert started_by_gizmos() == shown
-        before = getattr(chain, setting)
         setattr(chain, setting, value)
         rigs.updated()
         assert started_by_gizmos() == set()
-        setattr(chain, setting, before)
+        setattr(chain, setting, usual)
         rigs.updated()
+    # The diamond of another chain.
+    rigs.add_chain(ob, "Bone.0", None)
+    ob.chain_ik.active_index = 0
+    rigs.updated()
+    assert started_by_gizmos() == GRABBED
+    with in_viewport() as context:
+        context.space_data.show_gizmo = False
+        assert not started_by_gizmos()
+        context.space_data.show_gizmo = True
 
 
 @pytest.mark.parametrize("kind", ["BALL", "CONE", "ELBOW_X"])
@@ -178,24 +192,18 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
     press(MOVES[word])
 
 
-@pytest.mark.parametrize("is_live", [True, False])
-def test_the_overlay_draws_no_line_to_what_was_deleted(is_live):
-    with in_drawn_viewport():
-        ob = make_arm(is_live=is_live)[0]
-        lines = len(strokes().thin.join()[0])
-        pole = len(strokes().areas.points)
-        assert lines
-        assert pole
-    delete(ob, "pole")
-    with in_drawn_viewport():
-        found = strokes()
-        assert not found.areas.points
-        assert 0 < len(found.thin.join()[0]) < lines
-    delete(ob, "target")
-    with in_drawn_viewport():
-        found = strokes()
-        assert not found.thin.points
-        assert not found.words
+def test_the_overlay_draws_no_line_to_what_was_deleted():
+    ob = make_arm()[0]
+    lines = []
+    for word in ("", "pole", "target"):
+        if word:
+            delete(ob, word)
+        with in_drawn_viewport():
+            found = strokes()
+            lines.append(len(found.thin.points))
+            assert bool(found.areas.points) == (word == "")
+            assert not found.words
+    assert lines[0] > lines[1] > lines[2] == 0
     with in_drawn_viewport():
         ob.chain_ik.chains[0].target = rigs.make_empty("Other")
         rigs.updated()

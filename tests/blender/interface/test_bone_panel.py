@@ -31,14 +31,6 @@ def shown(ob: bpy.types.Object, bone: str) -> list:
         return draw_panel(bpy.types.BONE_PT_chain_ik)
 
 
-def test_the_panel_stands_below_blenders_own_settings_for_ik():
-    panel = bpy.types.BONE_PT_chain_ik
-    assert (panel.bl_space_type, panel.bl_region_type) == ("PROPERTIES", "WINDOW")
-    assert panel.bl_context == "bone"
-    assert panel.bl_parent_id == "BONE_PT_inverse_kinematics"
-    assert hasattr(bpy.types, panel.bl_parent_id)
-
-
 def test_a_bone_that_no_chain_drives_has_no_panel_and_one_without_a_joint_offers_one(arm):
     drawn = shown(arm, "Bone.0")
     labels = [item.name for item in drawn if item.kind == "label"]
@@ -54,7 +46,7 @@ def test_a_bone_that_no_chain_drives_has_no_panel_and_one_without_a_joint_offers
         assert not draw_panel(bpy.types.BONE_PT_chain_ik)
 
 
-def test_the_joint_of_a_bone_has_the_fields_that_count_for_its_kind_and_solver(arm):
+def test_the_joint_of_a_bone_has_the_fields_that_count_and_is_shown_with_the_one_it_holds(arm):
     chain = arm.chain_ik.chains[0]
     joint = chain.joints.add()
     joint.bone = "Bone.0"
@@ -63,26 +55,11 @@ def test_the_joint_of_a_bone_has_the_fields_that_count_for_its_kind_and_solver(a
         assert names(drawn) == {"kind", "relative_to"} | SLIDES | fields
     assert not names(drawn, "operator")
     assert not names(shown(arm, "Bone.1"))
-    chain.solver, joint.kind = "FOLLOW", "BALL"
-    found = names(shown(arm, "Bone.0"))
-    assert "min_x" in found
-    assert found.isdisjoint(SLIDES | {"stiffness_x"})
-
-
-def test_a_joint_that_holds_the_next_bone_is_shown_with_that_one_too(arm):
-    joint = arm.chain_ik.chains[0].joints.add()
-    joint.bone, joint.relative_to = "Bone.0", "CHILD"
+    joint.kind, joint.relative_to = "BALL", "CHILD"
     drawn = shown(arm, "Bone.1")
     assert "Held by the joint of Bone.0" in names(drawn, "label")
     assert "min_x" in names(drawn)
     assert names(drawn, "operator") == {"pose.chain_ik_joint_add"}
-    joint.relative_to = "REST"
-    assert not names(shown(arm, "Bone.1"))
-
-
-def test_the_fields_are_greyed_out_where_they_do_not_count(arm):
-    chain = arm.chain_ik.chains[0]
-    chain.joints.add().bone = "Bone.0"
     active = {item.name: item.is_active for item in shown(arm, "Bone.0")}
     assert (active["kind"], active["use_limit_x"], active["min_x"]) == (True, True, False)
     chain.use_limits = False
@@ -91,20 +68,17 @@ def test_the_fields_are_greyed_out_where_they_do_not_count(arm):
     assert "Limits are off in this chain" in names(drawn, "label")
     chain.use_limits, chain.mute = True, True
     assert not any(item.is_active for item in shown(arm, "Bone.0"))
+    chain.solver = "FOLLOW"
+    found = names(shown(arm, "Bone.0"))
+    assert "min_x" in found
+    assert found.isdisjoint(SLIDES | {"stiffness_x"})
 
 
-def test_a_bone_of_two_chains_shows_both_and_the_active_one_first(arm):
+def test_a_bone_of_two_chains_shows_the_active_one_first_and_each_button_adds_to_its_own(arm):
     rigs.add_chain(arm, "Bone.2", rigs.make_empty("Far"), solver="NEWTON", name="Whole")
-    arm.chain_ik.chains[1].joints.add().bone = "Bone.0"
-    for index, expected in ((0, ["Chain", "Whole"]), (1, ["Whole", "Chain"])):
-        arm.chain_ik.active_index = index
+    for arm.chain_ik.active_index, expected in ((1, ["Whole", "Chain"]), (0, ["Chain", "Whole"])):
         labels = [item.name for item in shown(arm, "Bone.0") if item.kind == "label"]
         assert [text for text in labels if text in expected] == expected
-
-
-def test_the_button_adds_a_joint_to_the_chain_that_it_stands_under(arm):
-    rigs.add_chain(arm, "Bone.2", rigs.make_empty("Far"), solver="NEWTON", name="Whole")
-    arm.chain_ik.active_index = 0
     arm.data.bones.active = arm.data.bones["Bone.0"]
     bone = arm.pose.bones["Bone.0"]
     bone.use_ik_limit_x, bone.ik_max_x = True, 0.5

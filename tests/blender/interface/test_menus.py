@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from tests.blender.gizmos.grabbed import in_viewport, started_by_gizmos
+from tests.blender.gizmos.grabbed import GRABBED
 from tests.blender.interface.drawn import (
     FakePanel,
     RecordingLayout,
@@ -66,31 +66,6 @@ def test_the_pie_menu_has_eight_slices_with_opposites_facing_each_other():
     assert above == "switch"
     assert (top_left, top_right) == ("add", "remove")
     assert (low_left, low_right) == ("store", "restore")
-
-
-# What is dragged or clicked where it is seen, and in no panel.
-GRABBED = {
-    f"pose.chain_ik_{name}"
-    for name in ("activate", "move_target", "move_pole", "turn_pole", "set_limit")
-}
-
-
-def test_gizmos_start_what_is_dragged_and_clicked():
-    ob, chain = make_active_arm()
-    rigs.enter(ob, "POSE")
-    assert started_by_gizmos() == {"pose.chain_ik_move_target"}
-    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
-    joint = chain.joints.add()
-    joint.bone, joint.kind, joint.use_limit_x = "Bone.1", "HINGE_X", True
-    rigs.add_chain(ob, "Bone.0", None)
-    ob.chain_ik.active_index = 0
-    ob.data.bones.active = ob.data.bones["Bone.1"]
-    rigs.updated()
-    assert started_by_gizmos() == GRABBED
-    with in_viewport() as context:
-        context.space_data.show_gizmo = False
-        assert not started_by_gizmos()
-        context.space_data.show_gizmo = True
 
 
 def test_every_operator_can_be_reached_from_panels_and_menus():

@@ -21,15 +21,12 @@ from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects
 
 
-def test_without_an_armature_the_tab_says_what_to_select():
+def test_without_chains_there_are_buttons_and_without_an_armature_what_to_select():
     for active in (None, rigs.make_empty()):
         select_objects(active=active)
         assert [(item.kind, item.name) for item in draw()] == [
             ("label", "Select an armature or a target")
         ]
-
-
-def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
     select_objects(active=rigs.make_rig())
     drawn = draw()
     assert names(drawn) == {"use_live"}
@@ -38,6 +35,40 @@ def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
     found = [item.name for item in drawn if item.kind == "operator"]
     assert found == [f"pose.chain_ik_{action}" for action in (*actions, "setup", "bake", "plant")]
     assert names(drawn, "menu") == {"VIEW3D_MT_chain_ik_more"}
+
+
+def test_the_settings_are_those_of_the_active_chain_or_of_what_the_active_control_moves():
+    ob, chain = make_active_arm(solver="TWO_BONE")
+    chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
+    for control in (chain.target, chain.pole_target):
+        select_objects(active=control)
+        assert {"bone", "target", "solver"} <= names(draw())
+        assert chain.status in names(draw(only="Status"), "label")
+    select_objects(active=ob)
+    rigs.add_chain(ob, "Missing", None, solver="CCD")
+    rigs.updated()
+    for ob.chain_ik.active_index in (0, 1):
+        assert ("iterations" in names(draw())) == (ob.chain_ik.active_index == 1)
+    for ob.chain_ik.active_index in (-1, 5):
+        assert names(draw()) == {"use_live"}
+
+
+def test_settings_come_and_go_with_those_that_they_need():
+    ob, chain = make_active_arm(solver="NEWTON")
+    assert "pole_angle" not in names(draw())
+    for target in ("target", "pole_target"):
+        bone = f"{target.removesuffix('target')}subtarget"
+        for other, is_shown in ((rigs.make_empty(), False), (rigs.make_rig(name="Rig"), True)):
+            select_objects(active=ob)
+            setattr(chain, target, other)
+            assert (bone in names(draw())) == is_shown
+    # A bend has an angle with a pole, and with the body a lean instead of the pole.
+    assert {"pole_angle"} == names(draw()) & {"pole_angle", "pole_lean"}
+    chain.pole_mode = "FOLLOW"
+    assert {"pole_angle", "pole_lean"} == names(draw()) & {"pole_angle", "pole_lean", "pole_target"}
+    for chain.use_rotation in (False, True):
+        (weight,) = (item for item in draw() if item.name == "orient_weight")
+        assert weight.is_active == chain.use_rotation
 
 
 def test_settings_are_shown_in_both_modes_and_solve_once_is_pressed_where_bones_are_selected():
@@ -50,36 +81,6 @@ def test_settings_are_shown_in_both_modes_and_solve_once_is_pressed_where_bones_
         enabled = {each.name: each.is_enabled for each in drawn if each.kind == "operator"}
         assert enabled["pose.chain_ik_solve"] == (mode == "POSE")
         assert enabled["pose.chain_ik_bake"]
-
-
-def test_a_bend_has_an_angle_with_a_pole_and_a_lean_instead_of_the_pole_with_the_body():
-    _, chain = make_active_arm()
-    assert "pole_angle" not in names(draw())
-    chain.pole_target = rigs.make_empty("Pole")
-    shown = names(draw())
-    assert "pole_angle" in shown
-    assert "pole_lean" not in shown
-    chain.pole_mode = "FOLLOW"
-    shown = names(draw())
-    assert {"pole_angle", "pole_lean"} <= shown
-    assert "pole_target" not in shown
-
-
-def test_a_bone_can_be_chosen_only_where_the_target_is_an_armature():
-    _, chain = make_active_arm()
-    for target in ("target", "pole_target"):
-        bone = f"{target.removesuffix('target')}subtarget"
-        for other, is_shown in ((rigs.make_empty(), False), (rigs.make_rig(name="Rig"), True)):
-            select_objects(active=chain.id_data)
-            setattr(chain, target, other)
-            assert (bone in names(draw())) == is_shown
-
-
-def test_the_weight_is_greyed_out_unless_rotation_is_taken():
-    _, chain = make_active_arm(solver="NEWTON")
-    for chain.use_rotation in (False, True):
-        (weight,) = (item for item in draw() if item.name == "orient_weight")
-        assert weight.is_active == chain.use_rotation
 
 
 def test_the_field_that_the_status_sends_people_to_has_the_name_that_it_says():
@@ -99,7 +100,7 @@ def test_every_setting_of_a_chain_can_be_reached():
     select_objects(active=ob)
     settings = set(chain.bl_rna.properties.keys())
     settings -= {"rna_type", "stored_pose", "status", "residual", "joints", "active_joint_index"}
-    # Panels of their own: see test_tree_panels.py, test_body_panel.py, and below.
+    # Panels of their own: see test_group_panels.py, and below.
     settings -= {"weight", "priority", "use_pin", "pull", "force"}
     shown = names(row_of(chain))
     for chain.solver in ("FABRIK", "FOLLOW"):
@@ -123,7 +124,7 @@ FIELDS = {
 }
 
 
-def test_a_joint_shows_the_fields_that_count_for_its_kind():
+def test_a_joint_shows_the_fields_that_count_for_its_kind_grey_where_limits_do_not_count():
     _, chain = make_active_arm()
     assert names(draw(only="Limits")) == {"use_limits"}
     joint = chain.joints.add()
@@ -134,17 +135,16 @@ def test_a_joint_shows_the_fields_that_count_for_its_kind():
     row = RecordingLayout()
     bpy.types.CHAINIK_UL_joints.draw_item(None, bpy.context, row, None, joint, 0, None, "", 0)
     assert [item.name for item in row.drawn] == ["Bone.1", "kind"]
-
-
-def test_the_joints_are_greyed_out_where_limits_do_not_count():
-    _, chain = make_active_arm()
-    chain.joints.add().bone = "Bone.1"
+    joint.kind = "BALL"
     active = {item.name for item in draw(only="Limits") if item.is_active}
     assert {"kind", "use_limit_x"} <= active
     assert active.isdisjoint({"min_x", "slide_min"}), "no range without its tick"
     chain.use_limits = False
-    active = {item.name for item in draw(only="Limits") if item.is_active}
-    assert active == {"use_limits"}
+    assert {item.name for item in draw(only="Limits") if item.is_active} == {"use_limits"}
+    chain.joints.add().bone = "Gone"
+    for chain.active_joint_index in (-1, 0, 1, 2):
+        for chain.bone in ("Bone.1", "Gone"):
+            assert "chains" in names(draw(), "list")
 
 
 def test_limits_tell_how_many_bones_use_their_own():
@@ -178,15 +178,6 @@ def test_negative_scale_is_shown_only_where_it_counts_or_was_set():
     chain.negative_scale = "KEEP"
     rigs.updated()
     assert "negative_scale" in names(draw(only="Advanced"))
-
-
-def test_no_setting_is_drawn_twice():
-    _, chain = make_active_arm()
-    assert [item.name for item in row_of(chain)] == ["name", "mute"]
-    for chain.solver in ("NEWTON", "FOLLOW"):
-        drawn = [item.name for item in row_of(chain) + draw() if item.kind == "prop"]
-        assert len(drawn) == len(set(drawn))
-        assert "influence" in drawn
 
 
 @pytest.mark.parametrize(
@@ -255,54 +246,21 @@ def test_both_sides_of_a_switch_are_at_hand_whether_the_chain_is_muted_or_not():
         assert active == [not chain.mute] * 2 + [True] * 5
 
 
-def test_an_active_target_or_pole_shows_the_chain_that_follows_it():
-    _, chain = make_active_arm()
-    chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
-    for control in (chain.target, chain.pole_target):
-        select_objects(active=control)
-        drawn = draw()
-        assert names(drawn, "list") == {"chains", "joints"}
-        assert {"bone", "target", "solver"} <= names(drawn)
-        assert chain.status in names(draw(only="Status"), "label")
-
-
-def test_with_several_chains_the_settings_are_those_of_the_active_one():
-    ob, _ = make_active_arm(solver="TWO_BONE")
-    rigs.add_chain(ob, "Missing", None, solver="CCD")
-    rigs.updated()
-    assert "iterations" not in names(draw())
-    ob.chain_ik.active_index = 1
-    assert "iterations" in names(draw())
-    for ob.chain_ik.active_index in (-1, 5):
-        assert names(draw()) == {"use_live"}
-
-
-def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in():
+def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in_and_a_creature_by_its_name():
     _, chain = make_active_arm()
     assert "gravity" not in names(draw())
     assert not chain.is_property_set("force")
     chain.solver = "FORCE"
     drawn = draw(only="Force") + draw(only="Creature")
     own = {each.identifier for each in chain.force.bl_rna.properties}
-    own -= {"rna_type", "name", "creature"}
-    assert names(drawn) == own
-    assert names(drawn, "operator") == {
-        "pose.chain_ik_creature_load",
-        "pose.chain_ik_creature_save",
-    }
+    assert names(drawn) == own - {"rna_type", "name", "creature"}
+    assert names(drawn, "operator") == {f"pose.chain_ik_creature_{do}" for do in ("load", "save")}
     active = {item.name: item.is_active for item in drawn}
     assert (active["stiffness_root"], active["ease"]) == (True, False)
-    chain.force.use_gradual = True
-    chain.force.creature = "{}"
-    active = {item.name: item.is_active for item in draw(only="Force")}
-    assert (active["stiffness_root"], active["ease"]) == (False, True)
-
-
-def test_a_creature_is_shown_by_its_name():
-    _, chain = make_active_arm(solver="FORCE")
-
     assert names(draw(only="Creature"), "label") == {"None"}
     assert bpy.ops.pose.chain_ik_creature_load(creature="SNAKE") == {"FINISHED"}
     assert names(draw(only="Creature"), "label") == {"Snake"}
-    chain.force.creature = "{"
+    chain.force.use_gradual, chain.force.creature = True, "{"
     assert names(draw(only="Creature"), "label") == {"Not readable"}
+    active = {item.name: item.is_active for item in draw(only="Force")}
+    assert (active["stiffness_root"], active["ease"]) == (False, True)
