@@ -49,7 +49,7 @@ def theme(name: str) -> set[tuple[float, ...]]:
     return {tuple(np.round(getattr(read_colours(bpy.context), name), 3))}
 
 
-def test_a_chain_is_a_line_through_its_joints_wherever_they_go(seen: None) -> None:
+def test_a_chain_is_a_line_through_its_joints_wherever_they_go_while_it_is_seen(seen: None) -> None:
     ob, target = rigs.make_arm()
     for target.location in ((0.6, 0.5, 1.2), (-0.5, 0.6, 0.9)):
         bpy.context.view_layer.update()
@@ -57,106 +57,95 @@ def test_a_chain_is_a_line_through_its_joints_wherever_they_go(seen: None) -> No
         joints = [rigs.head(ob, "Bone.0"), rigs.head(ob, "Bone.1"), rigs.tail(ob, "Bone.1")]
         np.testing.assert_allclose(points, np.array(joints)[[0, 1, 1, 2]], atol=1e-6)
         np.testing.assert_allclose(points[-1], target.location, atol=1e-4)
+    for hide in (
+        lambda is_hidden: ob.hide_set(is_hidden),
+        lambda is_hidden: setattr(ob, "hide_viewport", is_hidden),
+        lambda is_hidden: rigs.enter(ob, "EDIT" if is_hidden else "OBJECT"),
+    ):
+        for is_hidden in (True, False):
+            hide(is_hidden)
+            bpy.context.view_layer.update()
+            assert bool(strokes().thick.points) != is_hidden
+    # A bone of an armature that was never evaluated.
+    chain = ob.chain_ik.chains[0]
+    chain.target, chain.subtarget = bpy.data.objects.new("New", ob.data), "Bone.0"
+    assert len(strokes().thick.join()[0]) == 4
 
 
-def test_the_colour_tells_how_a_chain_ended(seen: None) -> None:
+@pytest.mark.parametrize(
+    ("place", "settings", "status", "colour"),
+    [
+        (NEAR, {}, "Reached", "reached"),
+        (FAR, {}, "Out of reach by", "missed"),
+        (NEAR, {"mute": True}, "Muted", "idle"),
+        ((0.0, 0.0, 1.95), {"soft_distance": 0.3}, "short of the target by", "reached"),
+        (FAR, {"chain_count": 1}, "Points at its target, ", "reached"),
+        # It is to reach, and may not grow.
+        (FAR, {"chain_count": 1, "use_stretch": True}, "Out of reach by", "missed"),
+    ],
+)
+def test_the_colour_tells_how_a_chain_ended(
+    seen: None, place: tuple, settings: dict, status: str, colour: str
+) -> None:
+    ob, _ = rigs.make_arm(place, **settings)
+    assert status in ob.chain_ik.chains[0].status
+    assert colour_of_lines() == theme(colour)
+    if settings in ({}, {"mute": True}):
+        words = [("1 m", read_colours(bpy.context).missed)] if place == FAR else []
+        assert [(word.text, word.colour) for word in strokes().words] == words
+
+
+def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber(seen: None) -> None:
     ob, target = rigs.make_arm(NEAR)
-    assert colour_of_lines() == theme("reached")
-    target.location = FAR
-    bpy.context.view_layer.update()
-    assert colour_of_lines() == theme("missed")
-    (word,) = strokes().words
-    assert word.text == "1 m"
-    assert word.colour == read_colours(bpy.context).missed
-    ob.chain_ik.chains[0].mute = True
-    bpy.context.view_layer.update()
-    assert colour_of_lines() == theme("idle")
-    assert not strokes().words
-
-
-def test_chains_that_limits_hold_or_that_have_stretched_are_amber(seen: None) -> None:
-    ob, target = rigs.make_arm(NEAR)
-    joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.1", "HINGE_X", x=(-3.0, 3.0))
+    chain = ob.chain_ik.chains[0]
+    joint = jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3.0, 3.0))
     bpy.context.view_layer.update()
     assert colour_of_lines() == theme("held")
     joint.use_limit_x, joint.kind = False, "BALL"
     ob.pose.bones["Bone.1"].ik_stretch = 1.0
-    ob.chain_ik.chains[0].use_stretch = True
+    chain.use_stretch = True
     target.location = (0.0, 0.0, 2.4)
     bpy.context.view_layer.update()
-    assert ob.chain_ik.chains[0].status.startswith("Reached")
+    assert chain.status.startswith("Reached")
     assert colour_of_lines() == theme("held")
-
-
-def test_a_chain_is_green_that_only_its_soft_distance_keeps_short(seen: None) -> None:
-    ob, _ = rigs.make_arm((0.0, 0.0, 1.95), soft_distance=0.3)
-    assert "short of the target by the soft distance" in ob.chain_ik.chains[0].status
-    assert colour_of_lines() == theme("reached")
+    target.location, chain.use_stretch = NEAR, False
     ob.pose.bones["Bone.1"].lock_rotation = (True, True, True)
     ob.update_tag()
     bpy.context.view_layer.update()
-    assert ob.chain_ik.chains[0].status.startswith("Held back by locked rotation channels")
+    assert chain.status.startswith("Held back by locked rotation channels")
     assert colour_of_lines() == theme("held")
 
 
-def test_one_bone_that_points_at_its_target_is_green(seen: None) -> None:
-    ob, _ = rigs.make_arm(FAR, chain_count=1)
-    assert ob.chain_ik.chains[0].status.startswith("Points at its target, ")
-    assert colour_of_lines() == theme("reached")
-    # It is to reach now, and may not grow.
-    ob.chain_ik.chains[0].use_stretch = True
-    bpy.context.view_layer.update()
-    assert ob.chain_ik.chains[0].status.startswith("Out of reach by")
-    assert colour_of_lines() == theme("missed")
-
-
-@pytest.mark.parametrize(
-    ("kind", "colour", "ends"),
-    [
-        ("NONE", None, ()),
-        ("HEEL", "pole", (0,)),
-        ("TOE", "held", (1,)),
-        ("FOOT", "reached", (0, 1)),
-    ],
-)
-def test_what_stands_has_dots_on_the_floor_in_the_colour_of_its_kind(
-    seen: None, kind: str, colour: str | None, ends: tuple[int, ...]
-) -> None:
-    ob, _ = rigs.make_arm(NEAR)
-    for name in Items._fields:
-        setattr(bpy.context.scene.chain_ik.overlay, name, name == "show_contacts")
-    ob.chain_ik.chains[0].planted = kind
-    bpy.context.view_layer.update()
-    dots = strokes().dots.join()
-    if colour is None:
-        assert dots is None
-        return
-    # At rest the bone stands upright, so its heel is the floor and its toe right above that.
-    matrix = rigs.evaluated(ob).matrix_world @ rigs.evaluated(ob).pose.bones["Bone.1"].matrix
-    under = matrix @ ob.data.bones["Bone.1"].matrix_local.inverted()
-    rest = ob.data.bones["Bone.1"]
-    low = min(rest.head_local.z, rest.tail_local.z)
-    expected = [(rest.head_local, rest.tail_local)[end].copy() for end in ends]
-    for each in expected:
-        each.z = low
-    np.testing.assert_allclose(dots[0], [under @ each for each in expected], atol=1e-6)
-    assert {tuple(np.round(each, 3)) for each in dots[1].tolist()} == theme(colour)
-
-
-def test_a_pin_of_a_body_has_a_ring_at_its_target(seen: None) -> None:
+def test_what_stands_has_dots_on_the_floor_and_a_pin_of_a_body_a_ring(seen: None) -> None:
     ob, target = rigs.make_arm(NEAR)
     for name in Items._fields:
         setattr(bpy.context.scene.chain_ik.overlay, name, name == "show_contacts")
-    ob.chain_ik.chains[0].use_pin = True
+    chain = ob.chain_ik.chains[0]
     bpy.context.view_layer.update()
-    assert not strokes().rims
-    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
-    bpy.context.view_layer.update()
-    (ring,) = strokes().rims
-    assert ring.centre == pytest.approx(tuple(target.matrix_world.translation), abs=1e-6)
-    ob.chain_ik.chains[0].use_pin = False
-    bpy.context.view_layer.update()
-    assert not strokes().rims
+    assert strokes().dots.join() is None
+    # At rest the bone stands upright, so its heel is the floor and its toe right above that.
+    rest = ob.data.bones["Bone.1"]
+    matrix = rigs.evaluated(ob).matrix_world @ rigs.evaluated(ob).pose.bones["Bone.1"].matrix
+    ends = [rest.head_local.copy(), rest.tail_local.copy()]
+    for each in ends:
+        each.z = min(rest.head_local.z, rest.tail_local.z)
+    feet = np.array([matrix @ rest.matrix_local.inverted() @ each for each in ends])
+    for chain.planted, colour, standing in (
+        ("HEEL", "pole", [0]),
+        ("TOE", "held", [1]),
+        ("FOOT", "reached", [0, 1]),
+    ):
+        bpy.context.view_layer.update()
+        points, colours = strokes().dots.join()
+        np.testing.assert_allclose(points, feet[standing], atol=1e-6)
+        assert {tuple(np.round(each, 3)) for each in colours.tolist()} == theme(colour)
+    body = ob.chain_ik.body
+    body.root, chain.planted = "Bone.0", "NONE"
+    for chain.use_pin, body.use_body in ((True, False), (True, True), (False, True)):
+        bpy.context.view_layer.update()
+        rings = [ring.centre for ring in strokes().rims]
+        is_shown = chain.use_pin and body.use_body
+        assert rings == [pytest.approx(tuple(target.location), abs=1e-6)] * is_shown
 
 
 def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -> None:
@@ -178,27 +167,12 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -
     assert other.rims[0].centre == pytest.approx((2.0, 0.0, 0.0), abs=1e-6)
     assert not other.areas.points
     assert len(other.thick.join()[0]) == 8
-
-
-def test_what_a_chain_cannot_fold_below_is_drawn_as_well(seen: None) -> None:
-    ob = rigs.make_rig([(0.0, 0.0, 0.0), (0.0, 0.0, 2.0), (0.0, 0.0, 3.0)])
+    # What it cannot fold below is drawn as well.
+    ob = rigs.make_rig([(0.0, 0.0, 0.0), (0.0, 0.0, 2.0), (0.0, 0.0, 3.0)], name="Long")
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=(1.5, 0.0, 1.0)))
     bpy.context.view_layer.objects.active = ob
     bpy.context.view_layer.update()
     assert [rim.radius for rim in strokes().rims] == pytest.approx([3.0, 1.0], abs=1e-5)
-
-
-def test_what_is_missed_is_told_in_the_colour_of_its_own_chain(seen: None) -> None:
-    rigs.make_arm(NEAR)
-    other, far = rigs.make_arm(FAR, name="Other")
-    bpy.context.scene.chain_ik.overlay.show_poles = False
-    found, missed = strokes(), read_colours(bpy.context).missed
-    points, colours = found.thin.join()
-    gap = [rigs.tail(other, "Bone.1"), rigs.position(far)]
-    np.testing.assert_allclose(points[-2:], gap, atol=1e-5)
-    np.testing.assert_allclose(colours[-2:], [missed, missed], atol=1e-6)
-    np.testing.assert_allclose([word.colour for word in found.words], [missed], atol=1e-6)
-    assert colour_of_lines() == theme("reached") | theme("missed")
 
 
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1)])
@@ -238,10 +212,19 @@ ITEMS = {
 }
 
 
-def test_each_item_can_be_switched_off(seen: None) -> None:
-    ob, _ = rigs.make_arm(FAR)
-    ob.chain_ik.chains[0].pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
-    jointed_rigs.give(ob.chain_ik.chains[0], "Bone.1", "CONE", cone=80.0)
+def test_each_item_can_be_switched_off_and_words_have_the_colour_of_their_chain(seen: None) -> None:
+    rigs.make_arm(NEAR, name="Beside")
+    ob, far = rigs.make_arm(FAR)
+    chain = ob.chain_ik.chains[0]
+    missed = read_colours(bpy.context).missed
+    points, colours = strokes().thin.join()
+    gap = [rigs.tail(ob, "Bone.1"), rigs.position(far)]
+    np.testing.assert_allclose(points[-2:], gap, atol=1e-5)
+    np.testing.assert_allclose(colours[-2:], [missed, missed], atol=1e-6)
+    assert [word.colour for word in strokes().words] == [missed]
+    assert colour_of_lines() == theme("reached") | theme("missed")
+    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
+    jointed_rigs.give(chain, "Bone.1", "CONE", cone=80.0)
     bpy.context.view_layer.objects.active = ob
     bpy.context.view_layer.update()
 
@@ -254,41 +237,11 @@ def test_each_item_can_be_switched_off(seen: None) -> None:
         setattr(bpy.context.scene.chain_ik.overlay, item, False)
         assert count(kind) < before, item
         setattr(bpy.context.scene.chain_ik.overlay, item, True)
-
-
-def test_a_chain_that_leaves_its_bones_alone_has_no_pole_plane(seen: None) -> None:
-    ob, _ = rigs.make_arm()
-    chain = ob.chain_ik.chains[0]
-    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
-    bpy.context.view_layer.objects.active = ob
-    for chain.mute, chain.influence in ((False, 1.0), (True, 1.0), (False, 0.0), (False, 1.0)):
+    # A chain that leaves its bones alone has no pole plane.
+    chain.joints.clear()
+    for chain.mute, chain.influence in ((True, 1.0), (False, 0.0), (False, 1.0)):
         bpy.context.view_layer.update()
-        is_shown = chain.influence > 0.0 and not chain.mute
-        assert bool(strokes().areas.points) == is_shown
-
-
-@pytest.mark.parametrize("way", ["eye", "viewport", "edit mode"])
-def test_nothing_is_drawn_of_what_is_not_seen(seen: None, way: str) -> None:
-    ob, _ = rigs.make_arm()
-    assert strokes().thick.points
-    if way == "eye":
-        ob.hide_set(True)
-    elif way == "viewport":
-        ob.hide_viewport = True
-    else:
-        rigs.enter(ob, "EDIT")
-    bpy.context.view_layer.update()
-    assert not strokes().thick.points
-    if way == "edit mode":
-        rigs.enter(ob, "OBJECT")
-
-
-def test_a_target_bone_of_an_armature_that_was_never_evaluated_is_drawn_nowhere(seen: None) -> None:
-    ob, _ = rigs.make_arm()
-    new = bpy.data.objects.new("New", ob.data)
-    chain = ob.chain_ik.chains[0]
-    chain.target, chain.subtarget = new, "Bone.0"
-    assert len(strokes().thick.join()[0]) == 4
+        assert bool(strokes().areas.points) == (chain.influence > 0.0 and not chain.mute)
 
 
 @pytest.mark.filterwarnings("error")
@@ -301,21 +254,25 @@ def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(
 ) -> None:
     ob, _ = rigs.make_arm()
     other, _ = rigs.make_arm(name="Other")
+    rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Beside")
+    rigs.add_chain(ob, "Beside.1", rigs.make_empty("Third", (2.6, 0.5, 1.2)))
     chain = ob.chain_ik.chains[0]
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
     jointed_rigs.give(chain, "Bone.0", "BALL", x=(-50, 50), y=(-50, 50), z=(-50, 50))
     jointed_rigs.give(chain, "Bone.1", "ELBOW_X", x=(-50, 50), y=(-50, 50))
     bpy.context.view_layer.objects.active = ob
     bpy.context.view_layer.update()
-    assert len(strokes().thick.join()[0]) == 8
+    assert len(strokes().thick.join()[0]) == 12
     spoiled_one = ob if spoiled == "object" else ob.pose.bones[spoiled]
     spoiled_one.scale = (value, value, value)
     bpy.context.view_layer.update()
     capfd.readouterr()
     found = strokes()
     points, _ = found.thick.join()
-    assert len(points) == 4
-    np.testing.assert_allclose(points[3], rigs.tail(other, "Bone.1"), atol=1e-5)
+    # The chain beside it on the same rig, and that of another one.
+    beside = [rigs.tail(ob, "Beside.1")] if spoiled != "object" else []
+    expected = [*beside, rigs.tail(other, "Bone.1")]
+    np.testing.assert_allclose(points[3::4], expected, atol=1e-5)
     assert not found.rims
     assert not found.areas.points
     assert np.isfinite(found.dots.join()[0]).all()
@@ -323,22 +280,6 @@ def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(
     find_ends(rigs.evaluated(ob), chain_spec(chain), "Bone.0")
     assert capfd.readouterr() == ("", "")
     assert "not finite or too large" in chain.status, chain.status
-
-
-def test_chains_beside_one_that_stands_nowhere_are_drawn(seen: None) -> None:
-    ob, _ = rigs.make_arm()
-    rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")
-    rigs.add_chain(ob, "Other.1", rigs.make_empty(location=(2.6, 0.5, 1.2)))
-    bpy.context.view_layer.objects.active = ob
-    ob.chain_ik.active_index = 1
-    bpy.context.view_layer.update()
-    ob.pose.bones["Bone.0"].scale.x = math.nan
-    bpy.context.view_layer.update()
-    found = strokes()
-    points, _ = found.thick.join()
-    assert len(points) == 4
-    np.testing.assert_allclose(points[0], rigs.head(ob, "Other.0"), atol=1e-6)
-    assert found.rims[0].centre == pytest.approx((2.0, 0.0, 0.0), abs=1e-6)
 
 
 def test_local_view_shows_its_own_rigs_alone(seen: None) -> None:
@@ -385,6 +326,8 @@ def test_items_that_change_nothing_are_grey(seen: None, in_blender: bool, in_sce
 def test_pixels_of_a_chain_are_green_and_there_are_none_when_it_is_off(seen: None) -> None:
     gpu.init()
     ob, _ = rigs.make_arm()
+    # Words put the state of the graphics card back by themselves: there are none.
+    assert draw()[1] == [("NONE", "NONE")] * 2
     for item in ("show_joints", "show_target_lines"):
         setattr(bpy.context.scene.chain_ik.overlay, item, False)
     pixels, _ = draw()
@@ -395,11 +338,3 @@ def test_pixels_of_a_chain_are_green_and_there_are_none_when_it_is_off(seen: Non
     assert green > red > blue
     bpy.context.scene.chain_ik.overlay.show_overlay = False
     assert not draw()[0].any()
-
-
-@needs_gpu
-def test_drawing_leaves_the_state_of_the_graphics_card_as_it_was(seen: None) -> None:
-    gpu.init()
-    # Words put the state back by themselves: there are none.
-    rigs.make_arm(NEAR)
-    assert draw()[1] == [("NONE", "NONE")] * 2
