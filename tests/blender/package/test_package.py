@@ -31,59 +31,35 @@ def session(tmp_path_factory) -> dict:
     return {**json.loads(line.removeprefix(MARK)), "folder": str(folder)}
 
 
-def test_zip_installs_into_an_empty_user_folder(session):
+def test_the_installed_extension_works_and_leaves_nothing_behind(session):
     assert session["enabled"]
     assert session["user_folder"].startswith(session["folder"])
-
-
-def test_creatures_are_in_the_zip(session):
-    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
-    shipped = {f"creatures/{path.name}" for path in (ROOT / "blender_ik_addon").glob("*/*.json")}
-    assert len(shipped) == 3
-    assert shipped <= set(zipfile.ZipFile(zip_path).namelist())
-
-
-def test_the_manifest_asks_for_the_files_that_creatures_are_read_from_and_written_to(session):
-    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
-    manifest = tomllib.loads(zipfile.ZipFile(zip_path).read("blender_manifest.toml").decode())
-    assert manifest["permissions"].keys() == {"files"}
-    reason = manifest["permissions"]["files"]
-    assert 0 < len(reason) <= 64
-    assert reason[-1].isalpha(), "Blender refuses punctuation at the end"
-
-
-def test_an_installed_chain_becomes_a_creature(session):
-    assert session["creature"] == "Snake"
-
-
-def test_installed_chain_reaches_its_target(session):
     assert session["distance"] < 1e-5, session["status"]
-
-
-def test_an_installed_chain_bakes(session):
     assert session["is_muted"]
     assert session["baked_distance"] < 1e-5
-
-
-def test_a_chain_of_the_installed_extension_is_what_its_preferences_say(session):
+    assert session["creature"] == "Snake"
+    # New chains and logs are as the preferences say, until it is disabled.
     assert (session["usual_solver"], session["usual_log"]) == ("NEWTON", "WARNING")
     assert session["added"] == {"solver": "CCD", "pole": None, "bone": ""}
-
-
-def test_the_installed_extension_compares_its_solvers(session):
+    assert (session["log"], session["writes"], session["writes_after"]) == (10, 1, 0)
     assert len(session["compared"]) == 9
     assert all(0.0 <= residual < 1e-4 for residual in session["compared"].values())
-
-
-def test_the_installed_extension_logs_as_its_preferences_say_until_it_is_disabled(session):
-    assert (session["log"], session["writes"], session["writes_after"]) == (10, 1, 0)
-
-
-def test_disabling_leaves_nothing_behind(session):
     # Else the session could not see what it looks for.
     assert set(KINDS_IN_USE) <= set(session["kinds_in_use"])
     assert session["left_behind"] == {}
     assert not session["left_translations"]
+
+
+def test_the_zip_has_its_creatures_and_asks_for_files(session):
+    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
+    zipped = zipfile.ZipFile(zip_path)
+    shipped = {f"creatures/{path.name}" for path in (ROOT / "blender_ik_addon").glob("*/*.json")}
+    assert len(shipped) == 3
+    assert shipped <= set(zipped.namelist())
+    permissions = tomllib.loads(zipped.read("blender_manifest.toml").decode())["permissions"]
+    assert permissions.keys() == {"files"}
+    assert 0 < len(permissions["files"]) <= 64
+    assert permissions["files"][-1].isalpha(), "Blender refuses punctuation at the end"
 
 
 @pytest.mark.slow

@@ -9,10 +9,8 @@ import pytest
 
 from blender_ik_addon.cli import jobs
 from tests.blender.command_line.command_lines import (
-    LAST,
     make_rope,
     make_scene,
-    needs_module,
     save,
 )
 from tests.blender.package.installed import Installed, built, install, run
@@ -39,14 +37,9 @@ def register():
 if __name__ == "__main__":
     register()
 """
-OUTPUT = ("--output", "{folder}/out.blend")
-ANYHOW = ("--accept-unreached",)
-CHUNK = ("chunk", "--frames", f"1-{LAST}", "--output", "{folder}/chunk.npz")
 COMMANDS = {
-    "solve": ("solve", "--frames", APPEARS_AT, *OUTPUT, *ANYHOW),
-    "report": ("report", *ANYHOW),
-    "report, two jobs": ("report", "--jobs", 2, *ANYHOW),
-    "merge": ("merge", "{folder}/chunk.npz", *OUTPUT, *ANYHOW),
+    "solve": ("solve", "--frames", APPEARS_AT, "--output", "out.blend", "--accept-unreached"),
+    "report, two jobs": ("report", "--jobs", 2, "--accept-unreached"),
 }
 
 
@@ -76,43 +69,37 @@ def make_file(folder: Path, kinds: set[str] = KINDS) -> Path:
 
 def run_kinds(program: Installed, file: Path, name: str, *flags: str) -> set[str]:
     """Return the kinds of code that a command has run."""
-    folder = file.parent
-    if name == "merge":
-        program.run(file, *filled(CHUNK, folder))
-    for mark in (folder / "marks").iterdir():
+    for mark in (file.parent / "marks").iterdir():
         mark.unlink()
-    program.run(file, *filled(COMMANDS[name], folder), flags=flags)
-    return {mark.name for mark in (folder / "marks").iterdir()}
-
-
-def filled(arguments: tuple[object, ...], folder: Path) -> list[str]:
-    return [str(each).format(folder=folder) for each in arguments]
+    command = program.line(file, *COMMANDS[name], flags=flags)
+    if not bpy.app.binary_path:
+        # Python looks first in the folder in which it starts, unless it is told not to.
+        module = f"open({str(file.parent / 'marks' / 'module')!r}, 'a').close()"
+        (file.parent / "json.py").write_text(module)
+        command.insert(1, "-P")
+    run(command, program.variables, file.parent)
+    return {mark.name for mark in (file.parent / "marks").iterdir()}
 
 
 @pytest.mark.parametrize(
     ("name", "kinds"),
-    [*((name, {"driver"}) for name in COMMANDS), ("report, two jobs", {"text", "handler"})],
+    [
+        ("solve", KINDS),
+        ("report, two jobs", {"driver"}),
+        ("report, two jobs", {"text", "handler"}),
+    ],
 )
 def test_no_command_runs_code_of_a_file_that_is_not_trusted(program, tmp_path, name, kinds):
-    """A text is refused as the file opens; nothing is refused of a driver while it sleeps."""
+    """A text is refused as the file opens; nothing is refused of a driver while it sleeps.
+
+    Nor do parts of a command import what lies in the folder in which they start.
+    """
     assert run_kinds(program, make_file(tmp_path, kinds), name) == set()
 
 
-@pytest.mark.parametrize("name", ["solve", "report, two jobs", "merge"])
-def test_a_command_runs_the_code_of_a_file_that_is_trusted(program, tmp_path, name):
+def test_a_command_runs_the_code_of_a_file_that_is_trusted(program, tmp_path):
     """Without it the test above would see nothing."""
-    played = KINDS if name != "merge" else KINDS - {"driver"}
-    assert run_kinds(program, make_file(tmp_path), name, "-y") == played
-
-
-@needs_module
-def test_parts_import_nothing_from_the_folder_in_which_they_start(program, tmp_path):
-    """Python itself looks there first for a module that it runs, unless it is told not to."""
-    file = make_file(tmp_path, set())
-    (tmp_path / "json.py").write_text(f"open({str(tmp_path / 'marks' / 'json')!r}, 'a').close()")
-    command = program.line(file, "report", "--jobs", 2)
-    run([command[0], "-P", *command[1:]], program.variables, tmp_path)
-    assert not list((tmp_path / "marks").iterdir())
+    assert run_kinds(program, make_file(tmp_path), "report, two jobs", "-y") == KINDS
 
 
 @needs_application
@@ -128,7 +115,7 @@ def test_parts_trust_as_the_preferences_say(program, tmp_path, is_excluded):
     own = install(built(tmp_path), tmp_path)
     run([bpy.app.binary_path, "-b", "--python-expr", prefer], own.variables)
     expected = set() if is_excluded else KINDS
-    for name in ("report, two jobs", "report"):
+    for name in ("report, two jobs", "solve"):
         assert run_kinds(own, file, name) == expected
 
 
