@@ -65,6 +65,24 @@ def space_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
         in_armatures(monkeypatch)
 
 
+@pytest.fixture
+def view() -> Iterator[bpy.types.Context]:
+    """The context of the first viewport."""
+    from tests.blender.gizmos.grabbed import in_viewport
+
+    with in_viewport() as context:
+        yield context
+
+
+@pytest.fixture
+def seen() -> Iterator[None]:
+    """A context in which the first viewport is drawn."""
+    from tests.blender.overlay.viewports import in_viewport
+
+    with in_viewport():
+        yield
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     session.config._chain_ik_exit_code = int(exitstatus)
 

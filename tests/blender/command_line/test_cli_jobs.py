@@ -73,8 +73,7 @@ def wait_for_line(process, beginning: str) -> str:
 
 
 @needs_module
-@pytest.mark.parametrize("method", [(), CLIP], ids=["frames", "clip"])
-def test_three_processes_give_what_one_gives_to_the_last_bit(tmp_path, method):
+def test_three_processes_give_what_one_gives_to_the_last_bit(tmp_path):
     make_varied_scene()
     file = save(tmp_path / "scene.blend")
     before = file.read_bytes()
@@ -82,8 +81,8 @@ def test_three_processes_give_what_one_gives_to_the_last_bit(tmp_path, method):
         ("--output", tmp_path / f"{name}.blend", "--report", tmp_path / f"{name}.json")
         for name in ("one", "three")
     )
-    assert command("bake", *to_one, *method) == 3
-    code, out, err = ran(file, "bake", *to_three, *method, "--jobs", 3)
+    assert command("bake", *to_one, *CLIP) == 3
+    code, out, err = ran(file, "bake", *to_three, *CLIP, "--jobs", 3)
     assert (code, out) == (3, ""), err
     assert f"frame {2 * LAST} of {2 * LAST}" in err.splitlines()
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "three.json").read_bytes()
@@ -167,6 +166,15 @@ def test_a_file_that_is_no_chunk_is_told(file, capfd):
         said = refusal(capfd, "merge", path, *output)
         assert said == f"{path} is no whole file of chunk: make it again."
     assert "does not exist" in refusal(capfd, "merge", file.with_name("gone.npz"), *output)
+    # A chunk makes its folder, but not the one above.
+    folder = file.with_name("chunks")
+    for name in ("a.npz", "b.npz"):
+        assert command("chunk", "--frames", 1, "--output", folder / name) == 0
+    assert {each.name for each in folder.iterdir()} == {"a.npz", "b.npz"}
+    wrong = file.with_name("wrong")
+    said = refusal(capfd, "chunk", "--output", wrong / "chunks" / "a.npz")
+    assert said == f"The folder {wrong / 'chunks'} does not exist: make it first."
+    assert not wrong.exists()
 
 
 def test_chains_that_go_on_are_played_from_the_first_frame_or_refused(tmp_path, capfd):
@@ -207,17 +215,6 @@ def test_a_chunk_for_which_there_is_nothing_is_merged_as_well(tmp_path, name):
     assert contents(merged) == contents(whole)
 
 
-def test_a_chunk_makes_its_folder_but_not_the_one_above(file, capfd):
-    folder = file.with_name("chunks")
-    assert command("chunk", "--frames", 1, "--output", folder / "a.npz") == 0
-    assert command("chunk", "--frames", 2, "--output", folder / "b.npz") == 0
-    assert {each.name for each in folder.iterdir()} == {"a.npz", "b.npz"}
-    wrong = file.with_name("wrong")
-    said = refusal(capfd, "chunk", "--output", wrong / "chunks" / "a.npz")
-    assert said == f"The folder {wrong / 'chunks'} does not exist: make it first."
-    assert not wrong.exists()
-
-
 def test_what_is_out_of_reach_is_no_failure_where_that_is_asked_for(file):
     arm = bpy.data.objects["Rig 0"].chain_ik.chains["Arm"]
     arm.target = rigs.make_empty("Far", (99.0, 0.0, 0.0))
@@ -234,15 +231,6 @@ def test_what_is_out_of_reach_is_no_failure_where_that_is_asked_for(file):
     assert command("merge", *chunks, *output, "--accept-unreached", "--frames", "13") == 1
 
 
-def test_a_chain_that_cannot_be_solved_stops_a_chunk(file, capfd):
-    bpy.data.objects["Rig 1"].chain_ik.chains["Arm"].target = None
-    save(file)
-    chunk = file.with_name("chunk.npz")
-    said = refusal(capfd, "chunk", "--frames", "3-5", "--output", chunk)
-    assert said.startswith("Chain 'Arm' cannot be baked at frame 3: ")
-    assert not chunk.exists()
-
-
 @needs_module
 def test_frames_that_cannot_be_solved_are_told_by_the_one_that_shares_them_out(file, capfd):
     bpy.data.objects["Rig 1"].chain_ik.chains["Arm"].target = None
@@ -257,38 +245,29 @@ def test_frames_that_cannot_be_solved_are_told_by_the_one_that_shares_them_out(f
 @needs_module
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 def test_a_child_that_is_killed_is_started_once_more(tmp_path):
-    file, process = start_long_bake(tmp_path, "--jobs", 2)
-    with process:
+    make_scene()
+    bpy.context.scene.frame_end = 80
+    file, output = save(tmp_path / "scene.blend"), tmp_path / "out.blend"
+    with start(file, "bake", "--output", output, "--jobs", 2) as process:
         wait_for_line(process, "frame 3 of")
         victim = children_of(process)[0]
         os.kill(victim, signal.SIGKILL)
         _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
-    assert (tmp_path / "out.blend").exists()
     opened(file)
     assert command("bake", "--output", tmp_path / "one.blend") == 0
-    assert contents(tmp_path / "out.blend") == contents(tmp_path / "one.blend")
-
-
-def start_long_bake(folder: Path, *options: object):
-    """Return a file of many frames, and the process that bakes it."""
-    make_scene()
-    bpy.context.scene.frame_end = 80
-    file = save(folder / "scene.blend")
-    return file, start(file, "bake", "--output", folder / "out.blend", *options)
+    assert contents(output) == contents(tmp_path / "one.blend")
 
 
 @needs_module
-@pytest.mark.parametrize(("destination", "jobs"), [("--overwrite", 1), ("--output", 2)])
-def test_a_bake_that_is_killed_leaves_the_file_and_can_be_run_again(tmp_path, destination, jobs):
+def test_a_bake_that_is_killed_leaves_the_file_and_can_be_run_again(tmp_path):
     make_scene()
     bpy.context.scene.frame_end = 400
-    file, output = save(tmp_path / "scene.blend"), tmp_path / "out.blend"
-    where = ("--overwrite",) if destination == "--overwrite" else ("--output", output)
+    file = save(tmp_path / "scene.blend")
     before = file.read_bytes()
-    with start(file, "bake", *where, "--jobs", jobs) as process:
+    with start(file, "bake", "--overwrite", "--jobs", 2) as process:
         wait_for_line(process, "frame 2 of 400")
-        children = children_of(process) if jobs > 1 else []
+        children = children_of(process)
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     for child in children:
@@ -296,9 +275,8 @@ def test_a_bake_that_is_killed_leaves_the_file_and_can_be_run_again(tmp_path, de
     assert file.read_bytes() == before
     assert {each.name for each in tmp_path.iterdir()} == {"scene.blend"}
     opened(file)
-    assert command("bake", *where, "--frames", "1-20") == 0
-    assert (file.read_bytes() == before) is (destination == "--output")
-    opened(file if destination == "--overwrite" else output)
+    assert command("bake", "--overwrite", "--frames", "1-20") == 0
+    opened(file)
     assert all(len(keys) == 20 for keys in rigs.keys_of(bpy.data.objects["Rig 0"]).values())
 
 
@@ -378,16 +356,12 @@ def frames_said(count: int) -> str:
     return f"import sys\nfor i in range({count}): print('frame', i + 1, 'of 4', file=sys.stderr)\n"
 
 
-def test_progress_counts_the_frames_of_all():
+def test_progress_counts_the_frames_of_all_and_what_fails_is_run_once_more_and_told(tmp_path):
     told: list[tuple[int, int]] = []
     run([python(frames_said(4), f"Frames {i}") for i in range(3)], 2, tell(told))
     assert told == [(number, 12) for number in range(1, 13)]
-
-
-def test_a_process_that_fails_is_run_once_more_and_then_told(tmp_path):
     marks = tmp_path / "marks"
     fails = f"open({str(marks)!r}, 'a').write('x')\n" + frames_said(2)
-    told: list[tuple[int, int]] = []
     once = f"{fails}sys.exit(len(open({str(marks)!r}).read()) < 2)"
     run([python(once, "Frames 1-4")], 1, tell(told))
     assert marks.read_text() == "xx"

@@ -30,9 +30,18 @@ from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, refusal, select_bones
 
 
-def test_use_gives_the_compared_chain_that_solver_and_undo_takes_it_back():
+def test_use_gives_the_compared_chain_that_solver_and_undo_takes_back_that_alone():
     rig = limb("tail")
+    bpy.ops.ed.undo_push(message="Before")
+    place = rig.target.location.z
+    rig.target.location.z += 0.3
+    scaled_rigs.update()
+    bpy.ops.ed.undo_push(message="Moved")
     compared(rig.ob)
+    # A comparison is no step of undo.
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Rig Target"].location.z == pytest.approx(place)
+    compared(bpy.data.objects["Rig"])
     names = [*rows()]
     bpy.ops.ed.undo_push(message="Compared")
     for name in ("CCD", "FABRIK and Newton", "Follow"):
@@ -48,29 +57,41 @@ def test_use_gives_the_compared_chain_that_solver_and_undo_takes_it_back():
     assert refusal(use, index=names.index(BUILT_IN)) == expected
 
 
-@pytest.mark.parametrize("load_ui", [False, True])
-def test_a_comparison_goes_with_the_file(tmp_path, load_ui):
-    compared(limb("tail").ob)
+NOTHING = "Nothing is compared: press Compare Solvers first."
+
+
+def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_path):
+    assert refusal(use) == NOTHING
+    rig = limb("arm")
+    select_bones(rig.ob, rig.bones)
+    for name in ("FABRIK", "FABRIK and Newton"):
+        rig.chain.solver, rig.chain.use_finish = SETTINGS[name]
+        scaled_rigs.update()
+        press(compare)
+        assert bpy.context.mode == "POSE"
+        assert [*rows()][bpy.context.window_manager.chain_ik.active_index] == name
     path = str(tmp_path / "saved.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
-    assert rows()
     # Without its windows a file leaves the window manager as it is.
-    bpy.ops.wm.open_mainfile(filepath=path, load_ui=load_ui)
-    assert not rows()
-    assert not bpy.context.window_manager.chain_ik.purpose
-
-
-def test_a_comparison_goes_with_its_chain_and_by_its_button():
-    rig = limb("tail")
-    nothing = "Nothing is compared: press Compare Solvers first."
-    assert refusal(use) == nothing
-    compared(rig.ob)
+    for load_ui in (False, True):
+        assert rows()
+        bpy.ops.wm.open_mainfile(filepath=path, load_ui=load_ui)
+        assert not rows()
+        assert not bpy.context.window_manager.chain_ik.purpose
+        press(compare)
     bpy.ops.pose.chain_ik_compare_clear()
     assert not rows()
-    assert refusal(bpy.ops.pose.chain_ik_compare_clear) == nothing
-    compared(rig.ob)
+    assert refusal(bpy.ops.pose.chain_ik_compare_clear) == NOTHING
+    press(compare)
     bpy.ops.pose.chain_ik_remove()
-    assert refusal(use) == nothing
+    assert refusal(use) == NOTHING
+
+
+def test_residuals_have_the_unit_of_the_scene_as_the_status_has():
+    bpy.context.scene.unit_settings.length_unit = "CENTIMETERS"
+    row = compared(limb("far").ob)["Newton"]
+    assert row.gap.endswith(" cm")
+    assert row.status.startswith(f"Out of reach by {row.gap}: extended")
 
 
 def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
@@ -100,48 +121,6 @@ def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_plac
     press(use, index=[*rows()].index("CCD"))
     solvers = {chain.bone: chain.solver for chain in ob.chain_ik.chains}
     assert [bone for bone, solver in solvers.items() if solver == "CCD"] == ["Left.1"]
-
-
-def test_use_leaves_a_chain_alone_that_has_come_to_the_place_of_the_compared_one():
-    ob, chains = make_namesakes()
-    # The same bones, but another target: not the same chain.
-    chains[2].bone = "Left.1"
-    scaled_rigs.update()
-    ob.chain_ik.active_index = 1
-    bpy.ops.pose.chain_ik_remove()
-    assert refusal(use, index=5) == "Nothing is compared: press Compare Solvers first."
-
-
-def test_times_and_iterations_are_told_with_their_units():
-    rig = limb("tail")
-    found = compared(rig.ob)
-    for name, row in found.items():
-        if row.is_solved:
-            assert row.gap.endswith("m")
-            assert row.time.endswith(" ms")
-            assert 0.0 <= row.milliseconds < 1e4
-            assert (row.count == "") == (name == BUILT_IN) == (row.iterations < 0)
-        else:
-            assert (row.residual, row.milliseconds, row.iterations) == (-1.0, -1.0, -1)
-    assert found["FABRIK"].iterations >= 1
-
-
-def test_residuals_have_the_unit_of_the_scene_as_the_status_has():
-    bpy.context.scene.unit_settings.length_unit = "CENTIMETERS"
-    row = compared(limb("far").ob)["Newton"]
-    assert row.gap.endswith(" cm")
-    assert row.status.startswith(f"Out of reach by {row.gap}: extended")
-
-
-def test_the_row_of_the_solver_that_the_chain_has_is_the_chosen_one():
-    rig = limb("arm")
-    select_bones(rig.ob, rig.bones)
-    for name in ("Newton", "FABRIK", "FABRIK and Newton"):
-        rig.chain.solver, rig.chain.use_finish = SETTINGS[name]
-        scaled_rigs.update()
-        press(compare)
-        assert bpy.context.mode == "POSE"
-        assert [*rows()][bpy.context.window_manager.chain_ik.active_index] == name
 
 
 @pytest.mark.parametrize(("solver", "steps"), [("NEWTON", 4), ("FOLLOW", COMPARED - 1)])
@@ -215,6 +194,16 @@ def test_names_and_the_undo_of_something_else_do_no_harm() -> None:
     with pytest.raises(StopIteration) as done:
         next(work)
     assert sum(attempt.is_solved for attempt in done.value.value) == COMPARED - 1
+
+
+def test_use_leaves_a_chain_alone_that_has_come_to_the_place_of_the_compared_one():
+    ob, chains = make_namesakes()
+    # The same bones, but another target: not the same chain.
+    chains[2].bone = "Left.1"
+    scaled_rigs.update()
+    ob.chain_ik.active_index = 1
+    bpy.ops.pose.chain_ik_remove()
+    assert refusal(use, index=5) == NOTHING
 
 
 def seconds_asked_for(first: float, each: float) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import product
 
 import bpy
@@ -15,7 +14,6 @@ from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.gizmos.dragged import Drag, Pixel, pixel_of
-from tests.blender.gizmos.grabbed import in_viewport
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 
@@ -25,12 +23,6 @@ TARGET, POLE = (0.3, 0.2, 1.6), (0.2, -2.0, 1.0)
 ON_MOUSE, TURNED = 0.2, 0.01
 WAY = ((20.0, 0.0), (30.0, 15.0), (45.0, -25.0))
 LIMIT = {"bone": "Bone.1", "turn": "X", "end": "MAX"}
-
-
-@pytest.fixture
-def view() -> Iterator[bpy.types.Context]:
-    with in_viewport() as context:
-        yield context
 
 
 @pytest.fixture

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import bpy
-import pytest
 
 from tests.blender.gizmos.dragged import Drag, pixel_of
-from tests.blender.gizmos.grabbed import in_viewport
 from tests.blender.gizmos.placed import add_control
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_bones, select_objects
 
 activate = bpy.ops.pose.chain_ik_activate
-
-
-@pytest.fixture
-def view() -> Iterator[bpy.types.Context]:
-    with in_viewport() as context:
-        yield context
 
 
 def make_arms() -> tuple[bpy.types.Object, bpy.types.Object, str]:

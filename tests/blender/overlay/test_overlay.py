@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import bpy
 import gpu
@@ -20,7 +19,6 @@ from tests.blender.overlay.viewports import (
     NEAR,
     around_point,
     draw,
-    in_viewport,
     needs_gpu,
     strokes,
 )
@@ -28,13 +26,6 @@ from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects
 
 FAR = (0.0, 0.0, 3.01)
-
-
-@pytest.fixture
-def seen() -> Iterator[None]:
-    """A context in which the first viewport is drawn."""
-    with in_viewport():
-        yield
 
 
 def colour_of_lines() -> set[tuple[float, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
@@ -15,13 +14,6 @@ from blender_ik_addon.overlay.known import known
 from tests.blender.overlay.viewports import NEAR, in_viewport, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.saved_rigs import linked
-
-
-@pytest.fixture
-def seen() -> Iterator[None]:
-    """A context in which the first viewport is drawn."""
-    with in_viewport():
-        yield
 
 
 @pytest.mark.parametrize("is_live", [True, False])

@@ -34,14 +34,21 @@ def give(chain: bpy.types.PropertyGroup, bone: str, kind: str, **settings: objec
     return joint
 
 
-def local(ob: bpy.types.Object, bone: str) -> Array:
-    """Return the rotation of an evaluated bone against its rest, from pose matrices, (3, 3)."""
-    posed = rigs.evaluated(ob).pose.bones[bone]
+def against_rest(
+    ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph | None = None
+) -> Array:
+    """Return how an evaluated bone has left its rest, from pose matrices alone, shape (4, 4)."""
+    posed = rigs.evaluated(ob, depsgraph).pose.bones[bone]
     rest, matrix = np.array(posed.bone.matrix_local), np.array(posed.matrix)
     if posed.parent is not None:
         rest = np.linalg.solve(np.array(posed.parent.bone.matrix_local), rest)
         matrix = np.linalg.solve(np.array(posed.parent.matrix), matrix)
-    return np.linalg.solve(rest[:3, :3], matrix[:3, :3])
+    return np.linalg.solve(rest, matrix)
+
+
+def local(ob: bpy.types.Object, bone: str) -> Array:
+    """Return the rotation of an evaluated bone against its rest, shape (3, 3)."""
+    return against_rest(ob, bone)[:3, :3]
 
 
 def about(matrix: Array, axis: str) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import against_rest, give
 
 Array = npt.NDArray[np.float64]
 
@@ -46,12 +46,7 @@ def moved(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph | None
 
     From pose matrices alone, in the space of the posed parent: what a local location would say.
     """
-    posed = rigs.evaluated(ob, depsgraph).pose.bones[bone]
-    rest, matrix = np.array(posed.bone.matrix_local), np.array(posed.matrix)
-    if posed.parent is not None:
-        rest = np.linalg.solve(np.array(posed.parent.bone.matrix_local), rest)
-        matrix = np.linalg.solve(np.array(posed.parent.matrix), matrix)
-    return np.linalg.solve(rest, matrix)[:3, 3]
+    return against_rest(ob, bone, depsgraph)[:3, 3]
 
 
 def locations(ob: bpy.types.Object) -> Array:
@@ -63,8 +58,3 @@ def assert_lands(ob: bpy.types.Object, chain: bpy.types.PropertyGroup, tip: str 
     """Check that the tip's evaluated tail lies on the target, and the status says so."""
     rigs.assert_reaches(ob, tip, chain.target)
     assert chain.status.startswith("Reached"), chain.status
-
-
-def assert_home(ob: bpy.types.Object, home: npt.ArrayLike = 0.0) -> None:
-    """Check that no bone's location differs from what it was."""
-    np.testing.assert_array_equal(locations(ob), np.broadcast_to(np.float32(home), (3, 3)))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import turn
 from tests.helpers import make_rng
 
 Array = npt.NDArray[np.float64]
@@ -77,7 +78,7 @@ def posed_tails(ob: bpy.types.Object, tips: Sequence[str], seed: int, angle: flo
         above = np.eye(4) if bone.parent is None else np.array(bone.parent.matrix_local)
         parent = np.eye(4) if bone.parent is None else matrices[bone.parent.name]
         own = np.eye(4)
-        own[:3, :3] = turned(rng.normal(size=3), rng.uniform(-angle, angle))
+        own[:3, :3] = turn(rng.normal(size=3), rng.uniform(-angle, angle))
         matrices[bone.name] = parent @ np.linalg.solve(above, np.array(bone.matrix_local)) @ own
     world = np.array(ob.matrix_world)
     found = []
@@ -85,13 +86,6 @@ def posed_tails(ob: bpy.types.Object, tips: Sequence[str], seed: int, angle: flo
         end = matrices[tip] @ (0.0, ob.data.bones[tip].length, 0.0, 1.0)
         found.append((world @ end)[:3])
     return found
-
-
-def turned(axis: Array, angle: float) -> Array:
-    """Return a rotation about an axis, shape (3, 3)."""
-    x, y, z = axis / np.linalg.norm(axis)
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
 
 
 def make_y(name: str = "Y", *, has_root: bool = False, **bones: object) -> Rig:

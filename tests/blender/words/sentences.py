@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -40,15 +38,9 @@ def sentences() -> dict[str, str]:
     }
 
 
-@cache
-def made_by(template: str) -> re.Pattern[str]:
-    """Return what finds a sentence that is made by a template with ...."""
-    return re.compile(".*".join(map(re.escape, template.split("..."))), re.DOTALL)
-
-
 def is_made_of(text: str, template: str) -> bool:
     """Tell whether a text is what a template with ... makes, or holds that."""
-    return made_by(template).search(text) is not None
+    return re.search(".*".join(map(re.escape, template.split("..."))), text, re.DOTALL) is not None
 
 
 @cache
@@ -80,20 +72,3 @@ def untranslated(sentence: str) -> list[str]:
     """Return the words of a sentence that no translation could say."""
     said = shouting().translated(sentence)
     return re.findall(r"[a-z]{2,}", re.sub(rf"'[^']*'|\b(?:{STAY})\b", "", said))
-
-
-def texts(source: str) -> Iterator[str]:
-    """Yield the texts of a source, with ... for what differs, but for docstrings."""
-    tree = ast.parse(source)
-    passed = set[int]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            passed.add(id(node.value))
-        elif isinstance(node, ast.JoinedStr):
-            passed |= {id(part) for part in node.values}
-            yield "".join(
-                str(part.value) if isinstance(part, ast.Constant) else "..." for part in node.values
-            )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) not in passed:
-                yield node.value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 import bpy
 import numpy as np
@@ -17,10 +16,8 @@ from tests.blender.words.sentences import (
     FEWEST_WORDS,
     ROOT,
     is_made_of,
-    made_by,
     rows,
     sentences,
-    texts,
     untranslated,
     wanted,
 )
@@ -151,56 +148,16 @@ def is_part(quote: str) -> bool:
     return begins or all(any(piece in text for text in sentences()) for piece in pieces)
 
 
-# Reports of buttons, which tests know by few of their words, or not at all.
-SELDOM = (
-    "... was stopped|A chain with the solver Follow|Baked ...|Bone '...' has no such limit|"
-    "Bone '...' no longer exists: choose another bone of|Channels of|Converted ...|"
-    "File '...' cannot be read|Keys or drivers of a chain|Left click|Loaded creature|Make '...'|"
-    "Min ...|No chain is selected|No file is chosen|Path '...' is not a file|Pole Angle: ...|"
-    "Select the bones that|The IK limits of bone|The armature is linked: make a library override"
-    " of it to pose|The bones' keyframes|The joint of|The setting '...' of|The transform of '...'|"
-    "There is no bone|There is no object|There is no preset|There is no such chain|These chains|"
-    "This armature has|This chain has a target already:|This chain has no bones|Turns the foot|"
-    "Updated ...|Whole body under"
-)
-
-
-@pytest.mark.slow
-def test_every_sentence_stands_in_a_test():
-    """As a whole, or a piece of it that no other sentence has."""
-    known = {plain(text): made_by(plain(text)) for text in sentences()}
-    told = {
-        plain(text)
-        for path in (ROOT / "tests" / "blender").rglob("*.py")
-        for text in texts(path.read_text(encoding="utf-8"))
-    }
-    tested = set[str]()
-    for text in told:
-        made = {each for each, pattern in known.items() if pattern.search(text)}
-        parts = [each for each in known if text in each] if not made else []
-        tested |= made or set(parts if len(parts) == 1 else ())
-    for piece, (only, *others) in pieces_of(known).items():
-        if not others and any(piece in text for text in told):
-            tested.add(only)
-    seldom = tuple(SELDOM.split("|"))
-    assert [text for text in sorted(known.keys() - tested) if not text.startswith(seldom)] == []
-
-
-def pieces_of(known: Iterable[str]) -> dict[str, list[str]]:
-    """Return what is fixed in some sentences, and which ones have it."""
-    pieces = {each.strip() for text in known for each in text.split("...")}
-    telling = [each for each in pieces if len(each.split()) >= FEWEST_WORDS]
-    return {piece: [text for text in known if piece in text] for piece in telling}
-
-
-def test_a_chain_that_is_new_waits_for_the_next_update():
+def test_a_chain_that_is_new_waits_for_the_next_update_and_one_that_the_eye_hides_is_solved():
     ob = rigs.make_rig()
     target = rigs.make_empty()
     rigs.updated()
     chain = rigs.add_chain(ob, "Bone.1", target)
     assert chain.status == "Not solved yet: move the target, or change the frame"
-    rigs.updated()
-    assert chain.status.startswith("Reached"), chain.status
+    for is_hidden in (False, True):
+        ob.hide_set(is_hidden)
+        rigs.updated()
+        assert chain.status.startswith("Reached"), chain.status
 
 
 def test_a_bone_of_another_rig_that_is_gone_is_named_until_it_is_there_again():
@@ -258,13 +215,6 @@ def test_trees_without_limits_and_locks_never_speak_of_them(solver):
         rigs.updated()
         for name in rig.tips:
             assert not re.search(LIMITS, rig.chain(name).status), rig.chain(name).status
-
-
-def test_what_the_eye_hides_is_solved():
-    ob, _ = rigs.make_arm()
-    ob.hide_set(True)
-    rigs.updated()
-    assert ob.chain_ik.chains[0].status.startswith("Reached")
 
 
 def test_texts_use_the_words_of_the_menus():

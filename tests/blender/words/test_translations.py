@@ -103,6 +103,7 @@ def test_all_that_a_chain_poses_and_says_at_once_is_translated():
 )
 def test_a_sentence_is_said_in_portuguese_with_its_names_and_numbers(english, said):
     assert translated(english, "pt_BR") == said
+    assert translate(ENGLISH) == ENGLISH, "in English all stays English"
 
 
 @pytest.mark.parametrize("operator", ["move_target", "move_pole", "turn_pole", "set_limit"])
@@ -200,7 +201,3 @@ def test_operators_say_why_not_in_blenders_language(in_portuguese):
     chain.target, chain.mute = target, True
     with pytest.raises(RuntimeError, match="está silenciada e não move nada"):
         bpy.ops.pose.chain_ik_bake()
-
-
-def test_in_english_all_stays_english():
-    assert translate(ENGLISH) == ENGLISH
