@@ -336,9 +336,9 @@ def test_every_command_ends_with_one_line_that_says_what_was_done(file, capfd, i
     }
     for arguments, done in commands.items():
         opened(file)
-        code, out, err = run(capfd, *arguments)
+        code, printed, err = run(capfd, *arguments)
         # Nothing is there but what is asked for.
-        assert out.count("\n") == (arguments in {("solve",), ("report",)})
+        assert printed.count("\n") == (arguments == ("report",))
         frames = [line for line in err.splitlines() if line.startswith("frame ")]
         if "solve" not in arguments and "merge" not in arguments:
             assert frames == [f"frame {i} of {LAST}" for i in range(1, LAST + 1)]
@@ -368,7 +368,10 @@ def test_the_program_ends_as_the_command_does_and_refuses_what_is_no_file_of_ble
     assert file.read_bytes() == before
     text = file.with_name("text.blend")
     text.write_text("no file of Blender")
-    for path, reason in ((text, "no .blend file"), (file.with_name("gone.blend"), "does not exist")):
+    for path, reason in (
+        (text, "no .blend file"),
+        (file.with_name("gone.blend"), "does not exist"),
+    ):
         code, out, err = ran(path, "report")
         assert (code, out) == (1, "")
         assert reason in err.splitlines()[-1]

@@ -24,7 +24,6 @@ from tests.blender.compare.compared_rigs import (
     rows,
     use,
 )
-from tests.blender.compare.test_compare import everything
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, refusal, select_bones
@@ -121,24 +120,6 @@ def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_plac
     press(use, index=[*rows()].index("CCD"))
     solvers = {chain.bone: chain.solver for chain in ob.chain_ik.chains}
     assert [bone for bone, solver in solvers.items() if solver == "CCD"] == ["Left.1"]
-
-
-@pytest.mark.parametrize(("solver", "steps"), [("NEWTON", 4), ("FOLLOW", COMPARED - 1)])
-def test_a_comparison_that_is_given_up_leaves_everything_as_it_was(solver: str, steps: int) -> None:
-    rig = limb("tail")
-    rig.chain.solver = solver
-    scaled_rigs.update()
-    compared(rig.ob)
-    shown, before = {name: row.gap for name, row in rows().items()}, everything(rig.ob)
-    work = in_steps(rig.chain)
-    for _ in range(steps):
-        next(work)
-    work.close()
-    assert everything(rig.ob) == before
-    rig.ob.update_tag()
-    scaled_rigs.update()
-    assert everything(rig.ob) == before
-    assert {name: row.gap for name, row in rows().items()} == shown
 
 
 def limit_bone(rig: Limb) -> None:

@@ -39,7 +39,6 @@ def make_moving(frames=(1, 10, 24, 40)) -> Limb:
 
 
 def at(limb: Limb, frames) -> np.ndarray:
-    """Return the joints at some frames, shape (f, m + 1, 3)."""
     found = []
     for frame in frames:
         rigs.go_to(frame)

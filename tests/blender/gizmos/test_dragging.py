@@ -1,4 +1,4 @@
-"""Drags with the mouse: what is dragged follows it, Esc puts it back, a release keeps it."""
+"""Drags and clicks: what is dragged follows the mouse, Esc puts it back, a click selects."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from blender_ik_addon.operators.drags.dragging import SNAP
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
-from tests.blender.gizmos.dragged import Drag, Pixel, pixel_of
+from tests.blender.gizmos.grabbed import Drag, Pixel, pixel_of
+from tests.blender.gizmos.test_placing import add_control
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.selecting import select_bones, select_objects
 
 LIMB = ((0.0, 0.0, 0.0), (0.1, -0.2, 1.0), (0.0, 0.0, 2.0))
 TARGET, POLE = (0.3, 0.2, 1.6), (0.2, -2.0, 1.0)
@@ -77,7 +79,6 @@ def arc(
 
 
 def values(chain: bpy.types.PropertyGroup) -> tuple[object, ...]:
-    """Return what drags change, exactly."""
     return tuple(chain.target.location), chain.pole_angle, chain.joints[0].max_x
 
 
@@ -181,3 +182,90 @@ def test_what_a_constraint_holds_stays_and_past_a_limit_it_stops_where_it_got_to
     assert drag.result == {"FINISHED"}
     np.testing.assert_allclose(drag.location, place, atol=1e-6)
     np.testing.assert_allclose(chain.target.location, place, atol=1e-6)
+
+
+activate = bpy.ops.pose.chain_ik_activate
+
+
+def make_arms() -> tuple[bpy.types.Object, bpy.types.Object, str]:
+    """Return a rig in pose mode, and its targets: an empty and, of the active chain, a bone."""
+    ob, target = rigs.make_arm()
+    name = add_control(ob, "", seed=2)
+    rigs.add_chain(ob, "Bone.0", ob, subtarget=name)
+    select_bone(ob)
+    return ob, target, name
+
+
+def select_bone(ob: bpy.types.Object) -> None:
+    select_bones(ob, ["Bone.1"])
+    # Selecting has made the chain of the bone active.
+    ob.chain_ik.active_index = 1
+
+
+def selected() -> set[str]:
+    if bpy.context.mode == "POSE":
+        found, active = bpy.context.selected_pose_bones, bpy.context.active_pose_bone
+    else:
+        found, active = bpy.context.selected_objects, bpy.context.active_object
+    return {f"{each.name}{'*' * (each == active)}" for each in found}
+
+
+def click(view: bpy.types.Context, place: object, modifier: str = "") -> None:
+    drag = Drag("move_target", view, pixel_of(view, place))
+    drag.send("LEFTMOUSE", "RELEASE", modifier)
+    assert drag.result == {"CANCELLED"}, drag.reports
+    rigs.updated()
+
+
+def test_a_click_on_a_ring_selects_its_bone_or_object_and_shift_keeps_the_rest(view):
+    ob, target, name = make_arms()
+    before = rigs.head(ob, name)
+    click(view, before)
+    assert selected() == {f"{name}*"}
+    select_bone(ob)
+    click(view, before, "shift")
+    assert selected() == {"Bone.1", f"{name}*"}
+    click(view, before, "shift")
+    assert selected() == {"Bone.1"}
+    assert tuple(rigs.head(ob, name)) == tuple(before)
+    rigs.enter(ob, "OBJECT")
+    ob.chain_ik.active_index = 0
+    for modifier, kept in (("", set()), ("shift", {"Rig"})):
+        select_objects(active=ob)
+        click(view, rigs.position(target), modifier)
+        assert selected() == {"Rig Target*"} | kept
+
+
+def test_what_cannot_be_selected_in_a_mode_leaves_the_selection_alone():
+    ob, target, name = make_arms()
+    for mode, index in (("POSE", 0), ("OBJECT", 1)):
+        rigs.enter(ob, mode)
+        before = selected()
+        assert activate(index=index) == {"FINISHED"}
+        assert selected() == before
+        assert ob.chain_ik.active_index == index
+    rigs.enter(ob, "POSE")
+    ob.data.bones[name].hide_select = True
+    before = selected()
+    assert activate(index=1) == {"FINISHED"}
+    assert selected() == before
+    rigs.enter(ob, "OBJECT")
+    target.hide_select = True
+    assert activate(index=0) == {"FINISHED"}
+    assert selected() == {"Rig*"}
+
+
+def test_a_click_on_a_diamond_selects_the_target_of_its_chain():
+    ob, _, name = make_arms()
+    for extend in (False, True):
+        select_bone(ob)
+        ob.chain_ik.active_index = 0
+        assert activate(index=1, use_extend=extend) == {"FINISHED"}
+        assert selected() == {f"{name}*"} | ({"Bone.1"} if extend else set())
+        rigs.updated()
+        assert ob.chain_ik.active_index == 1
+    before = selected()
+    ob.chain_ik.chains[0].target = None
+    assert activate(index=0) == {"FINISHED"}
+    assert ob.chain_ik.active_index == 0
+    assert selected() == before

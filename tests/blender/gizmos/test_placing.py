@@ -8,11 +8,55 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
-from tests.blender.gizmos.placed import PARENTS, PLACED, POINT, add_control, hang, make_arm, place
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal
+from tests.helpers import make_rng
+
+POINT = (0.5, -0.4, 1.1)
+# Float32 under parents of any scale.
+PLACED = 5e-6
+PARENTS = {
+    "none": ((1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
+    "scaled": ((2.0, 2.0, 2.0), (0.5, 0.5, 0.5)),
+    "mirrored": ((-1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
+    "sheared": ((0.4, 1.5, -2.0), (1.0, 3.0, 0.7)),
+}
+
+
+def place(ob: bpy.types.Object, bone: str = "") -> np.ndarray:
+    return rigs.head(ob, bone) if bone else rigs.position(ob)
+
+
+def make_arm(**settings: object) -> bpy.types.Object:
+    ob, _ = rigs.make_arm(**settings)
+    rigs.enter(ob, "POSE")
+    return ob
+
+
+def hang(ob: bpy.types.Object, kind: str) -> None:
+    above = None
+    for i, scale in enumerate(PARENTS[kind]):
+        parent = rigs.make_empty(f"Parent {i}", (0.2 * i, 0.3, -0.1), parent=above)
+        parent.rotation_euler, parent.scale = make_rng(i).uniform(-2, 2, 3), scale
+        above = parent
+    ob.parent = above
+    rows = (1, 0, 0, 0.3), (0, 0, -1, 0), (0, 1, 0, 0.1), (0, 0, 0, 1)
+    # As a matrix: Blender takes nested rows for columns.
+    ob.matrix_parent_inverse = Matrix(rows)
+    rigs.updated()
+
+
+def add_control(ob: bpy.types.Object, parent: str, seed: int = 0) -> str:
+    rng = make_rng(seed)
+    start = rng.uniform(-0.5, 0.5, 3)
+    (name,) = rigs.add_bones(
+        ob, (start, start + rng.uniform(0.1, 0.4, 3)), prefix="Control", parent=parent
+    )
+    return name
+
 
 move_target = bpy.ops.pose.chain_ik_move_target
 move_pole = bpy.ops.pose.chain_ik_move_pole
@@ -21,7 +65,6 @@ MODES = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 
 
 def channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[float, ...]:
-    """Return what rotation and scale channels hold, exactly."""
     return (
         *moved.rotation_quaternion,
         *moved.rotation_euler,

@@ -32,7 +32,6 @@ POLE = (0.3, -2.0, 1.0)
 
 
 def make_arm(*, is_live: bool = True) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
-    """Return an armature object in pose mode, and its chain, which has a pole."""
     ob, _ = rigs.make_arm()
     ob.chain_ik.chains[0].pole_target = rigs.make_empty("Pole", POLE)
     bpy.context.scene.chain_ik.use_live = is_live

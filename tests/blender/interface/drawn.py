@@ -137,7 +137,6 @@ class OperatorProperties(SimpleNamespace):
 
 
 def operator_type(name: str) -> bpy.types.Struct:
-    """Return what Blender knows of an operator."""
     module, _, function = name.partition(".")
     return getattr(getattr(bpy.ops, module), function).get_rna_type()
 
@@ -193,7 +192,6 @@ def draw_panel(panel: type, context: bpy.types.Context | None = None) -> list[Dr
 
 
 def draw(*, only: str = "") -> list[Drawn]:
-    """Return what the tab shows in the present context, or one of its panels."""
     return [item for panel in panels() if only in panel.bl_label for item in draw_panel(panel)]
 
 
@@ -215,14 +213,12 @@ def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Pro
 
 
 def row_of(chain: bpy.types.PropertyGroup) -> list[Drawn]:
-    """Return what the row of a chain in the list shows."""
     row = RecordingLayout()
     bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
     return row.drawn
 
 
 def compared_cells(index: int) -> list[Drawn]:
-    """Return what a row of the comparison shows."""
     kept, layout = bpy.context.window_manager.chain_ik, RecordingLayout()
     draw_item = bpy.types.CHAINIK_UL_compared.draw_item
     row = kept.solvers[index]

@@ -42,7 +42,6 @@ def test_chains_that_share_bones_say_so_show_their_weights_and_what_is_left():
 
 
 def header() -> set[str]:
-    """Return the settings in the header of the panel."""
     panel, layout = bpy.types.VIEW3D_PT_chain_ik_body, RecordingLayout()
     panel.draw_header(FakePanel(panel, layout), bpy.context)
     return {item.name for item in layout.drawn}

@@ -1,9 +1,15 @@
-"""Pose > Inverse Kinematics, the pie menu, and that every operator can be found somewhere."""
+"""Pose > Inverse Kinematics, the pie menu and its key, and where every operator is found."""
 
 from __future__ import annotations
 
-import bpy
+import importlib
+import sys
+from collections.abc import Iterator
 
+import bpy
+import pytest
+
+from blender_ik_addon.preferences import pie_key
 from tests.blender.gizmos.grabbed import GRABBED
 from tests.blender.interface.drawn import (
     FakePanel,
@@ -21,7 +27,6 @@ CALLED_BY_BLENDER = {"pose.chain_ik_preset_add", "pose.chain_ik_preset_apply"}
 
 
 def operators() -> set[str]:
-    """Return the names of all operators of the extension."""
     found = {f"pose.{name}" for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")}
     assert len(found) > 15
     return found
@@ -35,7 +40,6 @@ def drawn_by(draw_function: object) -> list:
 
 
 def entries_of_pose_menu() -> list:
-    """Return what the extension adds to Pose > Inverse Kinematics."""
     added = [
         function
         for function in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
@@ -80,3 +84,71 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     assert "CHAINIK_PT_presets" in names(drawn, "popover")
     presets = bpy.types.CHAINIK_PT_presets
     assert {presets.preset_add_operator, presets.preset_operator} == CALLED_BY_BLENDER
+
+
+# What gets the keys of a viewport in object and pose mode, besides the maps of tools and gizmos.
+HEARD = (
+    *("Window", "Screen", "Screen Editing", "Frames", "User Interface", "Region Context Menu"),
+    *("3D View", "3D View Generic", "Object Mode", "Object Non-modal", "Pose", "Asset Shelf"),
+)
+TOOLS = ("3D View Tool: ", "Generic ")
+KEYMAPS = ("blender", "right click", "spacebar for tools", "spacebar to search", "industry")
+MODIFIERS = ("shift", "ctrl", "alt", "oskey", "hyper")
+
+
+def taken(keymap: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the operators of a keymap that Blender comes with, and what starts them."""
+    (folder,) = bpy.utils.preset_paths("keyconfig")
+    sys.path.insert(0, folder)
+    try:
+        name = "industry_compatible_data" if keymap == "industry" else "blender_default"
+        data = importlib.import_module(f"keymap_data.{name}")
+    finally:
+        sys.path.remove(folder)
+    settings = {
+        "right click": {"select_mouse": "RIGHT"},
+        "spacebar for tools": {"spacebar_action": "TOOL"},
+        "spacebar to search": {"spacebar_action": "SEARCH"},
+    }
+    maps = data.generate_keymaps(data.Params(**settings.get(keymap, {})))
+    for name, _, content in maps:
+        if name in HEARD or name.startswith(TOOLS):
+            yield from ((f"{name}: {item[0]}", item[1]) for item in content["items"])
+
+
+@pytest.mark.parametrize("keymap", KEYMAPS)
+def test_nothing_else_in_a_viewport_has_the_key(keymap):
+    found = list(taken(keymap))
+    assert any(name.startswith("Pose: ") for name, _ in found)
+    assert any(name.startswith("3D View Tool: ") for name, _ in found)
+    same = [name for name, event in found if event["type"] == pie_key.KEY and is_plain(event)]
+    assert not same
+
+
+def is_plain(event: dict[str, object]) -> bool:
+    """Tell whether a key starts something without Shift and the like; -1 is with and without."""
+    return all(event.get(modifier, 0) in (0, -1) for modifier in MODIFIERS)
+
+
+def keys(config: bpy.types.KeyConfig) -> list[str]:
+    items = [item for keymap in config.keymaps for item in keymap.keymap_items]
+    pies = [item for item in items if item.idname == "wm.call_menu_pie"]
+    return [item.type for item in pies if item.properties.name == "VIEW3D_MT_chain_ik_pie"]
+
+
+def test_the_key_is_there_for_the_person_too():
+    keyconfigs = bpy.context.window_manager.keyconfigs
+    keyconfigs.update()
+    assert keys(keyconfigs.addon) == keys(keyconfigs.user) == [pie_key.KEY] == ["J"]
+
+
+def test_the_menu_is_for_rigs_in_object_and_pose_mode():
+    menu, (ob, target) = bpy.types.VIEW3D_MT_chain_ik_pie, rigs.make_arm()
+    for mode, expected in (("OBJECT", True), ("POSE", True), ("EDIT", False)):
+        rigs.enter(ob, mode)
+        assert menu.poll(bpy.context) is expected
+    rigs.enter(ob, "OBJECT")
+    select_objects(active=target)
+    assert menu.poll(bpy.context)
+    select_objects(active=rigs.make_empty("Other"))
+    assert not menu.poll(bpy.context)

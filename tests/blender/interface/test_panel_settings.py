@@ -1,4 +1,4 @@
-"""The sidebar shows the settings that the chosen solver uses, and those are the ones that count."""
+"""The sidebar from the top down: the settings that the solver uses, which are those that count."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.panels import sidebar
+from tests.blender.interface.drawn import (
+    ROOT_PANEL,
+    draw,
+    draw_panel,
+    make_active_arm,
+    names,
+    panels,
+    row_of,
+)
 from tests.blender.setups import rigs
+from tests.blender.setups.selecting import select_objects, state
 
 ALWAYS = {"use_live", "bone", "chain_count", "target", "influence", "use_tail", "solver"}
 ROOTED = ALWAYS | {
@@ -93,3 +104,112 @@ def test_what_is_not_shown_changes_nothing(solver):
 def test_what_is_shown_changes_something(name):
     solver = "FABRIK" if name in {*SHOWN["FABRIK"], "joints"} else "FOLLOW"
     assert most_changed(solver, name) > 1e-4
+
+
+FIRST = ["Status", "FK/IK", "Target", "Pole", "Rotation", "Solver"]
+LATER = ["Limits", "Stretch and Softness", "Advanced", "Whole Body"]
+# The identifiers of what each panel shows, in its order.
+CONTENTS = {
+    "FK/IK": ["influence", "planted", "space", "pole_space"],
+    "Target": ["target", "bone", "chain_count"],
+    "Pole": ["pole_mode", "pole_target", "pole_angle", "use_flip_bend"],
+    "Rotation": ["use_rotation", "rotation_bone", "orient_weight", "use_twist_spread"],
+    "Solver": ["solver", "follow_lead", "use_anchor", "max_bend"],
+    "Limits": ["use_limits"],
+    "Stretch and Softness": ["soft_distance", "use_stretch", "use_keep_volume"],
+    "Advanced": [
+        *("tolerance", "iterations", "use_finish", "start_from", "use_tail", "negative_scale"),
+    ],
+}
+STATUSES = ("reached", "muted", "out of reach", "no bone", "no live", "a nan")
+
+
+def panels_in_order() -> list[type]:
+    """Return the panels as Blender places them: as they were registered."""
+    classes = [
+        value
+        for module in sidebar.PANELS
+        for name, value in vars(getattr(sidebar, module)).items()
+        if name.startswith(ROOT_PANEL) and getattr(value, "bl_parent_id", "")
+    ]
+    assert set(classes) == set(panels()[1:])
+    assert not any(hasattr(panel, "bl_order") and panel.bl_order for panel in classes)
+    assert {(each.bl_region_type, each.bl_category) for each in panels()} == {("UI", "Chain IK")}
+    return classes
+
+
+@pytest.mark.parametrize("solver", SHOWN)
+def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
+    ob, chain = make_active_arm(solver=solver)
+    assert SHOWN.keys() == set(chain.bl_rna.properties["solver"].enum_items.keys())
+    chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
+    chain.negative_scale = "KEEP"
+    select_objects(active=ob)
+    labels = [panel.bl_label for panel in panels_in_order() if panel.poll(bpy.context)]
+    force = ["Force", "Creature"] if solver == "FORCE" else []
+    follow = ["Status", "FK/IK", "Target", "Solver", "Limits", *LATER[-2:]]
+    assert labels == (follow if solver == "FOLLOW" else FIRST + force + LATER)
+    for label, expected in CONTENTS.items():
+        shown = [item.name for item in draw(only=label) if item.kind == "prop"]
+        assert shown == [name for name in expected if name in SHOWN[solver]]
+    drawn = draw()
+    # The root is that of the whole body, whatever solves its chains.
+    assert names(drawn) - {"root"} == SHOWN[solver]
+    settings = [item.name for item in row_of(chain) + drawn if item.kind == "prop"]
+    assert len(settings) == len(set(settings)), "drawn twice"
+    assert "joints" in names(drawn, "list")
+    assert "pose.chain_ik_joint_add" in names(drawn, "operator")
+
+
+def bring_about(what: str, chain: bpy.types.PropertyGroup) -> None:
+    """Have a chain say one of ``STATUSES``."""
+    far = (0.0, 0.0, 9.0) if what == "out of reach" else (0.6, 0.5, 1.2)
+    long = "A bone with a very long name that nobody would ever give to a bone"
+    chain.target.location = far
+    chain.mute, chain.bone = what == "muted", long if what == "no bone" else "Bone.1"
+    chain.pole_angle = float("nan") if what == "a nan" else 0.0
+    bpy.context.scene.chain_ik.use_live = what != "no live"
+    rigs.updated()
+
+
+def places(drawn: list) -> list[tuple[str, str]]:
+    """Return what is drawn one below the other, without what labels say."""
+    return [(item.kind, "" if item.kind == "label" else item.name) for item in drawn]
+
+
+@pytest.mark.parametrize("solver", ["NEWTON", "FORCE", "FOLLOW"])
+def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(solver):
+    ob, chain = make_active_arm(solver=solver)
+    calls, said, found = [], set(), {}
+    for what in STATUSES:
+        rigs.enter(ob, "OBJECT")
+        bring_about(what, chain)
+        said.add(chain.status)
+        for mode in ("OBJECT", "POSE", "EDIT"):
+            rigs.enter(ob, mode)
+            rigs.updated()
+            before = state()
+            bpy.app.handlers.depsgraph_update_post.append(lambda *_: calls.append(1))
+            drawn = places(draw())
+            bpy.context.view_layer.update()
+            bpy.app.handlers.depsgraph_update_post.pop()
+            assert found.setdefault(mode, drawn) == drawn, what
+            assert state() == before
+    assert calls == []
+    assert len(said) >= len(STATUSES) - (solver == "FOLLOW")
+
+
+def test_fields_are_split_into_label_and_value_so_that_what_can_be_keyed_has_its_dot():
+    _, chain = make_active_arm(solver="FORCE")
+    chain.joints.add().bone = "Bone.1"
+    chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
+    select_objects(active=chain.id_data)
+    can_be_keyed = set()
+    for panel in panels():
+        for item in draw_panel(panel):
+            if item.kind == "prop" and item.is_animatable:
+                can_be_keyed.add(item.name)
+                assert item.is_split, item.name
+                # A field without a label of its own has no dot either.
+                assert item.text, item.name
+    assert {"influence", "pole_angle", "orient_weight", "soft_distance", "mass"} <= can_be_keyed

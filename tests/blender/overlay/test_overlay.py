@@ -29,7 +29,6 @@ FAR = (0.0, 0.0, 3.01)
 
 
 def colour_of_lines() -> set[tuple[float, ...]]:
-    """Return the colours of all chains."""
     points, colours = strokes().thick.join()
     assert len(points) == len(colours)
     return {tuple(np.round(each, 3)) for each in colours.tolist()}

@@ -60,13 +60,11 @@ def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen: No
 
 
 def load_rig(path: Path) -> bpy.types.Object:
-    """Save an arm to a file, and return it linked into a new one."""
     rigs.make_arm(name="Rig")
     return linked(path, "Rig")[0]
 
 
 def check_both_are_drawn(one: bpy.types.Object, other: bpy.types.Object) -> None:
-    """Check that the lines of two arms of one name are those of each."""
     bpy.context.view_layer.update()
     for _ in range(2):
         points, _ = strokes().thick.join()

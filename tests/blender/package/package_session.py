@@ -26,7 +26,6 @@ TARGET_POSITION = Vector((0.6, 0.3, 1.1))
 
 
 def make_armature() -> bpy.types.Object:
-    """Return an armature object with two bones of length 1, a little bent."""
     scene = bpy.context.scene
     armature_object = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
     scene.collection.objects.link(armature_object)
@@ -95,7 +94,6 @@ def use_preferences() -> dict[str, object]:
 
 
 def main(zip_path: str) -> None:
-    """Install, use, switch off; print what was seen."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     before = list_traces()
     bpy.ops.extensions.package_install_files(

@@ -71,17 +71,6 @@ def test_a_limb_that_misses_or_is_never_in_reach_is_a_failure(demo, demo_scene):
         assert measured["table"].count(row.title) == 4
 
 
-def test_a_sheet_has_its_pictures_where_they_belong(demo_scene, tmp_path):
-    """Strips from the top down, pictures from left to right, as they were rendered."""
-    colours = np.array([[[1, 0, 0, 1], [0, 1, 0, 1]], [[0, 0, 1, 1], [1, 1, 1, 1]]], np.float32)
-    strips = [[np.tile(colour, (3, 2, 1)) for colour in strip] for strip in colours]
-    demo_scene.pictures.save(strips, tmp_path / "sheet.png")
-    image = bpy.data.images.load(str(tmp_path / "sheet.png"))
-    assert tuple(image.size) == (4, 6)
-    pixels = np.array(image.pixels).reshape(6, 4, 4)[::-1]
-    np.testing.assert_array_equal(pixels[::3, ::2], colours)
-
-
 @pytest.fixture(scope="module")
 def creatures(demo_scene, tmp_path_factory):
     """What the creatures did on their first frames, and the folder of the file."""

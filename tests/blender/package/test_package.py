@@ -1,21 +1,96 @@
-"""The zip that people install: it builds, installs, works and goes away without a trace."""
+"""The zip that people install: it works, runs no code that is not trusted, and leaves no trace."""
+
+from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import bpy
 import pytest
 
-from tests.blender.command_line.command_lines import contents, make_scene, results_of, save
+from blender_ik_addon.cli import jobs
+from tests.blender.command_line.command_lines import (
+    contents,
+    make_rope,
+    make_scene,
+    results_of,
+    save,
+)
 from tests.blender.live.traces import KINDS_IN_USE
-from tests.blender.package.installed import built, install, of_user, run
+from tests.blender.setups import rigs
 
 ROOT = Path(__file__).resolve().parents[3]
 SESSION = Path(__file__).with_name("package_session.py")
 MARK = "CHAIN_IK_SESSION "
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The command line of an installed zip.
+
+    Attributes:
+        variables: Environment variables of its processes.
+    """
+
+    variables: dict[str, str]
+
+    def line(self, file: Path, *arguments: object, flags: Sequence[str] = ()) -> list[str]:
+        """Return what starts a command on a file, with flags that stand before the file."""
+        given = [str(each) for each in arguments]
+        if bpy.app.binary_path:
+            return [bpy.app.binary_path, "-b", *flags, str(file), "-c", "chain_ik", *given]
+        return [sys.executable, "-m", "chain_ik", *flags, str(file), *given]
+
+    def run(self, file: Path, *arguments: object, flags: Sequence[str] = ()) -> str:
+        return run(self.line(file, *arguments, flags=flags), self.variables)
+
+
+def run(command: list[str], variables: dict[str, str], folder: Path = ROOT) -> str:
+    process = subprocess.run(
+        command,
+        env=variables,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    assert process.returncode == 0, process.stdout
+    return process.stdout
+
+
+def of_user(folder: Path) -> dict[str, str]:
+    """Return environment variables for which a folder holds what Blender keeps for a user."""
+    return {
+        **os.environ,
+        "BLENDER_USER_RESOURCES": str(folder / "user"),
+        "BLENDER": bpy.app.binary_path,
+    }
+
+
+def built(folder: Path) -> Path:
+    builder = [sys.executable, str(ROOT / "scripts" / "build_extension.py")]
+    run([*builder, "--output", str(folder)], of_user(folder))
+    (zip_path,) = folder.glob("chain_ik-*.zip")
+    return zip_path
+
+
+def install(zip_path: Path, folder: Path) -> Installed:
+    variables = of_user(folder)
+    if bpy.app.binary_path:
+        asked = ["-c", "extension", "install-file", "-r", "user_default", "-e", str(zip_path)]
+        run([bpy.app.binary_path, "-b", *asked], variables)
+    else:
+        zipfile.ZipFile(zip_path).extractall(folder / "chain_ik")
+        variables["PYTHONPATH"] = str(folder)
+    return Installed(variables)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +103,7 @@ def session(tmp_path_factory) -> dict:
     start = [*blender, str(SESSION), "--"] if is_application else [sys.executable, str(SESSION)]
     output = run([*start, str(zip_path)], of_user(folder))
     (line,) = (line for line in output.splitlines() if line.startswith(MARK))
-    return {**json.loads(line.removeprefix(MARK)), "folder": str(folder)}
+    return {**json.loads(line.removeprefix(MARK)), "folder": str(folder), "zip": zip_path}
 
 
 def test_the_installed_extension_works_and_leaves_nothing_behind(session):
@@ -51,8 +126,7 @@ def test_the_installed_extension_works_and_leaves_nothing_behind(session):
 
 
 def test_the_zip_has_its_creatures_and_asks_for_files(session):
-    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
-    zipped = zipfile.ZipFile(zip_path)
+    zipped = zipfile.ZipFile(session["zip"])
     shipped = {f"creatures/{path.name}" for path in (ROOT / "blender_ik_addon").glob("*/*.json")}
     assert len(shipped) == 3
     assert shipped <= set(zipped.namelist())
@@ -62,16 +136,131 @@ def test_the_zip_has_its_creatures_and_asks_for_files(session):
     assert permissions["files"][-1].isalpha(), "Blender refuses punctuation at the end"
 
 
+needs_application = pytest.mark.skipif(
+    not bpy.app.binary_path, reason="Blender as a module reads no preferences and no startup files"
+)
+KINDS = {"driver", "text", "handler"}
+# A part of two processes begins after it.
+APPEARS_AT = 4
+TEXT = """
+import bpy
+
+def mark(kind):
+    open({folder!r} + "/" + kind, "a").close()
+
+def register():
+    mark("text")
+    bpy.app.handlers.frame_change_post.append(lambda *given: mark("handler"))
+
+if __name__ == "__main__":
+    register()
+"""
+COMMANDS = {
+    "solve": ("solve", "--frames", APPEARS_AT, "--output", "out.blend", "--accept-unreached"),
+    "report, two jobs": ("report", "--jobs", 2, "--accept-unreached"),
+}
+
+
+@pytest.fixture(scope="module")
+def program(session, tmp_path_factory) -> Installed:
+    return install(session["zip"], tmp_path_factory.mktemp("trust"))
+
+
 @pytest.mark.slow
 @pytest.mark.oldest
-def test_the_command_line_of_the_zip_bakes_in_one_process_and_in_two(session, tmp_path):
-    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
-    program = install(zip_path, tmp_path)
+def test_the_command_line_of_the_zip_bakes_in_one_process_and_in_two(program, tmp_path):
     make_scene()
     file = save(tmp_path / "scene.blend")
-    for jobs in ("1", "2"):
-        outputs = [f"--output={tmp_path / jobs}.blend", f"--report={tmp_path / jobs}.json"]
-        said = program.run(file, "bake", *outputs, "--jobs", jobs)
+    for count in ("1", "2"):
+        outputs = [f"--output={tmp_path / count}.blend", f"--report={tmp_path / count}.json"]
+        said = program.run(file, "bake", *outputs, "--jobs", count)
         assert "frame 12 of 12" in said.splitlines()
-        assert len(results_of((tmp_path / f"{jobs}.json").read_text("utf-8"))["Arm"]) == 12
+        assert len(results_of((tmp_path / f"{count}.json").read_text("utf-8"))["Arm"]) == 12
     assert contents(tmp_path / "1.blend") == contents(tmp_path / "2.blend")
+
+
+def make_file(folder: Path, kinds: set[str] = KINDS) -> Path:
+    """Return a file with code in a driver that sleeps at first, in a text and in its handler."""
+    make_scene()
+    make_rope("Rope", 6.0)
+    marks = folder / "marks"
+    marks.mkdir()
+    if "driver" in kinds:
+        hidden = rigs.make_empty("Hidden")
+        rigs.key(hidden, "hide_viewport", {1: True, APPEARS_AT: False})
+        driver = hidden.driver_add("location", 0).driver
+        driver.expression = f"open({str(marks / 'driver')!r}, 'a').close() or frame"
+    if "text" in kinds:
+        text = bpy.data.texts.new("rig_ui.py")
+        text.write(TEXT.format(folder=str(marks)))
+        text.use_module = True
+    return save(folder / "scene.blend")
+
+
+def run_kinds(program: Installed, file: Path, name: str, *flags: str) -> set[str]:
+    for mark in (file.parent / "marks").iterdir():
+        mark.unlink()
+    command = program.line(file, *COMMANDS[name], flags=flags)
+    if not bpy.app.binary_path:
+        # Python looks first in the folder in which it starts, unless it is told not to.
+        module = f"open({str(file.parent / 'marks' / 'module')!r}, 'a').close()"
+        (file.parent / "json.py").write_text(module)
+        command.insert(1, "-P")
+    run(command, program.variables, file.parent)
+    return {mark.name for mark in (file.parent / "marks").iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.oldest
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("solve", KINDS),
+        ("report, two jobs", {"driver"}),
+        ("report, two jobs", {"text", "handler"}),
+    ],
+)
+def test_no_command_runs_code_of_a_file_that_is_not_trusted(program, tmp_path, name, kinds):
+    """A text is refused as the file opens; nothing is refused of a driver while it sleeps.
+
+    Nor do parts of a command import what lies in the folder in which they start.
+    """
+    assert run_kinds(program, make_file(tmp_path, kinds), name) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.oldest
+def test_a_command_runs_the_code_of_a_file_that_is_trusted(program, tmp_path):
+    """Without it the test above would see nothing."""
+    assert run_kinds(program, make_file(tmp_path), "report, two jobs", "-y") == KINDS
+
+
+@pytest.mark.slow
+@pytest.mark.oldest
+@needs_application
+@pytest.mark.parametrize("is_excluded", [False, True])
+def test_parts_trust_as_the_preferences_say(session, tmp_path, is_excluded):
+    file = make_file(tmp_path)
+    excluded = f"paths.new().path = {str(tmp_path)!r}" if is_excluded else "paths"
+    prefer = (
+        "import bpy; preferences = bpy.context.preferences;"
+        " preferences.filepaths.use_scripts_auto_execute = True;"
+        f" paths = preferences.autoexec_paths; {excluded}; bpy.ops.wm.save_userpref()"
+    )
+    own = install(session["zip"], tmp_path)
+    run([bpy.app.binary_path, "-b", "--python-expr", prefer], own.variables)
+    expected = set() if is_excluded else KINDS
+    for name in ("report, two jobs", "solve"):
+        assert run_kinds(own, file, name) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.oldest
+@needs_application
+def test_parts_of_a_factory_startup_start_so_too(program, tmp_path):
+    """They would load the user's add-ons and preferences."""
+    start = jobs.start()
+    assert start[2:5] == ["--factory-startup", "--addons", "blender_ik_addon"]
+    file = make_file(tmp_path, {"driver"})
+    flags = ("--factory-startup", "--addons", "bl_ext.user_default.chain_ik")
+    assert run_kinds(program, file, "report, two jobs", *flags) == set()

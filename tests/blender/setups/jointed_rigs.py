@@ -70,7 +70,6 @@ def twist(matrix: Array) -> float:
 
 
 def bend_from_parent(ob: bpy.types.Object, bone: str) -> float:
-    """Return the angle between an evaluated bone and its parent."""
     posed = rigs.evaluated(ob).pose.bones[bone]
     a, b = (np.array(each.tail - each.head) for each in (posed.parent, posed))
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
@@ -89,7 +88,6 @@ def tail_at(ob: bpy.types.Object, turns: Sequence[Array], tip: str) -> Array:
 
 
 def turn(axis: Sequence[float] | str, angle: float) -> Array:
-    """Return a rotation about an axis, radians, shape (3, 3)."""
     vector = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else np.asarray(axis, float)
     x, y, z = vector / np.linalg.norm(vector)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
@@ -97,6 +95,5 @@ def turn(axis: Sequence[float] | str, angle: float) -> Array:
 
 
 def any_turn(seed: int) -> Array:
-    """Return a rotation at random, shape (3, 3)."""
     rng = make_rng(seed)
     return turn(rng.normal(size=3), rng.uniform(0.0, np.pi))

@@ -79,7 +79,6 @@ def strip_of(ob: bpy.types.Object, start: int = 1) -> bpy.types.NlaStrip:
 
 
 def read_by(block: bpy.types.ID, path: str, owner: bpy.types.ID, source: str, index: int = -1):
-    """Have a driver read a setting, and return the driver's curve."""
     curve = block.driver_add(path, index)
     target = curve.driver.variables.new().targets[0]
     target.id, target.data_path = owner, source

@@ -37,7 +37,6 @@ def make_pulled(
 
 
 def give(chain: bpy.types.PropertyGroup, **force: object) -> None:
-    """Set what acts on a chain."""
     for name, value in force.items():
         setattr(chain.force, name, value)
 
@@ -80,7 +79,6 @@ def rest_joints(ob: bpy.types.Object) -> Array:
 
 
 def bone_lengths(ob: bpy.types.Object) -> Array:
-    """Return the lengths of all bones, which are one line, shape (n,)."""
     return np.linalg.norm(np.diff(rest_joints(ob), axis=0), axis=1)
 
 

@@ -38,13 +38,11 @@ def at_rest() -> Iterator[None]:
 
 
 def link(ob: bpy.types.Object, collection: bpy.types.Collection | None = None) -> bpy.types.Object:
-    """Put an object into a collection, or else into the scene's own."""
     (collection or bpy.context.scene.collection).objects.link(ob)
     return ob
 
 
 def make_armature(name: str = "Rig") -> bpy.types.Object:
-    """Return a linked armature object without bones."""
     return link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
 
 
@@ -173,12 +171,10 @@ def evaluated(
 
 
 def world_matrix(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
-    """Return the evaluated world matrix, shape (4, 4)."""
     return np.array(evaluated(ob, depsgraph).matrix_world)
 
 
 def position(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
-    """Return where an object lies, world space, shape (3,)."""
     return world_matrix(ob, depsgraph)[:3, 3]
 
 
@@ -200,7 +196,6 @@ def pose(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> 
 
 
 def rotation_property(pose_bone: bpy.types.PoseBone) -> str:
-    """Return the property that the bone's rotation mode uses."""
     names = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
     return names.get(pose_bone.rotation_mode, "rotation_euler")
 

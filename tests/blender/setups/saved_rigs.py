@@ -26,7 +26,6 @@ def opened(make: Callable[..., bpy.types.Object], **settings: object) -> bpy.typ
 
 
 def reopen(path: Path) -> None:
-    """Save what is open as a file, and open it again."""
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.open_mainfile(filepath=str(path))
 

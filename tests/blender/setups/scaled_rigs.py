@@ -52,14 +52,12 @@ def random_rig(
 
 
 def set_bones(ob: bpy.types.Object, bones: Sequence[str], **settings: object) -> None:
-    """Set properties of armature bones, such as inherit_scale."""
     for bone in bones:
         for name, value in settings.items():
             setattr(ob.data.bones[bone], name, value)
 
 
 def scale_bones(ob: bpy.types.Object, scales: dict[str, Sequence[float]]) -> None:
-    """Scale pose bones."""
     for bone, scale in scales.items():
         ob.pose.bones[bone].scale = scale
 
@@ -96,12 +94,10 @@ def reachable_point(
 
 
 def joints(ob: bpy.types.Object, bones: Sequence[str]) -> Array:
-    """Return the heads of bones and the last tail on the evaluated rig, world space."""
     return np.array([*(rigs.head(ob, bone) for bone in bones), rigs.tail(ob, bones[-1])])
 
 
 def limb_length(ob: bpy.types.Object, bones: Sequence[str]) -> float:
-    """Return the length of a limb along its joints, world space."""
     return float(np.linalg.norm(np.diff(joints(ob, bones), axis=0), axis=1).sum())
 
 
@@ -135,12 +131,10 @@ def sheared_parent(
 
 
 def world_of(ob: bpy.types.Object) -> Matrix:
-    """Return the evaluated world matrix."""
     return rigs.evaluated(ob).matrix_world.copy()
 
 
 def axes_of_bone(ob, bone):
-    """Return the bone's unit axes as columns, world space."""
     matrix = world_of(ob) @ rigs.evaluated(ob).pose.bones[bone].matrix
     return np.array(matrix.to_quaternion().to_matrix())
 

@@ -30,7 +30,6 @@ def select_bones(ob: bpy.types.Object, bones: Sequence[str], *targets: bpy.types
 
 
 def deselect_bones(ob: bpy.types.Object) -> None:
-    """Select no bone; the active one stays active."""
     _select(ob, ())
     bpy.context.view_layer.update()
 
@@ -96,5 +95,4 @@ def without_rotations(found: dict[str, object]) -> dict[str, object]:
 
 
 def anchors(ob: bpy.types.Object) -> list[str]:
-    """Return the names of all constraints on an object's bones."""
     return [constraint.name for bone in ob.pose.bones for constraint in bone.constraints]

@@ -55,6 +55,5 @@ def locations(ob: bpy.types.Object) -> Array:
 
 
 def assert_lands(ob: bpy.types.Object, chain: bpy.types.PropertyGroup, tip: str = "Bone.2") -> None:
-    """Check that the tip's evaluated tail lies on the target, and the status says so."""
     rigs.assert_reaches(ob, tip, chain.target)
     assert chain.status.startswith("Reached"), chain.status

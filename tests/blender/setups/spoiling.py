@@ -121,7 +121,6 @@ def numbers(ob: bpy.types.Object) -> dict[str, np.ndarray]:
 
 
 def not_finite() -> set[str]:
-    """Return the channels in the file that hold a number which is not finite."""
     return {
         f"{ob.name}.{name}"
         for ob in bpy.data.objects

@@ -33,11 +33,9 @@ class Rig:
     length: float
 
     def chain(self, name: str) -> bpy.types.PropertyGroup:
-        """Return the settings of a chain, fresh."""
         return self.ob.chain_ik.chains[name]
 
     def target(self, name: str) -> bpy.types.Object:
-        """Return the target of a chain."""
         return bpy.data.objects[f"{self.ob.name} {name}"]
 
     def follow(self, **settings: object) -> None:
@@ -48,7 +46,6 @@ class Rig:
         rigs.updated()
 
     def gaps(self, depsgraph: bpy.types.Depsgraph | None = None) -> dict[str, float]:
-        """Return the distances from evaluated tips to evaluated targets, by chain."""
         return {
             name: float(
                 np.linalg.norm(

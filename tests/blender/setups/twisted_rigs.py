@@ -56,7 +56,6 @@ MOVED = (-0.1, 0.03, -0.1)
 
 
 def make_bones(bones: Bones, name: str = "Rig", mode: str = "QUATERNION") -> bpy.types.Object:
-    """Return an armature object with bones."""
     ob = rigs.make_armature(name)
     rigs.enter(ob, "EDIT")
     for bone, (parent, head, tail) in bones.items():
@@ -109,7 +108,6 @@ def turn_hand(
 
 
 def matrices(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return the evaluated matrices of all bones, armature space."""
     return {bone.name: np.array(bone.matrix) for bone in rigs.evaluated(ob).pose.bones}
 
 

@@ -31,12 +31,10 @@ def named(name: str) -> bpy.types.Object:
 
 
 def chain(rig: str = "Rig", index: int = 0) -> bpy.types.PropertyGroup:
-    """Return a chain's settings, fresh."""
     return named(rig).chain_ik.chains[index]
 
 
 def pose_bone(name: str, rig: str = "Rig") -> bpy.types.PoseBone:
-    """Return a pose bone, fresh."""
     return named(rig).pose.bones[name]
 
 
@@ -108,7 +106,6 @@ def told(what: object) -> Iterator[None]:
 
 
 def armatures() -> list[bpy.types.Object]:
-    """Return the armature objects of the scene."""
     return [ob for ob in bpy.context.scene.objects if ob.type == "ARMATURE"]
 
 
@@ -131,7 +128,6 @@ def shown(depsgraph: bpy.types.Depsgraph | None = None) -> Shown:
 
 
 def assert_shown(found: Shown, expected: Shown, step: object = "") -> None:
-    """Check that all rigs show the same."""
     assert found.keys() == expected.keys()
     for name, rows in expected.items():
         np.testing.assert_allclose(found[name], rows, atol=NOISE, err_msg=f"{name} {step}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.blender.words.cases_of_rigs import APART, SLIDES, OfTree
+from tests.blender.words.cases_of_rigs import APART, FORCE, SLIDES, OfTree
 from tests.blender.words.steps import (
     LIMB,
     Case,
@@ -22,7 +22,6 @@ from tests.blender.words.steps import (
 )
 
 FAR = goes(0.5, 3.0, 3.0)
-FORCE = chain(solver="FORCE")
 HINGES = locks("yz")
 TURNED = chain(use_rotation=True)
 # A rotation that a free tip can take at its target, and one that no tip can.

@@ -35,7 +35,6 @@ def make_hooked() -> bpy.types.Object:
 
 
 def make_tree() -> bpy.types.Object:
-    """Return two limbs on one trunk, with chains that share it."""
     rig = tree_rigs.make_y("Rig")
     rig.follow()
     rig.place(1)
@@ -43,7 +42,6 @@ def make_tree() -> bpy.types.Object:
 
 
 def make_arms() -> bpy.types.Object:
-    """Return two arms that share no bone, each with a chain."""
     ob = rigs.make_armature()
     rigs.add_bones(ob, tree_rigs.LEFT, prefix="Left")
     rigs.add_bones(ob, tree_rigs.RIGHT, prefix="Right")
@@ -129,7 +127,6 @@ def both(ob: bpy.types.Object, *steps: Step) -> Iterator[None]:
 
 
 def limits(size: float) -> Step:
-    """Give all bones of the limb limits about all axes."""
     values = {f"use_ik_limit_{axis}": True for axis in "xyz"}
     values |= {f"ik_min_{axis}": -size for axis in "xyz"}
     return on(LIMB, **values, **{f"ik_max_{axis}": size for axis in "xyz"})
@@ -200,7 +197,6 @@ def unlink(_ob: bpy.types.Object, name: str) -> Iterator[None]:
 
 @later
 def excluded(ob: bpy.types.Object) -> Iterator[None]:
-    """Have the rig in a collection that the view layer leaves out."""
     own = bpy.data.collections.new("Own")
     bpy.context.scene.collection.children.link(own)
     bpy.context.scene.collection.objects.unlink(ob)

@@ -20,7 +20,6 @@ NAMES = ("upper_arm", "forearm", "hand")
 
 
 def make_page_scene() -> None:
-    """Make what the page says its examples need."""
     rigs.make_rig(ARM, names=NAMES)
     rigs.make_empty(location=(0.4, 0.3, 1.3))
     rigs.updated()

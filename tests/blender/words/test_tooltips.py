@@ -114,22 +114,6 @@ def test_every_number_names_its_unit_and_is_shown_with_it():
             assert f"in {unit}" not in says or setting.subtype in kinds, name
 
 
-# Those that chains had in files and scripts before their labels changed.
-KEPT = {
-    "ChainSettings.negative_scale": {"MIRROR": "Mirror Bend", "KEEP": "Keep Bend"},
-    "ChainSettings.rotation_bone": {"TIP", "AUTO"},
-    "ChainSettings.start_from": {"KEYED", "REST", "CURRENT"},
-    "ChainSettings.follow_lead": {"TIP", "ROOT"},
-    "JointSettings.relative_to": {"REST", "PARENT", "CHILD"},
-}
-
-
-def test_labels_say_what_is_set_while_files_and_scripts_keep_their_identifiers():
-    for name, kept in KEPT.items():
-        found = {item.identifier: item.name for item in settings()[name].enum_items}
-        assert (found if isinstance(kept, dict) else set(found)) == kept
-
-
 def test_no_two_settings_of_a_group_have_one_label():
     for group in groups():
         labels = [

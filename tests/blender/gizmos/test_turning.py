@@ -1,4 +1,4 @@
-"""The ends of limits on their arcs: they stand where the solver stops, and keep in order."""
+"""Ends of limits on their arcs, which stop where the solver does, and the pole angle as a dial."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 
 from blender_ik_addon.gizmos.shown import solved_chain
 from blender_ik_addon.properties.records import chain_spec
+from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.rig.shapes.limit_ends import EndFinder, LimitEnd, find_ends
+from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.saved_rigs import linked
@@ -34,7 +36,6 @@ BEND, TWIST, TWIST_AT = 0.45, 0.22, 0.3
 
 
 def make_limb(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
-    """Return an armature object in pose mode, and its chain of three bones, muted."""
     ob = rigs.make_rig(rigs.zigzag(3, seed=4), rolls=(0.3, -0.8, 1.9))
     ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), (-1, 1, 1)
     chain = rigs.add_chain(ob, "Bone.2", rigs.make_empty(), mute=True, **settings)
@@ -49,7 +50,6 @@ def ends(ob: bpy.types.Object, bone: str = "Bone.1") -> dict[tuple[str, str], Li
 
 
 def pose(ob: bpy.types.Object, bone: str, axis: str, angle: float) -> None:
-    """Turn a bone by an angle about one of its axes, from rest."""
     ob.pose.bones[bone].rotation_mode = "XYZ"
     ob.pose.bones[bone].rotation_euler = [angle if each == axis else 0.0 for each in "xyz"]
     rigs.updated()
@@ -240,3 +240,102 @@ def test_limits_of_a_librarys_bones_are_refused_and_own_joints_over_them_move(tm
     joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     press(set_limit, **arguments)
     assert math.isclose(joint.max_x, 1.0, abs_tol=1e-6)
+
+
+turn_pole = bpy.ops.pose.chain_ik_turn_pole
+
+LIMB = ((0.0, 0.0, 0.0), (0.1, -0.2, 1.0), (0.0, 0.0, 2.0), (0.1, 0.0, 2.4))
+ANGLES = (0.6, -1.3, 3.0)
+
+
+def make_arm(scale=(1, 1, 1), **settings: object) -> bpy.types.Object:
+    ob = rigs.make_rig(LIMB)
+    ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), scale
+    rigs.updated()
+    target, pole = ((0.5, 0.4, 1.1), (0.2, -3.0, 1.0))
+    chain = rigs.add_chain(
+        ob, "Bone.2", rigs.make_empty("Target", ob.matrix_world @ rigs.Vector(target)), **settings
+    )
+    chain.pole_target = rigs.make_empty("Pole", ob.matrix_world @ rigs.Vector(pole))
+    rigs.updated()
+    rigs.enter(ob, "POSE")
+    return ob
+
+
+def turned(ob: bpy.types.Object, before: np.ndarray) -> float:
+    """Return by how much the first joint has turned about the dial's line, as it is seen."""
+    line = pole_axis(ob, chain_spec(ob.chain_ik.chains[0]))
+    arms = [point - line.root for point in (before, rigs.head(ob, "Bone.1"))]
+    one, other = (arm - line.direction * (arm @ line.direction) for arm in arms)
+    return line.sense * math.atan2(np.cross(one, other) @ line.direction, one @ other)
+
+
+@pytest.mark.parametrize(
+    ("scale", "settings"),
+    [
+        ((-1, 1, 1), {"negative_scale": "MIRROR"}),
+        ((-1, -1, -1), {"negative_scale": "KEEP"}),
+        ((1, -0.5, 1), {"negative_scale": "KEEP"}),
+        ((2, 2, 2), {"use_flip_bend": True}),
+        ((-1, 1, 1), {"use_flip_bend": True, "use_rotation": True}),
+        ((-1, -1, 1), {"use_tail": False, "solver": "TWO_BONE"}),
+    ],
+)
+def test_the_bend_turns_by_the_angle_about_the_dials_line_as_it_is_seen(scale, settings):
+    ob = make_arm(scale, **settings)
+    before = rigs.head(ob, "Bone.1")
+    for angle in ANGLES:
+        press(turn_pole, angle=angle)
+        gap = math.remainder(turned(ob, before) - angle, math.tau)
+        # Uneven scale stretches angles, so only the sense is the same.
+        is_even = len({abs(value) for value in scale}) == 1
+        assert abs(gap) < (1e-4 if is_even else 1.2)
+
+
+def test_the_line_leads_to_the_target_where_limits_keep_the_chain_from_it():
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    for bone in ("Bone.0", "Bone.1", "Bone.2"):
+        give(chain, bone, "HINGE_X", x=(-5, 5))
+    rigs.updated()
+    target = rigs.position(chain.target)
+    assert np.linalg.norm(rigs.tail(ob, "Bone.2") - target) > 0.1
+    np.testing.assert_allclose(pole_axis(ob, chain_spec(chain)).end, target, atol=1e-6)
+
+
+def test_auto_keying_keys_an_angle_that_has_keys_and_no_other():
+    ob = make_arm()
+    path = "chain_ik.chains[0].pole_angle"
+    scene = bpy.context.scene
+    scene.tool_settings.use_keyframe_insert_auto = True
+    try:
+        press(turn_pole, angle=0.4)
+        assert rigs.curves_of(ob) == []
+        ob.keyframe_insert(path, frame=1)
+        scene.frame_set(5)
+        press(turn_pole, angle=1.0)
+    finally:
+        scene.tool_settings.use_keyframe_insert_auto = False
+    (curve,) = rigs.curves_of(ob)
+    keys = [tuple(point.co) for point in curve.keyframe_points]
+    np.testing.assert_allclose(keys, [(1.0, 0.4), (5.0, 1.0)], atol=1e-6)
+
+
+def test_an_angle_that_is_no_number_or_has_a_driver_or_no_pole_is_refused():
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    assert "not a finite number" in refusal(turn_pole, angle=math.nan)
+    assert chain.pole_angle == 0.0
+    chain.driver_add("pole_angle").driver.expression = "0.3"
+    rigs.updated()
+    text = refusal(turn_pole, angle=1.0)
+    assert text == "The pole angle of this chain has drivers: remove its drivers first."
+    assert chain.pole_angle == pytest.approx(0.3)
+    chain.pole_target = None
+    assert "no pole" in refusal(turn_pole, angle=1.0)
+    # The ends of what bends meet.
+    ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0.5, 0, 0.5), (0, 0, 0)])
+    rigs.add_chain(ob, "Bone.2", None)
+    rigs.updated()
+    with pytest.raises(RigError, match="The root and the end of what bends are in one place"):
+        pole_axis(ob, chain_spec(ob.chain_ik.chains[0]))
