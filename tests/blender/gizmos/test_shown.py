@@ -191,8 +191,9 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
     press(MOVES[word])
 
 
-def test_the_overlay_draws_no_line_to_what_was_deleted():
-    ob = make_arm()[0]
+@pytest.mark.parametrize("is_live", [True, False])
+def test_the_overlay_draws_no_line_to_what_was_deleted(is_live):
+    ob = make_arm(is_live=is_live)[0]
     lines = []
     for word in ("", "pole", "target"):
         if word:
