@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
 
-from tests.blender.body.human_bodies import HELD, HIPS, height, make_human
-from tests.blender.body.reaching_bodies import FEET, human
-from tests.blender.body.test_body_bake import SAME, keyed, played
 from tests.blender.clips.test_plant_refusals import LAST, STANDS, tails
 from tests.blender.command_line.command_lines import (
     CLIP,
@@ -19,9 +15,7 @@ from tests.blender.command_line.command_lines import (
     contents,
     make_rope,
     make_scene,
-    needs_module,
     opened,
-    ran,
     save,
 )
 from tests.blender.setups import rigs
@@ -148,60 +142,3 @@ def test_what_cannot_be_planted_writes_nothing(feet, capfd, arguments, code, wor
     assert command("plant", "--output", output, *arguments) == code
     assert words in capfd.readouterr().err
     assert not output.exists()
-
-
-BODY_LAST = 10
-STANDING = ("foot.L",)
-"""The feet whose targets have no keys."""
-
-
-@pytest.fixture
-def body(tmp_path: Path, rigify: None) -> Path:
-    """A saved file with a body that reaches with a hand, and steps with one foot."""
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, BODY_LAST
-    ob = make_human()
-    press(bpy.ops.pose.chain_ik_body)
-    keyed(ob)
-    rigs.go_to(1)
-    rigs.enter(ob, "OBJECT")
-    return save(tmp_path / "body.blend")
-
-
-def heads_of(ob: bpy.types.Object, names: tuple[str, ...]) -> np.ndarray:
-    """Return the evaluated heads of bones at all frames, shape (F, n, 3)."""
-    rows = [row for row, bone in enumerate(ob.pose.bones) if bone.name in names]
-    return played(ob)[:, rows, :3, 3]
-
-
-@needs_module
-@pytest.mark.slow
-@pytest.mark.oldest
-def test_a_body_baked_without_a_window_has_the_keys_of_the_button_and_shows_what_it_did(body):
-    opened(body)
-    live, size = played(human()), height(human())
-    output = body.with_name("baked.blend")
-    # As a clip a body is left to its frames, and that is said.
-    report = body.with_name("report.json")
-    arguments = ("--output", output, "--report", report, *CLIP)
-    code, out, err = ran(body, "bake", *arguments)
-    # The body cannot be in all places: chest and hips give way.
-    assert code == 3, out + err
-    results = {each["chain"]: each["results"] for each in json.loads(report.read_text())["chains"]}
-    assert set(results) >= {"Leg.L", "Leg.R", "Hips", "Arm.L"}
-    for name in ("Leg.L", "Leg.R"):
-        assert {(each["code"], each["reached"]) for each in results[name]} == {("REACHED", True)}
-    assert "Chain 'Arm.L' is baked frame by frame: it belongs to a whole body." in out + err
-    opened(body)
-    select_objects(active=human())
-    press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    save(body)
-    assert contents(output) == contents(body)
-    opened(output)
-    baked = human()
-    assert all(chain.mute for chain in baked.chain_ik.chains)
-    assert (baked.pose.bones[HIPS].path_from_id("location"), 2) in rigs.keys_of(baked)
-    np.testing.assert_allclose(played(baked), live, atol=SAME)
-    still = heads_of(baked, STANDING)
-    assert np.abs(still - still[0]).max() <= HELD * size
-    stepped = heads_of(baked, FEET)
-    assert np.ptp(stepped, axis=0).max() > 0.1

@@ -69,7 +69,8 @@ def test_every_property_has_a_row_or_a_reason_to_have_none():
 @pytest.mark.parametrize(
     ("page", "groups"),
     [
-        ("settings", ["start from REST, one", "human, one dragged, x without spaces"]),
+        ("settings", ["start from REST, one", "one such tree of ten bones a limb, a move"]),
+        ("settings", ["human, one dragged, x without spaces"]),
         ("table", ["1 x 4 x 2"]),
         ("limits", ["finger, free", "finger, free, 1"]),
     ],
