@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial, partialmethod
 from types import SimpleNamespace
@@ -170,13 +169,6 @@ def panels() -> list[type]:
     )
 
 
-def popovers(drawn: list[Drawn]) -> Iterator[type]:
-    """Yield the panels behind buttons of the extension, not those of Blender."""
-    for item in drawn:
-        if item.kind == "popover" and item.name.startswith(ROOT_PANEL):
-            yield getattr(bpy.types, item.name)
-
-
 def draw_panel(panel: type, context: bpy.types.Context | None = None) -> list[Drawn]:
     """Return what a panel shows, header included, and what is behind its buttons; with a poll."""
     context = bpy.context if context is None else context
@@ -197,8 +189,8 @@ def draw(*, only: str = "") -> list[Drawn]:
 
 def draw_details() -> list[Drawn]:
     """Return what the button beside the title of the status opens."""
-    (panel,) = popovers(draw(only="Status"))
-    return draw_panel(panel)
+    (name,) = (each.name for each in draw(only="Status") if each.kind == "popover")
+    return draw_panel(getattr(bpy.types, name))
 
 
 def names(drawn: list[Drawn], kind: str = "prop") -> set[str]:

@@ -59,11 +59,6 @@ def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen: No
     assert not strokes().thick.points
 
 
-def load_rig(path: Path) -> bpy.types.Object:
-    rigs.make_arm(name="Rig")
-    return linked(path, "Rig")[0]
-
-
 def check_both_are_drawn(one: bpy.types.Object, other: bpy.types.Object) -> None:
     bpy.context.view_layer.update()
     for _ in range(2):
@@ -80,24 +75,25 @@ def check_both_are_drawn(one: bpy.types.Object, other: bpy.types.Object) -> None
 def test_linked_rigs_a_local_one_and_an_override_of_one_name_are_all_drawn(
     tmp_path: Path, is_linked_first: bool
 ) -> None:
-    linked = load_rig(tmp_path / "library.blend")
+    rigs.make_arm(name="Rig")
+    (of_library,) = linked(tmp_path / "library.blend", "Rig")
     local, _ = rigs.make_arm((0.6, 0.5, 0.4), name="Rig")
-    assert local.name == linked.name
+    assert local.name == of_library.name
     collection = bpy.context.scene.collection
     if not is_linked_first:
-        collection.objects.unlink(linked)
-        rigs.link(linked)
+        collection.objects.unlink(of_library)
+        rigs.link(of_library)
     with in_viewport():
-        check_both_are_drawn(linked, local)
+        check_both_are_drawn(of_library, local)
     bpy.data.objects.remove(local)
-    override = linked.override_create()
+    override = of_library.override_create()
     rigs.link(override)
     override.location.x += 3.0
-    assert override.name == linked.name
+    assert override.name == of_library.name
     with in_viewport():
-        check_both_are_drawn(linked, override)
-        linked.library.filepath = str(tmp_path / "elsewhere.blend")
-        check_both_are_drawn(linked, override)
+        check_both_are_drawn(of_library, override)
+        of_library.library.filepath = str(tmp_path / "elsewhere.blend")
+        check_both_are_drawn(of_library, override)
 
 
 @pytest.mark.parametrize("role", ["target", "pole_target"])

@@ -51,14 +51,13 @@ def keyed(action: bpy.types.Action, slot: object = None) -> dict[str, float]:
             if slot is None or bag.slot_handle == slot.handle
         ]
     curves = [curve for bag in bags for curve in bag.fcurves]
-    found = {_told(curve): round(curve.evaluate(1), 6) for curve in curves}
+    found = {}
+    for curve in curves:
+        # With its component, unless that is the only one.
+        index = f"[{curve.array_index}]" if "location" in curve.data_path else ""
+        found[curve.data_path + index] = round(curve.evaluate(1), 6)
     assert len(found) == len(curves), "two curves for one setting"
     return found
-
-
-def _told(curve: bpy.types.FCurve) -> str:
-    """Return the path of a curve, with its component unless that is the only one."""
-    return curve.data_path + (f"[{curve.array_index}]" if "location" in curve.data_path else "")
 
 
 def played(ob: bpy.types.Object) -> dict[str, float]:
