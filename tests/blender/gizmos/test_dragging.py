@@ -98,8 +98,8 @@ def test_the_target_is_under_the_mouse_or_on_an_axis_until_its_key_is_pressed_ag
     for key, modifier in product("ZX", ("ctrl", "shift", "alt", "oskey")):
         drag.send(key, "PRESS", modifier)
         drag.send(key, "RELEASE", modifier)
-    assert drag.told.header.startswith("Moved by ")
-    assert "along" not in drag.told.header
+        assert drag.told.header.startswith("Moved by ")
+        assert "along" not in drag.told.header
     drag.let_go()
     assert drag.result == {"FINISHED"}
     np.testing.assert_array_equal(rigs.position(chain.target), place)
