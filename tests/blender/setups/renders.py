@@ -13,12 +13,9 @@ Reading = Callable[[bpy.types.Depsgraph], object]
 
 @contextmanager
 def looking(read: Reading, subframes: Sequence[float]) -> Iterator[dict[float, object]]:
-    """Register an engine that reads each rendered frame's graph, also at subframes.
+    """Register an engine that reads each rendered frame's graph.
 
-    Args:
-        read: Called with the render's graph.
-        subframes: Offsets from the frame, visited in this order before the frame itself, as
-            engines do for motion blur.
+    Before the frame itself it visits subframes, offsets from it, as engines do for motion blur.
     """
     seen: dict[float, object] = {}
 

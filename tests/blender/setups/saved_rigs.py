@@ -36,13 +36,7 @@ def linked(path: Path, *names: str) -> list[bpy.types.Object]:
 
 
 def link_saved(path: Path, kind: str, *names: str) -> list[bpy.types.ID]:
-    """Save what is open as a library, and link what has names there into an empty file.
-
-    Args:
-        path: Of the library.
-        kind: Where ``bpy.data`` has it: ``objects``, ``collections``, ...
-        names: Some of those there.
-    """
+    """Save what is open as a library, and link what of ``bpy.data.<kind>`` has these names."""
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     with bpy.data.libraries.load(str(path), link=True) as (_found, wanted):

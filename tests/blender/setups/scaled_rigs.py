@@ -34,12 +34,8 @@ def random_rig(
 ) -> tuple[bpy.types.Object, list[str]]:
     """Return an armature with random joints, tails and rolls, and the limb's bones, root first.
 
-    Args:
-        rng: Random numbers.
-        count: Bones of the limb.
-        above: Bones above the limb's root.
-        spread: How far from the next joint a bone's tail may lie; 0 connects the bones.
-        name: Of the object.
+    Other bones are above the limb's root. A tail may lie as far from the next joint as ``spread``;
+    0 connects the bones.
     """
     total = above + count
     steps = rng.normal(size=(total, 3)) * 0.35 + np.array([0.0, 0.0, 1.0])

@@ -63,13 +63,9 @@ def follow(limb: Limb, **settings: object) -> bpy.types.PropertyGroup:
 
 
 def make_pair(**settings: object) -> dict[str, tuple[float, ...]]:
-    """Make ``Rig`` and ``Other`` with live chains and warm plans.
+    """Make ``Rig`` and ``Other`` with live chains and warm plans; settings are those of ``Rig``.
 
-    Args:
-        settings: Of the chain of ``Rig``.
-
-    Returns:
-        The rotation channels of the bones of ``Rig`` before its chain first wrote.
+    Returns the rotation channels of the bones of ``Rig`` before its chain first wrote.
     """
     make_limb("Other", (0.8, 0.3, 0.0), seed=2)
     make_limb("Rig")
@@ -136,12 +132,8 @@ def assert_shown(found: Shown, expected: Shown, step: object = "") -> None:
 def assert_right(limbs: Sequence[Limb] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
     """Check that the next updates show what a session without memory would show.
 
-    That is the first one as things stand, then those of a walk in which one object after the
-    other is moved away, and the last in which all are back.
-
-    Args:
-        limbs: Which have to reach their targets in every single update.
-        movers: The objects that are moved, in this order.
+    That is the first one as things stand, then those of a walk in which one mover after the other
+    is moved away, and the last in which all are back. In each of them the limbs have to reach.
     """
     found = _walked(limbs, movers, forgets=False)
     expected = _walked(limbs, movers, forgets=True)
@@ -176,12 +168,7 @@ def _look(limbs: Sequence[Limb], *, forgets: bool) -> Shown:
 
 
 def assert_right_at(*frames: int, limbs: Sequence[Limb] = (RIG, OTHER)) -> None:
-    """Check frames as they come against a session that remembers nothing of the others.
-
-    Args:
-        frames: In the order in which they are visited.
-        limbs: Which have to reach their targets at every frame.
-    """
+    """Check frames as they come against a session that remembers nothing of the others."""
     for frame in frames:
         depsgraph = rigs.go_to(frame)
         found = shown(depsgraph)
