@@ -1,1 +1,0 @@
-"""Figures of whole bodies: goals that are held or give way."""
