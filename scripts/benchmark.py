@@ -13,14 +13,13 @@
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
 checkout on first use; fullik needs node and npm. What counts is the ratio, a median over rounds
 in which both did the same work one after the other; milliseconds differ between machines.
-The first three pages are written as Markdown and pictures, all figures of the default page as
-results.json; the others are printed.
+The first three pages are written as Markdown, and all but the limits as pictures; the others are
+printed.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import platform
@@ -29,36 +28,28 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import environment
-from benchmarks import core_and_updates, held_back_page, limits_page, settings_page
-from benchmarks.cells import short
-from benchmarks.measuring import Result, Row, measure
+from benchmarks import held_back_page
+from benchmarks.measuring import Result, Row, make_drawing, make_page, measure, settle, summarize
+from benchmarks.pages import PAGES
 from benchmarks.workers import ALL_RIVALS, Programs, Worker, WorkerError
 from common.console import ROOT, say
 from common.python_finder import UnavailableError
 
 NEWEST = "5.2"
-VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
-ROWS = {
-    "table": core_and_updates.ROWS,
-    "settings": tuple(settings_page.list_rows()),
-    "limits": tuple(limits_page.list_rows()),
-}
-TITLES = {"table": "The whole table", "settings": "Every setting", "limits": "Limits"}
 
 
 def choose(page: str, only: str) -> list[Row]:
     """Return the rows of a page whose group, name or rival contains a text."""
     return [
         row
-        for row in ROWS[page]
+        for row in PAGES[page][-1]
         if only.lower() in f"{row.group}\n{row.name}\n{row.other and row.other.label}".lower()
     ]
 
 
-def measure_page(programs: Programs, page: str, options: argparse.Namespace) -> list[Result]:
+def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result]:
     """Measure a page, write and draw it."""
 
     def start(program: str, *arguments: str) -> Worker:
@@ -66,28 +57,20 @@ def measure_page(programs: Programs, page: str, options: argparse.Namespace) -> 
             raise UnavailableError(f"--rivals does not name {program}")
         return programs.start(program, *arguments)
 
-    results = []
+    page, found = options.page, list[Result]()
+    title, explained, most, _ = PAGES[page]
     for result in measure(choose(page, options.only), start, options.rounds):
-        results.append(result)
-        say(result.row.group, result.reason or f"{result.row.name}: {short(result.value())}")
+        found.append(result)
+        say(result.row.group, result.reason or f"{result.row.name}: {result.cell()}")
+    results = settle(found)
     head = describe(results, options.rounds)
-    if page == "limits":
-        worker = programs.start("core.smoothness")
-        text = limits_page.make_page(results, worker.ask("make_tables"))
-        worker.close()
-    elif page == "settings":
-        text = f"{head}\n\n{settings_page.make_page(results)}"
-        draw(settings_page.make_drawing(results), options.output / "settings.png")
-    else:
-        text = f"{head}\n\n{core_and_updates.make_page(results)}"
-        title = head.partition(";")[0]
-        draw(core_and_updates.make_drawing(results, title), options.output / "plot.png")
-        contents = {"head": head, "rows": [dataclasses.asdict(each) for each in results]}
-        file = options.output / "results.json"
-        file.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
-    file = options.output / f"{page}.md"
-    file.write_text(f"# {TITLES[page]}\n\n{text}\n", encoding="utf-8")
-    print(f"\n{text}\n\nwritten: {os.path.relpath(options.output)}")
+    text = f"# {title}\n\n{head}\n\n{make_page(results, explained)}\n"
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / f"{page}.md").write_text(text, encoding="utf-8")
+    if page != "limits":
+        words = f"{head.partition(';')[0]}; {summarize(results)}"
+        draw(make_drawing(results, words, most), options.output / f"{page}.png")
+    print(f"\n{text}\nwritten: {os.path.relpath(options.output)}")
     return results
 
 
@@ -102,11 +85,11 @@ def describe(results: Sequence[Result], rounds: int) -> str:
     return (
         f"Chain IK {found.group(1) if found else '?'}{blender}, Python {versions.get('python')},"
         f" NumPy {versions.get('numpy')}; {platform.system()} on {platform.machine()},"
-        f" {os.cpu_count()} cores; {rounds} rounds in turn. L is a chain's length."
+        f" {os.cpu_count()} cores; {rounds} rounds in turn."
     )
 
 
-def draw(drawing: dict[str, Any], picture: Path) -> None:
+def draw(drawing: dict[str, object], picture: Path) -> None:
     """Draw a picture, where there is something to draw."""
     if not drawing["panels"]:
         return
@@ -122,7 +105,9 @@ def parse_command_line() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--blender-version", choices=VERSIONS, default=NEWEST, help=NEWEST)
+    parser.add_argument(
+        "--blender-version", choices=environment.BLENDER_VERSIONS, default=NEWEST, help=NEWEST
+    )
     parser.add_argument("--rivals", default="", help=f"all, or some of {','.join(ALL_RIVALS)}")
     parser.add_argument("--rounds", type=int, default=5, help="at least 5 for figures")
     parser.add_argument("--only", default="", metavar="TEXT", help="part of a row's text")
@@ -145,7 +130,7 @@ def parse_command_line() -> argparse.Namespace:
         parser.error(f"no rival {', '.join(unknown)}; there are {', '.join(ALL_RIVALS)}")
     if options.rounds < 1:
         parser.error("a ratio needs one round or more")
-    if options.page in ROWS and not choose(options.page, options.only):
+    if options.page in PAGES and not choose(options.page, options.only):
         parser.error(f"no row has '{options.only}' in its text")
     return options
 
@@ -154,16 +139,12 @@ def main() -> int:
     """Measure, print, write. Fails where this project's own side could not be measured."""
     options = parse_command_line()
     try:
-        if options.page not in ROWS:
-            is_counted = options.page == "calls"
-            print(held_back_page.make_page(
-                options.against, options.only, options.rounds, is_counted=is_counted
-            ))  # fmt: skip
+        if options.page not in PAGES:
+            held_back_page.print_page(options.page, options.against, options.only, options.rounds)
             return 0
-        options.output.mkdir(parents=True, exist_ok=True)
         with environment.own_variables(PYTHONPATH=environment.PYTHON_PATH) as variables:
             programs = Programs(f"bpy-{options.blender_version}", variables)
-            results = measure_page(programs, options.page, options)
+            results = measure_page(programs, options)
     except (UnavailableError, WorkerError, environment.InstallError) as error:
         sys.exit(str(error))
     return 1 if any(each.ours.reason for each in results) else 0

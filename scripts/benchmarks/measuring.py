@@ -1,4 +1,4 @@
-"""Rows that hold one side against another, how they are measured, and how they are judged.
+"""Rows that hold one side against another: how they are measured, judged, tabulated and drawn.
 
 All sides of a group are measured in turn, round after round: a machine that slows down does so for
 all of them.
@@ -9,17 +9,22 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Callable
 
 from benchmarks.workers import Worker, WorkerError
 from common.console import say
 from common.python_finder import UnavailableError
+from common.tables import make_table
 from environment import InstallError
 
-Clocks = dict[str, float]
+NOTHING = "-"
 # Where so many times the work passes on the wall's clock, others had the machine.
 BUSY = 1.25
+WORKED = (
+    "Others had the machine meanwhile: what is told is the time that all threads of each process"
+    " worked, not the time that passed."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,10 +35,9 @@ class Side:
         label: As tables show it.
         program: Which worker, as `workers.Programs.start` knows it.
         start: What the worker is given when it starts; sides alike in both share a process.
-        task: What is timed; "" where only what is reached counts.
+        task: What is timed.
         case: What a worker without Blender solves, and to what share of the chain's length.
         setting: The row of `setting_rows` that the scene is set up as.
-        once: Whether the task says all the first time it is asked, and is no matter of time.
         checks: Whether there is something to reach.
     """
 
@@ -43,7 +47,6 @@ class Side:
     task: str = "moved"
     case: tuple[str, float] | None = None
     setting: str = ""
-    once: bool = False
     checks: bool = True
 
     @property
@@ -67,7 +70,7 @@ class Row:
         goal: Greatest accepted ratio or figure; None for a row that only informs.
         unit: Of what is judged: "" for a ratio, " ms more" for a difference.
         must_reach: Whether the goal is missed wherever a target is.
-        column: Where the page shows it.
+        column: Where the page shows it, beside rows of the same name.
     """
 
     group: str
@@ -90,64 +93,153 @@ class Samples:
 
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     facts: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    clocks: list[Clocks] = dataclasses.field(default_factory=list)
+    clocks: list[dict[str, float]] = dataclasses.field(default_factory=list)
     reason: str = ""
 
-    def median(self, clock: str = "wall") -> float:
-        return statistics.median([each[clock] for each in self.clocks])
+    def told(self) -> str:
+        """Return the facts as tables show them."""
+        if "reached" not in self.facts:
+            return NOTHING
+        return f"{100.0 * self.facts['reached']:.4g} %, {self.facts['worst']:.0e}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """A measured row."""
+    """A measured row, told by one of its two clocks."""
 
     row: Row
     ours: Samples
     other: Samples | None = None
+    clock: str = "wall"
 
     @property
     def reason(self) -> str:
         """Why there is no figure; empty where there is one."""
         return self.ours.reason or (self.other.reason if self.other else "")
 
-    def rounds(self, clock: str = "wall") -> list[float]:
-        """Return what is judged, of every round."""
-        if self.reason:
-            return []
-        ours = [each[clock] for each in self.ours.clocks]
-        if self.other is None:
-            return ours
-        pairs = list(zip(ours, (each[clock] for each in self.other.clocks)))
-        return [a - b if self.row.unit else a / b for a, b in pairs]
+    @property
+    def times(self) -> list[list[float]]:
+        """The milliseconds of our rounds, and those of the other's."""
+        sides = [self.ours, *([self.other] if self.other else [])]
+        return [[each[self.clock] for each in side.clocks] for side in sides]
 
-    def value(self, clock: str = "wall") -> float | None:
-        rounds = self.rounds(clock)
-        return statistics.median(rounds) if rounds else None
+    @property
+    def rounds(self) -> list[float]:
+        """What is judged, of every round."""
+        if self.reason or self.other is None:
+            return [] if self.reason else self.times[0]
+        return [a - b if self.row.unit else a / b for a, b in zip(*self.times)]
 
-    def is_met(self, clock: str = "wall") -> bool | None:
-        """Tell whether the goal is met; None without a goal or a figure."""
-        value, goal = self.value(clock), self.row.goal
-        if value is None or goal is None:
+    @property
+    def value(self) -> float | None:
+        return statistics.median(self.rounds) if self.rounds else None
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether the goal is met; None without a goal or a figure."""
+        if self.value is None or self.row.goal is None:
             return None
         has_reached = self.ours.facts.get("reached", 1.0) >= 1.0
-        return value <= goal and (has_reached or not self.row.must_reach)
+        return self.value <= self.row.goal and (has_reached or not self.row.must_reach)
+
+    @property
+    def beside(self) -> str:
+        """The other's label with its version."""
+        if self.row.other is None or self.other is None:
+            return NOTHING
+        return f"{self.row.other.label} {self.other.versions.get('package', '')}".strip()
+
+    def cell(self) -> str:
+        """Return the figure, the goal, and milliseconds."""
+        if self.value is None:
+            return NOTHING
+        goal = "" if self.row.goal is None else f" / {self.row.goal:g}"
+        times = "; ".join(short(statistics.median(each)) for each in self.times)
+        return f"{short(self.value)}{goal}{self.row.unit}" + (f" ({times})" if self.other else "")
 
 
-def clock_of(results: Sequence[Result]) -> str:
-    """Return the clock that counts: the wall's, unless others had the machine.
+def short(number: float) -> str:
+    """Return a number to three digits, not as a power of ten: 1240, 0.0273."""
+    return f"{float(f'{number:.3g}'):g}"
+
+
+def settle(results: Iterable[Result]) -> list[Result]:
+    """Have results told by the clock that counts: the wall's, unless others had the machine.
 
     By the sum of all: short updates end before anybody else has a turn, long ones tell.
     """
+    results = list(results)
     clocks = [each for result in results for each in result.ours.clocks]
     walls, works = (sum(each[clock] for each in clocks) for clock in ("wall", "work"))
-    return "work" if walls > BUSY * works else "wall"
+    clock = "work" if walls > BUSY * works else "wall"
+    return [dataclasses.replace(each, clock=clock) for each in results]
 
 
-def summarize(results: Sequence[Result], clock: str = "wall") -> str:
+def make_page(results: Sequence[Result], explained: str) -> str:
+    """Return what has been measured as Markdown: rows one below the other, then those in columns.
+
+    A cell is the figure / its goal (milliseconds: ours; the other's).
+    """
+    lines = [explained, *([WORKED] if any(each.clock == "work" for each in results) else [])]
+    singles = [each for each in results if not each.row.column]
+    columned = [each for each in results if each.row.column]
+    for chosen in (singles, columned):
+        columns = list(dict.fromkeys(each.row.column for each in chosen))
+        by_line: dict[tuple[str, str], dict[str, Result]] = {}
+        for each in chosen:
+            by_line.setdefault((each.row.name, each.beside), {})[each.row.column] = each
+        head = ("", "beside", *(name or "figure / goal (ms)" for name in columns), "met", "reached")
+        rows = [(*key, *_cells(line, columns)) for key, line in by_line.items()]
+        lines += ["", make_table(head, rows, 2)] if rows else []
+    missing = [f"Not measured: {each.row.group}: {each.reason}" for each in results if each.reason]
+    return "\n".join((*lines, "", summarize(results), *missing))
+
+
+def _cells(line: Mapping[str, Result], columns: Sequence[str]) -> Iterator[str]:
+    found = [line.get(column) for column in columns]
+    yield from (each.cell() if each else NOTHING for each in found)
+    words = {None: NOTHING, True: "yes", False: "NO"}
+    yield " ".join(words[each and each.is_met] for each in found)
+    if len(columns) == 1 and found[0]:
+        yield "; ".join(side.told() for side in (found[0].ours, found[0].other) if side)
+    else:
+        shares = [each and each.ours.facts.get("reached") for each in found]
+        yield " ".join(NOTHING if share is None else f"{share:.0%}" for share in shares)
+
+
+def make_drawing(results: Sequence[Result], title: str, most: float | None) -> dict[str, Any]:
+    """Return what `plot` draws: a panel of rows without a column, one for each column below."""
+    panels, labels = [], dict.fromkeys(each.row.name for each in results if each.row.column)
+    for column in dict.fromkeys(each.row.column for each in results):
+        chosen = [each for each in results if each.row.column == column]
+        if column:
+            by_name = {each.row.name: each for each in chosen}
+            drawn = [(name, by_name.get(name)) for name in labels]
+        else:
+            drawn = [
+                (f"{each.row.name}, beside {each.beside}", each)
+                for each in chosen
+                if each.other and not (each.reason or each.row.unit)
+            ]
+        rows = [
+            {
+                "label": label,
+                "value": each and each.value,
+                "goal": each and each.row.goal,
+                "is_met": each and each.is_met,
+                "range": each.rounds if each else [],
+            }
+            for label, each in drawn
+        ]
+        panels += [{"title": column, "rows": rows}] if rows else []
+    return {"title": title, "most": most, "panels": panels}
+
+
+def summarize(results: Sequence[Result]) -> str:
     """Return how many goals are met, in a line."""
     goals = [result for result in results if result.row.goal is not None]
-    missing = sum(result.is_met(clock) is None for result in goals)
-    met = sum(result.is_met(clock) is True for result in goals)
+    missing = sum(result.is_met is None for result in goals)
+    met = sum(result.is_met is True for result in goals)
     return f"{met} of {len(goals)} goals met{f', {missing} not measured' if missing else ''}"
 
 
@@ -185,12 +277,12 @@ def _measure_sides(
     # The first round prepares: caches, first frames, compiled code.
     for number in range(rounds + 1):
         for side, samples in found.items():
-            if samples.reason or (side.once and number > 1):
+            if samples.reason:
                 continue
             try:
                 if number == 0:
                     _prepare(side, samples, start, pool)
-                elif side.task:
+                else:
                     clocks = pool[side.process].ask(side.task, **side.arguments)
                     samples.clocks.append(clocks)
             except (WorkerError, UnavailableError, InstallError) as error:
@@ -215,5 +307,4 @@ def _prepare(
     if side.checks:
         task = {} if side.case is None else {"task_of_case": side.task}
         samples.facts = worker.ask("check", **side.arguments, **task)
-    if side.task and not side.once:
-        worker.ask(side.task, **side.arguments)
+    worker.ask(side.task, **side.arguments)

@@ -2,9 +2,9 @@
 
     python -m benchmarks.plot DRAWING PICTURE      a Python with Matplotlib
 
-DRAWING is a JSON file: a title, what the axis says, what nothing may cost ("most"), and panels; a
-panel has a title, a place in the row of its panels, and rows with label, value, goal, is_met and
-maybe the range of its rounds. Rows without a goal are grey.
+DRAWING is a JSON file: a title, what nothing may cost ("most"), and panels; a panel has a title,
+and rows with label, value, goal, is_met and the range of its rounds. A panel without a title
+stands above the others, which share their labels. Rows without a goal are grey.
 """
 
 from __future__ import annotations
@@ -24,41 +24,45 @@ from matplotlib.ticker import FuncFormatter
 # Told apart without colour vision, too.
 MET, MISSED, CLIFF, INFORMS = "#2f7fb8", "#d9822b", "#a3262a", "#b4bcc8"
 LINE_HEIGHT, WIDTH, SMALL = 0.19, 13.0, 7.0
+AXIS = (
+    "Our time / the other's. Black mark: goal, thin line: all rounds. Blue: within its goal,"
+    " orange: over it, dark red: over the dashed line as well, a cliff; grey: has none"
+)
 
 
 def draw(drawing: dict[str, Any], picture: Path) -> None:
-    """Draw all panels: those that begin with column 0 below each other, the others beside them."""
-    panels = drawing["panels"]
-    beginnings = [number for number, panel in enumerate(panels) if panel["column"] == 0]
-    ends = [*beginnings[1:], len(panels)]
-    lines = [panels[number]["lines"] * len(panels[number]["rows"]) + 3 for number in beginnings]
+    """Draw the panel that has no title, and the others beside each other below it."""
+    panels, most = drawing["panels"], drawing["most"]
+    stages = [[each for each in panels if bool(each["title"]) is named] for named in (False, True)]
+    stages = [stage for stage in stages if stage]
+    lines = [len(stage[0]["rows"]) + 3 for stage in stages]
     figure = plt.figure(figsize=(WIDTH, 1.0 + LINE_HEIGHT * sum(lines)), layout="constrained")
     values = [row["value"] for panel in panels for row in panel["rows"] if row["value"]]
-    greatest = 1.6 * max([1.0, drawing["most"] or 1.0, *values])
-    least = min([0.1, *(0.8 * value for value in values)])
+    # The same for all: a bar twice as long is as much more everywhere.
+    ends = 0.8 * min(0.125, *values), 1.6 * max(1.0, most or 1.0, *values)
     grid = figure.add_gridspec(len(lines), 1, height_ratios=lines)
-    for place, (first, end) in enumerate(zip(beginnings, ends)):
-        columns = grid[place].subgridspec(1, end - first)
-        for column, panel in enumerate(panels[first:end]):
-            axes = figure.add_subplot(columns[column])
-            _draw_panel(axes, panel, drawing["most"], least)
-            # The same for all: a bar twice as long is as much more everywhere.
-            axes.set_xlim(least, greatest)
+    for place, stage in zip(grid, stages):
+        for column, (panel, spot) in enumerate(zip(stage, place.subgridspec(1, len(stage)))):
+            axes = figure.add_subplot(spot)
+            _draw_panel(axes, panel, most, ends)
             if column:
                 axes.set_yticklabels([])
-    figure.supxlabel(drawing["axis"], fontsize=8.5)
+    figure.supxlabel(AXIS, fontsize=8.5)
     figure.suptitle(drawing["title"], fontsize=9.5)
     figure.savefig(picture, dpi=110, metadata={"Software": None})
 
 
-def _draw_panel(axes: Axes, panel: dict[str, Any], most: float | None, least: float) -> None:
+def _draw_panel(
+    axes: Axes, panel: dict[str, Any], most: float | None, ends: tuple[float, float]
+) -> None:
     rows = panel["rows"][::-1]
     for place, row in enumerate(rows):
         if row["value"] is not None:
-            _draw_row(axes, place, row, most, least)
+            _draw_row(axes, place, row, most, ends[0])
     axes.set_yticks(range(len(rows)), [row["label"] for row in rows], fontsize=SMALL)
     axes.set_ylim(-0.8, len(rows) - 0.2)
     axes.set_xscale("log")
+    axes.set_xlim(*ends)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
     for value, style in ((1.0, ":"), (most, "--")):
         if value is not None:

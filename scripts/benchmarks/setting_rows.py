@@ -11,8 +11,12 @@ from collections.abc import Mapping
 
 MOST = 15.0
 """Goal of every row that has no other: nothing costs more times the constraint."""
-SCENES = {"two": "25 x 4 x 2", "ten": "25 x 4 x 10", "one": "1 x 1 x 4"}
-"""By the names that goals have: 100 chains of two bones, 100 of ten, a single chain of four."""
+SCENES = {
+    "100 of two bones": "25 x 4 x 2",
+    "100 of ten bones": "25 x 4 x 10",
+    "one of four bones": "1 x 1 x 4",
+}
+"""Layouts by the columns of the table, in the order of goals."""
 Values = Mapping[str, object]
 
 
@@ -181,7 +185,7 @@ _FORCES = (
 FOLLOWED = {"solver": "FOLLOW"}
 _TREES_AND_TAILS = (
     *(
-        Setting(name, ALL, chain, is_tree=True, not_in=("one",), **more)
+        Setting(name, ALL, chain, is_tree=True, not_in=("one of four bones",), **more)
         for name, chain, more in (
             ("tree of four limbs", NEWTON, {}),
             ("tree of four limbs, FABRIK", FABRIK, {}),

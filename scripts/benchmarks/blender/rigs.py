@@ -15,8 +15,10 @@ from __future__ import annotations
 import gc
 import math
 import tracemalloc
+from collections.abc import Callable
 
 import bpy
+import gpu
 import numpy as np
 import numpy.typing as npt
 
@@ -24,6 +26,7 @@ import blender_ik_addon
 from benchmarks.blender import setting_rigs
 from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
 from benchmarks.blender.setting_rigs import bone_name, handle_name
+from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array, arc, split, targets_in_reach
 from benchmarks.setting_rows import ROWS
 from blender_ik_addon import handlers
@@ -43,6 +46,7 @@ class Rigs(Scene):
     def __init__(self, manner: str, layout: str) -> None:
         super().__init__(manner)
         (self.count_of_rigs, self.count_of_limbs, self.bones), self.climb = split(layout)
+        self.kept: dict[str, float] = {}
         self.set_up("plain")
 
     def set_up(self, setting: str) -> None:
@@ -82,7 +86,9 @@ class Rigs(Scene):
         return self.bones * (5e-6 if self.bones == 2 else 1e-4)
 
     def remembered(self) -> dict[str, float]:
-        """Return what Python and NumPy keep of live updates, in KB a chain."""
+        """Return what Python and NumPy keep of live updates, in KB a chain, found once."""
+        if self.kept:
+            return self.kept
         tracemalloc.start()
         sizes = []
         for is_live in (False, True):
@@ -92,7 +98,47 @@ class Rigs(Scene):
                 self.update()
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0] / 1024 / len(self.limbs))
-        return {"wall": sizes[1] - sizes[0], "work": sizes[1] - sizes[0]}
+        self.kept = dict.fromkeys(("wall", "work"), sizes[1] - sizes[0])
+        return self.kept
+
+    def redrawn(self) -> dict[str, float]:
+        """Return the times of a redraw of the viewport's overlay."""
+        return self._redraw(self.count)
+
+    def redrawn_anew(self) -> dict[str, float]:
+        """Return the times of a redraw after all targets have moved."""
+
+        def move() -> None:
+            self.move_on()
+            self.update()
+
+        return self._redraw(move)
+
+    def _redraw(self, prepare: Callable[[], None]) -> dict[str, float]:
+        """Call what Blender calls for a redraw, in a viewport without a window, into an image."""
+        from blender_ik_addon.overlay import viewport
+
+        gpu.init()
+        bpy.context.view_layer.objects.active = self.rigs[0]
+        if bpy.context.mode != "POSE":
+            bpy.ops.object.mode_set(mode="POSE")
+        self.update()
+        window = bpy.context.window_manager.windows[0]
+        area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+        region = next(region for region in area.regions if region.type == "WINDOW")
+        place, image = (
+            {"window": window, "area": area, "region": region},
+            gpu.types.GPUOffScreen(16, 16),
+        )
+
+        def draw() -> None:
+            viewport.draw_in_scene()
+            viewport.draw_on_screen()
+
+        with bpy.context.temp_override(**place), image.bind():
+            clocks = round_clocks(prepare, draw)
+        image.free()
+        return clocks
 
     def move(self, numbers: range) -> None:
         if "handles" in self.setting.rig:

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.clocks import round_clocks
 from benchmarks.core import cases
 from benchmarks.core.cases import Array, Case
-from benchmarks.core_and_updates import CORE
+from benchmarks.pages import CORE
 from benchmarks.workers import python_versions, serve
 
 # The cap that every solver with one has.

@@ -1,0 +1,212 @@
+"""The rows of all pages: whole updates and the core, humans and settings, limits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from benchmarks.measuring import Row, Side
+from benchmarks.setting_rows import ROWS, SCENES, TREE
+
+OURS, BUILT_IN, UNSOLVED = "Chain IK", "IK constraint", "live, nothing solved"
+LABELS = {
+    "built-in": BUILT_IN,
+    "floor": "floor",
+    "unsolved": UNSOLVED,
+    "bare": "the same without any chain",
+    "no-spaces": "the same without spaces",
+    "constraints": BUILT_IN,
+    "live": "its frames live",
+}
+Goals = dict[str, "float | None"]
+OUT_OF_PLANE = ", start pose in no plane"
+UPDATES: tuple[tuple[str, str, Goals], ...] = (
+    (
+        "100 x 4 x 2", "100 armatures x 4 two-bone limbs",
+        # What a handler in Python takes without solving is a floor: the goal is held against that.
+        {"unsolved": 1.35, "built-in": None, "floor": None},
+    ),
+    (
+        "40 x 4 x 10", "40 armatures x 4 ten-bone chains, to 1e-4 L",
+        {"built-in": 0.5, "floor": None, "unsolved": None},
+    ),
+    (
+        "40 x 4 x 10 climbing", f"40 armatures x 4 ten-bone chains, to 1e-4 L{OUT_OF_PLANE}",
+        {"built-in": None},
+    ),
+    (
+        "1 x 4 x 2", "1 armature x 4 two-bone limbs",
+        {"unsolved": 4.0, "built-in": None, "floor": None},
+    ),
+    ("1 x 1 x 50", "one 50-bone chain, to 1e-4 L", {"built-in": 0.65, "floor": None}),
+    ("1 x 1 x 50 climbing", f"one 50-bone chain, to 1e-4 L{OUT_OF_PLANE}", {"built-in": None}),
+    ("1 x 1 x 300", "one 300-bone chain, to 1e-4 L", {"floor": 2.5, "built-in": None}),
+)  # fmt: skip
+"""Layout, what it is, and who is compared, with the goals. Layouts: armatures x limbs x bones."""
+CORE: tuple[tuple[str, float, str, Goals], ...] = (
+    (
+        "2 x 1000", 1e-3, "1000 two-bone chains at once",
+        {"fullik": 0.5, "momentum": 0.07, "pyfabrik": None},
+    ),
+    (
+        "10 x 400", 1e-3, "400 ten-bone chains at once, to 1e-3 L",
+        {"fullik": 0.35, "momentum": 0.1, "pin": None, "pyfabrik": None},
+    ),
+    (
+        "10 x 100", 1e-6, "one ten-bone chain, to 1e-6 L",
+        {"pin": 0.8, "pyfabrik": 0.04, "momentum": None, "fullik": None},
+    ),
+    (
+        "10 x 100 climbing", 1e-6, f"one ten-bone chain, to 1e-6 L{OUT_OF_PLANE}", {"pin": None},
+    ),
+    ("50 x 100", 1e-6, "one 50-bone chain, to 1e-6 L", {"pin": 1.0}),
+    ("100 x 100", 1e-6, "one 100-bone chain, to 1e-6 L", {"pin": 1.0}),
+)  # fmt: skip
+"""Case (bones x targets), tolerance as a share of the chain's length, and as above."""
+GROWTH = (
+    ("core, twice the two-bone chains", "2 x 2000", "2 x 1000", 1e-3, 2.2),
+    ("core, twice the ten-bone chains", "10 x 800", "10 x 400", 1e-3, 2.2),
+    ("core, twice the bones of 400 chains", "20 x 400", "10 x 400", 1e-3, 2.2),
+    ("core, twice the bones of one chain", "100 x 100", "50 x 100", 1e-6, 2.2),
+    ("core, 10 000 two-bone chains", "2 x 10000", "2 x 1000", 1e-3, 11.0),
+    ("update, twice the armatures", "100 x 4 x 2", "50 x 4 x 2", None, 2.2),
+    ("update, twice the bones of one chain", "1 x 1 x 300", "1 x 1 x 150", None, 2.2),
+)
+"""What grows, the larger work and the smaller one, tolerance, and goal."""
+HUMANS = (
+    ("human with control bones, one dragged", 1, "dragged", 4.0, "constraints"),
+    ("human with control bones, all dragged", 1, "moved", 4.0, "constraints"),
+    ("human with control bones, playback", 1, "played", 5.0, "constraints"),
+    ("ten humans with control bones, one dragged", 10, "dragged", 3.0, "constraints"),
+    ("ten humans with control bones, all dragged", 10, "moved", 2.0, "constraints"),
+    ("ten humans with control bones, playback", 10, "played", 2.5, "constraints"),
+    ("human, one dragged, x without spaces", 1, "dragged", 1.3, "no-spaces"),
+    ("human, all dragged, x without spaces", 1, "moved", 1.3, "no-spaces"),
+    ("human, playback, x without spaces", 1, "played", 1.3, "no-spaces"),
+    ("Rigify's human, five chains, dragged", 1, "moved", 2.0, "built-in"),
+    ("Rigify's human, five chains, playback", 1, "played", 2.2, "built-in"),
+    ("ten of Rigify's humans, dragged", 10, "moved", 1.5, "built-in"),
+    ("ten of Rigify's humans, playback", 10, "played", 1.6, "built-in"),
+    ("bake of Rigify's human, five chains, x its 250 frames live", 1, "baked", 1.3, "live"),
+)
+"""Name, how many, task, goal, and beside what.
+
+Control bones are those of Set Up Limbs; the five chains have empties.
+"""
+LIMITED = ("arm", "six-bone tail", "ten hinges", "spider leg", "finger")
+
+
+def updated(manner: str, layout: str, task: str = "moved", setting: str = "") -> Side:
+    """Return the side of rigs that are posed in a manner."""
+    checks = task in ("moved", "played")
+    start = (manner, layout)
+    return Side(LABELS.get(manner, OURS), "blender.rigs", start, task, None, setting, checks)
+
+
+def solved(program: str, case: str, tolerance: float) -> Side:
+    """Return the side of a solver: single solves where the tolerance is small, else all at once."""
+    task = "single" if tolerance < 1e-3 else "batch"
+    label = OURS if program == "core" else program
+    return Side(label, program, task=task, case=(case, tolerance))
+
+
+def list_table_rows() -> Iterator[Row]:
+    """Yield the rows of the default page."""
+    for layout, what, others in UPDATES:
+        work, ours = f"update, {what}", updated("chains", layout)
+        for other, goal in others.items():
+            yield Row(layout, work, ours, updated(other, layout), goal, must_reach=True)
+        if "unsolved" in others:
+            sides = updated("unsolved", layout), updated("built-in", layout)
+            yield Row(layout, f"{work}, nothing solved", *sides)
+    limbs, what = UPDATES[0][:2]
+    nothing, idle = "update with nothing changed, 400 live chains", updated("chains", limbs, "idle")
+    yield Row("idle", nothing, idle, updated("floor", limbs), 0.12)
+    yield Row("idle", nothing, idle, updated("bare", limbs, "idle"))
+    sides = updated("chains", limbs, "played"), updated("built-in", limbs, "played")
+    yield Row("playback", f"frame of playback, {what}", *sides)
+    for case, tolerance, work, others in CORE:
+        for rival, goal in others.items():
+            sides = solved("core", case, tolerance), solved(rival, case, tolerance)
+            yield Row(f"core {case}", f"core, {work}", *sides, goal, must_reach=True)
+    for work, more, less, tolerance, goal in GROWTH:
+        ours, other = (
+            solved("core", case, tolerance) if tolerance else updated("chains", case)
+            for case in (more, less)
+        )
+        other = dataclasses.replace(other, label=f"{OURS}, {less}")
+        yield Row(f"growth {more}", f"growth, {work}", ours, other, goal, must_reach=True)
+    memory = "memory kept per live chain, 400 chains, Python and NumPy"
+    yield Row("memory", memory, updated("memory", limbs, "remembered"), None, 8.0, " KB")
+
+
+def list_setting_rows() -> Iterator[Row]:
+    """Yield real characters first, then every setting, then what happens once."""
+    for name, count, task, goal, other in HUMANS:
+        ours = "chains" if other in ("built-in", "live") else "controls"
+        sides = (
+            Side(LABELS.get(each, OURS), "blender.humans", (each, str(count)), task)
+            for each in (ours, other)
+        )
+        yield Row(name, name, *sides, goal, must_reach=True)
+    for scene, layout in SCENES.items():
+        for row in ROWS:
+            if scene not in row.not_in:
+                sides = updated("chains", layout, setting=row.name), updated("built-in", layout)
+                goal = row.goal(scene)
+                yield Row(f"{row.name}, {scene}", row.name, *sides, goal, column=scene)
+    for name, layout, task, goal, manner, unit in (
+        ("opening 400 limbs", "100 x 4 x 2", "opened", 3.0, "built-in", ""),
+        ("undo with 2000 chains", "500 x 4 x 2", "undone", 1000.0, "bare", " ms more"),
+    ):
+        sides = (updated(each, layout, task) for each in ("chains", manner))
+        yield Row(name, name, *sides, goal, unit)
+    name = "one such tree of ten bones a limb, a move"
+    yield Row(name, name, updated("chains", "1 x 4 x 10", setting=TREE), None, 100.0, " ms")
+    for layout, what in (("1 x 20 x 2", "an armature"), ("20 x 1 x 2", "20 armatures")):
+        for task, when in (("redrawn", "nothing changed"), ("redrawn_anew", "all targets moved")):
+            name = f"redraw with the overlay, 20 chains of {what}, {when}"
+            yield Row(f"redraw {layout}", name, updated("chains", layout, task), None, None, " ms")
+
+
+def list_limit_rows() -> Iterator[Row]:
+    """Yield limbs with the limits of real ones: what they reach, and how soon."""
+    for rig in LIMITED:
+        for pole in ("free", "pole"):
+            for manner, count in (("NEWTON", 1), ("NEWTON", 160), ("FABRIK", 160), ("CCD", 160)):
+                sides = (
+                    Side(label, "blender.limits", (each, rig, pole, str(count)))
+                    for label, each in ((OURS, manner), (BUILT_IN, "built-in"))
+                )
+                name = f"{rig}, {pole}: {manner}, {count} limb{'s' * (count > 1)}"
+                yield Row(f"{rig}, {pole}, {count}", name, *sides)
+
+
+PAGES = {
+    "table": (
+        "The whole table",
+        "L is a chain's length. Times of an update or a solve beside the other's: the median"
+        " (milliseconds: ours; the other's). What is reached is told of both, and the worst"
+        " distance left, as a share of L.",
+        None,
+        tuple(list_table_rows()),
+    ),
+    "settings": (
+        "Every setting",
+        "Whole updates in times of what Blender's IK constraint takes for plain chains of the same"
+        " lengths, both measured in turn: the median / the goal (milliseconds: ours; the other's).",
+        15.0,
+        tuple(list_setting_rows()),
+    ),
+    "limits": (
+        "Limits",
+        "Limbs with the joints of real ones, whole updates beside the built-in constraint: the"
+        " ratio (milliseconds), the share of 1000 targets within 80 % of the joints' ranges that is"
+        " reached to 1e-3 of the chain's length, and the farthest that any pose lies out of range,"
+        " in radians. Limbs are straight at rest: with a pole the built-in constraint aims them at"
+        " the target and never bends them.",
+        None,
+        tuple(list_limit_rows()),
+    ),
+}
+"""Title, what is to be said of the figures, what nothing may cost, and the rows."""
