@@ -14,26 +14,22 @@ def round_clocks(
     prepare: Callable[[], object],
     work: Callable[[], object],
     most: int = MOST_REPEATS,
+    seconds: float = SECONDS,
 ) -> dict[str, float]:
     """Return the median milliseconds of one round's repetitions, by two clocks.
 
-    "work" is what all threads of the process have worked: where it falls far behind "wall", other
-    programs had the machine, and "wall" says less.
-
-    Args:
-        prepare: Called before each repetition, outside of the clocks.
-        work: What is timed.
-        most: Repetitions.
+    What is prepared before each repetition is not timed. "work" is what all threads of the process
+    have worked: where it falls far behind "wall", other programs had the machine, and "wall" says
+    less.
     """
-    walls: list[float] = []
-    works: list[float] = []
+    took: list[tuple[float, float]] = []
     begin = time.perf_counter()
-    while len(walls) < most:
-        if len(walls) >= LEAST_REPEATS and time.perf_counter() - begin > SECONDS:
+    while len(took) < most:
+        if len(took) >= LEAST_REPEATS and time.perf_counter() - begin > seconds:
             break
         prepare()
         start_work, start = time.process_time(), time.perf_counter()
         work()
-        walls.append(time.perf_counter() - start)
-        works.append(time.process_time() - start_work)
-    return {"wall": 1e3 * statistics.median(walls), "work": 1e3 * statistics.median(works)}
+        took.append((time.perf_counter() - start, time.process_time() - start_work))
+    wall, worked = (1e3 * statistics.median(each) for each in zip(*took))
+    return {"wall": wall, "work": worked}

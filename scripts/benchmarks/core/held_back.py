@@ -34,11 +34,7 @@ from blender_ik_addon.core import (
 from common.console import ROOT
 
 LIMIT, SEED = 0.6, 20280311
-# Radians by which each bone of the start pose is bent about X, and turned about Z in turn.
-BENT, TURNED = 0.1, 0.02
 COUNT, STARTS, HELD = 200, 16, 1e-4
-# Starts are kept off the fold, where the slope across the edge is none: a share of the range.
-OFF_FOLD = 1e-4
 TOLERANCE, ITERATIONS = 1e-5, 500
 # How many targets are timed.
 TIMED = 24
@@ -58,75 +54,53 @@ class Targets(NamedTuple):
     reached: Array
 
 
-def pose(coordinates: Array) -> tuple[Array, Array]:
-    """Return local rotations wxyz and joints of coordinates without bounds, complex numbers, too.
+def rotations(coordinates: Array) -> Array:
+    """Return local rotations wxyz (..., n, 4) of coordinates (..., n, 3), complex numbers, too.
 
-    Swings about X and Z and twists are sines of these: the edge of a range is a fold, and a smooth
-    minimiser runs along it (MINUIT, James and Roos, 1975).
-
-    Args:
-        coordinates: Shape (..., n, 3).
-
-    Returns:
-        Shapes (..., n, 4) and (..., n + 1, 3).
+    These are how far bones swing, about which axis between X and Z, and how far they twist.
     """
-    p = np.moveaxis(coordinates, (-2, -1), (0, 1))
-    radius = np.sqrt(p[:, 0] ** 2 + p[:, 2] ** 2 + 1e-300)
-    x, z = p[:, ::2].swapaxes(0, 1) * (np.sin(LIMIT / 2.0) * np.sin(radius) / radius)
-    w, twist = np.sqrt(1.0 - x * x - z * z), LIMIT / 2.0 * np.sin(p[:, 1])
-    c, s = np.cos(twist), np.sin(twist)
-    local = np.stack((w * c, x * c - z * s, w * s, z * c + x * s), axis=1)
-    frame, points = np.array([1.0, 0.0, 0.0, 0.0]), [np.zeros_like(local[0, :3])]
-    for turn in local:
-        frame = _multiply(frame, turn)
-        w, x, y, z = frame
+    swing, way, twist = np.moveaxis(coordinates * np.array([0.5, 1.0, 0.5]), -1, 0)
+    x, z = np.sin(swing) * np.cos(way), np.sin(swing) * np.sin(way)
+    w, c, s = np.cos(swing), np.cos(twist), np.sin(twist)
+    return np.stack((w * c, x * c - z * s, w * s, z * c + x * s), axis=-1)
+
+
+def joints(wxyz: Array) -> Array:
+    """Return the joints (..., n + 1, 3) of local rotations (..., n, 4)."""
+    local = np.moveaxis(wxyz, (-2, -1), (0, 1))
+    (w, x, y, z), places = np.eye(4)[0], [np.zeros_like(local[0, :3])]
+    for a, b, c, d in local:
+        w, x, y, z = (
+            w * a - x * b - y * c - z * d,
+            w * b + x * a + y * d - z * c,
+            w * c - x * d + y * a + z * b,
+            w * d + x * c - y * b + z * a,
+        )
         along = 2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)
-        points.append(points[-1] + np.stack(along) / len(local))
-    return np.moveaxis(local, (0, 1), (-2, -1)), np.moveaxis(np.array(points), (0, 1), (-2, -1))
+        places.append(places[-1] + np.stack(along) / len(local))
+    return np.moveaxis(np.array(places), (0, 1), (-2, -1))
 
 
-def _multiply(a: Array, b: Array) -> Array:
-    first = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
-    z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
-    return np.stack((first, x, y, z))
-
-
-def coordinates_of(wxyz: Array, off_fold: float = 0.0) -> Array:
-    """Return the coordinates (..., n, 3) of local rotations (..., n, 4)."""
-    w, x, y, z = np.moveaxis(wxyz, -1, 0)
-    cosine = np.maximum(np.hypot(w, y), 1e-300)
-    twist = (2.0 * np.arctan2(y, w) + np.pi) % (2.0 * np.pi) - np.pi
-    swing = np.stack(((w * x + y * z) / cosine, (w * z - x * y) / cosine))
-    size, most = np.hypot(*swing), 1.0 - off_fold
-    share = np.minimum(size / np.sin(LIMIT / 2.0), most)
-    swing *= np.arcsin(share) / np.maximum(size, 1e-300)
-    return np.stack((swing[0], np.arcsin(np.clip(twist / LIMIT, -most, most)), swing[1]), axis=-1)
-
-
-def find_nearest(start: Array, target: Array) -> tuple[Array, float]:
-    """Return coordinates (n, 3) of the nearest pose that a start leads to, and its distance."""
+def nearest(start: Array, target: Array) -> float:
+    """Return the distance of the nearest pose that coordinates (n, 3) lead to."""
     # Complex steps give the slope: all coordinates side by side.
     steps = 1e-30j * np.eye(start.size).reshape(-1, *start.shape)
 
     def half_square(flat: Array) -> tuple[float, Array]:
-        off = pose(flat.reshape(start.shape) + steps)[1][:, -1] - target
+        off = joints(rotations(flat.reshape(start.shape) + steps))[:, -1] - target
         squares = 0.5 * (off * off).sum(axis=1)
         return float(squares[0].real), squares.imag / 1e-30
 
-    found = minimize(
-        half_square, start.ravel(), jac=True, method="L-BFGS-B",
-        options={"maxiter": 1000, "gtol": 1e-9, "ftol": 0.0},
-    )  # fmt: skip
-    return found.x.reshape(start.shape), float(np.sqrt(2.0 * found.fun))
+    bounds = [(-LIMIT, LIMIT), (None, None), (-LIMIT, LIMIT)] * len(start)
+    options = {"maxiter": 1000, "gtol": 1e-9, "ftol": 0.0}
+    found = minimize(half_square, start.ravel(), jac=True, bounds=bounds, options=options)
+    return float(np.sqrt(2.0 * found.fun))
 
 
 def draw_pose(rng: np.random.Generator, bones: int) -> Array:
     """Return coordinates (n, 3): swings spread evenly over their disc, and twists."""
-    radius, around = np.arcsin(np.sqrt(rng.random(bones))), 2.0 * np.pi * rng.random(bones)
-    twist = np.arcsin(rng.uniform(-1.0, 1.0, bones))
-    return np.stack((radius * np.cos(around), twist, radius * np.sin(around)), axis=1)
+    swing, way = LIMIT * np.sqrt(rng.random(bones)), 2.0 * np.pi * rng.random(bones)
+    return np.stack((swing, way, rng.uniform(-LIMIT, LIMIT, bones)), axis=1)
 
 
 def _draw_targets(bones: int) -> Targets:
@@ -134,20 +108,21 @@ def _draw_targets(bones: int) -> Targets:
     while len(held) < COUNT:
         target = rng.normal(size=3)
         target *= 0.95 * rng.random() ** (1.0 / 3.0) / np.linalg.norm(target)
-        distances = []
+        distances: list[float] = []
         while len(distances) < STARTS and min(distances, default=1.0) > HELD:
-            distances.append(find_nearest(draw_pose(rng, bones), target)[1])
+            distances.append(nearest(draw_pose(rng, bones), target))
         if min(distances) > HELD:
             held.append(target)
             least.append(min(distances))
-    tips = [pose(0.8 * draw_pose(rng, bones))[1][-1] for _ in range(COUNT)]
+    within = np.array([0.8, 1.0, 0.8])
+    tips = [joints(rotations(within * draw_pose(rng, bones)))[-1] for _ in range(COUNT)]
     return Targets(np.array(held), np.array(least), np.array(tips))
 
 
 @functools.cache
 def targets_of(bones: int) -> Targets:
     """Return the targets of a chain, from the cache where it has them."""
-    file = CACHE / f"{bones}_bones_{SEED}_{COUNT}_{STARTS}.npz"
+    file = CACHE / f"{bones}_bones_{SEED}_{COUNT}_of_{STARTS}.npz"
     if not file.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         np.savez(file, **_draw_targets(bones)._asdict())
@@ -155,24 +130,20 @@ def targets_of(bones: int) -> Targets:
         return Targets(*(found[name] for name in Targets._fields))
 
 
-def chains_from(wxyz: Array) -> Chains:
-    """Return chains that start at local rotations (B, n, 4)."""
-    return Chains(pose(coordinates_of(wxyz))[1], joints=ball_joints(wxyz, LIMIT))
-
-
-def start_rotations(bones: int) -> Array:
-    """Return the local rotations of the start pose, shape (n, 4)."""
-    x, z = np.full(bones, BENT / 2.0), TURNED / 2.0 * (-1.0) ** np.arange(bones)
+def start_of(bones: int) -> Array:
+    """Return the local rotations of the start pose, bent a little."""
+    x, z = np.full(bones, 0.05), 0.01 * (-1.0) ** np.arange(bones)
     return np.stack((np.sqrt(1.0 - x * x - z * z), x, np.zeros(bones), z), axis=1)
 
 
-def make_chains(bones: int, count: int) -> Chains:
-    return chains_from(np.repeat(start_rotations(bones)[None], count, axis=0))
+def chains_from(wxyz: Array) -> Chains:
+    """Return chains that start at local rotations (B, n, 4)."""
+    return Chains(joints(wxyz), joints=ball_joints(wxyz, LIMIT))
 
 
 def make_chain(bones: int) -> Chain:
-    start = start_rotations(bones)
-    return Chain(pose(coordinates_of(start))[1], joints=ball_joints(start, LIMIT))
+    start = start_of(bones)
+    return Chain(joints(start), joints=ball_joints(start, LIMIT))
 
 
 def options_of(solver: str, times: int = 1) -> SolveOptions:
@@ -197,39 +168,24 @@ def clock(bones: int, solver: str) -> dict[str, float]:
 def judge(bones: int, solver: str) -> dict[str, Any]:
     """Return how much farther solutions stay from targets than need be, and where joints end.
 
-    Excesses are in lengths; ``misses`` are the rows that exceed the larger share. Joints are
-    compared, in radians, with those of ten times the cap on iterations, of a solve that starts at
-    the solution, and of the minimum nearby.
+    Excesses are in lengths. Joints are compared, in radians, with those of ten times the cap on
+    iterations, and of a solve that starts at the solution.
     """
-    targets, chains = targets_of(bones), make_chains(bones, COUNT)
+    targets, chains = targets_of(bones), chains_from(np.tile(start_of(bones), (COUNT, 1, 1)))
     goals = Goals(targets.held)
     found = solve_batch(chains, goals, options_of(solver))
-    wxyz = found.local_rotations_wxyz
-    begun = coordinates_of(wxyz, OFF_FOLD)
-    ended = [find_nearest(*each)[0] for each in zip(begun, targets.held)]
-    again = solve_batch(chains_from(wxyz), goals, options_of(solver))
-    longer = solve_batch(chains, goals, options_of(solver, 10))
-    angles = [
-        _largest_angles(wxyz, each)
-        for each in (
-            longer.local_rotations_wxyz, again.local_rotations_wxyz, pose(np.array(ended))[0],
-        )
-    ]  # fmt: skip
+    wxyz, angles = found.local_rotations_wxyz, []
+    for begun, times in ((chains, 10), (chains_from(wxyz), 1)):
+        other = solve_batch(begun, goals, options_of(solver, times)).local_rotations_wxyz
+        apart = np.minimum(*(np.linalg.norm(wxyz + sign * other, axis=-1) for sign in (-1.0, 1.0)))
+        angles.append(4.0 * np.arcsin(np.minimum(apart / 2.0, 1.0)).max(axis=-1))
     excess = found.residual - targets.least
-    misses = np.flatnonzero(excess > NEAR[1])
     return {
         "within": [float((excess <= share).mean()) for share in NEAR],
         "excess": [float(np.median(excess)), float(excess.max()), float(-excess.min())],
-        "misses": {int(row): float(excess[row]) for row in misses},
         "rest": [[float((a <= AT_REST).mean()), float(np.quantile(a, 0.95))] for a in angles],
         "iterations": float(np.median(found.iterations)),
     }
-
-
-def _largest_angles(a: Array, b: Array) -> Array:
-    """Return the largest angles (B,) between the joints of poses (B, n, 4)."""
-    apart = np.minimum(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
-    return 4.0 * np.arcsin(np.minimum(apart / 2.0, 1.0)).max(axis=-1)
 
 
 def count(bones: int, solver: str, many: int) -> dict[str, Any]:
@@ -239,7 +195,7 @@ def count(bones: int, solver: str, many: int) -> dict[str, Any]:
     def prepare() -> Callable[[], Any]:
         if many == 1:
             return functools.partial(solve, make_chain(bones), Goal(held[0]), options)
-        chains = make_chains(bones, many)
+        chains = chains_from(np.tile(start_of(bones), (many, 1, 1)))
         return functools.partial(solve_batch, chains, Goals(held), options)
 
     return count_calls(prepare)
