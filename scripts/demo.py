@@ -5,8 +5,8 @@
 
 Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
 the checkout on first use. Prints a table; writes out/demo.png, out/demo.blend and what it measured,
-out/demo.json, and the same of three creatures: a snake, a neck and a rope. Fails if a target in
-reach is missed by more than 1e-4 of the limb's length.
+out/demo.json, and a picture and a file of three creatures: a snake, a neck and a rope. Fails if a
+target in reach is missed by more than 1e-4 of the limb's length.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from common.console import ROOT
 
 OUTPUT = ROOT / "out"
 NEWEST = "5.2"
-WRITTEN = [f"{name}.{kind}" for name in ("demo", "creatures") for kind in ("png", "blend", "json")]
+WRITTEN = ("demo.png", "demo.blend", "demo.json", "creatures.png", "creatures.blend")
 
 # What demo/scene.py says to the person who waits; Blender's own words are left out.
 MARK = "demo: "

@@ -28,31 +28,21 @@ the solver Follow. They stand beside each other, 60 m apart.
 
 @dataclasses.dataclass(frozen=True)
 class Act:
-    """One creature and its target.
-
-    Attributes:
-        name: Of the creature.
-        solver: Of its chain.
-        joints: At rest, root first.
-        front: Where the bones' Z axes point at rest.
-        target: Where the target is on a frame.
-        frames: Last frame; the first is 1.
-        drawn: Frames of the pictures.
-        radius: Of the bones.
-        colours: Of every other bone.
-        look: What the camera looks at, how far it is away, and its angles about X and Z.
-    """
+    """One creature: its joints at rest, root first, and where its target is on each frame."""
 
     name: str
     solver: str
     joints: tuple[Point, ...]
-    front: Point
     target: Callable[[int], Point]
     frames: int
     drawn: tuple[int, ...]
+    """Frames of the pictures."""
     radius: float
     colours: tuple[str, str]
+    """Of every other bone."""
     look: Look
+    front: Point = (0.0, -1.0, 0.0)
+    """Where the bones' Z axes point at rest."""
 
 
 def _snake_target(frame: int) -> Point:
@@ -72,44 +62,23 @@ def _rope_target(frame: int) -> Point:
     return 10.0 * math.cos(turn) - 10.0, 7.0 * math.sin(2.0 * turn), height
 
 
+_SNAKE = tuple((0.12 * (i % 2), 0.0, 0.8 * i) for i in range(31))
+_NECK = tuple((0.0, 0.06 * (i % 2), float(i)) for i in range(13))
+_ROPE = tuple((-24.0 + i, 0.05 * (i % 2), 0.4) for i in range(25))
 ACTS = (
     Act(
-        "snake",
-        "FORCE",
-        tuple((0.12 * (i % 2), 0.0, 0.8 * i) for i in range(31)),
-        (0.0, -1.0, 0.0),
-        _snake_target,
-        60,
-        (10, 22, 34, 46, 58),
-        0.4,
-        ("green", "sand"),
-        ((0.0, 0.0, 5.0), 48.0, (69.7, 34.4)),
+        "snake", "FORCE", _SNAKE, _snake_target, 60, (10, 22, 34, 46, 58), 0.4,
+        ("green", "sand"), ((0.0, 0.0, 5.0), 48.0, (69.7, 34.4)),
     ),
     Act(
-        "neck",
-        "FORCE",
-        tuple((0.0, 0.06 * (i % 2), float(i)) for i in range(13)),
-        (0.0, -1.0, 0.0),
-        _neck_target,
-        160,
-        (40, 46, 56, 80, 92),
-        0.4,
-        ("#8f5bd7", "chain"),
-        ((0.0, 0.0, 5.0), 26.0, (81.7, 19.1)),
+        "neck", "FORCE", _NECK, _neck_target, 160, (40, 46, 56, 80, 92), 0.4,
+        ("#8f5bd7", "chain"), ((0.0, 0.0, 5.0), 26.0, (81.7, 19.1)),
     ),
     Act(
-        "rope",
-        "FOLLOW",
-        tuple((-24.0 + i, 0.05 * (i % 2), 0.4) for i in range(25)),
-        (0.0, 0.0, 1.0),
-        _rope_target,
-        160,
-        (24, 56, 88, 120, 152),
-        0.25,
-        ("second", "#e05c9a"),
-        ((-11.5, 0.0, 1.0), 45.0, (60.7, 24.5)),
+        "rope", "FOLLOW", _ROPE, _rope_target, 160, (24, 56, 88, 120, 152), 0.25,
+        ("second", "#e05c9a"), ((-11.5, 0.0, 1.0), 45.0, (60.7, 24.5)), (0.0, 0.0, 1.0),
     ),
-)
+)  # fmt: skip
 
 
 def place(act: Act) -> Vector:

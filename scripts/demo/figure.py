@@ -34,20 +34,13 @@ solver.
 
 @dataclasses.dataclass(frozen=True)
 class Limb:
-    """One chain.
-
-    Attributes:
-        name: How tables call it.
-        bones: Names of the bones that reach from its root to its effector, root first.
-        colour: Of its bones, and of its target's path.
-        end: Bone after them that takes the target's rotation: soles and the head stay level.
-        pole: Where elbow or knee points.
-    """
+    """One chain: the bones from its root to its effector, their colour and that of the path."""
 
     name: str
     bones: tuple[str, ...]
     colour: str
     end: str | None = None
+    """Bone after them that takes the target's rotation: soles and the head stay level."""
     pole: Point | None = None
 
 

@@ -20,13 +20,10 @@ BAD = f"FAILED: a limb misses targets in reach by more than {ALLOWED:g} of its l
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One playback.
+    """One playback with a solver: how many frames, and the median milliseconds of one.
 
-    Attributes:
-        title: Name of the solver.
-        frames: Number of frames played.
-        residuals: By limb: from effector to target on the frames in reach, in lengths of the limb.
-        milliseconds: Of a frame, the median.
+    The residuals are distances from effector to target on the frames in reach, by limb and in its
+    lengths.
     """
 
     title: str

@@ -2,8 +2,8 @@
 
     python -m demo.scene out      in scripts/, with the bpy module
 
-Started by demo.py. Writes .json, .blend and .png of demo and of creatures into the folder. Lines
-that start with MARK are for the person who waits.
+Started by demo.py. Writes .blend and .png of demo and of creatures into the folder, and demo.json.
+Lines that start with MARK are for the person who waits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mathutils import Vector
 import blender_ik_addon
 from common import blender_process
 from demo import pictures
-from demo.creatures import ACTS, CREATURES, Act, place
+from demo.creatures import ACTS, CREATURES, place
 from demo.figure import FIGURE, FRAMES, LIMBS, Limb, dress
 from demo.report import Row, as_json
 from examples import playing
@@ -102,25 +102,11 @@ def draw_figure(rows: Sequence[Row], path: Path) -> None:
     pictures.save([first, compared], path)
 
 
-def play_creatures(folder: Path, acts: Sequence[Act] = ACTS) -> dict[str, dict[str, float]]:
-    """Build the creatures, play each alone, and save what was measured and the file."""
+def add_creatures(path: Path) -> None:
+    """Build the creatures, and save the file."""
     examples.build(CREATURES)
-    measured = {}
-    rigs = [bpy.context.scene.objects[act.name] for act in acts]
-    for act in acts:
-        say(f"playing {act.frames} frames: {act.name}")
-        for rig in rigs:
-            mute(rig, rig.name != act.name)
-        played = playing.play(range(1, act.frames + 1))
-        milliseconds = statistics.median(played.milliseconds)
-        gap = played.gaps[act.frames, act.name, act.name]
-        measured[act.name] = {"milliseconds": milliseconds, "residual": gap}
-    (folder / "creatures.json").write_text(json.dumps(measured), encoding="utf-8")
-    for rig in rigs:
-        mute(rig, False)
     bpy.context.scene.frame_set(1)
-    studio.save(folder / "creatures.blend")
-    return measured
+    studio.save(path)
 
 
 def draw_creatures(path: Path) -> None:
@@ -148,7 +134,8 @@ def main(folder: Path) -> None:
     blender_ik_addon.register()
     folder.mkdir(parents=True, exist_ok=True)
     draw_figure(play_figure(folder), folder / "demo.png")
-    play_creatures(folder)
+    say("three creatures")
+    add_creatures(folder / "creatures.blend")
     draw_creatures(folder / "creatures.png")
 
 
