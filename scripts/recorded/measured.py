@@ -1,7 +1,6 @@
 """Plant the feet of one recorded clip, bake it in both ways, and print figures. A worker.
 
 python -m recorded.measured CLIP.bvh FIRST LAST ARRAYS.npz      a Python with the bpy module
-python -m recorded.measured CLIP.bvh FIRST LAST FABRIK          joint turns beside target steps
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 import blender_ik_addon
-from blender_ik_addon.core.clips.branches import largest_turns
-from blender_ik_addon.properties.records import bones_of_chain
 from blender_ik_addon.rig.reading.animation import curves
 from common.blender_process import run
 
@@ -24,7 +21,6 @@ Array = npt.NDArray[np.float64]
 
 # Of files with bones longer than so many units.
 CENTIMETRE, LONG = 0.01, 5.0
-KINDS = {1: "heel", 2: "toe"}
 SIDES = "LR"
 
 
@@ -90,31 +86,6 @@ class Recorded:
         curve = next(each for each in curves(self.rig) if each.data_path == path)
         return np.array([round(curve.evaluate(frame)) for frame in self.frames])
 
-    def ratios(self) -> dict[str, tuple[float, int]]:
-        """Return, by chain, the largest turn of a joint in a frame, and to which frame.
-
-        Radians beside the target's largest step in lengths of the chain, both as Blender's
-        original bones have them; without the hand or foot that turns as its target does.
-        """
-        chains = {chain.name: chain for chain in self.rig.chain_ik.chains}
-        turns: dict[str, list[Array]] = {name: [] for name in chains}
-        ways: dict[str, list[Array]] = {name: [] for name in chains}
-        for frame in self.frames:
-            bpy.context.scene.frame_set(frame)
-            for name, chain in chains.items():
-                own = bones_of_chain(chain)
-                limb = own[:-1] if chain.use_rotation and len(own) > 2 else own
-                bones = [self.rig.pose.bones[bone] for bone in limb]
-                turns[name].append(np.array([bone.matrix_basis.to_quaternion() for bone in bones]))
-                way = self.rig.pose.bones[chain.subtarget].head - bones[0].head
-                ways[name].append(np.array(way) / sum(bone.length for bone in bones))
-        found = {}
-        for name in chains:
-            farthest = largest_turns(np.array(turns[name]))
-            step = np.linalg.norm(np.diff(ways[name], axis=0), axis=1).max()
-            found[name] = (float(farthest.max() / step), self.frames[1 + int(farthest.argmax())])
-        return found
-
     def press(self, name: str, **words: object) -> float:
         """Press a button on the range, and return how many seconds it took."""
         begun = time.perf_counter()
@@ -169,17 +140,5 @@ def measure(path: str, first: str, last: str, arrays: str) -> None:
     np.savez(arrays, names=names, before=before, after=after, standing=standing, rate=rate)
 
 
-def compare(path: str, first: str, last: str, solver: str = "NEWTON") -> None:
-    """Plant, bake as a clip with a solver, and print the joint turns before and after."""
-    recorded = Recorded(Path(path), int(first), int(last))
-    for chain in recorded.rig.chain_ik.chains:
-        chain.solver = solver
-    recorded.press("plant")
-    before, seconds = recorded.ratios(), recorded.press("bake", method="CLIP")
-    print(f"{Path(path).name}, {len(recorded.frames)} frames, baked in {seconds:.1f} s")
-    for name, (ratio, frame) in recorded.ratios().items():
-        print(f"  {name}: {before[name][0]:.2f} before, {ratio:.2f} as a clip, at frame {frame}")
-
-
 if __name__ == "__main__":
-    run(measure if sys.argv[-1].endswith(".npz") else compare, *sys.argv[1:])
+    run(measure, *sys.argv[1:])
