@@ -24,16 +24,16 @@ import json
 import os
 import platform
 import re
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import environment
 from benchmarks import held_back_page
 from benchmarks.measuring import Result, Row, make_drawing, make_page, measure, settle, summarize
 from benchmarks.pages import PAGES
-from benchmarks.workers import ALL_RIVALS, Programs, Worker, WorkerError
+from benchmarks.workers import RIVALS, Programs, Worker, WorkerError
 from common.console import ROOT, say
 from common.python_finder import UnavailableError
 
@@ -53,7 +53,7 @@ def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result
     """Measure a page, write and draw it."""
 
     def start(program: str, *arguments: str) -> Worker:
-        if program in ALL_RIVALS and program not in options.rivals:
+        if program in RIVALS and program not in options.rivals:
             raise UnavailableError(f"--rivals does not name {program}")
         return programs.start(program, *arguments)
 
@@ -63,7 +63,7 @@ def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result
         found.append(result)
         say(result.row.group, result.reason or f"{result.row.name}: {result.cell()}")
     results = settle(found)
-    head = describe(results, options.rounds)
+    head = describe(options)
     text = f"# {title}\n\n{head}\n\n{make_page(results, explained)}\n"
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / f"{page}.md").write_text(text, encoding="utf-8")
@@ -74,18 +74,19 @@ def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result
     return results
 
 
-def describe(results: Sequence[Result], rounds: int) -> str:
-    """Return what was on both sides, and where."""
-    versions: dict[str, str] = {}
-    for result in results:
-        versions = {**result.ours.versions, **versions}
+def describe(options: argparse.Namespace) -> str:
+    """Return what is measured, and where."""
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
-    found = re.search(r'^version *= *"([^"]+)"', manifest, re.MULTILINE)
-    blender = f" in Blender {versions['blender']}" if "blender" in versions else ""
+    (version,) = re.findall(r'^version *= *"([^"]+)"', manifest, re.MULTILINE)
+    code = (
+        "import platform; from importlib.metadata import version as of;"
+        " print(of('bpy'), 'Python', platform.python_version(), 'NumPy', of('numpy'))"
+    )
+    python = environment.ensure(f"bpy-{options.blender_version}")
+    words = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
     return (
-        f"Chain IK {found.group(1) if found else '?'}{blender}, Python {versions.get('python')},"
-        f" NumPy {versions.get('numpy')}; {platform.system()} on {platform.machine()},"
-        f" {os.cpu_count()} cores; {rounds} rounds in turn."
+        f"Chain IK {version} in Blender {words.strip()}; {platform.system()} on"
+        f" {platform.machine()}, {os.cpu_count()} cores; {options.rounds} rounds in turn."
     )
 
 
@@ -108,7 +109,7 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument(
         "--blender-version", choices=environment.BLENDER_VERSIONS, default=NEWEST, help=NEWEST
     )
-    parser.add_argument("--rivals", default="", help=f"all, or some of {','.join(ALL_RIVALS)}")
+    parser.add_argument("--rivals", default="", help=f"all, or some of {','.join(RIVALS)}")
     parser.add_argument("--rounds", type=int, default=5, help="at least 5 for figures")
     parser.add_argument("--only", default="", metavar="TEXT", help="part of a row's text")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmark", metavar="DIR")
@@ -123,11 +124,11 @@ def parse_command_line() -> argparse.Namespace:
         )
     parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout to compare with")
     options = parser.parse_args()
-    names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
+    names = RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
-    unknown = [name for name in options.rivals if name not in ALL_RIVALS]
+    unknown = [name for name in options.rivals if name not in RIVALS]
     if unknown:
-        parser.error(f"no rival {', '.join(unknown)}; there are {', '.join(ALL_RIVALS)}")
+        parser.error(f"no rival {', '.join(unknown)}; there are {', '.join(RIVALS)}")
     if options.rounds < 1:
         parser.error("a ratio needs one round or more")
     if options.page in PAGES and not choose(options.page, options.only):

@@ -109,7 +109,6 @@ def make_result(ours, others, *, busy=1.0, reached=1.0, unit=""):
     side = Side("side", "core")
     ours, others = (
         Samples(
-            {},
             {"reached": reached, "worst": 0.0},
             [{"wall": busy * each, "work": each} for each in times],
         )

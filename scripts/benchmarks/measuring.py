@@ -91,7 +91,6 @@ class Samples:
     a share of the chain's length.
     """
 
-    versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     facts: Mapping[str, float] = dataclasses.field(default_factory=dict)
     clocks: list[dict[str, float]] = dataclasses.field(default_factory=list)
     reason: str = ""
@@ -144,10 +143,7 @@ class Result:
 
     @property
     def beside(self) -> str:
-        """The other's label with its version."""
-        if self.row.other is None or self.other is None:
-            return NOTHING
-        return f"{self.row.other.label} {self.other.versions.get('package', '')}".strip()
+        return self.row.other.label if self.row.other else NOTHING
 
     def cell(self) -> str:
         """Return the figure, the goal, and milliseconds."""
@@ -192,7 +188,8 @@ def make_page(results: Sequence[Result], explained: str) -> str:
         rows = [(*key, *_cells(line, columns)) for key, line in by_line.items()]
         lines += ["", make_table(head, rows, 2)] if rows else []
     missing = [f"Not measured: {each.row.group}: {each.reason}" for each in results if each.reason]
-    return "\n".join((*lines, "", summarize(results), *missing))
+    met = ["", summarize(results)] if any(each.row.goal for each in results) else []
+    return "\n".join((*lines, *met, *missing))
 
 
 def _cells(line: Mapping[str, Result], columns: Sequence[str]) -> Iterator[str]:
@@ -301,10 +298,8 @@ def _prepare(
     if side.process not in pool:
         pool[side.process] = start(side.program, *side.start)
     worker = pool[side.process]
-    samples.versions = worker.ask("versions")
     if side.setting:
         worker.ask("set_up", setting=side.setting)
     if side.checks:
-        task = {} if side.case is None else {"task_of_case": side.task}
-        samples.facts = worker.ask("check", **side.arguments, **task)
+        samples.facts = worker.ask("check", **side.arguments)
     worker.ask(side.task, **side.arguments)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 
 from benchmarks.measuring import Row, Side
-from benchmarks.setting_rows import ROWS, SCENES, TREE
+from benchmarks.setting_rows import LIMITED, LIMITED_ROWS, ROWS, SCENES, TREE
+from benchmarks.workers import RIVALS
 
 OURS, BUILT_IN, UNSOLVED = "Chain IK", "IK constraint", "live, nothing solved"
 LABELS = {
@@ -19,6 +21,8 @@ LABELS = {
     "live": "its frames live",
 }
 Goals = dict[str, "float | None"]
+AT_ONCE = 1e-3
+"""A core's chains are solved one by one where their tolerance is smaller."""
 OUT_OF_PLANE = ", start pose in no plane"
 UPDATES: tuple[tuple[str, str, Goals], ...] = (
     (
@@ -93,7 +97,6 @@ HUMANS = (
 
 Control bones are those of Set Up Limbs; the five chains have empties.
 """
-LIMITED = ("arm", "six-bone tail", "ten hinges", "spider leg", "finger")
 
 
 def updated(manner: str, layout: str, task: str = "moved", setting: str = "") -> Side:
@@ -104,9 +107,9 @@ def updated(manner: str, layout: str, task: str = "moved", setting: str = "") ->
 
 
 def solved(program: str, case: str, tolerance: float) -> Side:
-    """Return the side of a solver: single solves where the tolerance is small, else all at once."""
-    task = "single" if tolerance < 1e-3 else "batch"
-    label = OURS if program == "core" else program
+    """Return the side of a solver: on the cases."""
+    task = "single" if tolerance < AT_ONCE else "batch"
+    label = f"{program} {re.split('[=@]', RIVALS[program])[-1]}" if program in RIVALS else OURS
     return Side(label, program, task=task, case=(case, tolerance))
 
 
@@ -171,15 +174,14 @@ def list_setting_rows() -> Iterator[Row]:
 
 def list_limit_rows() -> Iterator[Row]:
     """Yield limbs with the limits of real ones: what they reach, and how soon."""
-    for rig in LIMITED:
-        for pole in ("free", "pole"):
-            for manner, count in (("NEWTON", 1), ("NEWTON", 160), ("FABRIK", 160), ("CCD", 160)):
-                sides = (
-                    Side(label, "blender.limits", (each, rig, pole, str(count)))
-                    for label, each in ((OURS, manner), (BUILT_IN, "built-in"))
-                )
-                name = f"{rig}, {pole}: {manner}, {count} limb{'s' * (count > 1)}"
-                yield Row(f"{rig}, {pole}, {count}", name, *sides)
+    for row in LIMITED_ROWS:
+        for rigs, limbs in ((1, 1), (40, 4)):
+            # One limb alone says the same of all solvers.
+            if limbs > 1 or "NEWTON" in row.name:
+                layout = f"{rigs} x {limbs} x {LIMITED[row.rig[0]]}"
+                sides = (updated(each, layout, setting=row.name) for each in ("chains", "built-in"))
+                name = f"{row.name}, {rigs * limbs} limb{'s' * (limbs > 1)}"
+                yield Row(name, name, *sides)
 
 
 PAGES = {
@@ -200,11 +202,11 @@ PAGES = {
     ),
     "limits": (
         "Limits",
-        "Limbs with the joints of real ones, whole updates beside the built-in constraint: the"
-        " ratio (milliseconds), the share of 1000 targets within 80 % of the joints' ranges that is"
-        " reached to 1e-3 of the chain's length, and the farthest that any pose lies out of range,"
-        " in radians. Limbs are straight at rest: with a pole the built-in constraint aims them at"
-        " the target and never bends them.",
+        "Limbs with the joint limits of real ones, whole updates beside the built-in constraint"
+        " with the same limits: the ratio (milliseconds: ours; the other's), the share of targets"
+        " within 80 % of the joints' ranges that is reached to 1e-4 of the chain's length, 1280"
+        " where there are 160 limbs and 8 where there is one, and the worst distance left, as a"
+        " share of that length.",
         None,
         tuple(list_limit_rows()),
     ),

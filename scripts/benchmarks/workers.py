@@ -8,7 +8,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
-import platform
 import shutil
 import subprocess
 import sys
@@ -25,19 +24,21 @@ from environment import Environment, InstallError
 ANSWER = "answer: "
 # The longest question is the slowest rival's round.
 MOST_SECONDS = 600.0
-# Fixed versions: a goal is a ratio to something that stays the same.
+# Fixed: a goal is a ratio to something that stays the same.
 RIVALS = {
-    "pyfabrik": Environment("3.11", ("pyfabrik==0.4.0", "numpy==1.26.*"), "20 MB"),
-    "pin": Environment("3.13", ("pin==4.1.0", "numpy>=2.2,<3"), "60 MB"),
-    # Without its dependencies: one of them is PyTorch, 200 MB that this part of it does not use.
-    "momentum": Environment(
-        "3.13",
-        ("--no-deps", "pymomentum-cpu==0.1.114.post0", "numpy>=2.2,<3", "scipy>=1.14"),
-        "100 MB",
-    ),
+    "pyfabrik": "pyfabrik==0.4.0",
+    "pin": "pin==4.1.0",
+    "momentum": "pymomentum-cpu==0.1.114.post0",
+    "fullik": "@aminere/fullik@1.3.3",
 }
-FULLIK = "@aminere/fullik@1.3.3"
-ALL_RIVALS = (*RIVALS, "fullik")
+_NUMPY = "numpy>=2.2,<3"
+# Without its dependencies: one of them is PyTorch, 200 MB that this part of it does not use.
+_MOMENTUM = ("--no-deps", RIVALS["momentum"], _NUMPY, "scipy>=1.14")
+_ENVIRONMENTS = {
+    "pyfabrik": Environment("3.11", (RIVALS["pyfabrik"], "numpy==1.26.*"), "20 MB"),
+    "pin": Environment("3.13", (RIVALS["pin"], _NUMPY), "60 MB"),
+    "momentum": Environment("3.13", _MOMENTUM, "100 MB"),
+}
 
 
 class WorkerError(Exception):
@@ -103,13 +104,6 @@ def serve(worker: object) -> None:
         print(ANSWER + json.dumps(answer), flush=True)
 
 
-def python_versions() -> dict[str, str]:
-    """Return the versions of what every Python worker stands on."""
-    import numpy as np
-
-    return {"python": platform.python_version(), "numpy": np.__version__}
-
-
 @dataclasses.dataclass(frozen=True)
 class Programs:
     """Starts workers.
@@ -131,15 +125,13 @@ class Programs:
         """
         if program == "fullik":
             return self._start_fullik()
+        name, module = self.blender, program
         if program == "core" or program in RIVALS:
-            name = self.blender if program == "core" else f"rival-{program}"
-            return self._start_python(name, "core.solvers", program)
-        return self._start_python(self.blender, program, *arguments)
-
-    def _start_python(self, name: str, module: str, *arguments: str) -> Worker:
-        python = str(environment.ensure(name, RIVALS.get(name[len("rival-") :])))
-        command = [python, "-m", f"benchmarks.{module}", *arguments]
-        return Worker(module, command, self.variables)
+            module, arguments = "core.solvers", (program,)
+        if program in RIVALS:
+            name = f"rival-{program}"
+        python = str(environment.ensure(name, _ENVIRONMENTS.get(program)))
+        return Worker(module, [python, "-m", f"benchmarks.{module}", *arguments], self.variables)
 
     def _start_fullik(self) -> Worker:
         node, folder = ensure_fullik()
@@ -157,16 +149,17 @@ def ensure_fullik() -> tuple[str, Path]:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         raise UnavailableError("node and npm are needed for it, and are not on this machine.")
-    folder = environment.FOLDER / "rival-fullik"
+    folder, wanted = environment.FOLDER / "rival-fullik", RIVALS["fullik"]
     manifest = folder / "node_modules" / "@aminere" / "fullik" / "package.json"
-    version = FULLIK.rsplit("@", 1)[1]
+    version = wanted.rsplit("@", 1)[1]
     if manifest.exists() and json.loads(manifest.read_text("utf-8"))["version"] == version:
         return node, folder
     say("rival-fullik", "installing, about 1 MB")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
     options = ["--prefix", str(folder), "--cache", str(folder / "cache"), "--no-audit", "--no-fund"]
-    code, output = stream("rival-fullik", [npm, "install", *options, FULLIK], lambda line: None)
+    command = [npm, "install", *options, wanted]
+    code, output = stream("rival-fullik", command, lambda line: None)
     if code != 0:
-        raise InstallError(f"npm could not install {FULLIK}: {' '.join(output[-3:])}")
+        raise InstallError(f"npm could not install {wanted}: {' '.join(output[-3:])}")
     return node, folder

@@ -28,7 +28,7 @@ from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
 from benchmarks.blender.setting_rigs import bone_name, handle_name
 from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array, arc, split, targets_in_reach
-from benchmarks.setting_rows import ROWS
+from benchmarks.setting_rows import LIMITED_ROWS, ROWS
 from blender_ik_addon import handlers
 from examples.parts.rigs import Bone, add_empty, add_rig
 
@@ -52,7 +52,7 @@ class Rigs(Scene):
     def set_up(self, setting: str) -> None:
         """Build the scene and what poses it."""
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        (self.setting,) = (row for row in ROWS if row.name == setting)
+        (self.setting,) = (row for row in (*ROWS, *LIMITED_ROWS) if row.name == setting)
         self.step, is_ours = 0, self.manner in ("chains", "memory")
         self.rigs = self._build(self.bones + self.setting.has_hand)
         targets = [
@@ -65,15 +65,17 @@ class Rigs(Scene):
         if is_ours:
             # Else every chain that is added would have all the others solved.
             bpy.context.scene.chain_ik.use_live = False
-            setting_rigs.change(self.rigs, self.names, self.setting.rig)
+        setting_rigs.change(self.rigs, self.names, self.setting.rig)
         bpy.context.view_layer.update()
         self.places = self._find_places()
         if is_ours:
             self._add_chains()
             bpy.context.scene.chain_ik.use_live = self.manner == "chains"
         elif self.manner == "built-in":
-            for limb in self.limbs:
-                follow(*limb[:3], "built-in", self.bones)
+            for number, limb in enumerate(self.limbs):
+                constraint = follow(*limb[:3], "built-in", self.bones)
+                if self.setting.has_pole:
+                    self._add_pole(constraint, limb.rig, number % self.count_of_limbs)
         # 5e-6 of a limb of two bones is a chain's default tolerance, 1e-5. Each bone's rotation is
         # rounded, and the errors of a chain add up as a random walk does.
         rounding = 2.0 * FLOAT32 * (self.bones**1.5 + float(np.abs(self.places).max()))

@@ -15,7 +15,7 @@ import numpy as np
 import blender_ik_addon
 from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array
-from benchmarks.workers import python_versions, serve
+from benchmarks.workers import serve
 from common import blender_process
 from examples.parts.rigs import add_empty, hang_chain
 
@@ -61,9 +61,6 @@ class Scene:
         self.allowed = self.length = 1.0
         if manner not in WITHOUT_CHAINS:
             blender_ik_addon.register()
-
-    def versions(self) -> dict[str, str]:
-        return {**python_versions(), "blender": bpy.app.version_string}
 
     def check(self) -> dict[str, float]:
         """Visit sets of places and tell how near the tips come.

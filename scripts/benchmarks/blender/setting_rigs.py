@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 from typing import Callable
 
 import bpy
 import numpy as np
-from mathutils import Euler
+from mathutils import Matrix
 
 from benchmarks.blender.scenes import limit
 from benchmarks.core.cases import Array
@@ -47,14 +48,14 @@ def change(rigs: Rigs, names: Names, changes: tuple[str, ...]) -> None:
 def posed_places(rigs: Rigs, names: Names, sets: int) -> Array:
     """Return where tips are in random poses within the ranges of all bones, in world space."""
     rng, found = np.random.default_rng(SEED), []
-    ends = SHARE * np.array(list(BALL.values()))
     bones = [rig.pose.bones[name] for rig in rigs for limb in names for name in limb]
     for _ in range(sets):
         for bone in bones:
             # About one axis each: within the range whatever the others do.
-            turn, axis = np.zeros(3), rng.integers(3)
-            turn[axis] = rng.uniform(-ends[axis], ends[axis])
-            bone.rotation_quaternion = Euler(turn).to_quaternion()
+            axis = rng.choice([each for each in "xyz" if getattr(bone, f"use_ik_limit_{each}")])
+            low, high = getattr(bone, f"ik_min_{axis}"), getattr(bone, f"ik_max_{axis}")
+            angle = 0.5 * (low + high) + 0.5 * SHARE * (high - low) * rng.uniform(-1.0, 1.0)
+            bone.rotation_quaternion = Matrix.Rotation(angle, 3, axis.upper()).to_quaternion()
         bpy.context.view_layer.update()
         tips = [(rig, rig.pose.bones[limb[-1]]) for rig in rigs for limb in names]
         found.append([rig.matrix_world @ tip.tail for rig, tip in tips])
@@ -111,6 +112,19 @@ def _limit_balls(limb: Limb) -> None:
             limit(bone, axis, -end, end)
 
 
+def _limit_as(ranges: Sequence[dict[str, tuple[float, float]]]) -> Callable[[Limb], None]:
+    """Return what gives a limb's bones ranges in degrees about the axes that are free."""
+
+    def limit_all(limb: Limb) -> None:
+        for bone, own in zip(limb, ranges):
+            for axis in "xyz":
+                setattr(bone, f"lock_ik_{axis}", axis not in own)
+            for axis, ends in own.items():
+                limit(bone, axis, *map(math.radians, ends))
+
+    return limit_all
+
+
 def _limit_hinges(limb: Limb) -> None:
     """Have all bones but the first turn about Z alone, the axis that the limbs bend about."""
     for bone in limb[1:]:
@@ -143,6 +157,14 @@ def _cut_one_rotation(rig: bpy.types.Object, names: Names) -> None:
     rig.data.bones[names[0][1]].use_inherit_rotation = False
 
 
+SHOULDER = {"x": (-90, 90), "y": (-60, 60), "z": (-90, 90)}
+LIMITED = {
+    "arm": [SHOULDER, {"x": (0, 150)}, {"x": (-40, 40), "z": (-60, 60)}],
+    "six-bone tail": [{"x": (-30, 30), "y": (-20, 20), "z": (-30, 30)}] * 6,
+    "ten hinges": [{"z": (-40, 40)}, {"x": (-40, 40)}] * 5,
+    "spider leg": [{"z": (-60, 60)}, *[{"x": (-80, 80)}] * 3],
+    "finger": [{"z": (-20, 20)}, *[{"x": (0, 90)}] * 3],
+}
 OF_LIMBS: dict[str, Callable[[Limb], None]] = {
     "keyed": _key,
     "stretchy": _set_all(0.1, "ik_stretch"),
@@ -151,6 +173,7 @@ OF_LIMBS: dict[str, Callable[[Limb], None]] = {
     "unturned": _cut_rotation,
     "balls": _limit_balls,
     "hinges": _limit_hinges,
+    **{name: _limit_as(ranges) for name, ranges in LIMITED.items()},
     "stiff": _set_all(0.5, "ik_stiffness_x", "ik_stiffness_z"),
     **{mode: _set_all(mode, "bone.inherit_scale") for mode in ("FIX_SHEAR", "AVERAGE", "ALIGNED")},
     **{mode: _set_all(mode, "rotation_mode") for mode in ("XYZ", "AXIS_ANGLE")},

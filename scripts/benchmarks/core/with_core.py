@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from benchmarks.core import solvers
@@ -42,17 +40,14 @@ class Solver(solvers.Solver):
     def joints(self) -> Array:
         return self.solution.joint_positions
 
-    def time_all(self, targets: Array, tolerance: float) -> None:
+    def solve_all(self, targets: Array, tolerance: float, *, is_timed: bool) -> Array:
         if len(targets) not in self.chains:
             self.solve(targets[0], tolerance)
             starts = np.repeat(self.initial[None], len(targets), axis=0)
             self.chains[len(targets)] = Chains(starts)
         chains = self.chains[len(targets)]
-        self.solutions = solve_batch(chains, Goals(targets), self.options[tolerance])
-
-    def solve_all(self, targets: Array, tolerance: float) -> Iterable[Array]:
-        self.time_all(targets, tolerance)
-        return self.solutions.joint_positions
+        found = solve_batch(chains, Goals(targets), self.options[tolerance])
+        return found.joint_positions[: 0 if is_timed else None]
 
 
 def ball_joints(wxyz: Array, limit: float) -> Joints:

@@ -96,13 +96,7 @@ function check(request) {
   return { reached: reached / targets.length, worst: Math.max(...left) };
 }
 
-function versions() {
-  const manifest = require.resolve("@aminere/fullik/package.json");
-  const { version } = JSON.parse(readFileSync(manifest, "utf8"));
-  return { node: process.versions.node, package: version };
-}
-
-const tasks = { versions, check, single, batch };
+const tasks = { check, single, batch };
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(line);
   console.log(`answer: ${JSON.stringify(tasks[request.task](request))}`);

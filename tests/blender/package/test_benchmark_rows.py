@@ -72,7 +72,7 @@ def test_every_property_has_a_row_or_a_reason_to_have_none():
         ("settings", {"start from REST, one of four bones", "redraw 1 x 20 x 2"}),
         ("settings", {"human, one dragged, x without spaces"}),
         ("table", {"1 x 4 x 2"}),
-        ("limits", {"finger, free, 1"}),
+        ("limits", {"finger: NEWTON, 1 limb"}),
     ],
 )
 def test_rows_of_each_page_are_measured_from_end_to_end(tmp_path, page, groups):
