@@ -7,19 +7,15 @@ make arrays are wrapped. Methods such as ``reshape`` and indexing are not counte
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 from collections import Counter
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, Callable
 from unittest import mock
 
 import numpy as np
 
-import blender_ik_addon.core
-
-CORE = str(Path(blender_ik_addon.core.__file__).parent)
 MAKERS = (
     *("array", "asarray", "ascontiguousarray", "empty", "zeros", "ones", "full", "arange", "eye"),
     *("identity", "linspace", "fromiter"),
@@ -28,30 +24,18 @@ calls: Counter[str] = Counter()
 """By the file of the step around them, "" for none."""
 steps: Counter[str] = Counter()
 """How often the functions `step` in solvers/, one iteration each, were called, by their file."""
+under_way = [""]
 
 
-@functools.cache
-def _place_of(code: CodeType) -> tuple[bool, str]:
-    """Return whether a function is of the core, and its file if it is a step."""
-    path = Path(code.co_filename)
-    is_step = code.co_name == "step" and path.parent.name == "solvers"
-    return code.co_filename.startswith(CORE), f"solvers/{path.name}" if is_step else ""
-
-
-def _count_call() -> None:
-    frame: FrameType | None = sys._getframe(2)
-    is_in_core, around = False, ""
-    while frame is not None and not around:
-        is_of_core, around = _place_of(frame.f_code)
-        is_in_core |= is_of_core
-        frame = frame.f_back
-    if is_in_core:
-        calls[around] += 1
-
-
-def _count_step(frame: FrameType, event: str, _: object) -> None:
-    if event == "call" and frame.f_code.co_name == "step":
-        steps[_place_of(frame.f_code)[1]] += 1
+def _note_step(frame: FrameType, event: str, _: object) -> None:
+    """Keep the files of the steps that are under way."""
+    if frame.f_code.co_name != "step" or "solvers" not in frame.f_code.co_filename:
+        return
+    if event == "call":
+        under_way.append(f"solvers/{Path(frame.f_code.co_filename).name}")
+        steps[under_way[-1]] += 1
+    elif event == "return":
+        under_way.pop()
 
 
 class Counted(np.ndarray):  # type: ignore[type-arg]
@@ -66,7 +50,7 @@ class Counted(np.ndarray):  # type: ignore[type-arg]
 
 def _compute(work: Any, inputs: Any, options: dict[str, Any]) -> Any:
     """Count, and compute on plain arrays."""
-    _count_call()
+    calls[under_way[-1]] += 1
     out = options.get("out")
     found = work(*_seen_as(np.ndarray, inputs), **_seen_as(np.ndarray, options))
     if out is None:
@@ -111,7 +95,7 @@ def count_calls(prepare: Callable[[], Callable[[], Any]]) -> dict[str, Any]:
         solve()
         calls.clear()
         steps.clear()
-        sys.setprofile(_count_step)
+        sys.setprofile(_note_step)
         try:
             found = solve()
         finally:
@@ -119,5 +103,5 @@ def count_calls(prepare: Callable[[], Callable[[], Any]]) -> dict[str, Any]:
     return {
         "calls": sum(calls.values()),
         "iterations": int(np.max(found.iterations)),
-        "steps": {file: [often, calls[file] / often] for file, often in steps.items() if file},
+        "steps": {file: [often, calls[file] / often] for file, often in steps.items()},
     }
