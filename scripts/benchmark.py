@@ -80,7 +80,7 @@ def describe(options: argparse.Namespace) -> str:
     (version,) = re.findall(r'^version *= *"([^"]+)"', manifest, re.MULTILINE)
     code = (
         "import platform; from importlib.metadata import version as of;"
-        " print(of('bpy'), 'Python', platform.python_version(), 'NumPy', of('numpy'))"
+        " print(f\"{of('bpy')}, Python {platform.python_version()}, NumPy {of('numpy')}\")"
     )
     python = environment.ensure(f"bpy-{options.blender_version}")
     words = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -204,9 +204,9 @@ PAGES = {
         "Limits",
         "Limbs with the joint limits of real ones, whole updates beside the built-in constraint"
         " with the same limits: the ratio (milliseconds: ours; the other's), the share of targets"
-        " within 80 % of the joints' ranges that is reached to 1e-4 of the chain's length, 1280"
-        " where there are 160 limbs and 8 where there is one, and the worst distance left, as a"
-        " share of that length.",
+        " within 80 % of the joints' ranges that is reached to 1e-4 of the chain's length, up"
+        " to 1280 where there are 160 limbs and 8 where there is one, and the worst distance left,"
+        " as a share of that length.",
         None,
         tuple(list_limit_rows()),
     ),
