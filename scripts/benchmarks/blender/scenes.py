@@ -200,13 +200,6 @@ def copy_rig(rig: bpy.types.Object) -> bpy.types.Object:
     return copy
 
 
-def limit(bone: bpy.types.PoseBone, axis: str, low: float, high: float) -> None:
-    """Limit a bone's turn about an axis, in radians."""
-    setattr(bone, f"use_ik_limit_{axis}", True)
-    setattr(bone, f"ik_min_{axis}", low)
-    setattr(bone, f"ik_max_{axis}", high)
-
-
 def answer(make: Callable[..., Scene]) -> None:
     """Build what the command line says, and answer; the whole work of a process."""
     blender_process.run(lambda: serve(make(*sys.argv[1:])))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterable, Sequence
+from itertools import product, repeat
 from typing import Callable
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from benchmarks.blender.scenes import limit
 from benchmarks.core.cases import Array
 
-BALL = {"x": 0.7, "y": 0.35, "z": 0.7}
-"""Radians to either side that limited bones have about their axes."""
-HINGE = 2.6
+Ranges = dict[str, tuple[float, float]]
+"""Degrees by the axes that are free."""
+BALL: Ranges = {"x": (-40.1, 40.1), "y": (-20.05, 20.05), "z": (-40.1, 40.1)}
+ALL, SECOND = slice(None), slice(1, 2)
 # Of the range of limited joints, where targets are those of joints.
 SHARE = 0.8
 SEED = 20261123
@@ -78,11 +78,11 @@ def give_joint(
 Limb = Sequence[bpy.types.PoseBone]
 
 
-def _set_all(value: object, *paths: str) -> Callable[[Limb], None]:
-    """Return what gives all bones of a limb a value; "bone.name" is one of the bone itself."""
+def _set_all(value: object, *paths: str, of: slice = ALL) -> Callable[[Limb], None]:
+    """Return what gives bones of a limb a value; "bone.name" is one of the bone itself."""
 
     def set_all(limb: Limb) -> None:
-        for each, path in product(limb, paths):
+        for each, path in product(limb[of], paths):
             setattr(each.bone if path.startswith("bone.") else each, path.split(".")[-1], value)
 
     return set_all
@@ -94,42 +94,20 @@ def _key(limb: Limb) -> None:
             bone.keyframe_insert("rotation_quaternion", frame=frame)
 
 
-def _lock(limb: Limb) -> None:
-    limb[1].lock_rotation[1] = True
-
-
-def _scale(limb: Limb) -> None:
-    limb[0].scale = (1.2, 1.0, 0.8)
-
-
-def _cut_rotation(limb: Limb) -> None:
-    limb[1].bone.use_inherit_rotation = False
-
-
-def _limit_balls(limb: Limb) -> None:
-    for bone in limb:
-        for axis, end in BALL.items():
-            limit(bone, axis, -end, end)
-
-
-def _limit_as(ranges: Sequence[dict[str, tuple[float, float]]]) -> Callable[[Limb], None]:
+def _limit_as(ranges: Iterable[Ranges], of: slice = ALL) -> Callable[[Limb], None]:
     """Return what gives a limb's bones ranges in degrees about the axes that are free."""
 
     def limit_all(limb: Limb) -> None:
-        for bone, own in zip(limb, ranges):
+        for bone, own in zip(limb[of], ranges):
             for axis in "xyz":
                 setattr(bone, f"lock_ik_{axis}", axis not in own)
             for axis, ends in own.items():
-                limit(bone, axis, *map(math.radians, ends))
+                low, high = map(math.radians, ends)
+                setattr(bone, f"use_ik_limit_{axis}", True)
+                setattr(bone, f"ik_min_{axis}", low)
+                setattr(bone, f"ik_max_{axis}", high)
 
     return limit_all
-
-
-def _limit_hinges(limb: Limb) -> None:
-    """Have all bones but the first turn about Z alone, the axis that the limbs bend about."""
-    for bone in limb[1:]:
-        bone.lock_ik_x = bone.lock_ik_y = True
-        limit(bone, "z", -HINGE, HINGE)
 
 
 def _add_handles(rig: bpy.types.Object, names: Names) -> None:
@@ -157,8 +135,8 @@ def _cut_one_rotation(rig: bpy.types.Object, names: Names) -> None:
     rig.data.bones[names[0][1]].use_inherit_rotation = False
 
 
-SHOULDER = {"x": (-90, 90), "y": (-60, 60), "z": (-90, 90)}
-LIMITED = {
+SHOULDER: Ranges = {"x": (-90, 90), "y": (-60, 60), "z": (-90, 90)}
+LIMITED: dict[str, list[Ranges]] = {
     "arm": [SHOULDER, {"x": (0, 150)}, {"x": (-40, 40), "z": (-60, 60)}],
     "six-bone tail": [{"x": (-30, 30), "y": (-20, 20), "z": (-30, 30)}] * 6,
     "ten hinges": [{"z": (-40, 40)}, {"x": (-40, 40)}] * 5,
@@ -168,11 +146,12 @@ LIMITED = {
 OF_LIMBS: dict[str, Callable[[Limb], None]] = {
     "keyed": _key,
     "stretchy": _set_all(0.1, "ik_stretch"),
-    "locked": _lock,
-    "uneven": _scale,
-    "unturned": _cut_rotation,
-    "balls": _limit_balls,
-    "hinges": _limit_hinges,
+    "locked": _set_all((False, True, False), "lock_rotation", of=SECOND),
+    "uneven": _set_all((1.2, 1.0, 0.8), "scale", of=slice(1)),
+    "unturned": _set_all(False, "bone.use_inherit_rotation", of=SECOND),
+    "balls": _limit_as(repeat(BALL)),
+    # The limbs bend about Z.
+    "hinges": _limit_as(repeat({"z": (-149.0, 149.0)}), of=slice(1, None)),
     **{name: _limit_as(ranges) for name, ranges in LIMITED.items()},
     "stiff": _set_all(0.5, "ik_stiffness_x", "ik_stiffness_z"),
     **{mode: _set_all(mode, "bone.inherit_scale") for mode in ("FIX_SHEAR", "AVERAGE", "ALIGNED")},
