@@ -17,32 +17,12 @@ def layer_collection() -> bpy.types.LayerCollection:
     return bpy.context.view_layer.layer_collection.children["Hidden"]
 
 
-def hide_object_in_viewports(ob):
+def hide_in_viewports(ob):
     ob.hide_viewport = True
 
 
-def hide_object_in_renders(ob):
+def hide_in_renders(ob):
     ob.hide_render = True
-
-
-def hide_object_by_its_eye(ob):
-    ob.hide_set(True)
-
-
-def hide_collection_in_viewports(_ob):
-    bpy.data.collections["Hidden"].hide_viewport = True
-
-
-def hide_collection_in_renders(_ob):
-    bpy.data.collections["Hidden"].hide_render = True
-
-
-def hide_collection_by_its_eye(_ob):
-    layer_collection().hide_viewport = True
-
-
-def exclude_collection(_ob):
-    layer_collection().exclude = True
 
 
 def exclude_and_hide_everywhere(ob):
@@ -50,16 +30,18 @@ def exclude_and_hide_everywhere(ob):
     layer_collection().exclude = True
 
 
-HIDDEN = (
-    ("target", hide_object_in_viewports),
-    ("pole", hide_object_in_renders),
-    ("target bone", hide_object_by_its_eye),
-    ("target", hide_collection_in_viewports),
-    ("pole", hide_collection_in_renders),
-    ("target bone", hide_collection_by_its_eye),
-    ("target", exclude_collection),
-    ("target bone", exclude_and_hide_everywhere),
-)
+HIDDEN = {
+    "in viewports": ("target", hide_in_viewports),
+    "in renders": ("pole", hide_in_renders),
+    "by its eye": ("target bone", lambda ob: ob.hide_set(True)),
+    "collection in viewports": (
+        "target", lambda _: hide_in_viewports(bpy.data.collections["Hidden"]),
+    ),
+    "collection in renders": ("pole", lambda _: hide_in_renders(bpy.data.collections["Hidden"])),
+    "collection by its eye": ("target bone", lambda _: hide_in_viewports(layer_collection())),
+    "excluded": ("target", lambda _: setattr(layer_collection(), "exclude", True)),
+    "everywhere": ("target bone", exclude_and_hide_everywhere),
+}  # fmt: skip
 
 
 def make_hidden_collection() -> bpy.types.Collection:
@@ -87,7 +69,7 @@ def make_arm_with(role: str) -> tuple[bpy.types.Object, bpy.types.Object]:
     return ob, followed
 
 
-@pytest.mark.parametrize(("role", "hide"), HIDDEN)
+@pytest.mark.parametrize(("role", "hide"), HIDDEN.values(), ids=HIDDEN)
 def test_what_is_hidden_is_followed_in_the_viewport_and_in_renders(role, hide, tmp_path):
     ob, followed = make_arm_with(role)
     near = rigs.pose(ob)
@@ -124,9 +106,7 @@ def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_targe
         np.testing.assert_allclose(tail, location, atol=rigs.REACHED)
 
 
-@pytest.mark.parametrize(
-    "hide", [hide_object_in_viewports, hide_object_in_renders, exclude_and_hide_everywhere]
-)
+@pytest.mark.parametrize("hide", [hide_in_viewports, hide_in_renders, exclude_and_hide_everywhere])
 def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, tmp_path):
     collection = make_hidden_collection()
     ob, target = rigs.make_arm(NEAR)
@@ -158,25 +138,23 @@ def anchors(ob: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
     return [(bone.name, tie.target) for bone in ob.pose.bones for tie in bone.constraints]
 
 
-def make_arm_with_hidden_target() -> tuple[bpy.types.Object, bpy.types.Object]:
-    ob, target = rigs.make_arm()
-    hide_object_in_renders(target)
-    return ob, target
-
-
 def test_anchors_are_there_where_something_is_hidden_follow_the_settings_and_move_no_bone():
     ob, target = rigs.make_arm()
     assert anchors(ob) == []
-    for hide in (hide_object_in_viewports, hide_object_in_renders):
+    for hide in (hide_in_viewports, hide_in_renders):
         hide(target)
         assert anchors(ob) == [("Bone.1", target)]
         assert all(tie.mute or tie.influence == 0.0 for tie in ob.pose.bones["Bone.1"].constraints)
         target.hide_viewport = target.hide_render = False
         assert anchors(ob) == []
-    hide_object_in_renders(target)
+    hide_in_renders(target)
     chain = ob.chain_ik.chains[0]
+    # Two chains of one bone and target lose nothing when one goes.
+    second = rigs.add_chain(ob, "Bone.1", target, mute=True)
+    second.target = None
+    assert anchors(ob) == [("Bone.1", target)]
     other = rigs.make_empty("Other")
-    hide_object_in_viewports(other)
+    hide_in_viewports(other)
     chain.target = other
     assert anchors(ob) == [("Bone.1", other)]
     chain.bone = "Bone.0"
@@ -185,12 +163,10 @@ def test_anchors_are_there_where_something_is_hidden_follow_the_settings_and_mov
     assert sorted(tie.name for _, tie in anchors(ob)) == ["Other", "Rig Target"]
     chain.pole_target = chain.target = None
     assert anchors(ob) == []
-
-
-def test_two_chains_of_one_bone_and_target_lose_nothing_when_one_goes():
-    ob, target = make_arm_with_hidden_target()
-    rigs.add_chain(ob, "Bone.1", target, mute=True)
-    ob.chain_ik.chains[1].target = None
+    # Constraints of the person are left alone.
+    own = ob.pose.bones["Bone.1"].constraints.new("COPY_LOCATION")
+    own.target, own.mute, chain.bone, chain.target = target, True, "Bone.1", target
+    chain.target = None
     assert anchors(ob) == [("Bone.1", target)]
 
 
@@ -211,18 +187,11 @@ def delete_target(_ob, target):
 
 @pytest.mark.parametrize("remove", [remove_by_script, remove_by_operator, delete_target])
 def test_anchors_go_with_the_chain_or_its_target(remove):
-    ob, target = make_arm_with_hidden_target()
+    ob, target = rigs.make_arm()
+    hide_in_renders(target)
     assert len(anchors(ob)) == 1
     remove(ob, target)
     assert anchors(ob) == []
-
-
-def test_constraints_of_the_person_are_left_alone():
-    ob, target = rigs.make_arm()
-    own = ob.pose.bones["Bone.1"].constraints.new("COPY_LOCATION")
-    own.target, own.mute = target, True
-    ob.chain_ik.chains[0].target = None
-    assert anchors(ob) == [("Bone.1", target)]
 
 
 def test_no_object_is_taken_for_another_where_a_posed_bone_drives_what_is_hidden():

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
-from tests.helpers import assert_positions_close
 
 LIMB = ((0.0, 0.0, 2.0), (0.3, 0.1, 2.7), (0.0, 0.0, 3.4))
 
@@ -184,33 +183,6 @@ def test_a_chain_is_solved_after_whatever_a_constraint_above_it_reads(tie):
         assert ob.chain_ik.chains[0].residual == pytest.approx(gap, abs=1e-5)
 
 
-@pytest.mark.parametrize("is_same_armature", [True, False])
-def test_a_bone_of_another_chain_can_be_target(is_same_armature):
-    spine, spine_target = make_spine()
-    arm = spine if is_same_armature else rigs.make_rig(name="A")
-    rigs.add_bones(arm, np.add(rigs.ARM, (0.8, 0.3, 0.0)), prefix="Arm")
-    chain = rigs.add_chain(arm, "Arm.1", spine, subtarget="Bone.1")
-    assert chain.subtarget == "Bone.1"
-    for location in ((0.7, 0.4, 1.4), (-0.3, 0.5, 1.6)):
-        spine_target.location = location
-        depsgraph = rigs.updated()
-        rigs.assert_reaches(spine, "Bone.1", spine_target, depsgraph)
-        goal = rigs.head(spine, "Bone.1", depsgraph)
-        assert_positions_close(rigs.tail(arm, "Arm.1", depsgraph), goal, rigs.REACHED)
-
-
-def test_a_pole_carried_by_another_chain_gives_the_bend_of_the_same_update():
-    spine, spine_target = make_spine()
-    arm, _target = rigs.make_arm(name="A")
-    pole = rigs.make_empty("Pole", (0, 0, 0), parent=spine, parent_bone="Bone.1")
-    arm.chain_ik.chains[0].pole_target = pole
-    for location in ((0.7, 0.4, 1.4), (-0.9, 0.5, 0.6)):
-        spine_target.location = location
-        first = rigs.pose(arm, rigs.updated())
-        arm.update_tag()
-        np.testing.assert_allclose(rigs.pose(arm, rigs.updated()), first, atol=2e-6)
-
-
 def make_second_scene(*objects: bpy.types.Object) -> bpy.types.Scene:
     scene = bpy.data.scenes.new("Second")
     for ob in objects:
@@ -232,22 +204,3 @@ def test_two_scenes_are_each_right_at_their_frame_and_do_not_answer_each_other_f
             scene.view_layers[0].update()
             settled.append(rigs.rotations(ob))
     assert settled[2:] == settled[2:3] * 10
-
-
-@pytest.mark.parametrize("use_second_scene", [True, False])
-def test_a_target_moved_by_hand_is_followed_in_every_view_layer(use_second_scene):
-    ob, target = rigs.make_arm()
-    first = bpy.context.view_layer
-    second = bpy.context.scene.view_layers.new("Second")
-    if use_second_scene:
-        second = make_second_scene(ob, target).view_layers[0]
-    for location in ((0.7, 0.3, 1.2), (-0.6, 0.5, 0.8), (0.1, -0.8, 1.3)):
-        target.location = location
-        for view_layer in (first, second, first, second):
-            rigs.assert_reaches(ob, "Bone.1", target, rigs.updated(view_layer))
-    # Nor does one layer call the other back.
-    before = rigs.rotations(ob)
-    for layer in (first, second) * 3:
-        ob.update_tag()
-        layer.update()
-        assert rigs.rotations(ob) == before

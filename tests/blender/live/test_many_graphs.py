@@ -63,6 +63,12 @@ def test_a_target_hidden_in_one_view_layer_is_followed_in_both(make):
         for layer in (first, second):
             layer.id_data.frame_set(frame)
             rigs.assert_reaches(ob, "Bone.1", target, layer.depsgraph)
+    # Nor does one layer call the other back.
+    before = rigs.rotations(ob)
+    for layer in (first, second) * 3:
+        ob.update_tag()
+        layer.update()
+        assert rigs.rotations(ob) == before
 
 
 @pytest.mark.parametrize(

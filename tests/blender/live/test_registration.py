@@ -66,12 +66,6 @@ def test_bones_keep_their_pose_and_chains_their_settings_while_the_add_on_is_off
     rigs.assert_reaches(ob, "Bone.1", target, bpy.context.view_layer.depsgraph)
 
 
-def test_handlers_stay_when_another_file_is_opened():
-    before = hung_into_blender()
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    assert hung_into_blender() == before
-
-
 def test_unregistering_forgets_what_handlers_remember():
     ob, _ = rigs.make_arm()
     rigs.enter(ob, "POSE")

@@ -11,21 +11,14 @@ import pytest
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import reopen
 
-
-def move_target(_ob: bpy.types.Object, target: bpy.types.Object) -> None:
-    target.location = (0.9, -0.4, 1.0)
-
-
-def flip(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
-    ob.chain_ik.chains[0].use_flip_bend = True
-
-
-def mute(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
-    ob.chain_ik.chains[0].mute = True
-
-
-def turn_parent(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
-    ob.rotation_euler = (0.3, 0.2, 0.1)
+NEAR, FAR, AWAY = (0.6, 0.5, 1.2), (0.0, 0.0, 4.2), (0.9, -0.4, 1.0)
+# What is changed on object or chain, how, and how it was.
+CHANGES = {
+    "target": (lambda ob: ob.chain_ik.chains[0].target, "location", AWAY, NEAR),
+    "flip": (lambda ob: ob.chain_ik.chains[0], "use_flip_bend", True, False),
+    "mute": (lambda ob: ob.chain_ik.chains[0], "mute", True, False),
+    "turned": (lambda ob: ob, "rotation_euler", (0.3, 0.2, 0.1), (0.0, 0.0, 0.0)),
+}
 
 
 def show(view_layer: bpy.types.ViewLayer) -> None:
@@ -45,9 +38,11 @@ def settled(ob: bpy.types.Object) -> np.ndarray:
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["never shown", "shown before"])
-@pytest.mark.parametrize("change", [move_target, flip, mute, turn_parent])
-def test_a_change_just_before_another_view_layer_is_shown_is_solved_there(change, is_known):
-    ob, target = rigs.make_arm()
+@pytest.mark.parametrize(("owner", "name", "value", "_"), CHANGES.values(), ids=CHANGES)
+def test_a_change_just_before_another_view_layer_is_shown_is_solved_there(
+    owner, name, value, _, is_known
+):
+    ob, _ = rigs.make_arm()
     first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
     rigs.updated()
     if is_known:
@@ -56,21 +51,10 @@ def test_a_change_just_before_another_view_layer_is_shown_is_solved_there(change
         show(first)
         rigs.updated()
     before = rigs.pose(ob, first.depsgraph)
-    change(ob, target)
+    setattr(owner(ob), name, value)
     show(second)
     found = rigs.pose(ob, rigs.updated())
     assert np.abs(found - before).max() > 0.1
-    np.testing.assert_array_equal(found, settled(ob))
-
-
-def assert_right_in_new_layer(ob: bpy.types.Object, target: bpy.types.Object) -> None:
-    """Check a change that is made as a new view layer is shown."""
-    second = bpy.context.scene.view_layers.new("Second")
-    rigs.updated()
-    move_target(ob, target)
-    show(second)
-    found = rigs.pose(ob, rigs.updated())
-    rigs.assert_reaches(ob, "Bone.1", target)
     np.testing.assert_array_equal(found, settled(ob))
 
 
@@ -120,7 +104,13 @@ def test_view_layers_may_be_added_while_something_is_edited(kind, mode):
         bpy.ops.object.mode_set(mode=mode)
     elif kind == "armature":
         rigs.enter(rigs.make_rig(name="Edited"), mode)
-    assert_right_in_new_layer(ob, target)
+    second = bpy.context.scene.view_layers.new("Second")
+    rigs.updated()
+    target.location = AWAY
+    show(second)
+    found = rigs.pose(ob, rigs.updated())
+    rigs.assert_reaches(ob, "Bone.1", target)
+    np.testing.assert_array_equal(found, settled(ob))
 
 
 def status_of(ob: bpy.types.Object) -> str:
@@ -130,15 +120,14 @@ def status_of(ob: bpy.types.Object) -> str:
 def test_the_status_is_that_of_the_view_layer_shown():
     ob, target = rigs.make_arm()
     first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
-    far, near = (0.0, 0.0, 4.2), (0.6, 0.5, 1.2)
     rigs.updated()
     for location, layer, word in (
-        (far, second, "Out of reach"),
-        (near, first, "Reached"),
-        (far, first, "Out of reach"),
-        (near, second, "Reached"),
-        (near, first, "Reached"),
-        (far, first, "Out of reach"),
+        (FAR, second, "Out of reach"),
+        (NEAR, first, "Reached"),
+        (FAR, first, "Out of reach"),
+        (NEAR, second, "Reached"),
+        (NEAR, first, "Reached"),
+        (FAR, first, "Out of reach"),
     ):
         target.location = location
         show(layer)
@@ -166,47 +155,17 @@ def test_a_view_layer_that_goes_or_loses_the_armature_leaves_the_status_of_the_o
     if is_removed:
         bpy.context.scene.view_layers.remove(second)
     assert status_of(ob).startswith("Reached")
-    target.location = (0.0, 0.0, 4.2)
+    target.location = FAR
     rigs.updated()
     assert status_of(ob).startswith("Out of reach")
 
 
-def put_back_target(_ob: bpy.types.Object, target: bpy.types.Object) -> None:
-    target.location = (0.6, 0.5, 1.2)
-
-
-def flip_back(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
-    ob.chain_ik.chains[0].use_flip_bend = False
-
-
-def unmute(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
-    ob.chain_ik.chains[0].mute = False
-
-
-def turn_parent_back(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
-    ob.rotation_euler = (0.0, 0.0, 0.0)
-
-
-def pose_by_hand(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
-    ob.pose.bones["Bone.0"].rotation_quaternion = (0.8, 0.0, 0.6, 0.0)
-
-
-def leave(_ob: bpy.types.Object, _target: bpy.types.Object) -> None:
-    pass
-
-
-@pytest.mark.parametrize(
-    ("there", "back"),
-    [
-        (move_target, put_back_target),
-        (flip, flip_back),
-        (mute, unmute),
-        (turn_parent, turn_parent_back),
-        (pose_by_hand, leave),
-    ],
-)
-def test_what_is_changed_in_one_view_layer_and_put_back_in_another_is_as_before(there, back):
-    ob, target = rigs.make_arm()
+@pytest.mark.parametrize("change", [*CHANGES, "pose"])
+def test_what_is_changed_in_one_view_layer_and_put_back_in_another_is_as_before(change):
+    ob, _ = rigs.make_arm()
+    owner, name, there, back = CHANGES.get(
+        change, (lambda ob: ob.pose.bones["Bone.0"], "rotation_quaternion", (0.8, 0, 0.6, 0), None)
+    )
     first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
     for layer in (first, second, first):
         show(layer)
@@ -214,9 +173,10 @@ def test_what_is_changed_in_one_view_layer_and_put_back_in_another_is_as_before(
     before = rigs.pose(ob, first.depsgraph)
     for one, other in ((second, first), (first, second)):
         show(one)
-        there(ob, target)
+        setattr(owner(ob), name, there)
         rigs.updated()
         show(other)
-        back(ob, target)
+        if back is not None:
+            setattr(owner(ob), name, back)
         np.testing.assert_array_equal(rigs.pose(ob, rigs.updated()), before)
         assert status_of(ob) == "Reached"
