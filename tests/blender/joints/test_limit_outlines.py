@@ -105,7 +105,6 @@ def check_held(ob: bpy.types.Object, bone: str, row: int) -> None:
     assert found == 1
 
 
-@pytest.mark.every_case
 @pytest.mark.parametrize("relative_to", ["REST", "PARENT", "CHILD"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
-from blender_ik_addon.rig.shapes.limit_shapes import find_shape, swing_axes
+from blender_ik_addon.rig.shapes.limit_shapes import find_shape
 from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, multiply
 from tests.helpers import assert_rotations_close
 
@@ -156,34 +156,3 @@ def check_arc(kind, arc, edges, turn_by, carried, before=None):
         if math.isfinite(given_end[arc.axis]):
             back = clamped(kind, turn_by(end + out), low, high)
             assert_rotations_close(back, turn_by(end), ROUNDING)
-
-
-def test_kinds_have_the_boundaries_of_the_axes_that_they_leave_free():
-    low, high = np.radians([-20.0, -30.0, -40.0]), np.radians([20.0, 30.0, 40.0])
-    for kind, free in FREE_AXES.items():
-        shape = find_shape(kind, low, high)
-        assert (shape.twist is not None) == (Y in free)
-        assert (shape.swing is not None) == (X in free and Z in free)
-        assert (shape.bend is not None) == (kind in BENDS)
-
-
-def test_equal_ends_draw_an_exact_cone_and_a_full_turn_is_drawn_all_around():
-    arc = find_shape(JointKind.HINGE_X, np.full(3, -4.0), np.full(3, 4.0)).bend
-    assert not arc.has_ends
-    assert arc.most - arc.least == pytest.approx(math.tau)
-    low, high = np.radians([-40.0, -10.0, -40.0]), np.radians([40.0, 10.0, 40.0])
-    boundary = find_shape(JointKind.BALL, low, high).swing
-    np.testing.assert_allclose(boundary[:, 1], math.cos(math.radians(40.0)), atol=1e-12)
-    np.testing.assert_allclose(np.linalg.norm(boundary, axis=1), 1.0, atol=1e-12)
-
-
-@settings(max_examples=30)
-@given(st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4))
-def test_a_turn_is_a_twist_in_the_axes_that_its_swing_leads_to(numbers):
-    turn = np.array(numbers)
-    if np.hypot(turn[0], turn[2]) < 1e-2:
-        # Half a turn has no shortest way.
-        return
-    turn = turn / np.linalg.norm(turn)
-    axes = swing_axes(rotation.rotate(turn, AXIS_Y))
-    np.testing.assert_allclose(axes, rotation.matrix_from_quaternion(swing_of(turn)), atol=1e-9)

@@ -9,7 +9,6 @@ from blender_ik_addon.rig.posing.frame_solve import FrameSolve
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.keyed_limbs import strip_of
-from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.sliding_rigs import (
     BEYOND,
     HIGH,
@@ -17,7 +16,6 @@ from tests.blender.setups.sliding_rigs import (
     LOW,
     assert_lands,
     locations,
-    moved,
     place,
     robot,
 )
@@ -176,24 +174,6 @@ def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
         assert [curve.data_path for curve in rigs.curves_of(ob)] == [path] * 3
 
 
-def test_a_connected_bone_says_to_disconnect_it_and_the_rest_goes_on():
-    ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2)], is_connected=True)
-    target = rigs.make_empty(location=(0.4, 0.5, 1.5))
-    chain = rigs.add_chain(ob, "Bone.1", target)
-    give(chain, "Bone.0", "BALL", use_slide=True, slide_min=0.0, slide_max=0.2)
-    give(chain, "Bone.1", "BALL", use_slide=True, slide_min=-0.4, slide_max=0.4)
-    rigs.updated()
-    assert_lands(ob, chain, "Bone.1")
-    assert chain.status.count("clear Connected in edit mode") == 1
-    assert "Bone.1" in chain.status
-    assert "Bone.0" not in chain.status
-    assert not locations(ob)[1].any()
-    target.location = (0.0, 0.0, 4.0)
-    rigs.updated()
-    np.testing.assert_allclose(moved(ob, "Bone.0"), (0.0, 0.2, 0.0), atol=1e-6)
-    assert "clear Connected" in chain.status
-
-
 def test_a_locked_location_stays_and_says_so():
     ob, _, chain = robot()
     arm_bone = ob.pose.bones["Bone.2"]
@@ -210,27 +190,6 @@ def test_a_locked_location_stays_and_says_so():
     arm_bone.location.y = 0.3
     rigs.updated()
     assert arm_bone.location.y == np.float32(0.3)
-
-
-def test_an_undone_and_saved_robot_stands_as_it_stood_and_gives_its_location_back(tmp_path):
-    ob, target, _ = robot_from_home()
-    bpy.ops.ed.undo_push(message="made")
-    before = rigs.pose(ob)
-    target.location = place(0.4, 0.2)
-    rigs.updated()
-    bpy.ops.ed.undo_push(message="moved")
-    bpy.ops.ed.undo()
-    rigs.assert_same_pose(bpy.data.objects["Rig"], before)
-    reopen(tmp_path / "saved.blend")
-    ob = bpy.data.objects["Rig"]
-    chain = ob.chain_ik.chains[0]
-    rigs.assert_same_pose(ob, before)
-    chain.target.location = place(0.4)
-    rigs.updated()
-    assert_lands(ob, chain)
-    chain.mute = True
-    rigs.updated()
-    np.testing.assert_array_equal(arm(ob), np.float32(HOME))
 
 
 def test_copying_joints_from_bones_keeps_slides():

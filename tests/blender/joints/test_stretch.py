@@ -138,17 +138,3 @@ def test_objects_of_any_scale_stretch(scale):
     rigs.updated()
     assert_lands(ob, chain, target)
     np.testing.assert_allclose(scales(ob)[:, 1].prod(), 1.4, rtol=1e-4)
-
-
-def test_chains_below_and_beside_each_other_stretch_by_themselves():
-    """All of one rig are written in one go; the one below goes on from where it is brought."""
-    ob = rigs.make_rig(rigs.zigzag(4))
-    rigs.add_bones(ob, np.add(rigs.zigzag(2, seed=3), [3.0, 0.0, 0.0]), prefix="Other")
-    for bone in ob.pose.bones:
-        bone.ik_stretch = 0.5
-    places = {"Bone.1": (1.5, 0.0, 2.5), "Bone.3": (1, 3, 5), "Other.1": (3.0, -2.0, 4.0)}
-    for tip, place in places.items():
-        rigs.add_chain(ob, tip, rigs.make_empty(tip, place), chain_count=2, use_stretch=True)
-    rigs.updated()
-    for chain in ob.chain_ik.chains:
-        assert_lands(ob, chain, chain.target, chain.bone)

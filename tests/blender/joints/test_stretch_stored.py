@@ -4,7 +4,6 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs
 from tests.blender.setups.stretchy_rigs import (
     DIRECTION,
@@ -15,22 +14,6 @@ from tests.blender.setups.stretchy_rigs import (
 )
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
-@pytest.mark.parametrize("influence", [1.0, 0.5])
-def test_solving_again_changes_and_writes_nothing(start_from, influence, monkeypatch):
-    settings = {"start_from": start_from, "influence": influence, "soft_distance": 0.2}
-    ob, target, _ = stretchy(inherited="FULL", use_keep_volume=True, **settings)
-    before, written = (scales(ob), rigs.rotations(ob)), []
-    monkeypatch.setattr(live, "write_pose", lambda *given: written.append(given))
-    for _ in range(3):
-        target.update_tag()
-        ob.update_tag()
-        rigs.updated()
-        assert np.array_equal(scales(ob), before[0])
-        assert rigs.rotations(ob) == before[1]
-    assert not written
 
 
 def test_it_stretches_from_the_scale_that_was_there():
