@@ -147,10 +147,8 @@ SCALED: dict[str, Change] = {
     },
     "everywhere": all_scaled,
 }
-# Each with two of the solvers, in turn.
-CASES = [
-    (name, SOLVERS[(i + half) % 4]) for i, name in enumerate((*BONES, *SCALED)) for half in (0, 3)
-]
+# Each with one of the solvers, in turn.
+CASES = [(name, SOLVERS[i % 4]) for i, name in enumerate((*BONES, *SCALED))]
 
 
 @pytest.mark.every_case
@@ -163,16 +161,6 @@ def test_target_is_reached_with_any_bones_and_scales(name, solver):
     reach(ob, bones, rng, solver, angle, MISS if name in BONES else MISS_IN_SCALES)
 
 
-def test_a_chain_in_the_middle_of_a_rig_drives_only_its_own_bones():
-    ob = rigs.make_rig(rigs.zigzag(9))
-    rigs.turn_bones(ob, seed=5, angle=0.2)
-    bones = [f"Bone.{i}" for i in range(4, 7)]
-    before = rigs.rotations(ob)
-    reach(ob, bones, make_rng(2))
-    after = rigs.rotations(ob)
-    assert {name for name in after if after[name] != before[name]} == set(bones)
-
-
 @pytest.mark.parametrize("count", [0, 12])
 def test_a_chain_count_of_zero_or_beyond_the_root_ends_at_the_root(count):
     ob = rigs.make_rig(rigs.zigzag(5))
@@ -182,24 +170,6 @@ def test_a_chain_count_of_zero_or_beyond_the_root_ends_at_the_root(count):
     scaled_rigs.update()
     assert scaled_rigs.miss(ob, list(before), target) <= MISS
     assert all(rigs.rotations(ob)[name] != before[name] for name in before)
-
-
-def test_chains_on_all_branches_of_a_rig_reach_at_once():
-    ob = rigs.make_rig(rigs.zigzag(4), name="Tree")
-    targets = []
-    for i, side in enumerate([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0.3)]):
-        heads = [Vector((0, 0, 4)) + Vector(side) * step for step in range(4)]
-        bones = rigs.add_bones(ob, heads, prefix=f"Branch{i}", parent="Bone.3")
-        targets.append((bones, rigs.make_empty(f"Target {i}", heads[1] + Vector((0, 0, -1)))))
-    for bones, target in targets:
-        rigs.add_chain(ob, bones[-1], target, chain_count=3, tolerance=1e-6)
-    root = rigs.make_empty("Root Target", (0.4, 0.3, 3.2))
-    rigs.add_chain(ob, "Bone.3", root, tolerance=1e-6)
-    scaled_rigs.update()
-    assert [chain.status[:7] for chain in ob.chain_ik.chains] == ["Reached"] * 5
-    for bones, target in targets:
-        assert scaled_rigs.miss(ob, bones, target) <= MISS
-    assert scaled_rigs.miss(ob, [f"Bone.{i}" for i in range(4)], root) <= MISS
 
 
 @every_solver
@@ -226,22 +196,6 @@ def test_without_use_tail_the_tips_head_comes_to_the_target(solver):
     assert rigs.rotations(ob)[bones[-1]] == tip_before
 
 
-@every_solver
-def test_animated_parents_carry_the_chain_on_every_frame(solver):
-    rng = make_rng(9)
-    ob, bones = scaled_rigs.random_rig(rng, bones_of(solver))
-    turns = {1.0: (1.0, 0.0, 0.0, 0.0), 20.0: (0.95, 0.2, -0.2, 0.1)}
-    rigs.key(ob, 'pose.bones["Bone.1"].rotation_quaternion', turns)
-    rigs.key(ob, "location", {1.0: (0.0, 0.0, 0.0), 20.0: (0.2, -0.2, 0.1)})
-    chain, target = reach(ob, bones, rng, solver)
-    heads = set()
-    for frame in (1, 5, 12, 20, 3):
-        bpy.context.scene.frame_set(frame)
-        heads.add(tuple(rigs.head(ob, bones[0]).round(3)))
-        assert scaled_rigs.miss(ob, bones, target) <= 2.0 * MISS, chain.status
-    assert len(heads) == 5, "the parents do move"
-
-
 def test_a_hinge_stays_a_hinge_when_a_pole_swings_the_arm_around():
     ob = rigs.make_rig([(0, 0, 0), (0, -0.3, 1), (0, 0, 2)], rolls=[0.0, 0.0])
     pole = rigs.make_empty("Pole", (0.0, -3.0, 1.0))
@@ -261,45 +215,6 @@ def test_a_hinge_stays_a_hinge_when_a_pole_swings_the_arm_around():
         # The roll of the upper arm follows: the hinge axis is across the plane of the bend.
         hinge = rigs.pose(ob)[0][:3, 0]
         assert abs(hinge @ normal / np.linalg.norm(normal)) == pytest.approx(1.0, abs=1e-5)
-
-
-@every_solver
-def test_a_rig_of_another_size_takes_the_same_pose(solver):
-    poses = []
-    for factor in (1.0, 0.01, 100.0):
-        rng = make_rng(7)
-        ob, bones = scaled_rigs.random_rig(rng, bones_of(solver), name=f"Rig {factor}")
-        point = scaled_rigs.reachable_point(ob, bones, rng)
-        ob.scale = (factor,) * 3
-        scaled_rigs.update()
-        scaled_rigs.follow(ob, bones, point * factor, solver=solver, tolerance=1e-6 * factor)
-        poses.append(rigs.pose(ob))
-    np.testing.assert_allclose(poses[1], poses[0], atol=2e-5)
-    np.testing.assert_allclose(poses[2], poses[0], atol=2e-5)
-
-
-def test_residual_is_told_in_scene_units_of_the_world():
-    ob = rigs.make_rig()
-    ob.scale = (1.0, 1.0, 3.0)
-    chain, _ = scaled_rigs.follow(ob, ["Bone.0", "Bone.1"], np.array([0.0, 0.0, 10.0]))
-    expected = np.linalg.norm(rigs.tail(ob, "Bone.1") - (0.0, 0.0, 10.0))
-    assert chain.residual == pytest.approx(expected, rel=1e-5)
-    assert chain.residual == pytest.approx(10.0 - 3.0 * np.hypot(0.1, 1.0) * 2.0, rel=1e-4)
-
-
-@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
-@pytest.mark.parametrize("stretch", [0.6, 1.4, 1.7])
-def test_an_arm_with_a_stretched_upper_bone_reaches_far_and_near(stretch, solver):
-    """The lower bone inherits the stretch, so its length depends on where it points."""
-    ob, bones = rigs.make_rig(), ["Bone.0", "Bone.1"]
-    ob.pose.bones["Bone.0"].scale = (1.0, stretch, 1.0)
-    scaled_rigs.update()
-    points = [scaled_rigs.reachable_point(ob, bones, make_rng(seed), 0.9) for seed in range(4)]
-    chain, target = scaled_rigs.follow(ob, bones, points[0], solver=solver, tolerance=1e-6)
-    for point in points:
-        target.location = point
-        scaled_rigs.update()
-        assert_reached(ob, bones, chain, target, MISS_IN_SCALES)
 
 
 @pytest.mark.parametrize("scale", [(1.0, 2.0, 1.0), (2.0, 1.0, 1.0)])
