@@ -114,7 +114,9 @@ def test_keys_of_one_chain_hold_the_bones_that_carry_it_and_are_made_frame_by_fr
 
 @pytest.fixture
 def walker(rigify: None) -> bpy.types.Object:
-    return opened(walking.make, seconds=1.5)
+    ob = opened(walking.make)
+    bpy.context.scene.frame_end = 30
+    return ob
 
 
 def pin_curve(ob: bpy.types.Object, name: str) -> bpy.types.FCurve | None:
@@ -163,7 +165,8 @@ def test_a_run_without_key_pins_takes_back_the_pins_of_a_run_and_none_that_a_per
     came = pin_keys(walker, "Leg.L")
     press(plant, use_pins=True)
     keyed = {name: pin_keys(walker, name) for name in ("Leg.L", "Leg.R")}
-    assert all(len(keys) > 2 for keys in keyed.values())
+    assert keyed["Leg.L"] != came
+    assert keyed["Leg.R"]
     key_pin(walker, "Arm.L", {2: True, 8: False})
     by_hand = pin_keys(walker, "Arm.L")
     for use_pins in (False, True, False):

@@ -54,15 +54,16 @@ def test_a_hand_that_is_pulled_below_the_floor_stops_on_it_and_rises_with_it(bod
     rigs.updated()
     assert heights(body, floor).min() >= -PLACE
     assert heights(body, floor)[0] <= PLACE
+    # A pinned foot below the floor stays where it is.
+    np.testing.assert_allclose(places(body), stood, atol=PLACE)
+    # A floor that is hidden holds.
+    floor.hide_viewport, floor.location.z = True, 0.1
+    rigs.updated()
+    assert floor.matrix_world.translation.z == pytest.approx(0.1)
+    assert heights(body, floor).min() >= -PLACE
     body.chain_ik.body.floor, floor.location.z = None, 0.0
     rigs.updated()
     assert heights(body, floor).min() < -0.02
-
-
-def test_a_pinned_foot_below_the_floor_stays_where_it_is(body):
-    before = places(body)
-    lay_floor(body, Matrix.Translation((0.0, 0.0, 0.2)))
-    np.testing.assert_allclose(places(body)[0], before[0], atol=PLACE)
 
 
 def test_feet_that_are_not_pinned_stand_on_their_soles(body):
@@ -96,16 +97,6 @@ def test_the_floor_may_stand_at_any_angle_below_a_mirrored_body(body):
     assert above[:2].min() <= PLACE * 1.5
 
 
-def test_a_floor_that_is_hidden_holds(body):
-    floor = lay_floor(body)
-    floor.hide_viewport = True
-    move(body, "Arm Target.L", LOW)
-    floor.location.z = 0.15
-    move(body, "Arm Target.L", (0.0, -0.3, -1.5))
-    assert floor.matrix_world.translation.z == pytest.approx(0.15)
-    assert heights(body, floor).min() >= -PLACE
-
-
 def test_a_floor_that_the_body_carries_is_told(body):
     floor = lay_floor(body)
     floor.parent, floor.parent_type, floor.parent_bone = body, "BONE", "hand.L"
@@ -132,12 +123,27 @@ def status(ob: bpy.types.Object, name: str = "Arm.L") -> str:
     return str(ob.chain_ik.chains[name].status)
 
 
-@pytest.mark.parametrize(("legs", "told"), [(["Leg.L", "Leg.R"], PINS), (["Leg.R"], ONE_PIN)])
-def test_a_hand_out_of_reach_names_the_pinned_feet_that_there_are(body, legs, told):
-    mute_all_but(body, "Arm.L", *legs)
-    assert status(body) == "Reached"
-    move(body, "Arm Target.L", UP)
-    assert re.fullmatch(told, status(body).split(";")[0])
+def test_what_does_not_arrive_names_what_holds_it_pins_first(body):
+    chains = body.chain_ik.chains
+    for legs, told in ((("Leg.L", "Leg.R"), PINS), (("Leg.R",), ONE_PIN)):
+        mute_all_but(body, "Arm.L", *legs)
+        move(body, "Arm Target.L", (0.0, 0.0, 0.0))
+        assert status(body) == "Reached"
+        move(body, "Arm Target.L", UP)
+        assert re.fullmatch(told, status(body).split(";")[0])
+    mute_all_but(body, "Arm.L", "Arm.R")
+    move(body, "Arm Target.L", FAR)
+    assert status(body).startswith("Outweighed by Arm.R: ")
+    # What comes first is not held back by what comes after it.
+    chains["Arm.L"].priority, before = 1, chains["Arm.L"].priority
+    rigs.updated()
+    assert status(body).startswith("Reached")
+    assert status(body, "Arm.R").startswith("Outweighed by Arm.L: ")
+    chains["Arm.L"].priority, chains["Arm.R"].use_pin = before, True
+    for name in ("Leg.L", "Leg.R"):
+        chains[name].use_pin, chains[name].priority = False, 1
+    mute_all_but(body, "Arm.L", "Arm.R", "Leg.L", "Leg.R")
+    assert re.match(r"Held back by Arm\.R \(pinned\)(, Leg\.[LR])*: ", status(body))
 
 
 def test_a_head_that_pulls_softly_names_what_holds_the_body(body):
@@ -147,27 +153,6 @@ def test_a_head_that_pulls_softly_names_what_holds_the_body(body):
     # Where the neck alone reaches, nothing holds it.
     move(body, "Neck Target", (0.0, 0.0, 0.0))
     assert status(body, "Neck") == "Reached"
-
-
-def test_a_hand_out_of_reach_names_the_other_hand(body):
-    mute_all_but(body, "Arm.L", "Arm.R")
-    move(body, "Arm Target.L", FAR)
-    assert status(body).startswith("Outweighed by Arm.R: ")
-    # What comes first is not held back by what comes after it.
-    body.chain_ik.chains["Arm.L"].priority = 1
-    rigs.updated()
-    assert status(body).startswith("Reached")
-    assert status(body, "Arm.R").startswith("Outweighed by Arm.L: ")
-
-
-def test_pins_are_named_before_others(body):
-    mute_all_but(body, "Arm.L", "Arm.R", "Leg.L", "Leg.R")
-    body.chain_ik.chains["Arm.R"].use_pin = True
-    body.chain_ik.chains["Leg.L"].use_pin = body.chain_ik.chains["Leg.R"].use_pin = False
-    for name in ("Leg.L", "Leg.R"):
-        body.chain_ik.chains[name].priority = 1
-    move(body, "Arm Target.L", FAR)
-    assert re.match(r"Held back by Arm\.R \(pinned\)(, Leg\.[LR])*: ", status(body))
 
 
 def test_a_spine_without_a_neck_leaves_hands_where_the_body_has_brought_them(body):

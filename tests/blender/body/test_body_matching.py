@@ -18,7 +18,7 @@ solve = bpy.ops.pose.chain_ik_solve
 # What two switches may move, as a share of the height.
 SAME = 1e-5
 FRAME, LATER = 5, 15
-LIMBS = {"Arm.L": "hand.L", "Spine": "spine.003", "Hips": HIPS, "Arm.R": "hand.R"}
+LIMBS = {"Arm.L": "hand.L", "Spine": "spine.003", "Hips": HIPS}
 """A bone of each chain."""
 
 

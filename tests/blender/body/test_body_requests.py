@@ -52,19 +52,7 @@ BAD = {
         "Select an armature that has a chain",
     ),
     "connected": (_connected, f"Connected is on for bone '{HIPS}'"),
-    "locked": (
-        lambda ob: setattr(ob.pose.bones[HIPS], "lock_location", (True, True, True)),
-        f"The location of bone '{HIPS}' is locked",
-    ),
-    "driven": (
-        lambda ob: ob.pose.bones[HIPS].driver_add("location", 2),
-        f"Bone '{HIPS}' has a driver on its location",
-    ),
     "shared": (_shared, "Object 'Other' has chains on the same armature"),
-    "root that is gone": (
-        lambda ob: setattr(ob.chain_ik.body, "root", "gone"),
-        "Bone 'gone', the root of the body, does not exist",
-    ),
 }
 
 

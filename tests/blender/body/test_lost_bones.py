@@ -112,14 +112,6 @@ def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(body
         assert not any("Root" in text for text in statuses(body).values())
 
 
-def test_a_former_root_that_was_renamed_is_given_back(body):
-    body.data.bones[HIPS].name = RENAMED
-    rigs.updated()
-    body.chain_ik.body.root = "spine.003"
-    assert not any(tie.mute for tie in body.pose.bones[RENAMED].constraints)
-    assert body.chain_ik.chains["Hips"].mute
-
-
 @pytest.mark.parametrize("is_muted", [False, True], ids=["hips", "hips muted"])
 def test_a_root_that_is_renamed_is_followed_and_nothing_moves(human, is_muted):
     ob, bare = human, channels(human)

@@ -13,42 +13,22 @@ from tests.blender.setups.selecting import press
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
-SECONDS, SLIDE, ROUGHER, AGAIN = 1.5, 1e-4, 1.2, 1e-6
+SLIDE, ROUGHER, AGAIN = 1e-4, 1.2, 1e-6
 # What a floor may let through: keys are float32.
 ROUNDING = 1e-5
-UNEVEN = (1.0, 1.3, 0.8)
-PLAIN = (1.0, 1.0, 1.0)
 
 
 @pytest.fixture
 def human(rigify: None) -> bpy.types.Object:
-    return opened(walking.make, seconds=SECONDS)
+    return opened(walking.make)
 
 
 def plant(**settings: object) -> None:
     press(bpy.ops.pose.chain_ik_plant, **settings)
 
 
-def add_empty(name: str, **channels: object) -> bpy.types.Object:
-    ob = bpy.data.objects.new(name, None)
-    bpy.context.scene.collection.objects.link(ob)
-    for channel, value in channels.items():
-        setattr(ob, channel, value)
-    return ob
-
-
-@pytest.mark.parametrize(
-    ("spoil", "rate", "seconds", "scale"),
-    [
-        ("skate", 30, SECONDS, PLAIN),
-        ("skate slow white", 30, 2.2, PLAIN),
-        ("skate", 24, SECONDS, (-1.0, 1.3, 0.8)),
-        ("skate", 120, 0.9, (2.0, 2.0, 2.0)),
-        ("skate", 30, SECONDS, (0.7, 0.7, 1.2)),
-    ],
-)
-def test_feet_do_not_slide_and_nothing_gets_rougher(rigify, spoil, rate, seconds, scale):
-    human = opened(walking.make, spoil=spoil, rate=rate, seconds=seconds)
+@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (-2.0, 2.6, 1.6)])
+def test_feet_do_not_slide_and_nothing_gets_rougher(human, scale):
     human.scale = scale
     rigs.updated()
     before = walking.paths_of(human)
@@ -57,8 +37,7 @@ def test_feet_do_not_slide_and_nothing_gets_rougher(rigify, spoil, rate, seconds
     assert walking.slides(human, before) > 10 * slide
     assert walking.slides(human, after) < slide
     for name, path in before.items():
-        if not name.startswith("knee") or spoil == "skate":
-            assert walking.acceleration(after[name]) <= ROUGHER * walking.acceleration(path), name
+        assert walking.acceleration(after[name]) <= ROUGHER * walking.acceleration(path), name
     assert not any(chain.mute for chain in human.chain_ik.chains)
     for name, chain in human.chain_ik.chains.items():
         assert (walking.planted(human, name) is not None) == name.startswith("Leg"), chain.name
@@ -77,7 +56,7 @@ def test_what_was_planted_is_baked_as_a_clip_with_all_its_chains(human, capfd):
         np.testing.assert_allclose(after[name], before[name], atol=2e-5, err_msg=name)
 
 
-def test_run_again_nothing_moves_and_the_clip_is_kept(human):
+def test_run_again_nothing_moves_keys_of_planted_are_taken_and_the_clip_is_kept(human):
     before = walking.paths_of(human)
     plant()
     once = walking.paths_of(human)
@@ -85,6 +64,14 @@ def test_run_again_nothing_moves_and_the_clip_is_kept(human):
     twice = walking.paths_of(human)
     for name, path in once.items():
         np.testing.assert_allclose(twice[name], path, atol=AGAIN)
+    settings, kinds = human.chain_ik.chains["Leg.L"], walking.planted(human, "Leg.L")
+    settings.planted = "FOOT"
+    settings.keyframe_insert("planted", frame=int(np.flatnonzero(kinds == 0)[3]) + 1)
+    wanted = walking.planted(human, "Leg.L")
+    assert (wanted != kinds).sum() > 3
+    plant()
+    np.testing.assert_array_equal(walking.planted(human, "Leg.L"), wanted)
+    assert walking.slides(human, walking.paths_of(human)) < SLIDE
     kept = bpy.data.actions["Walk (unplanted)"]
     assert kept.users
     human.animation_data.action = kept
@@ -94,22 +81,8 @@ def test_run_again_nothing_moves_and_the_clip_is_kept(human):
         np.testing.assert_allclose(path, before[name], atol=AGAIN)
 
 
-def test_keys_of_planted_are_taken_as_they_are(human):
-    plant()
-    settings = human.chain_ik.chains["Leg.L"]
-    kinds = walking.planted(human, "Leg.L")
-    frame = int(np.flatnonzero(kinds == 0)[3]) + 1
-    settings.planted = "FOOT"
-    settings.keyframe_insert("planted", frame=frame)
-    wanted = walking.planted(human, "Leg.L")
-    assert (wanted != kinds).sum() > 3
-    plant()
-    np.testing.assert_array_equal(walking.planted(human, "Leg.L"), wanted)
-    assert walking.slides(human, walking.paths_of(human)) < SLIDE
-
-
 def test_feet_stand_on_a_floor_and_never_pass_it(human):
-    human.chain_ik.body.floor = add_empty("Floor", location=(3.0, 1.0, 0.02))
+    human.chain_ik.body.floor = rigs.make_empty("Floor", (3.0, 1.0, 0.02))
     plant()
     after = walking.paths_of(human)
     for side in walking.SIDES:
@@ -123,7 +96,7 @@ def test_feet_stand_on_a_floor_and_never_pass_it(human):
 
 
 def test_hips_give_way_for_a_leg_that_would_straighten(human):
-    human.chain_ik.body.floor = add_empty("Floor", location=(0.0, 0.0, -0.1))
+    human.chain_ik.body.floor = rigs.make_empty("Floor", (0.0, 0.0, -0.1))
     before = walking.paths_of(human)
     plant()
     after = walking.paths_of(human)
@@ -137,7 +110,7 @@ def test_hips_give_way_for_a_leg_that_would_straighten(human):
 
 
 def test_on_a_platform_feet_go_along_with_it(human):
-    raft = add_empty("Raft")
+    raft = rigs.make_empty("Raft")
     for frame, place in ((1, (0.0, 0.0, 0.0)), (60, (2.0, 0.7, 0.3))):
         raft.location = place
         raft.keyframe_insert("location", frame=frame)
@@ -153,19 +126,14 @@ def test_on_a_platform_feet_go_along_with_it(human):
     assert walking.slides(human, after) > 10 * SLIDE
 
 
-@pytest.mark.parametrize(("tilt", "has_floor"), [(0.2, False), (0.0, True)])
-def test_people_stand_on_one_heel_or_toe_where_a_parent_shears_them(human, tilt, has_floor):
-    human.parent = add_empty("Parent", scale=UNEVEN, rotation_euler=(0.0, tilt, 0.5))
+def test_people_stand_on_one_heel_or_toe_where_a_parent_shears_them(human):
+    human.parent = rigs.make_empty("Parent", (0.0, 0.0, 0.0))
+    human.parent.scale, human.parent.rotation_euler = (1.0, 1.3, 0.8), (0.0, 0.2, 0.5)
     human.rotation_euler.z = 0.7
-    if has_floor:
-        human.chain_ik.body.floor = add_empty("Floor")
     plant()
     kinds = np.concatenate([walking.planted(human, f"Leg.{side}") for side in walking.SIDES])
     assert {1, 2, 3} <= set(kinds.tolist())
-    after = walking.paths_of(human)
-    assert walking.slides(human, after) < SLIDE
-    if has_floor:
-        assert min(after[f"heel.{side}"][:, 2].min() for side in walking.SIDES) > -ROUNDING
+    assert walking.slides(human, walking.paths_of(human)) < SLIDE
 
 
 def test_a_planted_clip_is_undone_in_one_step(human):

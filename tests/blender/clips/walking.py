@@ -11,25 +11,25 @@ from tests.blender.body.human_bodies import make_character
 from tests.blender.setups.selecting import press
 from tests.core.clips import walks
 
-SIDES, SEED = "LR", 100
+SIDES, SEED, RATE, SECONDS = "LR", 100, 30, 1.5
 HEEL = (0.0459, 0.0)
 """Y and Z of the metarig's heels."""
 
 
-def make(rate: int = 30, spoil: str = "skate", seconds: float = 3.0) -> bpy.types.Object:
+def make() -> bpy.types.Object:
     """Return a metarig with Set Up Limbs whose bones walk; no chain and no control has keys."""
     human, scene = make_character(), bpy.context.scene
     bpy.context.view_layer.update()
-    walk = walks.walk(SEED, rate, seconds)
-    paths = walks.spoiled(walk, spoil, SEED)
+    walk = walks.walk(SEED, RATE, SECONDS)
+    paths = walks.spoiled(walk, "skate", SEED)
     root = walk.root[:, :2] + (paths - walk.paths).mean(axis=(0, 1))[:, :2]
     heading = np.unwrap(np.arctan2(*np.gradient(walk.root, axis=0)[:, 1::-1].T))
-    scene.render.fps, scene.frame_end = rate, len(root)
+    scene.render.fps, scene.frame_end = RATE, len(root)
     for row in range(len(root)):
         frame = row + 1
         scene.frame_set(frame)
         hips = human.pose.bones["spine"]
-        height = 0.92 + 0.02 * np.cos(4.0 * np.pi * row / rate / 1.1)
+        height = 0.92 + 0.02 * np.cos(4.0 * np.pi * row / RATE / 1.1)
         turn = Euler((0.0, 0.0, heading[row] + np.pi / 2.0)).to_matrix().to_4x4()
         rest = hips.bone.matrix_local.to_3x3().to_4x4()
         hips.matrix = Matrix.Translation(Vector((*root[row], height))) @ turn @ rest
