@@ -27,32 +27,27 @@ joint_remove = bpy.ops.pose.chain_ik_joint_remove
 joints_copy = bpy.ops.pose.chain_ik_joints_copy
 
 
-def test_drivers_follow_and_those_of_the_removed_chain_go():
-    ob = make_limbs()
+def test_drivers_follow_on_both_ends_and_those_of_the_removed_chain_go():
+    ob, other, reader = make_limbs(), make_limbs("Other"), rigs.make_empty("Reader")
     for index, value in enumerate(INFLUENCES.values()):
         ob.driver_add(f"chain_ik.chains[{index}].influence").driver.expression = str(value)
     bone = ob.driver_add('pose.bones["Left.0"].location', 0)
+    ob.chain_ik.chains[1].weight = 0.75
+    # One that goes with its chain, though it reads one that moves.
+    for index in (2, 0):
+        read_by(ob, f"chain_ik.chains[{index}].weight", ob, "chain_ik.chains[1].weight")
+    read_by(reader, "location", ob, "chain_ik.chains[2].weight", 0)
+    of_other = read_by(reader, "location", other, "chain_ik.chains[1].influence", 1)
+    activate(ob, 0)
     press(remove)
     assert played(ob) == {"Right": 1.0, "Tail": 0.25}
     assert {curve.data_path for curve in ob.animation_data.drivers} == {
-        "chain_ik.chains[0].influence",
-        "chain_ik.chains[1].influence",
+        *(f"chain_ik.chains[{index}].influence" for index in range(2)),
+        "chain_ik.chains[1].weight",
         bone.data_path,
     }
-
-
-def test_drivers_between_chains_follow_on_both_ends():
-    ob = make_limbs()
-    ob.chain_ik.chains[1].influence = 0.75
-    source = "chain_ik.chains[1].influence"
-    read_by(ob, "chain_ik.chains[2].influence", ob, source)
-    # One that goes with its chain, though it reads one that moves.
-    read_by(ob, "chain_ik.chains[0].influence", ob, source)
-    press(remove)
-    assert played(ob) == {"Right": 0.75, "Tail": 0.75}
-    ob.chain_ik.chains[0].influence = 0.5
-    assert played(ob) == {"Right": 0.5, "Tail": 0.5}
-    assert len(ob.animation_data.drivers) == 1
+    np.testing.assert_allclose(rigs.position(reader), (0.75, 1.0, 1.2), atol=1e-6)
+    assert source_of(of_other) == "chain_ik.chains[1].influence"
 
 
 Reader = tuple[bpy.types.ID, str, int]
@@ -118,20 +113,6 @@ def test_drivers_of_other_data_read_the_same_chain_as_before(reader):
     activate(ob, 0)
     press(remove)
     assert source_of(curve) == "chain_ik.chains[0].influence"
-
-
-def test_a_driver_of_another_object_goes_on_with_the_value_of_its_chain_or_of_another_rig():
-    ob, other = make_limbs(), make_limbs("Other")
-    key_chains(ob, Right=0.5, Tail=0.75)
-    reader = rigs.make_empty("Reader")
-    of_other = read_by(reader, "location", other, "chain_ik.chains[1].influence", 2)
-    activate(ob, 0)
-    for index in range(2):
-        read_by(reader, "location", ob, f"chain_ik.chains[{index + 1}].influence", index)
-    press(remove)
-    rigs.go_to(4)
-    np.testing.assert_allclose(rigs.position(reader), (0.5, 0.75, 1.0), atol=1e-6)
-    assert source_of(of_other) == "chain_ik.chains[1].influence"
 
 
 @pytest.mark.parametrize(

@@ -54,17 +54,6 @@ def test_keys_follow_and_those_of_the_removed_chain_go(name):
     assert keyed(action) == expected | bones
 
 
-def test_keys_follow_over_several_removals():
-    ob = make_limbs()
-    key_chains(ob)
-    for name in ("Left", "Right"):
-        activate(ob, ob.chain_ik.chains.find(name))
-        press(remove)
-    assert played(ob) == {"Tail": 0.25}
-    press(remove)
-    assert keyed(ob.animation_data.action) == {}
-
-
 def test_settings_of_a_force_and_paths_by_name_follow_as_well_and_to_no_other_of_that_name():
     ob = make_limbs()
     rigs.key(ob, "chain_ik.chains[1].force.gravity", {1: 0.5})

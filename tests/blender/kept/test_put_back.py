@@ -130,29 +130,19 @@ def test_a_key_that_auto_keying_has_set_is_told_of_where_it_is():
 @pytest.mark.parametrize("path", ["location", "rotation_quaternion"])
 def test_no_key_is_told_of_that_was_there_before_or_is_of_another_channel(has_key, path):
     ob, _ = make_limb()
-    bones = ob.pose.bones
+    bone = ob.pose.bones["Bone.1"]
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
-    if has_key:
-        bones["Bone.1"].keyframe_insert("rotation_quaternion", frame=1)
-    rigs.updated()
-    pose_and_key(ob, path)
-    assert status(ob).startswith(TOLD.format("Bone.1"))
-    assert (KEYED in status(ob)) == (path == "rotation_quaternion" and not has_key)
-
-
-def test_no_key_is_told_of_where_only_insert_available_has_set_none():
-    ob, _ = make_limb()
-    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
-    # Another frame, another bone and other properties have keys.
-    ob.pose.bones["Bone.1"].keyframe_insert("rotation_quaternion", frame=40)
-    ob.pose.bones["Bone.1"].keyframe_insert("location", frame=1)
+    # Another frame, another bone and the object have keys.
+    bone.keyframe_insert("rotation_quaternion", frame=1 if has_key else 40)
     ob.pose.bones["Bone.0"].keyframe_insert("rotation_quaternion", frame=1)
     ob.keyframe_insert("location", frame=1)
     rigs.updated()
-    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
+    bone.rotation_quaternion = TURNED
     rigs.updated()
-    assert status(ob).startswith(TOLD.format("Bone.1"))
     assert KEYED not in status(ob)
+    pose_and_key(ob, path)
+    assert status(ob).startswith(TOLD.format("Bone.1"))
+    assert (KEYED in status(ob)) == (path == "rotation_quaternion" and not has_key)
 
 
 @pytest.mark.parametrize("change", ["use_tail", "bone", "mute another"])
