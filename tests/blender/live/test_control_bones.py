@@ -209,20 +209,6 @@ def test_what_a_script_sets_as_a_frame_begins_is_seen_at_that_frame(change: str)
     assert_as_if_new(ob, 6, found)
 
 
-@pytest.mark.parametrize("way", ["keys", "driver"])
-def test_animated_settings_and_locks_are_seen_at_every_frame(way: str) -> None:
-    ob = make_keyed()
-    if way == "keys":
-        rigs.key(ob, "chain_ik.chains[0].pole_angle", {1: 0.0, 30: 2.0})
-        _key_lock(ob)
-    else:
-        curve = ob.driver_add("chain_ik.chains[0].pole_angle")
-        curve.driver.expression = "frame * 0.1"
-    found = [shown(ob, frame) for frame in range(3, 9)]
-    for frame, pose in enumerate(found, start=3):
-        assert_as_if_new(ob, frame, pose)
-
-
 def make_torso() -> bpy.types.Object:
     """Return a rig whose arm hangs on a shoulder that hangs on a chain, all with control bones."""
     ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 0.3)])

@@ -31,8 +31,7 @@ def locked_rig(mode, locked, *, all_four=None, bone="Bone.0"):
 
 
 def raw(ob, bone="Bone.0"):
-    pose_bone = ob.pose.bones[bone]
-    return np.array(getattr(pose_bone, rigs.rotation_property(pose_bone)))
+    return np.array(rigs.rotations(ob)[bone])
 
 
 @pytest.mark.parametrize("axis", range(3))
