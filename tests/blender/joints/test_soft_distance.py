@@ -63,29 +63,3 @@ def test_the_effector_stops_where_the_formula_says_at_any_size(solver, scale):
     rigs.updated()
     reach = reach_of(ob, names_of(count))
     assert_soft(ob, chain, target, names_of(count), reach, SOFT * scale[0])
-
-
-@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
-def test_a_parent_that_scales_unevenly_leaves_it_soft(solver):
-    ob = rigs.make_rig(rigs.zigzag(3))
-    ob.pose.bones["Bone.0"].scale = (1.0, 1.4, 1.0)
-    target = rigs.make_empty()
-    rigs.add_chain(
-        ob, "Bone.2", target, solver=solver, chain_count=2, soft_distance=SOFT, tolerance=1e-6
-    )
-    rigs.updated()
-    root = rigs.head(ob, "Bone.1")
-    reached, bends = [], []
-    distances = np.linspace(2.0, 3.0, 20)
-    for distance in distances:
-        target.location = root + distance * DIRECTION
-        rigs.updated()
-        reached.append(np.linalg.norm(rigs.tail(ob, "Bone.2") - root))
-        elbow = rigs.head(ob, "Bone.2")
-        segments = np.diff([root, elbow, rigs.tail(ob, "Bone.2")], axis=0)
-        segments /= np.linalg.norm(segments, axis=1, keepdims=True)
-        bends.append(np.arctan2(np.linalg.norm(np.cross(*segments)), segments[0] @ segments[1]))
-    step = distances[1] - distances[0]
-    assert np.diff(reached).min() >= -1e-5
-    # The bound for bones of 1 and a zone of 0.2, and a quarter more for what the scale does.
-    assert np.abs(np.diff(bends)).max() <= 1.25 * np.sqrt(2.0 / (2.0 * SOFT)) * step
