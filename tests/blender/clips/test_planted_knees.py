@@ -2,77 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
 
 from blender_ik_addon.core.clips.branches import largest_turns
-from blender_ik_addon.properties.records import chain_spec
-from blender_ik_addon.rig.reading.channels import read_pose
-from blender_ik_addon.rig.reading.skeleton import compiled
-from blender_ik_addon.rig.tools.controls import placements
 from tests.blender.body.human_bodies import make_human
 from tests.blender.clips import walking
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
-from tests.helpers import make_rng
 
 pytestmark = pytest.mark.usefixtures("rigify")
 FRAMES = range(1, 31)
-# Radians: keys and poses are float32.
-SAME_SIDE = 1e-3
-
-
-def make_posed(seed: int):
-    """Return a human whose left leg starts from some pose, its chain muted."""
-    human, rng = opened(make_human), make_rng(seed)
-    human.chain_ik.chains["Leg.L"].mute = True
-    for name in ("thigh.L", "foot.L"):
-        human.pose.bones[name].rotation_mode = "XYZ"
-        human.pose.bones[name].rotation_euler = rng.uniform(-0.6, 0.6, 3)
-    human.pose.bones["shin.L"].rotation_mode = "XYZ"
-    human.pose.bones["shin.L"].rotation_euler = (rng.uniform(0.4, 1.6), 0.0, 0.0)
-    rigs.updated()
-    return human
-
-
-def side_of_knee(human: bpy.types.Object) -> np.ndarray:
-    """Return to which side the knee is off the line from hip to ankle."""
-    hip, knee, ankle = (
-        np.array(rigs.head(human, name)) for name in ("thigh.L", "shin.L", "foot.L")
-    )
-    return across(knee - hip, ankle - hip)
-
-
-def across(way: np.ndarray, chord: np.ndarray) -> np.ndarray:
-    """Return the direction of what of a way lies across a chord."""
-    side = way - chord * (way @ chord) / (chord @ chord)
-    return side / np.linalg.norm(side)
-
-
-@pytest.mark.parametrize(("seed", "turn"), list(product(range(2), (0.3, 3.0))))
-def test_a_knee_stays_on_its_side_wherever_the_foot_is_put(seed, turn):
-    human = make_posed(seed)
-    chain, rng = human.chain_ik.chains["Leg.L"], make_rng(100 + seed)
-    poses, skeleton, spec = [read_pose(human)], compiled(human), chain_spec(chain)
-    goal = placements(human, skeleton, spec, poses).target[0]
-    goal[:3, :3] = np.array(Matrix.Rotation(turn, 3, rng.normal(size=3))) @ goal[:3, :3]
-    hip = np.array(rigs.head(human, "thigh.L"))
-    # Nearer to the hip, so that it is reached.
-    goal[:3, 3] += 0.1 * (hip - goal[:3, 3]) + rng.uniform(-0.02, 0.02, 3)
-    before = across(side_of_knee(human), goal[:3, 3] - hip)
-    angle = placements(human, skeleton, spec, poses, goal[None]).pole_angle[0]
-    chain.target = rigs.make_empty("Goal")
-    chain.subtarget, chain.soft_distance = "", 0.0
-    chain.target.matrix_world = Matrix(goal.tolist())
-    chain.pole_angle, chain.mute = angle, False
-    rigs.updated()
-    assert chain.status.startswith("Reached"), chain.status
-    assert np.arccos(np.clip(before @ side_of_knee(human), -1.0, 1.0)) < SAME_SIDE
 
 
 def test_a_leg_that_kicks_high_nearly_straight_turns_as_in_the_clip():

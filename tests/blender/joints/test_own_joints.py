@@ -6,7 +6,6 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.live import live
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.jointed_rigs import READ_BACK, any_turn, give, tail_at, turn
 
@@ -214,38 +213,6 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
             swung = jointed_rigs.swing(jointed_rigs.local(ob, "Bone.2"))
         assert swung == pytest.approx(np.radians(25.0), abs=READ_BACK)
         assert chain.status.endswith(", as its own joint holds it"), chain.status
-
-
-def test_a_tip_within_a_wide_cone_takes_the_target_s_rotation():
-    ob, target, chain = turned_tip(179, use_tail=False)
-    chain.joints[0].use_limit_y = False
-    rigs.updated()
-    wanted = rigs.world_matrix(target)[:3, :3]
-    np.testing.assert_allclose(rigs.pose(ob)[2, :3, :3], wanted, atol=2e-6)
-
-
-def test_chains_alike_are_held_from_their_own_zeros_together_and_one_by_one():
-    limbs = []
-    for i, relative_to in enumerate(("REST", "PARENT", "PARENT")):
-        ob, target = make_limb(BENT, name=f"Rig {i}", rolls=[0.0, 0.4 * (i == 2)])
-        chain = follow(ob, target)
-        give(chain, "Bone.1", "CONE", cone=30, relative_to=relative_to)
-        limbs.append((ob, target))
-    locations = ((0.4, 0.3, 1.2), (0.0, 0.0, 3.0), (0.6, -0.2, 1.5))
-    for (_, target), location in zip(limbs, locations, strict=True):
-        move(target, location)
-    one_by_one = [rigs.pose(ob) for ob, _ in limbs]
-    live.memory.clear()
-    for ob, _ in limbs:
-        ob.update_tag()
-    bpy.context.view_layer.update()
-    (graph,) = live.memory.graphs.values()
-    assert [len(level.batches) for level in graph.levels] == [1], "side by side"
-    for (ob, _), pose in zip(limbs, one_by_one, strict=True):
-        rigs.assert_same_pose(ob, pose)
-    assert jointed_rigs.swing(jointed_rigs.local(limbs[0][0], "Bone.1")) < np.radians(30.0001)
-    for ob, _ in limbs[1:]:
-        assert jointed_rigs.bend_from_parent(ob, "Bone.1") < np.radians(30.0001)
 
 
 def test_a_range_that_does_not_count_for_the_kind_is_not_looked_at():

@@ -60,16 +60,6 @@ def test_solving_again_changes_solves_and_writes_nothing(start_from, influence, 
     assert not calls
 
 
-def test_the_range_counts_from_where_the_bone_stood():
-    ob, target, chain = robot_from_home(slide=BEYOND)
-    assert arm(ob)[1] == pytest.approx(HOME[1] + HIGH, abs=1e-7)
-    np.testing.assert_array_equal(arm(ob)[[0, 2]], np.float32(HOME)[[0, 2]])
-    assert "Bone.2 slide" in chain.status
-    target.location = place(HOME[1])
-    rigs.updated()
-    assert LOW + HOME[1] <= arm(ob)[1] <= HIGH + HOME[1]
-
-
 @pytest.mark.parametrize(
     "way", ["mute", "remove", "restore", "rechain", "use_slide", "use_limits", "joint_remove"]
 )

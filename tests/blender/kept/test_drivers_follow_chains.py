@@ -54,10 +54,6 @@ Reader = tuple[bpy.types.ID, str, int]
 VALUE = 'nodes["Value"].outputs[0].default_value'
 
 
-def in_bones() -> Reader:
-    return rigs.make_rig(name="Reader"), 'pose.bones["Bone.0"].location', 0
-
-
 def in_shape_key() -> Reader:
     ob = rigs.link(bpy.data.objects.new("Reader", bpy.data.meshes.new("Reader")))
     for name in ("Basis", "Key"):
@@ -67,12 +63,6 @@ def in_shape_key() -> Reader:
 
 def in_scene() -> Reader:
     return bpy.data.scenes.new("Reader"), "gravity", 0
-
-
-def in_node_group() -> Reader:
-    tree = bpy.data.node_groups.new("Reader", "GeometryNodeTree")
-    tree.nodes.new("ShaderNodeValue").name = "Value"
-    return tree, VALUE, -1
 
 
 def in_nodes_of_a_material() -> Reader:
@@ -96,10 +86,8 @@ def in_compositor() -> Reader:
 
 
 READERS: tuple[Callable[[], Reader], ...] = (
-    in_bones,
     in_shape_key,
     in_scene,
-    in_node_group,
     in_nodes_of_a_material,
     in_compositor,
 )

@@ -124,34 +124,6 @@ def test_joints_of_the_library_are_not_removed_or_replaced_and_nothing_changes(l
     assert everything(reopened(tmp_path)) == before
 
 
-@pytest.mark.parametrize("is_reopened", [False, True])
-def test_chains_and_joints_added_to_an_override_can_be_removed(library, tmp_path, is_reopened):
-    write_library(library, "Left")
-    ob = make_override(library)
-    select_bones(ob, ["Left.2"])
-    press(joint_add)
-    add_limb(ob, "Right")
-    add_limb(ob, "Tail")
-    if is_reopened:
-        ob = reopened(tmp_path)
-    left, right = ("Left", ["Left.0", "Left.2"]), ("Right.2", ["Right.0", "Right.2"])
-    assert chains(ob) == [left, right, ("Tail.2", ["Tail.0", "Tail.2"])]
-    activate(ob, 2)
-    ob.chain_ik.chains[2].active_joint_index = 0
-    for joints in (["Tail.2"], []):
-        press(joint_remove)
-        assert chains(ob) == [left, right, ("Tail.2", joints)]
-    activate(ob, 1)
-    press(remove)
-    press(remove)
-    assert chains(ob) == [left]
-    ob.chain_ik.chains[0].active_joint_index = 1
-    press(joint_remove)
-    assert chains(ob) == [("Left", ["Left.0"])]
-    assert "comes from a library" in refusal(joint_remove)
-    assert chains(reopened(tmp_path)) == [("Left", ["Left.0"])]
-
-
 def test_joints_added_to_an_override_are_replaced_by_copies(library):
     write_library(library, "Left", joints=0)
     ob = make_override(library)

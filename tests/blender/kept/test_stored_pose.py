@@ -229,23 +229,6 @@ def test_storing_again_makes_the_present_pose_the_one_that_comes_back():
     assert rigs.rotations(ob) == solved
 
 
-def set_names(ob) -> set[str]:
-    chain = ob.chain_ik.chains[0]
-    return {name for name in type(chain).__annotations__ if chain.is_property_set(name)}
-
-
-def test_what_holds_its_default_is_not_kept_for_blender_to_copy():
-    ob, target, _free = make_posed_arm(tolerance=1e-5, use_tail=True, iterations=7)
-    chain = ob.chain_ik.chains[0]
-    target.location = NEAR
-    bpy.context.view_layer.update()
-    for name in ("tolerance", "use_tail", "pole_target", "subtarget"):
-        assert name not in set_names(ob)
-    assert (chain.use_tail, chain.iterations, chain.pole_target) == (True, 7, None)
-    assert chain.tolerance == pytest.approx(1e-5)
-    assert {"bone", "target", "iterations", "stored_pose"} <= set_names(ob)
-
-
 def test_a_setting_that_is_keyed_at_its_default_stays_keyed():
     ob = rigs.make_rig()
     chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))

@@ -106,15 +106,3 @@ def test_the_pole_angle_is_mirrored_with_the_arm_or_turns_as_without_the_mirror(
     elbow = elbow_of_arm(scale, target, pole=pole * image, **settings)
     original = elbow_of_arm((1.0, 1.0, 1.0), target * image, pole=pole, **settings)
     np.testing.assert_allclose(elbow, original * image, atol=CLOSE)
-
-
-@both_settings
-def test_the_pole_angle_is_counter_clockwise_for_a_viewer_at_the_target(setting):
-    elbow = elbow_of_arm(
-        (1.0, 1.0, 1.0),
-        pole=(0.0, 0.0, 3.0),
-        pole_angle=np.pi / 2.0,
-        negative_scale=setting,
-    )
-    # The arm points at the viewer, the pole is up, Y is to the right of who looks along -X.
-    np.testing.assert_allclose(elbow, bent_toward(-1.0), atol=CLOSE)
