@@ -8,8 +8,7 @@ import pytest
 from mathutils import Vector
 
 import blender_ik_addon
-from tests.blender.body.human_bodies import HIPS, make_body
-from tests.blender.body.reaching_bodies import AWAY
+from tests.blender.body.human_bodies import AWAY, HIPS, make_body
 from tests.blender.clips import walking
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened

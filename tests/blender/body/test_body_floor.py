@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix, Vector
 
-from tests.blender.body.human_bodies import move
-from tests.blender.body.reaching_bodies import FEET
+from tests.blender.body.human_bodies import FEET, move
 from tests.blender.setups import rigs
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]

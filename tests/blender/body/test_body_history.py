@@ -7,8 +7,18 @@ from pathlib import Path
 import bpy
 import pytest
 
-from tests.blender.body.human_bodies import HIPS, STILL, farthest, move, places, spaces_from
-from tests.blender.body.reaching_bodies import AWAY, channels, human, most_changed
+from tests.blender.body.human_bodies import (
+    AWAY,
+    HIPS,
+    STILL,
+    channels,
+    farthest,
+    human,
+    most_changed,
+    move,
+    places,
+    spaces_from,
+)
 from tests.blender.operators.test_characters import USUAL
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import reopen

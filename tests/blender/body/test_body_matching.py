@@ -6,8 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.body.human_bodies import HIPS, farthest, move, places
-from tests.blender.body.reaching_bodies import AWAY, FEET
+from tests.blender.body.human_bodies import AWAY, FEET, HIPS, farthest, move, places
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_bones
 

@@ -12,17 +12,20 @@ from mathutils import Matrix, Vector
 
 from blender_ik_addon.properties.records import chain_spec
 from tests.blender.body.human_bodies import (
+    AWAY,
+    FEET,
     FORMS,
     HELD,
     HIPS,
     STILL,
+    channels,
     farthest,
     height,
     make_human,
+    most_changed,
     move,
     places,
 )
-from tests.blender.body.reaching_bodies import AWAY, FEET, channels, most_changed
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press

@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 
 from tests.blender.body.human_bodies import (
+    AWAY,
     HELD,
     HIPS,
     STILL,
+    channels,
     farthest,
     height,
     make_body,
+    most_changed,
     move,
     places,
 )
-from tests.blender.body.reaching_bodies import AWAY, channels, most_changed
 from tests.blender.interface.drawn import draw, names
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_objects

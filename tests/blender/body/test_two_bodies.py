@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from tests.blender.body.human_bodies import (
+    AWAY,
+    FEET,
     HELD,
     HIPS,
     STILL,
@@ -17,7 +19,6 @@ from tests.blender.body.human_bodies import (
     move,
     places,
 )
-from tests.blender.body.reaching_bodies import AWAY, FEET
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_objects

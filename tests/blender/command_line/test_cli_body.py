@@ -9,8 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.body.human_bodies import HELD, HIPS, height, make_human
-from tests.blender.body.reaching_bodies import FEET, human
+from tests.blender.body.human_bodies import FEET, HELD, HIPS, height, human, make_human
 from tests.blender.body.test_body_bake import SAME, keyed, played
 from tests.blender.command_line.command_lines import (
     CLIP,

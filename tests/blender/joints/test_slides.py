@@ -1,10 +1,17 @@
-"""Sliding joints: reached within their range, stopped at both of its ends, as Blender shows it."""
+"""Sliding joints: reached within their range, stopped at both of its ends, as Blender shows it.
 
+What they start from, what they leave alone, and what they give back.
+"""
+
+import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.posing.frame_solve import FrameSolve
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.jointed_rigs import about, give, local
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.sliding_rigs import (
     BEYOND,
     HIGH,
@@ -117,3 +124,172 @@ def test_zeros_elsewhere_than_rest_do_not_turn_the_slide(relative_to):
     assert abs(shift[1]) > 0.05
     gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
     assert chain.residual == pytest.approx(gap, abs=2e-6)
+
+
+HOME = (0.05, 0.1, -0.07)
+
+
+def robot_from_home(**settings):
+    """Return a robot whose arm stood at ``HOME`` before the chain came."""
+    ob, target, chain = robot(mute=True, **settings)
+    ob.pose.bones["Bone.2"].location = HOME
+    rigs.updated()
+    chain.mute = False
+    rigs.updated()
+    return ob, target, chain
+
+
+def arm(ob):
+    """Return what the arm's location channels hold."""
+    return locations(ob)[2]
+
+
+@pytest.mark.parametrize(
+    ("start_from", "influence", "slide"),
+    [("KEYED", 0.5, INSIDE), ("REST", 1.0, BEYOND), ("CURRENT", 0.5, BEYOND)],
+)
+def test_solving_again_changes_solves_and_writes_nothing(start_from, influence, slide, monkeypatch):
+    ob, target, _ = robot_from_home(slide=slide, start_from=start_from, influence=influence)
+    # What stands there is read back as float32 and may still be improved by as much, once.
+    rigs.updated()
+    before, calls = (locations(ob), rigs.rotations(ob)), []
+    monkeypatch.setattr(live, "write_pose", lambda *given: calls.append(given))
+    monkeypatch.setattr(FrameSolve, "solved", lambda *given: calls.append(given))
+    for _ in range(3):
+        target.update_tag()
+        ob.update_tag()
+        rigs.updated()
+        np.testing.assert_array_equal(locations(ob), before[0])
+        assert rigs.rotations(ob) == before[1]
+    assert not calls
+
+
+@pytest.mark.parametrize(
+    "way", ["mute", "remove", "restore", "rechain", "use_slide", "use_limits", "joint_remove"]
+)
+def test_letting_go_gives_the_location_back(way):
+    ob, _, chain = robot_from_home()
+    assert abs(arm(ob)[1] - HOME[1]) > 0.01
+    bpy.context.view_layer.objects.active = ob
+    if way == "mute":
+        chain.mute = True
+    elif way == "rechain":
+        chain.bone = "Bone.1"
+    elif way == "use_limits":
+        chain.use_limits = False
+    elif way == "use_slide":
+        chain.joints[2].use_slide = False
+    elif way == "joint_remove":
+        chain.active_joint_index = 2
+        bpy.ops.pose.chain_ik_joint_remove()
+    else:
+        getattr(bpy.ops.pose, f"chain_ik_{way}")()
+    rigs.updated()
+    np.testing.assert_array_equal(arm(ob), np.float32(HOME))
+    if way == "mute":
+        ob.pose.bones["Bone.2"].location.z = 0.3
+        chain.target.location.x += 0.1
+        rigs.updated()
+        np.testing.assert_array_equal(arm(ob), np.float32((*HOME[:2], 0.3)))
+    if way not in ("remove", "rechain"):
+        chain = ob.chain_ik.chains[0]
+        chain.mute, chain.use_limits = False, True
+        if way == "joint_remove":
+            give(chain, "Bone.2", "FIXED", slide_min=LOW, slide_max=HIGH)
+        chain.joints[2].use_slide = True
+        rigs.updated()
+        assert abs(arm(ob)[1] - HOME[1]) > 0.01
+
+
+def test_a_bone_that_begins_to_slide_keeps_what_it_holds_as_its_home():
+    ob, target, chain = robot_from_home()
+    assert '"location"' in chain.stored_pose
+    ob.pose.bones["Bone.1"].location = (0.0, 0.02, 0.0)
+    rigs.updated()
+    joint = chain.joints[1]
+    joint.use_slide, joint.slide_min, joint.slide_max = True, LOW, HIGH
+    target.location = place(0.7)
+    rigs.updated()
+    assert_lands(ob, chain)
+    assert locations(ob)[1, 1] > 0.05
+    chain.mute = True
+    rigs.updated()
+    np.testing.assert_array_equal(locations(ob), np.float32([(0, 0, 0), (0, 0.02, 0), HOME]))
+
+
+def test_what_a_user_moves_is_followed_but_for_the_slide_itself():
+    ob, _, chain = robot()
+    arm_bone, shoulder = ob.pose.bones["Bone.2"], ob.pose.bones["Bone.1"]
+    before = arm_bone.location.y
+    arm_bone.location.y = 3.0
+    rigs.updated()
+    assert arm_bone.location.y == before
+    shoulder.location.y = -0.1
+    rigs.updated()
+    assert_lands(ob, chain)
+    assert shoulder.location.y == pytest.approx(-0.1)
+    assert arm_bone.location.y != before
+    arm_bone.location.z = 0.05
+    rigs.updated()
+    assert_lands(ob, chain)
+    assert arm_bone.location.z == pytest.approx(0.05)
+    chain.mute = True
+    rigs.updated()
+    np.testing.assert_array_equal(
+        locations(ob), np.float32([(0, 0, 0), (0, -0.1, 0), (0, 0, 0.05)])
+    )
+
+
+@pytest.mark.parametrize(("start_from", "is_nla"), [("KEYED", True), ("REST", False)])
+def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
+    ob, target, chain = robot(mute=True, start_from=start_from)
+    path = 'pose.bones["Bone.2"].location'
+    rigs.key(ob, path, {1: (0.0, 0.0, 0.0), 11: (0.0, 0.4, 0.0)})
+    if is_nla:
+        strip_of(ob)
+    rigs.go_to(1)
+    chain.mute = False
+    for frame, home in ((1, 0.0), (6, 0.2), (11, 0.4), (6, 0.2)):
+        target.location = place(5.0)
+        rigs.go_to(frame)
+        assert arm(ob)[1] == pytest.approx(home + HIGH, abs=1e-6)
+        target.location = place(home + 0.1)
+        rigs.updated()
+        assert_lands(ob, chain)
+    chain.influence = 0.0
+    rigs.updated()
+    rigs.go_to(11)
+    assert arm(ob)[1] == pytest.approx(0.4)
+    chain.mute = True
+    rigs.updated()
+    rigs.go_to(6)
+    assert arm(ob)[1] == pytest.approx(0.2)
+    if not is_nla:
+        assert [curve.data_path for curve in rigs.curves_of(ob)] == [path] * 3
+
+
+def test_a_locked_location_stays_and_says_so():
+    ob, _, chain = robot()
+    arm_bone = ob.pose.bones["Bone.2"]
+    arm_bone.lock_location = (True, False, True)
+    rigs.updated()
+    assert_lands(ob, chain)
+    chain.mute = True
+    rigs.updated()
+    arm_bone.lock_location = (False, True, False)
+    chain.mute = False
+    rigs.updated()
+    assert not locations(ob).any()
+    assert "cannot slide" in chain.status
+    arm_bone.location.y = 0.3
+    rigs.updated()
+    assert arm_bone.location.y == np.float32(0.3)
+
+
+def test_copying_joints_from_bones_keeps_slides():
+    ob, _, chain = robot()
+    ob.pose.bones["Bone.1"].use_ik_limit_x = True
+    bpy.context.view_layer.objects.active = ob
+    bpy.ops.pose.chain_ik_joints_copy()
+    kept = {joint.bone: (joint.use_slide, joint.slide_min) for joint in chain.joints}
+    assert kept == {"Bone.1": (False, 0.0), "Bone.2": (True, np.float32(LOW))}

@@ -1,14 +1,90 @@
-"""Every rotation mode: the target is reached, channels do not flip, locked ones stay."""
+"""Rotation channels: the target is reached in every mode, none flips, and locked ones stay."""
 
 import numpy as np
 import pytest
-from mathutils import Quaternion
+from mathutils import Euler, Quaternion
 
 from tests.blender.setups import rigs, scaled_rigs
 from tests.helpers import make_rng
 
-# Thorough: thousands of solves, left out of the quick subset.
-pytestmark = pytest.mark.slow
+BONES = ["Bone.0", "Bone.1"]
+POINT = np.array([0.9, 0.6, 0.8])
+START = (0.2, -0.15, 0.3)
+EULER_MODES = rigs.ROTATION_MODES[1:7]
+HELD_BACK = "Held back by locked rotation channels"
+
+
+def locked_rig(mode, locked, *, all_four=None, bone="Bone.0"):
+    """Return an arm whose bone has its first rotation channels locked as told."""
+    ob = rigs.make_rig(modes=mode)
+    pose_bone = ob.pose.bones[bone]
+    if mode in EULER_MODES:
+        pose_bone.rotation_euler = START
+    elif mode == "QUATERNION":
+        pose_bone.rotation_quaternion = Euler(START).to_quaternion()
+    else:
+        pose_bone.rotation_axis_angle = (0.4, 0.6, 0.0, 0.8)
+    pose_bone.lock_rotation = locked
+    # Blender's own default is True.
+    pose_bone.lock_rotations_4d = all_four is not None
+    pose_bone.lock_rotation_w = bool(all_four)
+    return ob
+
+
+def raw(ob, bone="Bone.0"):
+    return np.array(rigs.rotations(ob)[bone])
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("mode", EULER_MODES[::2])
+def test_a_locked_euler_channel_keeps_its_value_to_the_bit(mode, axis):
+    ob = locked_rig(mode, [i == axis for i in range(3)])
+    before = raw(ob)
+    chain, target = scaled_rigs.follow(ob, BONES, POINT)
+    assert raw(ob)[axis] == before[axis]
+    assert not np.array_equal(raw(ob), before), "the free channels follow"
+    if scaled_rigs.miss(ob, BONES, target) > 1e-5:
+        assert chain.status.startswith(HELD_BACK), chain.status
+
+
+@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+def test_a_bone_that_is_locked_altogether_does_not_turn(mode):
+    ob = locked_rig(mode, (True, True, True), all_four=True)
+    before = raw(ob)
+    chain, _ = scaled_rigs.follow(ob, BONES, POINT)
+    np.testing.assert_array_equal(raw(ob), before)
+    assert chain.status.startswith(HELD_BACK), chain.status
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE"])
+@pytest.mark.parametrize("axis", range(4))
+def test_with_4d_locks_each_of_the_four_channels_can_be_locked(mode, axis):
+    locked = [i == axis for i in range(4)]
+    ob = locked_rig(mode, locked[1:], all_four=locked[0])
+    before = raw(ob)
+    scaled_rigs.follow(ob, BONES, POINT)
+    assert raw(ob)[axis] == before[axis]
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_without_4d_locks_a_lock_of_a_quaternion_means_its_euler_angle(axis):
+    ob = locked_rig("QUATERNION", [i == axis for i in range(3)])
+    before = raw(ob)
+    scaled_rigs.follow(ob, BONES, POINT)
+    assert Quaternion(raw(ob)).to_euler()[axis] == pytest.approx(START[axis], abs=1e-5)
+    assert not np.array_equal(raw(ob), before), "the free angles follow"
+
+
+def test_a_hinge_locked_to_its_plane_reaches_a_target_in_that_plane():
+    ob = rigs.make_rig(modes="XYZ")
+    for bone in ob.pose.bones:
+        bone.lock_rotation = (False, True, True)
+    chain, target = scaled_rigs.follow(ob, BONES, np.array([0.0, 0.7, 1.0]), tolerance=1e-6)
+    assert scaled_rigs.miss(ob, BONES, target) <= 1e-6
+    assert chain.status.startswith("Reached"), chain.status
+    for bone in BONES:
+        assert tuple(raw(ob, bone)[1:]) == (0.0, 0.0)
+
 
 MISS = 1e-6
 
