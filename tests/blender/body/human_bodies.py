@@ -18,7 +18,6 @@ HIPS = "spine"
 
 
 def lose_leg(ob: bpy.types.Object) -> None:
-    """Delete the bones of the right leg."""
     thigh = ob.data.bones["thigh.R"]
     rigs.delete_bones(ob, *[bone.name for bone in (*thigh.children_recursive, thigh)])
 
@@ -43,7 +42,6 @@ def make_character(
 
 
 def make_human(control: str = "BONE", **settings: object) -> bpy.types.Object:
-    """Return Rigify's human with chains for its limbs."""
     return make_character("human", control, **settings)
 
 

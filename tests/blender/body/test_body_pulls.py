@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from blender_ik_addon.properties.records import chain_spec
 from tests.blender.body.human_bodies import (
     AWAY,
     FEET,
@@ -124,13 +123,6 @@ def test_limbs_are_solved_again_for_all_that_is_dragged_within_their_reach(body)
         move(body, "Torso", way)
         shown = places(body)
         assert farthest(places_anew(body), shown) <= STILL
-
-
-def test_a_body_that_fades_goes_along_with_a_pull_by_its_share_and_pins_keep_that_share(body):
-    chain = body.chain_ik.chains["Arm.L"]
-    chain.pull, body.chain_ik.body.influence = 0.5, 0.4
-    assert chain_spec(chain).body.pull == pytest.approx(0.2)
-    assert chain_spec(body.chain_ik.chains["Leg.L"]).body.pull == pytest.approx(0.4)
 
 
 def test_a_limb_without_pull_leaves_the_hips_where_they_are(body):

@@ -39,7 +39,6 @@ KEYED = {1: (0.0, -0.01, 0.0), 9: (0.01, -0.03, 0.01), 20: (-0.01, -0.05, 0.02)}
 
 
 def turn_hips(ob: bpy.types.Object) -> None:
-    """Key the hips, moved and turned."""
     bone = ob.pose.bones[HIPS]
     bone.rotation_mode = "XYZ"
     for frame, place in KEYED.items():
@@ -59,7 +58,6 @@ def played(ob: bpy.types.Object) -> dict[int, dict[str, np.ndarray]]:
 
 
 def posed(ob: bpy.types.Object) -> None:
-    """Move and turn the root, the hips and a hand."""
     root, hips = ob.pose.bones["Root"], ob.pose.bones[HIPS]
     root.rotation_mode = hips.rotation_mode = "XYZ"
     root.location, root.rotation_euler = (0.4, 0.1, -0.7), (0.2, 0.9, -0.1)

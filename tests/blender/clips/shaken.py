@@ -67,7 +67,6 @@ def wander(target: bpy.types.Object, places: Array) -> None:
 
 
 def around(centre: Array, size: float, seed: int, count: int = 9) -> Array:
-    """Return places around a point."""
     return np.asarray(centre) + size * make_rng(seed).uniform(-1.0, 1.0, (count, 3))
 
 
@@ -84,12 +83,10 @@ def make_tail(count: int = 5, seed: int = 1, modes: str = "QUATERNION", **settin
 
 
 def bake(**options: object) -> None:
-    """Bake all chains as a clip."""
     press(bpy.ops.pose.chain_ik_bake, **{"method": "CLIP", "which": "ALL", **options})
 
 
 def targets_of(target: bpy.types.Object) -> Array:
-    """Return where a target is at each frame."""
     found = []
     for frame in range(1, LAST + 1):
         found.append(rigs.position(target, rigs.go_to(frame)))

@@ -35,6 +35,7 @@ def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> dict[str, n
     controls = {each.name: control_above(Anchor(each.target, each.subtarget)) for each in chains}
     stands: dict[str, list[bool]] = {name: [] for name in legs}
     rest = {control: _place(control) for control in (*controls.values(), root)}
+    scene.chain_ik.use_live = False
     for frame in FRAMES:
         scene.frame_set(frame)
         time = (frame - 1) / 30.0
@@ -50,6 +51,7 @@ def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> dict[str, n
                 up = 0.08 * np.sin(np.pi * x) ** 2
                 way = Vector((0.0, -SPEED * (gone + 0.3 + SKATE * time), up)) * height
             _put(control, Matrix.Translation(way) @ rest[control], frame)
+    scene.chain_ik.use_live = True
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
     for owner in {ob, *(control.object for control in controls.values())}:
         forget_controls(owner, "Target" if owner == ob else "")

@@ -27,7 +27,7 @@ from tests.blender.clips.shaken import (
 )
 from tests.blender.setups import jointed_rigs, rigs, tree_rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.selecting import press, select_objects, state
+from tests.blender.setups.selecting import select_objects, state
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
@@ -354,10 +354,3 @@ def test_a_clip_that_is_given_up_while_it_is_bettered_leaves_everything_as_it_wa
     assert state() == before
     assert not rigs.curves_of(ob)
     np.testing.assert_array_equal(rigs.pose(ob), pose)
-
-
-def test_a_single_frame_is_keyed_as_it_stands():
-    ob, _ = make_tail(solver="CCD")
-    before = played(ob)
-    press(bpy.ops.pose.chain_ik_bake, method="CLIP", frame_start=7, frame_end=7)
-    np.testing.assert_allclose(played(ob).poses[6], before.poses[6], atol=1e-5)

@@ -25,6 +25,7 @@ def make() -> bpy.types.Object:
     root = walk.root[:, :2] + (paths - walk.paths).mean(axis=(0, 1))[:, :2]
     heading = np.unwrap(np.arctan2(*np.gradient(walk.root, axis=0)[:, 1::-1].T))
     scene.render.fps, scene.frame_end = RATE, len(root)
+    scene.chain_ik.use_live = False
     for row in range(len(root)):
         frame = row + 1
         scene.frame_set(frame)
@@ -37,6 +38,7 @@ def make() -> bpy.types.Object:
         for side, (heel, toe) in zip(SIDES, paths[:, :, row], strict=True):
             _stand(human, side, heel, toe)
             _key(human.pose.bones[f"Leg Target.{side}"], frame)
+    scene.chain_ik.use_live = True
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
     forget_controls(human)
     human.animation_data.action.name = "Walk"

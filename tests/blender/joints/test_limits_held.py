@@ -52,7 +52,6 @@ every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
 def limit(pose_bone: bpy.types.PoseBone, kind: JointKind, ranges: tuple) -> None:
-    """Set a bone's locks and limits for IK, degrees."""
     for axis, letter in enumerate("xyz"):
         setattr(pose_bone, f"lock_ik_{letter}", axis not in FREE_AXES[kind])
     for axis, (low, high) in zip(FREE_AXES[kind], ranges, strict=True):
@@ -100,7 +99,6 @@ def make_limb(limb: tuple, modes: str = "QUATERNION") -> tuple[bpy.types.Object,
 
 
 def points(ob: bpy.types.Object, count: int, seed: int) -> Array:
-    """Return points near and far, world space."""
     rng = make_rng(seed)
     length = len(ob.pose.bones)
     matrix = np.array(ob.matrix_world)

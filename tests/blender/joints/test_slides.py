@@ -140,7 +140,6 @@ def robot_from_home(**settings):
 
 
 def arm(ob):
-    """Return what the arm's location channels hold."""
     return locations(ob)[2]
 
 

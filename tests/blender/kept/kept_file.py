@@ -115,7 +115,6 @@ def rotation_of(bone: bpy.types.PoseBone) -> Array:
 
 
 def record(path: Path) -> None:
-    """Write what the chains of the file do to a text."""
     lines = []
     for name, found in play().items():
         if np.array_equal(found["others"], np.broadcast_to(UNMOVED, found["others"].shape)):
@@ -144,7 +143,6 @@ def _short(rows: Array) -> Any:
 
 
 def main() -> None:
-    """Record what the file shows."""
     import blender_ik_addon
 
     blender_ik_addon.register()

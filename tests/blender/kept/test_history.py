@@ -74,26 +74,6 @@ def test_muting_a_copy_gives_the_copy_its_pose_back_and_leaves_the_first_alone()
     rigs.assert_reaches(ob, "Bone.1", target)
 
 
-def test_undo_of_adding_a_chain_leaves_the_pose_of_before():
-    ob = rigs.make_rig()
-    rigs.turn_bones(ob)
-    rigs.make_empty("Rig Target")
-    push("posed")
-    before = rigs.rotations(ob)
-    rigs.add_chain(named("Rig"), "Bone.1", named("Rig Target"))
-    push("added")
-    assert rigs.rotations(named("Rig")) != before
-    bpy.ops.ed.undo()
-    assert len(named("Rig").chain_ik.chains) == 0
-    assert rigs.rotations(named("Rig")) == before
-    assert not named("Rig").pose.bones["Bone.1"].constraints
-    bpy.ops.ed.redo()
-    assert_follows()
-    chain().mute = True
-    bpy.context.view_layer.update()
-    assert rigs.rotations(named("Rig")) == before
-
-
 @pytest.mark.parametrize("was_live", [True, False])
 def test_a_file_in_which_the_target_was_moved_without_a_solve_is_solved_on_load(was_live, tmp_path):
     _ob, target = rigs.make_arm()

@@ -88,19 +88,15 @@ def key(kind):
     rigs.updated()
 
 
-def play():
-    with frame_kept(bpy.context.scene, is_reading=True):
-        rigs.go_to(1)
-        rigs.go_to(10)
-    rigs.updated()
-
-
 @pytest.mark.parametrize("make", KINDS)
 def test_values_of_all_kinds_of_data_are_kept(make):
     kind = make()
     key(kind)
     assert value_of(kind) == UNKEYED
-    play()
+    with frame_kept(bpy.context.scene, is_reading=True):
+        rigs.go_to(1)
+        rigs.go_to(10)
+    rigs.updated()
     assert value_of(kind) == UNKEYED
     shown = kind[0].evaluated_get(bpy.context.evaluated_depsgraph_get())
     if shown.is_evaluated:

@@ -107,7 +107,6 @@ WAYS: dict[str, Callable[[bpy.types.Object, Animated], None]] = {
 
 
 def animation_of(ob: bpy.types.Object, case: Animated) -> bpy.types.FCurve:
-    """Return the curve, or the driver, of the setting."""
     (curve,) = [
         curve
         for curve in (*rigs.curves_of(ob), *ob.animation_data.drivers)

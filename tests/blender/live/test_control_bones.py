@@ -90,7 +90,6 @@ BY_HAND = [name for name in CHANGES if not name.startswith("keyed")]
 
 
 def shown(ob: bpy.types.Object, frame: float) -> np.ndarray:
-    """Return how the bones stand at a frame."""
     return rigs.pose(ob, rigs.go_to(frame))
 
 

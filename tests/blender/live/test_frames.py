@@ -14,12 +14,6 @@ FRAMES = (1, 4, 7, 10, 13, 16)
 SWING = {1: (0.7, 0.3, 1.2), 8: (-0.6, 0.9, 0.8), 16: (0.2, -0.7, 1.4)}
 
 
-def make_swinging_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Object]:
-    ob, target = rigs.make_arm(**settings)
-    rigs.key(target, "location", SWING)
-    return ob, target
-
-
 def test_bones_follow_when_target_rig_and_the_bone_above_are_animated():
     ob = rigs.make_rig(((0, 0, -1), (0, 0, 0)))
     rigs.add_bones(ob, rigs.ARM, prefix="Arm", parent="Bone.0")
@@ -113,7 +107,8 @@ def test_a_frame_shows_its_pose_in_any_order_of_scrubbing_and_in_each_update(sta
 
 
 def test_rest_start_does_not_depend_on_keys():
-    ob, target = make_swinging_arm(start_from="REST")
+    ob, target = rigs.make_arm(start_from="REST")
+    rigs.key(target, "location", SWING)
     twin = rigs.make_rig(name="Twin")
     rigs.add_chain(twin, "Bone.1", target, start_from="REST")
     rigs.key_bones(ob, seed=4)

@@ -114,23 +114,21 @@ def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(
         assert_all_right((ob, tip, target))
 
 
-@pytest.mark.parametrize("is_below", [True, False])
-def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused(is_below):
+def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused():
     """It would hang on what it writes itself, and move at each update."""
     ob = rigs.make_rig(rigs.zigzag(5, 3))
     rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=(0.7, 0.6, 1.4)), chain_count=2)
-    name = "Bone.3" if is_below else "Bone.2"
-    tie = ob.pose.bones[name].constraints.new("IK")
+    tie = ob.pose.bones["Bone.3"].constraints.new("IK")
     rigs.updated()
     assert ob.chain_ik.chains[0].status.startswith("Reached")
     tie.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
     ob.update_tag()
     rigs.updated()
     assert ob.chain_ik.chains[0].status == (
-        f"The constraint 'IK' of bone '{name}' moves bone 'Bone.0' above this chain as well:"
+        "The constraint 'IK' of bone 'Bone.3' moves bone 'Bone.0' above this chain as well:"
         " mute it, or give it a shorter Chain Length."
     )
-    tie.chain_count = 2 + is_below
+    tie.chain_count = 3
     ob.update_tag()
     rigs.updated()
     assert "above this chain" not in ob.chain_ik.chains[0].status
@@ -183,17 +181,12 @@ def test_a_chain_is_solved_after_whatever_a_constraint_above_it_reads(tie):
         assert ob.chain_ik.chains[0].residual == pytest.approx(gap, abs=1e-5)
 
 
-def make_second_scene(*objects: bpy.types.Object) -> bpy.types.Scene:
-    scene = bpy.data.scenes.new("Second")
-    for ob in objects:
-        scene.collection.objects.link(ob)
-    return scene
-
-
 def test_two_scenes_are_each_right_at_their_frame_and_do_not_answer_each_other_for_ever():
     ob, target = rigs.make_arm()
     rigs.key(target, "location", {1: (0.7, 0.3, 1.2), 11: (-0.6, 0.5, 0.8)})
-    scenes = (bpy.context.scene, make_second_scene(ob, target))
+    scenes = (bpy.context.scene, bpy.data.scenes.new("Second"))
+    for each in (ob, target):
+        scenes[1].collection.objects.link(each)
     for scene, frame in ((0, 1), (1, 8), (0, 4), (0, 1), (1, 11)):
         scenes[scene].frame_set(frame)
         depsgraph = scenes[scene].view_layers[0].depsgraph

@@ -114,10 +114,6 @@ def follow_a_constraint(ob: bpy.types.Object) -> None:
     ob.constraints.new("COPY_ROTATION").target = other
 
 
-def drive(ob: bpy.types.Object) -> None:
-    ob.driver_add("location", 2).driver.expression = "0.05 * frame"
-
-
 # What changes with time, each on a rig of its own, in a crowd whose targets are all keyed.
 ANIMATED = {
     "influence": lambda ob: keyed(ob, "chain_ik.chains[0].influence", 1.0, 0.2),
@@ -128,7 +124,7 @@ ANIMATED = {
     "hide": lambda ob: keyed(ob, "hide_viewport", False, True),
     "parent": follow_a_parent,
     "tie": follow_a_constraint,
-    "driver": drive,
+    "driver": lambda ob: setattr(ob.driver_add("location", 2).driver, "expression", "0.05 * frame"),
 }
 
 

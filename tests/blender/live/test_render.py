@@ -15,12 +15,6 @@ SWING = {1: (0.7, 0.3, 1.2), 5: (-0.6, 0.9, 0.8), 9: (0.2, -0.7, 1.4)}
 BYSTANDER = 'pose.bones["Bystander.0"]'
 
 
-def make_swinging_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Object]:
-    ob, target = rigs.make_arm(**settings)
-    rigs.key(target, "location", SWING)
-    return ob, target
-
-
 def in_viewport(read, frames=FRAMES, subframes=()) -> dict[float, object]:
     """Read frames by frame_set, and go back to the frame before."""
     scene = bpy.context.scene
@@ -46,7 +40,8 @@ def assert_renders_as_in_the_viewport(tmp_path, read, subframes=(), tolerance=3e
 
 def make_busy_rig() -> bpy.types.Object:
     """Return a swinging arm, and a bystander bone on which every kind of animation acts."""
-    ob, _target = make_swinging_arm()
+    ob, target = rigs.make_arm()
+    rigs.key(target, "location", SWING)
     rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Bystander", modes="XYZ")
     bone = ob.pose.bones["Bystander.0"]
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Free")
@@ -70,12 +65,8 @@ def make_busy_rig() -> bpy.types.Object:
     return ob
 
 
-def bystander_matrix(ob):
-    return np.array(ob.pose.bones["Bystander.0"].matrix)
-
-
 READINGS = {
-    "a keyed bone": bystander_matrix,
+    "a keyed bone": lambda ob: np.array(ob.pose.bones["Bystander.0"].matrix),
     "a keyed bone's channels": lambda ob: np.array(
         (ob.pose.bones["Bystander.0"].location, ob.pose.bones["Bystander.0"].rotation_euler)
     ),

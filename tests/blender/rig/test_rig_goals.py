@@ -131,8 +131,9 @@ LIMB = ((0.0, 0.0, 0.0), (0.0, -0.1, 1.0), (0.0, 0.0, 2.0), (0.1, 0.0, 2.4))
 UPPER, FORE, HAND = "Bone.0", "Bone.1", "Bone.2"
 
 
-def connect(ob, *, is_connected, others):
-    """Connect the hand or not, and others beside it."""
+def make_limb(is_connected=True, others=0, **settings):
+    """Return upper arm, forearm and hand, the chain of the first two, and its target."""
+    ob = rigs.make_rig(LIMB)
     rigs.enter(ob, "EDIT")
     bones = ob.data.edit_bones
     bones[HAND].use_connect = is_connected
@@ -142,12 +143,6 @@ def connect(ob, *, is_connected, others):
         other.head, other.tail = bones[FORE].tail, bones[FORE].tail + bones[HAND].vector
         other.parent, other.use_connect = bones[FORE], True
     bpy.ops.object.mode_set(mode="OBJECT")
-
-
-def make_limb(is_connected=True, others=0, **settings):
-    """Return upper arm, forearm and hand, the chain of the first two, and its target."""
-    ob = rigs.make_rig(LIMB)
-    connect(ob, is_connected=is_connected, others=others)
     target = turned_target((0.6, 0.5, 1.2))
     given = {"chain_count": 2, "use_rotation": True, "rotation_bone": "AUTO", **settings}
     chain = rigs.add_chain(ob, FORE, target, **given)

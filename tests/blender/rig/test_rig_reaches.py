@@ -32,15 +32,10 @@ def bones_of(solver):
 
 
 def reach(ob, bones, rng, solver="NEWTON", angle=0.7, miss=MISS):
-    """Check that a limb reaches where its bones can bring it, and return its chain and target."""
+    """Check that a limb reaches where its bones can bring it."""
     point = scaled_rigs.reachable_point(ob, bones, rng, angle)
     tolerance = 0.1 * miss * scaled_rigs.limb_length(ob, bones)
     chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
-    assert_reached(ob, bones, chain, target, miss)
-    return chain, target
-
-
-def assert_reached(ob, bones, chain, target, miss=MISS):
     off = scaled_rigs.miss(ob, bones, target)
     assert off <= miss, f"missed by {off:.3g} of the limb: {chain.status}"
     assert chain.status.startswith("Reached"), chain.status
