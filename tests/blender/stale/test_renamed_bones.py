@@ -15,12 +15,10 @@ from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.renders import render_frames
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import select_objects
-from tests.blender.setups.warm_rigs import told
 from tests.helpers import make_rng
 
 ARM_NAMES = ("Bone.0", "Bone.1", "Bone.2")
 CONTROL_NAMES = ("Hand.0", "Elbow.0")
-SWAP = [("Hand.0", "A"), ("Elbow.0", "Hand.0"), ("A", "Elbow.0")]
 STEPS = 12
 Names = tuple[str, ...]
 Pairs = Iterable[tuple[str, str]]
@@ -99,10 +97,6 @@ def in_edit_mode(ob: bpy.types.Object, pairs: Pairs) -> None:
     rigs.enter(ob, "OBJECT")
 
 
-def nothing(_is_on: bool) -> None:
-    pass
-
-
 def muted(is_on: bool) -> None:
     chain().mute = is_on
 
@@ -122,22 +116,8 @@ def live_off(is_on: bool) -> None:
     bpy.context.scene.chain_ik.use_live = not is_on
 
 
-def hidden(is_on: bool) -> None:
-    arm().hide_viewport = is_on
-
-
 WAYS = (by_bone, by_pose_bone, in_edit_mode)
-STATES = (nothing, muted, at_rest, without_target, live_off)
-SEQUENCES = {
-    "there, back and there": [[("Bone.1", "A")], [("A", "Bone.1")], [("Bone.1", "A")]],
-    "twice": [[("Bone.1", "A")], [("A", "B")]],
-    "swapped step by step": [[("Bone.1", "A")], [("Bone.2", "Bone.1")], [("A", "Bone.2")]],
-    "swapped at once": [[("Bone.1", "A"), ("Bone.2", "Bone.1"), ("A", "Bone.2")]],
-    "in a ring": [
-        [("Bone.0", "A"), ("Bone.1", "Bone.0"), ("Bone.2", "Bone.1"), ("A", "Bone.2")],
-        [("Bone.1", "B"), ("Bone.0", "Bone.1"), ("B", "Bone.0")],
-    ],
-}
+STATES = (muted, at_rest, without_target, live_off)
 
 
 def renames(names: Iterable[str], goals: Iterable[str]) -> list[tuple[str, str]]:
@@ -145,35 +125,6 @@ def renames(names: Iterable[str], goals: Iterable[str]) -> list[tuple[str, str]]
     pairs = list(enumerate(zip(names, goals, strict=True)))
     there = [(name, f"{i} between") for i, (name, _) in pairs]
     return [*there, *((f"{i} between", goal) for i, (_, goal) in pairs)]
-
-
-@pytest.mark.parametrize("state", [*STATES, hidden])
-def test_all_names_in_a_chain_follow_every_rename(state):
-    # What is hidden has no modes.
-    for way in (by_bone,) if state is hidden else WAYS:
-        for name, sequence in SEQUENCES.items():
-            state(True)
-            rigs.updated()
-            for pairs in sequence:
-                way(arm(), pairs)
-                rigs.updated()
-            state(False)
-            rigs.updated()
-            with told((way.__name__, name)):
-                assert_named()
-                assert chain().status.startswith("Reached"), chain().status
-            by_bone(arm(), renames(arm().data.bones.keys(), ARM_NAMES))
-            rigs.updated()
-
-
-def test_bones_of_the_target_armature_are_followed_there_and_back_and_swapped():
-    for way in WAYS:
-        for pairs in ([("Hand.0", "A")], [("A", "Hand.0")], SWAP, SWAP):
-            way(controls(), pairs)
-            rigs.updated()
-            with told((way.__name__, pairs)):
-                assert_named()
-                assert_follows(chain().subtarget)
 
 
 def test_a_bone_that_is_given_the_name_of_a_deleted_one_takes_its_place():
@@ -223,27 +174,7 @@ def test_bones_in_one_place_are_told_apart_by_their_order():
     assert (chain().bone, twin.bone) == ("New Bone", "Newest Twin")
 
 
-def test_undo_and_redo_between_renames_leave_each_name_with_its_bone():
-    steps = [(arm, pairs) for pairs in SEQUENCES["swapped step by step"] + SEQUENCES["in a ring"]]
-    steps[2:2] = [(controls, SWAP), (controls, SWAP[:1]), (controls, [("A", "Hand.0")])]
-    names = [of_bones()]
-    for of, pairs in steps:
-        by_bone(of(), pairs)
-        # As buttons do: the step is kept before the chain has followed.
-        bpy.ops.ed.undo_push(message="Rename")
-        rigs.updated()
-        assert_named()
-        names.append(of_bones())
-    for step, others in (("undo", names[-2::-1]), ("redo", names[1:]), ("undo", names[-2::-1])):
-        for expected in others:
-            getattr(bpy.ops.ed, step)()
-            rigs.updated()
-            assert of_bones() == expected
-            assert_named()
-            assert chain().status.startswith("Reached"), chain().status
-
-
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_names_follow_through_random_renames_states_and_undos(seed):
     rng = make_rng(seed)
     on: set[Callable[[bool], None]] = set()
@@ -270,6 +201,8 @@ def test_names_follow_through_random_renames_states_and_undos(seed):
         bpy.context.scene.chain_ik.use_live = True
         rigs.updated()
         assert_named()
+        is_held = chain().mute or chain().target is None or arm().data.pose_position == "REST"
+        assert is_held or chain().status.startswith("Reached"), chain().status
 
 
 def test_a_bone_that_is_deleted_is_not_taken_for_another():

@@ -64,30 +64,6 @@ def test_lists_changed_by_script_are_used_as_soon_as_anything_moves(change, limb
     assert change is not add or "No tip bone" in chain().status
 
 
-@pytest.mark.parametrize("setting", ["mute", "bone", "target"])
-def test_the_second_chain_goes_on_when_the_first_drops_out_and_comes_back(setting):
-    make_pair_with_arm()
-    former = getattr(chain(), setting)
-    setattr(chain(), setting, {"mute": True, "bone": "Missing", "target": None}[setting])
-    nudge("Arm Target")
-    assert_followed([ARM, OTHER])
-    setattr(chain(), setting, former)
-    nudge("Arm Target")
-    assert_followed([RIG, ARM, OTHER])
-
-
-# Settings belong to their chain, not to a place in the list, also those that can be animated.
-@pytest.mark.parametrize(
-    ("name", "value"), [("mute", True), ("influence", 0.2), ("use_flip_bend", True)]
-)
-def test_settings_go_with_their_chain_when_a_script_changes_the_list(name, value):
-    make_pair_with_arm(**{name: value})
-    for change in (lambda chains: chains.move(0, 1), lambda chains: chains.remove(1)):
-        change(named("Rig").chain_ik.chains)
-        named("Arm Target").location.x += 0.05
-        assert_followed([ARM, OTHER], ("Arm Target", "Other Target"))
-
-
 @pytest.mark.parametrize("nudged", ["Rig Target", "Arm Target"])
 def test_of_two_chains_on_the_same_bones_the_one_that_is_first_now_drives_them(nudged):
     # Others would be one tree.

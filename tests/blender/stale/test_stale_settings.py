@@ -145,28 +145,6 @@ def test_joints_added_and_taken_away_by_script():
         assert_followed([RIG, OTHER] if is_met else [OTHER])
 
 
-# What is keyed, and what is needed for it to matter.
-KEYS = {
-    "influence": ({1: 0.0, 9: 1.0}, {}),
-    "mute": ({1: False, 3: True, 7: False}, {}),
-    "use_flip_bend": ({1: False, 5: True}, {}),
-    "pole_angle": ({1: 0.0, 9: 2.0}, {"pole_target": pole}),
-    "orient_weight": ({1: 0.0, 9: 1.0}, {"use_rotation": True}),
-}
-
-
-@pytest.mark.parametrize("name", KEYS)
-def test_keyed_settings_are_those_of_the_frame_whatever_was_shown_before(name):
-    warm_rigs.make_pair()
-    named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
-    keys, needed = KEYS[name]
-    use(**needed)
-    rigs.key(named("Rig"), f"chain_ik.chains[0].{name}", keys)
-    warm_rigs.assert_right_at(5, 8, 2, 4, limbs=[OTHER])
-    rigs.key(named("Other Target"), "location", {1: (1.4, 0.8, 0.9), 9: (1.0, 1.0, 1.1)})
-    warm_rigs.assert_right_at(5, 2, limbs=[OTHER])
-
-
 def test_keys_edited_muted_and_removed_are_new_from_the_next_frame_on():
     warm_rigs.make_pair()
     rigs.key(named("Rig"), "chain_ik.chains[0].influence", {1: 0.2, 9: 0.6})
@@ -183,42 +161,6 @@ def test_keys_edited_muted_and_removed_are_new_from_the_next_frame_on():
     warm_rigs.assert_right_at(3, limbs=[OTHER])
     chain().influence = 1.0
     assert_right()
-
-
-def turn_dial(value: float) -> None:
-    """Turn the dial that drives, and check that the value is used in the same update."""
-    named("Dial").location.x = value
-    before = warm_rigs.shown()
-    assert chain().influence == pytest.approx(value)
-    warm_rigs.forget()
-    warm_rigs.assert_shown(warm_rigs.shown(), before)
-
-
-def test_a_driver_on_influence_is_used_in_the_update_in_which_its_source_moves():
-    warm_rigs.make_pair()
-    rigs.make_empty("Dial", (0.3, 0, 0))
-    curve = named("Rig").driver_add("chain_ik.chains[0].influence")
-    variable = curve.driver.variables.new()
-    variable.name, variable.type = "value", "TRANSFORMS"
-    variable.targets[0].id = named("Dial")
-    curve.driver.expression = "value"
-    for value in (0.3, 0.0, 1.0, 0.5):
-        turn_dial(value)
-    curve.mute = True
-    named("Dial").location.x = 0.9
-    assert_followed([OTHER])
-    assert chain().influence == pytest.approx(0.5)
-    named("Rig").animation_data.drivers[0].mute = False
-    turn_dial(0.4)
-    curve.driver.expression = "value * 0 + 1"
-    assert_followed()
-    curve.driver.expression = "value"
-    curve.driver.variables[0].targets[0].id = named("Other Target")
-    named("Dial").location.x = 0.1
-    assert_followed([OTHER])
-    assert chain().influence == pytest.approx(1.0)
-    named("Rig").driver_remove("chain_ik.chains[0].influence")
-    assert_followed()
 
 
 def test_what_changed_while_live_was_off_is_used_once_it_is_on():
