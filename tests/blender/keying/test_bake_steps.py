@@ -16,7 +16,7 @@ from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.keying.test_bake import LAST, SAME, SWING, keys_of, make_tail
-from tests.blender.keying.test_bake_options import frames_of, make_rope
+from tests.blender.keying.test_bake_options import make_rope
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import give, make_pulled
 from tests.blender.setups.selecting import press, refusal, select_objects, state
@@ -61,17 +61,6 @@ def in_steps(ob, frames=range(1, LAST + 1)):
     """Return the steps of a bake of the first chain, as a window does them."""
     settings = ob.chain_ik.chains[0]
     return bake_in_steps(bpy.context.scene, ob, {0: chain_spec(settings)}, frames, Keying())
-
-
-def test_steps_yield_frame_by_frame_and_key_at_the_end():
-    ob, _ = make_tail()
-    work = in_steps(ob)
-    for frame in range(1, LAST + 1):
-        assert not rigs.curves_of(ob)
-        assert next(work) == frame == bpy.context.scene.frame_current
-    assert next(work, None) is None
-    assert frames_of(ob) == {tuple(range(1, LAST + 1))}
-    assert bpy.context.scene.frame_current == 1
 
 
 @pytest.mark.parametrize(

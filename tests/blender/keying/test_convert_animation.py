@@ -367,19 +367,6 @@ def test_a_chain_stays_as_it_is_if_keys_of_others_cannot_follow_to_their_new_pla
     assert told_settings(ob) == before
 
 
-def test_keys_of_a_flip_keep_the_chain_as_it_is():
-    limb = Limb(3)
-    limb.add_chain(name="Arm")
-    rigs.key(limb.ob, f"{CHAIN}.use_flip_bend", {1: False})
-    before = told_settings(limb.ob)
-    select_bones(limb.ob, [limb.bones[-1]])
-    assert refusal(convert, direction="TO_CONSTRAINTS") == (
-        "Chain 'Arm': Its setting 'Flip Bend' is animated and has no counterpart: delete these keys"
-        " or this driver first."
-    )
-    assert told_settings(limb.ob) == before
-
-
 def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
     limb = Limb(3)
     limb.add_chain(name="Arm", pole_angle=0.0)
