@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix, Vector
 
-from blender_ik_addon.rig.controls.control_shapes import shape_of
 from tests.blender.body.human_bodies import make_character
 from tests.blender.controls.rolled import activate, control_of
 from tests.blender.operators.test_characters import MOCAP, RIGS, add_rig
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 
 setup = bpy.ops.pose.chain_ik_setup
@@ -74,7 +74,7 @@ def feet(ob: bpy.types.Object) -> list[str]:
 
 @pytest.mark.parametrize("name", [*RIGS, *MOCAP])
 def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(rigify, name):
-    ob = make_character(name)
+    ob = opened(make_character, name=name)
     found = boxes(ob)
     for one, other in itertools.combinations(found, 2):
         assert not overlap(found[one], found[other], "XYZ"), (one, other)
@@ -121,7 +121,7 @@ def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
 
 
 def test_boxes_hold_all_bones_of_hands_and_heads(rigify):
-    ob = make_character()
+    ob = opened(make_character, name="human")
     for limb, bone in (("Arm.L", "hand.L"), ("Arm.R", "hand.R"), ("Neck", "spine.006")):
         control = ob.pose.bones[ob.chain_ik.chains[limb].subtarget]
         to_control = control.matrix.inverted()
@@ -136,7 +136,7 @@ def test_boxes_hold_all_bones_of_hands_and_heads(rigify):
 
 
 def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
-    ob = make_character()
+    ob = opened(make_character, name="human")
     for limb in ("Arm", "Leg"):
         expected = drawn(ob, f"{limb} Target.R")
         activate(ob, f"{limb}.R")
@@ -156,10 +156,3 @@ def test_empties_of_feet_are_clear_of_each_other(rigify):
                 (points.min(axis=0), points.max(axis=0)) for points in (ends[one], ends[other])
             )
             assert not overlap(first, second, "XYZ"), (one, other)
-
-
-def test_a_cube_is_a_box_around_its_bone():
-    mesh = shape_of("CUBE").data
-    corners = {tuple(vertex.co) for vertex in mesh.vertices}
-    assert corners == set(itertools.product((-0.5, 0.5), (0.0, 1.0), (-0.5, 0.5)))
-    assert len(mesh.edges) == 12

@@ -188,18 +188,6 @@ def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify
     assert not {"Root", "Arm Target.L"} & set(ob.data.bones.keys())
 
 
-def test_bone_collections_of_controls_go_with_the_last_bone_in_them(rigify):
-    ob = make_character("human", kinds={"ARM", "LEG"})
-    ours = ["Chain IK Controls", "Chain IK Mechanism"]
-    assert [name for name in ob.data.collections_all.keys() if "Chain IK" in name] == ours
-    while ob.chain_ik.chains:
-        assert ours[0] in ob.data.collections_all
-        has_feet = any(chain.name.startswith("Leg") for chain in ob.chain_ik.chains)
-        assert (ours[1] in ob.data.collections_all) == has_feet
-        press(remove, delete_controls=True)
-    assert not set(ours) & set(ob.data.collections_all.keys())
-
-
 def test_a_bone_collection_of_controls_that_holds_something_of_a_person_stays(rigify):
     ob = opened(make_keyed_arms)
     controls = ob.data.collections_all["Chain IK Controls"]

@@ -41,6 +41,7 @@ def test_removed_with_its_controls_nothing_is_left(rigify, gone):
         press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
     assert set(ob.data.bones.keys()) == bones
     assert not any(bone.constraints or bone.custom_shape for bone in ob.pose.bones)
+    assert not any("Chain IK" in name for name in ob.data.collections_all.keys())
     assert ob.chain_ik.body.root == ""
     turned = {curve.data_path.split('"')[1] for curve in ob.animation_data.drivers}
     # Of a bone that somebody deletes Blender 4.2 and 5.0 keep the driver.
@@ -84,14 +85,6 @@ def test_a_leg_is_removed_with_its_toes_and_set_up_with_them_again(rigify, keep_
     press(setup, control="BONE")
     assert (chains(ob), set(ob.data.bones.keys())) == (made, bones)
     assert off(after, {name: posed(ob)[name] for name in after}) < 2e-5
-
-
-def test_a_leg_that_is_removed_without_its_controls_leaves_its_toes(rigify):
-    ob = human()
-    made = chains(ob)
-    activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_remove)
-    assert made - chains(ob) == {"Leg.L"}
 
 
 def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rigify):
@@ -170,10 +163,7 @@ def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
     assert not any(any(ob.pose.bones[name].location) for name in mechanism(ob))
 
 
-SCALES = [(1, 1, 1), (0.01, 0.01, 0.01), (-1, 1, 1), (1.2, 0.8, 1)]
-
-
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1)])
 def test_switching_to_ik_keys_the_control_and_moves_nothing(rigify, scale):
     ob = human(scale=scale)
     turn(ob, ROLL, 20)

@@ -13,7 +13,6 @@ from blender_ik_addon.properties.lists import activate_chain_of
 from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.controls.rolled import (
     BANK,
-    MECHANISM,
     ROLL,
     activate,
     all_reached,
@@ -26,7 +25,7 @@ from tests.blender.controls.rolled import (
     setup,
     turn,
 )
-from tests.blender.operators.test_characters import MOCAP, add_rig, make_limbs
+from tests.blender.operators.test_characters import add_rig, make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, state
 from tests.blender.setups.twisted_rigs import matrices as posed
@@ -38,7 +37,7 @@ def turned_by(before: dict[str, np.ndarray], after: dict[str, np.ndarray], bone:
 
 
 def test_it_turns_about_ball_and_tip_and_below_zero_about_its_heel(rigify):
-    ob = human(down=0.12)
+    ob = human()
     before = posed(ob)
     for degrees in (5, 45):
         turn(ob, ROLL, degrees)
@@ -228,21 +227,6 @@ def test_renamed_bones_roll_on(rigify):
     after = posed(ob)
     assert after["foot.L"][2, 3] > before["foot.L"][2, 3] + 0.02
     assert off(before, after, "toe.L") < 1e-5
-
-
-@pytest.mark.parametrize("name", ["human", "horse", "shark", *MOCAP])
-def test_mechanisms_are_hidden_and_with_all_controls_deform_nothing(rigify, name):
-    ob = add_rig(name)
-    before = set(ob.data.bones.keys())
-    press(setup, control="BONE")
-    added = set(ob.data.bones.keys()) - before
-    assert mechanism(ob) < added
-    assert not [bone for bone in added if ob.data.bones[bone].use_deform]
-    for bone in mechanism(ob):
-        assert [each.name for each in ob.data.bones[bone].collections] == [MECHANISM]
-    if mechanism(ob):
-        assert not ob.data.collections[MECHANISM].is_visible
-    assert all_reached(ob)
 
 
 def test_a_leg_without_a_foot_is_set_up_as_well():

@@ -19,6 +19,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "characters.md"
 setup = bpy.ops.pose.chain_ik_setup
 mirror = bpy.ops.pose.chain_ik_mirror
 
+MECHANISM = "Chain IK Mechanism"
 SIDES = {".L": ("Left", "l", "L"), ".R": ("Right", "r", "R")}
 USUAL = {"ARM", "LEG", "SPIDER_LEG", "SPINE", "NECK", "TAIL", "WING"}
 # Limbs, without their sides for those that have two: bones from the first to the last, and the one
@@ -175,6 +176,11 @@ def test_every_limb_is_found_named_and_set_up_in_one_step_and_nothing_moves(rigi
     assert len(fins) == (5 if name == "shark" else 0)
     expected = MOCAP[name] if name in MOCAP else with_sides(RIGS[name])
     assert limbs == {limb: each for limb, each in expected.items() if "Fin" not in limb}
+    for bone in (each for each in ob.data.bones if each.name not in before):
+        assert not bone.use_deform
+        if MECHANISM in bone.collections:
+            assert len(bone.collections) == 1
+            assert not bone.collections[0].is_visible
     if how != "along Y":
         assert_stays(ob, before)
         assert all(chain.status.startswith("Reached") for chain in chains)
