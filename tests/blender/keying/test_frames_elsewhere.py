@@ -8,7 +8,6 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.keying import test_round_trips as trips
 from tests.blender.setups import rigs
 from tests.blender.setups.renders import looking
 from tests.blender.setups.selecting import select_bones, select_objects
@@ -42,70 +41,6 @@ def read(where: Callable[[bpy.types.Depsgraph], object], frames: Sequence[int] =
 def off(found, expected) -> float:
     """Return the greatest distance."""
     return float(np.linalg.norm(np.subtract(found, expected), axis=-1).max())
-
-
-def gltf_of_scene(path: str) -> Callable[[], object]:
-    bpy.ops.export_scene.gltf(
-        filepath=path, export_animation_mode="SCENE", export_anim_scene_split_object=False
-    )
-    return lambda: bpy.ops.import_scene.gltf(filepath=path)
-
-
-def gltf_of_actions(path: str) -> Callable[[], object]:
-    bpy.ops.export_scene.gltf(filepath=path)
-    return lambda: bpy.ops.import_scene.gltf(filepath=path)
-
-
-def fbx_of_all_actions(path: str) -> Callable[[], object]:
-    bpy.ops.export_scene.fbx(filepath=path)
-    return lambda: bpy.ops.import_scene.fbx(filepath=path, anim_offset=0.0)
-
-
-EXPORTS = {
-    "glTF, Scene": ("glb", gltf_of_scene, True),
-    "glTF, Actions": ("glb", gltf_of_actions, False),
-    "FBX, the present animation": ("fbx", trips.fbx, True),
-    "FBX, All Actions": ("fbx", fbx_of_all_actions, False),
-    "USD": ("usdc", trips.usd, False),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("addons")
-@pytest.mark.parametrize("what", EXPORTS)
-def test_exports_of_live_chains_are_right_or_do_not_move_at_all(what, tmp_path):
-    ending, export, is_right = EXPORTS[what]
-    if ending == "usdc" and not bpy.app.build_options.usd:
-        pytest.skip("this Blender is built without USD, as Debian's is")
-    targets = trips.make_live()
-    bring_in = export(str(tmp_path / f"rig.{ending}"))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    bring_in()
-    found = trips.tips()
-    if is_right:
-        trips.assert_on_targets(found, targets)
-    else:
-        for name, places in found.items():
-            assert np.ptp(places, axis=0).max() < SAME, name
-            assert off(places, targets[name]) > 1.0, name
-
-
-addons = trips.addons
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("addons")
-def test_bvh_holds_what_live_chains_do(tmp_path):
-    trips.make_live()
-    ob, path = bpy.data.objects["Rig"], str(tmp_path / "rig.bvh")
-    # The format knows no object: bones are in armature space.
-    ob.location = ob.rotation_euler = (0, 0, 0)
-    expected = trips.tips()
-    bpy.ops.export_anim.bvh(filepath=path, frame_start=1, frame_end=LAST, root_transform_only=False)
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    bpy.ops.import_anim.bvh(filepath=path, axis_forward="Y", axis_up="Z")
-    found = trips.tips()
-    trips.assert_on_targets(found, expected)
 
 
 @pytest.mark.parametrize("visual_keying", [False, True])
