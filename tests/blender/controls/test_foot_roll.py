@@ -171,18 +171,6 @@ def test_a_foot_that_lacks_a_bone_says_which_and_the_others_go_on(rigify, bone, 
     assert all(text.startswith("Reached") for text in others), others
 
 
-def test_a_foot_goes_along_with_nothing_that_it_moves(rigify):
-    ob = human()
-    activate(ob, "Leg.L")
-    for name in ("Leg Target.L", "Leg Heel.L", "Leg Ankle.L", "Toe Target.L", "toe.L", "shin.L"):
-        before = state()
-        assert refusal(bpy.ops.pose.chain_ik_switch_space, space=name) == (
-            f"Space '{name}' moves with 'Leg Target.L', or could by one of its constraints: choose"
-            " another space, or delete that constraint."
-        )
-        assert state() == before
-
-
 def test_a_leg_whose_ankle_was_deleted_says_so_to_whoever_moves_or_mirrors_its_control(rigify):
     ob = human()
     remove_right_leg(ob)

@@ -6,12 +6,10 @@ import bpy
 import pytest
 
 from tests.blender.edits import random_checks as checks
-from tests.blender.edits import random_feet, random_run
+from tests.blender.edits import random_run
 from tests.blender.edits.kinds.random_round_trips import round_trip
 from tests.blender.edits.random_edits import RandomEdits
 from tests.blender.edits.random_run import Job, find, run
-from tests.blender.edits.random_scene import make_legs
-from tests.blender.setups import rigs
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
@@ -84,23 +82,3 @@ def test_a_solved_chain_that_does_not_come_back_from_mute_is_a_finding():
             bpy.data.objects["Other"].chain_ik.chains[0].mute = True
     finally:
         machine.close()
-
-
-@pytest.mark.parametrize(
-    ("channel", "is_keyed"), [("location", False), ("location", True), ("roll", False)]
-)
-def test_a_button_that_moves_keys_or_rolls_what_only_a_foots_control_moves_is_a_finding(
-    channel, is_keyed
-):
-    ob = make_legs(1, 1)
-    rigs.updated()
-    assert checks.without_rest() == set(), "rigs are left out of the checks"
-    before = random_feet.mechanisms()
-    assert not random_feet.touched(before)
-    if is_keyed:
-        ob.pose.bones["Leg Ankle.L"].keyframe_insert(channel)
-    elif channel == "roll":
-        ob.pose.bones["Leg Target.L"]["Foot Roll"] = 0.1
-    else:
-        ob.pose.bones["Leg Ankle.L"].location.x = 0.1
-    assert len(random_feet.touched(before)) == 1

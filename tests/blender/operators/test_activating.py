@@ -94,24 +94,21 @@ def test_a_click_on_a_target_chooses_its_chain_in_the_list_and_for_panels(aimed)
         chain.pole_target = pole
     click_object(pole)
     assert active() == "Right"
-
-
-def test_each_of_two_chains_with_one_target_can_be_chosen_and_removed(aimed):
-    aimed.chain("Left").target = aimed.target("Right")
-    for name in ("Right", "Left"):
-        choose(name)
-        assert active_chain(bpy.context) == aimed.chain(name)
-    assert bpy.ops.pose.chain_ik_remove() == {"FINISHED"}
-    assert aimed.ob.chain_ik.chains.keys() == ["Right"]
-
-
-def test_of_two_armatures_that_follow_one_target_the_selected_one_is_meant(aimed):
+    # Of two armatures that follow one target the selected one is meant.
     other = rigs.make_rig(name="Other")
     rigs.add_chain(other, "Bone.1", aimed.target("Right"), name="Reach")
     for owner, name in ((aimed.ob, "Right"), (other, "Reach")):
         select_objects(owner, active=aimed.target("Right"))
         rigs.updated()
         assert active_chain(bpy.context) == owner.chain_ik.chains[name]
+    # Of two chains with one target each can be chosen and removed.
+    select_objects(aimed.ob, active=aimed.target("Right"))
+    aimed.chain("Left").target = aimed.target("Right")
+    for name in ("Right", "Left"):
+        choose(name)
+        assert active_chain(bpy.context) == aimed.chain(name)
+    assert bpy.ops.pose.chain_ik_remove() == {"FINISHED"}
+    assert aimed.ob.chain_ik.chains.keys() == ["Right"]
 
 
 def step(name: str) -> None:

@@ -32,7 +32,7 @@ def make(name: str, **settings: object) -> bpy.types.Object:
     return bpy.context.object
 
 
-@pytest.mark.parametrize(("seed", "name"), [*enumerate(["horse", "human", "cat", "bird"])])
+@pytest.mark.parametrize(("seed", "name"), [(0, "horse"), (3, "bird")])
 def test_a_posed_character_is_set_up_without_moving(rigify, name, seed):
     getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
     ob = bpy.context.object
@@ -96,7 +96,7 @@ def paths_of_leg(root: np.ndarray, end: np.ndarray) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("name", "use_limits"),
-    [("human", False), ("human", True), ("cat", True), ("horse", False), ("bird", True)],
+    [("human", True), ("cat", True), ("horse", False)],
 )
 def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits):
     """A hind leg bends to both sides, so it has next to no side of its own."""
@@ -118,8 +118,6 @@ def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits)
     [
         ("human", "Leg.L"),
         ("cat", "Hind Leg.R"),
-        ("cat", "Front Leg.L"),
-        ("horse", "Hind Leg.L"),
         ("horse", "Front Leg.R"),
     ],
 )
@@ -132,9 +130,7 @@ def test_a_kick_pops_no_knee(rigify, name, limb):
         assert speeds(ob, limb, points).max() < FASTEST, path
 
 
-@pytest.mark.parametrize(
-    ("side", "radius", "height"), [("L", 0.16, 0.15), ("R", 0.2, 0.15), ("L", 0.25, 0.07)]
-)
+@pytest.mark.parametrize(("side", "radius", "height"), [("L", 0.16, 0.15), ("R", 0.25, 0.07)])
 def test_a_hand_goes_round_the_head_and_pops_no_elbow(rigify, side, radius, height):
     ob = make("human")
     head = np.array(ob.pose.bones["spine.006"].head)

@@ -124,16 +124,24 @@ def test_controls_that_a_switched_one_carries_stay_though_their_chains_are_not_s
     np.testing.assert_allclose(at(ob, 20), before, atol=SAME)
 
 
-def test_only_chains_of_what_is_selected_are_switched_and_without_any_the_active_one():
+def test_chains_of_what_is_selected_are_switched_unless_they_are_on_that_side_already():
     ob = make_body()
-    ob.chain_ik.active_index = 0
+    rigs.go_to(10)
     select_bones(ob, ["Hand.L", "Arm.R.0"])
     ob.chain_ik.active_index = 0
     press(switch, to="FK")
     assert sides(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 0.0}
-    deselect_bones(ob)
+    known = {each.data_path: len(each.keyframe_points) for each in rigs.curves_of(ob)}
+    rigs.go_to(20)
+    select_bones(ob, CONTROLS)
     press(switch, to="FK")
-    assert sides(ob) == {"Spine": 0.0, "Arm.L": 0.0, "Arm.R": 0.0}
+    now = {each.data_path: len(each.keyframe_points) for each in rigs.curves_of(ob)}
+    assert {path: now[path] for path in known} == known
+    # Without a selection it is the active one.
+    deselect_bones(ob)
+    ob.chain_ik.active_index = 0
+    press(switch, to="IK")
+    assert sides(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 0.0}
 
 
 def test_it_is_one_step_back_and_one_report(capfd):
@@ -146,19 +154,6 @@ def test_it_is_one_step_back_and_one_report(capfd):
     bpy.ops.ed.undo()
     assert state() == before
     assert not rigs.curves_of(bpy.data.objects["Rig"])
-
-
-def test_a_chain_on_that_side_already_keeps_its_keys():
-    ob = make_body()
-    rigs.go_to(10)
-    select_bones(ob, ["Hand.L"])
-    press(switch, to="FK")
-    known = {each.data_path: len(each.keyframe_points) for each in rigs.curves_of(ob)}
-    rigs.go_to(20)
-    select_bones(ob, CONTROLS)
-    press(switch, to="FK")
-    now = {each.data_path: len(each.keyframe_points) for each in rigs.curves_of(ob)}
-    assert {path: now[path] for path in known} == known
 
 
 def test_an_influence_between_the_sides_plays_as_before_until_the_switch():

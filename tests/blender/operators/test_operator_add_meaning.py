@@ -279,19 +279,6 @@ def test_controls_that_another_chain_follows_and_those_of_a_person_stay(kind):
         assert shared[1] in ob.data.bones
 
 
-def test_control_bones_hang_under_the_parent_that_is_chosen():
-    ob = rigs.make_rig(LIMB, names=("upper_arm.L", "forearm.L", "hand.L"))
-    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
-    rigs.turn_bones(ob, seed=3)
-    select_bones(ob, ["upper_arm.L", "forearm.L"])
-    before = rigs.pose(ob)
-    press(add, parent="Root.0")
-    chain = newest(ob)
-    controls = (chain.subtarget, chain.pole_subtarget)
-    assert [ob.data.bones[name].parent.name for name in controls] == ["Root.0"] * 2
-    np.testing.assert_allclose(rigs.pose(ob)[: len(before)], before, atol=1e-5)
-
-
 FLAT = (
     "Bone 'Root.0' has a scale of zero, so controls cannot hang under it:"
     " choose another parent for the controls."

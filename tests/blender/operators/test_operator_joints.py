@@ -206,12 +206,6 @@ def test_removing_takes_the_one_in_the_list_and_the_bone_s_own_limits_hold_again
     assert "Choose a joint" in refusal(remove)
 
 
-def test_without_a_chain_they_say_what_to_select():
-    select_objects(active=rigs.make_rig())
-    for operator in (copy, add, remove, to_selected, preset):
-        assert "has a chain" in refusal(operator)
-
-
 @pytest.mark.parametrize("operator", [copy, add, remove, to_selected, preset])
 def test_each_is_undone_and_redone_in_one_step(operator):
     ob, chain, _ = make_limited(5)

@@ -126,7 +126,9 @@ def test_restoring_mutes_the_active_chain_and_gives_its_exact_pose_back():
 
 def test_without_a_chain_the_buttons_ask_for_one():
     expected = "Select an armature that has a chain, and the chain in its list."
-    for operator in (compare, remove, restore, store):
+    of_joints = ("joint_add", "joint_remove", "joints_copy", "joint_to_selected", "joint_preset")
+    joints = [getattr(bpy.ops.pose, f"chain_ik_{name}") for name in of_joints]
+    for operator in (compare, remove, restore, store, *joints):
         select_objects(active=None)
         assert refusal(operator) == expected
         select_objects(active=rigs.make_armature())

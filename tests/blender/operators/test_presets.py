@@ -74,11 +74,12 @@ def test_a_preset_brings_back_all_that_a_new_limb_of_its_kind_has(capfd):
     chain = set_up_arm()
     chain.solver, chain.soft_distance, chain.use_stretch = "FORCE", 0.2, True
     chain.force.gravity, chain.tolerance, chain.influence = 2.0, 0.1, 0.5
+    chain.space = "Bone.0"
     apply("Arm")
     assert (chain.solver, chain.use_stretch) == ("TWO_BONE", False)
     assert (chain.force.gravity, chain.tolerance) == (0.0, pytest.approx(1e-5))
     # That is the rig's.
-    assert (chain.influence, chain.bone) == (0.5, "forearm.L")
+    assert (chain.influence, chain.bone, chain.space) == (0.5, "forearm.L", "Bone.0")
     assert chain.soft_distance == pytest.approx(0.2)
     said = capfd.readouterr().out
     assert "The preset 'Arm' changed " in said
