@@ -8,7 +8,6 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.kept.test_keys_follow_chains import PLACES
 from tests.blender.keying.converted_rigs import (
     CHAIN,
     CLOSE,
@@ -131,19 +130,6 @@ def test_the_eye_of_a_constraint_becomes_mute():
     rigs.go_to(1)
     to_constraints(limb.ob)
     assert_played(limb, expected)
-
-
-@pytest.mark.parametrize("place", ["strip in a meta strip", "behind tweak mode"])
-def test_keys_go_along_wherever_the_object_holds_their_action(place):
-    limb = Limb(3)
-    limb.constrain()
-    rigs.key(limb.ob, f"{CONSTRAINT}.influence", {1: 0.25})
-    action = limb.ob.animation_data.action
-    PLACES[place](limb.ob)
-    to_chains(limb.ob)
-    assert keyed(action) == {f"{CHAIN}.influence": 0.25}
-    to_constraints(limb.ob)
-    assert keyed(action) == {f"{CONSTRAINT}.influence": 0.25}
 
 
 def slide(limb: Limb, value: float) -> np.ndarray:
@@ -350,21 +336,6 @@ def test_keys_that_cannot_go_along_keep_the_constraint_as_it_is(breaks, sentence
     select_bones(limb.ob, [limb.bones[-1]])
     assert refusal(convert) == f"Constraint 'IK' of 'Bone.1': {sentence}"
     assert told_settings(limb.ob) == before
-
-
-def test_a_chain_stays_as_it_is_if_keys_of_others_cannot_follow_to_their_new_places():
-    ob = two_limbs()
-    to_chains(ob)
-    rigs.key(ob, "chain_ik.chains[1].influence", {1: 0.5})
-    other = two_limbs()
-    to_chains(other)
-    play_action_of(ob, other)
-    scaled_rigs.update()
-    before = told_settings(ob)
-    select_bones(ob, ["Left.1"])
-    ob.chain_ik.active_index = 0
-    assert "so its keys cannot follow" in refusal(convert, direction="TO_CONSTRAINTS")
-    assert told_settings(ob) == before
 
 
 def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():

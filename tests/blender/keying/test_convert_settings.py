@@ -71,21 +71,6 @@ def test_there_and_back_a_chain_has_the_same_settings_again(settings):
     assert limb.chain.pole_angle == pytest.approx(angle, abs=1e-4)
 
 
-def test_selected_bones_or_all_of_them_and_the_active_chain_or_all():
-    ob = two_limbs()
-    to_chains(ob, "Left.1")
-    assert ob.chain_ik.chains.keys() == ["Left"]
-    assert [each.name for each in ik_constraints(ob)] == ["Right"]
-    to_chains(ob)
-    assert ob.chain_ik.chains.keys() == ["Left", "Right"]
-    assert ob.chain_ik.active_index == 1
-    ob.chain_ik.active_index = 0
-    to_constraints(ob, use_all=False)
-    assert ob.chain_ik.chains.keys() == ["Right"]
-    to_constraints(ob)
-    assert {each.name for each in ik_constraints(ob)} == {"Left", "Right"}
-
-
 def test_what_is_not_converted_does_not_change():
     ob = two_limbs()
     other = constrain(ob, "Left.1", bpy.data.objects["Left Target"], name="Off", mute=True)

@@ -78,18 +78,6 @@ def override(collection: bpy.types.Collection) -> bpy.types.Object:
     return ob
 
 
-def test_an_override_of_a_linked_collection_has_its_controls_and_follows_them(tmp_path: Path):
-    make_arm(make_collection("Hero"))
-    press(setup)
-    ob = override(link_collection(tmp_path / "hero.blend"))
-    target = ob.chain_ik.chains[0].target
-    assert target.override_library is not None
-    assert target.name in bpy.context.scene.objects
-    target.location.z -= 0.4
-    rigs.updated()
-    rigs.assert_reaches(ob, "forearm.L", target)
-
-
 def test_beside_an_override_they_go_to_the_scenes_own_collection(tmp_path: Path):
     """Blender adds nothing to overridden collections."""
     make_arm(make_collection("Hero"))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import bpy
-import numpy as np
 import pytest
 
-from tests.blender.setups import rigs, warm_rigs
+from tests.blender.setups import warm_rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.selecting import select_objects
 from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
 
 # Many short tests: thorough, so not among the quick ones.
@@ -143,39 +141,3 @@ def test_files_opened_in_turn_show_their_own_rigs_of_the_same_names(tmp_path):
     empty_file()
     warm_rigs.make_pair()
     assert_right()
-
-
-def copy_the_armature(ob):
-    copy = rigs.link(ob.copy())
-    copy.data = ob.data.copy()
-    return copy
-
-
-def share_the_armature_by_operator(ob):
-    select_objects(active=ob)
-    bpy.ops.object.duplicate(linked=True)
-    return bpy.context.active_object
-
-
-@pytest.mark.parametrize("copy", [copy_the_armature, share_the_armature_by_operator])
-def test_a_copy_of_a_warm_rig_has_plans_of_its_own_and_outlives_the_first(copy):
-    warm_rigs.make_pair()
-    add_a_joint()
-    copied = copy(named("Rig"))
-    copied.name = "Copy"
-    for name, is_same in (("", True), ("Copy", False), ("Rig", True)):
-        if name:
-            chain(name).joints.clear()
-            named(name).update_tag()
-        shown = warm_rigs.shown()
-        assert np.allclose(shown["Copy"], shown["Rig"], atol=warm_rigs.NOISE) is is_same, name
-    named("Copy").location = (0.2, -0.3, 0.1)
-    assert_followed([RIG, OTHER, ("Copy", "Bone.2", "Rig Target")])
-    rigs.make_empty("Copy Target", (0.5, 0.3, 1.1))
-    chain("Copy").target = named("Copy Target")
-    limb, movers = ("Copy", "Bone.2", "Copy Target"), (*warm_rigs.TARGETS, "Copy Target")
-    assert_followed([RIG, OTHER, limb], movers)
-    warm_rigs.edit_bones(longer, "Copy")
-    assert_followed([RIG, OTHER, limb], movers)
-    bpy.data.objects.remove(named("Rig"))
-    assert_followed([OTHER, limb], movers)

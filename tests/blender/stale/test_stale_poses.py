@@ -218,15 +218,6 @@ def test_bones_edited_in_a_shared_armature_are_new_to_both_objects():
     assert_followed()
 
 
-def test_a_driver_put_on_a_chain_bone_lets_the_other_chain_alone_and_goes_again():
-    warm_rigs.make_pair()
-    warm_rigs.pose_bone("Bone.0").driver_add("rotation_quaternion", 1).driver.expression = "0.2"
-    assert_followed([OTHER])
-    assert "driver" in chain().status
-    warm_rigs.pose_bone("Bone.0").driver_remove("rotation_quaternion", 1)
-    assert_followed()
-
-
 def test_a_key_of_a_chain_bone_edited_is_used_from_the_next_move_of_a_target_on():
     warm_rigs.make_pair(influence=0.5)
     rigs.key_bones(named("Rig"), frames=(1, 9))

@@ -8,7 +8,7 @@ import pytest
 from mathutils import Vector
 
 from tests.blender.setups import rigs, warm_rigs
-from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, chain, follow, named, told
+from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, follow, named, told
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -145,33 +145,3 @@ def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
         warm_rigs.edit_bones(hang)
         with told(parent):
             assert_followed([RIG, arm, OTHER], ("Rig Target", "Arm Target"))
-
-
-def assert_follows_handle(bone: str = "Handle.1") -> None:
-    assert_followed([OTHER], ["Other Target", "Handle"])
-    found = rigs.tail(named("Rig"), "Bone.2", rigs.updated())
-    expected = rigs.head(named("Handle"), bone, bpy.context.view_layer.depsgraph)
-    np.testing.assert_allclose(found, expected, atol=rigs.REACHED)
-
-
-def test_a_target_bone_is_followed_as_it_is_also_as_part_of_a_live_chain():
-    warm_rigs.make_pair()
-    handle = rigs.make_armature("Handle")
-    rigs.add_bones(handle, ((0.5, 0.4, 0.8), (0.5, 0.4, 1.0), (0.3, 0.5, 1.2)), prefix="Handle")
-    chain().target, chain().subtarget = handle, "Handle.1"
-    assert_follows_handle()
-    handle.pose.bones["Handle.0"].rotation_quaternion = (0.9, 0.3, 0.1, 0.0)
-    assert_follows_handle()
-    warm_rigs.edit_bones(lambda bones: bones["Handle.0"].translate(Vector((0, 0, 0.1))), "Handle")
-    assert_follows_handle()
-    named("Handle").data.bones["Handle.1"].name = "New"
-    assert_follows_handle("New")
-    rigs.make_empty("Handle Target", (0.6, 0.2, 1.0))
-    limb = ("Handle", "New", "Handle Target")
-    follow(limb, chain_count=2)
-    assert_followed([OTHER, limb], ["Other Target", "Handle Target"])
-    assert_follows_handle("New")
-    named("Handle").chain_ik.chains.clear()
-    assert_follows_handle("New")
-    chain().subtarget, chain().target = "", named("Rig Target")
-    assert_followed()
