@@ -18,12 +18,6 @@ SWING = {1: (0.7, 0.3, 2.2), 6: (-0.9, 0.9, 1.8), LAST: (1.2, -0.7, 2.4)}
 SAME = 1e-6
 
 
-@pytest.fixture(autouse=True)
-def short_scene(empty_scene):
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
-    bpy.context.scene.frame_set(1)
-
-
 def make_tail(count=4, name="Rig", swing=SWING, **settings):
     """Return a rig with a chain of bones whose target is animated, selected."""
     ob = rigs.make_rig(rigs.zigzag(count), name=name, modes=settings.pop("modes", "QUATERNION"))

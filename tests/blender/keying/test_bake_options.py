@@ -15,12 +15,6 @@ bake = bpy.ops.pose.chain_ik_bake
 LONG = 40
 
 
-@pytest.fixture(autouse=True)
-def short_scene(empty_scene):
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
-    bpy.context.scene.frame_set(1)
-
-
 def make_rope(name="Rope"):
     """Return a rig that is dragged, and so depends on the frames before, selected."""
     ob = rigs.make_rig(rigs.zigzag(5, seed=7), name=name)

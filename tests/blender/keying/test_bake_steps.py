@@ -24,12 +24,6 @@ from tests.blender.setups.selecting import press, refusal, select_objects, state
 bake = bpy.ops.pose.chain_ik_bake
 
 
-@pytest.fixture(autouse=True)
-def short_scene(empty_scene):
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
-    bpy.context.scene.frame_set(1)
-
-
 def make_half_rope():
     """Return the same with half its influence, so that its pose does not tell how it goes on."""
     ob, target = make_rope()

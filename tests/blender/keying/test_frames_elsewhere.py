@@ -19,13 +19,6 @@ SWING = {1: (0.7, 0.3, 1.2), 5: (-0.6, 0.9, 0.8), LAST: (0.2, -0.7, 1.4)}
 SAME = 1e-5
 
 
-@pytest.fixture(autouse=True)
-def short_scene(empty_scene):
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 1, LAST
-    scene.frame_set(1)
-
-
 def make_arm():
     """Return an arm without keys whose target swings, and the target."""
     ob, target = rigs.make_arm()

@@ -23,13 +23,6 @@ SAME = 1e-6
 WRONG = "Motion paths are wrong"
 
 
-@pytest.fixture(autouse=True)
-def short_scene(empty_scene):
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 1, LAST
-    scene.frame_set(3)
-
-
 def make_arm(**settings):
     """Return an arm whose target is animated, with a hand below it and a bone beside it."""
     ob, target = rigs.make_arm(**settings)

@@ -118,7 +118,6 @@ def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits)
     [
         ("human", "Leg.L"),
         ("cat", "Hind Leg.R"),
-        ("horse", "Front Leg.R"),
     ],
 )
 def test_a_kick_pops_no_knee(rigify, name, limb):

@@ -1,0 +1,13 @@
+"""Scenes of twelve frames: what is baked and played by default."""
+
+import bpy
+import pytest
+
+LAST = 12
+
+
+@pytest.fixture(autouse=True)
+def short_scene(empty_scene: None) -> None:
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, LAST
+    scene.frame_set(1)
