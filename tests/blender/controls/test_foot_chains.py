@@ -29,7 +29,7 @@ from tests.blender.setups.selecting import press, refusal
 from tests.blender.setups.twisted_rigs import matrices as posed
 
 
-@pytest.mark.parametrize("gone", ["", "Leg Target.L", "Leg Ball.L"])
+@pytest.mark.parametrize("gone", ["", "Leg Ball.L"])
 def test_removed_with_its_controls_nothing_is_left(rigify, gone):
     ob = add_rig("human")
     bones = set(ob.data.bones.keys())

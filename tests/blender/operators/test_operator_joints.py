@@ -82,15 +82,6 @@ def test_copying_replaces_the_joints_that_there_are_and_sets_no_defaults():
     assert len(chain.joints) == 2
 
 
-def test_adding_asks_for_a_bone_of_the_chain():
-    ob, _ = rigs.make_arm()
-    rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
-    select_bones(ob, ["Apart.0"])
-    assert "'Apart.0' is not in this chain" in refusal(add)
-    ob.data.bones.active = None
-    assert "Click the bone" in refusal(add)
-
-
 def test_adding_gives_selected_bones_of_the_chain_their_settings_and_counts_the_others(capfd):
     ob, chain, _ = make_limited(5)
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
@@ -177,9 +168,13 @@ def test_a_joint_of_the_next_bone_is_copied_as_one_and_never_twice():
     assert "no next bone" in refusal(to_selected)
 
 
-def test_copying_asks_for_other_bones_of_chains():
+def test_bones_that_are_needed_are_asked_for():
     ob, _, _ = make_limited(5)
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
+    select_bones(ob, ["Apart.0"])
+    assert "'Apart.0' is not in this chain" in refusal(add)
+    ob.data.bones.active = None
+    assert "Click the bone" in refusal(add)
     select_bones(ob, ["Bone.1"])
     assert "Click a bone that has a joint" in refusal(to_selected)
     press(add)

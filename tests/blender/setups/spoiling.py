@@ -143,15 +143,11 @@ SLIDE = {"use_slide": True, "slide_min": -0.1, "slide_max": 0.2}
 KINDS: dict[str, dict[str, object]] = {
     "Newton": {"solver": "NEWTON"},
     "FABRIK": {"solver": "FABRIK", "use_rotation": True, "orient_weight": 0.5},
-    "CCD": {"solver": "CCD", "soft_distance": 0.1},
-    "Two-Bone": {"solver": "TWO_BONE", "chain_count": 2, "influence": 0.6},
     "joints": {"solver": "NEWTON"},
-    "Force": {"solver": "FORCE"},
     "gradual": {"solver": "FORCE"},
     "Follow": {"solver": "FOLLOW", "max_bend": 1.0},
     "stretch": {"solver": "NEWTON", "use_stretch": True, "use_keep_volume": True},
     "current": {"solver": "NEWTON", "start_from": "CURRENT"},
-    "mirrored": {"solver": "NEWTON", "negative_scale": "KEEP", "use_rotation": True},
     "tree": {"solver": "NEWTON"},
 }
 """Chains of every sort: what a setting breaks depends on who reads it."""
@@ -181,11 +177,9 @@ def make_scene(kind: str) -> None:
             joint.bone = bone
             for name, value in settings.items():
                 setattr(joint, name, value)
-    if kind in ("Force", "gradual"):
+    if kind == "gradual":
         chain.force.gravity = 1.0
-        chain.force.use_gradual = kind == "gradual"
-    if kind == "mirrored":
-        bad.scale.x = -1.0
+        chain.force.use_gradual = True
     is_tree = kind == "tree"
     rigs.add_chain(bad, "Bone.1" if is_tree else "Other.1", other, name="Other")
     bpy.context.view_layer.update()
