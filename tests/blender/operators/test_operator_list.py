@@ -141,7 +141,7 @@ def drag() -> None:
 
 ACTIONS = {
     "add": partial(press, add),
-    "add with a pole": partial(press, add, use_pole=True),
+    "add with a pole": partial(press, bpy.ops.pose.chain_ik_add, control="BONE", use_pole=True),
     "remove": partial(press, remove),
     "remove and keep the pose": partial(press, remove, keep_pose=True),
     "restore": partial(press, restore, use_all=True),
