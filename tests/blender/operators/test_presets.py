@@ -74,26 +74,20 @@ def test_a_preset_brings_back_all_that_a_new_limb_of_its_kind_has(capfd):
     chain = set_up_arm()
     chain.solver, chain.soft_distance, chain.use_stretch = "FORCE", 0.2, True
     chain.force.gravity, chain.tolerance, chain.influence = 2.0, 0.1, 0.5
-    chain.space = "Bone.0"
+    chain.space, chain.use_pin, chain.priority, chain.planted = "Bone.0", True, 4, "FOOT"
+    chain.pull, chain.weight = 0.25, 0.5
     apply("Arm")
     assert (chain.solver, chain.use_stretch) == ("TWO_BONE", False)
     assert (chain.force.gravity, chain.tolerance) == (0.0, pytest.approx(1e-5))
     # That is the rig's.
     assert (chain.influence, chain.bone, chain.space) == (0.5, "forearm.L", "Bone.0")
+    assert (chain.use_pin, chain.priority, chain.planted) == (True, 4, "FOOT")
+    assert (chain.pull, chain.weight) == (0.25, 0.5)
     assert chain.soft_distance == pytest.approx(0.2)
     said = capfd.readouterr().out
     assert "The preset 'Arm' changed " in said
     assert all(label in said for label in ("Solver", "Stretch", "Tolerance", "Gravity"))
     assert "Soft Distance" not in said
-
-
-def test_a_preset_leaves_what_a_control_goes_along_with_and_the_part_in_a_body():
-    chain = set_up_arm()
-    chain.space, chain.use_pin, chain.priority, chain.planted = "Bone.0", True, 4, "FOOT"
-    chain.pull, chain.weight = 0.25, 0.5
-    apply("Arm")
-    assert (chain.space, chain.use_pin, chain.priority) == ("Bone.0", True, 4)
-    assert (chain.planted, chain.pull, chain.weight) == ("FOOT", 0.25, 0.5)
 
 
 def test_a_preset_is_one_undo_step_and_takes_no_other_with_it():

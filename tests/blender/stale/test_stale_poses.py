@@ -8,7 +8,8 @@ import pytest
 from mathutils import Matrix
 
 from tests.blender.setups import rigs, warm_rigs
-from tests.blender.setups.warm_rigs import OTHER, assert_followed, assert_right, chain, named
+from tests.blender.setups.keyed_limbs import strip_of
+from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -72,6 +73,28 @@ def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
         named("Rig").pose.bones.foreach_set(name, values.ravel())
         named("Rig").update_tag(refresh={"DATA"})  # 4.2 is told nothing by foreach_set.
         assert_followed()
+
+
+@pytest.mark.parametrize("is_scene", [True, False])
+def test_each_graph_that_shows_a_rig_uses_what_has_changed_meanwhile(is_scene):
+    make_grown_pair()
+    scene = bpy.context.scene
+    if is_scene:
+        scene = bpy.data.scenes.new("Second")
+        for ob in bpy.context.scene.objects:
+            scene.collection.objects.link(ob)
+    first, second = bpy.context.view_layer, scene.view_layers.new("Second")
+    for layer in (first, second, first):
+        layer.update()
+    for step, i in enumerate((0, 8, 11, 14)):
+        set_value(*VALUES[i])
+        for layer in (second, first):
+            depsgraph = rigs.updated(layer)
+            for rig, bone, target in (RIG, OTHER):
+                with warm_rigs.told(VALUES[i]):
+                    rigs.assert_reaches(named(rig), bone, named(target), depsgraph)
+        named(warm_rigs.TARGETS[step % 2]).location += 0.3 * warm_rigs.SHIFT
+    assert_right()
 
 
 def move_a_joint(bones):
@@ -146,6 +169,25 @@ def test_bones_edited_are_solved_as_they_are_now():
             assert_followed()
 
 
+def test_targets_move_while_bones_are_edited_and_the_tip_is_deleted_and_made_again():
+    warm_rigs.make_pair()
+    for edit in (move_a_joint, lambda bones: bones.remove(bones["Bone.2"]), None):
+        rigs.enter(named("Rig"), "EDIT")
+        if edit is not None:
+            edit(named("Rig").data.edit_bones)
+        else:
+            tip = named("Rig").data.edit_bones.new("Bone.2")
+            tip.head, tip.tail = (0.2, 0.2, 1.2), (0, 0.3, 1.9)
+            tip.parent = named("Rig").data.edit_bones["Bone.1"]
+        assert_followed([OTHER])
+        named("Rig Target").location.x += 0.1
+        bpy.context.view_layer.update()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        has_tip = "Bone.2" in named("Rig").data.bones
+        assert_followed([RIG, OTHER] if has_tip else [OTHER])
+        assert has_tip or "'Bone.2' no longer exists" in chain().status
+
+
 def leave_out_the_middle(bones):
     bones["Bone.2"].parent = bones["Bone.0"]
 
@@ -175,6 +217,40 @@ def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_
     chain().mute = True
     bpy.context.view_layer.update()
     warm_rigs.assert_let_go({joined: free.get(joined, (1.0, 0.0, 0.0, 0.0))})
+
+
+def exchange_names(first: str, second: str) -> None:
+    exchanged = named(first), named(second)
+    exchanged[0].name = "Between"
+    exchanged[1].name, exchanged[0].name = first, second
+
+
+def rename_all():
+    named("Rig Target").name, named("Rig").name = "Z", "A"
+    named("A").data.name, named("A").chain_ik.chains[0].name = "A", "Limb"
+    bpy.context.scene.name, bpy.context.view_layer.name = "S", "L"
+    return ("A", "Bone.2", "Z"), OTHER
+
+
+def exchange_names_of_targets():
+    exchange_names(*warm_rigs.TARGETS)
+    return ("Rig", "Bone.2", "Other Target"), ("Other", "Bone.2", "Rig Target")
+
+
+def exchange_names_of_rigs():
+    exchange_names("Rig", "Other")
+    return ("Rig", "Bone.2", "Other Target"), ("Other", "Bone.2", "Rig Target")
+
+
+@pytest.mark.parametrize("rename", [rename_all, exchange_names_of_targets, exchange_names_of_rigs])
+def test_renamed_objects_keep_their_chains(rename):
+    warm_rigs.make_pair()
+    before = [(ob, rigs.pose(ob, rigs.updated())) for ob in warm_rigs.armatures()]
+    limbs = rename()
+    bpy.context.view_layer.update()
+    for ob, pose in before:
+        rigs.assert_same_pose(ob, pose)
+    assert_right(limbs, [target for _, _, target in limbs])
 
 
 def lengthen(bones):
@@ -216,6 +292,74 @@ def test_bones_edited_in_a_shared_armature_are_new_to_both_objects():
     named("Rig").data = named("Rig").data.copy()
     warm_rigs.edit_bones(lengthen, "Other")
     assert_followed()
+
+
+def test_other_objects_that_come_and_go_and_sort_first_disturb_nothing():
+    warm_rigs.make_pair()
+    rigs.make_empty("A")
+    warm_rigs.make_limb("B", (0.5, -2.0, 0.0), seed=5)
+    assert_followed()
+    third = ("B", "Bone.2", "B Target")
+    warm_rigs.follow(third)
+    assert_followed([RIG, OTHER, third], (*warm_rigs.TARGETS, "B Target"))
+    for name in ("B", "A", "Rig", "Rig Target"):
+        bpy.data.objects.remove(named(name))
+    assert_followed([OTHER], ("Other Target",))
+    warm_rigs.make_limb("Rig", (0.1, 0.1, 0.0), seed=8)
+    warm_rigs.follow(RIG, solver="FABRIK")
+    assert_right()
+
+
+def test_a_lock_is_kept_until_it_is_free_again():
+    free = warm_rigs.make_pair()
+    warm_rigs.pose_bone("Bone.1").lock_rotation[1] = True
+    assert_right([OTHER])
+    assert warm_rigs.pose_bone("Bone.1").rotation_euler[1] == pytest.approx(free["Bone.1"][1])
+    tip = warm_rigs.pose_bone("Bone.2")
+    tip.lock_rotation, tip.lock_rotation_w = (True, True, True), True
+    assert_right([OTHER])
+    warm_rigs.assert_let_go(free, "Bone.2")
+    tip.lock_rotations_4d = False
+    assert_right([OTHER])
+    for bone in named("Rig").pose.bones:
+        bone.lock_rotation, bone.lock_rotation_w = (False, False, False), False
+    assert_right()
+
+
+def test_a_driver_put_on_a_chain_bone_lets_the_other_chain_alone_and_goes_again():
+    warm_rigs.make_pair()
+    warm_rigs.pose_bone("Bone.0").driver_add("rotation_quaternion", 1).driver.expression = "0.2"
+    assert_followed([OTHER])
+    assert "driver" in chain().status
+    warm_rigs.pose_bone("Bone.0").driver_remove("rotation_quaternion", 1)
+    assert_followed()
+
+
+def key_all() -> None:
+    for rig, seed in (("Rig", 3), ("Other", 4)):
+        rigs.key_bones(named(rig), seed=seed, frames=(1, 9))
+    start = named("Rig Target").location.copy()
+    rigs.key(named("Rig Target"), "location", {1: start, 9: start + warm_rigs.SHIFT})
+
+
+def test_keyed_chain_bones_start_from_their_frame_also_those_of_the_nla():
+    warm_rigs.make_pair()
+    key_all()
+    warm_rigs.assert_right_at(5, 1, 9, 5, 4)
+    assert_right(movers=["Other Target"])
+    strip = strip_of(named("Rig"))
+    warm_rigs.assert_right_at(5, 7)
+    strip.influence = 0.5
+    warm_rigs.assert_right_at(7, 3)
+    rigs.key_bones(named("Rig"), seed=9, frames=(1, 9))
+    warm_rigs.assert_right_at(7, 3)
+    named("Rig").animation_data.use_nla = False
+    warm_rigs.assert_right_at(3)
+    named("Rig").animation_data.use_nla = True
+    named("Rig").animation_data.nla_tracks[0].mute = True
+    warm_rigs.assert_right_at(6)
+    named("Rig").animation_data_clear()
+    warm_rigs.assert_right_at(4)
 
 
 def test_a_key_of_a_chain_bone_edited_is_used_from_the_next_move_of_a_target_on():

@@ -1,4 +1,4 @@
-"""Settings, joints and lists of chains changed by script or animation, on warm rigs."""
+"""Settings and joints changed one at a time, by script, animation or driver, on warm rigs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ import pytest
 
 from tests.blender.setups import rigs, warm_rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.warm_rigs import (
-    OTHER,
-    RIG,
-    assert_followed,
-    assert_right,
-    chain,
-    follow,
-    named,
-)
+from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -153,6 +145,28 @@ def test_joints_added_and_taken_away_by_script():
         assert_followed([RIG, OTHER] if is_met else [OTHER])
 
 
+# What is keyed, and what is needed for it to matter.
+KEYS = {
+    "influence": ({1: 0.0, 9: 1.0}, {}),
+    "mute": ({1: False, 3: True, 7: False}, {}),
+    "use_flip_bend": ({1: False, 5: True}, {}),
+    "pole_angle": ({1: 0.0, 9: 2.0}, {"pole_target": pole}),
+    "orient_weight": ({1: 0.0, 9: 1.0}, {"use_rotation": True}),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keyed_settings_are_those_of_the_frame_whatever_was_shown_before(name):
+    warm_rigs.make_pair()
+    named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
+    keys, needed = KEYS[name]
+    use(**needed)
+    rigs.key(named("Rig"), f"chain_ik.chains[0].{name}", keys)
+    warm_rigs.assert_right_at(5, 8, 2, 4, limbs=[OTHER])
+    rigs.key(named("Other Target"), "location", {1: (1.4, 0.8, 0.9), 9: (1.0, 1.0, 1.1)})
+    warm_rigs.assert_right_at(5, 2, limbs=[OTHER])
+
+
 def test_keys_edited_muted_and_removed_are_new_from_the_next_frame_on():
     warm_rigs.make_pair()
     rigs.key(named("Rig"), "chain_ik.chains[0].influence", {1: 0.2, 9: 0.6})
@@ -169,6 +183,42 @@ def test_keys_edited_muted_and_removed_are_new_from_the_next_frame_on():
     warm_rigs.assert_right_at(3, limbs=[OTHER])
     chain().influence = 1.0
     assert_right()
+
+
+def turn_dial(value: float) -> None:
+    """Turn the dial that drives, and check that the value is used in the same update."""
+    named("Dial").location.x = value
+    before = warm_rigs.shown()
+    assert chain().influence == pytest.approx(value)
+    warm_rigs.forget()
+    warm_rigs.assert_shown(warm_rigs.shown(), before)
+
+
+def test_a_driver_on_influence_is_used_in_the_update_in_which_its_source_moves():
+    warm_rigs.make_pair()
+    rigs.make_empty("Dial", (0.3, 0, 0))
+    curve = named("Rig").driver_add("chain_ik.chains[0].influence")
+    variable = curve.driver.variables.new()
+    variable.name, variable.type = "value", "TRANSFORMS"
+    variable.targets[0].id = named("Dial")
+    curve.driver.expression = "value"
+    for value in (0.3, 0.0, 1.0, 0.5):
+        turn_dial(value)
+    curve.mute = True
+    named("Dial").location.x = 0.9
+    assert_followed([OTHER])
+    assert chain().influence == pytest.approx(0.5)
+    named("Rig").animation_data.drivers[0].mute = False
+    turn_dial(0.4)
+    curve.driver.expression = "value * 0 + 1"
+    assert_followed()
+    curve.driver.expression = "value"
+    curve.driver.variables[0].targets[0].id = named("Other Target")
+    named("Dial").location.x = 0.1
+    assert_followed([OTHER])
+    assert chain().influence == pytest.approx(1.0)
+    named("Rig").driver_remove("chain_ik.chains[0].influence")
+    assert_followed()
 
 
 def test_what_changed_while_live_was_off_is_used_once_it_is_on():
@@ -196,69 +246,3 @@ def test_what_changed_while_live_was_off_is_used_once_it_is_on():
     bpy.context.scene.chain_ik.use_live = True
     assert_followed([OTHER])
     warm_rigs.assert_let_go(free, "Bone.0")
-
-
-ARM = ("Rig", "Arm.1", "Arm Target")
-ALL_TARGETS = ("Rig Target", "Arm Target", "Other Target")
-
-
-def make_pair_with_arm(**settings: object) -> None:
-    """Make warm rigs; the first has a second limb with a chain of its own, last in the list."""
-    warm_rigs.make_pair(**settings)
-    rigs.add_bones(named("Rig"), np.add(rigs.ARM, (0.6, 0.4, 0.0)), prefix="Arm")
-    rigs.make_empty("Arm Target", (0.9, 0.2, 1.1))
-    follow(ARM, chain_count=2)
-    nudge("Arm Target")
-
-
-def nudge(name: str) -> None:
-    """Move a target a little: the one thing that Blender is told of."""
-    named(name).location.x += 0.05
-    bpy.context.view_layer.update()
-
-
-def add(chains):
-    chains.add()
-    chains.move(2, 0)
-
-
-def replace(chains):
-    chains.remove(0)
-    follow(("Rig", "Bone.2", "Arm Target"))
-
-
-CHANGES = (
-    (lambda chains: chains.remove(0), [ARM], {"Arm.0", "Arm.1"}),
-    (lambda chains: chains.move(0, 1), [RIG, ARM], None),
-    (lambda chains: chains.clear(), [], set()),
-    (add, [RIG, ARM], None),
-    (replace, [("Rig", "Bone.2", "Arm Target"), ARM], None),
-)
-
-
-@pytest.mark.parametrize("nudged", ["Rig Target", "Other Target"])
-@pytest.mark.parametrize(("change", "limbs", "driven"), CHANGES)
-def test_lists_changed_by_script_are_used_as_soon_as_anything_moves(change, limbs, driven, nudged):
-    make_pair_with_arm()
-    change(named("Rig").chain_ik.chains)
-    before = rigs.rotations(named("Rig"))
-    nudge(nudged)
-    assert_followed([*limbs, OTHER], ALL_TARGETS)
-    after = rigs.rotations(named("Rig"))
-    moved = {name for name in after if after[name] != before[name]}
-    assert driven is None or moved <= driven
-    assert change is not add or "No tip bone" in chain().status
-
-
-@pytest.mark.parametrize("nudged", ["Rig Target", "Arm Target"])
-def test_of_two_chains_on_the_same_bones_the_one_that_is_first_now_drives_them(nudged):
-    # Others would be one tree.
-    make_pair_with_arm(solver="CCD")
-    follow(("Rig", "Bone.2", "Arm Target"), name="Second", solver="CCD")
-    nudge("Arm Target")
-    assert "already belongs" in chain("Rig", 2).status
-    named("Rig").chain_ik.chains.move(2, 0)
-    nudge(nudged)
-    named("Arm Target").location = (0.4, 0.2, 0.9)
-    assert_followed([("Rig", "Bone.2", "Arm Target"), OTHER], ("Rig Target", "Arm Target"))
-    assert "already belongs" in chain("Rig", 1).status
