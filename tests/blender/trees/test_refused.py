@@ -215,23 +215,6 @@ def make_arms() -> bpy.types.Object:
     return ob
 
 
-def test_two_arms_that_follow_each_other_leave_one_at_work():
-    ob = make_arms()
-    for name, other in (("Left", "Right"), ("Right", "Left")):
-        rigs.add_chain(ob, f"{name}.1", ob, subtarget=f"{other}.1", name=name)
-    rigs.updated()
-    left, right = ob.chain_ik.chains
-    assert right.status == (
-        "This chain and chain 'Left' follow each other:"
-        " give one of the two a target that neither of them moves."
-    )
-    assert left.status.startswith(("Reached", "Out of reach")), left.status
-    assert_at_rest(ob)
-    right.mute = True
-    rigs.updated()
-    assert left.status.startswith(("Reached", "Out of reach"))
-
-
 def test_both_hands_on_one_bar_settle_where_one_of_them_carries_it():
     ob = make_arms()
     rigs.add_chain(ob, "Right.1", rigs.make_empty("Lead", (-0.6, 0.3, 1.5)), name="Right")
@@ -242,18 +225,6 @@ def test_both_hands_on_one_bar_settle_where_one_of_them_carries_it():
     assert_at_rest(ob)
 
 
-def test_both_hands_on_one_bar_that_each_of_them_carries_are_refused():
-    ob = make_arms()
-    for name, other in (("Left", "Right"), ("Right", "Left")):
-        grip = rigs.make_empty(f"Grip {name}", (0, 0, 0))
-        tie = grip.constraints.new("CHILD_OF")
-        tie.target, tie.subtarget = ob, f"{other}.1"
-        rigs.add_chain(ob, f"{name}.1", grip, name=name)
-    rigs.updated()
-    assert "follow each other" in ob.chain_ik.chains["Right"].status
-    assert_at_rest(ob)
-
-
 def test_a_ring_of_three_over_two_armatures_loses_one_member():
     ob, third = make_arms(), rigs.make_rig(name="Third")
     rigs.add_chain(ob, "Left.1", ob, subtarget="Right.1", name="Left")
@@ -261,20 +232,13 @@ def test_a_ring_of_three_over_two_armatures_loses_one_member():
     rigs.add_chain(third, "Bone.1", ob, subtarget="Left.1", name="Third")
     rigs.updated()
     chains = (*ob.chain_ik.chains, *third.chain_ik.chains)
-    assert sum("follow each other" in chain.status for chain in chains) == 1
+    (refused,) = (chain for chain in chains if "follow each other" in chain.status)
     for each in (ob, third):
         assert_at_rest(each)
-
-
-def test_a_spine_that_follows_its_own_hand_is_refused():
-    ob = rigs.make_rig(name="Spine")
-    rigs.add_bones(ob, ((0, 0, 2), (0.3, 0.1, 2.7), (0, 0, 3.4)), prefix="Arm", parent="Bone.1")
-    hook = rigs.make_empty("Hook", (0, 0, 0), parent=ob, parent_bone="Arm.1")
-    rigs.add_chain(ob, "Arm.1", rigs.make_empty("Hand", (0.5, 0, 2.5)), name="Arm", chain_count=2)
-    rigs.add_chain(ob, "Bone.1", hook, name="Spine")
+    refused.mute = True
     rigs.updated()
-    assert "moved by the chain that would follow it" in ob.chain_ik.chains["Spine"].status
-    assert_at_rest(ob)
+    others = [chain.status for chain in chains if not chain.mute]
+    assert all(text.startswith(("Reached", "Out of reach")) for text in others), others
 
 
 def test_drivers_alone_make_no_ring():

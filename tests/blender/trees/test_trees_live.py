@@ -1,4 +1,4 @@
-"""Chains that share bones, while a person works: muted, removed, renamed, undone, scrubbed."""
+"""Chains that share bones, while a person works: muted, added, stored, undone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.batches import chain_batch
 from blender_ik_addon.rig.live import live
-from tests.blender.rigid import rigid_trees
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import select_objects
@@ -26,30 +24,6 @@ def make_live(angle: float = 0.4, **settings: object) -> tree_rigs.Rig:
     rig.place(1, angle)
     rigs.updated()
     return rig
-
-
-@pytest.fixture
-def solves(monkeypatch):
-    """Count how often trees are solved."""
-    found = rigid_trees.noted(monkeypatch, chain_batch, "Asked")
-    return lambda: len(found)
-
-
-def test_nothing_is_solved_or_written_where_nothing_has_changed(solves, monkeypatch):
-    rig = make_live()
-    other = rigs.make_empty("Other")
-    rigs.updated()
-    written: list[bpy.types.Object] = []
-    # What handlers raise nobody sees.
-    monkeypatch.setattr(live, "write_pose", lambda owner, *_: written.append(owner) or {})
-    count, before = solves(), rigs.rotations(rig.ob)
-    for _ in range(3):
-        rig.ob.update_tag()
-        other.location.x += 1.0
-        rigs.updated()
-    assert solves() == count
-    assert not written
-    assert rigs.rotations(rig.ob) == before
 
 
 @pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
@@ -68,18 +42,14 @@ def test_solved_again_from_nothing_the_pose_is_the_same(solver, is_apart):
         assert rigs.rotations(rig.ob) == before
 
 
-def test_the_parent_of_a_shared_bone_moves_the_tree(solves):
+def test_the_parent_of_a_shared_bone_moves_the_tree():
     rig = tree_rigs.make_y(has_root=True)
     rig.follow(chain_count=4)
     rig.place(1)
-    rig.assert_reached()
-    count = solves()
+    rigs.updated()
     rig.ob.pose.bones["Root.0"].rotation_quaternion = (0.98, 0.1, 0.1, 0.0)
-    rigs.updated()
-    assert solves() == count + 1
+    rig.assert_reached()
     rig.ob.location = (0.1, 0.0, 0.05)
-    rigs.updated()
-    assert solves() == count + 2
     rig.assert_reached()
 
 
@@ -168,22 +138,6 @@ def test_undo_and_a_file_give_the_former_pose_back(tmp_path: Path):
         assert rig.chain("Left").weight == 0.5
     rig.target("Left").location.z -= 0.1
     rig.assert_reached()
-
-
-def test_a_frame_looks_the_same_however_one_gets_there():
-    rig = make_live()
-    rigs.key(rig.target("Left"), "location", {1: (0.7, 0.2, 1.5), 20: (0.1, 0.6, 1.1)})
-    rigs.key(rig.target("Right"), "location", {1: (-0.6, 0.2, 1.3), 20: (-1.5, 0.2, 1.9)})
-    rigs.key(rig.ob, 'chain_ik.chains["Left"].weight', {1: 1.0, 20: 0.2})
-    rigs.key_bones(rig.ob, frames=(1, 10, 20))
-    shown = {}
-    for frame in (1, 5, 20, 12, 5, 1, 12, 20):
-        rigs.go_to(frame)
-        pose = rigs.pose(rig.ob, bpy.context.view_layer.depsgraph)
-        if frame in shown:
-            np.testing.assert_array_equal(pose, shown[frame])
-        shown[frame] = pose
-    assert np.abs(shown[1] - shown[20]).max() > 0.1
 
 
 @pytest.mark.slow
