@@ -14,7 +14,7 @@ from tests.helpers import make_rng
 
 # A chain that is held back costs up to some seconds, as it tries all of its new starts in vain, at
 # first and once whenever everything is forgotten; FORCE costs ten times as much.
-SEEDS = range(3)
+SEEDS = range(2)
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE", "FOLLOW")
 KINDS: dict[str, dict[str, object]] = {
     "free": {},
@@ -205,14 +205,14 @@ def make_astray(inherited: str, solver: str) -> bpy.types.Object:
 
 
 STAYING = [
-    *((make_below_uneven_scale, seed, "Bone.0", "FULL") for seed in (0, 3, 6)),
-    *((make_below_uneven_scale, seed, "Bone.1", "FIX_SHEAR") for seed in (0, 3)),
-    *((make_stored_beyond_limits, seed, "NEWTON") for seed in (2, 3)),
+    (make_below_uneven_scale, 0, "Bone.0", "FULL"),
+    (make_below_uneven_scale, 3, "Bone.1", "FIX_SHEAR"),
+    (make_stored_beyond_limits, 2, "NEWTON"),
     (make_stored_beyond_limits, 4, "CCD"),
     *((make_flipped, angle, "NEWTON") for angle in (0.0, 0.8)),
     (make_flipped, 0.0, "CCD"),
     (make_held_below_uneven_scale, (3, 1, 1), 0, "NEWTON"),
-    *((make_held_below_uneven_scale, (1, 0.4, 1), seed, "FABRIK") for seed in (1, 4)),
+    (make_held_below_uneven_scale, (1, 0.4, 1), 1, "FABRIK"),
     (make_held_below_uneven_scale, (0.5, 1, 2), 4, "NEWTON"),
     *((make_astray, inherited, "NEWTON") for inherited in ("ALIGNED", "FIX_SHEAR")),
     (make_astray, "ALIGNED", "CCD"),
@@ -252,9 +252,7 @@ def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
 @pytest.mark.parametrize(
     "places", [((2, 3, 0.3), (0.4, 0.9, 1.1)), ((0.6, 0.5, 1.2), (0.3, 2.5, 3.4))]
 )
-@pytest.mark.parametrize(
-    "starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT"), ("CURRENT", "REST")]
-)
+@pytest.mark.parametrize("starts", [("KEYED", "CURRENT"), ("CURRENT", "REST")])
 def test_a_tree_stays_after_undo_where_only_a_part_of_it_starts_from_its_last_pose(starts, places):
     """Promise 4: the other part started from what no solve had left, and drew all of it along."""
     ob = rigs.make_rig(rigs.zigzag(4, 1))
@@ -269,8 +267,7 @@ def test_a_tree_stays_after_undo_where_only_a_part_of_it_starts_from_its_last_po
     assert turned_by(turns(ob), before) > 1.0
 
 
-@pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize(("seed", "starts"), [(1, ("CURRENT", "KEYED")), (3, ("KEYED", "CURRENT"))])
 def test_a_tree_that_starts_in_part_from_its_last_pose_is_at_rest_at_once(
     seed, starts, monkeypatch
 ):
@@ -298,26 +295,20 @@ def test_a_tree_that_starts_in_part_from_its_last_pose_is_at_rest_at_once(
         assert max(shake([ob], 1, forgets=True)[ob.name]) <= STILL
 
 
-@pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
-def test_a_target_that_creeps_is_followed(solver):
+def test_a_target_that_creeps_is_followed_and_a_pose_by_hand_is_taken_over():
     """However small its steps, the tip gets as near as if the target had gone there at once."""
-    ob, way = make_limited("Rig", solver, "limits", 2), np.array((0.002, -0.001, 0.0007))
+    ob, way = make_limited("Rig", "NEWTON", "limits", 2), np.array((0.002, -0.001, 0.0007))
     target, chain = bpy.data.objects["Rig Target"], ob.chain_ik.chains[0]
     rigs.updated()
     first = np.array(target.location)
-    for share in np.linspace(0.0, 1.0, 20):
+    for share in np.linspace(0.0, 1.0, 10):
         target.location = first + share * way
         rigs.updated()
-    twin = make_limited("Twin", solver, "limits", 2)
+    twin = make_limited("Twin", "NEWTON", "limits", 2)
     bpy.data.objects["Twin Target"].location = first + way
     rigs.updated()
     assert chain.status.startswith("Held back")
     assert chain.residual <= twin.chain_ik.chains[0].residual + 3e-5 * len(ob.pose.bones)
-
-
-def test_a_pose_by_hand_is_taken_over():
-    ob = make_limited("Rig", "NEWTON", "limits", 2)
-    rigs.updated()
     before = turns(ob)
     ob.pose.bones["Bone.0"].rotation_quaternion = (0.98, 0.0, 0.0, 0.2)
     rigs.updated()

@@ -25,14 +25,13 @@ from tests.helpers import make_rng
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
-FRAMES = (1, 2, 4, 5, 7)
-SHUFFLED = (7, 2, 5, 2)
+FRAMES = (2, 4, 5)
+SHUFFLED = (5, 2, 4)
 WHAT = ("rotations", "iterations", "misses")
 CLOSE = 1e-6
 """Radians."""
 LONGEST = 16.0
 """No chain is longer; positions are told in shares of it."""
-FEW_FRAMES = (2, 7)
 MOST_OTHERS = 0.02
 """So many of the objects may take other numbers of iterations."""
 
@@ -53,7 +52,7 @@ def assert_equal_to_the_last_bit(found: Seen, expected: Seen) -> None:
     )
 
 
-def test_the_file_has_all_solvers_without_a_history(played):
+def test_shuffled_and_rendered_frames_are_equal_to_the_last_bit(played, tmp_path):
     names = same_again.open_file()
     chains = [chain for name in names for chain in bpy.data.objects[name].chain_ik.chains]
     assert {chain.solver for chain in chains} == {"TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE"}
@@ -63,20 +62,7 @@ def test_the_file_has_all_solvers_without_a_history(played):
     assert len(chains) > 150
     poses = [[played[f"{frame} {name} poses"] for frame in FRAMES] for name in names]
     assert min(np.ptp(each, axis=0).max() for each in poses) > 0.005, "something rests"
-
-
-def test_shuffled_frames_are_equal_to_the_last_bit(played):
-    names = same_again.open_file()
     assert_equal_to_the_last_bit(same_again.seen(names, SHUFFLED), played)
-
-
-def test_a_second_process_is_equal_to_the_last_bit(played, tmp_path):
-    found = same_again.seen_elsewhere(kept_file.FILE, SHUFFLED[:2], tmp_path)
-    assert_equal_to_the_last_bit(found, played)
-
-
-def test_renders_are_equal_to_the_last_bit(played, tmp_path):
-    names = same_again.open_file()
 
     def read(depsgraph):
         return {name: rigs.pose(bpy.data.objects[name], depsgraph) for name in names}
@@ -86,6 +72,11 @@ def test_renders_are_equal_to_the_last_bit(played, tmp_path):
         for frame, poses in render_frames(tmp_path, read, (4, 5)).items()
         for name, pose in poses.items()
     }
+    assert_equal_to_the_last_bit(found, played)
+
+
+def test_a_second_process_is_equal_to_the_last_bit(played, tmp_path):
+    found = same_again.seen_elsewhere(kept_file.FILE, SHUFFLED[:1], tmp_path)
     assert_equal_to_the_last_bit(found, played)
 
 
@@ -120,8 +111,8 @@ def test_without_other_live_chains_the_rest_shows_the_same(played):
     left = {str(name) for name in make_rng(6).permutation(names)[: len(names) // 4]}
     kept = same_again.open_file(muted=set(names) - left)
     assert set(kept) == left
-    others = assert_alike(same_again.seen(kept, FEW_FRAMES), played, kept, FEW_FRAMES)
-    assert others <= MOST_OTHERS * len(kept) * len(FEW_FRAMES)
+    others = assert_alike(same_again.seen(kept, SHUFFLED[:1]), played, kept, SHUFFLED[:1])
+    assert others <= MOST_OTHERS * len(kept)
 
 
 def test_every_version_shows_what_the_newest_did(played):

@@ -24,7 +24,6 @@ from tests.blender.setups.pulled_rigs import (
     core_chain,
     core_matrices,
     give,
-    heights,
     joints_of,
     make_pulled,
 )
@@ -99,8 +98,7 @@ def test_comfort_and_limits_are_the_bones_own_axes():
     assert_as_core(ob, *expected(ob, target, comfort=(4.0, np.degrees(0.5))))
 
 
-@pytest.mark.parametrize("gain", [0.0, 0.1])
-@pytest.mark.parametrize("mode", ["EXACT", "CLASSIC"])
+@pytest.mark.parametrize(("mode", "gain"), [("EXACT", 0.1), ("CLASSIC", 0.0), ("CLASSIC", 0.1)])
 def test_both_kinds_of_steps_stand_as_the_core_says(mode, gain):
     ob, target, settings = make_pulled(4, (1.0, 1.5, 1.5), **SETTINGS)
     give(settings, force_mode=mode, force_gain=gain)
@@ -109,26 +107,6 @@ def test_both_kinds_of_steps_stand_as_the_core_says(mode, gain):
     stored = settings.force.force_gain or None
     assert_as_core(ob, *expected(ob, target, mode=StepMode(mode), gain=stored))
     rigs.assert_reaches(ob, "Bone.3", target)
-
-
-@pytest.mark.parametrize(
-    ("scale", "turn"),
-    [(1.0, (1, 0, 0, 0)), (0.01, (0.3, 0.8, -0.2, 0.5)), (30.0, (0, 1, 1, 0))],
-)
-def test_a_limb_hangs_lower_with_weight_however_its_armature_is_turned(turn, scale):
-    ob, target, settings = make_pulled(6, stiffness_root=0.05, stiffness_tip=0.05)
-    ob.rotation_mode, ob.rotation_quaternion = "QUATERNION", Quaternion(turn).normalized()
-    ob.scale = (scale,) * 3
-    ob.location = (1.0, 2.0, 3.0)
-    target.location = np.array(ob.location) + scale * np.array((1.5, 1.5, 0.5))
-    give(settings, gravity=0.0)
-    rigs.updated()
-    light = heights(ob)
-    give(settings, gravity=2.0)
-    rigs.updated()
-    reached = rigs.REACHED + 1e-6 * np.linalg.norm(target.location)
-    assert_positions_close(rigs.tail(ob, "Bone.5"), rigs.position(target), reached)
-    assert heights(ob).mean() < light.mean() - 0.05 * scale
 
 
 def test_under_uneven_scale_the_effort_is_least_in_the_world():
