@@ -72,7 +72,7 @@ def assert_stands(pose: Pose, shown: bpy.types.Object, bone: str, columns: slice
     assert np.abs(own - evaluated).max() <= SAME * max(1.0, np.abs(evaluated).max()), bone
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay(seed, monkeypatch):
     bodies = [make_body(2 * seed + number) for number in range(2)]
     rigs.updated()

@@ -36,8 +36,6 @@ PULLED = [replace(kind, solver="FORCE") for kind in NEAR if kind.solver == "NEWT
 Change = Callable[[Limb, np.random.Generator], object]
 
 
-def soften(limb: Limb, rng: np.random.Generator) -> None:
-    limb.settings.soft_distance = 0.5
 
 
 def key(limb: Limb, rng: np.random.Generator) -> None:
@@ -75,14 +73,13 @@ def pull(limb: Limb, rng: np.random.Generator) -> None:
 
 CASES: dict[str, tuple[Sequence[Kind], Change]] = {
     "plain": (KINDS, lambda *_: None),
-    "soft": (FREE, soften),
     "keyed": (KINDS, key),
     "influence and locks": (KINDS, blend),
     "current": (WHOLE, start_from_current),
     "limited": (NEAR, limit),
     "pulled": (PULLED, pull),
 }
-BESIDE = ("plain", "influence and locks", "current", "pulled")
+BESIDE = ("influence and locks", "pulled")
 
 
 def seen(limbs: Sequence[Limb]) -> list[tuple[np.ndarray, float, str]]:

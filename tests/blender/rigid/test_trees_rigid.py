@@ -14,8 +14,7 @@ SAME = 2e-5
 SCALES = ((1.0, 1.0, 1.0), (1.6, 1.6, 1.6), (0.7, 1.4, -1.1), (-0.8, -0.8, -0.8))
 SETTINGS = {
     "plain": {"start_from": "REST", "weight": 0.4},
-    "FABRIK": {"solver": "FABRIK"},
-    "turned tips": {"use_rotation": True, "orient_weight": 0.5},
+    "turned tips": {"solver": "FABRIK", "use_rotation": True, "orient_weight": 0.5},
     "limited": {},
 }
 
