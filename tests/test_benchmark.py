@@ -136,21 +136,6 @@ def test_a_busy_machine_is_told_and_does_not_count():
     assert settle([make_result([4.0], [2.0])])[0].clock == "wall"
 
 
-def test_a_worker_that_ends_tells_why():
-    from benchmarks.workers import Worker, WorkerError
-
-    code = "import sys; sys.path.insert(0, 'scripts')\nfrom benchmarks.workers import serve\n"
-    code += "from types import SimpleNamespace\n"
-    code += "serve(SimpleNamespace(double=lambda number: 2 * number, fail=lambda: 1 / 0))"
-    worker = Worker("w", [sys.executable, "-c", code], None)
-    assert worker.ask("double", number=21) == 42
-    with pytest.raises(WorkerError, match="ZeroDivisionError"):
-        worker.ask("fail")
-    with pytest.raises(WorkerError):
-        worker.ask("double", number=1)
-    worker.close()
-
-
 def test_nearest_poses_are_minima_inside_of_the_ranges():
     pytest.importorskip("scipy", reason="an independent minimiser")
     from benchmarks.core import held_back
