@@ -316,24 +316,11 @@ RIGS: dict[str, Callable[[], Rig]] = {
         astray=0.4,
         seed=3,
     ),
-    "roll_in_the_middle": lambda: make_rig(
-        [
-            (K.HINGE_Z, ((-90, 90),)),
-            (K.HINGE_X, ((-90, 90),)),
-            (K.HINGE_Y, ((-120, 120),)),
-            (K.HINGE_X, ((0, 140),)),
-            (K.HINGE_Y, ((-120, 120),)),
-            (K.HINGE_X, ((-90, 90),)),
-        ],
-        (0.3, 1.0, 0.3, 1.0, 0.2, 0.4),
-    ),
-    "very_narrow": lambda: make_rig([(K.BALL, ((-3, 3), (-2, 2), (-3, 3)))] * 8),
     "one_sided": lambda: make_rig(
         [(K.SWING, ((0, 50), (-60, 0)))]
         + [(K.HINGE_X, ((10, 70),)), (K.HINGE_Z, ((-70, -10),))] * 2
     ),
     "planar_four": lambda: make_rig([(K.HINGE_Z, ((-80, 80),))] * 4),
-    "twenty": lambda: make_rig([(K.BALL, ((-12, 12), (-8, 8), (-12, 12)))] * 20),
     "one_limit_swing": lambda: make_rig(
         [(K.SWING, ()), (K.ELBOW_Z, ((-30, 30), (-100, 10))), (K.SWING, ((-20, 20), (-180, 180)))]
     ),

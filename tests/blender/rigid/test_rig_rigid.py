@@ -36,8 +36,6 @@ PULLED = [replace(kind, solver="FORCE") for kind in NEAR if kind.solver == "NEWT
 Change = Callable[[Limb, np.random.Generator], object]
 
 
-
-
 def key(limb: Limb, rng: np.random.Generator) -> None:
     for frame in (1, 16):
         for bone in limb.pose_bones:

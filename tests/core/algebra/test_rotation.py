@@ -103,11 +103,6 @@ def test_the_nearest_quaternion_is_the_same_rotation_on_the_side_of_the_referenc
     assert nearest @ reference >= 0.0
 
 
-@given(quaternions, st.floats(1e-3, 1e3))
-def test_normalised_quaternions_have_unit_length(q, scale):
-    assert_positions_close(rotation.normalize(scale * q), q, ROUNDING)
-
-
 @given(quaternions, directions, st.floats(-9.0, 9.0))
 def test_axis_angle_makes_the_same_rotation_within_half_a_turn_of_its_reference(q, axis, angle):
     reference = np.concatenate(([angle], axis))

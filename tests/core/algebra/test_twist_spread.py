@@ -148,23 +148,6 @@ def test_the_roll_of_the_upper_arm_grows_from_none_at_the_shoulder(seed):
     np.testing.assert_allclose(turns[2], 0.5 * roll, atol=1e-9)
 
 
-@few
-@given(seeds, st.floats(-np.radians(170), np.radians(169)))
-def test_a_hand_that_turns_from_one_side_to_the_other_turns_the_bones_in_small_steps(seed, hand):
-    limb, step, swing = Limb(seed), np.radians(1.0), random_rotations(make_rng(seed), 3, most=1.5)
-    swing = rotation.multiply(
-        swing, about(limb.before[:, 5], -twist_about(swing, limb.before[:, 5]))
-    )
-    poses = []
-    for angle in (hand, hand + step):
-        local = limb.straight(make_rng(seed), 0.0)
-        local[:, 5] = rotation.multiply(swing, about(limb.before[:, 5], np.full(3, angle)))
-        poses.append(limb.posed(spread(limb, local))[0])
-    between = rotation.multiply(rotation.conjugate(poses[0]), poses[1])
-    most = 2.0 * np.arcsin(np.minimum(np.linalg.norm(between[..., 1:], axis=-1), 1.0))
-    assert most.max() <= step * (1.0 + 1e-6)
-
-
 def test_segments_that_may_not_roll_stay():
     limb, local = Limb(4), random_rotations(make_rng(4), 3, 8)
     limb.spread.may_roll[:] = [[True, True], [False, True], [False, False]]

@@ -100,20 +100,6 @@ def test_ends_that_cost_the_same_leave_the_one_nearby():
     np.testing.assert_allclose(found.joint_positions, nearby.joint_positions, atol=1e-4)
 
 
-def test_a_batch_takes_the_ends_that_its_chains_take_alone():
-    _, chain = snake(10)
-    goals = [around(angle) for angle in (0.5, 2.4, 4.4, 5.3)]
-    count = len(goals)
-    together = solve_batch(
-        many(chain.joint_positions, chain.forces, count, chain.joints),
-        Goals(np.array([goal.target_position for goal in goals])),
-        OPTIONS,
-    )
-    for beside, goal in zip(together, goals, strict=True):
-        alone = solve(chain, goal, OPTIONS)
-        np.testing.assert_allclose(beside.joint_positions, alone.joint_positions, atol=1e-4)
-
-
 def test_a_chain_that_limits_hold_back_is_not_moved_by_one_beside_it_that_may_choose():
     lengths = np.full(4, 0.25)
     limits = [(-50, 60), (-90, 90), (-70, 45)]

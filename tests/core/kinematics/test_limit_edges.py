@@ -54,16 +54,6 @@ every_kind = pytest.mark.parametrize(
 
 
 @every_kind
-def test_a_turn_out_of_an_edge_is_taken_back(kind):
-    ranges, turn, edges, mobility = standing(kind)
-    for edge in range(3):
-        alone = edges.is_on[edge] & ~ranges.is_held[edge]
-        move = np.einsum("ijb,jb->ib", mobility, edges.normals[edge])
-        out = alone & (np.linalg.norm(move, axis=0) > 0.1)
-        assert (taken_back(ranges, turn, move)[out] > 0.01).all()
-
-
-@every_kind
 def test_a_turn_along_a_blocked_edge_stays(kind):
     ranges, turn, edges, mobility = standing(kind)
     blocked, some = mobility, make_rng(92).normal(size=(3, COUNT))
@@ -73,48 +63,6 @@ def test_a_turn_along_a_blocked_edge_stays(kind):
     along = np.einsum("ijb,jb->ib", blocked, some)
     # What leaves a whole joint nothing is rounding.
     assert taken_back(ranges, turn, along).max() <= CURVED
-
-
-@every_kind
-def test_edges_are_where_turns_have_been_stopped(kind):
-    ranges, turn, edges, _ = standing(kind)
-    # Of two thousand random turns, as many as a hinge within 0.1 to 2.5 radians stops.
-    assert (edges.is_on & ~ranges.is_held).any(axis=0).mean() > 0.3
-    at = joint_limits.decompose_turns(ranges, turn)
-    x, z = 0.5 * at.swing_x, 0.5 * at.swing_z
-    cosine = np.sqrt(1.0 - x * x - z * z)
-    inner = at._replace(swing_x=x, swing_z=z, cosine=cosine, twist=0.5 * at.twist)
-    inside = limit_edges.find_edges(
-        ranges, joint_limits.decompose_turns(ranges, joint_limits.compose_turns(inner))
-    )
-    assert not (inside.is_on & ~ranges.is_held).any()
-
-
-def test_a_range_that_begins_at_rest_has_an_edge_there():
-    low, high = np.zeros((3, 1)), np.array([[1.0], [0.0], [0.0]])
-    ranges = joint_limits.compile_ranges(low, high)
-    rest = np.array([[1.0], [0.0], [0.0], [0.0]])
-    edges = limit_edges.find_edges(ranges, joint_limits.decompose_turns(ranges, rest))
-    assert edges.is_on[0, 0]
-    np.testing.assert_allclose(edges.normals[0, :, 0], [-1.0, 0.0, 0.0], atol=1e-15)
-
-
-def test_stiffness_is_told_about_the_axes_of_the_posed_bone() -> None:
-    weights = np.array([[0.1], [0.5], [1.0]])
-    turn = turns.from_vectors(make_rng(94).normal(size=(3, 1)))
-    mobility = limit_edges.weigh_axes(turn, weights)[..., 0]
-    for axis, weight in zip(turns.to_matrices(turn)[..., 0].T, weights[:, 0], strict=True):
-        np.testing.assert_allclose(mobility @ axis, weight * axis, atol=1e-12)
-
-
-def test_an_edge_is_let_go_when_nothing_presses_on_it_any_more() -> None:
-    normals, is_on = np.zeros((1, 3, 3, 2)), np.zeros((1, 3, 2), dtype=np.bool_)
-    normals[0, 0, 0], is_on[0, 0] = 1.0, True
-    edges = limit_edges.Edges(normals, is_on)
-    pull = np.array([[[1.0, -1.0], [0.0, 0.0], [0.0, 0.0]]])
-    assert edges.find_pressed(is_on, pull, np.zeros_like(pull))[0, 0].tolist() == [True, False]
-    free = np.zeros_like(is_on)
-    assert edges.find_pressed(free, pull, pull)[0, 0].tolist() == [True, False]
 
 
 # Joints near to edges, and the radians between the turns that are compared.

@@ -98,16 +98,6 @@ def test_target_on_the_line_of_a_chain_is_reached(count, solver, is_folded, axis
             assert_reached(chain, at_share(chain, share, toward * axis), solver)
 
 
-@pytest.mark.parametrize("pose", POSES)
-@every_solver
-def test_target_at_the_effector_leaves_the_pose(count, solver, pose):
-    chain = start_chain(pose, count, make_rng(count), UNEVEN)
-    start = chain.joint_positions
-    solution = solved(chain, start[-1], solver)
-    assert solution.status is Status.REACHED
-    assert_positions_close(solution.joint_positions, start, ROUNDING * chain.max_reach)
-
-
 @pytest.mark.parametrize("beyond", [1e-6, 1e-2])
 @pytest.mark.parametrize("angle", [0.1, 1.9])
 @pytest.mark.parametrize("solver", ITERATIVE)

@@ -21,6 +21,9 @@ from tests.helpers import make_rng
 def test_records_keep_copies_that_nobody_can_change():
     joints, target, pole = np.eye(3), np.ones(3), np.zeros(3)
     chain, goal = Chain(joints, bend_direction=pole), Goal(target, pole, 0.0, np.eye(4)[0])
+    many, goals = Chains(joints[None]), Goals(target[None], pole[None])
+    fork = Topology((-1, 0, 0), (1, 2))
+    tree = Chain(np.arange(15.0).reshape(5, 3) ** 2, topology=fork)
     joints[0], target[0], pole[0] = 9.0, 9.0, 9.0
     assert np.array_equal(chain.joint_positions, np.eye(3))
     assert np.array_equal(goal.target_position, np.ones(3))
@@ -32,29 +35,16 @@ def test_records_keep_copies_that_nobody_can_change():
         goal.target_position,
         goal.pole_position,
         goal.tip_rotation_wxyz,
+        many.joint_positions,
+        goals.target_position,
+        tree.segment_lengths,
+        Goal(np.ones((2, 3)), weight=[1, 2]).weight,
     )
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 5.0
     with pytest.raises(dataclasses.FrozenInstanceError):
         goal.pole_angle = 1.0
-
-
-def test_nothing_that_is_given_is_changed_and_records_are_frozen():
-    rng = make_rng(1)
-    given, targets, poles = rng.normal(size=(12, 4, 3)), *rng.normal(size=(2, 12, 3))
-    before = [array.copy() for array in (given, targets, poles)]
-    batch, goals = Chains(given), Goals(targets, poles)
-    solve_batch(batch, goals)
-    for array, copy in zip((given, targets, poles), before, strict=True):
-        np.testing.assert_array_equal(array, copy)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        batch.joint_positions = given
-    fork = Topology((-1, 0, 0), (1, 2))
-    tree, goal = Chain(given[0, [0, 1, 2, 3, 3]], topology=fork), Goal(targets[:2], weight=[1, 2])
-    for array in (goals.target_position, tree.segment_lengths, goal.target_position, goal.weight):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0.0
 
 
 def same(one, other):

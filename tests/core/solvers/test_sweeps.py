@@ -19,7 +19,7 @@ from tests.core.chains import (
     uneven_lengths,
     unit,
 )
-from tests.core.peer_cases import CAP, median_iterations, peer_case, peer_solutions
+from tests.core.peer_cases import median_iterations, peer_case, peer_solutions
 from tests.helpers import assert_positions_close, make_rng
 
 FABRIK, CCD, NEWTON = Solver.FABRIK, Solver.CCD, Solver.NEWTON
@@ -101,29 +101,6 @@ def test_joints_that_meet_have_a_direction_all_the_same():
         assert lengths == pytest.approx(np.ones(3))
 
 
-@pytest.mark.parametrize(
-    ("solver", "count", "tolerance"),
-    [
-        *((FABRIK, count, 1e-3) for count in (2, 3, 10)),
-        *((CCD, 2, 1e-6), (CCD, 3, 1e-3)),
-        # Many sweeps of many bones take seconds.
-        *(pytest.param(FABRIK, count, 1e-3, marks=slow) for count in (20, 100)),
-    ],
-)
-def test_every_target_of_the_rivals_is_reached(solver, count, tolerance):
-    solutions = peer_solutions(count, solver, tolerance)
-    assert sum(solution.is_converged for solution in solutions) == 100
-    assert max(solution.residual for solution in solutions) <= tolerance * count
-
-
-@slow
-@pytest.mark.parametrize("count", [10, 50])
-def test_targets_of_the_rivals_are_reached_by_long_chains_with_ccd(count):
-    chain, targets = peer_case(count)
-    for target in targets[: 400 // count]:
-        assert solved(chain, target, CCD, 1e-3, iterations=CAP).is_converged
-
-
 # Four independent FABRIKs agree on the medians, and CCDs on theirs; one iteration more or less is a
 # different moment of counting, not a different algorithm.
 @pytest.mark.parametrize(
@@ -139,6 +116,7 @@ def test_targets_of_the_rivals_are_reached_by_long_chains_with_ccd(count):
 )
 def test_iterations_are_those_of_the_rivals(solver, count, tolerance, median):
     solutions = peer_solutions(count, solver, tolerance, use_finish=False)
+    assert max(solution.residual for solution in solutions) <= tolerance * count
     assert abs(median_iterations(solutions) - median) <= 1.0
 
 

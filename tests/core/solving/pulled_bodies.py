@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from blender_ik_addon.core import Goal, Goals, SolveOptions, solve, solve_batch
 from tests.core.bodies import FEET, Array, Person
+from tests.core.limited_rigs import violation
 from tests.helpers import make_rng
 
 NEAR = SolveOptions(tolerance=1e-6, stays_near=True)
@@ -17,10 +18,6 @@ UPRIGHT = np.tile((1.0, 0.0, 0.0, 0.0), (3, 1))
 MET = 1e-5
 # Paths: so many steps, of so many metres; they bend by up to so many radians a metre.
 STEPS, STEP, BENT = 300, 1e-3, 6.0
-# Bodies side by side; more need much memory, fewer take longer.
-BATCH = 100
-# A step is at the edge of what can be reached if it is left or entered within so many steps.
-EDGE = 10
 
 
 @dataclass(frozen=True)
@@ -83,20 +80,9 @@ def past_ranges(person: Person, local: Array) -> float:
     """Return by how many radians the worst joint is out of its range; rotations wxyz (n, 4)."""
     joints = person.chain.joints
     assert joints is not None
-    w, x, y, z = local.T
-    twist = 2.0 * np.arctan2(y, w)
-    twist = (twist + np.pi) % (2.0 * np.pi) - np.pi
-    cosine, sine = np.cos(0.5 * twist), np.sin(0.5 * twist)
-    sign = np.sign(w * cosine + y * sine)
-    swing = sign * np.stack((x * cosine + z * sine, z * cosine - x * sine))
-    ends = np.sin(0.5 * np.where(swing > 0.0, joints.high.T[::2], -joints.low.T[::2]))
-    share = np.sqrt(((swing / ends) ** 2).sum(axis=0))
-    size = np.hypot(*swing)
-    edge = size / np.maximum(share, 1e-300)
-    angles = [2.0 * np.arcsin(np.clip(each, 0.0, 1.0)) for each in (size, edge)]
-    past = np.where(share > 1.0, angles[0] - angles[1], 0.0)
-    over = np.maximum(twist - joints.high[:, 1], joints.low[:, 1] - twist)
-    return float(max(past[1:].max(), over[1:].max(), 0.0))
+    rows = zip(joints.kinds, local, joints.low, joints.high, strict=True)
+    # The root floats.
+    return max(violation(*row) for row in [*rows][1:])
 
 
 def find_nearness(person: Person, local: Array, place: Array) -> float:
@@ -136,35 +122,17 @@ def smooth_path(person: Person, seed: int) -> Array:
     return path
 
 
-def find_speeds(
-    person: Person, path: Array, options: SolveOptions = NEAR
-) -> tuple[Array, npt.NDArray[np.str_]]:
-    """Return the greatest way of a joint in each step by the target's, and where the target is.
-
-    It is "met" if the part arrives there, as it does nearby; "held back" if it does not; or at the
-    "edge" between.
-    """
-    joints, gaps = [], []
-    for first in range(0, len(path), BATCH):
-        part = path[first : first + BATCH]
-        target = np.tile(person.ends, (len(part), 1, 1))
-        target[:, 2] = part
-        goals = Goals(
-            target,
-            tip_rotation_wxyz=np.tile(UPRIGHT, (len(part), 1, 1)),
-            priority=(0, 0, 2),
-            has_tip_rotation=FEET,
-        )
-        batch = person.chain.as_batch().take(np.zeros(len(part), dtype=np.int64))
-        solutions = solve_batch(batch, goals, options)
-        joints.append(solutions.joint_positions)
-        gaps.append(solutions.residual[:, 2])
-    moved = np.diff(np.concatenate(joints), axis=0)
-    way = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    speeds: Array = np.linalg.norm(moved, axis=2).max(axis=1) / way
-    is_met = np.concatenate(gaps) < MET
-    kinds = []
-    for step in range(len(speeds)):
-        near = is_met[max(step - EDGE, 0) : step + 2 + EDGE]
-        kinds.append("met" if near.all() else "edge" if near.any() else "held back")
-    return speeds, np.array(kinds)
+def find_speeds(person: Person, path: Array) -> Array:
+    """Return the greatest way of a joint in each step, by the target's."""
+    target = np.tile(person.ends, (len(path), 1, 1))
+    target[:, 2] = path
+    goals = Goals(
+        target,
+        tip_rotation_wxyz=np.tile(UPRIGHT, (len(path), 1, 1)),
+        priority=(0, 0, 2),
+        has_tip_rotation=FEET,
+    )
+    batch = person.chain.as_batch().take(np.zeros(len(path), dtype=np.int64))
+    moved = np.diff(solve_batch(batch, goals, NEAR).joint_positions, axis=0)
+    speeds: Array = np.linalg.norm(moved, axis=2).max(axis=1) / STEP
+    return speeds

@@ -14,9 +14,7 @@ from tests.core.solving.pulled_bodies import (
     MET,
     NEAR,
     UPRIGHT,
-    find_nearness,
     find_speeds,
-    past_ranges,
     pull,
     pull_at,
     random_way,
@@ -150,14 +148,4 @@ def test_a_straight_leg_bends_to_where_its_knee_points_in_the_pose_that_is_staye
 def test_joints_move_steadily_while_a_target_moves_along_smooth_paths(seed, first):
     person = make_person("hand.L")
     path = smooth_path(person, seed)[first : first + 60]
-    speeds, _ = find_speeds(person, path)
-    assert (speeds <= 4.0).all()
-
-
-def test_the_measures_of_poses_tell_what_is_off():
-    """A joint turned past its range, and a turn of one radian."""
-    person = make_person()
-    local = np.tile((1.0, 0.0, 0.0, 0.0), (len(person.names), 1))
-    local[person.names.index("spine")] = (np.cos(0.5), np.sin(0.5), 0.0, 0.0)
-    assert past_ranges(person, local) == pytest.approx(1.0 - np.radians(45.0))
-    assert find_nearness(person, local, person.heads[0]) == pytest.approx(0.5)
+    assert (find_speeds(person, path) <= 4.0).all()

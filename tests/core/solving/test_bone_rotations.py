@@ -19,7 +19,6 @@ from tests.core.chains import (
 )
 from tests.helpers import assert_rotations_close, make_rng
 
-NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
 # The part of a unit quaternion that turns about another axis than the hinge's.
 HINGE_TOLERANCE = 1e-9
 

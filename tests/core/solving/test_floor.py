@@ -87,14 +87,6 @@ def test_no_point_passes_the_floor_and_pins_stay(seed):
         assert heights(PERSON, free, level).min() < -TINY
 
 
-def test_a_pin_wins_against_the_floor():
-    goal = pull(
-        np.array((0.0, 0.1, 0.0)), priority=(0, 0, 0, 2), floor=floor_at(PERSON, SOLE + 0.9)
-    )
-    solution = solve(PERSON.chain, goal, OPTIONS)
-    assert solution.residual[:3].max() <= TINY
-
-
 def test_the_floor_turns_with_all_that_stands_on_it():
     down = np.array((0.2, -1.8, 0.2))
     plain = solve(PERSON.chain, pull(down, floor=floor_at(PERSON, SOLE)), OPTIONS)
