@@ -147,24 +147,6 @@ def test_limbs_bend_to_their_poles_and_keep_their_hinges(use_flip_bend):
         assert angle_between(hinges[0], hinges[-1]) < 0.3
 
 
-@pytest.mark.parametrize("use_tail", [True, False])
-def test_tips_take_the_rotation_of_their_targets(use_tail):
-    rig = tree_rigs.make_body()
-    settings = {"use_rotation": True, "use_tail": use_tail}
-    rig.follow(**settings)
-    for name, tip in rig.tips.items():
-        place = rigs.tail(rig.ob, tip) if use_tail else rigs.head(rig.ob, tip)
-        rig.target(name).location = np.add(place, (-0.15 * np.sign(place[0]), -0.1, 0.1))
-        rig.target(name).rotation_euler = (0.4, -0.3, 0.6 if name == "Arm.L" else -2.0)
-    rigs.updated()
-    for name, tip in rig.tips.items():
-        end = rigs.tail(rig.ob, tip) if use_tail else rigs.head(rig.ob, tip)
-        assert np.linalg.norm(end - rigs.position(rig.target(name))) <= 2e-6
-        posed = np.array(rigs.evaluated(rig.ob).pose.bones[tip].matrix)[:3, :3]
-        wanted = rigs.world_matrix(rig.target(name))[:3, :3]
-        np.testing.assert_allclose(posed, wanted, atol=1e-5)
-
-
 def test_locked_rotation_channels_stay_and_are_named():
     rig = tree_rigs.make_y(modes="XYZ")
     rig.follow()

@@ -75,7 +75,7 @@ def anywhere(rig):
     return shares * rig.length * unit(rng.normal(size=(4, 3)))
 
 
-@pytest.mark.parametrize("name", ["arm", "tail", "spider_leg", "planar_four", "one_sided"])
+@pytest.mark.parametrize("name", ["arm", "spider_leg", "one_sided"])
 def test_no_search_finds_a_pose_that_is_much_nearer(name):
     rig = RIGS[name]()
     for target in anywhere(rig):
