@@ -135,3 +135,9 @@ def side_of(joints: Array, target: Array) -> Array:
     along = unit(target - joints[0])
     mean = np.mean(joints[1:-1] - joints[0], axis=0)
     return mean - along * (along @ mean)
+
+
+def degrees_past(joints: Array, target: Array, pole: Array) -> float:
+    """Return the angle between the side that a chain bends to and its pole's."""
+    there, wanted = side_of(joints, target), side_of(np.array([joints[0], pole, target]), target)
+    return np.degrees(np.arctan2(np.linalg.norm(np.cross(there, wanted)), there @ wanted))

@@ -52,7 +52,7 @@ def make_rope(lead="TIP", dress="plain", *, parent="", connected=False, **settin
 def end(ob, which, depsgraph=None):
     """Return where an end of a rope is, world space."""
     if which == "TIP":
-        return rigs.tail(ob, f"Bone.{COUNT - 1}", depsgraph)
+        return rigs.tail(ob, ob.pose.bones[-1].name, depsgraph)
     return rigs.head(ob, "Bone.0", depsgraph)
 
 
@@ -61,7 +61,8 @@ def other(lead):
 
 
 def points(ob, depsgraph=None):
-    heads = [rigs.head(ob, f"Bone.{i}", depsgraph) for i in range(COUNT)]
+    bones = [bone.name for bone in ob.pose.bones if bone.name.startswith("Bone.")]
+    heads = [rigs.head(ob, name, depsgraph) for name in bones]
     return np.array([*heads, end(ob, "TIP", depsgraph)])
 
 

@@ -9,6 +9,7 @@ from tests.blender.joints.test_limits_held import LIMBS, TAIL, limit, violations
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import READ_BACK
 from tests.blender.setups.selecting import select_objects
+from tests.blender.solvers.test_follow_anchor import end, other, points
 from tests.helpers import make_rng
 
 SAME = 1e-6
@@ -26,23 +27,14 @@ def make_tail(limb=(), *, name="Tail", solver="FOLLOW", count=6, target=None, **
     for bone, (kind, ranges) in zip(ob.pose.bones, limb, strict=False):
         limit(bone, kind, ranges)
     rigs.updated()
-    target = target or rigs.make_empty(f"{name} Target", end(ob, settings.get("follow_lead")))
+    target = target or rigs.make_empty(
+        f"{name} Target", end(ob, settings.get("follow_lead", "TIP"))
+    )
     tip = f"Bone.{count - 1}"
     rigs.add_chain(ob, tip, target, solver=solver, chain_count=count, **settings)
     select_objects(active=ob)
     rigs.updated()
     return ob, target
-
-
-def end(ob, which="TIP", depsgraph=None):
-    if which == "ROOT":
-        return rigs.head(ob, "Bone.0", depsgraph)
-    return rigs.tail(ob, f"Bone.{len(ob.pose.bones) - 1}", depsgraph)
-
-
-def points(ob, depsgraph=None):
-    heads = [rigs.head(ob, bone.name, depsgraph) for bone in ob.pose.bones]
-    return np.array([*heads, end(ob, "TIP", depsgraph)])
 
 
 def bends(ob, depsgraph=None):
@@ -77,15 +69,14 @@ def test_bones_stay_inside_their_limits_while_an_end_is_dragged(limb, lead):
 @every_lead
 def test_what_limits_hold_back_says_so_and_rests(lead):
     ob, target = make_tail(TAIL, follow_lead=lead, use_anchor=True)
-    other = "ROOT" if lead == "TIP" else "TIP"
-    anchor, chain = end(ob, other), ob.chain_ik.chains[0]
+    anchor, chain = end(ob, other(lead)), ob.chain_ik.chains[0]
     target.location = anchor + np.array((0.1, -0.1, 0.2))
     depsgraph = rigs.updated()
     off = np.linalg.norm(end(ob, lead, depsgraph) - rigs.position(target, depsgraph))
     assert chain.residual == pytest.approx(off, abs=1e-5)
     assert off > 0.1
     assert chain.status.startswith("Held back by the limits of Bone.")
-    np.testing.assert_allclose(end(ob, other, depsgraph), anchor, atol=6.0 * SAME)
+    np.testing.assert_allclose(end(ob, other(lead), depsgraph), anchor, atol=6.0 * SAME)
     before = rigs.pose(ob, depsgraph)
     for _ in range(3):
         ob.update_tag()
@@ -131,7 +122,7 @@ def test_an_anchored_chain_at_rest_follows_when_a_joint_counts_from_elsewhere():
     chain = ob.chain_ik.chains[0]
     joint = chain.joints.add()
     joint.bone, joint.kind, joint.cone_angle = "Bone.1", "CONE", 0.3
-    target.location = end(ob) + np.array((0.4, 0.2, -0.3))
+    target.location = end(ob, "TIP") + np.array((0.4, 0.2, -0.3))
     rigs.updated()
     assert chain.residual <= 1e-5
     joint.relative_to = "PARENT"

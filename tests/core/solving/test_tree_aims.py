@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Goal, Goals, Solver, solve, solve_batch
+from tests.core.chains import side_of, unit
 from tests.core.limited_rigs import angle_between, matrix, multiply, quaternion
 from tests.core.tree_rigs import TREES, TreeRig, heads_of, options_for
 
@@ -25,10 +26,7 @@ def whole_turns(rig: TreeRig, rotations: np.ndarray) -> np.ndarray:
 
 def side(points: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return the mean offset of inner joints from the line to the target, a unit vector."""
-    along = (target - points[0]) / np.linalg.norm(target - points[0])
-    mean = (points[1:] - points[0]).mean(axis=0)
-    across = mean - along * (along @ mean)
-    return across / np.linalg.norm(across)
+    return unit(side_of(np.vstack((points, target)), target))
 
 
 def beside(rig: TreeRig, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:

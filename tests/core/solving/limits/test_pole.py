@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Goal, SolveOptions, Solver, solve
-from tests.core.chains import SOLVERS, turned_about, unit
+from tests.core.chains import SOLVERS, degrees_past, turned_about, unit
 from tests.core.limited_rigs import K, X, about, make_rig, multiply
 from tests.helpers import make_rng
 
@@ -25,18 +25,6 @@ def leg():
     )
 
 
-def side_error(points, target, pole):
-    """Return the degrees between the side that the knee is on and the pole's, about the chord."""
-    chord = unit(target - points[0])
-
-    def across(point):
-        way = point - points[0]
-        return unit(way - chord * (way @ chord))
-
-    knee, wanted = across(points[1]), across(pole)
-    return np.degrees(np.arctan2(np.linalg.norm(np.cross(knee, wanted)), knee @ wanted))
-
-
 def poses_that_reach(rig, bend, target):
     """Return the poses of a leg that reach a target: turned all round the chord."""
     folded = np.array([about(X, 0.0), about(X, bend)])
@@ -53,7 +41,7 @@ def poses_that_reach(rig, bend, target):
 def best_side(rig, bend, target, pole):
     """Return the least side error of all poses inside the limits, by trying them all."""
     errors = [
-        side_error(rig.points(pose), target, pole)
+        degrees_past(rig.points(pose), target, pole)
         for pose in poses_that_reach(rig, bend, target)
         if rig.violations(pose).max() <= 1e-9
     ]
@@ -96,7 +84,7 @@ def test_few_poles_are_followed_less_than_root_limits_allow(solver, goals_and_be
         points = rig.points(solution.local_rotations_wxyz)
         assert np.linalg.norm(points[-1] - target) <= 1e-3
         assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
-        lost.append(side_error(points, target, pole) - best)
+        lost.append(degrees_past(points, target, pole) - best)
     assert sum(each > BEST for each in lost) <= count, np.round(np.sort(lost)[-8:], 1)
     assert max(lost) <= worst
 
@@ -109,10 +97,10 @@ def test_a_pole_angle_turns_the_side_and_a_flip_turns_it_over(solver):
     for angle in (-2.0, 0.7):
         solution = solve(rig.chain(), Goal(target, pole, angle), options)
         turned = turned_about(unit(target), angle) @ pole
-        assert side_error(rig.points(solution.local_rotations_wxyz), target, turned) <= BEST
+        assert degrees_past(rig.points(solution.local_rotations_wxyz), target, turned) <= BEST
     solution = solve(rig.chain(), Goal(target, pole), replace(options, use_flip_bend=True))
     assert solution.residual <= 1e-5
-    assert side_error(rig.points(solution.local_rotations_wxyz), target, -pole) <= BEST
+    assert degrees_past(rig.points(solution.local_rotations_wxyz), target, -pole) <= BEST
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -125,4 +113,4 @@ def test_a_straight_limb_bends_to_its_own_side(
     chain = replace(rig.chain(), bend_direction=np.array(direction))
     target = np.array([0.0, 0.9 * count, 0.0])
     solution = solve(chain, Goal(target), SolveOptions(solver, tolerance=1e-6))
-    assert side_error(solution.joint_positions, target, np.array(direction)) <= BEST
+    assert degrees_past(solution.joint_positions, target, np.array(direction)) <= BEST

@@ -14,6 +14,7 @@ from blender_ik_addon.core import (
 from blender_ik_addon.core.solving import restarts
 from blender_ik_addon.core.solving.joint_run import Run
 from tests.core.chains import ITERATIVE, SOLVERS
+from tests.core.equilibrium.test_force_robust import random_rig
 from tests.core.limited_rigs import (
     RIGS,
     K,
@@ -83,47 +84,14 @@ def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver):
 def test_random_rigs_arrive(solver):
     missed = total = 0
     for seed in range(8):
-        rig, rng = random_rig(seed), make_rng(seed)
+        rng = make_rng(seed)
+        rig = random_rig(rng, int(rng.integers(2, 9)))
         targets = targets_of(rig, 20, rng)
         solutions = solved(rig, targets, poles_of(rig, 20, rng) if seed % 2 else None, solver)
         missed += np.sum(misses(rig, solutions, targets) > ARRIVED)
         total += len(targets)
         assert worst(rig, solutions) <= EXACT, seed
     assert missed <= (1.0 - SHARES[solver]) * total
-
-
-def random_rig(seed):
-    """Return a rig of two to eight bones of any kinds, lengths, ranges and rest bends."""
-    rng = make_rng(1000 + seed)
-    count = int(rng.integers(2, 9))
-    bones = []
-    for kind in rng.choice([0, 0, 1, 2, 3, 4, 4, 5, 6, 6, 7], count):
-        axes = {0: 3, 1: 2, 2: 2, 3: 2, 7: 0}.get(int(kind), 1)
-        edges = rng.uniform(5.0, 120.0, (axes, 2)) * rng.integers(0, 2, (axes, 2))
-        edges[~edges.any(axis=1)] = 40.0
-        bones.append((K(int(kind)), [(-low, high) for low, high in edges]))
-    bends = [(int(axis), float(rng.uniform(-120, 120))) for axis in rng.integers(0, 3, count)]
-    lengths = np.exp(rng.uniform(-1.5, 1.5, count))
-    return make_rig(bones, lengths, bends=bends, astray=0.3 * int(rng.integers(2)), seed=seed)
-
-
-@every_solver
-@pytest.mark.parametrize("name", ["offset_bones", "fixed_between"])
-def test_what_is_said_of_a_pose_is_what_its_rotations_make(name, solver):
-    rig, rng = RIGS[name](), make_rng(15)
-    for target in targets_of(rig, 8, rng):
-        start = rig.some_rotations(rng)
-        chain = rig.chain(start)
-        solution = solve(chain, Goal(target), options_for(rig, solver))
-        points = rig.points(solution.local_rotations_wxyz)
-        np.testing.assert_allclose(solution.joint_positions, points, atol=1e-9 * rig.length)
-        gap = np.linalg.norm(points[-1] - target)
-        assert solution.residual == pytest.approx(gap, abs=1e-9 * rig.length)
-        lengths = np.linalg.norm(np.diff(solution.joint_positions, axis=0), axis=1)
-        np.testing.assert_allclose(lengths, chain.segment_lengths, atol=1e-9)
-        np.testing.assert_allclose(
-            np.linalg.norm(solution.local_rotations_wxyz, axis=1), 1.0, atol=1e-12
-        )
 
 
 @every_solver

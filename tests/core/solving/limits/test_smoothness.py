@@ -13,8 +13,8 @@ from blender_ik_addon.core import (
     Status,
     solve_batch,
 )
-from tests.core.chains import ITERATIVE, Array, side_of, unit
-from tests.core.limited_rigs import RIGS, K, Rig, angle_between, make_rig, poles_beside
+from tests.core.chains import ITERATIVE, Array, degrees_past, unit
+from tests.core.limited_rigs import RIGS, K, Rig, largest_turns, make_rig, poles_beside
 from tests.helpers import make_rng
 
 pytestmark = pytest.mark.slow
@@ -27,12 +27,7 @@ RADIAL = np.linspace(0.95, 0.1, 101)
 
 def joint_steps(poses: Sequence[Array]) -> Array:
     """Return the largest turn of any bone from each pose to the next."""
-    return np.array(
-        [
-            max(angle_between(a, b) for a, b in zip(here, there, strict=True))
-            for here, there in itertools.pairwise(poses)
-        ]
-    )
+    return largest_turns(poses[:-1], poses[1:])
 
 
 NAMES = ("arm", "tail", "ten_hinges", "spider_leg", "finger")
@@ -53,12 +48,6 @@ JUMPS = {
 }
 # Degrees by which the sides of poses about as good differ; measured: 0.19.
 AS_GOOD = 1.0
-
-
-def degrees_past(joints: Array, target: Array, pole: Array) -> float:
-    """Return the angle between the side that a chain bends to and its pole's."""
-    there, wanted = side_of(joints, target), side_of(np.array([joints[0], pole, target]), target)
-    return np.degrees(np.arctan2(np.linalg.norm(np.cross(there, wanted)), there @ wanted))
 
 
 @pytest.mark.every_case

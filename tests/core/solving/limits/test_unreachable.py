@@ -111,15 +111,6 @@ def test_axes_without_room_are_locks_and_hold_nothing_back(solver: Solver) -> No
         assert not solution.holds[:, [Y, Z]].any()
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_target_off_the_plane_of_hinges_is_held_back(solver):
-    rig = make_rig([(K.HINGE_X, ((-90, 90),)), (K.HINGE_X, ((0, 150),))])
-    target = np.array([0.4, 1.2, 0.8])
-    solution = solve(rig.chain(), Goal(target), SolveOptions(solver, tolerance=1e-7))
-    assert solution.status is Status.LIMITED
-    assert solution.residual == pytest.approx(0.4, abs=1e-5)
-
-
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_straight_ahead_and_too_far_is_extended(solver):
     rig = make_rig([(K.BALL, ((-30, 30),) * 3)] * 4)
