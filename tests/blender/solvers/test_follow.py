@@ -248,18 +248,6 @@ def test_influence_shows_a_share_of_the_way_and_the_chain_goes_on_from_the_whole
     assert part.chain_ik.chains[0].status.startswith("Part of the way")
 
 
-def test_locked_rotations_stay_and_the_tip_is_at_its_target_all_the_same():
-    ob, target = make_tail(modes="XYZ")
-    ob.pose.bones["Bone.2"].lock_rotation = (True, True, True)
-    ob.pose.bones["Bone.4"].lock_rotation = (True, False, False)
-    for frame in range(1, LAST + 1):
-        depsgraph = rigs.go_to(frame)
-        assert tuple(ob.pose.bones["Bone.2"].rotation_euler) == (0.0, 0.0, 0.0)
-        assert ob.pose.bones["Bone.4"].rotation_euler.x == 0.0
-        off = rigs.tail(ob, "Bone.5", depsgraph) - rigs.position(target, depsgraph)
-        np.testing.assert_allclose(off, 0.0, atol=5 * SAME)
-
-
 def test_solve_once_drags_the_chain_and_its_root_if_that_can_be_dragged():
     ob, target = make_tail(is_still=True)
     ob.chain_ik.chains[0].mute = True

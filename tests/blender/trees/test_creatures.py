@@ -305,23 +305,6 @@ def test_without_a_chain_and_without_a_force_the_buttons_say_so(tmp_path):
     assert "Choose the solver Force first" in refusal(save, filepath=str(tmp_path / "x.json"))
 
 
-def test_undo_and_redo_of_a_load():
-    ob, _, chain = make_creature(solver="FORCE")
-    plain = rigs.pose(ob)
-    bpy.ops.ed.undo_push(message="made")
-    press(load, creature="SNAKE")
-    snake = rigs.pose(bpy.data.objects["Rig"])
-    assert np.abs(snake - plain).max() > 0.01
-    bpy.ops.ed.undo()
-    chain = bpy.data.objects["Rig"].chain_ik.chains[0]
-    assert chain.force.creature == ""
-    rigs.assert_same_pose(bpy.data.objects["Rig"], plain)
-    bpy.ops.ed.redo()
-    chain = bpy.data.objects["Rig"].chain_ik.chains[0]
-    assert "Snake" in chain.force.creature
-    rigs.assert_same_pose(bpy.data.objects["Rig"], snake)
-
-
 def test_settings_at_their_defaults_are_not_stored():
     """Blender copies whatever is, each time that it evaluates a pose."""
     _, _, chain = make_creature()
