@@ -181,7 +181,7 @@ def short_clip(seed, solver, *, is_limited=False):
     return met(clip, local), local
 
 
-@settings(max_examples=20)
+@settings(max_examples=14)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([Solver.NEWTON, Solver.FABRIK, Solver.CCD]),
