@@ -1,0 +1,1 @@
+"""Figures of whole bodies: goals that are held or give way."""
