@@ -205,6 +205,10 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
             swung = jointed_rigs.swing(jointed_rigs.local(ob, "Bone.2"))
         assert swung == pytest.approx(np.radians(25.0), abs=READ_BACK)
         assert chain.status.endswith(", as its own joint holds it"), chain.status
+    chain.use_tail = True
+    rigs.updated()
+    rigs.assert_reaches(ob, "Bone.2", target)
+    assert "degrees off the target's, as position and joints come first" in chain.status
 
 
 def test_a_range_that_does_not_count_for_the_kind_is_not_looked_at():

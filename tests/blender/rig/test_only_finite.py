@@ -100,8 +100,8 @@ def test_no_operator_writes_what_is_not_finite(spoiled, operator, capfd):
     assert "Traceback" not in said + capfd.readouterr().err
 
 
-TORN = ("{", "[[", "[]", '["Bone.0"]', "[1]", "null", "[" * 20_000, "9" * 5_000)
-NUMBERS = ("NaN", "-Infinity", "1e999", "1e39", '"1"', "null")
+TORN = ("{", "[]", '["Bone.0"]', "[" * 20_000, "9" * 5_000)
+NUMBERS = ("NaN", "1e999", '"1"')
 
 
 @pytest.mark.parametrize(
