@@ -234,6 +234,11 @@ def test_a_click_on_a_ring_selects_its_bone_or_object_and_shift_keeps_the_rest(v
         select_objects(active=ob)
         click(view, rigs.position(target), modifier)
         assert selected() == {"Rig Target*"} | kept
+    bpy.context.view_layer.objects.active = ob
+    # What is selected becomes the active one first, as Blender has it.
+    for expected in ({"Rig", "Rig Target*"}, {"Rig"}):
+        click(view, rigs.position(target), "shift")
+        assert selected() == expected
 
 
 def test_what_cannot_be_selected_in_a_mode_leaves_the_selection_alone():
