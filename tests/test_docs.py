@@ -52,6 +52,15 @@ def test_a_dead_link_and_a_dead_anchor_are_found(tmp_path):
     assert anchors(page) == {"one-title-two"}
 
 
+def test_tests_and_scripts_that_pages_and_sources_name_exist():
+    sources = [*(ROOT / "blender_ik_addon").rglob("*.py"), *(ROOT / "scripts").rglob("*.py")]
+    for path in (*PAGES, *sources):
+        # A name may go on in the next line of a docstring or a comment.
+        text = re.sub(r"/\n\s*(?:# )?", "/", path.read_text(encoding="utf-8"))
+        named = re.findall(r"\b(?:tests|scripts)/[\w/]+\.py", text)
+        assert not [name for name in named if not (ROOT / name).exists()], path
+
+
 def test_every_picture_is_shown():
     shown = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
     pictures = [path for path in DOCS.rglob("*") if path.suffix in {".png", ".gif", ".svg"}]
