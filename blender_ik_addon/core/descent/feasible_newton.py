@@ -44,8 +44,9 @@ ROUNDING = 1e-13
 # A step that would save no more than this share of the energy leads nowhere. A hundred times more,
 # and trees in flat valleys stop short of the end that their mirror images come to.
 NO_GAIN = 1e-15
-# Farther off than so many times that, and than a share of the reach, they have not come back. What
-# is nearer the next step brings back; a hundred times less, and steps along ranges are halved.
+# Outputs farther off than so many times how near they are brought, and than a share of the reach,
+# have not come back. What is nearer the next step brings back; a hundred times less, and steps
+# along ranges are halved.
 STRAY, ASTRAY = 10.0, 1e-4
 # Steps in which outputs that can be held nearly are, as a share of the reach, and from where the
 # last step brings them all the way; with a greater shift a step leads nowhere.

@@ -9,7 +9,7 @@ from ..algebra.chains_first import measure
 from .constrained_step import ConstrainedStep
 from .near_edges import NearEdges
 
-# From which share of the reach on they are there, and how much more after a step of one radian.
+# How near outputs are brought back, as a share of the reach; so much more after a step of a radian.
 RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
 
 
