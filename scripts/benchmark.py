@@ -13,25 +13,22 @@
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
 checkout on first use; fullik needs node and npm. What counts is the ratio, a median over rounds
 in which both did the same work one after the other; milliseconds differ between machines.
-The first three pages are written as Markdown, and all but the limits as pictures; the others are
-printed.
+The first three pages are written as Markdown, the others are printed.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import environment
 from benchmarks import held_back_page
-from benchmarks.measuring import Result, Row, make_drawing, make_page, measure, settle, summarize
+from benchmarks.measuring import Result, Row, make_page, measure, settle
 from benchmarks.pages import PAGES
 from benchmarks.workers import RIVALS, Programs, Worker, WorkerError
 from common.console import ROOT, say
@@ -50,7 +47,7 @@ def choose(page: str, only: str) -> list[Row]:
 
 
 def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result]:
-    """Measure a page, write and draw it."""
+    """Measure a page, and write it."""
 
     def start(program: str, *arguments: str) -> Worker:
         if program in RIVALS and program not in options.rivals:
@@ -58,18 +55,14 @@ def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result
         return programs.start(program, *arguments)
 
     page, found = options.page, list[Result]()
-    title, explained, most, _ = PAGES[page]
+    title, explained, _ = PAGES[page]
     for result in measure(choose(page, options.only), start, options.rounds):
         found.append(result)
         say(result.row.group, result.reason or f"{result.row.name}: {result.cell()}")
     results = settle(found)
-    head = describe(options)
-    text = f"# {title}\n\n{head}\n\n{make_page(results, explained)}\n"
+    text = f"# {title}\n\n{describe(options)}\n\n{make_page(results, explained)}\n"
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / f"{page}.md").write_text(text, encoding="utf-8")
-    if page != "limits":
-        words = f"{head.partition(';')[0]}; {summarize(results)}"
-        draw(make_drawing(results, words, most), options.output / f"{page}.png")
     print(f"\n{text}\nwritten: {os.path.relpath(options.output)}")
     return results
 
@@ -88,18 +81,6 @@ def describe(options: argparse.Namespace) -> str:
         f"Chain IK {version} in Blender {words.strip()}; {platform.system()} on"
         f" {platform.machine()}, {os.cpu_count()} cores; {options.rounds} rounds in turn."
     )
-
-
-def draw(drawing: dict[str, object], picture: Path) -> None:
-    """Draw a picture, where there is something to draw."""
-    if not drawing["panels"]:
-        return
-    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
-        file = Path(folder) / "drawing.json"
-        file.write_text(json.dumps(drawing), encoding="utf-8")
-        code = environment.run_in("drawing-3.13", "-m", "benchmarks.plot", file, picture)
-    if code != 0:
-        sys.exit("The picture could not be drawn.")
 
 
 def parse_command_line() -> argparse.Namespace:

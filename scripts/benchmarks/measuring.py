@@ -204,34 +204,6 @@ def _cells(line: Mapping[str, Result], columns: Sequence[str]) -> Iterator[str]:
         yield " ".join(NOTHING if share is None else f"{share:.0%}" for share in shares)
 
 
-def make_drawing(results: Sequence[Result], title: str, most: float | None) -> dict[str, Any]:
-    """Return what `plot` draws: a panel of rows without a column, one for each column below."""
-    panels, labels = [], dict.fromkeys(each.row.name for each in results if each.row.column)
-    for column in dict.fromkeys(each.row.column for each in results):
-        chosen = [each for each in results if each.row.column == column]
-        if column:
-            by_name = {each.row.name: each for each in chosen}
-            drawn = [(name, by_name.get(name)) for name in labels]
-        else:
-            drawn = [
-                (f"{each.row.name}, beside {each.beside}", each)
-                for each in chosen
-                if each.other and not (each.reason or each.row.unit)
-            ]
-        rows = [
-            {
-                "label": label,
-                "value": each and each.value,
-                "goal": each and each.row.goal,
-                "is_met": each and each.is_met,
-                "range": each.rounds if each else [],
-            }
-            for label, each in drawn
-        ]
-        panels += [{"title": column, "rows": rows}] if rows else []
-    return {"title": title, "most": most, "panels": panels}
-
-
 def summarize(results: Sequence[Result]) -> str:
     """Return how many goals are met, in a line."""
     goals = [result for result in results if result.row.goal is not None]

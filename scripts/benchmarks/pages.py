@@ -190,14 +190,12 @@ PAGES = {
         "L is a chain's length. Times of an update or a solve beside the other's: the median"
         " (milliseconds: ours; the other's). What is reached is told of both, and the worst"
         " distance left, as a share of L.",
-        None,
         tuple(list_table_rows()),
     ),
     "settings": (
         "Every setting",
         "Whole updates in times of what Blender's IK constraint takes for plain chains of the same"
         " lengths, both measured in turn: the median / the goal (milliseconds: ours; the other's).",
-        15.0,
         tuple(list_setting_rows()),
     ),
     "limits": (
@@ -207,8 +205,7 @@ PAGES = {
         " within 80 % of the joints' ranges that is reached to 1e-4 of the chain's length, up"
         " to 1280 where there are 160 limbs and 8 where there is one, and the worst distance left,"
         " as a share of that length.",
-        None,
         tuple(list_limit_rows()),
     ),
 }
-"""Title, what is to be said of the figures, what nothing may cost, and the rows."""
+"""Title, what is to be said of the figures, and the rows."""
