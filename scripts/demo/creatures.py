@@ -18,13 +18,6 @@ from examples.parts import bodies, rigs, studio
 # Creatures stand apart in the saved file.
 APART = 60.0
 
-NOTE = """THREE CREATURES
-
-Press Space: a snake of 30 bones goes after a ball that circles it, and a dinosaur's neck eases \
-after one that leaps, both with the solver Force. A rope of 24 bones is dragged by its end, with \
-the solver Follow. They stand beside each other, 60 m apart.
-"""
-
 
 @dataclasses.dataclass(frozen=True)
 class Act:
@@ -126,5 +119,4 @@ CREATURES = Example(
     frames=max(act.frames for act in ACTS),
     pictured=10,
     look=ACTS[0].look,
-    note=NOTE,
 )

@@ -21,16 +21,6 @@ TARGET_SIZE, POLE_SIZE = 0.03, 0.03
 THICKNESS, THICKEST = 0.18, 0.04
 LEFT_OUT = ("breast", "heel")
 
-NOTE = """CHAIN IK
-
-Press Space: a figure dances a waltz. Only the hips and five targets, the balls, are animated; \
-spine, arms and legs of Rigify's human metarig follow live.
-
-TRY
-Stop playing, click a ball, press G and pull it. In the sidebar (N), tab Chain IK, choose another \
-solver.
-"""
-
 
 @dataclasses.dataclass(frozen=True)
 class Limb:
@@ -125,5 +115,4 @@ FIGURE = Example(
     frames=FRAMES,
     pictured=69,
     look=((0.0, 0.0, 0.92), 4.2, (80.0, 30.0)),
-    note=NOTE,
 )

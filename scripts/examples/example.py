@@ -1,4 +1,4 @@
-"""What every example has: a scene, a note about it, and a place to look from."""
+"""What every example has: a scene, a note in the folder `notes`, and a place to look from."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ class Example:
         frames: The loop goes from frame 1 to this one.
         pictured: Frame of the picture.
         look: Of the camera, and of the 3D view.
-        note: What to look at, what to try and which settings there are, in plain English; left
-            out where it is a file of the folder `notes`.
         giving_way: Chains of a whole body that need not reach: others go before them.
     """
 
@@ -34,5 +32,4 @@ class Example:
     frames: int
     pictured: int
     look: Look
-    note: str = ""
     giving_way: frozenset[str] = frozenset()

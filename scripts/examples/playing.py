@@ -10,26 +10,24 @@ from collections.abc import Iterable
 import bpy
 from mathutils import Vector
 
+Key = tuple[int, str, str]
+"""Frame, object and chain."""
+
 
 @dataclasses.dataclass
 class Played:
-    """What was seen while frames were played.
+    """What was seen while frames were played: milliseconds of each, and places in the world.
 
-    Attributes:
-        milliseconds: Of each frame.
-        gaps: Metres from effector to target by frame, object and chain.
-        statuses: Of chains, by the same.
-        tips: Effectors of chains, world space, by the same.
-        targets: Of chains, world space, by the same.
-        roots: Heads of the first bones of chains, world space, by the same.
+    Of chains: metres from effector to target, what they say, effectors, targets, and the heads of
+    their first bones.
     """
 
     milliseconds: list[float] = dataclasses.field(default_factory=list)
-    gaps: dict[tuple[int, str, str], float] = dataclasses.field(default_factory=dict)
-    statuses: dict[tuple[int, str, str], str] = dataclasses.field(default_factory=dict)
-    tips: dict[tuple[int, str, str], Vector] = dataclasses.field(default_factory=dict)
-    targets: dict[tuple[int, str, str], Vector] = dataclasses.field(default_factory=dict)
-    roots: dict[tuple[int, str, str], Vector] = dataclasses.field(default_factory=dict)
+    gaps: dict[Key, float] = dataclasses.field(default_factory=dict)
+    statuses: dict[Key, str] = dataclasses.field(default_factory=dict)
+    tips: dict[Key, Vector] = dataclasses.field(default_factory=dict)
+    targets: dict[Key, Vector] = dataclasses.field(default_factory=dict)
+    roots: dict[Key, Vector] = dataclasses.field(default_factory=dict)
 
     @property
     def worst(self) -> float:

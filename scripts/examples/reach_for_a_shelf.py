@@ -17,7 +17,7 @@ AT_JAR, AT_COUNTER = Vector((0.16, -0.54, 1.86)), Vector((0.27, -0.34, 1.02))
 HOLDING = Vector((-0.27, -0.34, 0.98))
 COUNTER = Vector((-0.75, -0.85, 0.0)), Vector((0.75, -0.42, 0.90))
 SHELF = Vector((-0.75, -0.85, 1.79)), Vector((0.75, -0.61, 1.82))
-JAR, RADIUS, HEIGHT = Vector((0.16, -0.71, 1.82)), 0.045, 0.15
+JAR = Vector((0.16, -0.71, 1.895))
 
 
 def build() -> bpy.types.Object:
@@ -33,7 +33,7 @@ def build() -> bpy.types.Object:
     studio.add_floor(12.0)
     studio.add_block("Counter", *COUNTER)
     studio.add_block("Shelf", *SHELF)
-    studio.add_turned("Jar", ((RADIUS, 0.0), (RADIUS, HEIGHT)), "target", JAR, is_smooth=False)
+    studio.add_prop("Jar", "cylinder", JAR, (0.045, 0.045, 0.075), "target")
     return rig
 
 

@@ -6,6 +6,7 @@ import math
 from functools import partial
 
 import bpy
+import numpy as np
 from mathutils import Matrix, Vector
 
 from examples.example import Example, Point
@@ -28,11 +29,13 @@ LEGS = {
 PARTS = ("hip", "thigh", "shin", "tip")
 # Share of a step in which a foot is in the air, and how high, metres.
 SWING, LIFT = 0.42, 0.03
-# Where stones lie (angle on the circle, distance from its middle), how wide and how high.
-_ASIDE = (-0.085, 0.10, -0.02, 0.07)
+# Where stones lie, how wide and how high they are.
 STONES = [
-    (0.55 + 0.785 * i, RADIUS + _ASIDE[i % 4], 0.055 + 0.008 * (i % 3), 0.014 + 0.004 * (i % 4))
-    for i in range(8)
+    (
+        *(RADIUS + (-0.085, 0.10, -0.02, 0.07)[i % 4]) * np.array((math.cos(way), -math.sin(way))),
+        *(0.055 + 0.008 * (i % 3), 0.014 + 0.004 * (i % 4)),
+    )
+    for i, way in enumerate(0.55 + 0.785 * np.arange(8))
 ]
 
 
@@ -52,7 +55,9 @@ def build() -> bpy.types.Object:
         rigs.key_bone(rig, chain.subtarget, FRAMES, place, step=1)
     studio.add_floor(2.0)
     for stone in STONES:
-        _add_stone(*stone)
+        x, y, wide, high = stone
+        dome = studio.add_prop("Stone", "uv_sphere", (x, y, 0.0), (wide, wide, high), "stone")
+        dome.data.shade_smooth()
     return rig
 
 
@@ -119,17 +124,8 @@ def _at(start: Vector, step: float) -> Vector:
 
 
 def _height(stone: tuple[float, ...], place: Vector) -> float:
-    angle, away, wide, high = stone
-    middle = Vector((away * math.cos(angle), -away * math.sin(angle)))
-    return high * (1.0 - (place.xy - middle).length_squared / wide**2)
-
-
-def _add_stone(angle: float, away: float, wide: float, high: float) -> None:
-    """Add a dome of just the shape that ``_height`` tells."""
-    shares = [1.0, *(ring / 8 for ring in range(7, 0, -1)), 0.01]
-    place = (away * math.cos(angle), -away * math.sin(angle), 0.0)
-    profile = [(wide * share, high * (1.0 - share**2)) for share in shares]
-    studio.add_turned("Stone", profile, "stone", place)
+    *middle, wide, high = stone
+    return high * math.sqrt(max(0.0, 1.0 - (place.xy - Vector(middle)).length_squared / wide**2))
 
 
 def _sticks() -> list[Stick]:

@@ -17,9 +17,7 @@ PICTURES = {
     "docs/docs/start_*.png": "",
     "docs/interface/interface_*.png": "",
     "docs/clip/clips_*.png": "",
-    "docs/arm/dragging.png": "window.png",
     "docs/workflow/3_turned_by_hand.png": "posed_by_hand.png",
-    "docs/whole_body/whole_body_*.png": "",
 }
 # By example: left, top, width and height in the featured image of the extensions site.
 FEATURED = (1920, 1080)
@@ -32,67 +30,44 @@ TILES = {
     "crowd": (1280, 720, 640, 360),
 }
 # Pixels: a page shows no more.
-WIDTH, MOVING_WIDTH, EXAMPLE_WIDTH = 1280, 880, 640
-FILM_WIDTH, WIDE_FILM_WIDTH, FILM_GAP = 212, 400, 2
+WIDTH, MOVING_WIDTH, EXAMPLE_WIDTH, FILM_GAP = 1280, 880, 640, 2
 # Shares of width and height: left, top, right and bottom of what is shown of a window.
-MOVING, FILMED = (0.16, 0.07, 1.0, 0.96), (0.34, 0.09, 0.66, 0.95)
-FILMED_WIDE = (0.2, 0.12, 0.8, 0.95)
-COLOURS, RARE, MOVING_COLOURS = 256, 96, 160
-MILLISECONDS = 120
+WHOLE, MOVING, FILMED = (0.0, 0.0, 1.0, 1.0), (0.16, 0.07, 1.0, 0.96), (0.34, 0.09, 0.66, 0.95)
 # Of each film the width of a frame, and what is shown of it.
 FILMS = {
-    "crouch": (FILM_WIDTH, FILMED),
-    "kick": (FILM_WIDTH, FILMED),
-    "whole_body_climb": (FILM_WIDTH, FILMED),
-    "whole_body_sit": (WIDE_FILM_WIDTH, FILMED_WIDE),
+    "crouch": (212, FILMED),
+    "kick": (212, FILMED),
+    "whole_body_sit": (400, (0.2, 0.12, 0.8, 0.95)),
 }
-LARGEST = 2_000_000
+COLOURS, RARE, MOVING_COLOURS, MILLISECONDS = 256, 96, 160, 120
 
 
-def shrink(path: Path, file: Path, width: int = WIDTH) -> None:
-    """Write a picture smaller, with a palette."""
-    _write(_resized(Image.open(path).convert("RGB"), width), file)
+def take(path: Path, width: int, shares: tuple[float, ...] = WHOLE) -> Image.Image:
+    """Return a part of a picture, no wider than so many pixels."""
+    picture = Image.open(path).convert("RGB")
+    picture = picture.crop([round(a * b) for a, b in zip(shares, picture.size * 2)])
+    picture.thumbnail((width, picture.height), Image.Resampling.LANCZOS)
+    return picture
 
 
-def join(paths: list[Path], file: Path) -> None:
-    """Write pictures as one that moves, without the menus above and the hints below."""
-    pictures = [_resized(_cut(path, MOVING), MOVING_WIDTH) for path in paths]
-    # One palette for all, so that what does not move takes no room.
-    palette = _palette(pictures[0], MOVING_COLOURS)
-    frames = [each.quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures]
-    frames[0].save(
-        file, save_all=True, append_images=frames[1:], duration=MILLISECONDS, loop=0, optimize=True
-    )
-    if file.stat().st_size > LARGEST:
-        sys.exit(f"{file.name} has {file.stat().st_size} bytes: take fewer frames.")
-
-
-def lay_out(
-    paths: list[Path], file: Path, width: int, shares: tuple[float, float, float, float]
-) -> None:
-    """Write pictures of a film beside each other."""
-    pictures = [_resized(_cut(path, shares), width) for path in paths]
-    step = width + FILM_GAP
-    film = Image.new("RGB", (len(pictures) * step - FILM_GAP, pictures[0].height), "white")
+def write(pictures: list[Image.Image], file: Path) -> None:
+    """Write pictures beside each other, with a palette."""
+    step = pictures[0].width + FILM_GAP
+    sheet = Image.new("RGB", (len(pictures) * step - FILM_GAP, pictures[0].height), "white")
     for number, picture in enumerate(pictures):
-        film.paste(picture, (number * step, 0))
-    _write(film, file)
-
-
-def feature(folder: Path, file: Path) -> None:
-    """Write the pictures of some examples side by side."""
-    image = Image.new("RGB", FEATURED)
-    for name, (left, top, *size) in TILES.items():
-        picture = Image.open(folder / f"{name}.png").convert("RGB")
-        image.paste(picture.resize(size, Image.Resampling.LANCZOS), (left, top))
-    # With a palette it takes a part of the room, and looks the same.
-    image.quantize().save(file, optimize=True)
-
-
-def _write(picture: Image.Image, file: Path) -> None:
-    small = picture.quantize(palette=_palette(picture, COLOURS), dither=Image.Dither.NONE)
+        sheet.paste(picture, (number * step, 0))
+    small = sheet.quantize(palette=_palette(sheet, COLOURS), dither=Image.Dither.NONE)
     small.save(file, optimize=True)
     print(f"written: {file.name}, {file.stat().st_size // 1000} kB")
+
+
+def join(pictures: list[Image.Image], file: Path) -> None:
+    """Write pictures as one that moves."""
+    # One palette for all, so that what does not move takes no room.
+    palette = _palette(pictures[0], MOVING_COLOURS)
+    first, *more = [each.quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures]
+    how = {"save_all": True, "duration": MILLISECONDS, "loop": 0, "optimize": True}
+    first.save(file, append_images=more, **how)
 
 
 def _palette(picture: Image.Image, colour_count: int) -> Image.Image:
@@ -106,37 +81,26 @@ def _palette(picture: Image.Image, colour_count: int) -> Image.Image:
     return palette
 
 
-def _cut(path: Path, shares: tuple[float, float, float, float]) -> Image.Image:
-    whole = Image.open(path).convert("RGB")
-    (width, height), (left, top, right, bottom) = whole.size, shares
-    box = round(left * width), round(top * height), round(right * width), round(bottom * height)
-    return whole.crop(box)
-
-
-def _resized(picture: Image.Image, width: int) -> Image.Image:
-    if picture.width <= width:
-        return picture
-    height = round(picture.height * width / picture.width)
-    return picture.resize((width, height), Image.Resampling.LANCZOS)
-
-
 def main(source: Path, folder: Path) -> None:
     """Make all pictures small that have been taken."""
     for pattern, name in PICTURES.items():
-        for path in sorted(source.glob(pattern)):
-            shrink(path, folder / (name or path.name))
-    moving = sorted(source.glob("docs/docs/drag_*.png"))
+        for path in source.glob(pattern):
+            write([take(path, WIDTH)], folder / (name or path.name))
+    moving = [take(path, MOVING_WIDTH, MOVING) for path in sorted(source.glob("docs/docs/drag_*"))]
     if moving:
         join(moving, folder / "drag.gif")
-    for name, (width, shares) in FILMS.items():
+    for name, film in FILMS.items():
         paths = sorted(source.glob(f"docs/docs/{name}_?.png"))
         if paths:
-            lay_out(paths, folder / f"{name}.png", width, shares)
+            write([take(path, *film) for path in paths], folder / f"{name}.png")
     examples = source / "examples"
-    for path in sorted(examples.glob("*.png")):
-        shrink(path, folder / f"example_{path.name}", EXAMPLE_WIDTH)
+    for path in examples.glob("*.png"):
+        write([take(path, EXAMPLE_WIDTH)], folder / f"example_{path.name}")
     if all((examples / f"{name}.png").is_file() for name in TILES):
-        feature(examples, folder / "release" / "featured.png")
+        featured = Image.new("RGB", FEATURED)
+        for name, (left, top, width, _) in TILES.items():
+            featured.paste(take(examples / f"{name}.png", width), (left, top))
+        featured.quantize().save(folder / "release" / "featured.png", optimize=True)
 
 
 if __name__ == "__main__":

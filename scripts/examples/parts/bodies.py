@@ -70,42 +70,29 @@ def give_body(
     rig: bpy.types.Object, sticks: Sequence[Stick], round_: int = ROUND
 ) -> bpy.types.Object:
     """Hang a mesh of sticks on a rig and return it."""
-    points, faces, slots, groups = [], [], [], {}
-    colours = sorted({stick.colour for stick in sticks})
-    for stick in sticks:
-        first = sum(map(len, points))
-        rows = _points(stick, round_)
-        points.append(rows)
-        new = faces_between(len(rows) // round_, round_, first)
-        faces += new
-        slots += [colours.index(stick.colour)] * len(new)
-        groups.setdefault(stick.bone, []).extend(range(first, first + len(rows)))
-    body = add_mesh(f"{rig.name} Body", np.concatenate(points).tolist(), faces, colours)
-    body.data.polygons.foreach_set("material_index", slots)
-    for bone, indices in groups.items():
-        body.vertex_groups.new(name=bone).add(indices, 1.0, "REPLACE")
+    mesh, colours = (
+        bpy.data.meshes.new(f"{rig.name} Body"),
+        sorted({each.colour for each in sticks}),
+    )
+    unit, faces = _capsule(round_)
+    points = np.concatenate([_points(stick, unit) for stick in sticks])
+    firsts = range(0, len(points), len(unit))
+    mesh.from_pydata(points.tolist(), [], [[a + i for i in face] for a in firsts for face in faces])
+    mesh.polygons.foreach_set("use_smooth", [True] * len(mesh.polygons))
+    for colour in colours:
+        mesh.materials.append(material(colour))
+    slots = [colours.index(stick.colour) for stick in sticks]
+    mesh.polygons.foreach_set("material_index", np.repeat(slots, len(faces)))
+    body = bpy.data.objects.new(mesh.name, mesh)
+    for first, stick in zip(firsts, sticks):
+        groups = body.vertex_groups
+        group = groups.get(stick.bone) or groups.new(name=stick.bone)
+        group.add(list(range(first, first + len(unit))), 1.0, "REPLACE")
     body.modifiers.new("Armature", "ARMATURE").object = rig
     body.parent = rig
     body.hide_select = True  # clicks are for controls
     rigs.move_to_collection(body, rig.name)
     return body
-
-
-def add_mesh(
-    name: str,
-    points: Sequence[Sequence[float]],
-    faces: Sequence[Sequence[int]],
-    colours: list[str],
-    *,
-    is_smooth: bool = True,
-) -> bpy.types.Object:
-    """Return a new mesh with one material a colour, in no collection yet."""
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata([*points], [], [*faces])
-    mesh.polygons.foreach_set("use_smooth", [is_smooth] * len(mesh.polygons))
-    for colour in colours:
-        mesh.materials.append(material(colour))
-    return bpy.data.objects.new(name, mesh)
 
 
 def add_ball(name: str, radius: float, colour: str) -> bpy.types.Object:
@@ -139,36 +126,26 @@ def material(colour: str) -> bpy.types.Material:
     return made
 
 
-def _points(stick: Stick, round_: int) -> Array:
-    """Return rings of points from the one round end to the other, shape (rings * round_, 3)."""
+def _capsule(round_: int) -> tuple[Array, list[list[int]]]:
+    """Return rings of points of two half balls about the origin, and the faces between them."""
     ends = END if round_ >= ROUND else 3
+    angles = np.linspace((-0.49 * math.pi, 0.0), (0.0, 0.49 * math.pi), ends).T.reshape(-1, 1)
+    turns = np.linspace(0.0, math.tau, round_, endpoint=False)
+    flat = np.cos(angles) * np.cos(turns), np.cos(angles) * np.sin(turns)
+    unit = np.stack((*flat, np.broadcast_to(np.sin(angles), flat[0].shape)), axis=-1)
+    here = np.arange(unit.size // 3).reshape(-1, round_)
+    beside = np.roll(here, -1, axis=1)
+    sides = np.stack((here[:-1], beside[:-1], beside[1:], here[1:]), axis=-1).reshape(-1, 4)
+    return unit.reshape(-1, 3), [*sides.tolist(), here[0, ::-1].tolist(), here[-1].tolist()]
+
+
+def _points(stick: Stick, unit: Array) -> Array:
+    """Return the points of a stick, in the order of those of a capsule."""
     start, end = Vector(stick.start), Vector(stick.end)
     last = stick.radius if stick.end_radius is None else stick.end_radius
     along = (end - start).normalized() if start != end else Vector((0.0, 0.0, 1.0))
     level = Vector((0.0, 0.0, 1.0)).cross(along)
     side = level.normalized() if level.length > 1e-3 else Vector((1.0, 0.0, 0.0))
-    up = along.cross(side) * stick.flat
-    turns = np.linspace(0.0, math.tau, round_, endpoint=False)
-    circle = np.outer(np.cos(turns), side) + np.outer(np.sin(turns), up)
-    rings = []
-    for centre, radius, angles in (
-        (start, stick.radius, np.linspace(-0.49 * math.pi, 0.0, ends)),
-        (end, last, np.linspace(0.0, 0.49 * math.pi, ends)),
-    ):
-        for angle in angles:
-            middle = np.array(centre + along * (radius * math.sin(angle)))
-            rings.append(middle + radius * math.cos(angle) * circle)
-    return np.concatenate(rings)
-
-
-def faces_between(rings: int, round_: int, first: int) -> list[tuple[int, ...]]:
-    """Return the faces between rings, and the two that close the ends."""
-    faces: list[tuple[int, ...]] = []
-    for ring in range(rings - 1):
-        for i in range(round_):
-            a, b = first + ring * round_ + i, first + ring * round_ + (i + 1) % round_
-            faces.append((a, b, b + round_, a + round_))
-    top = first + (rings - 1) * round_
-    faces.append(tuple(first + i for i in reversed(range(round_))))
-    faces.append(tuple(top + i for i in range(round_)))
-    return faces
+    axes = np.array((side, along.cross(side) * stick.flat, along))
+    (one, other), (near, far) = np.split(unit, 2), np.array((start, end))
+    return np.concatenate((near + stick.radius * one @ axes, far + last * other @ axes))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import bpy
 
 from examples.example import Point
@@ -22,15 +20,16 @@ _MIDDLE = {
     "neck": Bone((0.0, 0.02, 1.46), (0.0, 0.0, 1.56), "chest"),
     "head": Bone((0.0, 0.0, 1.56), (0.0, 0.0, 1.77), "neck"),
 }
+# With the radius at the head and at the tail of each bone.
 _SIDE = {
-    "shoulder": Bone((0.02, 0.0, 1.43), (0.17, 0.01, 1.43), "chest"),
-    "upper_arm": Bone((0.17, 0.01, 1.43), (0.30, 0.04, 1.165), "shoulder", FRONT),
-    "forearm": Bone((0.30, 0.04, 1.165), (0.39, -0.03, 0.925), "upper_arm", FRONT),
-    "hand": Bone((0.39, -0.03, 0.925), (0.42, -0.07, 0.79), "forearm", FRONT),
-    "thigh": Bone((0.09, 0.0, 0.92), (0.10, -0.02, 0.50), "hips", BACK),
-    "shin": Bone((0.10, -0.02, 0.50), (0.10, 0.03, 0.09), "thigh", BACK),
-    "foot": Bone((0.10, 0.03, 0.09), (0.11, -0.11, 0.025), "shin"),
-    "toes": Bone((0.11, -0.11, 0.025), (0.11, -0.18, 0.025), "foot"),
+    "shoulder": (Bone((0.02, 0.0, 1.43), (0.17, 0.01, 1.43), "chest"), 0.05, 0.062),
+    "upper_arm": (Bone((0.17, 0.01, 1.43), (0.30, 0.04, 1.165), "shoulder", FRONT), 0.052, 0.043),
+    "forearm": (Bone((0.30, 0.04, 1.165), (0.39, -0.03, 0.925), "upper_arm", FRONT), 0.043, 0.03),
+    "hand": (Bone((0.39, -0.03, 0.925), (0.42, -0.07, 0.79), "forearm", FRONT), 0.036, 0.026),
+    "thigh": (Bone((0.09, 0.0, 0.92), (0.10, -0.02, 0.50), "hips", BACK), 0.088, 0.058),
+    "shin": (Bone((0.10, -0.02, 0.50), (0.10, 0.03, 0.09), "thigh", BACK), 0.057, 0.038),
+    "foot": (Bone((0.10, 0.03, 0.09), (0.11, -0.11, 0.025), "shin"), 0.042, 0.034),
+    "toes": (Bone((0.11, -0.11, 0.025), (0.11, -0.18, 0.025), "foot"), 0.033, 0.022),
 }
 ARM, LEG = ("upper_arm", "forearm", "hand"), ("thigh", "shin", "foot")
 
@@ -38,12 +37,10 @@ ARM, LEG = ("upper_arm", "forearm", "hand"), ("thigh", "shin", "foot")
 def add_person(name: str, *, is_hinged: bool = True) -> bpy.types.Object:
     """Return the rig of a person without body and chains; elbows and knees may be hinges."""
     table = dict(_MIDDLE)
-    for side, sign in SIDES.items():
-        for key, bone in _SIDE.items():
-            paired = bone.parent in _SIDE
-            parent = f"{bone.parent}.{side}" if paired else bone.parent
-            ends = _across(bone.head, sign), _across(bone.tail, sign)
-            table[f"{key}.{side}"] = Bone(*ends, parent, bone.bends_to)
+    for side in SIDES:
+        for key, (bone, *_) in _SIDE.items():
+            parent = f"{bone.parent}.{side}" if bone.parent in _SIDE else bone.parent
+            table[f"{key}.{side}"] = Bone(*_ends(bone, side), parent, bone.bends_to)
     rig = rigs.add_rig(name, table)
     for side in SIDES if is_hinged else ():
         rigs.make_hinge(rig, f"forearm.{side}", -20.0, 130.0)
@@ -54,15 +51,7 @@ def add_person(name: str, *, is_hinged: bool = True) -> bpy.types.Object:
 def add_limb(
     rig: bpy.types.Object, name: str, parts: tuple[str, ...], side: str, control: str = "BONE"
 ) -> bpy.types.PropertyGroup:
-    """Put a Two-Bone chain with target, pole and hand or foot on a limb, and return it.
-
-    Args:
-        rig: Of the person.
-        name: Of the chain.
-        parts: ``ARM`` or ``LEG``.
-        side: "L" or "R".
-        control: What target and pole are, "BONE" or "EMPTY".
-    """
+    """Put a Two-Bone chain with target, pole and hand or foot on ``ARM`` or ``LEG``, return it."""
     bones = [f"{part}.{side}" for part in parts]
     rigs.colour_chain(rig, bones, "THEME04" if side == "L" else "THEME03")
     options = {"solver": "TWO_BONE", "use_pole": True, "control": control}
@@ -79,19 +68,12 @@ def make_whole_body(rig: bpy.types.Object) -> None:
 
 def limb_colours() -> dict[str, str]:
     """Return the colours of the bones of arms and legs by their names, a colour each side."""
-    parts = ("shoulder", *ARM, *LEG, "toes")
     colours = {"L": "chain", "R": "second"}
-    return {f"{part}.{side}": colours[side] for side in SIDES for part in parts}
+    return {f"{part}.{side}": colours[side] for side in SIDES for part in _SIDE}
 
 
 def give_body(rig: bpy.types.Object, driven: dict[str, str], round_: int = bodies.ROUND) -> None:
-    """Hang a simple body on a person.
-
-    Args:
-        rig: Of the person.
-        driven: Colours by the names of bones; all others have that of the body.
-        round_: Points around a limb.
-    """
+    """Hang a simple body on a person; some bones have a colour of their own."""
     sticks = [
         Stick("hips", (-0.075, 0.0, 0.95), (0.075, 0.0, 0.95), 0.105, flat=0.9),
         Stick("spine", (0.0, 0.0, 1.04), (0.0, 0.01, 1.22), 0.115, 0.125),
@@ -100,32 +82,13 @@ def give_body(rig: bpy.types.Object, driven: dict[str, str], round_: int = bodie
         Stick("head", (0.0, -0.005, 1.635), (0.0, 0.0, 1.68), 0.078, 0.092),
     ]
     for side, sign in SIDES.items():
-        sticks += [_limb_stick(part, side, sign) for part in _THICKNESS]
+        for part, (bone, *radii) in _SIDE.items():
+            name = f"{part}.{side}"
+            sticks.append(Stick(name, *_ends(bone, side), *radii, driven.get(name, "body")))
         sticks.append(Stick("head", *[(sign * 0.033, -0.083, 1.665)] * 2, 0.013, colour="dark"))
-    coloured = [
-        dataclasses.replace(each, colour=driven.get(each.bone, each.colour)) for each in sticks
-    ]
-    bodies.give_body(rig, coloured, round_)
+    bodies.give_body(rig, sticks, round_)
 
 
-# Radius at the head and at the tail of each bone, metres.
-_THICKNESS = {
-    "shoulder": (0.05, 0.062),
-    "upper_arm": (0.052, 0.043),
-    "forearm": (0.043, 0.03),
-    "hand": (0.036, 0.026),
-    "thigh": (0.088, 0.058),
-    "shin": (0.057, 0.038),
-    "foot": (0.042, 0.034),
-    "toes": (0.033, 0.022),
-}
-
-
-def _limb_stick(part: str, side: str, sign: float) -> Stick:
-    bone, (radius, last) = _SIDE[part], _THICKNESS[part]
-    ends = _across(bone.head, sign), _across(bone.tail, sign)
-    return Stick(f"{part}.{side}", *ends, radius, last)
-
-
-def _across(point: Point, sign: float) -> Point:
-    return sign * point[0], point[1], point[2]
+def _ends(bone: Bone, side: str) -> list[Point]:
+    """Return head and tail of a bone of one side."""
+    return [(SIDES[side] * x, y, z) for x, y, z in (bone.head, bone.tail)]

@@ -24,7 +24,6 @@ back. The file needs the extension Chain IK; without it nothing follows.
 # that F12 shows at once what the viewport shows; and no *Lock Object Modes*, so that targets that
 # are objects can be clicked while a rig is in pose mode.
 STAGE = Path(__file__).with_name("stage.blend")
-AROUND = 32
 
 
 def begin(example: Example) -> None:
@@ -75,51 +74,26 @@ def draw_path(
     return path
 
 
-def add_floor(size: float, height: float = 0.0) -> None:
+def add_floor(size: float) -> None:
     """Add a square floor, metres."""
-    half = 0.5 * size
-    corners = [(-half, -half, height), (half, -half, height), (half, half, height)]
-    add_scenery("Floor", [*corners, (-half, half, height)], [(0, 1, 2, 3)], "floor")
+    add_prop("Floor", "plane", (0.0, 0.0, 0.0), (0.5 * size, 0.5 * size, 1.0), "floor")
 
 
 def add_block(name: str, least: Vector, most: Vector) -> None:
     """Add a box between two corners, metres."""
-    corners = [
-        (x, y, z) for z in (least.z, most.z) for y in (least.y, most.y) for x in (least.x, most.x)
-    ]
-    faces = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
-    add_scenery(name, corners, faces, "stone", is_smooth=False)
+    add_prop(name, "cube", 0.5 * (least + most), 0.5 * (most - least), "stone")
 
 
-def add_scenery(
-    name: str,
-    points: Sequence[Sequence[float]],
-    faces: Sequence[Sequence[int]],
-    colour: str,
-    *,
-    place: Sequence[float] = (0.0, 0.0, 0.0),
-    is_smooth: bool = True,
-) -> None:
-    """Add a mesh that cannot be clicked, at a place in metres."""
-    scenery = bodies.add_mesh(name, points, faces, [colour], is_smooth=is_smooth)
-    scenery.location = place
-    scenery.hide_select = True
-    rigs.move_to_collection(scenery, "Stage")
-
-
-def add_turned(
-    name: str,
-    profile: Sequence[tuple[float, float]],
-    colour: str,
-    place: Sequence[float],
-    *,
-    is_smooth: bool = True,
-) -> None:
-    """Add scenery that is round about Z, by its radii and heights from the bottom up."""
-    turns = [math.tau * i / AROUND for i in range(AROUND)]
-    points = [(r * math.cos(turn), r * math.sin(turn), z) for r, z in profile for turn in turns]
-    faces = bodies.faces_between(len(profile), AROUND, 0)
-    add_scenery(name, points, faces, colour, place=place, is_smooth=is_smooth)
+def add_prop(
+    name: str, kind: str, place: Sequence[float], half: Sequence[float], colour: str
+) -> bpy.types.Object:
+    """Return one of Blender's simple meshes at a place, half its size given; it takes no click."""
+    getattr(bpy.ops.mesh, f"primitive_{kind}_add")(location=place)
+    prop = bpy.context.object
+    prop.name, prop.scale, prop.hide_select = name, half, True
+    prop.data.materials.append(bodies.material(colour))
+    rigs.move_to_collection(prop, "Stage")
+    return prop
 
 
 def save(path: Path) -> None:
@@ -157,8 +131,7 @@ def _goes_on(rig: bpy.types.Object) -> bool:
 def _show_note(example: Example) -> None:
     """Write the note into the text editor, in the place of the properties editor."""
     text = bpy.data.texts.new(NOTE)
-    note = example.note or (NOTES / f"{example.name}.txt").read_text(encoding="utf-8")
-    text.write(note + FOOT)
+    text.write((NOTES / f"{example.name}.txt").read_text(encoding="utf-8") + FOOT)
     text.cursor_set(0)
     (area,) = (area for area in bpy.context.screen.areas if area.type == "TEXT_EDITOR")
     area.spaces.active.text = text

@@ -1,1 +1,0 @@
-"""Recorded clips, planted and baked as a whole: what is measured of them, and drawn."""
