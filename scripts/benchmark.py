@@ -8,7 +8,7 @@
     python3 scripts/benchmark.py --held-back               targets beyond what limits allow
     python3 scripts/benchmark.py --calls                   calls of NumPy, without a clock
     python3 scripts/benchmark.py --calls --against ../old  the same, beside another checkout
-    python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
+    python3 scripts/benchmark.py --rivals pin,fullik --rounds 9
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
 checkout on first use; fullik needs node and npm. What counts is the ratio, a median over rounds
@@ -34,7 +34,7 @@ from benchmarks.workers import RIVALS, Programs, Worker, WorkerError
 from common.console import ROOT, say
 from common.python_finder import UnavailableError
 
-NEWEST = "5.2"
+BLENDER = "bpy-5.2"
 
 
 def choose(page: str, only: str) -> list[Row]:
@@ -60,14 +60,14 @@ def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result
         found.append(result)
         say(result.row.group, result.reason or f"{result.row.name}: {result.cell()}")
     results = settle(found)
-    text = f"# {title}\n\n{describe(options)}\n\n{make_page(results, explained)}\n"
+    text = f"# {title}\n\n{describe(options.rounds)}\n\n{make_page(results, explained)}\n"
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / f"{page}.md").write_text(text, encoding="utf-8")
     print(f"\n{text}\nwritten: {os.path.relpath(options.output)}")
     return results
 
 
-def describe(options: argparse.Namespace) -> str:
+def describe(rounds: int) -> str:
     """Return what is measured, and where."""
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
     (version,) = re.findall(r'^version *= *"([^"]+)"', manifest, re.MULTILINE)
@@ -75,20 +75,17 @@ def describe(options: argparse.Namespace) -> str:
         "import platform; from importlib.metadata import version as of;"
         " print(f\"{of('bpy')}, Python {platform.python_version()}, NumPy {of('numpy')}\")"
     )
-    python = environment.ensure(f"bpy-{options.blender_version}")
+    python = environment.ensure(BLENDER)
     words = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
     return (
         f"Chain IK {version} in Blender {words.strip()}; {platform.system()} on"
-        f" {platform.machine()}, {os.cpu_count()} cores; {options.rounds} rounds in turn."
+        f" {platform.machine()}, {os.cpu_count()} cores; {rounds} rounds in turn."
     )
 
 
 def parse_command_line() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--blender-version", choices=environment.BLENDER_VERSIONS, default=NEWEST, help=NEWEST
     )
     parser.add_argument("--rivals", default="", help=f"all, or some of {','.join(RIVALS)}")
     parser.add_argument("--rounds", type=int, default=5, help="at least 5 for figures")
@@ -125,8 +122,7 @@ def main() -> int:
             held_back_page.print_page(options.page, options.against, options.only, options.rounds)
             return 0
         with environment.own_variables(PYTHONPATH=environment.PYTHON_PATH) as variables:
-            programs = Programs(f"bpy-{options.blender_version}", variables)
-            results = measure_page(programs, options)
+            results = measure_page(Programs(BLENDER, variables), options)
     except (UnavailableError, WorkerError, environment.InstallError) as error:
         sys.exit(str(error))
     return 1 if any(each.ours.reason for each in results) else 0

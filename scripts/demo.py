@@ -1,7 +1,6 @@
 """Show the main job: chains on a human rig follow moving targets, live, with each solver.
 
-    python3 scripts/demo.py                          in Blender 5.2
-    python3 scripts/demo.py --blender-version 4.2    in another one
+    python3 scripts/demo.py
 
 Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
 the checkout on first use. Prints a table; writes out/demo.png, out/demo.blend and what it measured,
@@ -11,7 +10,6 @@ target in reach is missed by more than 1e-4 of the limb's length.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -20,7 +18,6 @@ import environment
 from common.console import ROOT
 
 OUTPUT = ROOT / "out"
-NEWEST = "5.2"
 WRITTEN = ("demo.png", "demo.blend", "demo.json", "creatures.png", "creatures.blend")
 
 # What demo/scene.py says to the person who waits; Blender's own words are left out.
@@ -29,13 +26,7 @@ MARK = "demo: "
 
 def main() -> int:
     """Play, draw, print the table, and judge."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    versions = environment.BLENDER_VERSIONS
-    parser.add_argument("--blender-version", choices=versions, default=NEWEST, help=NEWEST)
-    label = f"bpy-{parser.parse_args().blender_version}"
-    code = environment.run_in(label, "-m", "demo.scene", OUTPUT, mark=MARK)
+    code = environment.run_in("bpy-5.2", "-m", "demo.scene", OUTPUT, mark=MARK)
     if code != 0:
         return code
     measured = json.loads((OUTPUT / "demo.json").read_text(encoding="utf-8"))

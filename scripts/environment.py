@@ -73,7 +73,6 @@ ENVIRONMENTS = {
     # NumPy: the pages on scripting import core, and run their examples.
     "docs": Environment("3.13", (*_PAGES, "latex2mathml>=3.81,<4"), "50 MB"),
 }
-BLENDER_VERSIONS = tuple(name[4:] for name in ENVIRONMENTS if name.startswith("bpy-"))
 
 # Runs side by side may want the same environment: one makes it, the others wait.
 _making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)

@@ -40,10 +40,7 @@ NEARNESS_HEAD = (
     *("1e-4", "1e-3", "median, worst, below the best", "iterations"),
     *("ten times the cap", "from the solution"),
 )
-CALLS_HEAD = (
-    *("chains", "calls a solve", "iterations", "calls an iteration", "step"),
-    *("steps", "calls a step"),
-)
+CALLS_HEAD = ("chains", "calls a solve", "iterations", "calls an iteration")
 Sides = dict[str, Worker]
 Given = dict[str, object]
 Cells = Iterator[tuple[str, ...]]
@@ -111,6 +108,4 @@ def _count(sides: Sides, given: Given, _: int) -> Cells:
         for name, side in sides.items():
             found = side.ask("count", **given, many=many)
             each = found["calls"] / max(found["iterations"], 1)
-            counts = str(many), str(found["calls"]), str(found["iterations"]), f"{each:.0f}"
-            for step, (often, within) in found["steps"].items():
-                yield name, *counts, step, str(often), f"{within:.0f}"
+            yield name, str(many), str(found["calls"]), str(found["iterations"]), f"{each:.0f}"

@@ -7,10 +7,6 @@ make arrays are wrapped. Methods such as ``reshape`` and indexing are not counte
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections import Counter
-from pathlib import Path
-from types import FrameType
 from typing import Any, Callable
 from unittest import mock
 
@@ -20,22 +16,7 @@ MAKERS = (
     *("array", "asarray", "ascontiguousarray", "empty", "zeros", "ones", "full", "arange", "eye"),
     *("identity", "linspace", "fromiter"),
 )
-calls: Counter[str] = Counter()
-"""By the file of the step around them, "" for none."""
-steps: Counter[str] = Counter()
-"""How often the functions `step` in solvers/, one iteration each, were called, by their file."""
-under_way = [""]
-
-
-def _note_step(frame: FrameType, event: str, _: object) -> None:
-    """Keep the files of the steps that are under way."""
-    if frame.f_code.co_name != "step" or "solvers" not in frame.f_code.co_filename:
-        return
-    if event == "call":
-        under_way.append(f"solvers/{Path(frame.f_code.co_filename).name}")
-        steps[under_way[-1]] += 1
-    elif event == "return":
-        under_way.pop()
+calls = [0]
 
 
 class Counted(np.ndarray):  # type: ignore[type-arg]
@@ -50,7 +31,7 @@ class Counted(np.ndarray):  # type: ignore[type-arg]
 
 def _compute(work: Any, inputs: Any, options: dict[str, Any]) -> Any:
     """Count, and compute on plain arrays."""
-    calls[under_way[-1]] += 1
+    calls[0] += 1
     out = options.get("out")
     found = work(*_seen_as(np.ndarray, inputs), **_seen_as(np.ndarray, options))
     if out is None:
@@ -77,31 +58,19 @@ def _counting(make: Any) -> Any:
     return made
 
 
-def count_calls(prepare: Callable[[], Callable[[], Any]]) -> dict[str, Any]:
-    """Return the calls of a solve that has been done once before: then all is compiled.
+def count_calls(prepare: Callable[[], Callable[[], Any]]) -> dict[str, int]:
+    """Return the calls of a solve that has been done once before, and the most iterations.
 
     Args:
         prepare: Makes the chains, and returns what solves them.
-
-    Returns:
-        Calls, iterations (of the row that takes most), and by the file of a step how often it was
-        called, and the calls within each.
     """
     with contextlib.ExitStack() as stack:
         for name in MAKERS:
             counted = _counting(getattr(np, name))
             stack.enter_context(mock.patch.object(np, name, counted))
         solve = prepare()
+        # Then all is compiled.
         solve()
-        calls.clear()
-        steps.clear()
-        sys.setprofile(_note_step)
-        try:
-            found = solve()
-        finally:
-            sys.setprofile(None)
-    return {
-        "calls": sum(calls.values()),
-        "iterations": int(np.max(found.iterations)),
-        "steps": {file: [often, calls[file] / often] for file, often in steps.items()},
-    }
+        calls[0] = 0
+        found = solve()
+    return {"calls": calls[0], "iterations": int(np.max(found.iterations))}

@@ -188,7 +188,7 @@ def judge(bones: int, solver: str) -> dict[str, Any]:
     }
 
 
-def count(bones: int, solver: str, many: int) -> dict[str, Any]:
+def count(bones: int, solver: str, many: int) -> dict[str, int]:
     """Return the calls of NumPy of a solve of one chain or of many, held back by their limits."""
     held, options = targets_of(bones).held[:many], options_of(solver)
 
