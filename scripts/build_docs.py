@@ -32,14 +32,7 @@ BUILDERS = ("html", "doctest")
 def build(label: str, builder: str, *, is_check: bool) -> list[str]:
     """Build one kind of output; return what Sphinx says against it, nothing if all is well.
 
-    Args:
-        label: Name of the run, printed before every line.
-        builder: One of those above.
-        is_check: Read all pages anew; a warning is an error.
-
-    Raises:
-        UnavailableError: If this machine has no Python for it.
-        InstallError: If Sphinx could not be installed.
+    A check reads all pages anew, and a warning is an error.
     """
     python = environment.ensure("docs")
     folder = SITE if builder == "html" else READ / builder

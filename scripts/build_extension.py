@@ -50,11 +50,7 @@ def find_builder() -> tuple[list[str], list[str]] | None:
 
 
 def build(command: list[str], options: list[str], destination: Path) -> Path:
-    """Build the zip with a builder, validate it and return its path.
-
-    Raises:
-        subprocess.CalledProcessError: If Blender's builder found a fault.
-    """
+    """Build the zip with a builder, which ends where it finds a fault, and return its path."""
     with tempfile.TemporaryDirectory(prefix="chain_ik_build_") as temporary:
         source, output = Path(temporary) / "source", Path(temporary) / "output"
         stage(source)

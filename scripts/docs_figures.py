@@ -7,31 +7,12 @@ Needs nothing but this Python (3.9 or newer): Matplotlib is installed inside the
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 
 import environment
 from common.console import ROOT
 
-IMAGES = ROOT / "docs" / "images"
-SOLVERS = ("two_bone", "newton", "fabrik", "ccd", "force", "follow")
-# Any of the environments that draw; the core needs Python 3.11.
-DRAWING = "drawing-3.13"
-
-
-def main() -> int:
-    """Draw, in an environment that can."""
-    if "--draw" not in sys.argv:
-        return environment.run_in(DRAWING, __file__, "--draw")
-    from figures import drawings
-
-    for solver in SOLVERS:
-        path = IMAGES / f"solver_{solver}.png"
-        getattr(drawings, f"draw_{solver}")(path)
-        print(f"written: {Path(os.path.relpath(path))}, {path.stat().st_size // 1000} kB")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    # The core needs Python 3.11.
+    images = ROOT / "docs" / "images"
+    sys.exit(environment.run_in("drawing-3.13", "-m", "figures.drawings", images))

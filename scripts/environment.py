@@ -85,13 +85,8 @@ class InstallError(Exception):
 def ensure(name: str, wanted: Environment | None = None) -> Path:
     """Return the interpreter of an environment, which is made or repaired first if needed.
 
-    Args:
-        name: Of its folder.
-        wanted: What it holds, for one that no check needs; left out for those listed above.
-
-    Raises:
-        UnavailableError: If this machine cannot have it: no such Python, or no bpy for it.
-        InstallError: If pip failed.
+    Of one that no check needs it is told what it holds. If this machine cannot have it:
+    ``UnavailableError``; if pip failed: ``InstallError``.
     """
     version, requirements, size = wanted or ENVIRONMENTS[name]
     folder, recipe = FOLDER / name, "\n".join((f"python {version}", *requirements, ""))
@@ -110,11 +105,7 @@ def ensure(name: str, wanted: Environment | None = None) -> Path:
 
 
 def ensure_packages(python_version: str) -> Path:
-    """Return a folder with pytest and hypothesis for the Python inside a Blender application.
-
-    Args:
-        python_version: Version of that Python, "3.11".
-    """
+    """Return a folder with pytest and hypothesis for the Python inside a Blender application."""
     folder = FOLDER / f"app-{python_version}"
     recipe = "\n".join((*_TESTING, ""))
     if not _is_made_from(folder, recipe):
@@ -136,9 +127,7 @@ def _is_made_from(folder: Path, recipe: str) -> bool:
 def _pip_install(name: str, python: Path, arguments: Iterable[str], recipe: str) -> None:
     """Install packages into the folder of that name, with a line for each download, and stamp it.
 
-    Raises:
-        UnavailableError: If there is no bpy wheel for this platform.
-        InstallError: If pip failed for another reason; the text ends with pip's own words.
+    ``UnavailableError`` if there is no bpy wheel for this platform.
     """
     start = time.monotonic()
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
@@ -179,13 +168,8 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
     """Run Python with arguments in an environment and return its exit code.
 
     It finds our modules, and has a Blender without this person's preferences. Where there can be no
-    such environment, the script ends with a sentence.
-
-    Args:
-        label: Of the environment.
-        arguments: Of Python.
-        mark: What lines start with that are for the person who waits, all others being left out
-            unless it fails; empty for all lines as they come.
+    such environment, the script ends with a sentence. With a mark only lines that start with it are
+    printed, unless it fails.
     """
     try:
         command = [str(ensure(label)), *map(str, arguments)]

@@ -113,11 +113,7 @@ def run_in_environment(
 
 
 def run_in_window(label: str, arguments: list[str]) -> Outcome:
-    """Run the tests that start a full Blender by themselves.
-
-    Raises:
-        UnavailableError: If there is none.
-    """
+    """Run the tests that start a full Blender by themselves."""
     named = os.environ.get("BLENDER", "")
     blender = shutil.which(named or "blender")
     if blender:

@@ -56,11 +56,7 @@ class Worker:
         )  # fmt: skip
 
     def ask(self, task: str, **arguments: object) -> Any:
-        """Have it do a task and return the answer.
-
-        Raises:
-            WorkerError: If it ended instead, or took too long.
-        """
+        """Have it do a task and return the answer; `WorkerError` if it ends or takes too long."""
         pipe_in, pipe_out = self.process.stdin, self.process.stdout
         assert pipe_in is not None
         assert pipe_out is not None
@@ -117,12 +113,7 @@ class Programs:
     variables: dict[str, str]
 
     def start(self, program: str, *arguments: str) -> Worker:
-        """Start a worker: "core", a rival, or a module of `benchmarks`, which runs in Blender.
-
-        Raises:
-            UnavailableError: If this machine cannot have it.
-            InstallError: If it could not be installed.
-        """
+        """Start a worker: "core", a rival, or a module of `benchmarks`, which runs in Blender."""
         if program == "fullik":
             return self._start_fullik()
         name, module = self.blender, program

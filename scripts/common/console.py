@@ -31,16 +31,9 @@ def stream(
     *,
     env: dict[str, str] | None = None,
 ) -> tuple[int, list[str]]:
-    """Run a command in the checkout and print its progress while it runs.
+    """Run a command in the checkout; return its exit code and all lines of its output.
 
-    Args:
-        label: Name of the run, printed before every line.
-        command: Program and arguments.
-        show: Takes a line of output, returns what to print of it or None.
-        env: Environment variables, the current ones when left out.
-
-    Returns:
-        The exit code, and all lines of its output.
+    While it runs what ``show`` makes of each line is printed, behind the label.
     """
     process = subprocess.Popen(
         command,

@@ -26,14 +26,10 @@ class UnavailableError(Exception):
 
 
 def find_python(version: str, folder: Path) -> Path:
-    """Return an interpreter that can make virtual environments.
+    """Return an interpreter of a version such as "3.11" that can make virtual environments.
 
-    Args:
-        version: Major and minor number, "3.11".
-        folder: Where uv and the Pythons it fetches are put.
-
-    Raises:
-        UnavailableError: If there is none and none could be fetched.
+    The folder is where uv and the Pythons that it fetches are put. If there is none and none could
+    be fetched: ``UnavailableError``.
     """
     with _lock:
         found = _found.get(version) or _search(version, folder)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import bpy
 from mathutils import Vector
 
-from examples.example import Example, Look, Point
 from examples.parts import bodies, rigs, studio
+from examples.parts.rigs import Example, Look, Point
 
 # Creatures stand apart in the saved file.
 APART = 60.0

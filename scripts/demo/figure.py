@@ -10,9 +10,9 @@ import bpy
 from mathutils import Matrix
 
 from demo import motion
-from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
+from examples.parts.rigs import Example, Point
 
 FRAMES = 120
 NAME, HIPS = "Figure", "spine"

@@ -47,9 +47,7 @@ class Row:
         """Return the row as the table shows it."""
         values = [value for limb in self.residuals.values() for value in limb]
         return (
-            self.title,
-            str(len(self.residuals)),
-            str(self.frames),
+            *(self.title, str(len(self.residuals)), str(self.frames)),
             f"{len(values)}/{len(self.residuals) * self.frames}",
             f"{max(map(self.worst, self.residuals)):.1e}",
             f"{statistics.median(values):.1e}" if values else "-",
@@ -59,7 +57,7 @@ class Row:
 
 def as_json(rows: Sequence[Row], muted: float, blender: str) -> dict[str, object]:
     """Return everything, with what the command prints; ``muted``: milliseconds without a solve."""
-    is_good = bool(rows) and all(row.is_good for row in rows)
+    is_good = all(row.is_good for row in rows)
     last = ("chains muted", "-", str(rows[0].frames), "-", "-", "-", f"{muted:.2f}")
     names = list(rows[0].residuals)
     worst = [(row.title, *(f"{row.worst(name):.1e}" for name in names)) for row in rows]
@@ -69,7 +67,7 @@ def as_json(rows: Sequence[Row], muted: float, blender: str) -> dict[str, object
         "blender": blender,
         "rows": [dataclasses.asdict(row) for row in rows],
         "muted_milliseconds": muted,
-        "table": "\n".join((solvers, "", limbs, LEGEND)),
+        "table": f"{solvers}\n\n{limbs}\n{LEGEND}",
         "is_good": is_good,
         "verdict": GOOD if is_good else BAD,
     }

@@ -7,8 +7,8 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from examples.example import Example
 from examples.parts import human, rigs, studio
+from examples.parts.rigs import Example
 
 FRAMES = 192
 # Metres: rungs are that far apart, and the ladder stands that far in front.

@@ -8,8 +8,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from examples.example import Example
 from examples.parts import bodies, human, rigs, studio
+from examples.parts.rigs import Example
 
 FRAMES, ROWS, COLUMNS = 96, 10, 10
 BEAT = 48  # frames of one action; each person begins somewhere in it

@@ -7,10 +7,9 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
-from examples.parts.rigs import Bone
+from examples.parts.rigs import Bone, Example, Point
 
 # Metres: a neck of 3.6 m on shoulders 2.3 m high; it looks along -Y.
 FRAMES, COUNT = 144, 12

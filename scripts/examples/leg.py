@@ -7,8 +7,8 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from examples.example import Example, Point
 from examples.parts import human, rigs, studio
+from examples.parts.rigs import Example, Point
 
 FRAMES = 96
 TARGET = "foot Target.L"

@@ -7,8 +7,8 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from examples.example import Example
 from examples.parts import human, rigs, studio
+from examples.parts.rigs import Example
 
 FRAMES = 96
 LEFT, RIGHT = "Arm Target.L", "Arm Target.R"

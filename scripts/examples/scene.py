@@ -26,8 +26,8 @@ from examples import (
     spider,
     tail,
 )
-from examples.example import Example
 from examples.parts import studio
+from examples.parts.rigs import Example
 
 MARK = "examples: "
 MODULES = (arm, leg, spider, tail, snake, dragon_neck, crowd, reach_for_a_shelf, climb_a_ladder)
@@ -62,11 +62,7 @@ def save_all(folder: str) -> None:
 
 
 def make(example: Example, folder: Path) -> None:
-    """Write the file and the picture of an example.
-
-    Raises:
-        SystemExit: If one of its chains does not follow.
-    """
+    """Write the file and the picture of an example; end if one of its chains does not follow."""
     build(example)
     studio.save(folder / f"{example.name}.blend")
     played = playing.play(range(1, example.frames + 1))

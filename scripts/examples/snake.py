@@ -7,9 +7,9 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
+from examples.parts.rigs import Example, Point
 
 # Metres: 1.6 m long, on a ring with eight bends.
 FRAMES, COUNT, LENGTH, THICK, RING, BENDS, SWAY = 240, 40, 1.6, 0.032, 0.85, 8, 0.13

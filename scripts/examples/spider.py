@@ -9,11 +9,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
 from examples.parts.human import SIDES
-from examples.parts.rigs import Bone
+from examples.parts.rigs import Bone, Example, Point
 
 # The walk is once around a circle; metres.
 FRAMES, STEPS, RADIUS, HEIGHT = 192, 32, 0.22, 0.045

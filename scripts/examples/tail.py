@@ -7,10 +7,9 @@ import math
 import bpy
 from mathutils import Matrix, Vector
 
-from examples.example import Example, Point
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
-from examples.parts.rigs import Bone
+from examples.parts.rigs import Bone, Example, Point
 
 # Metres: a giant salamander of 1.2 m that swims an eight.
 FRAMES, COUNT, TAIL, HEIGHT = 168, 16, 0.66, 0.35

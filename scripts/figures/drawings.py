@@ -1,7 +1,11 @@
-"""The figures of the solvers, a sheet each, drawn with Matplotlib from `core`."""
+"""The figures of the solvers, a sheet each, drawn with Matplotlib from `core`.
+
+python -m figures.drawings ../docs/images      in scripts/, with Matplotlib
+"""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,3 +194,8 @@ def draw_follow(path: Path) -> None:
     axes.text(-0.95, 0.06, "path of the other end", color=poses.TARGET, fontsize=8)
     poses.target(axes, Goal(track[-1]))
     poses.save(figure, path)
+
+
+if __name__ == "__main__":
+    for solver in ("two_bone", "newton", "fabrik", "ccd", "force", "follow"):
+        globals()[f"draw_{solver}"](Path(sys.argv[1]) / f"solver_{solver}.png")

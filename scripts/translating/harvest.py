@@ -39,11 +39,7 @@ msgstr ""
 
 
 def harvest(package: Path) -> dict[tuple[str, str], str]:
-    """Return where each text of the registered extension comes from, by context and text.
-
-    Args:
-        package: Its folder.
-    """
+    """Return where each text of the registered extension comes from, by context and text."""
     found: dict[tuple[str, str], str] = {}
     entries = (*_interface_entries(package.name), *source_entries(package))
     entries = [each for each in entries if any(map(str.isalpha, each.text))]
@@ -59,13 +55,7 @@ def harvest(package: Path) -> dict[tuple[str, str], str]:
 def write_words(
     path: Path, wanted: Mapping[tuple[str, str], str], words: Mapping[tuple[str, str], str]
 ) -> None:
-    """Write a file anew, in the order of what is wanted.
-
-    Args:
-        path: Of the file; its name is the language.
-        wanted: Where each text comes from, by context and text.
-        words: The translations that there are.
-    """
+    """Write the file of a language anew, in the order of what is wanted: places of texts."""
     parts = [_HEADER.format(language=path.stem)]
     for (context, text), place in wanted.items():
         written = {"msgctxt": context, "msgid": text, "msgstr": words.get((context, text), "")}

@@ -57,9 +57,8 @@ def check_moved(now: Vector, before: Vector, least: float, what: str) -> None:
 def play(session: Session, least_rounds: int = ROUNDS) -> None:
     """Start a session once the window is up; at its end Blender ends with exit code 0 or 1.
 
-    Args:
-        session: It goes on when so much time has passed as it yields, and so many rounds.
-        least_rounds: What is smooth is drawn again in each round, until it is.
+    It goes on when so much time has passed as it yields, and so many rounds: in each what is smooth
+    is drawn again.
     """
     until, rounds = 0.0, 0
 

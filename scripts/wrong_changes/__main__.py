@@ -134,11 +134,7 @@ def attempt(change: Change, tests: list[str], tree: Path) -> str:
 
 
 def try_all(changes: list[Change], found: list[list[tuple[float, str]]]) -> int:
-    """Try all changes, in as many copies of the checkout as there are processors.
-
-    Returns:
-        How many were caught.
-    """
+    """Try all, in as many copies of the checkout as processors; return how many are caught."""
     with tempfile.TemporaryDirectory(prefix="chain_ik_wrong_") as folder:
         trees: queue.Queue[Path] = queue.Queue()
         for number in range(os.cpu_count() or 1):

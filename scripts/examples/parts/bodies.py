@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Vector
 
-from examples.example import Point
 from examples.parts import rigs
+from examples.parts.rigs import Point
 
 Array = npt.NDArray[np.float64]
 
@@ -106,11 +106,7 @@ def add_ball(name: str, radius: float, colour: str) -> bpy.types.Object:
 
 
 def material(colour: str) -> bpy.types.Material:
-    """Return the material of a colour, which looks alike in the viewport and in a render.
-
-    Args:
-        colour: Name of one of ``COLOURS``, or "#rrggbb".
-    """
+    """Return the material of one of ``COLOURS`` or "#rrggbb", alike in viewport and render."""
     known = bpy.data.materials.get(colour)
     if known is not None:
         return known

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import bpy
 
-from examples.example import Point
 from examples.parts import bodies, rigs
 from examples.parts.bodies import Stick
-from examples.parts.rigs import Bone
+from examples.parts.rigs import Bone, Point
 
 FRONT, BACK = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
 SIDES = {"L": 1.0, "R": -1.0}

@@ -1,4 +1,4 @@
-"""Armatures from tables of bones, chains as the sidebar makes them, controls that are keyed."""
+"""What every example has; armatures from tables of bones, chains, controls that are keyed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,34 @@ from collections.abc import Callable, Iterable, Sequence
 import bpy
 from mathutils import Matrix, Vector
 
-from examples.example import Point
 from window.driver import select_bones
 
-BONES = "Bones"
+Point = tuple[float, float, float]
+# What a camera looks at and how far away it is, metres; its angles about X and Z, degrees.
+Look = tuple[Point, float, tuple[float, float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """One example file.
+
+    Attributes:
+        name: Of the file, without its ending.
+        build: Fills the empty file and returns the armature object to pose first.
+        control: Bone of that armature, or else object, that a person is to grab first.
+        frames: The loop goes from frame 1 to this one.
+        pictured: Frame of the picture.
+        look: Of the camera, and of the 3D view.
+        giving_way: Chains of a whole body that need not reach: others go before them.
+    """
+
+    name: str
+    build: Callable[[], bpy.types.Object]
+    control: str
+    frames: int
+    pictured: int
+    look: Look
+    giving_way: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +87,7 @@ def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:
             gap = (edit_bone.head - edit_bone.parent.tail).length
             edit_bone.use_connect = gap < 1e-6
     bpy.ops.object.mode_set(mode="OBJECT")
-    collection = armature.collections.new(BONES)
+    collection = armature.collections.new("Bones")
     for key in bones:
         collection.assign(armature.bones[key])
         rig.pose.bones[key].rotation_mode = "QUATERNION"
@@ -101,11 +125,7 @@ def add_chain(
 ) -> bpy.types.PropertyGroup:
     """Put a chain on bones as the button + of the sidebar does, and return its settings.
 
-    Args:
-        rig: The active armature object, in object mode.
-        name: What the chain is called in the list.
-        bones: Root first, with the hand or foot that is to turn as its target.
-        options: Of the operator that adds chains.
+    The rig is the active object; bones come root first, with the hand or foot that is to turn.
     """
     bpy.ops.object.mode_set(mode="POSE")
     select_bones(rig, *bones)
@@ -138,14 +158,7 @@ def key_object(
     place: Callable[[float], Matrix],
     step: int = 2,
 ) -> None:
-    """Key an object along a loop.
-
-    Args:
-        item: The object.
-        frames: Length of the loop.
-        place: Its matrix in the space of its parent by the share of the loop that has passed.
-        step: Frames from key to key.
-    """
+    """Key an object along a loop, by its matrix at a share of it, each so many frames."""
     item.rotation_mode = "QUATERNION"
     for frame in key_frames(frames, step):
         item.matrix_basis = place((frame - 1) / frames)

@@ -9,8 +9,8 @@ from pathlib import Path
 import bpy
 from mathutils import Euler, Vector
 
-from examples.example import Example, Point
 from examples.parts import bodies, rigs
+from examples.parts.rigs import Example, Point
 from window.driver import select_bones
 
 NOTE, NOTES = "READ ME", Path(__file__).parents[1] / "notes"

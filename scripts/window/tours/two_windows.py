@@ -158,13 +158,7 @@ class Steps(Tour):
         return elbows[0]
 
     def _look(self, viewport: Viewport, when: str, says: str = "") -> Vector:
-        """Check what the chain says in a window, and return where it shows the elbow.
-
-        Args:
-            viewport: Of the window.
-            when: The beginning of the sentence where it is wrong.
-            says: How the status has to begin.
-        """
+        """Check what the chain says in a window, and how that begins; return where the elbow is."""
         graph, when = viewport.window.view_layer.depsgraph, f"{when}, in window {viewport.number}"
         # By name: undo replaces all references.
         rig, target = (bpy.data.objects[name] for name in (RIG, TARGET))
