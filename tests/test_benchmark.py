@@ -65,7 +65,7 @@ def test_the_goals_are_those_that_were_promised():
     table: dict[str, list[float]] = {}
     for row in PAGES["table"][-1]:
         if row.goal is not None:
-            other = row.other and (*row.other.start, row.other.program)[0]
+            other = row.other and (*row.other.process[1:], row.other.process[0])[0]
             table.setdefault(other or "", []).append(row.goal)
     assert {name: sorted(goals) for name, goals in table.items()} == TABLE
     rows = PAGES["settings"][-1]
@@ -106,7 +106,7 @@ def make_result(ours, others, *, busy=1.0, reached=1.0, unit=""):
     """Return a result of the goal 2, whose clocks differ by how busy the machine was."""
     from benchmarks.measuring import Result, Row, Samples, Side
 
-    side = Side("side", "core")
+    side = Side("side", ("core",))
     ours, others = (
         Samples(
             {"reached": reached, "worst": 0.0},

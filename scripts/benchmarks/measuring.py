@@ -33,8 +33,7 @@ class Side:
 
     Attributes:
         label: As tables show it.
-        program: Which worker, as `workers.Programs.start` knows it.
-        start: What the worker is given when it starts; sides alike in both share a process.
+        process: The worker, as `workers.Programs.start` knows it, and what it is given.
         task: What is timed.
         case: What a worker without Blender solves, and to what share of the chain's length.
         setting: The row of `setting_rows` that the scene is set up as.
@@ -42,16 +41,11 @@ class Side:
     """
 
     label: str
-    program: str
-    start: tuple[str, ...] = ()
+    process: tuple[str, ...]
     task: str = "moved"
     case: tuple[str, float] | None = None
     setting: str = ""
     checks: bool = True
-
-    @property
-    def process(self) -> tuple[str, ...]:
-        return (self.program, *self.start)
 
     @property
     def arguments(self) -> dict[str, object]:
@@ -268,7 +262,7 @@ def _prepare(
 ) -> None:
     """Start the worker where there is none, and see that it does its work before it is timed."""
     if side.process not in pool:
-        pool[side.process] = start(side.program, *side.start)
+        pool[side.process] = start(*side.process)
     worker = pool[side.process]
     if side.setting:
         worker.ask("set_up", setting=side.setting)

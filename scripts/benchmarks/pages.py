@@ -101,16 +101,15 @@ Control bones are those of Set Up Limbs; the five chains have empties.
 
 def updated(manner: str, layout: str, task: str = "moved", setting: str = "") -> Side:
     """Return the side of rigs that are posed in a manner."""
-    checks = task in ("moved", "played")
-    start = (manner, layout)
-    return Side(LABELS.get(manner, OURS), "blender.rigs", start, task, None, setting, checks)
+    process, checks = ("blender.rigs", manner, layout), task in ("moved", "played")
+    return Side(LABELS.get(manner, OURS), process, task, None, setting, checks)
 
 
 def solved(program: str, case: str, tolerance: float) -> Side:
     """Return the side of a solver: on the cases."""
     task = "single" if tolerance < AT_ONCE else "batch"
     label = f"{program} {re.split('[=@]', RIVALS[program])[-1]}" if program in RIVALS else OURS
-    return Side(label, program, task=task, case=(case, tolerance))
+    return Side(label, (program,), task, (case, tolerance))
 
 
 def list_table_rows() -> Iterator[Row]:
@@ -148,7 +147,7 @@ def list_setting_rows() -> Iterator[Row]:
     for name, count, task, goal, other in HUMANS:
         ours = "chains" if other in ("built-in", "live") else "controls"
         sides = (
-            Side(LABELS.get(each, OURS), "blender.humans", (each, str(count)), task)
+            Side(LABELS.get(each, OURS), ("blender.humans", each, str(count)), task)
             for each in (ours, other)
         )
         yield Row(name, name, *sides, goal, must_reach=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import queue
 import subprocess
 import threading
-import time
 from pathlib import Path
-from typing import IO, Callable
+from typing import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Silent seconds after which a command is reported as still running, and after which it is ended.
-SILENCE, LONGEST = 20.0, 3600.0
+# Seconds after which a command is ended.
+LONGEST = 3600.0
 
 _print_lock = threading.Lock()
 
@@ -44,30 +42,13 @@ def stream(
         encoding="utf-8",
         errors="replace",
     )
-    lines: queue.Queue[str | None] = queue.Queue()
-    threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True).start()
+    watchdog = threading.Timer(LONGEST, process.kill)
+    watchdog.start()
     output: list[str] = []
-    start = time.monotonic()
-    while True:
-        try:
-            line = lines.get(timeout=SILENCE)
-        except queue.Empty:
-            seconds = time.monotonic() - start
-            say(label, f"... still running, {seconds:.0f} s")
-            if seconds > LONGEST:
-                process.kill()
-                output.append(f"stopped: it did not end within {LONGEST:.0f} s")
-            continue
-        if line is None:
-            return process.wait(), output
-        output.append(line)
-        shown = show(line)
+    for line in process.stdout or ():
+        output.append(line.rstrip("\n"))
+        shown = show(output[-1])
         if shown:
             say(label, shown)
-
-
-def _pump(pipe: IO[str], lines: queue.Queue[str | None]) -> None:
-    """Move a command's output into a queue, then None: reading a pipe knows no timeout."""
-    for line in pipe:
-        lines.put(line.rstrip("\n"))
-    lines.put(None)
+    watchdog.cancel()
+    return process.wait(), output

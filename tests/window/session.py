@@ -40,8 +40,7 @@ from window.tours.arm import REACHED, SAME_PLACE, TIP, chain, read_arm
 
 SOLVERS = ("TWO_BONE", "NEWTON", "FABRIK", "CCD", "FORCE", "FOLLOW")
 STEPS = (
-    *("install", "add_rig", "add_chain", "drag_target", "undo_and_redo", "bake"),
-    *("save", "play", "render", "use_solvers"),
+    *("install", "add_rig", "add_chain", "drag_target", "save", "play", "render", "use_solvers"),
     *("unfold_panels", "open_panels", "open_menus", "open_preferences"),
     *("adjust_last_operation", "compare", "disable", "go_on_without", "enable_again"),
 )

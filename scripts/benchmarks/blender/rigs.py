@@ -3,11 +3,11 @@
     python -m benchmarks.blender.rigs MANNER LAYOUT      a Python with the bpy module
 
 A layout is "ARMATURES x LIMBS x BONES": bones are 1 long, and limbs hang under a root bone where
-there are several. Manners: chains (this project's, live), built-in, bare (nothing poses), memory
-(chains that are not live yet), floor (rotations that are known already are written before the
-update, nothing is solved), unsolved (a handler writes them where objects carry the settings of live
-chains and targets are read, as any live solver has to: what live chains would cost if solving and
-deciding took no time). Processes are separate: nobody is slowed down by another's handlers or data.
+there are several. Manners: chains (this project's, live), built-in, bare (nothing poses), floor
+(rotations that are known already are written before the update, nothing is solved), unsolved (a
+handler writes them where objects carry the settings of live chains and targets are read, as any
+live solver has to: what live chains would cost if solving and deciding took no time). Processes are
+separate: nobody is slowed down by another's handlers or data.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class Rigs(Scene):
     def __init__(self, manner: str, layout: str) -> None:
         super().__init__(manner)
         (self.count_of_rigs, self.count_of_limbs, self.bones), self.climb = split(layout)
+        # 5e-6 of a limb of two bones is a chain's default tolerance, 1e-5.
+        self.tolerance = self.bones * (5e-6 if self.bones == 2 else 1e-4)
         self.kept: dict[str, float] = {}
         self.set_up("plain")
 
@@ -53,7 +55,7 @@ class Rigs(Scene):
         """Build the scene and what poses it."""
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
         (self.setting,) = (row for row in (*ROWS, *LIMITED_ROWS) if row.name == setting)
-        self.step, is_ours = 0, self.manner in ("chains", "memory")
+        self.step, is_ours = 0, self.manner == "chains"
         self.rigs = self._build(self.bones + self.setting.has_hand)
         targets = [
             add_empty(f"Target {i}", (0.0, 0.0, 0.0), 1.0)
@@ -70,22 +72,17 @@ class Rigs(Scene):
         self.places = self._find_places()
         if is_ours:
             self._add_chains()
-            bpy.context.scene.chain_ik.use_live = self.manner == "chains"
+            bpy.context.scene.chain_ik.use_live = True
         elif self.manner == "built-in":
             for number, limb in enumerate(self.limbs):
                 constraint = follow(*limb[:3], "built-in", self.bones)
                 if self.setting.has_pole:
                     self._add_pole(constraint, limb.rig, number % self.count_of_limbs)
-        # 5e-6 of a limb of two bones is a chain's default tolerance, 1e-5. Each bone's rotation is
-        # rounded, and the errors of a chain add up as a random walk does.
+        # Each bone's rotation is rounded, and the errors of a chain add up as a random walk does.
         rounding = 2.0 * FLOAT32 * (self.bones**1.5 + float(np.abs(self.places).max()))
         self.allowed, self.length = self.tolerance + rounding, float(self.bones)
         self.move_on()
         self.update()
-
-    @property
-    def tolerance(self) -> float:
-        return self.bones * (5e-6 if self.bones == 2 else 1e-4)
 
     def remembered(self) -> dict[str, float]:
         """Return what Python and NumPy keep of live updates, in KB a chain, found once."""
@@ -128,16 +125,13 @@ class Rigs(Scene):
         window = bpy.context.window_manager.windows[0]
         area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
         region = next(region for region in area.regions if region.type == "WINDOW")
-        place, image = (
-            {"window": window, "area": area, "region": region},
-            gpu.types.GPUOffScreen(16, 16),
-        )
+        place, image = bpy.context.temp_override, gpu.types.GPUOffScreen(16, 16)
 
         def draw() -> None:
             viewport.draw_in_scene()
             viewport.draw_on_screen()
 
-        with bpy.context.temp_override(**place), image.bind():
+        with place(window=window, area=area, region=region), image.bind():
             clocks = round_clocks(prepare, draw)
         image.free()
         return clocks

@@ -1,4 +1,4 @@
-"""An arm in Blender's window: a chain is added, dragged, undone and baked.
+"""An arm in Blender's window: a chain is added, and its target is dragged.
 
 With these steps begins the session of tests/window.
 """
@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import bpy
-import numpy as np
 from mathutils import Vector
 
-from window.character import curves, rig
-from window.driver import Session, check, check_moved, check_near, read_pixels, wait_until
+from window.character import rig
+from window.driver import Session, check, check_moved, check_near
 from window.tour import Tour, line
 
 TIP = "forearm.L"
@@ -26,9 +25,6 @@ SAME_PLACE = 1e-6
 VIEW = Vector((0.40, 0.0, 1.45)), 1.7, (1.45, 0.0, 0.4)
 DRAG_TO = Vector((0.52, 0.0, 1.72))
 DRAG_STEPS = 8
-BAKED_FRAMES = 100
-# Pixels, of the hints of the status bar; reports of operators come further to the right.
-STATUS_BAR_HEIGHT, STATUS_BAR_WIDTH = 20, 250
 
 
 @dataclass(frozen=True)
@@ -102,51 +98,6 @@ class Steps(Tour):
         yield from self.drop()
         self.dropped = read_arm()
         self.dropped.check_reached("After the drop")
-
-    def undo_and_redo(self) -> Session:
-        """Press Ctrl Z, then Ctrl Shift Z."""
-        for is_redone, expected, when in ((False, self.rest, "undo"), (True, self.dropped, "redo")):
-            yield from self.viewport.undo(is_redone=is_redone)
-            arm = self._note(f"after_{when}")
-            arm.check_same_pose(expected, f"After {when} the arm")
-            arm.check_reached(f"After {when}")
-
-    def bake(self) -> Session:
-        """Press Bake and stop it, bake, change a setting at the bottom, and undo it."""
-        first = bpy.context.scene.frame_current
-        yield from self.rest_mouse()
-        before = self._status_bar("before_bake")
-        yield from self.start("bake", frame_start=1, frame_end=BAKED_FRAMES * 100)
-        yield from wait_until(lambda: bpy.context.scene.frame_current > first + 1)
-        during = self._status_bar("baking")
-        yield from self.stop("bake")
-        after = self._status_bar("stopped")
-        check(bpy.context.scene.frame_current == first, "Esc has left another frame.")
-        self._check_keys("Stopped")
-        check((during != before).any(), "The status bar does not say that Bake goes on.")
-        check((after == before).all(), "The status bar is not what it was before Bake.")
-        yield from self.start("bake", frame_start=1, frame_end=BAKED_FRAMES)
-        yield from self.finish("bake")
-        self._check_keys("Baked", BAKED_FRAMES)
-        check(chain().mute, "The chain is not muted by the bake.")
-        with self.viewport.context():
-            bpy.context.window_manager.operators[-1].properties.step = BAKED_FRAMES
-            bpy.ops.ed.undo_redo()
-        # Called by a script it leaves no step that can be undone.
-        yield from self.note_step("Adjust")
-        self._check_keys("Baked with another step", 2)
-        yield from self.viewport.undo()
-        self._check_keys("Undone")
-        read_arm().check_same_pose(self.dropped, "After undo of the bake the arm")
-
-    def _check_keys(self, when: str, *count: int) -> None:
-        """Check how many keys each curve of the rig has; that it has no curves without a count."""
-        found = {len(curve.keyframe_points) for curve in curves(rig())}
-        check(found == {*count}, f"{when}, curves have {found} keys.")
-
-    def _status_bar(self, name: str) -> np.ndarray:
-        """Take a picture, and return its pixels at the left of the status bar: the hints."""
-        return read_pixels(self.picture(name))[:STATUS_BAR_HEIGHT, :STATUS_BAR_WIDTH]
 
     def _note(self, name: str) -> Arm:
         """Take the picture of a step, print where the arm is, and return it."""

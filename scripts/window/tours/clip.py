@@ -95,10 +95,20 @@ class Steps(Tour):
         yield from character.undo_and_redo(self, planted)
 
     def _stop_and_finish(self, name: str, picture: str, **settings: str) -> Session:
-        """Press a button and Esc, which leaves nothing, and again."""
-        before = character.read_file()
+        """Press a button and Esc, which leaves nothing, and again; the status bar tells of it."""
+        yield from self.rest_mouse()
+        before, hints = character.read_file(), [self._read_hints("before")]
         yield from self.start(name, picture, **settings)
+        yield REDRAW
+        hints.append(self._read_hints("during"))
         yield from self.stop(name)
+        hints.append(self._read_hints("stopped"))
         character.check_file(before, "Stopped")
+        check((hints[1] != hints[0]).any(), f"The status bar does not say that {name} goes on.")
+        check((hints[2] == hints[0]).all(), f"The status bar is not what it was before {name}.")
         yield from self.start(name, **settings)
         yield from self.finish(name)
+
+    def _read_hints(self, name: str) -> np.ndarray:
+        """Return the pixels of the hints in the status bar; reports come further to the right."""
+        return read_pixels(self.picture(name))[:20, :250]
