@@ -1,15 +1,11 @@
 """Make the virtual environments of the project, inside the checkout.
 
-    python3 scripts/environment.py                all of them
-    python3 scripts/environment.py lint bpy-5.2   some of them
-
 Needs nothing but this Python (3.9 or newer). The Pythons that Blender wants (3.11, 3.13) are
 looked for on this machine, else fetched by uv. Nothing outside of `.venv/` is written.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shutil
@@ -188,25 +184,3 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
     if code != 0:
         say(label, *output, f"{' '.join(command)} ended with exit code {code}.")
     return code
-
-
-def main() -> int:
-    """Make the environments named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help=", ".join(ENVIRONMENTS) + "; all if left out")
-    names = parser.parse_args().names or list(ENVIRONMENTS)
-    unknown = [name for name in names if name not in ENVIRONMENTS]
-    if unknown:
-        parser.error(f"no environment {', '.join(unknown)}; there are {', '.join(ENVIRONMENTS)}")
-    failed = 0
-    for name in names:
-        try:
-            say(name, f"ready: {os.path.relpath(ensure(name))}")
-        except (UnavailableError, InstallError) as error:
-            failed += 1
-            say(name, str(error))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -40,8 +40,6 @@ TOLERANCE, ITERATIONS = 1e-5, 500
 TIMED = 24
 NEAR = 1e-4, 1e-3
 """Shares of the length by which residuals may exceed the least."""
-AT_REST = 0.01
-"""Radians that a joint may stand from where more iterations lead it."""
 CACHE = ROOT / "out" / "held_back"
 """Not in the repository: drawn again, the same, where it is missing."""
 
@@ -136,9 +134,8 @@ def start_of(bones: int) -> Array:
     return np.stack((np.sqrt(1.0 - x * x - z * z), x, np.zeros(bones), z), axis=1)
 
 
-def chains_from(wxyz: Array) -> Chains:
-    """Return chains that start at local rotations (B, n, 4)."""
-    return Chains(joints(wxyz), joints=ball_joints(wxyz, LIMIT))
+def options_of(solver: str) -> SolveOptions:
+    return SolveOptions(Solver(solver), iterations=ITERATIONS, tolerance=TOLERANCE)
 
 
 def make_chain(bones: int) -> Chain:
@@ -146,46 +143,9 @@ def make_chain(bones: int) -> Chain:
     return Chain(joints(start), joints=ball_joints(start, LIMIT))
 
 
-def options_of(solver: str, times: int = 1) -> SolveOptions:
-    return SolveOptions(Solver(solver), iterations=times * ITERATIONS, tolerance=TOLERANCE)
-
-
-def clock(bones: int, solver: str) -> dict[str, float]:
-    """Return milliseconds of a solve, medians over targets: held back, reached, and their ratio.
-
-    By the work of this process: others may have the machine meanwhile.
-    """
-    chain, options, took = make_chain(bones), options_of(solver), {}
-    for name in ("held", "reached"):
-        goals = itertools.cycle(map(Goal, getattr(targets_of(bones), name)[:TIMED]))
-        clocks = round_clocks(
-            lambda: None, lambda goals=goals: solve(chain, next(goals), options), 3 * TIMED, 60.0
-        )
-        took[name] = clocks["work"]
-    return {**took, "ratio": took["held"] / took["reached"]}
-
-
-def judge(bones: int, solver: str) -> dict[str, Any]:
-    """Return how much farther solutions stay from targets than need be, and where joints end.
-
-    Excesses are in lengths. Joints are compared, in radians, with those of ten times the cap on
-    iterations, and of a solve that starts at the solution.
-    """
-    targets, chains = targets_of(bones), chains_from(np.tile(start_of(bones), (COUNT, 1, 1)))
-    goals = Goals(targets.held)
-    found = solve_batch(chains, goals, options_of(solver))
-    wxyz, angles = found.local_rotations_wxyz, []
-    for begun, times in ((chains, 10), (chains_from(wxyz), 1)):
-        other = solve_batch(begun, goals, options_of(solver, times)).local_rotations_wxyz
-        apart = np.minimum(*(np.linalg.norm(wxyz + sign * other, axis=-1) for sign in (-1.0, 1.0)))
-        angles.append(4.0 * np.arcsin(np.minimum(apart / 2.0, 1.0)).max(axis=-1))
-    excess = found.residual - targets.least
-    return {
-        "within": [float((excess <= share).mean()) for share in NEAR],
-        "excess": [float(np.median(excess)), float(excess.max()), float(-excess.min())],
-        "rest": [[float((a <= AT_REST).mean()), float(np.quantile(a, 0.95))] for a in angles],
-        "iterations": float(np.median(found.iterations)),
-    }
+def make_chains(bones: int, many: int) -> Chains:
+    starts = np.tile(start_of(bones), (many, 1, 1))
+    return Chains(joints(starts), joints=ball_joints(starts, LIMIT))
 
 
 def count(bones: int, solver: str, many: int) -> dict[str, int]:
@@ -195,16 +155,45 @@ def count(bones: int, solver: str, many: int) -> dict[str, int]:
     def prepare() -> Callable[[], Any]:
         if many == 1:
             return functools.partial(solve, make_chain(bones), Goal(held[0]), options)
-        chains = chains_from(np.tile(start_of(bones), (many, 1, 1)))
-        return functools.partial(solve_batch, chains, Goals(held), options)
+        return functools.partial(solve_batch, make_chains(bones, many), Goals(held), options)
 
     return count_calls(prepare)
 
 
 class Tasks:
-    """The tasks of the worker."""
+    """The tasks of the worker: figures by their names."""
 
-    clock, judge, count = (staticmethod(task) for task in (clock, judge, count))
+    def clock(self, bones: int, solver: str) -> dict[str, float]:
+        """Return milliseconds that this process works for a solve, medians over targets."""
+        chain, options, took = make_chain(bones), options_of(solver), {}
+        for name in ("held", "reached"):
+            goals = itertools.cycle(map(Goal, getattr(targets_of(bones), name)[:TIMED]))
+            took[name] = round_clocks(
+                lambda: None, lambda goals=goals: solve(chain, next(goals), options), 3 * TIMED, 60
+            )["work"]
+        return {**took, "ratio": took["held"] / took["reached"]}
+
+    def judge(self, bones: int, solver: str) -> dict[str, float]:
+        """Return how much farther solutions stay from targets than need be, in lengths."""
+        targets = targets_of(bones)
+        found = solve_batch(make_chains(bones, COUNT), Goals(targets.held), options_of(solver))
+        excess = found.residual - targets.least
+        return {
+            **{f"within {share:g}": float((excess <= share).mean()) for share in NEAR},
+            "median excess": float(np.median(excess)),
+            "worst": float(excess.max()),
+            "below the best": float(-excess.min()),
+            "iterations": float(np.median(found.iterations)),
+        }
+
+    def count(self, bones: int, solver: str) -> dict[str, float]:
+        """Return calls and iterations of one chain, and of many."""
+        found: dict[str, float] = {}
+        for many in (1, 100):
+            each = count(bones, solver, many)
+            each["calls an iteration"] = round(each["calls"] / max(each["iterations"], 1))
+            found.update({f"{name}, of {many}": value for name, value in each.items()})
+        return found
 
 
 if __name__ == "__main__":
