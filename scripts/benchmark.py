@@ -68,7 +68,6 @@ def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result
 
 
 def describe(rounds: int) -> str:
-    """Return what is measured, and where."""
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
     (version,) = re.findall(r'^version *= *"([^"]+)"', manifest, re.MULTILINE)
     code = (

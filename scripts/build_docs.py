@@ -56,7 +56,6 @@ def strangers(site: Path) -> list[str]:
 
 
 def main() -> int:
-    """Build the site."""
     start = time.monotonic()
     shutil.rmtree(SITE, ignore_errors=True)
     try:

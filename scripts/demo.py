@@ -25,7 +25,6 @@ MARK = "demo: "
 
 
 def main() -> int:
-    """Play, draw, print the table, and judge."""
     code = environment.run_in("bpy-5.2", "-m", "demo.scene", OUTPUT, mark=MARK)
     if code != 0:
         return code

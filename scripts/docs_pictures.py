@@ -38,7 +38,6 @@ def take(blender: str, tour: str) -> int:
 
 
 def main() -> int:
-    """Build, take, and make small."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

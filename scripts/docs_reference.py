@@ -46,7 +46,6 @@ OF_BLENDER = ("rna_type", "filter_glob", "check_existing")
 
 
 def page() -> str:
-    """Return the page; for a Blender in which the extension is registered."""
     return "\n".join((HEAD, *_property_lines(), *_operator_lines()))
 
 

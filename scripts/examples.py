@@ -25,7 +25,6 @@ MARK = "examples: "
 
 
 def main() -> int:
-    """Make what the command line names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

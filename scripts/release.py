@@ -83,7 +83,6 @@ def checks(*, are_tests_run: bool) -> Iterator[tuple[str, list[str]]]:
 
 
 def main() -> int:
-    """Go through the list."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

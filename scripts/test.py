@@ -250,7 +250,6 @@ def parse_command_line() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Carry out the runs and print the sum."""
     options = parse_command_line()
     start = time.monotonic()
     runs = plan_runs(options)

@@ -41,7 +41,6 @@ def update(added: list[str]) -> None:
 
 
 def main() -> int:
-    """Do it in this Python, or start again in one that has Blender."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--add", action="append", default=[], metavar="LANGUAGE")
     options = parser.parse_args()

@@ -112,7 +112,6 @@ class Result:
 
     @property
     def times(self) -> list[list[float]]:
-        """The milliseconds of our rounds, and those of the other's."""
         sides = [self.ours, *([self.other] if self.other else [])]
         return [[each[self.clock] for each in side.clocks] for side in sides]
 
@@ -140,7 +139,6 @@ class Result:
         return self.row.other.label if self.row.other else NOTHING
 
     def cell(self) -> str:
-        """Return the figure, the goal, and milliseconds."""
         if self.value is None:
             return NOTHING
         goal = "" if self.row.goal is None else f" / {self.row.goal:g}"
@@ -199,7 +197,6 @@ def _cells(line: Mapping[str, Result], columns: Sequence[str]) -> Iterator[str]:
 
 
 def summarize(results: Sequence[Result]) -> str:
-    """Return how many goals are met, in a line."""
     goals = [result for result in results if result.row.goal is not None]
     missing = sum(result.is_met is None for result in goals)
     met = sum(result.is_met is True for result in goals)

@@ -106,7 +106,6 @@ def updated(manner: str, layout: str, task: str = "moved", setting: str = "") ->
 
 
 def solved(program: str, case: str, tolerance: float) -> Side:
-    """Return the side of a solver: on the cases."""
     task = "single" if tolerance < AT_ONCE else "batch"
     label = f"{program} {re.split('[=@]', RIVALS[program])[-1]}" if program in RIVALS else OURS
     return Side(label, (program,), task, (case, tolerance))

@@ -51,7 +51,6 @@ class Setting:
     not_in: tuple[str, ...] = ()
 
     def goal(self, scene: str) -> float:
-        """Return the most times the constraint."""
         return self.goals[list(SCENES).index(scene)]
 
 

@@ -9,11 +9,13 @@ import collections
 import dataclasses
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import environment
 from common.console import ROOT, say, stream
@@ -39,6 +41,10 @@ _ENVIRONMENTS = {
     "pin": Environment("3.13", (RIVALS["pin"], _NUMPY), "60 MB"),
     "momentum": Environment("3.13", _MOMENTUM, "100 MB"),
 }
+
+
+# A round repeats its work so often, or stops earlier after so many seconds.
+LEAST_REPEATS, MOST_REPEATS, SECONDS = 3, 40, 0.5
 
 
 class WorkerError(Exception):
@@ -98,6 +104,31 @@ def serve(worker: object) -> None:
         request = json.loads(line)
         answer = getattr(worker, request.pop("task"))(**request)
         print(ANSWER + json.dumps(answer), flush=True)
+
+
+def round_clocks(
+    prepare: Callable[[], object],
+    work: Callable[[], object],
+    most: int = MOST_REPEATS,
+    seconds: float = SECONDS,
+) -> dict[str, float]:
+    """Return the median milliseconds of one round's repetitions, by two clocks.
+
+    What is prepared before each repetition is not timed. "work" is what all threads of the process
+    have worked: where it falls far behind "wall", other programs had the machine, and "wall" says
+    less.
+    """
+    took: list[tuple[float, float]] = []
+    begin = time.perf_counter()
+    while len(took) < most:
+        if len(took) >= LEAST_REPEATS and time.perf_counter() - begin > seconds:
+            break
+        prepare()
+        start_work, start = time.process_time(), time.perf_counter()
+        work()
+        took.append((time.perf_counter() - start, time.process_time() - start_work))
+    wall, worked = (1e3 * statistics.median(each) for each in zip(*took))
+    return {"wall": wall, "work": worked}
 
 
 @dataclasses.dataclass(frozen=True)

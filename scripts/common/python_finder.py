@@ -45,7 +45,6 @@ def find_python(version: str, folder: Path) -> Path:
 
 
 def python_in(environment: Path) -> Path:
-    """Return the path of the interpreter in a virtual environment."""
     return environment / ("Scripts" if os.name == "nt" else "bin") / f"python{_SUFFIX}"
 
 

@@ -75,12 +75,10 @@ ACTS = (
 
 
 def place(act: Act) -> Vector:
-    """Return where a creature stands."""
     return Vector((APART * ACTS.index(act), 0.0, 0.0))
 
 
 def build() -> bpy.types.Object:
-    """Fill the file with all creatures, and return the first rig."""
     studio.add_floor(2000.0)
     first, *_ = [_add(act) for act in ACTS]
     return first

@@ -63,14 +63,12 @@ def head(passed: float) -> Vector:
 
 
 def left_hand(passed: float) -> Vector:
-    """Return the position of a wrist that circles."""
     angle = 3.0 * math.tau * passed
     across, up = math.cos(angle), math.sin(angle)
     return Vector((0.39 + 0.13 * across, -0.2 + 0.06 * up, 1.34 + 0.13 * up))
 
 
 def right_hand(passed: float) -> Vector:
-    """Return the position of a wrist that draws an eight."""
     angle = math.tau * (passed + 0.1)
     across, up = math.cos(angle), math.sin(2.0 * angle)
     return Vector((-0.42 + 0.16 * across, -0.26 + 0.096 * across, 1.62 + 0.1 * up))

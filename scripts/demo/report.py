@@ -44,7 +44,6 @@ class Row:
         return max(self.residuals[limb], default=float("inf"))
 
     def cells(self) -> tuple[str, ...]:
-        """Return the row as the table shows it."""
         values = [value for limb in self.residuals.values() for value in limb]
         return (
             *(self.title, str(len(self.residuals)), str(self.frames)),

@@ -67,14 +67,12 @@ def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
 
 
 def choose(rig: bpy.types.Object, title: str) -> None:
-    """Give every chain the solver that a row of the table stands for."""
     of_two, of_more = SOLVERS[title]
     for limb, chain in zip(LIMBS, rig.chain_ik.chains):
         chain.solver = of_two if len(limb.bones) == 2 else of_more
 
 
 def mute(rig: bpy.types.Object, is_muted: bool) -> None:
-    """Mute or unmute all chains of a rig."""
     for chain in rig.chain_ik.chains:
         chain.mute = is_muted
 
@@ -90,7 +88,6 @@ def _residuals(limb: Limb, rig: bpy.types.Object, played: playing.Played) -> lis
 
 
 def draw_figure(rows: Sequence[Row], path: Path) -> None:
-    """Draw a strip of poses through time, and one that compares the solvers."""
     rig = bpy.context.scene.objects["Figure"]
     first = [pictures.render(frame, f"frame {frame}", 5, 380) for frame in DRAWN_FRAMES]
     compared = []
@@ -103,7 +100,6 @@ def draw_figure(rows: Sequence[Row], path: Path) -> None:
 
 
 def add_creatures(path: Path) -> None:
-    """Build the creatures, and save the file."""
     examples.build(CREATURES)
     bpy.context.scene.frame_set(1)
     studio.save(path)
@@ -125,12 +121,10 @@ def draw_creatures(path: Path) -> None:
 
 
 def say(line: str) -> None:
-    """Print a line for the person who waits."""
     print(MARK + line, flush=True)
 
 
 def main(folder: Path) -> None:
-    """Run in a process of its own, with the add-on from the checkout."""
     blender_ik_addon.register()
     folder.mkdir(parents=True, exist_ok=True)
     draw_figure(play_figure(folder), folder / "demo.png")

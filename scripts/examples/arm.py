@@ -31,7 +31,6 @@ def place(passed: float) -> Matrix:
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: a person whose left arm follows."""
     rig = human.add_person("Arm")
     chain = human.add_limb(rig, "Arm.L", human.ARM, "L")
     human.give_body(rig, {"upper_arm.L": "chain", "forearm.L": "chain", "hand.L": "second"})

@@ -27,7 +27,6 @@ RISE, HIPS_ABOVE = 0.7, 0.12
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: a person on a ladder."""
     rig = human.add_person("Climb")
     human.make_whole_body(rig)
     human.give_body(rig, human.limb_colours())

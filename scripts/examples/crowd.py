@@ -18,7 +18,6 @@ SEED = 7
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: one person, and 99 copies."""
     first = human.add_person("Person", is_hinged=False)
     for side, sign in human.SIDES.items():
         chain = human.add_limb(first, f"Arm.{side}", human.ARM, side, "EMPTY")

@@ -19,7 +19,6 @@ TARGET = "head Target"
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: chest, neck and head."""
     joints = _joints()
     names = [f"neck {i + 1}" for i in range(COUNT)]
     table = {"chest": Bone((0.0, 1.6, 2.2), tuple(ROOT))}

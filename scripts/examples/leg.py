@@ -19,7 +19,6 @@ FORWARD, HIPS_TO = -0.36, Vector((0.05, -0.12, -0.01))
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: a person who steps onto a block."""
     rig = human.add_person("Leg")
     driven = {}
     for side, colour in (("L", "chain"), ("R", "second")):

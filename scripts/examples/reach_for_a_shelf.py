@@ -21,7 +21,6 @@ JAR = Vector((0.16, -0.71, 1.895))
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: a person in front of a counter, and a shelf above it."""
     rig = human.add_person("Reach")
     human.make_whole_body(rig)
     human.give_body(rig, human.limb_colours())

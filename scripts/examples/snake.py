@@ -24,7 +24,6 @@ def path(passed: float) -> Vector:
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: the snake on its way, and the ball that leads it."""
     joints = _joints()
     names = [f"Bone {i + 1}" for i in range(COUNT)]
     rig = rigs.add_rig("Snake", rigs.bones_along(names, joints))

@@ -39,7 +39,6 @@ STONES = [
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: the spider, its feet, stones on its way."""
     rig = rigs.add_rig("Spider", _bones())
     for side in SIDES:
         for leg in LEGS:

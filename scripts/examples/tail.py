@@ -32,7 +32,6 @@ def _path(passed: float) -> Point:
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: the body on its way, the tail behind it."""
     names = [f"Tail {i + 1}" for i in range(COUNT)]
     joints = [_at(0.0, -TAIL * i / COUNT) for i in range(COUNT + 1)]
     # At rest they are where the animation has them on its first frame.

@@ -40,7 +40,6 @@ def make_bent(count: int = 10, bend: float = 0.04) -> Chain:
 
 
 def goal_at(x: float, z: float) -> Goal:
-    """Return a goal in the plane of the figures."""
     return Goal(np.array([x, 0.0, z]))
 
 
@@ -60,7 +59,6 @@ def gaps(chain: Chain, goal: Goal, solver: Solver, most: int) -> list[float]:
 
 
 def sheet(widths: tuple[float, ...], height: float = 3.4) -> tuple[Figure, list[Axes]]:
-    """Return a figure with axes side by side."""
     plt.rcParams.update(_LOOK)
     figure, axes = plt.subplots(
         1,
@@ -100,7 +98,6 @@ def bones(axes: Axes, joints: Array, *, colour: str = BONE, label: str = "") -> 
 
 
 def target(axes: Axes, goal: Goal) -> None:
-    """Draw where the effector shall be."""
     x, _, z = goal.target_position
     axes.plot([x], [z], "s", color=TARGET, markersize=8, markerfacecolor="none", zorder=4)
 

@@ -84,7 +84,6 @@ def pose(*names: str) -> np.ndarray:
 
 
 def check_same(found: np.ndarray, expected: np.ndarray, when: str) -> None:
-    """Check that poses do not differ."""
     check_near(found, expected, SAME, f"{when} the pose")
 
 

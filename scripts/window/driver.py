@@ -91,7 +91,6 @@ def play(session: Session, least_rounds: int = ROUNDS) -> None:
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 90.0) -> Session:
-    """Wait until something is so, or for too long."""
     end = time.monotonic() + seconds
     yield MOMENT
     while not is_so() and time.monotonic() < end:
@@ -125,7 +124,6 @@ class Viewport:
     _mouse = (5, 5)
 
     def __init__(self, number: int = 0) -> None:
-        """Take a window by its number in the order of opening."""
         self.number = number
 
     @property
@@ -181,7 +179,6 @@ class Viewport:
         yield REDRAW
 
     def look(self, at: Vector, distance: float, angles: tuple[float, float, float]) -> None:
-        """Turn the view: a point of the scene, its distance, and Euler angles in radians."""
         view = self.area.spaces.active.region_3d
         view.view_location, view.view_distance = at, distance
         view.view_rotation = Euler(angles).to_quaternion()
@@ -194,7 +191,6 @@ class Viewport:
         return round(region.x + seen.x), round(region.y + seen.y)
 
     def point_at(self, place: Vector) -> Session:
-        """Move the mouse to where a point of the scene is seen."""
         yield from self.drag([self.pixel_of(place)])
 
     def press(self, key: str, **keys: bool) -> None:

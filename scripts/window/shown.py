@@ -52,7 +52,6 @@ def added_to(kind: type) -> list[type]:
 
 
 def name_of(cls: type) -> str:
-    """Return the name that Blender opens a panel or menu by."""
     return getattr(cls, "bl_idname", "") or cls.__name__
 
 

@@ -20,12 +20,10 @@ Look = Callable[[int], object]
 
 
 def line(start: Vector, end: Vector, steps: int) -> list[Vector]:
-    """Return points from one to another."""
     return [start.lerp(end, step / steps) for step in range(steps + 1)]
 
 
 def clear_scene() -> None:
-    """Remove all objects of the startup scene."""
     for ob in list(bpy.data.objects):
         bpy.data.objects.remove(ob)
 
@@ -39,7 +37,6 @@ class Tour:
     is_fine = False
 
     def __init__(self, zip_path: Path, folder: Path) -> None:
-        """Take the zip, and the folder for the pictures."""
         self.zip_path, self.folder = zip_path, folder
         self.viewport = Viewport()
 
@@ -85,7 +82,6 @@ class Tour:
         yield from self.viewport.widen_sidebar(wider)
 
     def set_up_limbs(self, **settings: object) -> Session:
-        """Press Set Up Limbs, and go to pose mode."""
         yield from self.press_button("setup", **settings)
         yield from self.set_mode("POSE")
 
@@ -119,7 +115,6 @@ class Tour:
         check(has_begun(), f"Enter has not started {name}.")
 
     def is_running(self, name: str) -> bool:
-        """Tell whether the work of a button goes on."""
         running = [each.bl_idname for each in self.viewport.window.modal_operators]
         return f"POSE_OT_chain_ik_{name}" in running
 
@@ -131,7 +126,6 @@ class Tour:
         check(not self.is_running(name), f"Esc has not stopped {name}.")
 
     def finish(self, name: str) -> Session:
-        """Wait until the work is done."""
         yield from wait_until(lambda: not self.is_running(name))
         check(not self.is_running(name), f"{name} has not come to its end.")
         yield REDRAW
@@ -169,12 +163,10 @@ class Tour:
             look(step)
 
     def drop(self) -> Session:
-        """Click, where something is held."""
         self.viewport.press("LEFTMOUSE")
         yield REDRAW
 
     def picture(self, name: str) -> Path:
-        """Take the picture of a step, and return its path."""
         path = self.folder / f"{name}.png"
         self.viewport.take_picture(path)
         return path

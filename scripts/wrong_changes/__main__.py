@@ -16,11 +16,13 @@ import concurrent.futures
 import json
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -80,31 +82,26 @@ def covering(changes: list[Change]) -> list[list[tuple[float, str]]]:
 
     Where none does (lines that run once, at the import), those that execute any of its file.
     """
-    exact: list[list[tuple[float, str]]] = [[] for _ in changes]
-    near: list[list[tuple[float, str]]] = [[] for _ in changes]
+    exact, near = ([list[tuple[float, str]]() for _ in changes] for _ in "12")
     for path in sorted(COVERED.glob("*.jsonl")):
         for line in path.open(encoding="utf-8"):
             note = json.loads(line)
             for number, change in enumerate(changes):
                 executed = note["lines"].get(change.path)
                 if executed is not None:
-                    test = (note["seconds"], note["test"])
-                    near[number].append(test)
+                    near[number].append((note["seconds"], note["test"]))
                     if int(executed, 16) >> change.line & 1:
-                        exact[number].append(test)
+                        exact[number].append((note["seconds"], note["test"]))
     return [found or others for found, others in zip(exact, near)]
 
 
 def ordered(tests: list[tuple[float, str]]) -> list[str]:
     """Return the tests to try: the quickest of each file, then the next ones, while time lasts."""
-    by_file: dict[str, list[tuple[float, str]]] = {}
-    for test in sorted(tests):
-        by_file.setdefault(test[1].partition("::")[0], []).append(test)
-    rounds = [
-        (turn, seconds, name)
-        for found in by_file.values()
-        for turn, (seconds, name) in enumerate(found)
-    ]
+    rounds, turns = [], Counter[str]()
+    for seconds, name in sorted(tests):
+        file = name.partition("::")[0]
+        rounds.append((turns[file], seconds, name))
+        turns[file] += 1
     kept, total = [], 0.0
     for _, seconds, name in sorted(rounds):
         if total + seconds <= ENOUGH or not kept:
@@ -125,12 +122,9 @@ def attempt(change: Change, tests: list[str], tree: Path) -> str:
         output = run_tests(tree, ["-x", "-m", "", f"@{names}"], 4 * ENOUGH)
     finally:
         path.write_text(original, encoding="utf-8")
-    lines = output.splitlines()
-    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
-    if failed:
-        return failed[0].split(" - ")[0].split(" ", 1)[1]
-    is_passed = bool(lines) and " passed" in lines[-1]
-    return "" if is_passed else (lines[-1] if lines else "the process ended")
+    *_, last = ["the process ended", *output.splitlines()]
+    failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", output, re.MULTILINE)
+    return failed[1] if failed else "" if " passed" in last else last
 
 
 def try_all(changes: list[Change], found: list[list[tuple[float, str]]]) -> int:
@@ -159,7 +153,6 @@ def try_all(changes: list[Change], found: list[list[tuple[float, str]]]) -> int:
 
 
 def main() -> None:
-    """Carry out a round."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--number", type=int, default=150)

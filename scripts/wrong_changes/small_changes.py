@@ -30,11 +30,9 @@ class Change(NamedTuple):
     new: str
 
     def __str__(self) -> str:
-        """Return where and what, as a compiler says it."""
         return f"{self.path}:{self.line}:{self.column} {self.old} -> {self.new}"
 
     def applied(self, source: str) -> str:
-        """Return the source with the change."""
         lines = source.splitlines(keepends=True)
         text = lines[self.line - 1]
         end = self.column + len(self.old)
@@ -73,7 +71,6 @@ def _changes_of(source: str, path: str) -> Iterator[Change]:
 
 
 def _program(source: str) -> str:
-    """Return what runs of a source."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         for field in {"annotation", "returns"} & {*node._fields}:

@@ -16,7 +16,7 @@ from tests.window.application import ROOT, Run, complaints
 # pictures.
 TOURS = {
     # Promise 8: install the zip, use all of it, switch it off, end Blender.
-    "window": ("tests.window.session", (1000, 640), 60),
+    "window": ("tests.window.session", (1000, 640), 50),
     # Gizmos, dragged and clicked; each drag is undone in one step.
     "gizmos": ("gizmos", (1000, 640), 7),
     # One rig in two windows with other view layers, scenes and frames: both show what is true.

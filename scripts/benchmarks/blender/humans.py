@@ -18,8 +18,8 @@ import numpy as np
 from mathutils import Vector
 
 from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
-from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array
+from benchmarks.workers import round_clocks
 from examples.parts.rigs import add_empty
 
 LIMBS = {

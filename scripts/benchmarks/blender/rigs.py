@@ -26,9 +26,9 @@ import blender_ik_addon
 from benchmarks.blender import setting_rigs
 from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
 from benchmarks.blender.setting_rigs import bone_name, handle_name
-from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array, arc, split, targets_in_reach
 from benchmarks.setting_rows import LIMITED_ROWS, ROWS
+from benchmarks.workers import round_clocks
 from blender_ik_addon import handlers
 from examples.parts.rigs import Bone, add_empty, add_rig
 
@@ -101,12 +101,9 @@ class Rigs(Scene):
         return self.kept
 
     def redrawn(self) -> dict[str, float]:
-        """Return the times of a redraw of the viewport's overlay."""
         return self._redraw(self.count)
 
     def redrawn_anew(self) -> dict[str, float]:
-        """Return the times of a redraw after all targets have moved."""
-
         def move() -> None:
             self.move_on()
             self.update()

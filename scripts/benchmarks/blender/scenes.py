@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
 import blender_ik_addon
-from benchmarks.clocks import round_clocks
 from benchmarks.core.cases import Array
-from benchmarks.workers import serve
+from benchmarks.workers import round_clocks, serve
 from common import blender_process
 from examples.parts.rigs import add_empty, hang_chain
 
@@ -34,10 +31,6 @@ class Limb(NamedTuple):
     tip: str
     target: Any
     end: str = "tail"
-
-
-class UnsolvedError(Exception):
-    """A chain says that it cannot be solved, so its time says nothing."""
 
 
 class Scene:
@@ -75,16 +68,15 @@ class Scene:
         for rig in {limb.rig for limb in self.limbs if self.manner not in WITHOUT_CHAINS}:
             for chain in rig.chain_ik.chains:
                 if not chain.mute and chain.residual < 0.0:
-                    raise UnsolvedError(f"{chain.name}: {chain.status}")
+                    # Its time says nothing.
+                    raise ValueError(f"{chain.name}: {chain.status}")
         reached = float(np.mean(np.array(gaps) <= self.allowed))
         return {"reached": reached, "worst": max(gaps) / self.length}
 
     def moved(self) -> dict[str, float]:
-        """Return the times of an update after all targets have moved."""
         return round_clocks(self.move_on, self.update)
 
     def dragged(self) -> dict[str, float]:
-        """Return the times of an update after one target has moved."""
         return round_clocks(self.move_one, self.update)
 
     def idle(self) -> dict[str, float]:
@@ -108,7 +100,7 @@ class Scene:
 
     def opened(self) -> dict[str, float]:
         """Return the times of opening the scene's file until everything is posed."""
-        file = str(Path(tempfile.mkdtemp(dir=bpy.app.tempdir)) / "scene.blend")
+        file = f"{bpy.app.tempdir}scene.blend"
         bpy.ops.wm.save_as_mainfile(filepath=file)
 
         def reopen() -> None:
@@ -145,7 +137,6 @@ class Scene:
         self.step += 1
 
     def move_on(self) -> None:
-        """Move all targets to their next places."""
         self.count()
         self.move(range(len(self.limbs)))
 
@@ -159,7 +150,6 @@ class Scene:
             self.limbs[number].target.location = places[number]
 
     def update(self) -> None:
-        """Have Blender evaluate the scene."""
         bpy.context.view_layer.update()
 
 

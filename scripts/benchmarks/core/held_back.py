@@ -16,11 +16,10 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.clocks import round_clocks
 from benchmarks.core.calls import count_calls
 from benchmarks.core.cases import Array
 from benchmarks.core.with_core import ball_joints
-from benchmarks.workers import serve
+from benchmarks.workers import round_clocks, serve
 from blender_ik_addon.core import (
     Chain,
     Chains,

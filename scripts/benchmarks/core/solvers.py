@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.clocks import round_clocks
 from benchmarks.core import cases
 from benchmarks.core.cases import Array, Case
 from benchmarks.pages import AT_ONCE, CORE
-from benchmarks.workers import serve
+from benchmarks.workers import round_clocks, serve
 
 # The cap that every solver with one has.
 ITERATIONS = 500
@@ -76,14 +75,12 @@ class Clock:
         }
 
     def single(self, case: str, tolerance: float) -> dict[str, float]:
-        """Return the times of one solve: medians over all targets."""
         solver, subject, absolute = self._prepared(case, tolerance)
         targets = itertools.cycle(subject.targets)
         most = MOST_PASSES * len(subject.targets)
         return round_clocks(lambda: None, lambda: solver.solve(next(targets), absolute), most)
 
     def batch(self, case: str, tolerance: float) -> dict[str, float]:
-        """Return the times of solving all targets once."""
         solver, subject, absolute = self._prepared(case, tolerance)
         return round_clocks(
             lambda: None, lambda: solver.solve_all(subject.targets, absolute, is_timed=True)

@@ -2,7 +2,7 @@
 //
 //     node with_fullik.mjs CASES FOLDER      FOLDER holds its node_modules
 //
-// The same loops as solvers.py and clocks.py, and answers as in workers.py.
+// The same loops as solvers.py, and clocks and answers as in workers.py.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ const FIK = library.Bone3D ? library : library.default;
 const cases = JSON.parse(readFileSync(casesFile, "utf8"));
 
 const [ITERATIONS, MOST_PASSES, SLACK] = [500, 30, 1e-6]; // as in solvers.py
-const [LEAST_REPEATS, MOST_REPEATS, SECONDS] = [3, 40, 0.5]; // as in clocks.py
+const [LEAST_REPEATS, MOST_REPEATS, SECONDS] = [3, 40, 0.5]; // as in workers.py
 const WARMING_SECONDS = 0.7;
 
 const milliseconds = () => Number(process.hrtime.bigint()) / 1e6;

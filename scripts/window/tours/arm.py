@@ -37,12 +37,10 @@ class Arm:
     status: str
 
     def check_reached(self, when: str) -> None:
-        """Check that the wrist is on the target."""
         check_near(self.wrist, self.target, REACHED, f"{when} the wrist")
         check(self.status.startswith("Reached"), f"{when} the status is '{self.status}'.")
 
     def check_same_pose(self, other: Arm, when: str) -> None:
-        """Check that the bones are where they were."""
         check_near(self.elbow, other.elbow, SAME_PLACE, when)
         check_near(self.wrist, other.wrist, SAME_PLACE, when)
 

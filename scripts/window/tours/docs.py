@@ -96,7 +96,6 @@ class Steps(Tour):
         yield REDRAW
 
     def film_motions(self) -> Session:
-        """Film a crouch and a kick."""
         for name, (motion, frames) in FILMS.items():
             yield from self.add_metarig(SIDE)
             yield from self.set_up_limbs()

@@ -76,7 +76,6 @@ def places(side: str) -> Places:
 
 
 def check_same(side: str, before: Places, when: str) -> None:
-    """Check that nothing of an arm has moved."""
     now = places(side)
     for name, place in before.items():
         check_near(now[name], place, SAME_PLACE, f"{when} {name}")
@@ -88,7 +87,6 @@ class Steps(Tour):
     ui_scale = 1.0
 
     def begin(self) -> Session:
-        """Build the rig, and look at it."""
         with self.viewport.context():
             build()
         yield from self.note_step("Build")
@@ -173,7 +171,6 @@ class Steps(Tour):
         yield from self._undo(f"Move {word}", before, side)
 
     def _give_up(self, word: str, side: str) -> Session:
-        """Drag a target or pole and press Esc."""
         before, count = places(side), len(bpy.context.window_manager.operators)
         path = self._path_from(before[word])
         for number, wait in enumerate(self.viewport.drag(path, button="LEFTMOUSE")):

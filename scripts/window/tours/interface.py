@@ -180,7 +180,6 @@ class Steps(Tour):
         self._take(name, (region.x, region.y, right - region.x, region.height))
 
     def _take(self, name: str, box: Box) -> None:
-        """Take a part of the window."""
         path, (left, bottom, width, height) = self.picture(f"interface_{name}"), box
         part = np.ones((height, width, 4), dtype=np.float32)
         part[..., :3] = read_pixels(path)[bottom : bottom + height, left : left + width, :3]

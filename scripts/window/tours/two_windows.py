@@ -29,7 +29,6 @@ SAME = 2e-5
 
 
 def select_target(view_layer: bpy.types.ViewLayer) -> None:
-    """Select the target in a view layer, and nothing else."""
     target = bpy.data.objects[TARGET]
     for ob in view_layer.objects:
         ob.select_set(ob == target, view_layer=view_layer)
@@ -126,7 +125,6 @@ class Steps(Tour):
         check_near(bpy.data.objects[TARGET].location, end, 0.02, "The target that was dragged")
 
     def _undo(self, viewport: Viewport, **shift: bool) -> Session:
-        """Press Ctrl Z over the view of a window, or Ctrl Shift Z."""
         yield from viewport.point_at(VIEW[0])
         viewport.press("Z", ctrl=True, **shift)
         # Blender draws one window after the other, and updates what is undone after that.

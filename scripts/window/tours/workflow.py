@@ -41,7 +41,6 @@ class Steps(Tour):
     beginning: dict[str, object]
 
     def begin(self) -> Session:
-        """Add Rigify's human metarig."""
         bpy.context.preferences.edit.undo_steps = UNDO_STEPS
         yield from self.add_metarig(VIEW)
         yield from self.note_step("Begin")
