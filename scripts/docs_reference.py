@@ -57,13 +57,9 @@ def _property_lines() -> Iterator[str]:
         group = groups[name]
         title, where = GROUPS.get(name, (group.__doc__.split("\n")[0].rstrip("."), ""))
         yield f"## {title}\n\n{where}\n"
-        yield "| property | label | kind, default | |\n|---|---|---|---|"
-        for prop in group.bl_rna.properties:
-            if prop.identifier in ("rna_type", "active_joint_index") or not prop.is_runtime:
-                continue
-            label = f"*{prop.name}*" if prop.name not in ("", prop.identifier) else ""
-            yield f"| `{prop.identifier}` | {label} | {_kind(prop)} | {prop.description} |"
-        yield ""
+        hidden = ("rna_type", "active_joint_index")
+        props = [p for p in group.bl_rna.properties if p.is_runtime and p.identifier not in hidden]
+        yield from _table("property", props)
 
 
 def _operator_lines() -> Iterator[str]:
@@ -75,23 +71,24 @@ def _operator_lines() -> Iterator[str]:
         kind = getattr(getattr(bpy.ops, module), name).get_rna_type()
         yield f"### {kind.name}\n\n`{module}.{name}`: {kind.description}.\n"
         shown = [p for p in kind.properties if p.identifier not in OF_BLENDER]
-        if shown:
-            yield "| argument | label | kind, default | |\n|---|---|---|---|"
-        for prop in shown:
-            yield f"| `{prop.identifier}` | *{prop.name}* | {_kind(prop)} | {prop.description} |"
-        if shown:
-            yield ""
+        yield from _table("argument", shown)
+
+
+def _table(word: str, props: list[bpy.types.Property]) -> Iterator[str]:
+    if props:
+        yield f"| {word} | label | kind, default | |\n|---|---|---|---|"
+        for prop in props:
+            label = f"*{prop.name}*" if prop.name not in ("", prop.identifier) else ""
+            yield f"| `{prop.identifier}` | {label} | {_kind(prop)} | {prop.description} |"
+        yield ""
 
 
 def _classes(base: type) -> list[type]:
     """Return the registered classes of the extension that have a base."""
-    found, waiting = [], base.__subclasses__()
-    while waiting:
-        each = waiting.pop()
-        waiting += each.__subclasses__()
-        if each.__module__.startswith(f"{PACKAGE}.") and each.is_registered:
-            found.append(each)
-    return found
+    from translating.harvest import subclasses
+
+    ours = [each for each in subclasses(base) if each.__module__.startswith(f"{PACKAGE}.")]
+    return [each for each in ours if each.is_registered]
 
 
 def _kind(prop: bpy.types.Property) -> str:

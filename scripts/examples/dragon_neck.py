@@ -60,15 +60,16 @@ def _joints() -> list[Point]:
 
 
 def _sticks(joints: list[Point], names: list[str]) -> list[Stick]:
+    elbow, hand = (0.72, 0.75, 1.0), (0.75, 0.3, 0.16)
     sticks = [
         Stick("chest", (0.0, 2.2, 1.9), (0.0, 0.55, 2.05), 0.78, 0.72, "green"),
         Stick("chest", (0.0, 0.55, 2.05), tuple(ROOT), 0.66, 0.42, "green"),
+        *bodies.both(
+            Stick("chest", (0.55, 0.5, 1.9), elbow, 0.34, 0.2, "green"),
+            Stick("chest", elbow, hand, 0.2, 0.16, "green"),
+            Stick("chest", hand, (0.75, 0.02, 0.1), 0.16, 0.1, "green"),
+        ),
     ]
-    for sign in (1.0, -1.0):
-        elbow, hand = (sign * 0.72, 0.75, 1.0), (sign * 0.75, 0.3, 0.16)
-        sticks.append(Stick("chest", (sign * 0.55, 0.5, 1.9), elbow, 0.34, 0.2, "green"))
-        sticks.append(Stick("chest", elbow, hand, 0.2, 0.16, "green"))
-        sticks.append(Stick("chest", hand, (hand[0], 0.02, 0.1), 0.16, 0.1, "green"))
     radii = [0.40 - 0.21 * (i / COUNT) ** 0.8 for i in range(COUNT + 1)]
     for stick in bodies.sticks_along(names, joints, radii, ["green"]):
         sticks += stick, _spike(stick)
@@ -89,17 +90,16 @@ def _head(base: Vector) -> list[Stick]:
     def at(x: float, y: float, z: float) -> Point:
         return tuple(base + Vector((x, y, z)))
 
-    sticks = [
+    return [
         Stick(HEAD, at(0.0, 0.0, 0.0), at(0.0, -0.22, 0.02), 0.20, 0.23, "green"),
         Stick(HEAD, at(0.0, -0.25, 0.02), at(0.0, -0.72, -0.06), 0.20, 0.12, "green", 0.75),
         Stick(HEAD, at(0.0, -0.2, -0.12), at(0.0, -0.66, -0.22), 0.13, 0.08, "sand", 0.6),
+        *bodies.both(
+            Stick(HEAD, *[at(0.15, -0.3, 0.12)] * 2, 0.055, colour="target"),
+            Stick(HEAD, *[at(0.05, -0.8, 0.0)] * 2, 0.025, colour="dark"),
+            Stick(HEAD, at(0.12, 0.0, 0.16), at(0.24, 0.5, 0.34), 0.06, 0.012, "light"),
+        ),
     ]
-    for sign in (1.0, -1.0):
-        sticks.append(Stick(HEAD, *[at(sign * 0.15, -0.3, 0.12)] * 2, 0.055, colour="target"))
-        sticks.append(Stick(HEAD, *[at(sign * 0.05, -0.8, 0.0)] * 2, 0.025, colour="dark"))
-        horn = at(sign * 0.12, 0.0, 0.16), at(sign * 0.24, 0.5, 0.34)
-        sticks.append(Stick(HEAD, *horn, 0.06, 0.012, "light"))
-    return sticks
 
 
 LOOK = (0.0, -0.3, 2.75), 15.0, (82.0, 62.0)

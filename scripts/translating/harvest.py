@@ -71,16 +71,16 @@ def write_words(
 def _interface_entries(package: str) -> Iterator[Entry]:
     """Yield what the registered classes of a package show."""
     for base in BASES:
-        for shown in sorted(_subclasses(base), key=lambda each: (each.__module__, each.__name__)):
+        for shown in sorted(subclasses(base), key=lambda each: (each.__module__, each.__name__)):
             # Blender gives a panel of presets the name of the last one as its label, else its own.
             is_ours = shown.__module__.startswith(f"{package}.") and shown.is_registered
             if is_ours and not issubclass(shown, PresetPanel):
                 yield from _entries_of(shown)
 
 
-def _subclasses(base: type) -> set[Any]:
+def subclasses(base: type) -> set[Any]:
     own = set(base.__subclasses__())
-    return own.union(*(_subclasses(each) for each in own))
+    return own.union(*(subclasses(each) for each in own))
 
 
 def _entries_of(shown: Any) -> Iterator[Entry]:

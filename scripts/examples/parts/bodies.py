@@ -66,6 +66,16 @@ def sticks_along(
     ]
 
 
+def both(*sticks: Stick) -> list[Stick]:
+    """Return sticks of the left side, and their mirror images."""
+
+    def mirrored(stick: Stick) -> Stick:
+        (x, *start), (other_x, *end) = stick.start, stick.end
+        return dataclasses.replace(stick, start=(-x, *start), end=(-other_x, *end))
+
+    return [*sticks, *map(mirrored, sticks)]
+
+
 def give_body(
     rig: bpy.types.Object, sticks: Sequence[Stick], round_: int = ROUND
 ) -> bpy.types.Object:

@@ -171,6 +171,11 @@ def eased(share: float) -> float:
     return share * share * (3.0 - 2.0 * share)
 
 
+def there_and_back(passed: float) -> float:
+    """Return how much of a way is done: to its end, a while there, and back."""
+    return eased(min(1.0, 1.15 * (0.5 - 0.5 * math.cos(math.tau * passed))))
+
+
 def key_frames(frames: int, step: int) -> Iterable[int]:
     """Return frames to key; the last one is past the end, where the loop closes."""
     return range(1, frames + step + 1, step)

@@ -13,7 +13,7 @@ from examples.parts import bodies, rigs
 from examples.parts.rigs import Example, Point
 from window.driver import select_bones
 
-NOTE, NOTES = "READ ME", Path(__file__).parents[1] / "notes"
+NOTES = Path(__file__).parents[1] / "notes"
 FOOT = """
 ABOUT THIS TEXT
 It stands where the Properties editor usually is: the icon in the corner of its header changes it \
@@ -102,16 +102,16 @@ def save(path: Path) -> None:
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True)
 
 
-def take_picture(example: Example, path: Path, share: float = 1.0) -> None:
-    """Render a frame of the open file, at a share of its size.
+def take_picture(example: Example, path: Path) -> None:
+    """Render a frame of the open file.
 
     Chains that go on from their last pose are baked first, as anybody has to who renders parts.
     """
     scene = bpy.context.scene
-    for rig in [item for item in scene.objects if item.type == "ARMATURE" and _goes_on(item)]:
-        bake(rig, example.pictured)
+    for rig in [item for item in scene.objects if item.type == "ARMATURE"]:
+        if any(chain.solver == "FOLLOW" for chain in rig.chain_ik.chains):
+            bake(rig, example.pictured)
     scene.frame_set(example.pictured)
-    scene.render.resolution_percentage = round(100 * share)
     scene.render.filepath = str(path)
     bpy.ops.render.render(write_still=True)
 
@@ -124,29 +124,22 @@ def bake(rig: bpy.types.Object, last: int) -> None:
     bpy.ops.pose.chain_ik_bake(frame_start=1, frame_end=last)
 
 
-def _goes_on(rig: bpy.types.Object) -> bool:
-    return any(chain.solver == "FOLLOW" for chain in rig.chain_ik.chains)
-
-
 def _show_note(example: Example) -> None:
     """Write the note into the text editor, in the place of the properties editor."""
-    text = bpy.data.texts.new(NOTE)
+    text = bpy.data.texts.new("READ ME")
     text.write((NOTES / f"{example.name}.txt").read_text(encoding="utf-8") + FOOT)
     text.cursor_set(0)
     (area,) = (area for area in bpy.context.screen.areas if area.type == "TEXT_EDITOR")
-    area.spaces.active.text = text
-    area.spaces.active.top = 0
+    area.spaces.active.text, area.spaces.active.top = text, 0
 
 
 def _select(example: Example, rig: bpy.types.Object) -> None:
     """Select the control: G moves it at once."""
-    if example.control in rig.pose.bones:
-        bpy.context.view_layer.objects.active = rig
-        rig.select_set(True)
-        bpy.ops.object.mode_set(mode="POSE")
-        select_bones(rig, example.control)
-        return
-    control = bpy.data.objects[example.control]
-    rig.select_set(False)
+    is_bone = example.control in rig.pose.bones
+    control = rig if is_bone else bpy.data.objects[example.control]
+    rig.select_set(is_bone)
     control.select_set(True)
     bpy.context.view_layer.objects.active = control
+    if is_bone:
+        bpy.ops.object.mode_set(mode="POSE")
+        select_bones(rig, example.control)

@@ -13,10 +13,10 @@ import numpy as np
 from mathutils import Vector
 
 from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
+from window.character import rig
 from window.driver import REDRAW, Session, check, check_moved, check_near, select_bones
-from window.tour import MODULE, Tour, clear_scene
+from window.tour import MODULE, RIG, Tour, clear_scene
 
-RIG = "Gizmo Rig"
 EMPTIES = {"Target.L": (0.45, -0.1, 0.8), "Pole.L": (0.4, -0.5, 0.5)}
 MIDDLE = Vector((0.0, 0.0, 0.55))
 # Metres: float32, and a tolerance of 1e-5.
@@ -30,11 +30,6 @@ DIAL_RADIUS, HANDLE = 0.6 * 75.0, 16
 
 Places = dict[str, Vector]
 Pixel = tuple[int, int]
-
-
-def rig() -> bpy.types.Object:
-    """Return the rig. By name: undo replaces all references."""
-    return bpy.data.objects[RIG]
 
 
 def build() -> None:

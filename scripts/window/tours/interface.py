@@ -11,11 +11,11 @@ from mathutils import Vector
 
 from demo import pictures
 from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
+from window.character import rig
 from window.driver import REDRAW, Session, read_pixels, select_bones
 from window.shown import open_preferences, unfold
-from window.tour import Tour, clear_scene
+from window.tour import RIG, Tour, clear_scene
 
-NAME = "Figure"
 # By name: heads from the root down, and the last tail; where their targets are.
 LIMBS = {
     "Arm": ((0.0, 0.0, 1.5), (0.45, 0.06, 1.42), (0.85, 0.0, 1.42), (1.05, 0.0, 1.42)),
@@ -50,11 +50,6 @@ ROOM = {
 FILE_PATH = 165
 
 
-def rig() -> bpy.types.Object:
-    """Return the figure. By name: undo replaces all references."""
-    return bpy.data.objects[NAME]
-
-
 def build() -> None:
     """Build an arm with a pole and limits, a leg and a tail, with their chains, in pose mode."""
     clear_scene()
@@ -63,7 +58,7 @@ def build() -> None:
         for limb, joints in LIMBS.items()
         for number, ends in enumerate(zip(joints, joints[1:], strict=False))
     }
-    figure = add_rig(NAME, bones)
+    figure = add_rig(RIG, bones)
     figure.data.display_type = "OCTAHEDRAL"
     figure.select_set(True)
     bpy.ops.object.mode_set(mode="POSE")

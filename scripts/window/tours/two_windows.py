@@ -79,6 +79,13 @@ class Steps(Tour):
         yield from self._undo(self.first, shift=True)
         check_near(self._check_alike("After redo"), far, SAME, "After redo the elbow")
 
+    def switch_back(self) -> Session:
+        """Show the first view layer in both windows, and drag."""
+        self.second.window.view_layer = self.first.window.view_layer
+        yield REDRAW
+        self._check_alike("With one view layer in both windows")
+        yield from self._drag(self.second, RIGHT)
+
     def show_scenes(self) -> Session:
         """Show another scene, with the same rig, in the second window, and drag in both."""
         scene = bpy.data.scenes.new("Other")
@@ -112,6 +119,18 @@ class Steps(Tour):
         yield 2 * REDRAW
         bpy.app.handlers.depsgraph_update_post.remove(count)
         check(not updates, f"Two windows at rest have updated {len(updates)} times.")
+
+    def close_second_window(self) -> Session:
+        """Close the second window and go on in the first."""
+        with self.second.context():
+            bpy.ops.wm.window_close()
+        self.viewports = (self.first,)
+        yield 2 * REDRAW
+        self._look(self.first, "After the second window was closed")
+        yield from self._drag(self.first, START)
+        self.first.window.scene.frame_set(9)
+        yield REDRAW
+        self._look(self.first, "With one window again", "Reached")
 
     def _drag(self, viewport: Viewport, end: Vector) -> Session:
         """Press G in a window, move the mouse in two steps and click; check both windows."""
