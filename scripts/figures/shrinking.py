@@ -100,7 +100,7 @@ def main(source: Path, folder: Path) -> None:
         featured = Image.new("RGB", FEATURED)
         for name, (left, top, width, _) in TILES.items():
             featured.paste(take(examples / f"{name}.png", width), (left, top))
-        featured.quantize().save(folder / "release" / "featured.png", optimize=True)
+        write([featured], folder / "release" / "featured.png")
 
 
 if __name__ == "__main__":

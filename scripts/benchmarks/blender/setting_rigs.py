@@ -120,21 +120,6 @@ def _add_handles(rig: bpy.types.Object, names: Names) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def _scale_root(rig: bpy.types.Object, names: Names) -> None:
-    rig.pose.bones["Root" if len(names) > 1 else names[0][0]].scale = (1.2, 1.0, 0.8)
-
-
-def _scale_object(*scale: float) -> Callable[[bpy.types.Object, Names], None]:
-    def apply(rig: bpy.types.Object, _: Names) -> None:
-        rig.scale = scale
-
-    return apply
-
-
-def _cut_one_rotation(rig: bpy.types.Object, names: Names) -> None:
-    rig.data.bones[names[0][1]].use_inherit_rotation = False
-
-
 SHOULDER: Ranges = {"x": (-90, 90), "y": (-60, 60), "z": (-90, 90)}
 LIMITED: dict[str, list[Ranges]] = {
     "arm": [SHOULDER, {"x": (0, 150)}, {"x": (-40, 40), "z": (-60, 60)}],
@@ -158,10 +143,14 @@ OF_LIMBS: dict[str, Callable[[Limb], None]] = {
     **{mode: _set_all(mode, "rotation_mode") for mode in ("XYZ", "AXIS_ANGLE")},
 }
 OF_RIGS: dict[str, Callable[[bpy.types.Object, Names], None]] = {
-    "uneven root": _scale_root,
-    "uneven object": _scale_object(1.1, 1.0, 0.9),
-    "mirrored": _scale_object(-1.0, 1.0, 1.0),
-    "one unturned": _cut_one_rotation,
+    "uneven root": lambda rig, names: setattr(
+        rig.pose.bones["Root" if len(names) > 1 else names[0][0]], "scale", (1.2, 1.0, 0.8)
+    ),
+    "uneven object": lambda rig, _: setattr(rig, "scale", (1.1, 1.0, 0.9)),
+    "mirrored": lambda rig, _: setattr(rig, "scale", (-1.0, 1.0, 1.0)),
+    "one unturned": lambda rig, names: setattr(
+        rig.data.bones[names[0][1]], "use_inherit_rotation", False
+    ),
     "handles": _add_handles,
     "pole bones": _add_handles,
 }
