@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 
 import bpy
@@ -39,66 +40,44 @@ STONES = [
 
 
 def build() -> bpy.types.Object:
-    rig = rigs.add_rig("Spider", _bones())
-    for side in SIDES:
-        for leg in LEGS:
-            _add_leg(rig, leg, side)
+    table = {
+        WALK: Bone((RADIUS, 0.0, 0.0), (RADIUS, -0.06, 0.0)),
+        BODY: Bone((RADIUS, 0.0, HEIGHT), (RADIUS, -0.035, HEIGHT), WALK),
+    }
+    for _, names, joints in _legs():
+        table |= rigs.bones_along(names, joints, BODY)
+    rig = rigs.add_rig("Spider", table)
+    for leg, names, _ in _legs():
+        rigs.add_chain(rig, f"Leg {leg}", [BODY, *names], solver="NEWTON", use_pole=False)
+        rigs.colour_chain(rig, names, "THEME04" if leg.endswith("L") else "THEME03")
     bodies.give_body(rig, _sticks())
-    rigs.key_bone(rig, WALK, FRAMES, lambda passed: _walk(passed, 0.0), step=4)
-    for number, chain in enumerate(rig.chain_ik.chains):
-        start = Vector(_stand(chain.name))
+    rigs.key_bone(rig, WALK, FRAMES, _walk, step=4)
+    for number, (chain, (*_, joints)) in enumerate(zip(rig.chain_ik.chains, _legs())):
         # Neighbours and opposite feet take turns.
-        turn = 0.5 * (number % 2) if number < 4 else 0.5 * ((number + 1) % 2)
-        place = partial(_foot, start, turn)
+        turn = 0.5 * ((number + number // 4) % 2)
+        place = partial(_foot, Vector(joints[-1]), turn)
         rigs.key_bone(rig, chain.subtarget, FRAMES, place, step=1)
     studio.add_floor(2.0)
-    for stone in STONES:
-        x, y, wide, high = stone
+    for x, y, wide, high in STONES:
         dome = studio.add_prop("Stone", "uv_sphere", (x, y, 0.0), (wide, wide, high), "stone")
         dome.data.shade_smooth()
     return rig
 
 
-def _bones() -> dict[str, Bone]:
-    bones = {
-        WALK: Bone((RADIUS, 0.0, 0.0), (RADIUS, -0.06, 0.0)),
-        BODY: Bone((RADIUS, 0.0, HEIGHT), (RADIUS, -0.035, HEIGHT), WALK),
-    }
-    for side, sign in SIDES.items():
-        for leg in LEGS:
-            bones |= rigs.bones_along(_names(leg, side), _joints(leg, sign), BODY)
-    return bones
-
-
-def _names(leg: str, side: str) -> list[str]:
-    return [f"{part}.{leg}.{side}" for part in PARTS]
-
-
-def _joints(leg: str, sign: float) -> list[Point]:
-    """Return the joints of a leg at rest: up to a high knee, and down to the ground."""
-    (x, y), (far_x, far_y) = LEGS[leg]
-    way = Vector((far_x - x, far_y - y))
+def _legs() -> Iterator[tuple[str, list[str], list[Point]]]:
+    """Yield number and side of each leg, its bones, and its joints at rest, to the ground."""
     shape = ((0.0, HEIGHT), (0.10, HEIGHT + 0.004), (0.42, 0.112), (0.84, 0.06), (1.0, 0.0))
-    return [
-        (RADIUS + sign * (x + way.x * share), y + way.y * share, height) for share, height in shape
-    ]
+    for side, sign in SIDES.items():
+        for leg, ends in LEGS.items():
+            start, end = map(Vector, ends)
+            ways = [start.lerp(end, share) for share, _ in shape]
+            joints = [(RADIUS + sign * x, y, z) for (x, y), (_, z) in zip(ways, shape)]
+            yield f"{leg}.{side}", [f"{part}.{leg}.{side}" for part in PARTS], joints
 
 
-def _add_leg(rig: bpy.types.Object, leg: str, side: str) -> None:
-    names = _names(leg, side)
-    rigs.add_chain(rig, f"Leg {leg}.{side}", [BODY, *names], solver="NEWTON", use_pole=False)
-    rigs.colour_chain(rig, names, "THEME04" if side == "L" else "THEME03")
-
-
-def _stand(chain: str) -> Point:
-    """Return where a foot stands at rest, armature space, by the name of its chain."""
-    leg, side = chain.removeprefix("Leg ").split(".")
-    return _joints(leg, SIDES[side])[-1]
-
-
-def _walk(passed: float, height: float) -> Matrix:
+def _walk(passed: float) -> Matrix:
     """Return where the spider is; at the start it is at rest and looks along -Y."""
-    rest = Matrix.Translation((RADIUS, 0.0, height)) @ Matrix.Rotation(math.pi, 4, "Z")
+    rest = Matrix.Translation((RADIUS, 0.0, 0.0)) @ Matrix.Rotation(math.pi, 4, "Z")
     return Matrix.Rotation(-math.tau * passed, 4, "Z") @ rest
 
 
@@ -139,10 +118,8 @@ def _sticks() -> list[Stick]:
         ends = at(sign * 0.008, -0.034, -0.003), at(sign * 0.012, -0.052, -0.02)
         sticks.append(Stick(BODY, *ends, 0.006, 0.003, "dark"))
     radii, colours = (0.0085, 0.008, 0.0062, 0.0045, 0.002), ("chain", "chain", "second", "chain")
-    for side, sign in SIDES.items():
-        for leg in LEGS:
-            names, joints = _names(leg, side), _joints(leg, sign)
-            sticks += bodies.sticks_along(names, joints, radii, colours)
+    for _, names, joints in _legs():
+        sticks += bodies.sticks_along(names, joints, radii, colours)
     return sticks
 
 
