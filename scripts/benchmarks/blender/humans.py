@@ -12,6 +12,7 @@ arms and legs hang on the spine, which is a chain itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import bpy
 import numpy as np
@@ -36,18 +37,18 @@ AWAY, STEP, SETS = 0.12, 0.3, 64
 # So much nearer to their roots than tips are at rest, of the way.
 TOWARD_ROOT = 0.25
 NEAR = 1e-3
-# The first arm of Set Up Limbs, after spine and neck.
-HAND = 2
 
 
 class Humans(Scene):
     """The scene."""
 
     frames = 250
+    # The first arm of Set Up Limbs, after spine and neck.
+    led = 2
 
     def __init__(self, manner: str, count: str) -> None:
         super().__init__(manner)
-        _enable_rigify()
+        bpy.ops.preferences.addon_enable(module="rigify")
         bpy.ops.object.armature_human_metarig_add()
         first = bpy.context.object
         first.location = (0.0, 0.0, 0.0)
@@ -62,15 +63,11 @@ class Humans(Scene):
         self.places = np.stack([_go_about(*each, n) for n, each in enumerate(places)], axis=1)
         bpy.context.view_layer.update()
 
-    def move_one(self) -> None:
-        self.count()
-        self.move((HAND,))
-
     def baked(self) -> dict[str, float]:
         """Return the times of a bake of all frames and chains."""
         self.key()
-        work = self._step_through if self.manner == "live" else self._bake
-        return round_clocks(self._unbake, work, most=1)
+        bake = partial(bpy.ops.pose.chain_ik_bake, which="ALL", mute=False)
+        return round_clocks(self._unbake, self._step if self.manner == "live" else bake, most=1)
 
     def _unbake(self) -> None:
         for rig in self.rigs:
@@ -80,12 +77,9 @@ class Humans(Scene):
         scene.frame_start, scene.frame_end = 1, self.frames
         scene.frame_set(1)
 
-    def _step_through(self) -> None:
+    def _step(self) -> None:
         for frame in range(1, self.frames + 1):
             bpy.context.scene.frame_set(frame)
-
-    def _bake(self) -> None:
-        bpy.ops.pose.chain_ik_bake(which="ALL", mute=False)
 
     def _set_up(self, rig: bpy.types.Object) -> Iterator[tuple[Limb, tuple]]:
         """Give a rig chains and control bones; yield all limbs but the toes."""
@@ -132,13 +126,6 @@ def _go_about(home: Vector, away: float, axes: Array, number: int) -> Array:
     phase = STEP * np.arange(SETS) + number
     about = np.stack((np.cos(phase), np.sin(phase), np.sin(0.7 * phase)), axis=1)
     return (np.array(home) + away * about) @ axes.T
-
-
-def _enable_rigify() -> None:
-    # It can be imported only where bpy has been.
-    import addon_utils
-
-    addon_utils.enable("rigify", default_set=True)
 
 
 if __name__ == "__main__":

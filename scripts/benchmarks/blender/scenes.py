@@ -43,8 +43,8 @@ class Scene:
         length: Of a limb.
     """
 
-    frames = 50
-    """How many frames are keyed."""
+    # How many frames are keyed, and which limb is dragged alone.
+    frames, led = 50, 0
 
     def __init__(self, manner: str) -> None:
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
@@ -77,7 +77,11 @@ class Scene:
         return round_clocks(self.move_on, self.update)
 
     def dragged(self) -> dict[str, float]:
-        return round_clocks(self.move_one, self.update)
+        def move() -> None:
+            self.count()
+            self.move((self.led,))
+
+        return round_clocks(move, self.update)
 
     def idle(self) -> dict[str, float]:
         """Return the times of an update after an object has moved that nothing depends on."""
@@ -139,10 +143,6 @@ class Scene:
     def move_on(self) -> None:
         self.count()
         self.move(range(len(self.limbs)))
-
-    def move_one(self) -> None:
-        self.count()
-        self.move((0,))
 
     def move(self, numbers: Sequence[int]) -> None:
         places = self.places[self.step % len(self.places)].tolist()
