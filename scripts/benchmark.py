@@ -19,22 +19,45 @@ The first three pages are written as Markdown, the others are printed.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 import environment
-from benchmarks import held_back_page
-from benchmarks.measuring import Result, Row, make_page, measure, settle
+from benchmarks.measuring import Result, Row, make_page, measure, settle, short
 from benchmarks.pages import PAGES
 from benchmarks.workers import RIVALS, Programs, Worker, WorkerError
 from common.console import ROOT, say
 from common.python_finder import UnavailableError
+from common.tables import make_table
 
 BLENDER = "bpy-5.2"
+# With SciPy and without Blender.
+PROGRAM = "core-3.11"
+SOLVERS = ("NEWTON", "FABRIK", "CCD")
+# By page: tasks of the worker, what they tell, and of how many bones.
+TABLES = {
+    "held-back": (
+        (
+            "clock",
+            "One chain of ball joints within 0.6 rad: milliseconds of a solve whose target limits"
+            " keep out of reach, and of one whose target is reached; medians of rounds",
+            (2, 3, 5, 10),
+        ),
+        (
+            "judge",
+            "200 targets out of reach: shares of solutions that stay within parts of the length of"
+            " the best of 16 drawn poses led to a minimum, and how far they stay from it",
+            (3, 5, 10),
+        ),
+    ),
+    "calls": (("count", "Calls of NumPy, held back, counted without a clock", (3, 5, 10)),),
+}
 
 
 def choose(page: str, only: str) -> list[Row]:
@@ -82,6 +105,45 @@ def describe(rounds: int) -> str:
     )
 
 
+def print_page(page: str, against: Path | None, only: str, rounds: int) -> None:
+    """Print the tables of a page; both checkouts measure by our scripts."""
+    checkouts = {"here": ROOT} if against is None else {"reference": against, "here": ROOT}
+    command = [str(environment.ensure(PROGRAM)), "-P", "-m", "benchmarks.core.held_back"]
+    sides: dict[str, Worker] = {}
+    try:
+        for name, path in checkouts.items():
+            paths = os.pathsep.join((str(path.resolve()), str(ROOT / "scripts")))
+            variables = {**os.environ, "PYTHONPATH": paths, **environment.ONE_THREAD}
+            sides[name] = Worker(name, command, variables)
+        for task, title, bones in TABLES[page]:
+            head, rows = ["solver, bones", ""], []
+            for solver, count in itertools.product(SOLVERS, bones):
+                row = f"{solver}, {count}"
+                if only.lower() in row.lower():
+                    say(page, row)
+                    for name, found in _ask(sides, task, rounds, bones=count, solver=solver):
+                        head[2:] = found
+                        rows.append((row, name, *map(short, found.values())))
+            print(f"\n{title}\n\n{make_table(head, rows, 2)}")
+    finally:
+        for side in sides.values():
+            side.close()
+
+
+def _ask(
+    sides: dict[str, Worker], task: str, rounds: int, **given: object
+) -> list[tuple[str, dict[str, float]]]:
+    """Return the figures of each side, by their names; of times the medians of rounds in turn."""
+    # The first round warms up.
+    often = rounds + 1 if task == "clock" else 1
+    asked = [{name: side.ask(task, **given) for name, side in sides.items()} for _ in range(often)]
+    last = asked[-rounds:]
+    return [
+        (name, {key: statistics.median(each[name][key] for each in last) for key in last[0][name]})
+        for name in sides
+    ]
+
+
 def parse_command_line() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -118,7 +180,7 @@ def main() -> int:
     options = parse_command_line()
     try:
         if options.page not in PAGES:
-            held_back_page.print_page(options.page, options.against, options.only, options.rounds)
+            print_page(options.page, options.against, options.only, options.rounds)
             return 0
         with environment.own_variables(PYTHONPATH=environment.PYTHON_PATH) as variables:
             results = measure_page(Programs(BLENDER, variables), options)

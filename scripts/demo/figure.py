@@ -1,15 +1,20 @@
-"""The figure of the demonstration: five chains on the human metarig of Rigify dance a waltz."""
+"""The figure of the demonstration: five chains on the human metarig of Rigify dance a waltz.
+
+Every path of a target is closed, and a function of the share of the loop that has passed: a waltz
+box for the feet, a circle and a figure eight for the hands. The figure looks along -Y, its left is
++X; metres and radians.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import io
+import math
 
 import bpy
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
-from demo import motion
 from examples.parts import bodies, rigs, studio
 from examples.parts.bodies import Stick
 from examples.parts.rigs import Example, Point
@@ -20,6 +25,78 @@ TARGET_SIZE, POLE_SIZE = 0.03, 0.03
 # The thickness of a bone in its length, up to so many metres; those that say nothing have none.
 THICKNESS, THICKEST = 0.18, 0.04
 LEFT_OUT = ("breast", "heel")
+
+
+# Side and depth of the box. The feet start at its left rear corner, which is centred below.
+BOX = (0.3, 0.22)
+HALF_STANCE = 0.1
+ANKLE_HEIGHT = 0.085
+BEATS = 6
+
+# Where a foot goes, in units of the box (to the right, to the front), and in which beat.
+LEFT_STEPS = {0: (0, 1), 2: (1, 1), 4: (0, 0)}
+RIGHT_STEPS = {1: (1, 1), 3: (1, 0), 5: (0, 0)}
+
+# A step lifts the ankle by this much, and tips the foot toward its toes, then toward its heel.
+STEP_HEIGHT = 0.15
+STEP_PITCH = 0.9
+
+
+def foot(side: str, passed: float) -> tuple[Vector, float]:
+    """Return position of an ankle, and how far the foot is tipped toward its toes."""
+    steps, sign = (LEFT_STEPS, 1) if side == "L" else (RIGHT_STEPS, -1)
+    beat, progress = divmod(passed % 1.0 * BEATS, 1.0)
+    start = end = (0, 0)
+    for number, corner in steps.items():
+        if number <= beat:
+            start, end = end, corner
+    if int(beat) not in steps:
+        start, progress = end, 0.0
+    eased = rigs.eased(progress)
+    right, front = (a + (b - a) * eased for a, b in zip(start, end))
+    swing = math.sin(math.pi * progress) ** 2
+    side_way, depth = sign * HALF_STANCE + BOX[0] * (0.5 - right), BOX[1] * (0.5 - front)
+    position = Vector((side_way, depth, ANKLE_HEIGHT + STEP_HEIGHT * swing))
+    return position, STEP_PITCH * swing * (0.6 - progress)
+
+
+def hips(passed: float) -> Vector:
+    """Return how far the hips have moved from their rest position: round, between the feet."""
+    side = math.cos(math.tau * (passed - 1.0 / 12.0))
+    depth = math.cos(math.tau * (passed + 1.0 / 12.0))
+    # Fall into the first step of each half of the box, rise on the other two.
+    rise = -math.cos(2.0 * math.tau * (passed - 0.08))
+    return Vector((0.5 * BOX[0] * side, 0.5 * BOX[1] * depth - 0.03, 0.02 * rise - 0.055))
+
+
+def head(passed: float) -> Vector:
+    """Return the position of the top of the neck: it stays behind while the hips go round."""
+    angle = math.tau * passed
+    sway = Vector((0.08 * math.sin(2.0 * angle), -0.05 - 0.04 * math.cos(angle), 1.69))
+    sway.z += 0.035 * math.cos(2.0 * angle)
+    return hips(passed) * Vector((0.1, 0.2, 1.0)) + sway
+
+
+def left_hand(passed: float) -> Vector:
+    angle = 3.0 * math.tau * passed
+    across, up = math.cos(angle), math.sin(angle)
+    return Vector((0.39 + 0.13 * across, -0.2 + 0.06 * up, 1.34 + 0.13 * up))
+
+
+def right_hand(passed: float) -> Vector:
+    angle = math.tau * (passed + 0.1)
+    across, up = math.cos(angle), math.sin(2.0 * angle)
+    return Vector((-0.42 + 0.16 * across, -0.26 + 0.096 * across, 1.62 + 0.1 * up))
+
+
+# Position and forward tip of each limb's target.
+TARGETS = {
+    "spine": lambda passed: (head(passed), 0.0),
+    "left arm": lambda passed: (left_hand(passed), 0.0),
+    "right arm": lambda passed: (right_hand(passed), 0.0),
+    "left leg": lambda passed: foot("L", passed),
+    "right leg": lambda passed: foot("R", passed),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +125,7 @@ def build() -> bpy.types.Object:
     """Fill the file: the metarig, its keyed hips, chains with their targets."""
     rig = _add_metarig()
     rest = rig.data.bones[HIPS].matrix_local
-    rigs.key_bone(rig, HIPS, FRAMES, lambda at: Matrix.Translation(motion.hips(at)) @ rest)
+    rigs.key_bone(rig, HIPS, FRAMES, lambda at: Matrix.Translation(hips(at)) @ rest)
     for limb in LIMBS:
         _add_chain(rig, limb)
     return rig
@@ -83,7 +160,7 @@ def _add_chain(rig: bpy.types.Object, limb: Limb) -> None:
     axes = rig.data.bones[limb.end].matrix_local.to_3x3() if limb.end else Matrix.Identity(3)
 
     def place(passed: float) -> Matrix:
-        position, tip = motion.TARGETS[limb.name](passed)
+        position, tip = TARGETS[limb.name](passed)
         turn = Matrix.Rotation(tip, 4, "X") @ axes.to_4x4()
         return Matrix.Translation(position) @ turn
 
@@ -103,7 +180,7 @@ def dress(rig: bpy.types.Object) -> None:
             sticks.append(Stick(bone.name, *ends, radius, 0.6 * radius, colour))
     bodies.give_body(rig, sticks)
     for limb in LIMBS:
-        way = [motion.TARGETS[limb.name](i / FRAMES)[0] for i in range(FRAMES)]
+        way = [TARGETS[limb.name](i / FRAMES)[0] for i in range(FRAMES)]
         studio.draw_path(limb.name, way, limb.colour)
     studio.add_floor(12.0)
 
