@@ -33,7 +33,6 @@ from benchmarks.measuring import Result, Row, make_page, measure, settle, short
 from benchmarks.pages import PAGES
 from benchmarks.workers import RIVALS, Programs, Worker, WorkerError
 from common.console import ROOT, say
-from common.python_finder import UnavailableError
 from common.tables import make_table
 
 BLENDER = "bpy-5.2"
@@ -74,7 +73,7 @@ def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result
 
     def start(program: str, *arguments: str) -> Worker:
         if program in RIVALS and program not in options.rivals:
-            raise UnavailableError(f"--rivals does not name {program}")
+            raise environment.UnavailableError(f"--rivals does not name {program}")
         return programs.start(program, *arguments)
 
     page, found = options.page, list[Result]()
@@ -184,7 +183,7 @@ def main() -> int:
             return 0
         with environment.own_variables(PYTHONPATH=environment.PYTHON_PATH) as variables:
             results = measure_page(Programs(BLENDER, variables), options)
-    except (UnavailableError, WorkerError, environment.InstallError) as error:
+    except (environment.UnavailableError, WorkerError, environment.InstallError) as error:
         sys.exit(str(error))
     return 1 if any(each.ours.reason for each in results) else 0
 

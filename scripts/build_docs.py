@@ -19,7 +19,6 @@ from pathlib import Path
 
 import environment
 from common.console import ROOT, say, stream
-from common.python_finder import UnavailableError
 
 SOURCE = ROOT / "docs"
 SITE = ROOT / "out" / "site"
@@ -60,7 +59,7 @@ def main() -> int:
     shutil.rmtree(SITE, ignore_errors=True)
     try:
         errors = build("docs", BUILDERS[0], is_check=False)
-    except (UnavailableError, environment.InstallError) as error:
+    except (environment.UnavailableError, environment.InstallError) as error:
         sys.exit(str(error))
     if errors:
         say("docs", *errors)

@@ -31,7 +31,6 @@ from typing import Callable
 import build_docs
 import environment
 from common.console import ROOT, say, stream
-from common.python_finder import UnavailableError
 
 # Newest first: what most people run tells the most.
 BLENDER_VERSIONS = NEWEST_BLENDER, OLDEST_BLENDER, *_ = ("5.2", "4.2", "4.5", "5.0")
@@ -119,7 +118,9 @@ def run_in_window(label: str, arguments: list[str]) -> Outcome:
     if blender:
         return run_in_environment(label, arguments, OLDEST, BLENDER=os.path.abspath(blender))
     if not named:
-        raise UnavailableError("the variable BLENDER names no full Blender; none is on the path")
+        raise environment.UnavailableError(
+            "the variable BLENDER names no full Blender; none is on the path"
+        )
     say(label, f"BLENDER={named} is not a program")
     return Outcome(failed=1)
 
@@ -224,7 +225,7 @@ def carry_out(name: str, run: Callable[[str], Outcome]) -> Outcome:
     say(name, "started")
     try:
         return run(name)
-    except UnavailableError as reason:
+    except environment.UnavailableError as reason:
         say(name, f"SKIPPED: {reason}")
         return Outcome(skipped=1)
     except environment.InstallError as error:

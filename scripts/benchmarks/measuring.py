@@ -14,9 +14,8 @@ from typing import Any, Callable
 
 from benchmarks.workers import Worker, WorkerError
 from common.console import say
-from common.python_finder import UnavailableError
 from common.tables import make_table
-from environment import InstallError
+from environment import InstallError, UnavailableError
 
 NOTHING = "-"
 # Where so many times the work passes on the wall's clock, others had the machine.

@@ -19,8 +19,7 @@ from typing import Any, Callable
 
 import environment
 from common.console import ROOT, say, stream
-from common.python_finder import UnavailableError
-from environment import Environment, InstallError
+from environment import Environment, InstallError, UnavailableError
 
 # Blender and libraries print, too; only lines that begin with this are answers.
 ANSWER = "answer: "

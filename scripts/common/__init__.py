@@ -1,1 +1,1 @@
-"""What every script needs: what it prints, the Pythons it finds, Blender's own process."""
+"""What every script needs: what it prints, its tables, Blender's own process."""
