@@ -12,25 +12,29 @@ import dataclasses
 import json
 import statistics
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import bpy
+import numpy as np
 from mathutils import Vector
 
 import blender_ik_addon
 from common import blender_process
 from common.tables import make_table
-from demo import pictures
 from demo.creatures import ACTS, CREATURES, place
 from demo.figure import FIGURE, FRAMES, LIMBS, Limb, dress
 from examples import playing
 from examples import scene as examples
 from examples.parts import studio
+from window.driver import read_pixels, write_pixels
 
 MARK = "demo: "
 ALL_FRAMES = range(1, FRAMES + 1)
 DRAWN_FRAMES, COMPARED = (21, 45, 69, 93, 117), 69
+# Pixels: of a sheet, and of words.
+WIDTH, WORDS = 1280, 14
 
 # Title of a row -> solver of the limbs with two bones, and of the others.
 SOLVERS = {
@@ -150,16 +154,39 @@ def _residuals(limb: Limb, rig: bpy.types.Object, played: playing.Played) -> lis
     return [played.gaps[key] / length for key in keys if least <= distances[key] <= length]
 
 
+def render(frame: int, words: str, count: int, height: int) -> np.ndarray:
+    """Return a frame of the open file as one of so many pictures side by side, last line first."""
+    scene = bpy.context.scene
+    scene.frame_set(frame)
+    settings = scene.render
+    settings.resolution_x, settings.resolution_y = WIDTH // count, height
+    for name in [name for name in dir(settings) if name.startswith("use_stamp_")]:
+        setattr(settings, name, False)
+    settings.use_stamp = settings.use_stamp_note = True
+    settings.stamp_note_text, settings.stamp_font_size = words, WORDS
+    settings.stamp_foreground, settings.stamp_background = (1.0,) * 4, (0.0, 0.0, 0.0, 0.6)
+    with tempfile.TemporaryDirectory() as folder:
+        settings.filepath = str(Path(folder) / "frame.png")
+        bpy.ops.render.render(write_still=True)
+        return read_pixels(Path(settings.filepath))
+
+
+def save(strips: Sequence[Sequence[np.ndarray]], path: Path) -> None:
+    """Write strips of pictures, from the top down, as one picture."""
+    rows = [np.concatenate(strip, axis=1) for strip in reversed(strips)]
+    write_pixels(np.concatenate(rows), path)
+
+
 def draw_figure(rows: Sequence[Row], path: Path) -> None:
     rig = bpy.context.scene.objects["Figure"]
-    first = [pictures.render(frame, f"frame {frame}", 5, 380) for frame in DRAWN_FRAMES]
+    first = [render(frame, f"frame {frame}", 5, 380) for frame in DRAWN_FRAMES]
     compared = []
     for each in rows:
         choose(rig, each.title)
         worst = max(map(each.worst, each.residuals))
         words = f"frame {COMPARED}: {each.title}\nwithin {worst:.1e} of limb length"
-        compared.append(pictures.render(COMPARED, words, 4, 380))
-    pictures.save([first, compared], path)
+        compared.append(render(COMPARED, words, 4, 380))
+    save([first, compared], path)
 
 
 def add_creatures(path: Path) -> None:
@@ -178,9 +205,9 @@ def draw_creatures(path: Path) -> None:
         studio.look(tuple(place(act) + Vector(centre)), distance, angles)
         for frame in act.drawn:
             words = f"{act.name}, {act.solver.title()}, frame {frame}"
-            strip.append(pictures.render(frame, words, len(act.drawn), 184))
+            strip.append(render(frame, words, len(act.drawn), 184))
         strips.append(strip)
-    pictures.save(strips, path)
+    save(strips, path)
 
 
 def say(line: str) -> None:

@@ -116,6 +116,15 @@ def read_pixels(path: Path) -> np.ndarray:
     return pixels
 
 
+def write_pixels(pixels: np.ndarray, path: Path) -> None:
+    """Write a picture of such pixels, with four channels."""
+    image = bpy.data.images.new("Sheet", pixels.shape[1], pixels.shape[0])
+    image.pixels.foreach_set(np.ascontiguousarray(pixels).ravel())
+    image.filepath_raw, image.file_format = str(path), "PNG"
+    image.save()
+    bpy.data.images.remove(image)
+
+
 class Viewport:
     """A window and the 3D viewport in it. Holds no references: undo replaces them."""
 

@@ -9,10 +9,9 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from demo import pictures
 from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
 from window.character import rig
-from window.driver import REDRAW, Session, read_pixels, select_bones
+from window.driver import REDRAW, Session, read_pixels, select_bones, write_pixels
 from window.shown import open_preferences, unfold
 from window.tour import RIG, Tour, clear_scene
 
@@ -178,4 +177,4 @@ class Steps(Tour):
         path, (left, bottom, width, height) = self.picture(f"interface_{name}"), box
         part = np.ones((height, width, 4), dtype=np.float32)
         part[..., :3] = read_pixels(path)[bottom : bottom + height, left : left + width, :3]
-        pictures.save([[part]], path)
+        write_pixels(part, path)
