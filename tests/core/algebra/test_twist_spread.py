@@ -109,17 +109,6 @@ def test_no_joint_moves_and_neither_do_elbow_and_hand(seed, influence):
 
 
 @few
-@given(seeds, angles)
-def test_bones_turn_in_proportion_to_where_they_are(seed, hand):
-    limb = Limb(seed)
-    local = spread(limb, limb.straight(make_rng(seed), hand))
-    for row, share in ((2, 0.0), (3, 0.25), (7, 0.5), (4, 0.75), (5, 1.0)):
-        np.testing.assert_allclose(limb.turn_of(local, row), share * hand, atol=1e-9)
-    steps = [twist_about(local[:, row], limb.before[:, row]) for row in (3, 4, 5)]
-    np.testing.assert_allclose(np.sum(steps, axis=0), hand, atol=1e-9)
-
-
-@few
 @given(seeds, st.floats(-1.0, 1.0), st.floats(-1.0, 1.0), st.sampled_from((0.0, 0.4, 1.0)))
 def test_less_influence_leaves_bones_their_share_of_what_they_are_off_without_it(
     seed, hand, stored, influence
@@ -128,7 +117,8 @@ def test_less_influence_leaves_bones_their_share_of_what_they_are_off_without_it
     limb = Limb(seed)
     zero = limb.straight(make_rng(seed), stored)
     local = spread(limb, limb.straight(make_rng(seed), hand), influence, zero)
-    for row, share in ((3, 0.25), (4, 0.75)):
+    along = (3, 0.25), (4, 0.75)
+    for row, share in ((2, 0.0), *along, (7, 0.5), (5, 1.0)) if influence == 1.0 else along:
         wanted = share * (hand - (1.0 - influence) * stored)
         np.testing.assert_allclose(limb.turn_of(local, row), wanted, atol=1e-9)
 
@@ -146,18 +136,6 @@ def test_the_roll_of_the_upper_arm_grows_from_none_at_the_shoulder(seed):
     np.testing.assert_allclose(turns[0], 0.5 * roll, atol=1e-9)
     np.testing.assert_allclose(turns[1], 0.2 * roll, atol=1e-9)
     np.testing.assert_allclose(turns[2], 0.5 * roll, atol=1e-9)
-
-
-def test_segments_that_may_not_roll_stay():
-    limb, local = Limb(4), random_rotations(make_rng(4), 3, 8)
-    limb.spread.may_roll[:] = [[True, True], [False, True], [False, False]]
-    after = spread(limb, local)
-    assert np.array_equal(after[2], local[2])
-    assert np.array_equal(after[1, :2], local[1, :2])
-    assert not np.array_equal(after[1, 3], local[1, 3])
-    alone = limb.spread.take(np.array([1]))
-    one = alone.spread(local[1:2], local[1:2], np.ones((1, 8)))
-    np.testing.assert_array_equal(one[0], after[1])
 
 
 @pytest.mark.parametrize("most", [0.0, 0.1, 5.0])
