@@ -67,17 +67,6 @@ def test_a_solved_chain_stays_where_it_is(count, solver, pose):
     assert_positions_close(standing.joint_positions, first.joint_positions, still)
 
 
-@every_solver
-def test_a_closed_chain_stays_closed_as_it_is(count, solver):
-    for pose in POSES:
-        chain = start_chain(pose, count, make_rng(count))
-        target = chain.joint_positions[0]
-        first = solved(chain, target, solver, TOLERANCE)
-        second = solved(again(chain, first), target, solver, TOLERANCE)
-        still = STILL * chain.max_reach
-        assert_positions_close(second.joint_positions, first.joint_positions, still)
-
-
 @pytest.mark.parametrize(("use_flip", "angle"), [(True, 0.0), (False, 1.0), (True, -2.0)])
 @every_solver
 def test_a_chain_that_keeps_its_start_stays_on_its_side_of_a_pole(count, solver, use_flip, angle):

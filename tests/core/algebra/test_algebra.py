@@ -206,6 +206,13 @@ def test_between_meets_what_is_opposite_or_nearly_so(source, tilt):
     np.testing.assert_allclose(quaternions.rotate(q, source), target, rtol=0.0, atol=1e-15 * 4)
 
 
+@given(system=POSITIVE, x=triples)
+def test_a_positive_system_is_solved(system, x):
+    xx, xy, xz, yy, yz, zz = system
+    right = matrices.transform(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), x)
+    assert matrices.solve_positive(system, right) == pytest.approx(x, abs=1e-12)
+
+
 @pytest.mark.parametrize("order", angles.EULER_ORDERS)
 @few
 @given(q=rotations(), reference=triples)

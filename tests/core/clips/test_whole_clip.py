@@ -181,7 +181,7 @@ def short_clip(seed, solver, *, is_limited=False):
     return met(clip, local), local
 
 
-@settings(max_examples=14)
+@settings(max_examples=8)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([Solver.NEWTON, Solver.FABRIK, Solver.CCD]),
@@ -202,7 +202,7 @@ def test_goals_are_met_what_is_fixed_stays_and_no_clip_gets_rougher(
 
 
 # With hardly anything that holds them, how far clips come is told by where they stop.
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(
     st.integers(0, 10**6),
     st.floats(0.0, 0.7),

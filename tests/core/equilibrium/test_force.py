@@ -4,18 +4,14 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
-    Chain,
-    Goal,
     Goals,
     SolveOptions,
     Solver,
     StepMode,
-    solve,
     solve_batch,
 )
 from tests.core.chains import unit
 from tests.core.equilibrium.energies import make_forces, many
-from tests.core.limited_rigs import K, X, make_rig
 from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
 
@@ -61,19 +57,3 @@ def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, toleran
     solutions = solve_batch(many(joints, forces, CASES), Goals(targets), options)
     assert solutions.is_converged.mean() > 0.95
     assert np.median(solutions.iterations) == pytest.approx(published, rel=NEARLY)
-
-
-def test_a_hinge_along_the_bone_twists_it():
-
-    rig = make_rig([(K.HINGE_Y, ()), (K.FIXED, ())], bends=((X, 0), (X, 60)))
-    chain = rig.chain()
-    height, aside = chain.joint_positions[-1, 1], np.linalg.norm(chain.joint_positions[-1, ::2])
-    angle = 2.0
-    target = [aside * np.sin(angle), height, aside * np.cos(angle)]
-    solution = solve(
-        Chain(chain.joint_positions, joints=chain.joints),
-        Goal(target),
-        SolveOptions(solver=Solver.FORCE),
-    )
-    assert solution.is_converged
-    np.testing.assert_allclose(np.abs(solution.local_rotations_wxyz[0, [1, 3]]), 0.0, atol=1e-9)

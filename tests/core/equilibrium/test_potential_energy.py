@@ -12,7 +12,7 @@ from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.equilibrium import pulled_energy
 from blender_ik_addon.core.equilibrium.potential_energy import EnergyRows
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
-from tests.core.equilibrium.energies import energy_of, make_forces, many
+from tests.core.equilibrium.energies import make_forces, many
 from tests.core.equilibrium.test_force_robust import random_forces, started_anywhere
 from tests.core.limited_rigs import RIGS, K, make_rig
 from tests.helpers import make_rng
@@ -49,17 +49,6 @@ class Case:
     def total(self, move):
         at, _, posed = self.at(turns.multiply(turns.from_vectors(move), self.turn))
         return at.total - np.sum(self.force * posed.points[:, -1].T, axis=0)
-
-
-@pytest.mark.parametrize("name", ["arm", "offset_bones"])
-def test_the_potential_energy_is_that_of_springs_and_weight(name):
-    case = Case(name)
-    case.energy.growth_low[:], case.energy.growth_high[:] = 0.0, 0.0
-    ours = case.at(case.turn)[0].total
-    local, optimum = case.tree.joints.outer(case.turn), case.tree.joints.outer(case.energy.rest)
-    for i in range(COUNT):
-        theirs = energy_of(case.rig, local[i], case.forces.take(i), optimum[i])
-        np.testing.assert_allclose(ours[i], theirs, rtol=1e-9)
 
 
 def assert_derivatives(total, slope, curved, tolerance):

@@ -8,7 +8,7 @@ import pytest
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.chains_first import chains_first
 from blender_ik_addon.core.descent.bone_rows import BoneRows
-from blender_ik_addon.core.kinematics.aims import FACING, Aims, Poles
+from blender_ik_addon.core.kinematics.aims import Aims, Poles
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.limited_rigs import RIGS
 from tests.helpers import make_rng
@@ -75,20 +75,3 @@ def test_poles_curve_as_differences_do(name, size):
     # Behind a half line's end the distance turns about it at once.
     assert np.median(np.abs(along - rise) / (1.0 + np.abs(rise))) < 1e-5
     assert (np.abs(along - rise) <= 1e-3 * (1.0 + np.abs(rise))).mean() > 0.9
-
-
-def test_limbs_that_face_their_poles_tell_distances_and_others_angles():
-    tree, turn, poles = poles_of("arm", 7)
-    faced = tree.posed(tree.make_state(poles.face(posed(tree, turn), turn)))
-    told = poles.tell_distances(faced)
-    assert (told.size > 0.0).all()
-    np.testing.assert_allclose(told.find_output(faced), 0.0, atol=1e-9)
-    at = posed(tree, turn)
-    past = poles.find_past(at)
-    along, across = np.cos(past), np.sin(past)
-    expected = np.where(along > 0.0, across, np.sign(across))
-    bulge = np.linalg.norm(poles.measure(at).parts, axis=1)
-    np.testing.assert_allclose(told.find_output(at), expected * bulge / told.size, atol=1e-12)
-    others = np.abs(past) >= FACING
-    assert others.any()
-    np.testing.assert_allclose(poles.tell_distances(at).find_output(at)[others], past[others])

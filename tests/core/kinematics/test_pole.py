@@ -98,16 +98,3 @@ def test_an_extended_chain_rolls_with_the_pole_and_has_nothing_to_flip(count, so
     assert_rotations_close(bone_rotations(chain, after), expected, 1e-9)
     flipped = solved(chain, Goal(target, pole), solver, use_flip_bend=True)
     assert np.array_equal(flipped.joint_positions, before.joint_positions)
-
-
-@every_solver
-def test_the_turn_of_the_chain_takes_the_start_bend_to_the_pole(count, solver):
-    chain, target, pole = problem(count)
-    start = chain.joint_positions
-    solution = solved(chain, Goal(target, pole), solver)
-    start_side = unit(side_of(start, start[-1]))
-    wanted = unit(side_of(np.array([start[0], pole, target]), target))
-    turned = rotation.rotate(solution.chain_rotation_wxyz, start_side)
-    assert_positions_close(turned, wanted, SIDE_TOLERANCE)
-    chord = rotation.rotate(solution.chain_rotation_wxyz, unit(start[-1] - start[0]))
-    assert_positions_close(chord, unit(target - start[0]), SIDE_TOLERANCE)

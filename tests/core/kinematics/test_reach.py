@@ -157,21 +157,6 @@ def test_target_on_the_root_of_a_dead_zone_keeps_the_chord(count, solver):
     assert solution.status is Status.FOLDED
 
 
-@pytest.mark.parametrize("solver", ITERATIVE)
-@pytest.mark.parametrize(
-    ("distance", "status"),
-    [(0.0, "FOLDED"), (1.0, "FOLDED"), (2.0, "REACHED"), (3.0, "EXTENDED")],
-)
-def test_one_bone_points_at_the_target(solver, distance, status):
-    chain = Chain([[1.0, 2.0, 3.0], [3.0, 2.0, 3.0]])
-    toward = unit([1.0, -2.0, 2.0]) if distance else np.array([1.0, 0.0, 0.0])
-    solution = solved(chain, target_at(chain, distance, toward), solver)
-    expected = chain.joint_positions[0] + 2.0 * toward
-    assert_positions_close(solution.joint_positions[-1], expected, ROUNDING)
-    assert solution.status == status
-    assert solution.residual == pytest.approx(abs(distance - 2.0), abs=ROUNDING)
-
-
 # Small whole numbers make what random numbers never do: chains exactly straight, folded, closed or
 # crossing themselves, targets exactly on a joint, on a segment or at full reach.
 whole_vector = st.tuples(*[st.integers(-3, 3)] * 3)

@@ -26,8 +26,6 @@ from tests.core.chains import (
 from tests.core.limited_rigs import at_rest
 from tests.helpers import assert_positions_close, make_rng
 
-EXACT = 1e-12
-STEPS = 150
 cases = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
@@ -45,12 +43,6 @@ def options_for(chain, solver, soft, **others):
     return SolveOptions(solver=solver, tolerance=1e-9 * reach, soft_distance=soft * reach, **others)
 
 
-def through_full_reach(chain, direction, low=0.7, high=1.4, steps=STEPS):
-    """Return distances and targets on a path through full reach."""
-    distances = np.linspace(low, high, steps) * chain.max_reach
-    return distances, np.array([target_at(chain, each, direction) for each in distances])
-
-
 def limited_chain(count, rng):
     """Return a bent chain whose joints turn no more than 75 degrees about X and Z."""
     segments = unit(rng.normal(size=(count, 3)) * 0.3 + [0.0, 1.0, 0.0])
@@ -66,7 +58,11 @@ def test_the_elbow_of_a_soft_limb_never_turns_faster_than_the_bound(ratio, soft)
     chain = start_chain("arc", 2, rng, ratio)
     first, second = chain.segment_lengths
     zone = soft * chain.max_reach
-    distances, targets = through_full_reach(chain, random_direction(rng), 1.0 - soft, 1.5, 1500)
+    distances, direction = (
+        np.linspace(1.0 - soft, 1.5, 1500) * chain.max_reach,
+        random_direction(rng),
+    )
+    targets = [target_at(chain, each, direction) for each in distances]
     options = options_for(chain, Solver.TWO_BONE, soft)
     joints = np.array([solve(chain, Goal(each), options).joint_positions for each in targets])
     segments = unit(np.diff(joints, axis=1))
@@ -97,22 +93,6 @@ def test_the_effector_stops_where_the_formula_says_and_the_residual_tells(count,
         assert solution.residual == pytest.approx(distance - near, abs=tolerance)
         assert solution.status is (Status.SOFTENED if near < distance else Status.REACHED)
         np.testing.assert_allclose(lengths_of(solution.joint_positions), chain.segment_lengths)
-
-
-@cases
-def test_a_receding_target_never_draws_the_effector_back_and_is_called_out_of_reach(count, solver):
-    rng = make_rng(30)
-    chain = start_chain("arc", count, rng)
-    direction, options = random_direction(rng), options_for(chain, solver, 0.05)
-    before = 0.0
-    for share in (*np.linspace(0.8, 0.999, 20), 1.0 + 1e-9, 1.05, 1.5, 1e3, 1e9):
-        goal = Goal(target_at(chain, share * chain.max_reach, direction))
-        solution = solve(chain, goal, options)
-        reached = np.linalg.norm(solution.joint_positions[-1] - chain.joint_positions[0])
-        assert before - 2.0 * options.tolerance <= reached <= chain.max_reach * (1.0 + EXACT)
-        assert np.isfinite(solution.joint_positions).all()
-        assert (solution.status is Status.EXTENDED) == (share > 1.0)
-        before = reached
 
 
 @every_solver
@@ -154,12 +134,3 @@ def test_the_zone_leaves_dead_zones_alone():
     goal = Goal(np.array([0.0, middle, 0.0]))
     options = SolveOptions(solver=Solver.TWO_BONE, soft_distance=0.5, tolerance=1e-9)
     assert solve(chain, goal, options).status is Status.REACHED
-
-
-def test_one_bone_has_no_zone():
-    chain = Chain(np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
-    goal = Goal(np.array([0.0, 0.0, 1.1]))
-    soft = solve(chain, goal, SolveOptions(soft_distance=0.5))
-    hard = solve(chain, goal)
-    assert np.array_equal(soft.joint_positions, hard.joint_positions)
-    assert soft.status is hard.status

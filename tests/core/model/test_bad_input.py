@@ -249,10 +249,3 @@ def test_strange_but_sound_input_is_taken(solver):
     chain = Chain(JOINTS, bend_direction=(0.0, 5.0, 0.0))
     goal = Goal(JOINTS[0], JOINTS[0], 1e6, (-7.0, 0.0, 0.0, 0.0))
     assert np.isfinite(solve(chain, goal, options).joint_positions).all()
-
-
-def test_lists_and_whole_numbers_are_taken():
-    chain = Chain([[0, 0, 0], [0, 1, 0], [0, 2, 0]], bend_direction=(1, 0, 0))
-    solution = solve(chain, Goal([0, 1, 0]), SolveOptions(solver="TWO_BONE"))
-    elbow = [np.sqrt(0.75), 0.5, 0.0]
-    np.testing.assert_allclose(solution.joint_positions[1], elbow, rtol=0.0, atol=1e-15)

@@ -25,15 +25,13 @@ class Pulled:
     """A person after a pull.
 
     Attributes:
-        target: Places asked for, shape (3, 3).
         residual: What is left, shape (3,).
         turned: By how many radians feet have turned at most.
         past: By how many radians any joint is out of its range.
-        nearness: As ``body_in_scipy.Peer``.
+        nearness: Half the sum of squared turns, and of the root's way in lengths of the reach.
         status: Of the part.
     """
 
-    target: Array
     residual: Array
     turned: float
     past: float
@@ -67,7 +65,6 @@ def pull_at(person: Person, seed: int, options: SolveOptions = NEAR) -> Pulled:
     solution = solve(person.chain, goal, options)
     local = solution.local_rotations_wxyz
     return Pulled(
-        goal.target_position,
         solution.residual,
         float(np.max(solution.tip_gap[:2])),
         past_ranges(person, local),

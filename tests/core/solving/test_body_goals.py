@@ -9,7 +9,6 @@ import pytest
 
 from blender_ik_addon.core import Chain, Goal, JointKind, Joints, Topology, solve
 from tests.core.bodies import FEET, HEIGHT, PARTS, make_person
-from tests.core.solving.body_in_scipy import PulledPerson
 from tests.core.solving.pulled_bodies import (
     MET,
     NEAR,
@@ -20,7 +19,6 @@ from tests.core.solving.pulled_bodies import (
     random_way,
     smooth_path,
 )
-from tests.helpers import make_rng
 
 # What is pinned, as a share of the height and in radians; the promise to users is 2e-5 and 1e-4.
 SLIP, TURNED = 1e-6, 2e-6
@@ -42,17 +40,16 @@ def test_pinned_feet_stay_and_ranges_hold_wherever_a_part_is_pulled(part, option
     assert max(each.past for each in pulled) < PAST
 
 
-def test_a_hand_reaches_as_near_to_rest_as_scipy_does():
-    person = make_person("hand.L")
-    compared = 0
-    for seed in (0, 2, 3, 4, 5):
-        ours = pull_at(person, seed)
-        peer = PulledPerson(person, ours.target).solve(2, make_rng(seed))
-        if peer.is_reached:
-            compared += 1
-            assert ours.is_met
-            assert ours.nearness <= peer.nearness * (1.0 + 1e-3)
-    assert compared >= 3
+# By seed: how near to rest SciPy's SLSQP comes, with a kinematics of its own told in sines of half
+# angles, from rest and from a pose at random alike.
+NEAREST = {0: 0.00266493568, 2: 0.00750640935, 3: 0.302348799, 4: 0.00833526122, 5: 0.0736503574}
+
+
+@pytest.mark.parametrize("seed", NEAREST)
+def test_a_hand_reaches_as_near_to_rest_as_scipy_does(seed):
+    ours = pull_at(make_person("hand.L"), seed)
+    assert ours.is_met
+    assert ours.nearness <= NEAREST[seed] * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("seed", [0, 4, 18])

@@ -53,17 +53,6 @@ def test_the_tip_rotation_is_exact_and_the_effector_on_the_target(count, solver,
     assert_positions_close(turned, segments_of(solution.joint_positions), 1e-9)
 
 
-@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS[1:])
-def test_without_weight_the_position_alone_counts(count, solver):
-    chain, goal = problem(count, 0)
-    plain = Goal(goal.target_position, goal.pole_position)
-    without = solved(chain, plain, solver, TOLERANCE)
-    weightless = solved(chain, goal, solver, TOLERANCE, orient_weight=0.0)
-    assert_positions_close(weightless.joint_positions, without.joint_positions, 1e-7)
-    rotations = [bone_rotations(chain, solution) for solution in (weightless, without)]
-    assert_rotations_close(*rotations, 1e-7)
-
-
 @pytest.mark.parametrize("weight", [0.25, 0.75])
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS[1:])
 def test_the_tip_takes_the_share_of_the_rotation_that_its_weight_says(count, solver, weight):
@@ -91,10 +80,9 @@ def hand_that_turns(count):
 @pytest.mark.parametrize(("count", "solver"), [(3, Solver.NEWTON), (6, Solver.NEWTON)])
 def test_a_trace_of_weight_moves_nothing(count, solver):
     for chain, goal in (hand_that_turns(count), problem(count, 0)):
-        without, trace = (
-            solved(chain, goal, solver, TOLERANCE, orient_weight=weight).joint_positions
-            for weight in (0.0, 1e-9)
-        )
+        plain = Goal(goal.target_position, goal.pole_position)
+        without = solved(chain, plain, solver, TOLERANCE).joint_positions
+        trace = solved(chain, goal, solver, TOLERANCE, orient_weight=1e-9).joint_positions
         assert_positions_close(trace, without, 1e-6 * chain.max_reach)
 
 
@@ -113,13 +101,6 @@ def test_the_pose_follows_the_weight_without_a_jump(solver, count):
     assert np.max(np.linalg.norm(poses[-1] - poses[0], axis=1)) >= 0.2
 
 
-@pytest.mark.parametrize("weight", [0.001, 1.0])
-def test_two_bones_and_a_tip_are_for_two_bone_at_any_weight(weight):
-    chain, goal = hand_that_turns(3)
-    solution = solved(chain, goal, Solver.TWO_BONE, TOLERANCE, orient_weight=weight)
-    assert solution.is_converged
-
-
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_one_bone_takes_the_rotation_and_keeps_its_root(solver):
     chain = Chain([[1.0, 0.0, 0.0], [1.0, 2.0, 0.0]])
@@ -132,20 +113,6 @@ def test_one_bone_takes_the_rotation_and_keeps_its_root(solver):
         assert_rotations_close(bone_rotations(chain, solution)[0], quarter_about_z, EXACT)
         assert solution.residual == pytest.approx(np.linalg.norm(np.subtract(target, expected[1])))
         assert solution.is_converged == (solution.residual < 1e-6)
-
-
-@pytest.mark.parametrize("solver", ITERATIVE)
-def test_of_two_bones_the_first_aims_for_the_head_of_the_second(solver):
-    chain = Chain([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 3.0, 0.0]])
-    # The second bone shall point along x, so its head shall lie one unit before the target.
-    quarter_back_about_z = np.array([np.sqrt(0.5), 0.0, 0.0, -np.sqrt(0.5)])
-    for reach in (2.0, 3.5):
-        goal = Goal([1.0, 0.0, reach], tip_rotation_wxyz=quarter_back_about_z)
-        solution = solved(chain, goal, solver)
-        expected = [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0], [1.0, 0.0, 2.0]]
-        assert_positions_close(solution.joint_positions, expected, EXACT)
-        assert_rotations_close(bone_rotations(chain, solution)[1], quarter_back_about_z, EXACT)
-        assert solution.residual == pytest.approx(reach - 2.0, abs=EXACT)
 
 
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)

@@ -82,25 +82,6 @@ def walked(chain: Chain, local_wxyz: np.ndarray, slides: np.ndarray) -> np.ndarr
     return np.array(found)
 
 
-def place(turn: float, bend: float, slide: float) -> np.ndarray:
-    """Return where the arm's effector stands, by its own arithmetic."""
-    length = 2.0 + slide
-    across, along = length * np.sin(bend), 1.0 + length * np.cos(bend)
-    return np.array([across * np.sin(turn), along, across * np.cos(turn)])
-
-
-@pytest.mark.parametrize("solver", ITERATIVE)
-def test_slides_stop_at_both_ends_and_are_named(solver):
-    for slide, end in ((1.7, 1.0), (-0.9, -0.5), (0.3, 0.3)):
-        goal = Goal(place(0.4, 1.1, slide))
-        solution = solve(robot(-0.5, 1.0), goal, SolveOptions(solver, tolerance=1e-6))
-        at_end = slide != end
-        assert solution.slides[2] == pytest.approx(end, abs=1e-12 if at_end else 1e-5)
-        assert solution.residual == pytest.approx(abs(slide - end), abs=1e-4)
-        assert solution.status is (Status.LIMITED if at_end else Status.REACHED)
-        assert solution.slide_holds.tolist() == [False, False, at_end]
-
-
 def test_a_slide_that_leaves_out_its_start_begins_at_the_nearer_end():
     target = robot(0.2, 0.6).joint_positions[-1] + (0.0, 0.2, 0.0)
     solution = solve(robot(0.2, 0.6), Goal(target), SolveOptions(tolerance=1e-9))
@@ -164,26 +145,6 @@ def test_many_side_by_side_slide_as_one_alone(solver):
         np.testing.assert_allclose(one.slides, single.slides, atol=1e-12)
         if single.slide_holds is not None:
             assert one.slide_holds.tolist() == single.slide_holds.tolist()
-
-
-@pytest.mark.parametrize("solver", ITERATIVE)
-def test_solved_again_from_its_own_pose_nothing_slides(solver):
-    chain, target = robot(-0.5, 1.0), place(0.4, 1.1, 0.6)
-    first = solve(chain, Goal(target), SolveOptions(solver, tolerance=1e-9))
-    joints = replace(
-        chain.joints,
-        start_wxyz=first.local_rotations_wxyz,
-        slide_low=chain.joints.slide_low - first.slides,
-        slide_high=chain.joints.slide_high - first.slides,
-    )
-    again = solve(
-        Chain(first.joint_positions, joints=joints),
-        Goal(target),
-        SolveOptions(solver, tolerance=1e-9),
-    )
-    assert again.iterations == 0
-    assert not again.slides.any()
-    np.testing.assert_allclose(again.joint_positions, first.joint_positions, atol=1e-12)
 
 
 @pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.CCD])

@@ -16,7 +16,7 @@ from blender_ik_addon.core import (
 from blender_ik_addon.core.model.status import LIMITED
 from tests.core.chains import ITERATIVE, SOLVERS, random_direction, unit
 from tests.core.equilibrium.energies import make_forces
-from tests.core.limited_rigs import FREE_AXES, RIGS, K, X, Y, Z, make_rig
+from tests.core.limited_rigs import RIGS, K, X, Y, Z, make_rig
 from tests.helpers import make_rng
 
 pytestmark = pytest.mark.slow
@@ -29,43 +29,13 @@ LAST_DIGITS = 3e-7
 ANOTHER, FEW = 0.1, 0.02
 # Chains of each kind.
 EACH = 50
-SWINGS = (K.BALL, K.SWING)
-
-
-def rotations_of(rig, shares):
-    """Return rotations (B, n, 4) inside the ranges, of numbers from -1 to 1, shape (B, n, 3)."""
-    low, high = np.radians(np.maximum(rig.low, -180)), np.radians(np.minimum(rig.high, 180))
-    bounds = np.where(shares < 0.0, -low, high)
-    turns = np.zeros((*shares.shape[:2], 4))
-    angles = low + (shares + 1.0) / 2.0 * (high - low)
-    for i, kind in enumerate(rig.kinds):
-        free = np.isin(np.arange(3), FREE_AXES[kind])
-        angle = np.where(free, angles[:, i], 0.0)
-        parts = np.sin(angle / 2.0)
-        if kind in SWINGS:
-            disc = shares[:, i, [X, Z]]
-            disc = disc / np.maximum(1.0, np.linalg.norm(disc, axis=1))[:, None]
-            parts[:, [X, Z]] = disc * np.sin(bounds[:, i, [X, Z]] / 2.0)
-        # One of X and Z is zero but for swings.
-        w = np.sqrt(np.maximum(0.0, 1.0 - parts[:, X] ** 2 - parts[:, Z] ** 2))
-        cosine, sine = np.cos(angle[:, Y] / 2.0), np.sin(angle[:, Y] / 2.0)
-        x, z = parts[:, X], parts[:, Z]
-        turns[:, i] = np.stack(
-            [w * cosine, x * cosine - z * sine, w * sine, z * cosine + x * sine], axis=1
-        )
-    return turns
-
-
-def nearest_found(rig, target, rng, rounds=40):
-    """Return the least distance to a target of random poses, made better step by step."""
-    shares = rng.uniform(-1.0, 1.0, (3000, len(rig.kinds), 3))
-    for step in np.geomspace(0.5, 1e-3, rounds):
-        gaps = np.linalg.norm(rig.points(rotations_of(rig, shares))[:, -1] - target, axis=1)
-        best = shares[np.argsort(gaps)[:8]]
-        tries = np.repeat(best, 16, axis=0)
-        tries[8:] += step * rng.normal(size=tries[8:].shape) * (rng.random(tries[8:].shape) < 0.5)
-        shares = np.clip(np.vstack((best, tries)), -1.0, 1.0)
-    return gaps.min()
+# The least distances to targets, shares of the length, of thousands of random poses inside the
+# ranges that were made better step by step.
+NEAREST = {
+    "arm": (0.531227, 0.6364, 3.8e-05, 0.364379),
+    "spider_leg": (0.644608, 0.888129, 0.063416, 0.50251),
+    "one_sided": (1.316217, 1.259805, 0.480418, 0.639717),
+}
 
 
 def anywhere(rig):
@@ -75,18 +45,17 @@ def anywhere(rig):
     return shares * rig.length * unit(rng.normal(size=(4, 3)))
 
 
-@pytest.mark.parametrize("name", ["arm", "spider_leg", "one_sided"])
+@pytest.mark.parametrize("name", NEAREST)
 def test_no_search_finds_a_pose_that_is_much_nearer(name):
     rig = RIGS[name]()
-    for target in anywhere(rig):
-        best = nearest_found(rig, target, make_rng(42))
+    for target, best in zip(anywhere(rig), NEAREST[name], strict=True):
         for solver in ITERATIVE:
             options = SolveOptions(solver, tolerance=1e-5 * rig.length)
             solution = solve(rig.chain(), Goal(target), options)
             assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
             gap = np.linalg.norm(rig.points(solution.local_rotations_wxyz)[-1] - target)
             assert solution.residual == pytest.approx(gap, abs=1e-9)
-            assert gap - best <= WORSE * rig.length, (solver, target, gap, best)
+            assert gap / rig.length - best <= WORSE, (solver, target, gap, best)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
