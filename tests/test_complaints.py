@@ -30,12 +30,5 @@ def test_a_complaint_is_found_with_what_follows_it(line):
     assert complaints([*GOOD, line, "the cause"]) == [f"{line}\nthe cause"]
 
 
-def test_a_complaint_that_comes_at_every_redraw_is_told_once():
-    lines = [f"00:{second}.101  bpy.rna  | ERROR in draw" for second in (12, 13)]
-    after = [f"line {number}" for number in range(20)]
-    (told,) = complaints([lines[0], *after, lines[1], *after])
-    assert told.startswith("bpy.rna  | ERROR in draw\nline 0\n")
-
-
 def test_what_blender_always_prints_is_no_complaint():
     assert complaints(GOOD) == []

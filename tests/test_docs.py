@@ -45,13 +45,6 @@ def test_links_lead_somewhere(page: Path):
     assert not dead
 
 
-def test_a_dead_link_and_a_dead_anchor_are_found(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("# One title, two\n[a](#one-title-two) [b](other.md#x)\n```\n[c](d)\n```\n")
-    assert links(page) == ["#one-title-two", "other.md#x"]
-    assert anchors(page) == {"one-title-two"}
-
-
 def test_tests_and_scripts_that_pages_and_sources_name_exist():
     sources = [*(ROOT / "blender_ik_addon").rglob("*.py"), *(ROOT / "scripts").rglob("*.py")]
     for path in (*PAGES, *sources):
