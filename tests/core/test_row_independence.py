@@ -20,7 +20,7 @@ from blender_ik_addon.core import (
     solve_batch,
 )
 from blender_ik_addon.core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
-from tests.core.chains import EVERY_SOLVER, POSES, SOLVERS, start_chain, unit
+from tests.core.chains import EVERY_SOLVER, SOLVERS, start_chain, unit
 from tests.core.limited_rigs import RIGS, K, Rig, make_rig, poles_beside, poles_of, targets_of
 from tests.helpers import make_rng
 
@@ -68,7 +68,7 @@ def assert_agree(chains, goals, options, solutions):
     ("count", "solver"), [(1, Solver.NEWTON), *EVERY_SOLVER, (10, Solver.NEWTON)]
 )
 def test_a_batch_gives_what_single_solves_give(count, solver, use_pole):
-    for pose in POSES:
+    for pose in ("random", "arc", "folded"):
         chains, targets, poles = problems(count, pose)
         options = SolveOptions(solver=solver, tolerance=1e-6, use_flip_bend=use_pole)
         goals, batch = Goals(targets, poles if use_pole else None, 0.3), stacked(chains)

@@ -25,7 +25,7 @@ numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-15, -1e-9]) | st.floats
 triples = st.tuples(numbers, numbers, numbers)
 quadruples = st.tuples(numbers, numbers, numbers, numbers)
 BATCH = 5
-few = settings(max_examples=25)
+few = settings(max_examples=15)
 
 
 @st.composite

@@ -16,7 +16,7 @@ from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
 
 MOST_ITERATIONS = 20
-CASES = 150
+CASES = 75
 BONES = 5
 # Published counts are medians of poses and targets that nobody has written down.
 NEARLY = 0.2

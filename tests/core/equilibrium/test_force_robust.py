@@ -81,7 +81,7 @@ def assert_never_diverges(rig, chains, rng):
 
 # Few chains at each run; `scripts/test.py --only core-3.11 -- -m exhaustive` takes ten thousand,
 # which is ten minutes.
-FEW, MANY = 12, 200
+FEW, MANY = 6, 200
 CASES = [
     *((seed, FEW) for seed in range(3)),
     (14, MANY),  # A target too near for limits that do not let the chain fold.

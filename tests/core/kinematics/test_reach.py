@@ -30,7 +30,7 @@ ROUNDING = 1e-12
 # The longest segment against the shortest, as in the published measurements of NEWTON.
 UNEVEN = 9.0
 # Where between the dead zone (0) and full reach (1) targets lie; both ends are reachable.
-SHARES_OF_REACH = (0.0, 1e-6, 0.05, 0.5, 0.95, 0.999, 1.0 - 1e-9, 1.0)
+SHARES_OF_REACH = (0.0, 1e-6, 0.05, 0.6, 0.999, 1.0)
 # The largest coordinate that Blender can store.
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
@@ -163,7 +163,7 @@ whole_vector = st.tuples(*[st.integers(-3, 3)] * 3)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(whole_vector.filter(any), min_size=1, max_size=6), whole_vector)
 @example([(0, 0, 1)] * 3, (0, 0, 0))
 def test_residual_is_the_distance_out_of_reach(solver, segments, target):

@@ -87,7 +87,7 @@ def walk(points, lead, rng, step, number):
 
 
 @given(SEEDS, LEADS, BENDS, st.integers(1, 12), st.sampled_from([1e-3, 0.3, 5.0, 1e4]))
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_lengths_and_bends_are_kept_and_the_led_end_is_where_it_shall_be(
     seed, lead, bend, count, size
 ):

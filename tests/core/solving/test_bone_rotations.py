@@ -48,7 +48,7 @@ SWEEP_HINGE_TOLERANCE = 1e-5
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 100_000),
     degrees=st.just(0.0) | st.floats(1.0, 175.0),

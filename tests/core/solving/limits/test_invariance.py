@@ -97,7 +97,7 @@ def test_moved_mirrored_or_scaled_the_answer_moves_along(name, solver, has_pole)
     chains, targets = rig.chains(6), targets_of(rig, 6, rng)
     poles = poles_beside(targets, rig.length, rng) if has_pole else None
     here = solve_batch(chains, Goals(targets, poles), options_for(rig, solver))
-    for sign, scale in ((1.0, 1.0), (-1.0, 1.0), (1.0, 0.01), (1.0, 100.0)):
+    for sign, scale in ((1.0, 1.0), (-1.0, 0.01), (1.0, 100.0)):
         frame = random_frame(rng) @ np.diag([sign, 1.0, 1.0])
         shift = scale * rng.normal(size=3) * rig.length
         away = scale * targets @ frame.T + shift

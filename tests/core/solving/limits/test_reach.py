@@ -83,7 +83,7 @@ def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver):
 @every_solver
 def test_random_rigs_arrive(solver):
     missed = total = 0
-    for seed in range(8):
+    for seed in range(5):
         rng = make_rng(seed)
         rig = random_rig(rng, int(rng.integers(2, 9)))
         targets = targets_of(rig, 20, rng)

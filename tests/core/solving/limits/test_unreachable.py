@@ -28,7 +28,7 @@ LAST_DIGITS = 3e-7
 # A pose that is turned by more, in radians, is another one. In flat valleys a few may be.
 ANOTHER, FEW = 0.1, 0.02
 # Chains of each kind.
-EACH = 50
+EACH = 35
 # The least distances to targets, shares of the length, of thousands of random poses inside the
 # ranges that were made better step by step.
 NEAREST = {
