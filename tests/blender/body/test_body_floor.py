@@ -145,15 +145,6 @@ def test_what_does_not_arrive_names_what_holds_it_pins_first(body):
     assert re.match(r"Held back by Arm\.R \(pinned\)(, Leg\.[LR])*: ", status(body))
 
 
-def test_a_head_that_pulls_softly_names_what_holds_the_body(body):
-    mute_all_but(body, "Neck", "Leg.L", "Leg.R")
-    move(body, "Neck Target", (0.0, 0.0, 0.3))
-    assert re.fullmatch(PINS, status(body, "Neck").split(";")[0])
-    # Where the neck alone reaches, nothing holds it.
-    move(body, "Neck Target", (0.0, 0.0, 0.0))
-    assert status(body, "Neck") == "Reached"
-
-
 def test_a_spine_without_a_neck_leaves_hands_where_the_body_has_brought_them(body):
     body.chain_ik.chains["Neck"].mute = True
     move(body, "Arm Target.L", (0.1, -0.3, 0.1))

@@ -17,7 +17,7 @@ solve = bpy.ops.pose.chain_ik_solve
 # What two switches may move, as a share of the height.
 SAME = 1e-5
 FRAME, LATER = 5, 15
-LIMBS = {"Arm.L": "hand.L", "Spine": "spine.003", "Hips": HIPS}
+LIMBS = {"Arm.L": "hand.L", "Hips": HIPS}
 """A bone of each chain."""
 
 

@@ -22,7 +22,7 @@ from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import local, tail_at
-from tests.core.limited_rigs import X, Z, about
+from tests.core.limited_rigs import X
 from tests.helpers import assert_rotations_close, make_rng
 
 pytestmark = pytest.mark.slow
@@ -130,34 +130,3 @@ def test_blender_clamps_a_pose_beyond_its_limits_to_our_rotation(kind: str, limi
     if limits != "none" and kind != "FIXED":
         distances = 1.0 - np.abs(np.sum(np.multiply(ours, reached), axis=1))
         assert np.mean(distances > 1e-6) > 0.2, "the limits are put to the test"
-
-
-def band(kind: str, axis: int, low: float, high: float) -> Joint:
-    """Return a joint with a range about one axis, degrees."""
-    joint = Joint(kind)
-    joint.low[axis], joint.high[axis] = np.radians((low, high))
-    return joint
-
-
-APART = {
-    # Beyond half a turn we take the edge that is nearer on the circle, Blender on the line.
-    **{
-        f"HINGE_{'XYZ'[axis]}": (band(f"HINGE_{'XYZ'[axis]}", axis, 0, 150), axis, -150, 150, 0)
-        for axis in range(3)
-    },
-    # Blender forgets the limit of a swing on one axis alone.
-    "swing about x": (band("SWING", X, -9, 9), X, 60, 9, 60),
-    "swing about z": (band("SWING", Z, -9, 9), Z, 60, 9, 60),
-}
-
-
-@pytest.mark.parametrize(("joint", "axis", "posed", "ours", "blenders"), APART.values(), ids=APART)
-def test_where_blender_clamps_otherwise_we_know_how(
-    joint: Joint, axis: int, posed: float, ours: float, blenders: float
-) -> None:
-    (ob,) = constrained(1)
-    posed, ours, blenders = (about(axis, np.radians(each)) for each in (posed, ours, blenders))
-    aim(ob, joint, posed, posed)
-    bpy.context.view_layer.update()
-    assert_rotations_close(shown(ob), blenders, TOLERANCE)
-    assert_rotations_close(joint.clamped(posed), ours)

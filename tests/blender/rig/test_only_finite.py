@@ -75,11 +75,11 @@ def operate(name: str, names: tuple[str, ...], options: dict[str, object]) -> st
     return ""
 
 
-# Each that is spoiled with three operators, each operator with two or three that are.
+# Each that is spoiled with two operators, each operator with one or two that are.
 PAIRS = [
     (spoiled, list(OPERATORS)[(i + 5 * step) % len(OPERATORS)])
     for i, spoiled in enumerate(SPOILED)
-    for step in range(3)
+    for step in range(2)
 ]
 
 

@@ -5,7 +5,6 @@ import pytest
 from mathutils import Euler, Quaternion
 
 from tests.blender.setups import rigs, scaled_rigs
-from tests.helpers import make_rng
 
 BONES = ["Bone.0", "Bone.1"]
 POINT = np.array([0.9, 0.6, 0.8])
@@ -89,21 +88,6 @@ def test_a_hinge_locked_to_its_plane_reaches_a_target_in_that_plane():
 MISS = 1e-6
 
 
-@pytest.mark.parametrize("solver", ["FABRIK", "CCD", "NEWTON"])
-@pytest.mark.parametrize("seed", range(2))
-def test_each_bone_may_have_a_mode_of_its_own(solver, seed):
-    rng = make_rng(seed)
-    ob, bones = scaled_rigs.random_rig(rng, 8, above=0)
-    for bone, mode in zip(bones, rng.permutation(rigs.ROTATION_MODES), strict=True):
-        ob.pose.bones[bone].rotation_mode = mode
-    rigs.turn_bones(ob, seed + 1)
-    length = scaled_rigs.limb_length(ob, bones)
-    tolerance, direction = 1e-7 * length, rng.normal(size=3) + np.array([0.0, 0.0, 1.0])
-    point = direction / np.linalg.norm(direction) * rng.uniform(0.3, 0.9) * length
-    chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
-    assert scaled_rigs.miss(ob, bones, target) <= MISS, chain.status
-
-
 @pytest.mark.parametrize(
     ("mode", "solver"),
     [
@@ -132,20 +116,6 @@ def test_channels_do_not_flip_along_a_path(mode, solver):
     largest = np.abs(np.diff(seen, axis=0)).max()
     assert largest < 0.2, f"largest step of a channel: {largest:.3g}"
     np.testing.assert_allclose(seen[-1], seen[0], atol=1e-5)
-
-
-def test_axis_angle_from_rest_keeps_its_side_while_the_target_goes_around():
-    """A bone at rest has the angle 0, and every swing of it has its axis across Blender's Y."""
-    ob = rigs.make_rig(modes="AXIS_ANGLE")
-    bones = list(ob.pose.bones.keys())
-    _, target = scaled_rigs.follow(ob, bones, np.array([1.2, 0.0, 0.9]), solver="TWO_BONE")
-    seen = []
-    for angle in np.linspace(0.0, 2.0 * np.pi, 73):
-        target.location = (1.2 * np.cos(angle), 1.2 * np.sin(angle), 0.9)
-        scaled_rigs.update()
-        seen.append(np.array(rigs.rotations(ob)["Bone.0"]))
-    largest = np.abs(np.diff(seen, axis=0)).max()
-    assert largest < 0.3, f"largest step of a channel: {largest:.3g}"
 
 
 @pytest.mark.parametrize("mode", rigs.ROTATION_MODES[:7])

@@ -158,16 +158,6 @@ def test_the_hand_is_turned_as_the_target_and_the_arm_reaches_with_all_its_bones
     np.testing.assert_allclose(axes_of_bone(ob, HAND), axes_of_object(target), atol=2e-6)
 
 
-def test_the_arm_bends_as_without_rotation():
-    ob, chain, _ = make_limb(solver="TWO_BONE")
-    turned = rigs.rotations(ob)
-    chain.use_rotation = False
-    scaled_rigs.update()
-    plain = rigs.rotations(ob)
-    for bone in (UPPER, FORE):
-        np.testing.assert_allclose(turned[bone], plain[bone], atol=1e-6)
-
-
 @pytest.mark.parametrize("influence", [0.0, 0.5])
 def test_the_hand_belongs_to_the_stored_pose_and_to_influence(influence):
     ob = rigs.make_rig(LIMB)

@@ -52,10 +52,3 @@ def test_turns_stay_in_their_ranges_on_the_way():
     aim, sizes = stance(1.0), np.ones((1, 1))
     found = eased(stance(-0.5), aim, aim, sizes, Easing(1.0), 0.05, lambda t: np.maximum(t, low))
     assert (found.turn >= low - 1e-12).all()
-
-
-def test_no_time_moves_nothing_and_a_long_time_is_no_long_wait():
-    now, aim = stance(-0.4), stance(0.9)
-    assert angles(go(now, now, aim, Easing(), 0.0)) == angles(now)
-    np.testing.assert_allclose(angles(go(now, aim, aim, Easing(), 1e9)), 0.9, atol=1e-9)
-    np.testing.assert_allclose(angles(go(now, aim, aim, Easing(0.0), 0.1)), 0.9, atol=1e-9)

@@ -75,10 +75,8 @@ def batches() -> list[FollowBatch]:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"use_tail": False},
-        {"follow_lead": "ROOT", "max_bend": 0.5},
+        {"use_tail": False, "follow_lead": "ROOT", "max_bend": 0.5},
         {"influence": 0.6, "use_anchor": True},
-        {"use_anchor": True, "follow_lead": "ROOT"},
     ],
 )
 def test_a_tail_moves_the_same_whoever_is_dragged_beside_it(settings):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.rig.anatomy.creature_files import (
@@ -46,19 +46,10 @@ def test_what_is_written_reads_back_the_same(name):
         np.testing.assert_array_equal(getattr(ours, each), getattr(theirs, each))
 
 
-def test_two_numbers_lead_from_root_to_tip():
-    forces = parse_creature(text_of(stiffness=[10, 2], mass=1)).forces(np.ones(4))
-    np.testing.assert_allclose(forces.stiffness, [9, 7, 5, 3])
-    np.testing.assert_allclose(forces.masses, 0.25)
-
-
-def test_a_bone_weighs_by_its_length_and_lies_where_its_middle_is():
+def test_lists_lead_from_root_to_tip_bend_where_they_say_and_bones_weigh_by_their_lengths():
     forces = parse_creature(text_of(stiffness=[0, 1], mass=2)).forces([3.0, 1.0])
     np.testing.assert_allclose(forces.masses, [1.5, 0.5])
     np.testing.assert_allclose(forces.stiffness, [0.375, 0.875])
-
-
-def test_a_list_bends_where_it_says():
     even = parse_creature(text_of(stiffness=[0, 1, 0])).forces(np.ones(4))
     np.testing.assert_allclose(even.stiffness, [0.25, 0.75, 0.75, 0.25])
     placed = parse_creature(text_of(stiffness=[[0, 1], [0.5, 1], [0.75, 3]])).forces(np.ones(4))
@@ -125,14 +116,6 @@ def test_what_blender_can_store_is_read(value):
     assert math.isfinite(np.float32(value))
 
 
-@pytest.mark.parametrize("name", ['Neck "[[[[" \\ }', "Schlange, Hälse, 蛇, 🐍", "[" * 100])
-def test_brackets_and_any_script_may_stand_in_names(name):
-    assert parse_creature(text_of(name=name)).name == name
-    assert (
-        parse_creature(json.dumps({"creature": 1, "name": name}, ensure_ascii=False)).name == name
-    )
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -152,6 +135,7 @@ entries = st.fixed_dictionaries(
 any_text = st.text() | json_values.map(json.dumps) | entries.map(json.dumps)
 
 
+@settings(max_examples=50)
 @given(any_text, st.integers(0, 1000), st.text(max_size=3))
 @example('{"creature": 1, "name": "\ud800"}', 0, "")
 def test_any_text_tells_a_creature_or_is_refused_in_one_sentence(text, place, inserted):

@@ -15,7 +15,7 @@ from blender_ik_addon.core import Goal, SolveOptions, Solver, solve
 from blender_ik_addon.rig.anatomy.creature_files import parse_creature
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import READ_BACK, about, local
-from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled
+from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, give, joints_of
 from tests.blender.setups.selecting import press, refusal, select_objects
 from tests.helpers import assert_positions_close
 
@@ -206,7 +206,6 @@ def test_no_creature_has_the_numbers_of_the_panel_count_again():
     rigs.assert_same_pose(ob, plain, 1e-6)
 
 
-HALF_A_CHARACTER = b'{"creature": 1, "mass": [1, 2, 3], "name": "\\ud800"}'
 BAD_FILES = [
     (b"{", "Line 1 of the creature file is not JSON"),
     (b"\xff\xfe\x00", "is not text: choose a creature file."),
@@ -224,20 +223,6 @@ def test_bad_files_say_what_to_do_and_change_nothing(content, words, tmp_path):
     assert chain.solver == "NEWTON"
     assert not chain.is_property_set("force")
     rigs.assert_same_pose(ob, pose, 0.0)
-
-
-def test_a_text_that_tells_no_creature_moves_nothing_and_is_not_written(tmp_path):
-    ob, _, chain = make_pulled(4)
-    pose, path = rigs.pose(ob), tmp_path / "kept.json"
-    path.write_text("kept", encoding="utf-8")
-    chain.force.creature = HALF_A_CHARACTER.decode()
-    for chain.use_limits in (True, False):
-        rigs.updated()
-        assert "has a character that Blender cannot store" in chain.status
-        rigs.assert_same_pose(ob, pose, 0.0)
-    select_objects(active=ob)
-    assert "has a character that Blender cannot store" in refusal(save, filepath=str(path))
-    assert path.read_text(encoding="utf-8") == "kept"
 
 
 def test_a_large_file_is_refused_before_it_is_read(tmp_path):
@@ -286,33 +271,8 @@ def test_a_name_that_is_no_text_is_refused_and_its_file_stays(tmp_path):
     assert "is not text: choose a creature file." in refusal(load, filepath=str(path))
 
 
-def test_the_greatest_numbers_are_read_as_they_are_written(tmp_path):
-    _, _, chain = make_creature(solver="FORCE")
-    chain.force.stiffness_root = chain.force.stiffness_tip = 3.4028235e38
-    path = tmp_path / "stiff.json"
-    assert save(filepath=str(path)) == {"FINISHED"}
-    stored = chain.force.stiffness_root
-    chain.force.stiffness_root = 1.0
-    press(load, filepath=str(path))
-    assert chain.force.stiffness_root == stored
-    assert np.isfinite(rigs.pose(chain.id_data)).all()
-
-
 def test_without_a_chain_and_without_a_force_the_buttons_say_so(tmp_path):
     select_objects(active=rigs.make_rig())
     assert "Select an armature that has a chain" in refusal(load, creature="SNAKE")
     make_creature()
     assert "Choose the solver Force first" in refusal(save, filepath=str(tmp_path / "x.json"))
-
-
-def test_settings_at_their_defaults_are_not_stored():
-    """Blender copies whatever is, each time that it evaluates a pose."""
-    _, _, chain = make_creature()
-    assert not chain.is_property_set("force")
-    press(load, creature="DINOSAUR_NECK")
-    set_ones = {
-        each.identifier
-        for each in chain.force.bl_rna.properties
-        if each.identifier != "rna_type" and chain.force.is_property_set(each.identifier)
-    }
-    assert set_ones == {"creature", "gravity"}

@@ -8,7 +8,6 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import select_objects
@@ -24,22 +23,6 @@ def make_live(angle: float = 0.4, **settings: object) -> tree_rigs.Rig:
     rig.place(1, angle)
     rigs.updated()
     return rig
-
-
-@pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
-@pytest.mark.parametrize("is_apart", [False, True])
-def test_solved_again_from_nothing_the_pose_is_the_same(solver, is_apart):
-    rig = make_live(solver=solver)
-    if is_apart:
-        rig.target("Left").location = (2.0, 0.3, 1.0)
-        rig.target("Right").location = (-2.0, 0.0, 1.4)
-    rigs.updated()
-    before = rigs.rotations(rig.ob)
-    for _ in range(3):
-        live.memory.clear()
-        rig.ob.update_tag()
-        rigs.updated()
-        assert rigs.rotations(rig.ob) == before
 
 
 def test_the_parent_of_a_shared_bone_moves_the_tree():
