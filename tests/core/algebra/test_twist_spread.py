@@ -100,7 +100,8 @@ def test_less_influence_leaves_bones_their_share_of_what_they_are_off_without_it
     """The stored pose has all of its hand's turn in the hand."""
     limb = Limb(seed)
     zero = limb.straight(make_rng(seed), stored)
-    local = spread(limb, limb.straight(make_rng(seed), hand), influence, zero)
+    signs = make_rng(seed + 2).choice([-1.0, 1.0], (3, 8, 1))
+    local = spread(limb, signs * limb.straight(make_rng(seed), hand), influence, zero)
     along = (3, 0.25), (4, 0.75)
     for row, share in ((2, 0.0), *along, (7, 0.5), (5, 1.0)) if influence == 1.0 else along:
         wanted = share * (hand - (1.0 - influence) * stored)

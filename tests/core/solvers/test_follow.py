@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -252,3 +254,17 @@ def test_one_by_one_and_side_by_side_are_the_same(lead, monkeypatch):
     monkeypatch.setattr(compiled_chains, "MAX_CHAINS_IN_FLOATS", 0)
     together = solve_batch(rig.chains(3), Goals(targets), options)
     assert np.abs(together.joint_positions - np.array(alone)).max() <= 1e-9 * rig.length
+
+
+@pytest.mark.parametrize("name", ["arm", "tail", "ten_hinges", "mixed_lengths"])
+def test_a_chain_with_its_root_anchored_stays_in_its_ranges_and_its_root_stays(name):
+    rig, rng, chain = RIGS[name](), make_rng(3), RIGS[name]().chain()
+    root, target = chain.joint_positions[0], chain.joint_positions[-1]
+    for _ in range(6):
+        target = target + 0.25 * rig.length * rng.uniform(-1.0, 1.0, 3)
+        solution = solve(chain, Goal(target), SolveOptions(Solver.FOLLOW, use_anchor=True))
+        assert np.linalg.norm(solution.joint_positions[0] - root) <= 1e-9 * rig.length
+        # Sines of half angles tell ranges worst near half a turn.
+        assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
+        moved = rig.joints(solution.local_rotations_wxyz)
+        chain = replace(chain, joint_positions=solution.joint_positions, joints=moved)

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
-    Goal,
     Goals,
     SolveOptions,
     Solver,
-    solve,
     solve_batch,
 )
 from blender_ik_addon.core.solving import restarts
@@ -17,12 +15,7 @@ from tests.core.chains import ITERATIVE, SOLVERS
 from tests.core.equilibrium.test_force_robust import random_rig
 from tests.core.limited_rigs import (
     RIGS,
-    K,
-    X,
-    Z,
-    about,
     knee,
-    make_rig,
     misses,
     poles_of,
     targets_of,
@@ -132,18 +125,3 @@ def test_few_sweeps_of_fabrik_alone_come_near(name: str, most: float) -> None:
     targets = targets_of(rig, 100, make_rng(18))
     solutions = solved(rig, targets, None, Solver.FABRIK, iterations=20)
     assert misses(rig, solutions, targets).mean() <= most
-
-
-@every_solver
-@pytest.mark.parametrize(("kind", "axis"), [(K.HINGE_X, X), (K.ELBOW_X, X), (K.HINGE_Z, Z)])
-def test_a_range_through_half_a_turn_is_reached_to_both_ends(
-    kind: K, axis: int, solver: Solver
-) -> None:
-    ranges = {K.ELBOW_X: ((100, 260), (-40, 40))}.get(kind, ((100, 260),))
-    # Nothing else turns, so that no other joint makes up for it.
-    rig, still = make_rig([(kind, ranges), (K.FIXED, ())], (1.0, 0.5)), about(axis, 0.0)
-    chain = rig.chain(np.array([about(axis, np.radians(120.0)), still]))
-    for angle in np.radians([102.0, 179.0, 181.0, 220.0, 258.0]):
-        target = rig.points(np.array([about(axis, angle), still]))[-1]
-        solution = solve(chain, Goal(target), options_for(rig, solver))
-        assert solution.residual <= 1e-4

@@ -51,6 +51,22 @@ def test_the_stiffer_a_bone_the_less_it_turns(solver, bone, request):
         assert turns[-1] < 0.5 * turns[0] + 0.02, np.round(turns, 4)
 
 
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_bones_equally_stiff_turn_as_if_none_were(solver):
+    for target in near_rest(3):
+        poses = [
+            solve(
+                limb().with_mobility(np.full(4, 1.0 - stiffness)).chain(),
+                Goal(target),
+                SolveOptions(solver, tolerance=1e-6),
+            ).local_rotations_wxyz
+            for stiffness in (0.0, 0.5, 0.99)
+        ]
+        for pose in poses[1:]:
+            turns = [angle_between(a, b) for a, b in zip(poses[0], pose, strict=True)]
+            assert max(turns) <= 0.03, np.round(turns, 3)
+
+
 def test_one_stiff_axis_turns_less_than_its_neighbours():
     mobility = np.ones((4, 3))
     mobility[:, 0] = 0.05
