@@ -100,7 +100,7 @@ INPUT = [
         driver("Limb.0", "location"),
         FOLLOW,
     ),
-    # What else is told of creatures: tests/blender/trees/test_creature_files.py.
+    # What else is told of creatures: tests/blender/trees/test_creatures.py.
     Case(
         "Line 1 of the creature file is not JSON (Expecting value): correct it there",
         on("force", creature="x"),

@@ -1,4 +1,4 @@
-"""Contacts of feet, found in walks whose contacts are known."""
+"""Contacts found in walks whose contacts are known; feet kept in them do not slide."""
 
 from __future__ import annotations
 
@@ -8,8 +8,124 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.clips.contacts import Planted, find_contacts, lowest_around, runs
+from blender_ik_addon.core.clips.footholds import Motion, give_way, hold
 from tests.core.clips import walks
+
+SLIDE = 1e-4
+ROUGHER = 1.2
+
+
+def acceleration(path: np.ndarray) -> float:
+    """Return the root mean square of second differences of a path (F, ...)."""
+    return float(np.sqrt((np.diff(path, 2, axis=0) ** 2).mean()))
+
+
+def slides(motion: Motion, kinds: np.ndarray) -> list[float]:
+    """Return the longest way in a frame of heel and toe while they stand."""
+    found = []
+    for number, point in enumerate(walks.FOOT.points):
+        stands = (kinds & (number + 1)) > 0
+        steps = np.linalg.norm(np.diff(motion.path(point), axis=0), axis=1)
+        found.append(float(np.max(steps[stands[1:] & stands[:-1]], initial=0.0)))
+    return found
+
+
+def held_walk(seed: int, rate: int, spoil: str, *, has_floor: bool = False, space=walks.EVEN):
+    """Yield the motion of each foot, what stands of it, and how it is held."""
+    walk = walks.walk(seed, rate)
+    for paths in walks.spoiled(walk, spoil, seed):
+        kinds, motion = walks.kinds_of(paths, rate), walks.motion_of(paths, space)
+        held = hold(motion, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)
+        yield motion, kinds, held
+
+
+@pytest.mark.parametrize("rate", [24, 120])
+def test_speeds_stay_continuous_where_contacts_begin_and_end(rate):
+    for motion, _, held in held_walk(102, rate, "skate"):
+        jumps = [np.linalg.norm(np.diff(each.places, 2, axis=0), axis=1) for each in (motion, held)]
+        assert jumps[1].max() <= 1.5 * jumps[0].max()
+
+
+def test_long_after_a_contact_a_foot_moves_as_in_the_clip():
+    (motion, kinds, _), _ = held_walk(104, 60, "skate")
+    kinds[120:] = Planted.NONE
+    held = hold(motion, kinds, walks.FOOT, 60, walks.HEIGHT, has_floor=False)
+    assert np.abs(held.places[:120] - motion.places[:120]).max() > 0.02
+    np.testing.assert_allclose(held.places[240:], motion.places[240:], atol=1e-4)
+
+
+@pytest.mark.parametrize("space", [walks.EVEN, walks.UNEVEN])
+@pytest.mark.parametrize("spoil", ["clean", walks.SPOILS[-1]])
+def test_contacts_lie_on_the_floor_and_nothing_passes_it(spoil, space):
+    for _, kinds, held in held_walk(105, 30, spoil, has_floor=True, space=space):
+        for number, point in enumerate(walks.FOOT.points):
+            height = held.path(point)[:, 2]
+            assert height.min() > -1e-9
+            np.testing.assert_allclose(height[kinds == Planted.FOOT], 0.0, atol=1e-9)
+            if number == 0:
+                np.testing.assert_allclose(height[kinds == Planted.HEEL], 0.0, atol=1e-9)
+        assert max(slides(held, kinds)) < 1e-9
+
+
+@pytest.mark.parametrize(("number", "case"), [*enumerate(walks.CASES)])
+def test_what_stands_does_not_slide_no_walk_gets_rougher_and_again_they_stay(number, case):
+    """Clips that nobody tuned on; what is planted is planted again, as it stands by then."""
+    (rate, spoil), has_floor = case, number % 2 == 0
+    for motion, kinds, held in held_walk(930100 + number, rate, spoil, has_floor=has_floor):
+        assert max(slides(motion, kinds)) > SLIDE or spoil == "clean"
+        again = hold(held, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)
+        assert np.isfinite(held.places).all()
+        assert np.isfinite(held.turns).all()
+        assert max(slides(held, kinds)) < 1e-9
+        is_held = kinds != Planted.NONE
+        np.testing.assert_allclose(again.places[is_held], held.places[is_held], atol=1e-6)
+        for point in walks.FOOT.points:
+            was = acceleration(motion.path(point))
+            assert has_floor or acceleration(held.path(point)) <= ROUGHER * was
+
+
+frames = st.shared(st.integers(1, 30), key="frames")
+numbers = st.floats(-100.0, 100.0, width=32)
+
+
+@settings(max_examples=50)
+@given(
+    places=frames.flatmap(lambda n: arrays(np.float64, (n, 3), elements=numbers)),
+    turns=frames.flatmap(lambda n: arrays(np.float64, (n, 4), elements=numbers)),
+    kinds=frames.flatmap(lambda n: arrays(np.int64, n, elements=st.integers(0, 3))),
+    rate=st.sampled_from(walks.RATES),
+    has_floor=st.booleans(),
+    space=st.sampled_from([walks.EVEN, walks.UNEVEN, -walks.UNEVEN]),
+)
+def test_in_any_clip_what_stands_does_not_slide(places, turns, kinds, rate, has_floor, space):
+    turns[np.abs(turns).max(axis=1) < 1e-3] = (1.0, 0.0, 0.0, 0.0)
+    motion = Motion(places, rotation.normalize(turns), np.tile(space, (len(places), 1, 1)))
+    held = hold(motion, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)
+    assert np.isfinite(held.places).all()
+    np.testing.assert_allclose(np.linalg.norm(held.turns, axis=1), 1.0, atol=1e-9)
+    assert max(slides(held, kinds)) < 1e-9
+    if not kinds.any() and not has_floor:
+        np.testing.assert_allclose(held.places, motion.places, atol=1e-12)
+        np.testing.assert_allclose(held.turns, motion.turns, atol=1e-12)
+
+
+@given(arrays(np.float64, st.integers(1, 60), elements=st.floats(0.0, 1.0)))
+def test_hips_give_way_as_far_as_is_needed(needed):
+    down = give_way(needed, 24)
+    assert (down >= needed - 1e-12).all()
+    assert down.max() <= needed.max() + 1e-12
+
+
+def test_hips_give_way_smoothly():
+    needed = np.zeros(240)
+    needed[100:120] = 0.05
+    down = give_way(needed, 60)
+    assert np.abs(np.diff(down)).max() * 60 < 0.5
+    assert np.abs(np.diff(down, 2)).max() * 60**2 < 5.0
+    assert down[[0, -1]].tolist() == [0.0, 0.0]
+
 
 # Constants were tuned on 0 to 7.
 HELD_OUT = range(100, 108)

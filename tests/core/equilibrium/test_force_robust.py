@@ -1,5 +1,7 @@
 """FORCE never diverges, whatever springs, limits, weight and targets chains are given."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +15,18 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
+    StepMode,
     solve,
     solve_batch,
 )
 from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.descent.constrained_step import ConstrainedStep, forget
+from blender_ik_addon.core.descent.held_outputs import HeldOutputs
 from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import unit
-from tests.core.equilibrium.energies import make_forces
+from tests.core.equilibrium.energies import make_forces, many
 from tests.core.limited_rigs import FREE_AXES, K, make_rig
+from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
 
 ROUNDING = 1e-9
@@ -145,3 +151,74 @@ def test_a_joint_leaves_the_only_edge_that_it_has_pressed_on(seed):
     target = unit(rng.normal(size=3)) * rig.length * rng.uniform(0.1, 1.2)
     options = SolveOptions(solver=Solver.FORCE, tolerance=1e-6)
     assert solve(chain, Goal(target), options).status is not Status.ITERATIONS_USED_UP
+
+
+BONES = 5
+SHIFTS = 1e-19, 1e-10
+"""The least, and the first larger one: as small beside these systems as beside edges that are shut,
+which are 1e7 times as stiff as joints."""
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_joints_that_resist_nothing_beside_stiff_edges_are_rounding_and_no_error(seed):
+    rng = make_rng(seed)
+    stiffness = np.concatenate(([0.0], 10.0 ** rng.uniform(3.0, 5.0, 9), np.full(5, 1.4e12)))
+    ways = np.linalg.qr(rng.normal(size=(3 * BONES, 3 * BONES)))[0]
+    curvature = ((ways * stiffness) @ ways.T)[None]
+    slope, turn = rng.normal(size=(1, 3 * BONES)), np.zeros((1, BONES, 4))
+    axes = np.arange(3 * BONES)
+    step = ConstrainedStep(
+        axes,
+        (slope, curvature),
+        (HeldOutputs(np.zeros((1, 0, 3 * BONES)), axes), np.zeros((1, 0))),
+        None,
+        forget(turn, 0),
+        np.zeros(1),
+        SHIFTS,
+    )
+    assert np.isfinite(step.move).all()
+    # It leads down.
+    assert (step.move.reshape(1, -1) * slope).sum() < 0.0
+
+
+MOST_ITERATIONS = 20
+TARGETS = 75
+# Published counts are medians of poses and targets that nobody has written down.
+NEARLY = 0.2
+
+
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
+    solutions = peer_solutions(count, Solver.FORCE, 1e-3)
+    assert all(solution.is_converged for solution in solutions)
+    assert median_iterations(solutions) <= MOST_ITERATIONS
+
+
+def published_cases():
+    """Return a start pose and targets with which the counts of MATH C2 come out.
+
+    Five bones, one unit long together, start on an arc of 60 degrees; targets lie in any direction,
+    at distances uniform from nothing to full reach. Each joint turns about its own three axes.
+    """
+    angles = np.arange(BONES) * np.pi / 3 / (BONES - 1)
+    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1) / BONES
+    rng = make_rng(7)
+    targets = unit(rng.normal(size=(TARGETS, 3))) * rng.uniform(size=(TARGETS, 1))
+    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0))), targets
+
+
+@pytest.mark.parametrize(
+    ("mode", "gain", "tolerance", "published"),
+    [
+        (StepMode.CLASSIC, 0.2, 1e-6, 130),
+        (StepMode.EXACT, 0.5, 1e-3, 29),
+        (StepMode.EXACT, 0.5, 1e-6, 62),
+    ],
+)
+def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, tolerance, published):
+    joints, targets = published_cases()
+    forces = make_forces(np.zeros(BONES), mode=mode, gain=gain)
+    options = SolveOptions(solver=Solver.FORCE, tolerance=tolerance, iterations=2000)
+    solutions = solve_batch(many(joints, forces, TARGETS), Goals(targets), options)
+    assert solutions.is_converged.mean() > 0.95
+    assert np.median(solutions.iterations) == pytest.approx(published, rel=NEARLY)
