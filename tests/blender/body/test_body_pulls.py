@@ -103,28 +103,6 @@ def test_as_a_limb_fades_out_the_body_goes_steadily_to_where_it_is_without_it(bo
     assert max(steps((0.0, 0.001))) < 1e-3
 
 
-def places_anew(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return the places of bones with nothing left of what was compiled or solved before."""
-    for iterations in (499, 500):
-        ob.chain_ik.chains["Arm.L"].iterations = iterations
-        rigs.updated()
-    return places(ob)
-
-
-def test_limbs_are_solved_again_for_all_that_is_dragged_within_their_reach(body):
-    hips = places(body)[HIPS]
-    for way in ((-0.1, -0.1, -0.1), (-0.15, -0.2, 0.0)):
-        move(body, "Arm Target.L", way)
-        shown = places(body)
-        assert np.abs(shown["hand.L"][0] - shown["Arm Target.L"][0]).max() < 1e-5
-        assert np.abs(shown[HIPS] - hips).max() <= STILL
-        assert farthest(places_anew(body), shown) <= STILL
-    for way in ((0.0, 0.03, -0.03), (0.0, 0.0, 0.0)):
-        move(body, "Torso", way)
-        shown = places(body)
-        assert farthest(places_anew(body), shown) <= STILL
-
-
 def test_a_limb_without_pull_leaves_the_hips_where_they_are(body):
     chain, before = body.chain_ik.chains["Arm.L"], places(body)[HIPS]
     move(body, "Arm Target.L", (0.4, -0.5, 0.3))

@@ -175,13 +175,6 @@ def test_limits_hold(number):
     assert_held(ob, LIMBS[limb], solver, exact, **settings)
 
 
-@pytest.mark.parametrize(
-    ("mode", "limb"), list(zip(rigs.ROTATION_MODES, ("arm", "odd") * 4, strict=True))
-)
-def test_limits_hold_in_every_rotation_mode(mode, limb):
-    assert_held(make_limb(LIMBS[limb], mode)[0], LIMBS[limb], "NEWTON")
-
-
 def test_without_limits_bones_turn_freely_and_by_default_they_do_not():
     ob, bones = make_limb(ARM)
     chain, target = scaled_rigs.follow(ob, bones, np.array([1.5, 0.3, -1.0]))

@@ -7,8 +7,6 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.live import live
-from blender_ik_addon.rig.posing.frame_solve import FrameSolve
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.jointed_rigs import about, give, local
 from tests.blender.setups.keyed_limbs import strip_of
@@ -141,26 +139,6 @@ def robot_from_home(**settings):
 
 def arm(ob):
     return locations(ob)[2]
-
-
-@pytest.mark.parametrize(
-    ("start_from", "influence", "slide"),
-    [("KEYED", 0.5, INSIDE), ("REST", 1.0, BEYOND), ("CURRENT", 0.5, BEYOND)],
-)
-def test_solving_again_changes_solves_and_writes_nothing(start_from, influence, slide, monkeypatch):
-    ob, target, _ = robot_from_home(slide=slide, start_from=start_from, influence=influence)
-    # What stands there is read back as float32 and may still be improved by as much, once.
-    rigs.updated()
-    before, calls = (locations(ob), rigs.rotations(ob)), []
-    monkeypatch.setattr(live, "write_pose", lambda *given: calls.append(given))
-    monkeypatch.setattr(FrameSolve, "solved", lambda *given: calls.append(given))
-    for _ in range(3):
-        target.update_tag()
-        ob.update_tag()
-        rigs.updated()
-        np.testing.assert_array_equal(locations(ob), before[0])
-        assert rigs.rotations(ob) == before[1]
-    assert not calls
 
 
 @pytest.mark.parametrize(

@@ -51,22 +51,6 @@ def test_target_may_be_an_object_under_scaled_and_turned_parents(solver):
     assert_on(ob, bones, rigs.position(target), chain)
 
 
-@every_solver
-def test_target_may_be_a_bone_of_another_armature(solver):
-    ob, bones = limb_of(solver)
-    point = scaled_rigs.reachable_point(ob, bones, make_rng(1))
-    leader = rigs.make_rig(name="Leader")
-    leader.rotation_euler = (0.4, 0.2, -0.5)
-    leader.scale = (-0.5, 0.5, 0.5)
-    scaled_rigs.update()
-    leader.location = point - rigs.head(leader, "Bone.1")
-    chain = chain_to(ob, bones, leader, subtarget="Bone.1", solver=solver)
-    assert_on(ob, bones, rigs.head(leader, "Bone.1"), chain)
-    leader.pose.bones["Bone.0"].rotation_quaternion = Quaternion((1, 0, 0), 0.3)
-    scaled_rigs.update()
-    assert_on(ob, bones, rigs.head(leader, "Bone.1"), chain)
-
-
 def turned_limb(use_tail, solver="NEWTON", scale=(1.0, 1.0, 1.0), seed=0):
     """Return a limb whose tip takes its target's rotation half way to its root."""
     ob, bones = limb_of(solver, extra=1, seed=seed)

@@ -167,30 +167,6 @@ def test_a_chain_count_of_zero_or_beyond_the_root_ends_at_the_root(count):
     assert all(rigs.rotations(ob)[name] != before[name] for name in before)
 
 
-@every_solver
-def test_without_use_tail_the_tips_head_comes_to_the_target(solver):
-    rng = make_rng(2)
-    ob, bones = scaled_rigs.random_rig(rng, bones_of(solver) + 1)
-    point = scaled_rigs.reachable_point(ob, bones[:-1], rng)
-    # The next bone's head is not the tail before it here, but a point that turns with it.
-    reach = scaled_rigs.limb_length(ob, bones)
-    target = rigs.make_empty("Target", rigs.head(ob, bones[0]) * 0.3 + point * 0.7)
-    tip_before = rigs.rotations(ob)[bones[-1]]
-    chain = rigs.add_chain(
-        ob,
-        bones[-1],
-        target,
-        use_tail=False,
-        chain_count=len(bones) - 1,
-        solver=solver,
-        tolerance=1e-7 * reach,
-    )
-    scaled_rigs.update()
-    gap = np.linalg.norm(rigs.head(ob, bones[-1]) - rigs.position(target))
-    assert gap <= MISS * reach, chain.status
-    assert rigs.rotations(ob)[bones[-1]] == tip_before
-
-
 @pytest.mark.parametrize("scale", [(1.0, 2.0, 1.0), (2.0, 1.0, 1.0)])
 def test_toes_below_a_scaled_bone_are_turned_as_their_target_is(scale):
     """A chain of one bone that takes the target's rotation has none left to reach with."""

@@ -77,7 +77,7 @@ CASES: dict[str, tuple[Sequence[Kind], Change]] = {
     "limited": (NEAR, limit),
     "pulled": (PULLED, pull),
 }
-BESIDE = ("influence and locks", "pulled")
+BESIDE = ("influence and locks",)
 
 
 def seen(limbs: Sequence[Limb]) -> list[tuple[np.ndarray, float, str]]:

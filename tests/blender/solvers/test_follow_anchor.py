@@ -172,28 +172,6 @@ def test_a_root_that_stays_may_be_connected_and_locked():
         assert chain.status.startswith("Reached")
 
 
-def test_a_root_whose_location_blender_ignores_is_not_said_to_be_dragged():
-    # Connected may be on without a parent; Blender ignores the location then, too.
-    ob, target = make_rope()
-    chain = ob.chain_ik.chains[0]
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones["Bone.0"].use_connect = True
-    rigs.enter(ob, "OBJECT")
-    target.location.x += 0.5
-    rigs.updated()
-    off = np.linalg.norm(rigs.tail(ob, f"Bone.{COUNT - 1}") - rigs.position(target))
-    assert chain.residual == pytest.approx(off, abs=1e-5)
-    chain.use_anchor = False
-    rigs.updated()
-    assert "cannot be dragged" in chain.status
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones["Bone.0"].use_connect = False
-    rigs.enter(ob, "OBJECT")
-    rigs.updated()
-    assert chain.status.startswith("Reached")
-    rigs.assert_reaches(ob, f"Bone.{COUNT - 1}", target)
-
-
 @every_lead
 def test_locked_rotations_stay_and_what_is_left_is_said(lead):
     ob, target = make_rope(lead)

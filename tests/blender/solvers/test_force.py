@@ -31,7 +31,6 @@ from tests.blender.setups.pulled_rigs import (
     make_pulled,
 )
 from tests.blender.setups.renders import render_frames
-from tests.blender.setups.selecting import press, select_objects
 from tests.core.equilibrium.energies import make_forces
 from tests.helpers import assert_positions_close
 
@@ -327,17 +326,3 @@ def test_bones_that_grow_ease_too():
     assert lengths[0] == pytest.approx(3.0, abs=1e-4)
     assert 3.0 < lengths[4] < lengths[10] < lengths[-1]
     rigs.assert_reaches(ob, "Bone.2", target, bpy.context.view_layer.depsgraph)
-
-
-def test_two_chains_of_one_rig_remember_by_themselves():
-    ob = rigs.make_rig(rigs.zigzag(3))
-    rigs.add_bones(ob, np.add(rigs.zigzag(3, seed=3), [3.0, 0.0, 0.0]), prefix="Other")
-    one, two = rigs.make_empty("One", (1.0, 1.0, 1.0)), rigs.make_empty("Two", (3.0, 2.0, 0.5))
-    for tip, target, ease in (("Bone.2", one, 0.1), ("Other.2", two, 0.5)):
-        chain = rigs.add_chain(ob, tip, target, solver="FORCE")
-        give(chain, use_gradual=True, ease=ease)
-    both = played(ob, range(1, 12))
-    select_objects(active=ob)
-    ob.chain_ik.active_index = 0
-    press(bpy.ops.pose.chain_ik_remove)
-    np.testing.assert_allclose(played(ob, range(1, 12))[:, 3:], both[:, 3:], atol=1e-6)

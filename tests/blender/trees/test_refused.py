@@ -166,13 +166,6 @@ def assert_at_rest(ob: bpy.types.Object) -> None:
         assert rigs.rotations(ob) == before
 
 
-def in_tree(other: str) -> str:
-    return (
-        f"This chain follows bones of chain '{other}' and shares others with it:"
-        " choose a target and a pole that neither of them moves."
-    )
-
-
 @pytest.mark.parametrize("word", ["target", "pole"])
 def test_what_hangs_below_the_shared_bones_cannot_be_followed(word):
     rig = tree_rigs.make_y()
@@ -190,21 +183,6 @@ def test_what_hangs_below_the_shared_bones_cannot_be_followed(word):
     assert_at_rest(rig.ob)
     left.target, left.pole_target = rig.target("Left"), None
     rig.assert_reached()
-
-
-def test_a_bone_of_the_tree_above_the_chain_cannot_be_followed():
-    rig = tree_rigs.make_y()
-    rig.follow()
-    left = rig.chain("Left")
-    left.chain_count = 3
-    left.target, left.subtarget = rig.ob, "Trunk.0"
-    rigs.updated()
-    assert left.status == in_tree("Right")
-    assert rig.chain("Right").status.startswith("Reached")
-    assert_at_rest(rig.ob)
-    rig.chain("Right").mute = True
-    rigs.updated()
-    assert left.status.startswith(("Reached", "Out of reach", "Too near"))
 
 
 def make_arms() -> bpy.types.Object:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 import pytest
@@ -11,10 +9,9 @@ import pytest
 from blender_ik_addon.core import JointKind
 from tests.blender.joints.test_limits_held import limit, violations
 from tests.blender.setups import jointed_rigs, rigs, scaled_rigs, tree_rigs
-from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import select_objects
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 3)
 
 
 @pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
@@ -27,19 +24,6 @@ def test_all_targets_that_can_be_reached_together_are(make, solver):
         rig.assert_reached()
         for name in rig.tips:
             assert rig.chain(name).status.startswith("Reached"), rig.chain(name).status
-
-
-@pytest.mark.usefixtures("space_of_trees")
-@pytest.mark.parametrize("scale", [(0.01, 0.01, 0.01), (-1, 1, 1), (-0.8, 1.3, 1.0)])
-def test_any_scale_of_the_object_is_exact(scale):
-    rig = tree_rigs.make_body()
-    rig.ob.scale, rig.ob.rotation_euler, rig.ob.location = scale, (0.3, 0.2, -0.5), (1, 2, -1)
-    rigs.updated()
-    rig.follow()
-    rig.length *= max(abs(each) for each in scale)
-    for seed in SEEDS:
-        rig.place(seed, angle=0.3)
-        rig.assert_reached(2e-6)
 
 
 @pytest.mark.usefixtures("space_of_trees")
@@ -274,27 +258,6 @@ def test_a_stored_pose_is_stored_for_all_chains_of_the_tree():
     now = rigs.rotations(rig.ob)
     for bone in ("Trunk.0", "Trunk.1", "Left.0", "Left.1"):
         np.testing.assert_allclose(now[bone], posed[bone], atol=1e-6, err_msg=bone)
-
-
-def test_undo_and_a_file_give_the_former_pose_back(tmp_path: Path):
-    rig = make_live()
-    rig.chain("Left").weight = 0.5
-    rigs.updated()
-    bpy.ops.ed.undo_push(message="before")
-    before = rigs.pose(rig.ob)
-    rig.target("Left").location.z -= 0.2
-    rigs.updated()
-    bpy.ops.ed.undo_push(message="moved")
-    bpy.ops.ed.undo()
-    for is_opened in (False, True):
-        if is_opened:
-            reopen(tmp_path / "tree.blend")
-        rig.ob = bpy.data.objects["Y"]
-        rigs.updated()
-        rigs.assert_same_pose(rig.ob, before)
-        assert rig.chain("Left").weight == 0.5
-    rig.target("Left").location.z -= 0.1
-    rig.assert_reached()
 
 
 @pytest.mark.slow

@@ -188,8 +188,10 @@ def test_bones_renamed_and_edited_in_one_of_many_trees(crowd):
 ALIKE = 2e-5
 SCALES = ((1.0, 1.0, 1.0), (1.6, 1.6, 1.6), (0.7, 1.4, -1.1), (-0.8, -0.8, -0.8))
 SETTINGS = {
-    "plain": {"start_from": "REST", "weight": 0.4},
-    "turned tips": {"solver": "FABRIK", "use_rotation": True, "orient_weight": 0.5},
+    "turned tips": {
+        **{"solver": "FABRIK", "use_rotation": True, "orient_weight": 0.5},
+        **{"start_from": "REST", "weight": 0.4},
+    },
     "limited": {},
 }
 

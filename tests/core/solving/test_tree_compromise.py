@@ -186,21 +186,6 @@ def test_the_heavier_goal_loses_less() -> None:
     assert not solution.is_converged.any()
 
 
-def test_a_goal_without_weight_pulls_nothing() -> None:
-    rig = TREES["spine_with_arms"]().freed()
-    rng = np.random.default_rng(5)
-    targets = rig.targets(rng)
-    ways = []
-    for astray in (0.0, 0.3, 3.0):
-        moved = targets + np.array([[0.0, 0.0, 0.0], [astray, 0.0, 0.0]])
-        goals = Goal(moved, weight=np.array([1.0, 0.0]))
-        solution = solve(rig.tree(), goals, options_for(rig, 1e-9))
-        assert solution.statuses[0] is Status.REACHED
-        ways.append(heads_of(solution))
-    assert np.abs(ways[1] - ways[0]).max() < 1e-6
-    assert np.abs(ways[2] - ways[0]).max() < 1e-6
-
-
 def test_a_target_far_away_does_not_outweigh_one_that_is_near() -> None:
     rig = TREES["spine_with_arms"]().freed()
     near = rig.targets(np.random.default_rng(6))
