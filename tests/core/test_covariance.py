@@ -144,6 +144,18 @@ def test_a_power_of_two_scales_the_answer_to_the_last_bit(count, solver):
         assert scaled.iterations == plain.iterations
 
 
+@pytest.mark.parametrize("toward", [1.0, -1.0])
+@every_solver
+def test_a_target_opposite_to_the_effector_moves_along_too(count, solver, toward):
+    # The swing of half a turn has no axis of its own: it is made in the plane of the bend.
+    rng = make_rng(5)
+    chain = start_chain("arc", count, rng)
+    joints = chain.joint_positions
+    goal = Goal(joints[0] + 0.8 * toward * (joints[-1] - joints[0]))
+    for motion in (rigid(rng), mirror(rng)):
+        assert_moves_along(chain, goal, motion, solver)
+
+
 # From the dead zone's edge (0) to full reach (1), and beyond both; at the edges themselves rounding
 # decides between the closed form of the closest pose and a pose bent within the tolerance.
 SHARES_OF_REACH = (-0.2, 0.02, 0.15, 0.6, 0.95, 1.4)

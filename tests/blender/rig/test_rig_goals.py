@@ -98,6 +98,9 @@ def test_orient_weight_turns_the_tip_its_share_of_the_way(use_tail):
     target = turned_target((1.0, 0.8, 1.5))
     settings = {"use_tail": use_tail, "chain_count": 0}
     chain = chain_to(ob, ["Bone.3"], target, **settings)
+    end = (rigs.tail if use_tail else rigs.head)(ob, "Bone.3")
+    np.testing.assert_allclose(end, rigs.position(target), atol=1e-6)
+    assert use_tail or rigs.rotations(ob)["Bone.3"] == (1.0, 0.0, 0.0, 0.0)
     free, turns = rigs.pose(ob), []
     chain.use_rotation = True
     for weight in (0.0, 0.5, 1.0):

@@ -144,6 +144,19 @@ def test_target_in_the_dead_zone_folds_the_chain_toward_it(count, solver, longes
         assert solution.residual == pytest.approx((1.0 - share) * chain.min_reach, abs=ROUNDING)
 
 
+@every_solver
+def test_target_on_the_root_of_a_dead_zone_keeps_the_chord(count, solver):
+    lengths = np.ones(count)
+    lengths[-1] = count + 1.0
+    rng = make_rng(count)
+    joints = np.cumsum(lengths[:, None] * unit(rng.normal(size=(count, 3))), axis=0)
+    chain = Chain(np.vstack((np.zeros(3), joints)))
+    solution = solved(chain, np.zeros(3), solver)
+    expected = chain.min_reach * unit(joints[-1])
+    assert_positions_close(solution.joint_positions[-1], expected, ROUNDING * chain.max_reach)
+    assert solution.status is Status.FOLDED
+
+
 # Small whole numbers make what random numbers never do: chains exactly straight, folded, closed or
 # crossing themselves, targets exactly on a joint, on a segment or at full reach.
 whole_vector = st.tuples(*[st.integers(-3, 3)] * 3)

@@ -125,3 +125,12 @@ def test_chains_with_joints_are_as_soft(solver):
         assert_positions_close(solution.joint_positions[-1], near * direction, 1e-6)
         expected = Status.SOFTENED if near < distance else Status.REACHED
         assert solution.status is (Status.EXTENDED if share > 1.0 else expected)
+
+
+def test_the_zone_leaves_dead_zones_alone():
+    # Between folded, 0.98 of the reach, and stretched there is no room for the whole distance.
+    chain = Chain(np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.01, 1.0, 0.0]]))
+    middle = 0.5 * (chain.min_reach + chain.max_reach)
+    goal = Goal(np.array([0.0, middle, 0.0]))
+    options = SolveOptions(solver=Solver.TWO_BONE, soft_distance=0.5, tolerance=1e-9)
+    assert solve(chain, goal, options).status is Status.REACHED

@@ -227,11 +227,3 @@ def test_bad_input_is_refused_in_one_sentence_with_advice(error, words, make):
     assert "\n" not in message
     # One sentence: no full stop before the last.
     assert ". " not in message, message
-
-
-@pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.CCD, Solver.NEWTON])
-def test_strange_but_sound_input_is_taken(solver):
-    options = SolveOptions(solver=solver, iterations=1, tolerance=0.0)
-    chain = Chain(JOINTS, bend_direction=(0.0, 5.0, 0.0))
-    goal = Goal(JOINTS[0], JOINTS[0], 1e6, (-7.0, 0.0, 0.0, 0.0))
-    assert np.isfinite(solve(chain, goal, options).joint_positions).all()

@@ -8,7 +8,6 @@ import pytest
 from blender_ik_addon.core import (
     Chain,
     Chains,
-    Forces,
     Goal,
     Goals,
     SolveOptions,
@@ -17,7 +16,6 @@ from blender_ik_addon.core import (
     Topology,
     bone_rotations,
     solve,
-    solve_batch,
 )
 from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
@@ -31,7 +29,6 @@ from tests.core.chains import (
     start_chain,
     target_at,
 )
-from tests.core.limited_rigs import RIGS
 from tests.helpers import assert_positions_close, make_rng
 
 # Promise 3, as a share of the chain's length.
@@ -129,36 +126,3 @@ def test_records_keep_copies_that_nobody_can_change():
             array[0] = 5.0
     with pytest.raises(dataclasses.FrozenInstanceError):
         goal.pole_angle = 1.0
-
-
-def same(one, other):
-    """Tell whether two records, or what stands in them, hold the same."""
-    if dataclasses.is_dataclass(one):
-        names = [field.name for field in dataclasses.fields(one) if field.compare]
-        return all(same(getattr(one, name), getattr(other, name)) for name in names)
-    return np.array_equal(one, other)
-
-
-def test_rows_of_many_are_the_records_of_one_chain():
-    rig, rng, count = RIGS["arm"](), make_rng(2), 4
-    bones = len(rig.chain().segment_lengths)
-    forces = Forces(np.ones((count, bones)), np.ones((count, bones)))
-    chains = dataclasses.replace(rig.chains(count), forces=forces)
-    targets, poles = rng.normal(size=(2, count, 3))
-    tips = rng.normal(size=(count, 4))
-    goals = Goals(targets, poles, 0.3, tips)
-    rows = np.array([2, 0])
-    some, asked = chains.take(rows), goals.take(rows)
-    assert isinstance(some, Chains)
-    assert isinstance(asked, Goals)
-    for place, row in enumerate(rows):
-        assert same(some.joints.take(place), chains.joints.take(row))
-        one = Goal(targets[row], poles[row], 0.3, tips[row])
-        assert same(asked.take(np.array([place])), one.as_batch())
-    alone = rig.chain()
-    assert same(alone.as_batch(), rig.chains(1))
-    solutions = solve_batch(chains, goals)
-    assert same(solutions.take(rows)[1], solutions[0])
-    assert isinstance(solutions[0].residual, float)
-    assert isinstance(solutions[0].iterations, int)
-    assert [each.status for each in solutions] == [solutions[row].status for row in range(count)]

@@ -9,6 +9,8 @@ from blender_ik_addon.core import (
     Solver,
     solve_batch,
 )
+from blender_ik_addon.core.solving import restarts
+from blender_ik_addon.core.solving.joint_run import Run
 from tests.core.chains import ITERATIVE, SOLVERS
 from tests.core.equilibrium.test_force_robust import random_rig
 from tests.core.limited_rigs import (
@@ -94,6 +96,26 @@ def test_no_cap_on_iterations_costs_a_limit(name, solver):
         solutions = solved(rig, targets, poles_of(rig, 20, rng), solver, iterations=cap)
         assert worst(rig, solutions) <= EXACT
         assert solutions.iterations.max() <= cap
+
+
+def test_of_the_new_starts_that_arrive_the_least_change_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig, begun = RIGS["spider_leg"](), restarts.find_nearest
+    targets = targets_of(rig, 80, make_rng(44))
+    first = solved(rig, targets, None, Solver.NEWTON)
+    calls = []
+
+    def from_the_last(run: Run, tips: np.ndarray, starts: int) -> np.ndarray:
+        """Give the starts of each chain in the opposite order."""
+        calls.append(begun(run, tips, starts))
+        return calls[-1].reshape(-1, starts)[:, ::-1].ravel()
+
+    monkeypatch.setattr(restarts, "find_nearest", from_the_last)
+    again = solved(rig, targets, None, Solver.NEWTON)
+    assert calls, "some of the targets need another start"
+    # Which comes first must not decide.
+    np.testing.assert_allclose(again.joint_positions, first.joint_positions, atol=1e-9)
 
 
 @pytest.mark.parametrize(("name", "most"), [("tail", 3e-3), ("planar_four", 2e-3)])
