@@ -115,7 +115,7 @@ def test_orient_weight_turns_the_tip_its_share_of_the_way(use_tail):
 
 
 LIMB = ((0.0, 0.0, 0.0), (0.0, -0.1, 1.0), (0.0, 0.0, 2.0), (0.1, 0.0, 2.4))
-UPPER, FORE, HAND = "Bone.0", "Bone.1", "Bone.2"
+FORE, HAND = "Bone.1", "Bone.2"
 
 
 def make_limb(is_connected=True, others=0, **settings):

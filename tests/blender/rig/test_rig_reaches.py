@@ -23,7 +23,6 @@ pytestmark = pytest.mark.slow
 MISS, MISS_IN_SCALES = 1e-6, 1e-5
 SCALES = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
 Change = Callable[[bpy.types.Object, list[str], np.random.Generator], object]
 
 

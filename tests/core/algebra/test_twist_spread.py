@@ -27,7 +27,6 @@ LENGTHS = np.array([1.0, 1.0, 0.5, 1.0, 0.5, 0.4, 0.5, 0.5])
 SHARES = np.array([0.0, 0.5, 0.0, 0.25, 0.75, 0.0, 0.7, 0.5])
 few = settings(max_examples=15)
 seeds = st.integers(0, 2**31)
-angles = st.floats(-np.pi + 1e-3, np.pi - 1e-3)
 
 
 def random_rotations(rng, *shape, most=2.5):

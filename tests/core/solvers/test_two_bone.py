@@ -17,7 +17,7 @@ ACCURATE = 1e-12
 # The height of the elbow over the chord is a root: an error of one rounding under it, 1e-16, may
 # come out as 1e-8 where the height is zero.
 ROUNDING_UNDER_ROOT = 3e-8
-X, Y, Z = np.eye(3)
+X, Y = np.eye(3)[:2]
 
 
 def limb(first, second, bend_toward=Y):
