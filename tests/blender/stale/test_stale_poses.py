@@ -9,7 +9,7 @@ from mathutils import Matrix
 
 from tests.blender.setups import rigs, warm_rigs
 from tests.blender.setups.keyed_limbs import strip_of
-from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
+from tests.blender.setups.warm_rigs import OTHER, assert_followed, assert_right, chain, named
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -73,28 +73,6 @@ def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
         named("Rig").pose.bones.foreach_set(name, values.ravel())
         named("Rig").update_tag(refresh={"DATA"})  # 4.2 is told nothing by foreach_set.
         assert_followed()
-
-
-@pytest.mark.parametrize("is_scene", [True, False])
-def test_each_graph_that_shows_a_rig_uses_what_has_changed_meanwhile(is_scene):
-    make_grown_pair()
-    scene = bpy.context.scene
-    if is_scene:
-        scene = bpy.data.scenes.new("Second")
-        for ob in bpy.context.scene.objects:
-            scene.collection.objects.link(ob)
-    first, second = bpy.context.view_layer, scene.view_layers.new("Second")
-    for layer in (first, second, first):
-        layer.update()
-    for step, i in enumerate((0, 8, 11, 14)):
-        set_value(*VALUES[i])
-        for layer in (second, first):
-            depsgraph = rigs.updated(layer)
-            for rig, bone, target in (RIG, OTHER):
-                with warm_rigs.told(VALUES[i]):
-                    rigs.assert_reaches(named(rig), bone, named(target), depsgraph)
-        named(warm_rigs.TARGETS[step % 2]).location += 0.3 * warm_rigs.SHIFT
-    assert_right()
 
 
 def move_a_joint(bones):
@@ -169,25 +147,6 @@ def test_bones_edited_are_solved_as_they_are_now():
             assert_followed()
 
 
-def test_targets_move_while_bones_are_edited_and_the_tip_is_deleted_and_made_again():
-    warm_rigs.make_pair()
-    for edit in (move_a_joint, lambda bones: bones.remove(bones["Bone.2"]), None):
-        rigs.enter(named("Rig"), "EDIT")
-        if edit is not None:
-            edit(named("Rig").data.edit_bones)
-        else:
-            tip = named("Rig").data.edit_bones.new("Bone.2")
-            tip.head, tip.tail = (0.2, 0.2, 1.2), (0, 0.3, 1.9)
-            tip.parent = named("Rig").data.edit_bones["Bone.1"]
-        assert_followed([OTHER])
-        named("Rig Target").location.x += 0.1
-        bpy.context.view_layer.update()
-        bpy.ops.object.mode_set(mode="OBJECT")
-        has_tip = "Bone.2" in named("Rig").data.bones
-        assert_followed([RIG, OTHER] if has_tip else [OTHER])
-        assert has_tip or "'Bone.2' no longer exists" in chain().status
-
-
 def leave_out_the_middle(bones):
     bones["Bone.2"].parent = bones["Bone.0"]
 
@@ -219,12 +178,6 @@ def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_
     warm_rigs.assert_let_go({joined: free.get(joined, (1.0, 0.0, 0.0, 0.0))})
 
 
-def exchange_names(first: str, second: str) -> None:
-    exchanged = named(first), named(second)
-    exchanged[0].name = "Between"
-    exchanged[1].name, exchanged[0].name = first, second
-
-
 def rename_all():
     named("Rig Target").name, named("Rig").name = "Z", "A"
     named("A").data.name, named("A").chain_ik.chains[0].name = "A", "Limb"
@@ -232,17 +185,14 @@ def rename_all():
     return ("A", "Bone.2", "Z"), OTHER
 
 
-def exchange_names_of_targets():
-    exchange_names(*warm_rigs.TARGETS)
-    return ("Rig", "Bone.2", "Other Target"), ("Other", "Bone.2", "Rig Target")
-
-
 def exchange_names_of_rigs():
-    exchange_names("Rig", "Other")
+    first, second = named("Rig"), named("Other")
+    first.name = "Between"
+    second.name, first.name = "Rig", "Other"
     return ("Rig", "Bone.2", "Other Target"), ("Other", "Bone.2", "Rig Target")
 
 
-@pytest.mark.parametrize("rename", [rename_all, exchange_names_of_targets, exchange_names_of_rigs])
+@pytest.mark.parametrize("rename", [rename_all, exchange_names_of_rigs])
 def test_renamed_objects_keep_their_chains(rename):
     warm_rigs.make_pair()
     before = [(ob, rigs.pose(ob, rigs.updated())) for ob in warm_rigs.armatures()]
@@ -280,34 +230,10 @@ def test_an_object_given_another_armature_is_solved_with_its_bones():
     assert_followed()
     named("Rig").data.user_remap(make_other_armature())
     assert_followed()
-
-
-def test_bones_edited_in_a_shared_armature_are_new_to_both_objects():
-    warm_rigs.make_pair()
-    warm_rigs.edit_bones(lengthen, "Other")
+    # One that both share is new to both.
     named("Rig").data = named("Other").data
-    assert_followed()
     warm_rigs.edit_bones(lengthen, "Other")
     assert_followed()
-    named("Rig").data = named("Rig").data.copy()
-    warm_rigs.edit_bones(lengthen, "Other")
-    assert_followed()
-
-
-def test_other_objects_that_come_and_go_and_sort_first_disturb_nothing():
-    warm_rigs.make_pair()
-    rigs.make_empty("A")
-    warm_rigs.make_limb("B", (0.5, -2.0, 0.0), seed=5)
-    assert_followed()
-    third = ("B", "Bone.2", "B Target")
-    warm_rigs.follow(third)
-    assert_followed([RIG, OTHER, third], (*warm_rigs.TARGETS, "B Target"))
-    for name in ("B", "A", "Rig", "Rig Target"):
-        bpy.data.objects.remove(named(name))
-    assert_followed([OTHER], ("Other Target",))
-    warm_rigs.make_limb("Rig", (0.1, 0.1, 0.0), seed=8)
-    warm_rigs.follow(RIG, solver="FABRIK")
-    assert_right()
 
 
 def test_a_lock_is_kept_until_it_is_free_again():

@@ -68,7 +68,7 @@ def place(owner: bpy.types.Object, location: np.ndarray) -> None:
     owner.location += Vector(np.linalg.solve(world[:3, :3], location - world[:3, 3]))
 
 
-@pytest.mark.parametrize("tied", ["Rig Target", "Rig", "Other Target", "Other"])
+@pytest.mark.parametrize("tied", ["Rig Target", "Other"])
 def test_what_is_tied_to_a_bone_of_another_chain_is_solved_after_it_until_it_is_untied(tied):
     warm_rigs.make_pair()
     owner, home = named(tied), rigs.position(named(tied))
@@ -97,37 +97,18 @@ def test_what_is_tied_to_a_bone_of_another_chain_is_solved_after_it_until_it_is_
         assert_placed_right(f"{tie.__name__}, untied")
 
 
-def test_a_tie_given_another_source_changes_the_order_of_solving():
-    warm_rigs.make_pair()
-    warm_rigs.make_limb("A", (0.5, -2.0, 0.0), seed=5)
-    third = ("A", "Bone.2", "A Target")
-    follow(third)
-    constraint = named("Rig Target").constraints.new("COPY_TRANSFORMS")
-    constraint.influence = 0.1
-    for source, bone in (
-        *(("A", "Early.0"), ("A", "Bone.1"), ("Other", "Early.0")),
-        *(("Other", "Bone.2"), ("A", "Bone.0")),
-    ):
-        constraint.target, constraint.subtarget = named(source), bone
-        with told((source, bone)):
-            assert_followed([RIG, OTHER, third], ("A Target", "Other Target", "Rig Target"))
-
-
 def test_a_constraint_above_a_chain_is_seen_with_each_of_its_changes():
     warm_rigs.make_pair()
     bone, holder = warm_rigs.pose_bone("Above.0"), rigs.make_empty("Holder", (0.2, -0.1, -0.4))
     holder.rotation_euler = (0.3, 0.4, -0.2)
-    for kind, target, subtarget in (
-        *(("COPY_ROTATION", "Holder", ""), ("COPY_LOCATION", "Holder", "")),
-        *(("COPY_ROTATION", "Other", "Bone.1"), ("COPY_ROTATION", "Other", "Early.0")),
-    ):
-        tie = bone.constraints.new(kind)
+    tie = bone.constraints.new("COPY_ROTATION")
+    for target, subtarget in (("Holder", ""), ("Other", "Bone.1"), ("Other", "Early.0")):
         tie.target, tie.subtarget = named(target), subtarget
         for tie.mute, tie.influence in ((False, 1.0), (True, 1.0), (False, 0.4)):
-            with told((kind, target, subtarget, tie.mute, tie.influence)):
+            with told((target, subtarget, tie.mute, tie.influence)):
                 assert_followed(movers=("Holder", *warm_rigs.TARGETS))
-        bone.constraints.remove(tie)
-        assert_followed()
+    bone.constraints.remove(tie)
+    assert_followed()
 
 
 def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
