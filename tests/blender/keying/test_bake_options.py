@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.keying.test_bake import LAST, SAME, SWING, keys_of, make_tail, played
+from tests.blender.keying.test_bake import LAST, SAME, keys_of, make_tail, played
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 from tests.blender.setups.sliding_rigs import place, robot
@@ -251,15 +251,3 @@ def test_what_was_asked_for_last_time_is_not_remembered():
     assert ob.animation_data.action == action
     assert ob.chain_ik.chains[0].mute
     np.testing.assert_allclose(played(ob, [1, LAST]), live, atol=4 * SAME)
-
-
-def test_a_turn_of_which_one_number_is_locked_keeps_its_keys():
-    ob, _ = make_tail(swing={1: SWING[1], 2 * LAST: SWING[6]})
-    bone = ob.pose.bones["Bone.1"]
-    bone.lock_rotations_4d, bone.lock_rotation[1] = True, True
-    rigs.updated()
-    live = played(ob)
-    press(bake, tolerance=0.05)
-    found = {path.split('"')[1]: len(keys) for (path, _), keys in keys_of(ob).items()}
-    assert found["Bone.1"] == LAST > found["Bone.0"]
-    assert np.abs(played(ob) - live).max() < 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -99,46 +100,27 @@ def test_a_bake_that_fails_in_the_middle_leaves_everything_as_it_was():
     np.testing.assert_array_equal(rigs.pose(ob), pose)
 
 
-def rename_bone(ob):
-    ob.pose.bones["Bone.1"].name = "Other"
+CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
+    "bone": lambda ob: setattr(ob.pose.bones["Bone.1"], "name", "Other"),
+    "chain": lambda ob: ob.chain_ik.chains.remove(0),
+    "edit mode": lambda ob: rigs.enter(ob, "EDIT"),
+    "object": lambda ob: bpy.data.objects.remove(ob),
+    "undo": lambda _: bpy.ops.ed.undo(),
+    "file": lambda _: bpy.ops.wm.read_homefile(use_empty=True),
+    "live": lambda _: setattr(bpy.context.scene.chain_ik, "use_live", False),
+}
 
 
-def remove_chain(ob):
-    ob.chain_ik.chains.remove(0)
-
-
-def edit(ob):
-    rigs.enter(ob, "EDIT")
-
-
-def remove(ob):
-    bpy.data.objects.remove(ob)
-
-
-def undo(_ob):
-    bpy.ops.ed.undo()
-
-
-def load(_ob):
-    bpy.ops.wm.read_homefile(use_empty=True)
-
-
-def switch_live_off(_ob):
-    bpy.context.scene.chain_ik.use_live = False
-
-
-@pytest.mark.parametrize(
-    "change", [rename_bone, remove_chain, edit, remove, undo, load, switch_live_off]
-)
-def test_a_bake_of_what_has_changed_meanwhile_is_refused(change):
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_bake_of_what_has_changed_meanwhile_is_refused(what):
     bpy.ops.ed.undo_push(message="empty")
     ob, _ = make_tail()
     bpy.ops.ed.undo_push(message="made")
     work = in_steps(ob)
     for _ in range(3):
         next(work)
-    change(ob)
-    told = "Live is off" if change is switch_live_off else "has changed during the bake, so nothing"
+    CHANGES[what](ob)
+    told = "Live is off" if what == "live" else "has changed during the bake, so nothing"
     with pytest.raises(RigError, match=told):
         next(work)
     assert not [each for each in bpy.data.actions if each.name.startswith("Rig Baked")]
@@ -172,10 +154,10 @@ def resident_bytes():
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is told in /proc")
-def test_six_thousand_frames_need_no_more_memory_than_a_thousand():
-    last, warm = 6_000, 1_000
+def test_three_thousand_frames_need_no_more_memory_than_a_thousand():
+    last, warm = 3_000, 500
     ob, target = make_tail(2)
-    rigs.key(target, "location", {1: SWING[1], 2000: SWING[6], last: SWING[LAST]})
+    rigs.key(target, "location", {1: SWING[1], 1000: SWING[6], last: SWING[LAST]})
     work = in_steps(ob, range(1, last + 1))
     found = []
     for frame in work:

@@ -17,14 +17,12 @@ from tests.blender.keying.converted_rigs import (
     constrain,
     convert,
     ik_constraints,
-    planar,
     played,
     settings_of,
     to_chains,
     to_constraints,
 )
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, select_bones
 from tests.helpers import make_rng
 
@@ -78,18 +76,6 @@ def test_every_joint_of_two_bones_stays_where_it_is_wherever_the_target_is(seed,
             # A knee that stands straight may bend to either side: its joints are the same.
             np.testing.assert_allclose(rigs.pose(limb.ob)[:, :3, :3], turned, atol=2e-3)
     assert_played(limb, expected)
-
-
-@pytest.mark.parametrize("is_chain", [False, True])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_two_bones_without_a_pole_stay_as_they_are_there_and_back(seed, is_chain):
-    limb = Limb(seed, use_pole=False)
-    (limb.add_chain if is_chain else limb.constrain)()
-    before, turned = limb.joints(), rigs.pose(limb.ob)[:, :3, :3]
-    for convert_limb in (to_constraints, to_chains) if is_chain else (to_chains, to_constraints):
-        convert_limb(limb.ob)
-        assert limb.apart(before) <= CLOSE
-        np.testing.assert_allclose(rigs.pose(limb.ob)[:, :3, :3], turned, atol=2e-3)
 
 
 def told_gaps(text: str) -> list[tuple[float, float | None]]:
@@ -290,22 +276,6 @@ def test_arms_on_a_spine_with_a_chain_of_its_own_keep_their_pose_there_and_back(
     assert {each.name: settings_of(each) for each in ik_constraints(ob)} == settings
 
 
-def test_bones_with_a_pole_play_the_same_over_their_keys():
-    limb = planar()
-    limb.constrain(pole_angle=0.0)
-    for frame, angle in ((1, 0.1), (20, 0.5)):
-        for bone in limb.bones:
-            posed = limb.ob.pose.bones[bone]
-            posed.rotation_mode = "XYZ"
-            posed.rotation_euler = (0.0, 0.0, angle if bone == limb.bones[-1] else 0.0)
-            posed.keyframe_insert("rotation_euler", frame=frame)
-    strip_of(limb.ob)
-    expected = played(limb)
-    rigs.go_to(1)
-    to_chains(limb.ob, limb.bones[-1])
-    assert_played(limb, expected)
-
-
 @pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
 def test_where_the_influence_is_faded_out_bones_go_back_to_their_own_pose(direction):
     limb = Limb(5, use_pole=False)
@@ -319,16 +289,3 @@ def test_where_the_influence_is_faded_out_bones_go_back_to_their_own_pose(direct
     (to_chains if is_to_chains else to_constraints)(limb.ob)
     rigs.go_to(20)
     assert limb.apart(own) <= CLOSE
-
-
-def test_keyed_bones_of_a_chain_show_at_once_what_they_show_whenever_the_frame_is_set():
-    limb = Limb(5, use_pole=False)
-    with rigs.at_rest():
-        rigs.key_bones(limb.ob, frames=(1, 8, 20))
-    limb.add_chain()
-    rigs.go_to(8)
-    to_constraints(limb.ob)
-    at_once = limb.joints()
-    for frame in (20, 8):
-        rigs.go_to(frame)
-    assert limb.apart(at_once) <= CLOSE

@@ -214,17 +214,6 @@ def test_a_driver_drives_the_chain_as_it_did_the_constraint_and_comes_back(name,
     np.testing.assert_allclose(points_of(curve), points, atol=2e-4)
 
 
-@pytest.mark.parametrize("shape", ["polynomial", "keys and limits"])
-def test_a_driver_of_the_pole_angle_keeps_the_pose_of_the_moment_however_bent(shape):
-    limb = planar(bend=2.0)
-    limb.constrain(pole_angle=0.3)
-    SHAPES[shape](drive(limb, "pole_angle", "value"))
-    before = slide(limb, 0.3)
-    for convert_limb in (to_chains, to_constraints):
-        convert_limb(limb.ob)
-        assert limb.apart(before) <= CLOSE
-
-
 @pytest.mark.parametrize("shape", ["as Blender adds it", "bare", "polynomial"])
 def test_a_driver_of_the_eye_drives_mute_the_other_way(shape):
     limb = Limb(3)
@@ -236,25 +225,6 @@ def test_a_driver_of_the_eye_drives_mute_the_other_way(shape):
     for value in (0.0, 1.0):
         slide(limb, value)
         assert rigs.evaluated(limb.ob).chain_ik.chains[0].mute == (value < 0.5)
-
-
-def test_a_curve_with_modifiers_is_offset_by_one_more_and_that_goes_again():
-    limb = planar(**STRAIGHT)
-    limb.constrain(pole_angle=0.3)
-    rigs.key(limb.ob, f"{CONSTRAINT}.pole_angle", {1: 0.1, 20: 0.5})
-    (curve,) = rigs.curves_of(limb.ob)
-    stepped = curve.modifiers.new("STEPPED")
-    stepped.frame_step = 5.0
-    expected, before = played(limb), points_of(curve)
-    rigs.go_to(1)
-    to_chains(limb.ob)
-    assert_played(limb, expected)
-    rigs.go_to(1)
-    to_constraints(limb.ob)
-    assert_played(limb, expected)
-    (curve,) = rigs.curves_of(limb.ob)
-    assert [each.type for each in curve.modifiers] == ["STEPPED"]
-    np.testing.assert_allclose(points_of(curve), before, atol=2e-4)
 
 
 def test_drivers_elsewhere_and_keying_sets_go_along_both_ways_and_what_is_gone_is_told(capfd):

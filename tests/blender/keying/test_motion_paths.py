@@ -219,25 +219,20 @@ def test_the_warning_is_about_bones_that_chains_move():
     assert WRONG not in warning()
 
 
-def constrain(owner, kind, ob, target="target", subtarget="subtarget"):
+def constrain(owner, kind, ob):
     """Have an object or bone follow a bone that a chain poses."""
     constraint = owner.constraints.new(kind)
-    setattr(constraint, target, ob)
-    setattr(constraint, subtarget, "Bone.1")
-    return constraint
+    constraint.target, constraint.subtarget = ob, "Bone.1"
 
 
 def on_chain(kind, ob):
     """Return something that hangs on a bone that a chain poses, with a path of its own."""
-    is_rig = kind in ("parent bone", "pole")
+    is_rig = kind == "parent bone"
     made = rigs.make_rig(name="Sleeve") if is_rig else rigs.make_empty("Prop")
     if kind == "constrained":
         constrain(made, "CHILD_OF", ob)
     elif kind == "parent bone":
         constrain(made.pose.bones["Bone.0"], "COPY_LOCATION", ob)
-    elif kind == "pole":
-        tie = constrain(made.pose.bones["Bone.1"], "IK", ob, "pole_target", "pole_subtarget")
-        tie.target = rigs.make_empty("Goal", (0.5, 0, 1))
     else:
         holder = made.parent = rigs.make_empty("Between")
         holder.parent, holder.parent_type, holder.parent_bone = ob, "BONE", "Bone.1"
@@ -253,7 +248,7 @@ def calculate_of(made):
     press(bpy.ops.object.paths_calculate)
 
 
-@pytest.mark.parametrize("kind", ["grandchild", "constrained", "parent bone", "pole"])
+@pytest.mark.parametrize("kind", ["grandchild", "constrained", "parent bone"])
 def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(kind):
     ob, _ = make_arm()
     made = on_chain(kind, ob)
@@ -268,15 +263,6 @@ def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(kind
         for constraint in list(owner.constraints):
             owner.constraints.remove(constraint)
     calculate_of(made)
-    assert WRONG not in warning()
-
-
-def test_the_warning_is_not_about_bones_beside_one_with_a_constraint():
-    ob, _ = make_arm()
-    made = rigs.make_rig(name="Sleeve")
-    rigs.add_bones(made, ((0.5, 0, 1), (0.5, 0.5, 1)), prefix="Beside")
-    constrain(made.pose.bones["Bone.1"], "COPY_ROTATION", ob)
-    calculate(made, bones=["Beside.0", "Bone.0"])
     assert WRONG not in warning()
 
 
@@ -300,35 +286,16 @@ def in_steps(ob):
     return fill(scene, paths, [ob], frames, bpy.context.evaluated_depsgraph_get)
 
 
-def rename_bone(ob):
-    ob.pose.bones["Bone.1"].name = "Other"
-
-
-def remove(ob):
-    bpy.data.objects.remove(ob)
-
-
-@pytest.mark.parametrize("change", [rename_bone, remove])
-def test_objects_that_have_changed_meanwhile_are_told(change):
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_objects_that_have_changed_meanwhile_are_told(is_removed):
     ob, _ = make_arm()
     calculate(ob)
     rigs.enter(ob, "OBJECT")
     work = in_steps(ob)
     next(work)
-    change(ob)
+    if is_removed:
+        bpy.data.objects.remove(ob)
+    else:
+        ob.pose.bones["Bone.1"].name = "Other"
     with pytest.raises(RigError, match="changed during the update"):
         next(work)
-
-
-def test_paths_that_are_cleared_meanwhile_are_left_alone():
-    ob, _ = make_arm()
-    expected = truth(ob)
-    calculate(ob)
-    work = in_steps(ob)
-    next(work)
-    select_bones(ob, ["Bone.0"])
-    bpy.ops.pose.paths_clear(only_selected=True)
-    assert ob.pose.bones["Bone.0"].motion_path is None
-    list(work)
-    assert_shows(ob, expected)
-    assert WRONG not in warning()

@@ -20,8 +20,6 @@ FRAMES = range(1, 13)
 KEYED = (1, 5, 9, 12)
 CLOSE = 1e-4
 """A share of the length."""
-STILL = 1e-5
-"""Farther moves nothing that does not move at all: poses are float32."""
 LENGTHS = {"Tail": 5.0, "Limb": 2.0}
 Places = dict[str, np.ndarray]
 """By chain, shape (f, 3), world space."""
@@ -115,16 +113,6 @@ def gltf_of_scene(path: str) -> Callable[[], object]:
     return lambda: bpy.ops.import_scene.gltf(filepath=path)
 
 
-def gltf_of_actions(path: str) -> Callable[[], object]:
-    bpy.ops.export_scene.gltf(filepath=path)
-    return lambda: bpy.ops.import_scene.gltf(filepath=path)
-
-
-def fbx_of_all_actions(path: str) -> Callable[[], object]:
-    bpy.ops.export_scene.fbx(filepath=path)
-    return lambda: bpy.ops.import_scene.fbx(filepath=path, anim_offset=0.0)
-
-
 def bvh(path: str) -> Callable[[], object]:
     bpy.ops.export_anim.bvh(
         filepath=path, frame_start=FRAMES[0], frame_end=FRAMES[-1], root_transform_only=False
@@ -132,17 +120,14 @@ def bvh(path: str) -> Callable[[], object]:
     return lambda: bpy.ops.import_anim.bvh(filepath=path, axis_forward="Y", axis_up="Z")
 
 
-# How it is exported, whether it was baked before, and whether it comes back right, else still.
+# How it is exported, and whether it was baked before.
 EXPORTS = {
-    "glTF, baked": (gltf, True, True),
-    "FBX, baked": (fbx, True, True),
-    "USD, baked": (usd, True, True),
-    "glTF, Scene": (gltf_of_scene, False, True),
-    "glTF, Actions": (gltf_of_actions, False, False),
-    "FBX, the present animation": (fbx, False, True),
-    "FBX, All Actions": (fbx_of_all_actions, False, False),
-    "USD": (usd, False, False),
-    "BVH": (bvh, False, True),
+    "glTF, baked": (gltf, True),
+    "FBX, baked": (fbx, True),
+    "USD, baked": (usd, True),
+    "glTF, Scene": (gltf_of_scene, False),
+    "FBX, the present animation": (fbx, False),
+    "BVH": (bvh, False),
 }
 ENDINGS = {"glTF": "glb", "FBX": "fbx", "USD": "usdc", "BVH": "bvh"}
 ADDONS = ("io_scene_gltf2", "io_scene_fbx", "io_anim_bvh")
@@ -176,8 +161,8 @@ def addons() -> Iterator[None]:
 
 @pytest.mark.usefixtures("addons")
 @pytest.mark.parametrize("what", available(EXPORTS))
-def test_exports_hold_what_chains_do_or_do_not_move_at_all(what, tmp_path):
-    export, is_baked, is_right = EXPORTS[what]
+def test_exports_hold_what_chains_do(what, tmp_path):
+    export, is_baked = EXPORTS[what]
     targets = make_live()
     if what == "BVH":
         # The format knows no object: bones are in armature space.
@@ -189,16 +174,10 @@ def test_exports_hold_what_chains_do_or_do_not_move_at_all(what, tmp_path):
     bring_in = export(str(tmp_path / f"rig.{ENDINGS[what.split(',')[0]]}"))
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     bring_in()
-    found = tips()
     if is_baked:
         assert not any(each.chain_ik.chains for each in bpy.data.objects)
         assert not [b for each in bpy.data.armatures for b in each.bones if "Control" in b.name]
-    if is_right:
-        assert_on_targets(found, targets)
-        return
-    for name, places in found.items():
-        assert np.ptp(places, axis=0).max() < STILL, name
-        assert np.linalg.norm(places - targets[name], axis=1).max() > 1.0, name
+    assert_on_targets(tips(), targets)
 
 
 def add_triangle(ob: bpy.types.Object, name: str, bone: str, *, is_skin: bool) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import strip_of
-from tests.blender.setups.renders import render_frames
+from tests.blender.setups.renders import looking, render_frames
 
 FRAMES = (3, 7)
 SWING = {1: (0.7, 0.3, 1.2), 5: (-0.6, 0.9, 0.8), 9: (0.2, -0.7, 1.4)}
@@ -119,3 +119,27 @@ def test_the_viewport_is_after_a_render_as_it_was_before(tmp_path):
     render_frames(tmp_path, lambda _depsgraph: None, FRAMES)
     for found, expected in zip(state(), before, strict=True):
         np.testing.assert_allclose(found, expected, atol=3e-6)
+
+
+def test_scene_strips_render_what_chains_do(tmp_path):
+    ob, target = rigs.make_arm()
+    rigs.key(target, "location", SWING)
+    shot = bpy.context.scene
+    shot.camera = rigs.link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+    cut = bpy.data.scenes.new("Cut")
+    editor = cut.sequence_editor_create()
+    (editor.strips if hasattr(editor, "strips") else editor.sequences).new_scene("Shot", shot, 1, 1)
+    cut.frame_start, cut.frame_end = FRAMES
+    cut.render.filepath = str(tmp_path / "cut")
+    for scene in (cut, shot):
+        scene.render.resolution_x = scene.render.resolution_y = 4
+
+    def gap(depsgraph):
+        return rigs.tail(ob, "Bone.1", depsgraph) - rigs.position(target, depsgraph)
+
+    with looking(gap, ()) as seen:
+        shot.render.engine, before = "CHAIN_IK_LOOKING", shot.render.engine
+        bpy.ops.render.render(animation=True, scene="Cut")
+        shot.render.engine = before
+    assert sorted(seen) == list(range(FRAMES[0], FRAMES[1] + 1))
+    np.testing.assert_allclose(list(seen.values()), 0.0, atol=rigs.REACHED)
