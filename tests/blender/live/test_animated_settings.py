@@ -119,9 +119,8 @@ SCENES = (
     ("influence", "keyed", "stored bones"),
     ("influence", "driven", "keyed bones"),
     ("mute", "keyed", "keyed bones"),
-    ("mute", "driven", "stored bones"),
     ("mute, in part", "keyed", "stored bones"),
-    ("weight", "driven", "stored bones"),
+    ("weight", "keyed", "stored bones"),
     ("mute in a tree", "driven", "stored bones"),
 )
 each_scene = pytest.mark.parametrize(("name", "way", "bones"), SCENES, ids=map(" ".join, SCENES))

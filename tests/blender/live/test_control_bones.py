@@ -147,19 +147,6 @@ def test_a_driver_that_reads_a_control_is_seen_with_its_move(what: str) -> None:
     assert ob.chain_ik.chains[0].influence == pytest.approx(0.51 if what == "bone" else 1.0)
 
 
-def test_how_far_bones_may_grow_is_seen_with_the_next_move() -> None:
-    ob = make_posed()
-    settings(ob).use_stretch, ob.pose.bones["Target.0"].location = True, (4.0, 0.0, 0.0)
-    rigs.updated()
-    before = rigs.pose(ob)
-    for bone in ob.pose.bones:
-        bone.ik_stretch = 0.5
-    ob.pose.bones["Target.0"].location.x += 1e-3
-    rigs.updated()
-    assert np.abs(rigs.pose(ob) - before).max() > 0.1
-    assert_shown_as_if_new(ob)
-
-
 def test_blender_tells_settings_from_poses() -> None:
     """It says that the object has moved: on that rests what a dragged control has us read."""
     ob, told = make_posed(), []

@@ -14,39 +14,33 @@ FRAMES = (1, 4, 7, 10, 13, 16)
 SWING = {1: (0.7, 0.3, 1.2), 8: (-0.6, 0.9, 0.8), 16: (0.2, -0.7, 1.4)}
 
 
-def test_bones_follow_when_target_rig_and_the_bone_above_are_animated():
-    ob = rigs.make_rig(((0, 0, -1), (0, 0, 0)))
-    rigs.add_bones(ob, rigs.ARM, prefix="Arm", parent="Bone.0")
-    target = rigs.make_empty()
-    rigs.key(target, "location", SWING)
-    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
-    rigs.key(ob, "location", {1: (0, 0, 0), 16: (0.3, 0.2, -0.3)})
-    path = 'pose.bones["Bone.0"].rotation_quaternion'
-    rigs.key(ob, path, {1: (1, 0, 0, 0), 16: (1, 0.2, -0.2, 0.1)})
-    # A driver of a channel that chains do not write is no obstacle.
-    ob.pose.bones["Arm.0"].driver_add("location", 0).driver.expression = "frame * 0.01"
-    for frame in (*FRAMES, 2.5, 9.25):
-        rigs.assert_reaches(ob, "Arm.1", target, rigs.go_to(frame))
-
-
 @pytest.mark.parametrize(
-    ("mode", "influence"),
-    [("QUATERNION", 0.4), ("XYZ", 0.0), ("ZYX", 1.0), ("AXIS_ANGLE", 0.0), ("AXIS_ANGLE", 0.4)],
+    ("mode", "influence", "start_from"),
+    [
+        ("QUATERNION", 0.4, "KEYED"),
+        ("XYZ", 0.0, "KEYED"),
+        ("AXIS_ANGLE", 0.4, "KEYED"),
+        ("ZYX", 1.0, "REST"),
+    ],
 )
-def test_keyed_bones_start_from_their_curves_in_every_rotation_mode(mode, influence):
+def test_keyed_bones_start_from_their_curves_in_every_mode_unless_from_rest(
+    mode, influence, start_from
+):
     ob = rigs.make_rig(modes=mode)
     rigs.key_bones(ob)
     target = rigs.make_empty()
     rigs.key(target, "location", SWING)
     free = rigs.link(ob.copy())
-    rigs.add_chain(ob, "Bone.1", target, influence=influence)
+    settings = {"influence": influence, "start_from": start_from}
+    rigs.add_chain(ob, "Bone.1", target, **settings)
     for frame in (16, 1, 11.5):
         twin = rigs.make_rig(name="Twin", modes=mode)
         rigs.go_to(frame)
         for bone, keyed in zip(twin.pose.bones, free.pose.bones, strict=True):
             name = rigs.rotation_property(keyed)
-            setattr(bone, name, getattr(keyed, name))
-        rigs.add_chain(twin, "Bone.1", target, influence=influence)
+            if start_from == "KEYED":
+                setattr(bone, name, getattr(keyed, name))
+        rigs.add_chain(twin, "Bone.1", target, **settings)
         bpy.context.view_layer.update()
         rigs.assert_same_pose(ob, twin)
         if influence == 0.0:
@@ -104,17 +98,6 @@ def test_a_frame_shows_its_pose_in_any_order_of_scrubbing_and_in_each_update(sta
         for frame in make_rng(seed).permutation(list(expected)):
             rigs.go_to(frame)
             assert rigs.rotations(ob) == expected[frame], f"frame {frame}"
-
-
-def test_rest_start_does_not_depend_on_keys():
-    ob, target = rigs.make_arm(start_from="REST")
-    rigs.key(target, "location", SWING)
-    twin = rigs.make_rig(name="Twin")
-    rigs.add_chain(twin, "Bone.1", target, start_from="REST")
-    rigs.key_bones(ob, seed=4)
-    for frame in FRAMES:
-        rigs.go_to(frame)
-        rigs.assert_same_pose(ob, twin)
 
 
 @pytest.mark.parametrize("influence", [0.0, 1.0])

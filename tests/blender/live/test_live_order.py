@@ -85,21 +85,6 @@ def test_levels_solved_in_the_first_update_of_a_graph_leave_it_sound():
     assert process.returncode == 0, process.stderr[-2000:]
 
 
-def test_three_levels_are_right_in_one_update():
-    ob, target = make_spine()
-    tip, limb_target = make_limb(ob, parent="Bone.1")
-    rigs.add_bones(ob, np.add(np.multiply(rigs.ARM, 0.2), (0, 0, 3.4)), prefix="Claw", parent=tip)
-    claw_target = rigs.make_empty("Claw Target", (1.3, 0.6, 2.2), parent=limb_target)
-    claw_target.location = (0.1, 0.1, 0.25)
-    rigs.add_chain(ob, "Claw.1", claw_target, chain_count=2)
-    chains = ((ob, "Bone.1", target), (ob, tip, limb_target), (ob, "Claw.1", claw_target))
-    assert_all_right(*chains)
-    target.location.x -= 0.4
-    assert_all_right(*chains)
-    target.location, limb_target.location = (-0.5, 0.3, 1.5), (-0.9, 0.2, 2.3)
-    assert_all_right(*chains)
-
-
 @pytest.mark.parametrize("use_tail", [True, False])
 def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(use_tail):
     ob, spine_target = make_spine()
@@ -179,21 +164,3 @@ def test_a_chain_is_solved_after_whatever_a_constraint_above_it_reads(tie):
         depsgraph = rigs.updated()
         gap = np.linalg.norm(rigs.tail(ob, tip, depsgraph) - rigs.position(target, depsgraph))
         assert ob.chain_ik.chains[0].residual == pytest.approx(gap, abs=1e-5)
-
-
-def test_two_scenes_are_each_right_at_their_frame_and_do_not_answer_each_other_for_ever():
-    ob, target = rigs.make_arm()
-    rigs.key(target, "location", {1: (0.7, 0.3, 1.2), 11: (-0.6, 0.5, 0.8)})
-    scenes = (bpy.context.scene, bpy.data.scenes.new("Second"))
-    for each in (ob, target):
-        scenes[1].collection.objects.link(each)
-    for scene, frame in ((0, 1), (1, 8), (0, 4), (0, 1), (1, 11)):
-        scenes[scene].frame_set(frame)
-        depsgraph = scenes[scene].view_layers[0].depsgraph
-        rigs.assert_reaches(ob, "Bone.1", target, depsgraph)
-    settled = []
-    for _ in range(6):
-        for scene in scenes:
-            scene.view_layers[0].update()
-            settled.append(rigs.rotations(ob))
-    assert settled[2:] == settled[2:3] * 10

@@ -144,7 +144,7 @@ def test_a_crowd_that_plays_stands_on_every_frame_as_if_nothing_were_known(crowd
     for name, way in changed.items():
         ANIMATED[way](bpy.data.objects[name])
     poses = {name: set() for name in changed}
-    for frame in (1, 4, 2, 5, 3):
+    for frame in (1, 4, 2):
         depsgraph = rigs.go_to(frame)
         found = {rig: rigs.pose(bpy.data.objects[rig], depsgraph) for rig, _ in crowd}
         assert_all_reach(crowd, *changed, depsgraph=depsgraph)

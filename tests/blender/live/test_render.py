@@ -12,6 +12,8 @@ from tests.blender.setups.renders import looking, render_frames
 
 FRAMES = (3, 7)
 SWING = {1: (0.7, 0.3, 1.2), 5: (-0.6, 0.9, 0.8), 9: (0.2, -0.7, 1.4)}
+SUBFRAMES = (0.5, -0.25, 0.25)
+"""Motion blur looks at them before the frame itself."""
 BYSTANDER = 'pose.bones["Bystander.0"]'
 
 
@@ -27,15 +29,6 @@ def in_viewport(read, frames=FRAMES, subframes=()) -> dict[float, object]:
             seen[frame + offset] = read(bpy.context.view_layer.depsgraph)
     scene.frame_set(present)
     return seen
-
-
-def assert_renders_as_in_the_viewport(tmp_path, read, subframes=(), tolerance=3e-6) -> None:
-    expected = in_viewport(read, subframes=subframes)
-    values = [np.asarray(value) for value in expected.values()]
-    assert max(np.abs(value - values[0]).max() for value in values) > 0.01, "nothing moves"
-    found = render_frames(tmp_path, read, FRAMES, subframes)
-    for frame, value in expected.items():
-        np.testing.assert_allclose(found[frame], value, atol=tolerance, err_msg=f"frame {frame}")
 
 
 def make_busy_rig() -> bpy.types.Object:
@@ -81,28 +74,25 @@ READINGS = {
 
 
 @pytest.mark.parametrize("is_in_nla", [False, True])
-def test_other_animation_of_the_rig_keeps_moving_in_renders(is_in_nla, tmp_path):
+def test_chains_and_other_animation_move_in_renders_with_motion_blur(is_in_nla, tmp_path):
     ob = make_busy_rig()
     if is_in_nla:
         strip_of(ob)
 
     def read(depsgraph):
         found = [reading(ob.evaluated_get(depsgraph)) for reading in READINGS.values()]
+        found.append(rigs.pose(ob, depsgraph))
         return np.concatenate([np.ravel(each) for each in found])
 
     moves = np.ptp(list(in_viewport(read, frames=(1, 9)).values()), axis=0)
     assert (moves > 0.01).sum() >= len(READINGS)
     assert ob["hand"] == 3.5
     assert ob.pose.bones["Free.0"].rotation_quaternion[1] == pytest.approx(0.6)
-    assert_renders_as_in_the_viewport(tmp_path, read)
-
-
-def test_motion_blur_sees_the_pose_of_each_subframe(tmp_path):
-    ob = make_busy_rig()
     bpy.context.scene.render.use_motion_blur = True
-    assert_renders_as_in_the_viewport(
-        tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph), (0.5, -0.25, 0.25)
-    )
+    expected = in_viewport(read, subframes=SUBFRAMES)
+    found = render_frames(tmp_path, read, FRAMES, SUBFRAMES)
+    for frame, value in expected.items():
+        np.testing.assert_allclose(found[frame], value, atol=3e-6, err_msg=f"frame {frame}")
 
 
 def test_the_viewport_is_after_a_render_as_it_was_before(tmp_path):
