@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import bpy
 import numpy as np
 import pytest
@@ -61,10 +59,6 @@ def in_shape_key() -> Reader:
     return ob.data.shape_keys, 'key_blocks["Key"].value', -1
 
 
-def in_scene() -> Reader:
-    return bpy.data.scenes.new("Reader"), "gravity", 0
-
-
 def in_nodes_of_a_material() -> Reader:
     owner = bpy.data.materials.new("Reader")
     if owner.node_tree is None:
@@ -85,15 +79,7 @@ def in_compositor() -> Reader:
     return tree, 'nodes["Exposure"].inputs[1].default_value', -1
 
 
-READERS: tuple[Callable[[], Reader], ...] = (
-    in_shape_key,
-    in_scene,
-    in_nodes_of_a_material,
-    in_compositor,
-)
-
-
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", [in_shape_key, in_nodes_of_a_material, in_compositor])
 def test_drivers_of_other_data_read_the_same_chain_as_before(reader):
     ob = make_limbs()
     block, path, index = reader()

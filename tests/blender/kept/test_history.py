@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import bpy
 import pytest
 
-from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import linked, reopen
 from tests.blender.setups.warm_rigs import chain, named
@@ -60,20 +59,6 @@ def test_a_linked_rig_is_left_alone_and_a_chain_of_its_override_follows_a_local_
     rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
 
 
-def test_muting_a_copy_gives_the_copy_its_pose_back_and_leaves_the_first_alone():
-    ob = rigs.make_rig()
-    rigs.turn_bones(ob)
-    free = rigs.rotations(ob)
-    target = rigs.make_empty()
-    rigs.add_chain(ob, "Bone.1", target)
-    rigs.updated()
-    copy = rigs.link(ob.copy())
-    copy.chain_ik.chains[0].mute = True
-    rigs.updated()
-    assert rigs.rotations(copy) == free
-    rigs.assert_reaches(ob, "Bone.1", target)
-
-
 @pytest.mark.parametrize("was_live", [True, False])
 def test_a_file_in_which_the_target_was_moved_without_a_solve_is_solved_on_load(was_live, tmp_path):
     _ob, target = rigs.make_arm()
@@ -119,35 +104,3 @@ def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
             step()
         assert events == [event, "depsgraph_update_post"]
         assert chain().status == "Reached"
-
-
-def test_undo_in_edit_mode_leaves_what_is_said_of_chains():
-    make_arm_with_history()
-    bpy.ops.mesh.primitive_cube_add()
-    push("cube")
-    bpy.ops.object.mode_set(mode="EDIT")
-    push("edit mode")
-    bpy.ops.mesh.select_all(action="SELECT")
-    push("select")
-    bpy.ops.transform.translate(value=(1, 0, 0))
-    push("move")
-    bpy.ops.ed.undo()
-    assert bpy.context.object.mode == "EDIT"
-    assert chain().status == "Reached"
-    named("Rig Target").location = FAR
-    assert_follows()
-    assert chain().status == "Reached"
-
-
-def test_undo_has_the_scene_solved_once(monkeypatch):
-    make_arm_with_history()
-    named("Rig Target").location = FAR
-    push("moved")
-    solved, original = [], live.update_chains
-    monkeypatch.setattr(
-        live, "update_chains", lambda *given: solved.append(given) or original(*given)
-    )
-    bpy.ops.ed.undo()
-    rigs.updated()
-    assert len(solved) == 1
-    assert_follows()

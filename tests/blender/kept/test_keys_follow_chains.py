@@ -132,21 +132,6 @@ def test_keys_follow_wherever_the_object_holds_their_action(place):
     }
 
 
-def test_keys_follow_in_every_action_that_the_object_holds():
-    ob = make_limbs()
-    actions = []
-    for weight in (0.25, 0.5, 0.75):
-        rigs.key(ob, "chain_ik.chains[2].weight", {1: weight})
-        actions.append(ob.animation_data.action)
-        if weight < 0.75:
-            strip_of(ob)
-    assert len(set(actions)) == 3
-    press(remove)
-    assert [keyed(action) for action in actions] == [
-        {"chain_ik.chains[1].weight": weight} for weight in (0.25, 0.5, 0.75)
-    ]
-
-
 def share_action(ob: bpy.types.Object, *names: str, own_slot: bool = False) -> bpy.types.Object:
     """Return another rig that plays the same action, and where wanted a slot of its own."""
     other = make_limbs("Other", *names)

@@ -124,17 +124,6 @@ def test_joints_of_the_library_are_not_removed_or_replaced_and_nothing_changes(l
     assert everything(reopened(tmp_path)) == before
 
 
-def test_joints_added_to_an_override_are_replaced_by_copies(library):
-    write_library(library, "Left", joints=0)
-    ob = make_override(library)
-    for _ in range(2):
-        press(joints_copy)
-        assert chains(ob) == [("Left", ["Left.1"])]
-        select_bones(ob, ["Left.2"])
-        press(joint_add)
-        assert chains(ob) == [("Left", ["Left.1", "Left.2"])]
-
-
 def grow_library(library: Path, change: Callable[[bpy.types.Object], object], user: Path) -> None:
     """Change the rig in the library, and open the file that uses it again."""
     bpy.ops.wm.save_as_mainfile(filepath=str(user))
@@ -182,27 +171,6 @@ def test_chains_and_joints_are_told_apart_also_when_the_library_has_got_more_of_
     chain.active_joint_index = bones.index("Left.2")
     press(joint_remove)
     assert chains(ob)[0] == ("Left", ["Left.0", "Left.1"])
-
-
-def test_keys_and_drivers_of_chains_added_to_an_override_follow(library, tmp_path):
-    write_library(library, "Left")
-    ob = make_override(library)
-    for limb in ("Right", "Tail"):
-        add_limb(ob, limb)
-    for index, influence in enumerate((0.0, 0.5, 0.25)):
-        rigs.key(ob, f"chain_ik.chains[{index}].influence", {1: influence})
-        driver = ob.driver_add(f"chain_ik.chains[{index}].weight").driver
-        driver.expression = str(influence)
-    activate(ob, 1)
-    press(remove)
-    for is_reopened in (False, True):
-        ob = reopened(tmp_path) if is_reopened else ob
-        rigs.go_to(4)
-        posed = rigs.evaluated(ob).chain_ik.chains
-        assert [chain.name for chain in posed] == ["Left", "Tail.2"]
-        told = [(chain.influence, chain.weight) for chain in posed]
-        np.testing.assert_allclose(told, [(0.0, 0.0), (0.25, 0.25)], atol=1e-6)
-        assert len(ob.animation_data.drivers) == len(rigs.curves_of(ob)) == 2
 
 
 def test_controls_of_an_override_are_empties_even_where_its_armature_was_made_local(library):

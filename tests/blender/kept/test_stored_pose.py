@@ -145,35 +145,6 @@ def test_bones_that_leave_a_chain_get_their_pose_back():
     assert rigs.rotations(ob) == free
 
 
-def test_the_stored_pose_is_of_before_also_where_settings_are_made_tip_first():
-    ob = rigs.make_rig()
-    rigs.turn_bones(ob)
-    free = rigs.rotations(ob)
-    chain = ob.chain_ik.chains.add()
-    steps = {"target": rigs.make_empty(location=FAR), "bone": "Bone.1", "chain_count": 1}
-    for name, value in (*steps.items(), ("chain_count", 2), ("mute", True)):
-        setattr(chain, name, value)
-        bpy.context.view_layer.update()
-    assert rigs.rotations(ob) == free
-
-
-def test_removing_the_first_of_two_chains_by_script_leaves_the_other_its_own_pose():
-    ob, _target, _free = make_posed_arm()
-    rigs.add_bones(ob, np.add(rigs.ARM, (1, 0, 0)), prefix="Other")
-    rigs.turn_bones(ob, seed=5)
-    free = rigs.rotations(ob)
-    other = rigs.make_empty("Other Target", (1.4, 0.5, 1.2))
-    rigs.add_chain(ob, "Other.1", other)
-    bpy.context.view_layer.update()
-    ob.chain_ik.chains.remove(0)
-    other.location.x += 0.2
-    rigs.assert_reaches(ob, "Other.1", other, rigs.updated())
-    mute(ob)
-    bpy.context.view_layer.update()
-    for name in ("Other.0", "Other.1"):
-        assert rigs.rotations(ob)[name] == free[name]
-
-
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_chain_takes_shared_bones_over_at_a_frame_as_they_were_before_the_other_one(first):
     """One chain ends at the frame at which another begins, in whichever order they are listed."""
@@ -227,20 +198,6 @@ def test_storing_again_makes_the_present_pose_the_one_that_comes_back():
     mute(ob)
     bpy.context.view_layer.update()
     assert rigs.rotations(ob) == solved
-
-
-def test_a_setting_that_is_keyed_at_its_default_stays_keyed():
-    ob = rigs.make_rig()
-    chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
-    for frame, influence in ((1, 1.0), (9, 0.0)):
-        chain.influence = influence
-        chain.keyframe_insert("influence", frame=frame)
-    bpy.context.scene.frame_set(1)
-    seen = [chain.influence]
-    for frame in (9, 1):
-        bpy.context.scene.frame_set(frame)
-        seen.append(ob.chain_ik.chains[0].influence)
-    assert seen == [1.0, 0.0, 1.0]
 
 
 def test_a_refused_chain_that_comes_to_share_a_dragged_root_leaves_it_where_it_is():

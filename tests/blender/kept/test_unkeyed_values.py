@@ -17,10 +17,6 @@ def show(data):
     return data
 
 
-def camera():
-    return show(bpy.data.cameras.new("Camera")), "", "shift_x"
-
-
 def shape():
     mesh = show(bpy.data.meshes.new("Mesh"))
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
@@ -30,31 +26,22 @@ def shape():
     return mesh.shape_keys, 'key_blocks["A [L]"]', "value"
 
 
-def node():
+def node_group():
+    group = bpy.data.node_groups.new("Group", "ShaderNodeTree")
+    group.nodes.new("ShaderNodeValue")
     found = bpy.data.materials.new("Material")
     show(bpy.data.meshes.new("Mesh")).materials.append(found)
     if found.node_tree is None:
         found.use_nodes = True
-    return found.node_tree, 'nodes["Principled BSDF"].inputs["Roughness"]', "default_value"
-
-
-def node_group():
-    group = bpy.data.node_groups.new("Group", "ShaderNodeTree")
-    group.nodes.new("ShaderNodeValue")
-    node()[0].nodes.new("ShaderNodeGroup").node_tree = group
+    found.node_tree.nodes.new("ShaderNodeGroup").node_tree = group
     return group, 'nodes["Value"].outputs[0]', "default_value"
-
-
-def world():
-    found = bpy.context.scene.world = bpy.data.worlds.new("World")
-    return found, "mist_settings", "intensity"
 
 
 def custom():
     return rigs.make_rig(), 'pose.bones["Bone.1"]', '["a[b"]'
 
 
-KINDS = (camera, shape, node, node_group, world, custom)
+KINDS = (shape, node_group, custom)
 
 
 def value_of(kind):

@@ -180,25 +180,6 @@ def second_scene(*objects: bpy.types.Object) -> bpy.types.ViewLayer:
     return scene.view_layers[0]
 
 
-def test_bones_that_a_chain_leaves_have_the_keys_of_the_frame_of_their_scene():
-    ob, target = rigs.make_arm()
-    with rigs.at_rest():
-        rigs.key_bones(ob, frames=(1, 8, 28))
-        rigs.key(ob, "chain_ik.chains[0].influence", {8: 0.0, 28: 1.0})
-    other = second_scene(ob, target).id_data
-    free = rigs.make_rig(name="Free")
-    free.animation_data_create().action = ob.animation_data.action
-    if hasattr(ob.animation_data, "action_slot"):
-        free.animation_data.action_slot = ob.animation_data.action_slot
-    expected = {frame: rigs.pose(free, rigs.go_to(frame)) for frame in (3, 6)}
-    rigs.go_to(20)
-    for frame in (3, 20, 6):
-        other.frame_set(frame)
-        if frame in expected:
-            found = rigs.pose(ob, other.view_layers[0].depsgraph)
-            np.testing.assert_allclose(found, expected[frame], atol=3e-6)
-
-
 @pytest.mark.parametrize("make", [second_layer, second_scene])
 def test_a_target_hidden_in_one_view_layer_is_followed_in_both(make):
     ob = rigs.make_rig()
