@@ -36,16 +36,6 @@ def drawn(ob: bpy.types.Object, name: str) -> np.ndarray:
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def drawn_empty(empty: bpy.types.Object) -> np.ndarray:
-    """Return the corners of what an empty is drawn as, world space."""
-    size = empty.empty_display_size
-    ways = np.array(list(itertools.product((-size, size), repeat=3)))
-    if empty.empty_display_type == "CIRCLE":
-        ways[:, 1] = 0.0
-    matrix = np.array(empty.matrix_world)
-    return ways @ matrix[:3, :3].T + matrix[:3, 3]
-
-
 def boxes(ob: bpy.types.Object) -> dict[str, Box]:
     """Return the lowest and highest corner of each control of a chain and of the torso."""
     found = {chain.name: drawn(ob, control_of(ob, chain.name)) for chain in ob.chain_ik.chains}
@@ -145,14 +135,3 @@ def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
         press(mirror)
         for point in drawn(ob, f"{limb} Target.R"):
             assert np.abs(expected - point).max(axis=1).min() < 1e-5
-
-
-def test_empties_of_feet_are_clear_of_each_other(rigify):
-    for name in ("human", "cat"):
-        ob = make_character(name, "EMPTY")
-        ends = {limb: drawn_empty(ob.chain_ik.chains[limb].target) for limb in feet(ob)}
-        for one, other in itertools.combinations(ends, 2):
-            first, second = (
-                (points.min(axis=0), points.max(axis=0)) for points in (ends[one], ends[other])
-            )
-            assert not overlap(first, second, "XYZ"), (one, other)

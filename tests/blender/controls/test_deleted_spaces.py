@@ -44,7 +44,6 @@ def make_carried(kind: str) -> bpy.types.Object:
     ("kind", "switches"),
     [
         ("BONE", ()),
-        ("EMPTY", ((12, ""),)),
         ("BONE", ((10, "Body.0"), (24, "Body.1"))),
         ("EMPTY", ((10, "Body.0"), (24, "Body.1"))),
     ],
@@ -62,7 +61,7 @@ def test_what_goes_along_with_a_deleted_control_keeps_its_motion(kind, switches)
     for frame, matrix in played(ob).items():
         np.testing.assert_allclose(matrix, before[frame], atol=MOST, err_msg=str(frame))
     control = control_of(ob, "TARGET")
-    assert len(control.constraints) == len(switches) - any(not name for _, name in switches)
+    assert len(control.constraints) == len(switches)
     influences = [each for each in rigs.curves_of(control.id_data) if "influence" in each.data_path]
     assert len(influences) == len(control.constraints)
 
@@ -136,9 +135,12 @@ def assign(data: object, action: bpy.types.Action, slot: object) -> None:
 
 def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_play_them(rigify):
     ob = opened(make_keyed_arms)
+    for name in ("Arm Target.L", "Arm Target.R"):
+        ob.pose.bones[name].driver_add("scale", 0).driver.expression = "1.0"
     bpy.ops.ed.undo_push(message="before")
     press(remove, delete_controls=True)
     assert keyed_bones(ob) == {"spine", "Arm Target.R"}
+    assert {each.data_path.split('"')[1] for each in ob.animation_data.drivers} == {"Arm Target.R"}
     bpy.ops.ed.undo()
     assert keyed_bones(bpy.context.object) == {"spine", "Arm Target.R", "Arm Target.L"}
 
@@ -161,14 +163,6 @@ def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_pla
     assert "Arm Target.L" in keyed_bones(ob)
 
 
-def test_drivers_of_a_deleted_control_go_with_it_and_those_of_others_stay(rigify):
-    ob = opened(make_keyed_arms)
-    for name in ("Arm Target.L", "Arm Target.R"):
-        ob.pose.bones[name].driver_add("scale", 0).driver.expression = "1.0"
-    press(remove, delete_controls=True)
-    assert {each.data_path.split('"')[1] for each in ob.animation_data.drivers} == {"Arm Target.R"}
-
-
 def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify):
     ob = make_character("human", kinds={"ARM"})
     bones = set(ob.data.bones.keys())
@@ -186,13 +180,3 @@ def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify
     while ob.chain_ik.chains:
         press(remove, delete_controls=True)
     assert not {"Root", "Arm Target.L"} & set(ob.data.bones.keys())
-
-
-def test_a_bone_collection_of_controls_that_holds_something_of_a_person_stays(rigify):
-    ob = opened(make_keyed_arms)
-    controls = ob.data.collections_all["Chain IK Controls"]
-    ob.data.collections.new("Mine", parent=controls)
-    while ob.chain_ik.chains:
-        press(remove, delete_controls=True)
-    assert "Mine" in ob.data.collections_all
-    assert ob.data.collections_all["Mine"].parent.name == "Chain IK Controls"

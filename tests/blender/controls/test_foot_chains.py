@@ -145,20 +145,20 @@ def test_mirrored_the_other_foot_rolls_the_same(rigify):
 def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
     ob = human()
     turn(ob, ROLL, roll)
-    chain = ob.chain_ik.chains["Leg.L"]
     activate(ob, "Leg.L")
-    chain.mute = True
-    for bone, angle in (("thigh.L", -0.5), ("shin.L", 0.7), ("foot.L", 0.3)):
+    press(bpy.ops.pose.chain_ik_apply)
+    assert {each.name for each in ob.chain_ik.chains if each.mute} == {"Leg.L", "Toe.L"}
+    for bone, angle in (("thigh.L", -0.5), ("shin.L", 0.7), ("foot.L", 0.3), ("toe.L", 0.2)):
         rigs.updated()
         ob.pose.bones[bone].rotation_mode = "XYZ"
         ob.pose.bones[bone].rotation_euler = (angle, 0.05, 0.02)
     rigs.updated()
     before = posed(ob)
     press(bpy.ops.pose.chain_ik_snap_target)
-    chain = ob.chain_ik.chains["Leg.L"]
-    chain.mute = False
+    for name in ("Leg.L", "Toe.L"):
+        ob.chain_ik.chains[name].mute = False
     rigs.updated()
-    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L") < 2e-5
+    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 2e-5
     assert ob.pose.bones["Leg Target.L"][ROLL] == pytest.approx(radians(roll))
     assert not any(any(ob.pose.bones[name].location) for name in mechanism(ob))
 
@@ -220,17 +220,3 @@ def test_toes_alone_are_switched_alone_and_a_leg_leaves_those_that_are_over_alre
         for point in curve.keyframe_points
     }
     assert frames == {0.0, 1.0}
-
-
-def test_toes_are_snapped_and_applied_with_their_leg(rigify):
-    ob = human()
-    activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_apply)
-    assert {each.name for each in ob.chain_ik.chains if each.mute} == {"Leg.L", "Toe.L"}
-    kick(ob)
-    before = posed(ob)
-    press(bpy.ops.pose.chain_ik_snap_target)
-    for name in ("Leg.L", "Toe.L"):
-        ob.chain_ik.chains[name].mute = False
-    rigs.updated()
-    assert off(before, posed(ob), "foot.L", "toe.L") < 5e-5
