@@ -71,17 +71,6 @@ def test_a_click_on_a_bone_makes_its_chain_active_unless_it_has_none_or_the_acti
     assert active() == "Left"
 
 
-def test_a_choice_in_the_list_stays_until_another_bone_is_clicked(y_rig):
-    click("Right.1")
-    choose("Left")
-    y_rig.target("Right").location.x += 0.1
-    rigs.updated()
-    click("Right.1")
-    assert active() == "Left"
-    click("Right.0")
-    assert active() == "Right"
-
-
 def test_a_click_on_a_target_chooses_its_chain_in_the_list_and_for_panels(aimed):
     assert active() == "Right"
     assert active_chain(bpy.context) == aimed.chain("Right")
@@ -121,19 +110,6 @@ def back() -> str:
     bpy.ops.ed.undo()
     rigs.updated()
     return active()
-
-
-def test_undo_leaves_the_chain_of_the_target_that_is_active(aimed):
-    """Blender pushes the step of a click before anything can know of it."""
-    choose("Left")
-    step("Select")
-    click_object(aimed.ob)
-    click_object(aimed.target("Right"))
-    aimed.target("Right").location.x += 0.1
-    rigs.updated()
-    step("Move")
-    assert back() == "Right"
-    assert active_chain(bpy.context).name == "Right"
 
 
 def test_undo_leaves_the_chain_of_the_bone_that_is_active(y_rig):

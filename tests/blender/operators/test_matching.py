@@ -216,12 +216,6 @@ def test_a_key_put_on_a_curve_changes_nothing_that_it_plays(kind, extrapolation)
     np.testing.assert_allclose([curve.evaluate(frame) for frame in frames], before, atol=2e-4)
     if kind != "ELASTIC" and extrapolation == "CONSTANT":
         assert {point.interpolation for point in curve.keyframe_points} == {kind}
-
-
-def test_a_key_is_put_on_a_curve_without_keys():
-    ob = rigs.make_empty()
-    ob.keyframe_insert("location", index=0, frame=1)
-    (curve,) = rigs.curves_of(ob)
     curve.keyframe_points.clear()
     split(curve, 5)
     assert [point.co.x for point in curve.keyframe_points] == [5.0]

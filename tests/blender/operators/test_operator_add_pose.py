@@ -157,11 +157,3 @@ def test_a_pose_that_a_script_has_just_set_stays():
     expected.select_set(False)
     press(bpy.ops.pose.chain_ik_add, control="EMPTY", use_rotation=True)
     np.testing.assert_allclose(rigs.pose(ob), rigs.pose(expected), atol=1e-5)
-
-
-def test_without_snap_the_tip_goes_to_the_target_and_the_target_stays():
-    ob, target = make_posed_rig(transform="plain"), rigs.make_empty(location=(0.5, 0.5, 2.0))
-    select_bones(ob, names(3, 3), target)
-    press(bpy.ops.pose.chain_ik_add, control="EMPTY", use_snap=False)
-    assert tuple(target.location) == (0.5, 0.5, 2.0)
-    rigs.assert_reaches(ob, "Bone.3", target)

@@ -121,15 +121,3 @@ def test_a_preset_of_one_s_own_brings_all_settings_back_but_those_of_the_rig():
     finally:
         bpy.ops.pose.chain_ik_preset_add(name="My Neck", remove_name=True)
     assert "My_Neck" not in shipped()
-
-
-def test_a_preset_holds_every_setting_that_is_not_the_rig_s_own():
-    chain = make_chain()
-    values = bpy.types.POSE_OT_chain_ik_preset_add.preset_values.fget(None)
-    for value in values:
-        owner, _, name = value.removeprefix("settings.").rpartition(".")
-        holder = getattr(chain, owner) if owner else chain
-        assert name in holder.bl_rna.properties
-    assert {"settings.solver", "settings.start_from", "settings.force.ease"} <= set(values)
-    select_objects(active=rigs.make_rig())
-    assert not bpy.ops.pose.chain_ik_preset_add.poll()
