@@ -72,30 +72,6 @@ def test_keys_of_a_constraint_play_on_the_chain_and_come_back(keys):
         np.testing.assert_allclose(after[path], points, atol=2e-4)
 
 
-def test_keys_far_apart_are_told_one_by_one_over_a_pose_that_is_bent():
-    limb, frames = planar(bend=2.0), (1.0, 8.0, 20.0)
-    limb.constrain(pole_angle=0.3)
-    rigs.key(limb.ob, f"{CONSTRAINT}.pole_angle", {1: -0.6, 8: 0.3, 20: 1.4})
-    interpolate(limb, "BEZIER")
-    (curve,) = rigs.curves_of(limb.ob)
-    for key in curve.keyframe_points:
-        key.handle_left_type = key.handle_right_type = "FREE"
-        key.handle_left = key.co.x - 2.0, key.co.y - 0.1
-        key.handle_right = key.co.x + 2.0, key.co.y - 0.1
-    expected, before = played(limb, frames), points_of(curve)
-    rigs.go_to(8)
-    to_chains(limb.ob)
-    (curve,) = rigs.curves_of(limb.ob)
-    offsets = np.subtract(points_of(curve), before)[:, 1::2]
-    assert np.ptp(offsets[:, 0]) > 0.02, "each key could be told by one offset"
-    assert_played(limb, expected, frames)
-    for value, *handles in offsets:
-        np.testing.assert_allclose(handles, value, atol=0.05)
-    to_constraints(limb.ob)
-    (curve,) = rigs.curves_of(limb.ob)
-    np.testing.assert_allclose(points_of(curve), before, atol=2e-4)
-
-
 def test_keys_of_a_chain_play_on_the_constraint_and_those_of_other_chains_stay_theirs():
     ob = two_limbs()
     to_chains(ob)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import HAS_SLOTS, strip_of
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.helpers import make_rng
 
 FRAMES = (1, 4, 7, 10, 13, 16)
@@ -161,23 +161,3 @@ def test_a_chain_that_ends_as_the_frame_changes_leaves_bones_where_nla_has_them(
             setattr(chain, name, value)
         bpy.context.scene.frame_set(shown)
         rigs.assert_same_pose(ob, free)
-
-
-@pytest.mark.skipif(not HAS_SLOTS, reason="slots came with Blender 4.4")
-def test_two_rigs_that_share_an_action_start_from_their_own_slots():
-    obs = [rigs.make_rig(name=name) for name in ("A", "B")]
-    rigs.key_bones(obs[0])
-    action = obs[0].animation_data.action
-    obs[1].animation_data_create().action = action
-    obs[1].animation_data.action_slot = action.slots.new(id_type="OBJECT", name="B")
-    rigs.key_bones(obs[1], seed=20)
-    assert len(action.slots) == 2
-    free = [rigs.link(ob.copy()) for ob in obs]
-    target = rigs.make_empty()
-    for ob in obs:
-        rigs.add_chain(ob, "Bone.1", target, influence=0.0)
-    for frame in (5, 12):
-        rigs.go_to(frame)
-        for ob, unchained in zip(obs, free, strict=True):
-            rigs.assert_same_pose(ob, unchained)
-    assert np.abs(rigs.pose(obs[0]) - rigs.pose(obs[1])).max() > 0.01

@@ -128,69 +128,6 @@ def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
             assert_followed([RIG, arm, OTHER], ("Rig Target", "Arm Target"))
 
 
-def take_out_of_the_scene(ob):
-    bpy.context.scene.collection.objects.unlink(ob)
-    return lambda: rigs.link(ob)
-
-
-def hide(ob):
-    ob.hide_viewport = True
-    return lambda: setattr(ob, "hide_viewport", False)
-
-
-def hide_by_eye(ob):
-    ob.hide_set(True)
-    return lambda: ob.hide_set(False)
-
-
-def put_into_an_excluded_collection(ob):
-    collection, own = bpy.data.collections.new("Away"), bpy.context.scene.collection
-    own.children.link(collection)
-    collection.objects.link(ob)
-    own.objects.unlink(ob)
-    layer = bpy.context.view_layer.layer_collection.children["Away"]
-    layer.exclude = True
-    return lambda: setattr(layer, "exclude", False)
-
-
-HIDINGS = (take_out_of_the_scene, hide, hide_by_eye, put_into_an_excluded_collection)
-
-
-@pytest.mark.parametrize("hidden", ["Rig Target", "Rig"])
-def test_what_was_hidden_while_a_target_moved_is_right_when_it_is_shown(hidden):
-    warm_rigs.make_pair()
-    target, home = named("Rig Target"), named("Rig Target").location.copy()
-    for do_hide in HIDINGS:
-        undo = do_hide(named(hidden))
-        if do_hide is take_out_of_the_scene:
-            assert_followed([OTHER])
-            assert hidden == "Rig" or "no longer in the scene" in chain().status
-        else:
-            assert_followed([OTHER] if hidden == "Rig" else [RIG, OTHER])
-        for place in (0.5, 1.0):
-            target.location = home + place * warm_rigs.SHIFT
-            bpy.context.view_layer.update()
-        undo()
-        with told(do_hide):
-            assert_followed()
-
-
-def test_a_deleted_target_is_followed_no_more_and_one_of_its_name_only_once_chosen():
-    warm_rigs.make_pair()
-    rigs.make_empty("New", (0.2, -0.6, 1.1))
-    named("Rig Target").user_remap(named("New"))
-    assert_followed([("Rig", "Bone.2", "New"), OTHER], ("New", *warm_rigs.TARGETS))
-    bpy.data.objects.remove(named("New"))
-    assert_followed([OTHER], ["Other Target"])
-    assert "target" in chain().status
-    before = rigs.rotations(named("Rig"))
-    rigs.make_empty("New", (-0.3, 0.5, 1.0))
-    assert_followed([OTHER])
-    assert rigs.rotations(named("Rig")) == before
-    chain().target = named("New")
-    assert_followed([("Rig", "Bone.2", "New"), OTHER], ("New", "Other Target"))
-
-
 def assert_follows_handle(bone: str = "Handle.1") -> None:
     assert_followed([OTHER], ["Other Target", "Handle"])
     found = rigs.tail(named("Rig"), "Bone.2", rigs.updated())
