@@ -66,22 +66,6 @@ def test_what_goes_along_with_a_deleted_control_keeps_its_motion(kind, switches)
     assert len(influences) == len(control.constraints)
 
 
-def test_frames_at_which_another_space_is_flat_are_left_out():
-    ob, prop = make_carried("EMPTY"), bpy.data.objects["Prop"]
-    rigs.go_to(10)
-    press(switch, space="Prop")
-    for frame, size in ((14, 1.0), (15, 0.0), (16, 1.0)):
-        prop.scale = (size, 1.0, 1.0)
-        prop.keyframe_insert("scale", frame=frame)
-    before = played(ob)
-    ob.chain_ik.active_index = 1
-    rigs.go_to(7)
-    press(remove, delete_controls=True)
-    after = played(ob)
-    for frame in (*range(1, 15), *range(16, 41)):
-        np.testing.assert_allclose(after[frame], before[frame], atol=MOST, err_msg=str(frame))
-
-
 def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify):
     ob = make_character("human")
     root = ob.pose.bones["Root"]

@@ -113,18 +113,6 @@ def test_it_is_driven_without_python_and_plays_without_the_extension(rigify):
         blender_ik_addon.register()
 
 
-def test_spaces_are_those_of_the_control(rigify):
-    ob = human()
-    turn(ob, ROLL, 30)
-    activate(ob, "Leg.L")
-    assert ob.chain_ik.chains["Leg.L"].space == "Root"
-    before = posed(ob)
-    press(bpy.ops.pose.chain_ik_switch_space, space="spine")
-    assert ob.chain_ik.chains["Leg.L"].space == "spine"
-    assert off(before, posed(ob), "foot.L", "toe.L", "Leg Target.L") < 2e-5
-    assert not any(ob.pose.bones[name].constraints for name in mechanism(ob))
-
-
 def test_a_click_on_the_control_activates_its_chain_and_one_on_the_diamond_the_control(rigify):
     ob = human()
     for chain in ("Leg.R", "Arm.L", "Leg.L", "Toe.L"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from mathutils import Matrix
 
 from blender_ik_addon.core.algebra import rotation
 from tests.blender.setups import rigs
-from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, state
 from tests.blender.setups.twisted_rigs import matrices
 from tests.helpers import make_rng
@@ -268,44 +265,6 @@ def test_a_space_that_is_scaled_to_nothing_is_refused():
         "Space 'Prop' has a scale of zero, so nothing can go along with it: choose another space."
     )
     assert state() == before
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_status_tells_of_a_space_whose_bone_was_deleted(kind):
-    ob = make_body(kind)
-    chain = ob.chain_ik.chains[0]
-    chain.space = "Curved"
-    rigs.updated()
-    assert chain.status.startswith("Reached")
-    rigs.delete_bones(ob, "Curved")
-    rigs.updated()
-    chain = ob.chain_ik.chains[0]
-    name = chain.subtarget or chain.target.name
-    lost = f"The space of '{name}' no longer exists: choose another space"
-    assert chain.status.endswith(lost)
-    assert chain.space == "Curved"
-    press(switch, space="Body.0")
-    assert ob.chain_ik.chains[0].space == "Body.0"
-    assert lost not in ob.chain_ik.chains[0].status
-
-
-def test_undo_redo_and_a_file_keep_spaces(tmp_path: Path):
-    ob = make_body()
-    bpy.ops.ed.undo_push(message="before")
-    move_things(ob, make_rng(1))
-    press(switch, space="Body.0")
-    before = shown(control_of(ob, "TARGET"))
-    bpy.ops.ed.undo()
-    assert bpy.data.objects["Rig"].chain_ik.chains[0].space == ""
-    bpy.ops.ed.redo()
-    reopen(tmp_path / "spaces.blend")
-    rigs.updated()
-    ob = bpy.data.objects["Rig"]
-    assert ob.chain_ik.chains[0].space == "Body.0"
-    np.testing.assert_allclose(shown(control_of(ob, "TARGET")), before, atol=MOST)
-    ob.data.bones["Body.0"].name = "Pelvis"
-    rigs.updated()
-    assert ob.chain_ik.chains[0].space == "Pelvis"
 
 
 @pytest.mark.parametrize("kind", KINDS)

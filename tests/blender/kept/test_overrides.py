@@ -202,20 +202,3 @@ def test_one_undo_brings_back_what_was_removed_from_an_override(library, operato
     bpy.ops.ed.undo()
     press(operator)
     assert chains(overridden()) == after
-
-
-def test_joints_of_the_library_become_copies_and_presets_like_others(library, tmp_path):
-    write_library(library, "Left", "Tail", joints=2)
-    ob = make_override(library)
-    ob.chain_ik.chains[0].joints[0].cone_angle = 0.5
-    select_bones(ob, ["Left.2", "Tail.0", "Tail.2", "Left.0"])
-    press(bpy.ops.pose.chain_ik_joint_to_selected)
-    select_bones(ob, ["Tail.1"])
-    press(bpy.ops.pose.chain_ik_joint_preset, preset="NECK")
-    ob = reopened(tmp_path)
-    found = {joint.bone: joint for chain in ob.chain_ik.chains for joint in chain.joints}
-    assert list(found) == ["Left.0", "Left.1", "Left.2", "Tail.0", "Tail.1", "Tail.2"]
-    for bone in ("Left.2", "Tail.0", "Tail.2"):
-        assert found[bone].cone_angle == pytest.approx(0.5)
-    assert found["Tail.1"].use_limit_y
-    assert found["Left.1"].cone_angle == pytest.approx(np.radians(80.0))

@@ -10,7 +10,6 @@ import pytest
 
 from tests.blender.keying.converted_rigs import (
     CLOSE,
-    CONSTRAINT,
     FRAMES,
     Limb,
     assert_played,
@@ -177,18 +176,6 @@ def test_a_constraint_without_its_tip_ends_where_it_did_and_turns_the_bone_that_
         np.testing.assert_allclose(rigs.pose(limb.ob)[3, :3, :3], turned, atol=5e-3)
 
 
-def test_a_constraint_without_its_tip_on_a_bone_off_its_parent_ends_at_the_parent():
-    ob = rigs.make_rig()
-    rigs.add_bones(ob, [(0.0, 0.5, 2.5), (0.0, 0.5, 3.0)], prefix="Hand", parent="Bone.1")
-    target = rigs.make_empty()
-    constrain(ob, "Hand.0", target, use_tail=False)
-    scaled_rigs.update()
-    assert scaled_rigs.miss(ob, ["Bone.0", "Bone.1"], target) <= CLOSE
-    to_chains(ob, "Hand.0")
-    assert ob.chain_ik.chains[0].bone == "Bone.1"
-    rigs.assert_reaches(ob, "Bone.1", target)
-
-
 def test_targets_and_poles_that_are_bones_go_along():
     ob = rigs.make_rig()
     for name, place in (("Goal", (0.6, 0.5, 1.2)), ("Aim", (2.0, -1.0, 1.0))):
@@ -241,18 +228,3 @@ def test_bones_that_may_grow_go_on_growing():
     to_constraints(limb.ob)
     assert limb.constraint.use_stretch
     assert scaled_rigs.miss(limb.ob, limb.bones, limb.target) <= CLOSE
-
-
-@pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
-def test_where_the_influence_is_faded_out_bones_go_back_to_their_own_pose(direction):
-    limb = Limb(5, use_pole=False)
-    own = limb.joints()
-    is_to_chains = direction == "TO_CHAINS"
-    path = f"{CONSTRAINT}.influence" if is_to_chains else "chain_ik.chains[0].influence"
-    (limb.constrain if is_to_chains else limb.add_chain)()
-    rigs.key(limb.ob, path, {1: 1.0, 8: 1.0, 20: 0.0})
-    rigs.go_to(8)
-    assert limb.apart(own) > 0.05
-    (to_chains if is_to_chains else to_constraints)(limb.ob)
-    rigs.go_to(20)
-    assert limb.apart(own) <= CLOSE

@@ -1,14 +1,173 @@
-"""Live chains in the viewport: right in the same update, quiet when nothing changes."""
+"""Live chains in the viewport: right in the same update, also on each other, quiet when idle."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import bpy
+import numpy as np
 import pytest
 
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.posing.base_solve import BaseSolve
 from tests.blender.setups import rigs
 from tests.helpers import assert_positions_close, make_rng
+
+LIMB = ((0.0, 0.0, 2.0), (0.3, 0.1, 2.7), (0.0, 0.0, 3.4))
+
+
+def make_spine(name: str = "Spine") -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Return a two-bone chain and its target, not solved yet."""
+    ob = rigs.make_rig(name=name)
+    target = rigs.make_empty(f"{name} Target", (0.7, 0.4, 1.4))
+    rigs.add_chain(ob, "Bone.1", target)
+    return ob, target
+
+
+def assert_all_right(*chains: tuple[bpy.types.Object, str, bpy.types.Object]) -> None:
+    depsgraph = rigs.updated()
+    for ob, bone, target in chains:
+        rigs.assert_reaches(ob, bone, target, depsgraph)
+
+
+def make_limb(ob: bpy.types.Object, parent: str = "") -> tuple[str, bpy.types.Object]:
+    """Add a limb with a chain of its own, first in the list; return its tip and target."""
+    rigs.add_bones(ob, LIMB, prefix="Limb", parent=parent)
+    target = rigs.make_empty("Limb Target", (1.2, 0.6, 2.0))
+    rigs.add_chain(ob, "Limb.1", target, chain_count=2)
+    ob.chain_ik.chains.move(len(ob.chain_ik.chains) - 1, 0)
+    return "Limb.1", target
+
+
+def test_a_chain_that_carries_another_rests_to_the_last_digit_while_that_one_moves():
+    """Blender gives heads in single precision; below moved chains they are posed in double."""
+    ob, target = make_spine()
+    ob.location, ob.rotation_euler = (0.37, -1.21, 0.73), (0.3, 0.5, -0.2)
+    ob.pose.bones["Bone.0"].location = (-1.237, 0.381, 0.077)
+    for bone in ob.pose.bones:
+        bone.use_ik_limit_x = bone.use_ik_limit_z = True
+        bone.ik_min_x, bone.ik_max_x, bone.ik_min_z, bone.ik_max_z = -0.4, 0.3, -0.2, 0.3
+    target.location = (2.0, -1.0, 0.3)
+    _, limb_target = make_limb(ob, parent="Bone.1")
+    rigs.updated()
+    carrying = [rigs.rotations(ob)[name] for name in ("Bone.0", "Bone.1")]
+    for step in range(8):
+        limb_target.location.x += 0.07
+        if step % 3 == 2:
+            ob.update_tag()
+        rigs.updated()
+        assert [rigs.rotations(ob)[name] for name in ("Bone.0", "Bone.1")] == carrying
+
+
+SESSION = """
+import os, sys
+sys.path.insert(0, {root!r})
+import bpy, blender_ik_addon
+blender_ik_addon.register()
+from tests.blender.live import test_live
+ob, target = test_live.make_spine()
+test_live.make_limb(ob, parent="Bone.1")
+target.location.x -= 0.5
+bpy.context.view_layer.update()
+ob.update_tag()
+bpy.context.view_layer.update()
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_levels_solved_in_the_first_update_of_a_graph_leave_it_sound():
+    """A graph evaluated by a handler while it is new is broken for plain tags: 4.2 to 5.0 crash."""
+    code = SESSION.format(root=str(Path(__file__).resolve().parents[3]))
+    application = [bpy.app.binary_path, "--background", "--factory-startup", "--python-expr"]
+    command = application if bpy.app.binary_path else [sys.executable, "-c"]
+    process = subprocess.run([*command, code], capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stderr[-2000:]
+
+
+@pytest.mark.parametrize("use_tail", [True, False])
+def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(use_tail):
+    ob, spine_target = make_spine()
+    tip, target = make_limb(ob, parent="Bone.0")
+    target.location = (-0.2, 0.6, 1.8)
+    rigs.add_bones(ob, ((0.0, 0.0, 2.0), (0.0, 0.0, 2.5)), prefix="End", parent="Bone.1")
+    tie = ob.pose.bones["Bone.1" if use_tail else "End.0"].constraints.new("IK")
+    tie.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
+    tie.chain_count, tie.use_tail = 2, use_tail
+    for place in ((0.7, 0.4, 1.4), (0.5, -0.6, 1.3)):
+        spine_target.location = place
+        assert_all_right((ob, tip, target))
+
+
+def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused():
+    """It would hang on what it writes itself, and move at each update."""
+    ob = rigs.make_rig(rigs.zigzag(5, 3))
+    rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=(0.7, 0.6, 1.4)), chain_count=2)
+    tie = ob.pose.bones["Bone.3"].constraints.new("IK")
+    rigs.updated()
+    assert ob.chain_ik.chains[0].status.startswith("Reached")
+    tie.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
+    ob.update_tag()
+    rigs.updated()
+    assert ob.chain_ik.chains[0].status == (
+        "The constraint 'IK' of bone 'Bone.3' moves bone 'Bone.0' above this chain as well:"
+        " mute it, or give it a shorter Chain Length."
+    )
+    tie.chain_count = 3
+    ob.update_tag()
+    rigs.updated()
+    assert "above this chain" not in ob.chain_ik.chains[0].status
+    before = rigs.rotations(ob)
+    for _ in range(3):
+        ob.update_tag()
+        rigs.updated()
+        assert rigs.rotations(ob) == before
+
+
+def tie_by_ik(ob: bpy.types.Object, other: bpy.types.Object) -> None:
+    tie = ob.pose.bones["Bone.1"].constraints.new("IK")
+    tie.chain_count, tie.target, tie.subtarget = 2, other, "Bone.1"
+
+
+def tie_by_spline(ob: bpy.types.Object, other: bpy.types.Object) -> None:
+    curve = bpy.data.curves.new("Curve", "CURVE")
+    curve.dimensions = "3D"
+    points = curve.splines.new("POLY").points
+    points.add(2)
+    for point, place in zip(points, ((0, 0, 0), (0.4, 0, 0.9), (0, 0, 2)), strict=True):
+        point.co = (*place, 1.0)
+    tie = ob.pose.bones["Bone.1"].constraints.new("SPLINE_IK")
+    tie.chain_count, tie.target = 2, rigs.link(bpy.data.objects.new("Curve", curve))
+    tie.target.parent, tie.target.parent_type, tie.target.parent_bone = other, "BONE", "Bone.1"
+
+
+def tie_by_pole(ob: bpy.types.Object, other: bpy.types.Object) -> None:
+    tie = ob.pose.bones["Bone.1"].constraints.new("IK")
+    tie.chain_count, tie.target = 2, rigs.make_empty("IK Target", (0.5, 0.2, 1.2))
+    tie.pole_target, tie.pole_subtarget = other, "Bone.1"
+
+
+def tie_by_custom_space(ob: bpy.types.Object, other: bpy.types.Object) -> None:
+    tie = ob.pose.bones["Bone.0"].constraints.new("COPY_ROTATION")
+    tie.target, tie.target_space = rigs.make_empty("Turned"), "CUSTOM"
+    tie.space_object, tie.space_subtarget = other, "Bone.1"
+
+
+@pytest.mark.parametrize("tie", [tie_by_ik, tie_by_spline, tie_by_pole, tie_by_custom_space])
+def test_a_chain_is_solved_after_whatever_a_constraint_above_it_reads(tie):
+    ob = rigs.make_rig()
+    tip, target = make_limb(ob, parent="Bone.0")
+    other, other_target = make_spine("Other")
+    tie(ob, other)
+    for place in ((0.7, 0.4, 1.4), (-0.9, 0.5, 0.6), (0.4, -0.8, 1.1)):
+        other_target.location = place
+        depsgraph = rigs.updated()
+        gap = np.linalg.norm(rigs.tail(ob, tip, depsgraph) - rigs.position(target, depsgraph))
+        assert ob.chain_ik.chains[0].residual == pytest.approx(gap, abs=1e-5)
+
 
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 STARTS = ("KEYED", "REST", "CURRENT", "KEYED")

@@ -124,29 +124,6 @@ def test_the_status_is_that_of_the_view_layer_shown():
         assert ob.chain_ik.chains[0].residual == pytest.approx(distance, abs=rigs.REACHED)
 
 
-@pytest.mark.parametrize("is_removed", [True, False])
-def test_a_view_layer_that_goes_or_loses_the_armature_leaves_the_status_of_the_others(is_removed):
-    ob, target = rigs.make_arm()
-    own = bpy.data.collections.new("Own")
-    bpy.context.scene.collection.children.link(own)
-    bpy.context.scene.collection.objects.unlink(ob)
-    rigs.link(ob, own)
-    first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
-    show(second)
-    rigs.updated()
-    if not is_removed:
-        second.layer_collection.children["Own"].exclude = True
-        rigs.updated()
-        assert status_of(ob) == "Not solved: the armature is hidden, or not in this view layer"
-    show(first)
-    if is_removed:
-        bpy.context.scene.view_layers.remove(second)
-    assert status_of(ob).startswith("Reached")
-    target.location = FAR
-    rigs.updated()
-    assert status_of(ob).startswith("Out of reach")
-
-
 @pytest.mark.parametrize("change", [*CHANGES, "pose"])
 def test_what_is_changed_in_one_view_layer_and_put_back_in_another_is_as_before(change):
     ob, _ = rigs.make_arm()

@@ -155,18 +155,6 @@ def test_a_bone_that_takes_the_place_of_another_does_not_take_its_name(is_new):
         assert (chain().subtarget, chain().pole_subtarget) == ("Hand.0", "New")
 
 
-def test_bones_in_one_place_are_told_apart_by_their_order():
-    rigs.add_bones(arm(), rigs.zigzag(3), prefix="Twin")
-    twin = rigs.add_chain(arm(), "Twin.2", controls(), subtarget="Hand.0")
-    rigs.updated()
-    by_bone(arm(), [("Twin.2", "New Twin")])
-    rigs.updated()
-    assert (chain().bone, twin.bone) == ("Bone.2", "New Twin")
-    by_bone(arm(), [("Bone.2", "New Bone"), ("New Twin", "Newest Twin")])
-    rigs.updated()
-    assert (chain().bone, twin.bone) == ("New Bone", "Newest Twin")
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_names_follow_through_random_renames_states_and_undos(seed):
     rng = make_rng(seed)

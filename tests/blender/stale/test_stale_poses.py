@@ -1,15 +1,24 @@
-"""Poses, bones, names and objects changed around chains whose plans are warm."""
+"""Poses, bones and what ties rigs to each other, changed around chains whose plans are warm."""
 
 from __future__ import annotations
 
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from tests.blender.setups import rigs, warm_rigs
 from tests.blender.setups.keyed_limbs import strip_of
-from tests.blender.setups.warm_rigs import OTHER, assert_followed, assert_right, chain, named
+from tests.blender.setups.warm_rigs import (
+    OTHER,
+    RIG,
+    assert_followed,
+    assert_right,
+    chain,
+    follow,
+    named,
+    told,
+)
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -178,64 +187,6 @@ def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_
     warm_rigs.assert_let_go({joined: free.get(joined, (1.0, 0.0, 0.0, 0.0))})
 
 
-def rename_all():
-    named("Rig Target").name, named("Rig").name = "Z", "A"
-    named("A").data.name, named("A").chain_ik.chains[0].name = "A", "Limb"
-    bpy.context.scene.name, bpy.context.view_layer.name = "S", "L"
-    return ("A", "Bone.2", "Z"), OTHER
-
-
-def exchange_names_of_rigs():
-    first, second = named("Rig"), named("Other")
-    first.name = "Between"
-    second.name, first.name = "Rig", "Other"
-    return ("Rig", "Bone.2", "Other Target"), ("Other", "Bone.2", "Rig Target")
-
-
-@pytest.mark.parametrize("rename", [rename_all, exchange_names_of_rigs])
-def test_renamed_objects_keep_their_chains(rename):
-    warm_rigs.make_pair()
-    before = [(ob, rigs.pose(ob, rigs.updated())) for ob in warm_rigs.armatures()]
-    limbs = rename()
-    bpy.context.view_layer.update()
-    for ob, pose in before:
-        rigs.assert_same_pose(ob, pose)
-    assert_right(limbs, [target for _, _, target in limbs])
-
-
-def lengthen(bones):
-    bones["Bone.2"].tail.z += 0.3
-
-
-def make_other_armature() -> bpy.types.Armature:
-    """Return bones of the same names in another order and of other lengths."""
-    ob = rigs.make_armature("Donor")
-    rigs.add_bones(ob, ((0.2, 0, 0), (0.2, 0.3, 0.7), (0, 0, 1.2), (0, 0.1, 2.0)))
-    rigs.add_bones(ob, ((0, 0, 0), (0, 1, 0)), prefix="Early")
-    data = ob.data
-    bpy.data.objects.remove(ob)
-    return data
-
-
-def test_an_object_given_another_armature_is_solved_with_its_bones():
-    warm_rigs.make_pair()
-    own = named("Rig").data
-    for data in (make_other_armature(), own):
-        named("Rig").data = data
-        with warm_rigs.told(data.name):
-            assert_followed()
-    warm_rigs.edit_bones(lengthen, "Other")
-    first, second = named("Rig"), named("Other")
-    first.data, second.data = second.data, first.data
-    assert_followed()
-    named("Rig").data.user_remap(make_other_armature())
-    assert_followed()
-    # One that both share is new to both.
-    named("Rig").data = named("Other").data
-    warm_rigs.edit_bones(lengthen, "Other")
-    assert_followed()
-
-
 def test_a_lock_is_kept_until_it_is_free_again():
     free = warm_rigs.make_pair()
     warm_rigs.pose_bone("Bone.1").lock_rotation[1] = True
@@ -300,3 +251,147 @@ def test_a_key_of_a_chain_bone_edited_is_used_from_the_next_move_of_a_target_on(
     named("Rig").animation_data.action = None
     named("Rig Target").location.x += 0.05
     assert_right([OTHER])
+
+
+def by_parent(owner, rig):
+    owner.parent, owner.parent_type, owner.parent_bone = rig, "BONE", "Bone.1"
+    return None, lambda: setattr(owner, "parent", None)
+
+
+def by_grandparent(owner, rig):
+    owner.parent = rigs.make_empty("Between", (0, 0, 0))
+    owner.parent_type = "OBJECT"
+    by_parent(owner.parent, rig)
+    return None, lambda: bpy.data.objects.remove(named("Between"))
+
+
+def by_moving_object(owner, _rig):
+    owner.parent = rigs.make_empty("Carrier", (0.1, 0.2, -0.1))
+    owner.parent_type = "OBJECT"
+    owner.parent.rotation_euler, owner.parent.scale = (0.3, 0.2, -0.4), (1.1, 0.9, -1.1)
+    return None, lambda: setattr(owner, "parent", None)
+
+
+def by_constraint(owner, rig):
+    tie = owner.constraints.new("CHILD_OF")
+    tie.target, tie.subtarget = rig, "Bone.1"
+    return tie, lambda: owner.constraints.remove(owner.constraints[0])
+
+
+def by_armature_constraint(owner, rig):
+    constraint = owner.constraints.new("ARMATURE")
+    tie = constraint.targets.new()
+    tie.target, tie.subtarget = rig, "Bone.1"
+    return constraint, lambda: owner.constraints.remove(owner.constraints[0])
+
+
+def by_driver(owner, rig):
+    driver = owner.driver_add("location", 2).driver
+    variable = driver.variables.new()
+    variable.name, variable.type = "place", "TRANSFORMS"
+    variable.targets[0].id, variable.targets[0].bone_target = rig, "Bone.1"
+    variable.targets[0].transform_type = "LOC_Z"
+    driver.expression = "place"
+    return owner.animation_data.drivers[0], lambda: owner.driver_remove("location", 2)
+
+
+TIES = (
+    *(by_parent, by_grandparent, by_moving_object),
+    *(by_constraint, by_armature_constraint, by_driver),
+)
+
+
+def place(owner: bpy.types.Object, location: np.ndarray) -> None:
+    """Move an object, without a rotation of its own, to a place in the world as it is tied now."""
+    world = rigs.world_matrix(owner, rigs.updated())
+    owner.location += Vector(np.linalg.solve(world[:3, :3], location - world[:3, 3]))
+
+
+@pytest.mark.parametrize("tied", ["Rig Target", "Other"])
+def test_what_is_tied_to_a_bone_of_another_chain_is_solved_after_it_until_it_is_untied(tied):
+    warm_rigs.make_pair()
+    owner, home = named(tied), rigs.position(named(tied))
+    carrier = "Other" if tied.startswith("Rig") else "Rig"
+    movers = [f"{carrier} Target", f"{tied.split()[0]} Target"]
+
+    def assert_placed_right(what):
+        place(owner, home)
+        with told(what):
+            carriers = [ob.name for ob in bpy.data.objects if ob.name == "Carrier"]
+            assert_followed(movers=[*carriers, *movers])
+
+    for tie in TIES:
+        muted, untie = tie(owner, named(carrier))
+        assert_placed_right(tie)
+        if muted is not None:
+            muted.mute = True
+            assert_placed_right(f"{tie.__name__}, muted")
+            # Plans that are made now know of nothing.
+            warm_rigs.forget()
+            rigs.updated()
+            warm_rigs.warm_up()
+            muted.mute = False
+            assert_placed_right(f"{tie.__name__}, unmuted")
+        untie()
+        assert_placed_right(f"{tie.__name__}, untied")
+
+
+def test_a_constraint_above_a_chain_is_seen_with_each_of_its_changes():
+    warm_rigs.make_pair()
+    bone, holder = warm_rigs.pose_bone("Above.0"), rigs.make_empty("Holder", (0.2, -0.1, -0.4))
+    holder.rotation_euler = (0.3, 0.4, -0.2)
+    tie = bone.constraints.new("COPY_ROTATION")
+    for target, subtarget in (("Holder", ""), ("Other", "Bone.1"), ("Other", "Early.0")):
+        tie.target, tie.subtarget = named(target), subtarget
+        for tie.mute, tie.influence in ((False, 1.0), (True, 1.0), (False, 0.4)):
+            with told((target, subtarget, tie.mute, tie.influence)):
+                assert_followed(movers=("Holder", *warm_rigs.TARGETS))
+    bone.constraints.remove(tie)
+    assert_followed()
+
+
+def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
+    warm_rigs.make_pair()
+    rigs.add_bones(named("Rig"), np.add(rigs.ARM, (0.3, 0.1, 1.5)), prefix="Arm")
+    rigs.make_empty("Arm Target", (0.9, 0.4, 1.6))
+    arm = ("Rig", "Arm.1", "Arm Target")
+    follow(arm, chain_count=2)
+    named("Rig").chain_ik.chains.move(1, 0)
+    for parent in ("Bone.1", "", "Early.0", "Bone.2"):
+
+        def hang(bones, parent=parent):
+            bones["Arm.0"].parent = bones[parent] if parent else None
+
+        warm_rigs.edit_bones(hang)
+        with told(parent):
+            assert_followed([RIG, arm, OTHER], ("Rig Target", "Arm Target"))
+
+
+def assert_follows_handle(bone: str = "Handle.1") -> None:
+    assert_followed([OTHER], ["Other Target", "Handle"])
+    found = rigs.tail(named("Rig"), "Bone.2", rigs.updated())
+    expected = rigs.head(named("Handle"), bone, bpy.context.view_layer.depsgraph)
+    np.testing.assert_allclose(found, expected, atol=rigs.REACHED)
+
+
+def test_a_target_bone_is_followed_as_it_is_also_as_part_of_a_live_chain():
+    warm_rigs.make_pair()
+    handle = rigs.make_armature("Handle")
+    rigs.add_bones(handle, ((0.5, 0.4, 0.8), (0.5, 0.4, 1.0), (0.3, 0.5, 1.2)), prefix="Handle")
+    chain().target, chain().subtarget = handle, "Handle.1"
+    assert_follows_handle()
+    handle.pose.bones["Handle.0"].rotation_quaternion = (0.9, 0.3, 0.1, 0.0)
+    assert_follows_handle()
+    warm_rigs.edit_bones(lambda bones: bones["Handle.0"].translate(Vector((0, 0, 0.1))), "Handle")
+    assert_follows_handle()
+    named("Handle").data.bones["Handle.1"].name = "New"
+    assert_follows_handle("New")
+    rigs.make_empty("Handle Target", (0.6, 0.2, 1.0))
+    limb = ("Handle", "New", "Handle Target")
+    follow(limb, chain_count=2)
+    assert_followed([OTHER, limb], ["Other Target", "Handle Target"])
+    assert_follows_handle("New")
+    named("Handle").chain_ik.chains.clear()
+    assert_follows_handle("New")
+    chain().subtarget, chain().target = "", named("Rig Target")
+    assert_followed()
