@@ -220,10 +220,6 @@ def test_drivers_elsewhere_and_keying_sets_go_along_both_ways_and_what_is_gone_i
     assert "Warning: Drivers of Reader read what is gone" in capfd.readouterr().out
 
 
-def key_stretch(limb: Limb) -> None:
-    rigs.key(limb.ob, f"{CONSTRAINT}.use_stretch", {1: True})
-
-
 def key_both(limb: Limb) -> None:
     rigs.key(limb.ob, f"{CONSTRAINT}.mute", {1: False})
     rigs.key(limb.ob, f"{CONSTRAINT}.enabled", {1: True})
@@ -234,24 +230,19 @@ def modify_eye(limb: Limb) -> None:
     rigs.curves_of(limb.ob)[0].modifiers.new("NOISE")
 
 
-def play_action_of(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    """Have another object play an object's action."""
-    data = other.animation_data_create()
-    data.action = ob.animation_data.action
-    if HAS_SLOTS:
-        data.action_slot = ob.animation_data.action_slot
-
-
 def share_action(limb: Limb) -> None:
     rigs.key(limb.ob, f"{CONSTRAINT}.influence", {1: 0.5})
     other = Limb(4, name="Other")
     other.constrain()
-    play_action_of(limb.ob, other.ob)
+    own, data = limb.ob.animation_data, other.ob.animation_data_create()
+    data.action = own.action
+    if HAS_SLOTS:
+        data.action_slot = own.action_slot
 
 
-REFUSED: dict[str, tuple[Callable[[Limb], None], str]] = {
+REFUSED: dict[str, tuple[Callable[[Limb], object], str]] = {
     "no counterpart": (
-        key_stretch,
+        lambda limb: rigs.key(limb.ob, f"{CONSTRAINT}.use_stretch", {1: True}),
         "Its setting 'Stretch' is animated and has no counterpart: delete these keys or this"
         " driver first.",
     ),

@@ -32,16 +32,8 @@ def grouped_mesh() -> bpy.types.Object:
     return ob
 
 
-def follow_group(limb: Limb) -> None:
-    limb.constraint.target, limb.constraint.subtarget = grouped_mesh(), "Group"
-
-
-def follow_no_bone(limb: Limb) -> None:
-    limb.constraint.target = rigs.make_rig(name="Other")
-
-
-def follow_own_bone(limb: Limb) -> None:
-    limb.constraint.target, limb.constraint.subtarget = limb.ob, "Limb.1"
+def follow(limb: Limb, target: bpy.types.Object, subtarget: str) -> None:
+    limb.constraint.target, limb.constraint.subtarget = target, subtarget
 
 
 def take_length(limb: Limb) -> None:
@@ -54,15 +46,17 @@ NO_LENGTH = (
 )
 
 
-def set_up(**settings: object) -> Callable[[Limb], None]:
+def set_up(**settings: object) -> Callable[[Limb], object]:
+    """Return what changes settings of the constraint, or of the chain where there is one."""
+
     def breaks(limb: Limb) -> None:
         for name, value in settings.items():
-            setattr(limb.constraint, name, value)
+            setattr(limb.chain if limb.ob.chain_ik.chains else limb.constraint, name, value)
 
     return breaks
 
 
-CONSTRAINTS: dict[str, tuple[Callable[[Limb], None], str]] = {
+CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
     "solver": (
         lambda limb: setattr(limb.ob.pose, "ik_solver", "ITASC"),
         "This armature's IK Solver is iTaSC, which has no counterpart: set it to Standard in the"
@@ -87,12 +81,12 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], None], str]] = {
         " first.",
     ),
     "vertex group": (
-        follow_group,
+        lambda limb: follow(limb, grouped_mesh(), "Group"),
         "Constraint 'IK' of 'Limb.1': Chains do not follow a vertex group, such as 'Group' of"
         " 'Mesh': follow an empty with a vertex parent instead.",
     ),
     "armature without bone": (
-        follow_no_bone,
+        lambda limb: setattr(limb.constraint, "target", rigs.make_rig(name="Other")),
         "Constraint 'IK' of 'Limb.1': It names no bone of 'Other': choose one first.",
     ),
     "no target": (
@@ -101,7 +95,7 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], None], str]] = {
     ),
     "no length": (take_length, f"Constraint 'IK' of 'Limb.1': {NO_LENGTH}"),
     "own bone": (
-        follow_own_bone,
+        lambda limb: follow(limb, limb.ob, "Limb.1"),
         "Constraint 'IK' of 'Limb.1': The target bone 'Limb.1' is moved by the chain that would"
         " follow it: choose a bone outside the chain.",
     ),
@@ -141,21 +135,9 @@ def test_of_several_constraints_of_a_bone_none_is_converted_until_one_counts(cap
     assert [chain.mute for chain in limb.ob.chain_ik.chains] == [False, True]
 
 
-def set_chain(**settings: object) -> Callable[[Limb], None]:
-    def breaks(limb: Limb) -> None:
-        for name, value in settings.items():
-            setattr(limb.chain, name, value)
-
-    return breaks
-
-
 def limit_without(limb: Limb) -> None:
     limb.ob.pose.bones["Limb.1"].lock_ik_y = True
     limb.chain.use_limits = False
-
-
-def own_joint(limb: Limb) -> None:
-    give(limb.chain, "Limb.1", "HINGE_X")
 
 
 def end_off_parent(limb: Limb) -> None:
@@ -163,35 +145,34 @@ def end_off_parent(limb: Limb) -> None:
     limb.chain.bone, limb.chain.use_tail = "Off.0", False
 
 
-def constrain_as_well(limb: Limb) -> None:
-    constrain(limb.ob, "Limb.2", limb.target, name="Other", chain_count=1)
-
-
-CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
+CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
     "force": (
-        set_chain(solver="FORCE"),
+        set_up(solver="FORCE"),
         "IK constraints have no Force and no Follow: choose another solver first.",
     ),
-    "joints": (own_joint, "IK constraints have no joints of their own: remove those first."),
+    "joints": (
+        lambda limb: give(limb.chain, "Limb.1", "HINGE_X"),
+        "IK constraints have no joints of their own: remove those first.",
+    ),
     "limits off": (
         limit_without,
         "Constraints always honour the limits of bones: switch Limits on first.",
     ),
     "with body": (
-        set_chain(pole_mode="FOLLOW"),
+        set_up(pole_mode="FOLLOW"),
         "IK constraints have no bend that goes along: press Add Pole first.",
     ),
     "flip": (
-        set_chain(pole_target=None, use_flip_bend=True),
+        set_up(pole_target=None, use_flip_bend=True),
         "IK constraints have no Flip Bend: add a pole, or switch it off.",
     ),
     "hand": (
-        set_chain(bone="Limb.2", use_tail=False, use_rotation=True),
+        set_up(bone="Limb.2", use_tail=False, use_rotation=True),
         "IK constraints do not turn 'Limb.2' as well: switch Rotation off, and give that bone a"
         " Copy Rotation constraint.",
     ),
     "weight": (
-        set_chain(weight=0.0),
+        set_up(weight=0.0),
         "IK constraints have no weight below 0.01: enter a greater one first.",
     ),
     "off its parent": (
@@ -199,9 +180,12 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
         "IK constraints reach with a head only at the tail of its parent: switch Use Tail on.",
     ),
     "no length": (take_length, NO_LENGTH),
-    "another": (constrain_as_well, "'Limb.2' has an IK constraint already: delete that first."),
+    "another": (
+        lambda limb: constrain(limb.ob, "Limb.2", limb.target, name="Other", chain_count=1),
+        "'Limb.2' has an IK constraint already: delete that first.",
+    ),
     "no target": (
-        set_chain(target=None),
+        set_up(target=None),
         "No target is set: choose an object for the chain to follow.",
     ),
 }

@@ -97,14 +97,6 @@ def in_edit_mode(ob: bpy.types.Object, pairs: Pairs) -> None:
     rigs.enter(ob, "OBJECT")
 
 
-def muted(is_on: bool) -> None:
-    chain().mute = is_on
-
-
-def at_rest(is_on: bool) -> None:
-    arm().data.pose_position = "REST" if is_on else "POSE"
-
-
 def without_target(is_on: bool) -> None:
     chain().target = None if is_on else controls()
     if not is_on:
@@ -112,12 +104,13 @@ def without_target(is_on: bool) -> None:
         chain().subtarget = controls().data.bones[0].name
 
 
-def live_off(is_on: bool) -> None:
-    bpy.context.scene.chain_ik.use_live = not is_on
-
-
 WAYS = (by_bone, by_pose_bone, in_edit_mode)
-STATES = (muted, at_rest, without_target, live_off)
+STATES = (
+    lambda is_on: setattr(chain(), "mute", is_on),
+    lambda is_on: setattr(arm().data, "pose_position", "REST" if is_on else "POSE"),
+    without_target,
+    lambda is_on: setattr(bpy.context.scene.chain_ik, "use_live", not is_on),
+)
 
 
 def renames(names: Iterable[str], goals: Iterable[str]) -> list[tuple[str, str]]:

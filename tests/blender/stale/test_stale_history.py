@@ -15,16 +15,15 @@ from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_r
 pytestmark = pytest.mark.slow
 
 
-def set_influence_and_length():
-    chain().influence, chain().chain_count = 0.4, 2
+def use(**settings):
+    for name, value in settings.items():
+        setattr(chain(), name, value)
 
 
-def set_solver_and_bend():
-    chain().solver, chain().use_flip_bend = "FABRIK", True
-
-
-def mute():
-    chain().mute = True
+def exchange(one, other, name):
+    first, second = getattr(one, name), getattr(other, name)
+    setattr(one, name, second)
+    setattr(other, name, first)
 
 
 def pose_bones():
@@ -37,46 +36,39 @@ def move_both_targets():
         named(name).location += warm_rigs.SHIFT
 
 
-def add_a_chain():
-    warm_rigs.follow(("Rig", "Early.0", "Other Target"), chain_count=1)
-
-
 def remove_a_chain():
     named("Rig").chain_ik.chains.remove(0)
     named("Rig").update_tag()
 
 
 def exchange_targets():
-    chain().target, chain("Other").target = chain("Other").target, chain().target
+    exchange(chain(), chain("Other"), "target")
 
 
 def add_a_joint():
     give(chain(), "Bone.1", "CONE", cone=12, y=(20, 40), relative_to="PARENT", stiffness_z=0.5)
 
 
-def edit_bones():
-    def edit(bones):
-        bones["Bone.0"].tail.z += 0.2
-        bones.remove(bones["Early.0"])
-        bones["Bone.2"].name = "Hand"
-
-    warm_rigs.edit_bones(edit)
+def change_bones(bones):
+    bones["Bone.0"].tail.z += 0.2
+    bones.remove(bones["Early.0"])
+    bones["Bone.2"].name = "Hand"
 
 
-def exchange_the_data():
-    first, second = named("Rig"), named("Other")
-    first.data, second.data = second.data, first.data
-
-
-def delete_the_target():
-    bpy.data.objects.remove(named("Rig Target"))
-
-
-STEPS = (
-    *(set_influence_and_length, set_solver_and_bend, mute, pose_bones, move_both_targets),
-    *(add_a_chain, exchange_targets, add_a_joint, edit_bones, exchange_the_data),
-    *(delete_the_target, remove_a_chain),
-)
+STEPS = {
+    "influence": lambda: use(influence=0.4, chain_count=2),
+    "solver": lambda: use(solver="FABRIK", use_flip_bend=True),
+    "mute": lambda: use(mute=True),
+    "pose": pose_bones,
+    "move": move_both_targets,
+    "chain": lambda: warm_rigs.follow(("Rig", "Early.0", "Other Target"), chain_count=1),
+    "targets": exchange_targets,
+    "joint": add_a_joint,
+    "bones": lambda: warm_rigs.edit_bones(change_bones),
+    "data": lambda: exchange(named("Rig"), named("Other"), "data"),
+    "delete": lambda: bpy.data.objects.remove(named("Rig Target")),
+    "remove": remove_a_chain,
+}
 
 
 def shown_now() -> warm_rigs.Shown:
@@ -88,16 +80,16 @@ def test_undo_and_redo_of_anything_show_what_was_and_go_on_from_there():
     warm_rigs.make_pair()
     bpy.ops.ed.undo_push(message="made")
     seen = [warm_rigs.shown()]
-    for step in STEPS:
+    for name, step in STEPS.items():
         step()
         bpy.context.view_layer.update()
-        bpy.ops.ed.undo_push(message=step.__name__)
+        bpy.ops.ed.undo_push(message=name)
         seen.append(warm_rigs.shown())
     back = [("undo", number) for number in reversed(range(len(STEPS)))]
     there = [("redo", number) for number in range(1, len(STEPS) + 1)]
     for way, number in (*back, *there, *back):
         getattr(bpy.ops.ed, way)()
-        with warm_rigs.told(f"{way} to {number} of {[step.__name__ for step in STEPS]}"):
+        with warm_rigs.told(f"{way} to {number} of {[*STEPS]}"):
             warm_rigs.assert_shown(shown_now(), seen[number])
             if number == len(STEPS):
                 assert_followed([], ["Other Target"])
@@ -122,14 +114,14 @@ def test_files_opened_in_turn_show_their_own_rigs_of_the_same_names(tmp_path):
     warm_rigs.make_pair()
     first, before = save(str(tmp_path / "first.blend")), warm_rigs.shown()
     warm_rigs.edit_bones(longer)
-    set_solver_and_bend()
+    use(solver="FABRIK", use_flip_bend=True)
     exchange_targets()
     add_a_joint()
     bpy.context.view_layer.update()
     bpy.ops.wm.revert_mainfile()
     warm_rigs.assert_shown(shown_now(), before)
     warm_rigs.edit_bones(longer)
-    set_solver_and_bend()
+    use(solver="FABRIK", use_flip_bend=True)
     exchange_targets()
     crossed = [("Rig", "Bone.2", "Other Target"), ("Other", "Bone.2", "Rig Target")]
     files = {first: ((RIG, OTHER), before)}

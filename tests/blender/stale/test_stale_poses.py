@@ -84,50 +84,21 @@ def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
         assert_followed()
 
 
-def move_a_joint(bones):
-    bones["Bone.0"].tail = bones["Bone.1"].head = (0.4, -0.3, 0.5)
-
-
-def roll_the_middle(bones):
-    bones["Bone.1"].roll = 1.3
-
-
-def hang_the_root_on_nothing(bones):
-    bones["Bone.0"].parent = None
-
-
-def hang_the_root_on_another_bone(bones):
-    bones["Bone.0"].parent = bones["Early.0"]
-
-
-def part_the_middle(bones):
-    bones["Bone.1"].head = (0.3, 0.1, 0.7)
-
-
-def connect_the_middle(bones):
-    bones["Bone.1"].use_connect = True
+# Bone, property, and value or parent.
+EDITS = (
+    ("Bone.0", "tail", (0.4, -0.3, 0.5)),
+    ("Bone.1", "roll", 1.3),
+    ("Bone.0", "parent", None),
+    ("Bone.0", "parent", "Early.0"),
+    ("Bone.1", "head", (0.3, 0.1, 0.7)),
+    ("Bone.1", "use_connect", True),
+)
 
 
 def put_a_bone_above_all(bones):
     above = bones.new("A")
     above.head, above.tail = (0, 0, -1), (0.1, 0, -0.5)
     bones["Above.0"].parent = above
-
-
-def delete_a_bone_that_stands_before(bones):
-    bones.remove(bones["Early.0"])
-
-
-def turn_all_about(bones):
-    for bone in bones:
-        bone.transform(Matrix.Rotation(0.7, 4, "X"))
-
-
-EDITS = (
-    *(move_a_joint, roll_the_middle, hang_the_root_on_nothing, hang_the_root_on_another_bone),
-    *(part_the_middle, connect_the_middle, put_a_bone_above_all),
-    *(delete_a_bone_that_stands_before, turn_all_about),
-)
 
 
 def transform_the_data():
@@ -146,11 +117,20 @@ def test_bones_edited_are_solved_as_they_are_now():
     warm_rigs.make_pair()
     for name in ("Bone.0", "Bone.1"):
         warm_rigs.pose_bone(name).location = (0.05, 0.02, -0.03)
-    for edit in EDITS:
+    for bone, name, value in EDITS:
+
+        def edit(bones, bone=bone, name=name, value=value):
+            setattr(bones[bone], name, bones[value] if isinstance(value, str) else value)
+
         warm_rigs.edit_bones(edit)
-        with warm_rigs.told(edit):
+        with warm_rigs.told((bone, name, value)):
             assert_followed()
-    for change in (transform_the_data, apply_the_pose_as_rest):
+    for change in (
+        lambda: warm_rigs.edit_bones(put_a_bone_above_all),
+        lambda: warm_rigs.edit_bones(lambda bones: bones.remove(bones["Early.0"])),
+        transform_the_data,
+        apply_the_pose_as_rest,
+    ):
         change()
         with warm_rigs.told(change):
             assert_followed()
