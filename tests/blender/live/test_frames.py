@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import strip_of
+from tests.blender.setups.keyed_limbs import read_by, strip_of
+from tests.blender.setups.renders import render_frames
+from tests.blender.setups.selecting import press, select_objects
 from tests.helpers import make_rng
 
 FRAMES = (1, 4, 7, 10, 13, 16)
@@ -98,6 +100,36 @@ def test_a_frame_shows_its_pose_in_any_order_of_scrubbing_and_in_each_update(sta
         for frame in make_rng(seed).permutation(list(expected)):
             rigs.go_to(frame)
             assert rigs.rotations(ob) == expected[frame], f"frame {frame}"
+
+
+@pytest.mark.parametrize("way", ["keyed", "driven"])
+def test_renders_and_bakes_show_what_playing_shows(way, tmp_path):
+    ob, scene = make_busy_scene("KEYED"), bpy.context.scene
+    own = rigs.rotations(ob)["Limb.0"]
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    for i, name in enumerate(("influence", "mute")):
+        path, values = f"chain_ik.chains[1].{name}", {1: i, 3: 0, 8: 1 - i, 12: i, 16: 0}
+        if way == "driven":
+            rigs.key(ob, f'["{name}"]', values)
+            read_by(ob, path, ob, f'["{name}"]')
+        else:
+            rigs.key(ob, path, values)
+    frames = range(FRAMES[0], FRAMES[-1] + 1)
+    expected = {frame: rigs.pose(ob, rigs.go_to(frame)) for frame in frames}
+    # Where the chain does nothing, bones are as they are stored.
+    for frame in (1, 3, 12):
+        rigs.go_to(frame)
+        np.testing.assert_allclose(rigs.rotations(ob)["Limb.0"], own, atol=1e-6)
+    found = render_frames(tmp_path, lambda graph: rigs.pose(ob, graph), (FRAMES[0], FRAMES[-1]))
+    for frame, pose in expected.items():
+        np.testing.assert_allclose(found[frame], pose, atol=4e-6, err_msg=f"frame {frame}")
+    rigs.go_to(12)
+    select_objects(active=ob)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    assert all(chain.mute for chain in ob.chain_ik.chains)
+    for frame in make_rng(5).permutation(frames):
+        pose = rigs.pose(ob, rigs.go_to(int(frame)))
+        np.testing.assert_allclose(pose, expected[frame], atol=4e-6, err_msg=f"frame {frame}")
 
 
 @pytest.mark.parametrize("influence", [0.0, 1.0])
