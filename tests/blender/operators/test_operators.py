@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
+from tests.blender.interface.drawn import draw, make_active_arm
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import (
     deselect_bones,
@@ -163,13 +164,11 @@ def test_every_chain_gets_a_name_of_its_own_and_becomes_the_active_one():
 
 
 @pytest.mark.parametrize("operator", [bpy.ops.pose.chain_ik_add, bpy.ops.pose.chain_ik_solve])
-def test_without_a_rig_or_selected_bones_and_in_edit_mode_the_buttons_say_what_to_do(operator):
+def test_without_a_rig_or_selected_bones_the_buttons_say_what_to_do(operator):
     for active in (None, rigs.make_empty()):
         select_objects(active=active)
         assert refusal(operator) == "Select an armature and make it active."
     ob = make_posed_rig()
-    rigs.enter(ob, "EDIT")
-    assert refusal(operator) == "Leave edit mode: chains work on the pose."
     select_bones(ob, [])
     # Nobody sees that a bone is the active one if it is not selected.
     ob.data.bones.active = ob.data.bones["Bone.4"]
@@ -213,3 +212,41 @@ def test_names_that_a_file_holds_twice_stay_and_both_chains_are_solved():
     rigs.updated()
     assert [chain.name for chain in ob.chain_ik.chains] == ["Chain", "Chain"]
     assert all(not chain.status.startswith("Not solved") for chain in ob.chain_ik.chains)
+
+
+LEAVE = "Leave edit mode: chains work on the pose."
+# Takes what was found away, wherever one is.
+ALWAYS = {"chain_ik_compare_clear"}
+
+
+@pytest.mark.parametrize("is_renamed", [True, False])
+def test_all_operators_ask_to_leave_edit_mode_and_settings_can_be_changed_all_the_same(is_renamed):
+    ob, _ = make_active_arm(solver="FORCE")
+    ob.pose.bones[0].lock_ik_x = True
+    bpy.ops.pose.chain_ik_compare()
+    rigs.enter(ob, "EDIT")
+    bones = ob.data.edit_bones
+    if is_renamed:
+        bones[0].name = "Renamed"
+    else:
+        bones.remove(bones[-1])
+    before = state()
+    names = {name for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")} - ALWAYS
+    said = {name: refusal(getattr(bpy.ops.pose, name)) for name in names}
+    assert {name: text for name, text in said.items() if text != LEAVE} == {}
+    assert len(said) > 20
+    assert state() == before
+    chain = ob.chain_ik.chains[0]
+    chain.use_tail = chain.use_rotation = chain.use_stretch = True
+    chain.use_stretch, chain.chain_count, chain.mute = False, 1, True
+    assert chain.status == "Muted"
+    chain.mute = False
+    assert chain.status == "Not solved: the armature is in edit mode"
+    assert draw()
+    bpy.context.view_layer.objects.active = chain.target
+    assert ob.data.is_editmode
+    assert refusal(bpy.ops.pose.chain_ik_joints_copy) == LEAVE
+    rigs.enter(ob, "OBJECT")
+    select_objects(active=ob)
+    rigs.updated()
+    assert "edit mode" not in ob.chain_ik.chains[0].status
