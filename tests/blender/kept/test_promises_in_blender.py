@@ -3,7 +3,7 @@
 import bpy
 import numpy as np
 import pytest
-from mathutils import Quaternion, Vector
+from mathutils import Quaternion
 
 from tests.blender.setups import rigs, scaled_rigs
 from tests.helpers import make_rng
@@ -154,19 +154,3 @@ def test_any_number_of_bones_reaches_from_a_straight_rest_pose(count):
         # Each bone of float32 adds its 1e-7.
         assert scaled_rigs.miss(ob, bones, target) <= max(1e-5, 2e-7 * count), chain.status
         ob.chain_ik.chains.remove(0)
-
-
-@pytest.mark.parametrize(
-    ("solver", "start"),
-    [("TWO_BONE", "KEYED"), ("FABRIK", "REST"), ("CCD", "KEYED"), ("NEWTON", "REST")],
-)
-def test_a_rig_moved_as_a_whole_takes_the_same_pose(solver, start):
-    ob, bones = posed_rig(solver)
-    goal = rigs.head(ob, bones[0]) + scaled_rigs.limb_length(ob, bones) * np.array([0.3, 0.2, 0.5])
-    _, target = scaled_rigs.follow(ob, bones, goal, solver=solver, start_from=start)
-    before = rigs.pose(ob)
-    ob.rotation_euler, ob.location = (0.7, -0.4, 1.9), (1.0, -2.0, 0.5)
-    scaled_rigs.update()
-    target.location = scaled_rigs.world_of(ob) @ Vector(goal)
-    scaled_rigs.update()
-    np.testing.assert_allclose(rigs.pose(ob), before, atol=2e-5)

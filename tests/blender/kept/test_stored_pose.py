@@ -129,22 +129,6 @@ def test_a_rotation_mode_changed_while_live_gets_the_same_pose_back(mode):
     rigs.assert_same_pose(ob, twin)
 
 
-def test_bones_that_leave_a_chain_get_their_pose_back():
-    ob, target, free = make_posed_arm()
-    chain = ob.chain_ik.chains[0]
-    chain.chain_count = 1
-    bpy.context.view_layer.update()
-    assert rigs.rotations(ob)["Bone.0"] == free["Bone.0"]
-    chain.chain_count, chain.bone = 0, "Bone.0"
-    bpy.context.view_layer.update()
-    assert rigs.rotations(ob)["Bone.1"] == free["Bone.1"]
-    chain.bone = "Bone.1"
-    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
-    mute(ob)
-    bpy.context.view_layer.update()
-    assert rigs.rotations(ob) == free
-
-
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_chain_takes_shared_bones_over_at_a_frame_as_they_were_before_the_other_one(first):
     """One chain ends at the frame at which another begins, in whichever order they are listed."""

@@ -8,7 +8,6 @@ import addon_utils
 import bpy
 import numpy as np
 import pytest
-from mathutils import Vector
 
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
@@ -18,66 +17,44 @@ pytestmark = pytest.mark.slow
 
 FRAMES = range(1, 13)
 KEYED = (1, 5, 9, 12)
+LENGTH = 5
 CLOSE = 1e-4
 """A share of the length."""
-LENGTHS = {"Tail": 5.0, "Limb": 2.0}
-Places = dict[str, np.ndarray]
-"""By chain, shape (f, 3), world space."""
 
 
-def add_limb(ob: bpy.types.Object, name: str, root: tuple[float, float, float]) -> None:
-    """Add a chain that follows a keyed target, and a bone at its tip that tells where that is."""
-    count = round(LENGTHS[name])
-    joints = rigs.zigzag(count, seed=count) + root
-    bones = rigs.add_bones(ob, joints, prefix=name, modes="XYZ" if name == "Limb" else "QUATERNION")
-    rigs.add_bones(
-        ob, (joints[-1], joints[-1] + (0, 0, 0.2)), prefix=f"{name}End", parent=bones[-1]
-    )
-    target = rigs.make_empty(name)
-    around = np.array(ob.matrix_world @ Vector(joints[0]))
-    ways = make_rng(count).normal(size=(len(KEYED), 3))
-    ways *= 0.75 * LENGTHS[name] / np.linalg.norm(ways, axis=1, keepdims=True)
-    rigs.key(target, "location", dict(zip(KEYED, ways + around, strict=True)))
-    rigs.add_chain(ob, bones[-1], target, name=name, chain_count=count)
-
-
-def make_live() -> Places:
-    """Make a tail and a limb, and return where their targets are on each frame."""
+def make_live() -> np.ndarray:
+    """Make a tail that follows a keyed target, and return where that is by frame, shape (f, 3)."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     ob = rigs.make_armature("Rig")
     ob.location, ob.rotation_euler = (0.3, -0.2, 0.5), (0.3, -0.2, 0.7)
     bpy.context.view_layer.update()
-    add_limb(ob, "Tail", (0.0, 0.0, 0.0))
-    add_limb(ob, "Limb", (1.5, 0.2, 0.0))
+    joints = rigs.zigzag(LENGTH, seed=LENGTH)
+    modes = ["XYZ", *["QUATERNION"] * (LENGTH - 1)]
+    tip = rigs.add_bones(ob, joints, prefix="Tail", modes=modes)[-1]
+    # It tells where the tip's tail is: formats hold heads.
+    rigs.add_bones(ob, (joints[-1], joints[-1] + (0, 0, 0.2)), prefix="End", parent=tip)
     # Exports of deforming bones leave it out.
     (control,) = rigs.add_bones(ob, ((0, 2, 0), (0, 2, 1)), prefix="Control")
     ob.data.bones[control].use_deform = False
+    target = rigs.make_empty()
+    ways = make_rng(LENGTH).normal(size=(len(KEYED), 3))
+    ways *= 0.75 * LENGTH / np.linalg.norm(ways, axis=1, keepdims=True)
+    rigs.key(target, "location", dict(zip(KEYED, ways + np.array(ob.location), strict=True)))
+    rigs.add_chain(ob, tip, target, chain_count=LENGTH)
     select_objects(active=ob)
-    found: dict[str, list[np.ndarray]] = {name: [] for name in LENGTHS}
-    for frame in FRAMES:
-        depsgraph = rigs.go_to(frame)
-        for name, places in found.items():
-            places.append(rigs.position(bpy.data.objects[name], depsgraph))
-    return {name: np.array(places) for name, places in found.items()}
+    return np.array([rigs.position(target, rigs.go_to(frame)) for frame in FRAMES])
 
 
-def tips() -> Places:
-    """Return where the end bones of the only armature are, frame by frame."""
+def tips() -> np.ndarray:
+    """Return where the end bone of the only armature is, by frame."""
     (ob,) = (each for each in bpy.data.objects if each.type == "ARMATURE")
-    ends = {name: next(b.name for b in ob.data.bones if f"{name}End" in b.name) for name in LENGTHS}
-    found: dict[str, list[np.ndarray]] = {name: [] for name in LENGTHS}
-    for frame in FRAMES:
-        depsgraph = rigs.go_to(frame)
-        for name, places in found.items():
-            places.append(rigs.head(ob, ends[name], depsgraph))
-    return {name: np.array(places) for name, places in found.items()}
+    end = next(bone.name for bone in ob.data.bones if "End" in bone.name)
+    return np.array([rigs.head(ob, end, rigs.go_to(frame)) for frame in FRAMES])
 
 
-def assert_on_targets(found: Places, targets: Places) -> None:
-    for name, places in targets.items():
-        miss = np.linalg.norm(found[name] - places, axis=1).max()
-        assert miss <= CLOSE * LENGTHS[name], f"{name}: {miss / LENGTHS[name]:.2e} of its length"
+def assert_on_targets(found: np.ndarray, targets: np.ndarray) -> None:
+    assert np.linalg.norm(found - targets, axis=1).max() <= CLOSE * LENGTH
 
 
 def gltf(path: str) -> Callable[[], object]:

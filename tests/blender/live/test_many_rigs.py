@@ -132,9 +132,8 @@ ANIMATED = {
 @pytest.mark.parametrize(
     "ways",
     [
-        ("influence", "bones", "tie"),
-        ("mute", "object", "driver"),
-        ("flip", "hide", "parent"),
+        ("influence", "mute", "bones", "object"),
+        ("flip", "hide", "parent", "tie", "driver"),
     ],
     ids=str,
 )

