@@ -69,6 +69,10 @@ def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
 def test_what_could_go_along_with_a_control_is_no_space_for_it_until_that_is_deleted(rigify):
     ob = opened(make_character, name="human")
     assert spaces(ob)["Arm.L"] == "Root"
+    # A new pole goes along with what its target does.
+    ob.chain_ik.active_index = list(spaces(ob)).index("Leg.L")
+    press(bpy.ops.pose.chain_ik_pole_add, control="BONE")
+    assert ob.chain_ik.chains["Leg.L"].pole_space == "Root"
     ob.chain_ik.active_index = list(spaces(ob)).index("Spine")
     switch = bpy.ops.pose.chain_ik_switch_space
     assert refusal(switch, space="Arm Target.L") == (

@@ -291,6 +291,7 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     select_bones(ob, ["forearm.L", "shin.R"])
     press(setup, scope="SELECTED")
     assert set(found(ob)) == {"Arm.L", "Leg.R", "Toe.R"}
+    assert ob.chain_ik.chains["Arm.L"].space == "Root"
     assert "Set up 3 chains: Arm.L, Leg.R, Toe.R" in capfd.readouterr().out
     select_bones(ob, ["forearm.R"])
     press(setup, scope="SELECTED")

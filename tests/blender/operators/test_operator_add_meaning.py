@@ -109,8 +109,11 @@ def test_in_object_mode_the_tip_is_asked_for_and_the_selected_empty_is_the_targe
     )
     said = "Bone 'Gone' does not exist: choose the bone at the end of the chain."
     assert refusal(add, bone="Gone") == said
-    press(add, bone="Bone.4", chain_count=3)
+    place = tuple(target.location)
+    press(add, bone="Bone.4", chain_count=3, use_snap=False)
     assert (newest(ob).bone, newest(ob).target) == ("Bone.4", target)
+    assert tuple(target.location) == place
+    rigs.assert_reaches(ob, "Bone.4", target)
 
 
 def make_hips(*, is_connected: bool = True) -> bpy.types.Object:
