@@ -10,7 +10,6 @@ from tests.blender.keying.converted_rigs import (
     CLOSE,
     KEPT,
     Limb,
-    constrain,
     convert,
     ik_constraints,
     settings_of,
@@ -19,7 +18,7 @@ from tests.blender.keying.converted_rigs import (
     two_limbs,
 )
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.selecting import press, refusal, select_bones
+from tests.blender.setups.selecting import press, select_bones
 
 ROUND_TRIPS: tuple[dict[str, object], ...] = (
     {"name": 'Arm "left"', "pole_angle": 0.0},
@@ -77,30 +76,6 @@ def test_there_and_back_a_chain_has_the_same_settings_again(settings):
     to_chains(limb.ob)
     assert {name: getattr(limb.chain, name) for name in KEPT} == before
     assert limb.chain.pole_angle == pytest.approx(angle, abs=1e-4)
-
-
-def test_what_is_not_converted_does_not_change():
-    ob = two_limbs()
-    other = constrain(ob, "Left.1", bpy.data.objects["Left Target"], name="Off", mute=True)
-    limit = ob.pose.bones["Left.0"].constraints.new("LIMIT_SCALE")
-    kept = settings_of(other), settings_of(limit)
-    right, poses = settings_of(ob.pose.bones["Right.1"].constraints[0]), rigs.pose(ob)
-    channels = rigs.rotations(ob)
-    ob.pose.bones["Left.1"].constraints.move(1, 0)
-    select_bones(ob, ["Left.0"])
-    refusal(convert)
-    to_chains(ob, "Left.1")
-    # Both of the bone's constraints: the muted one is a muted chain.
-    assert [(each.name, each.mute) for each in ob.chain_ik.chains] == [
-        ("Off", True),
-        ("Left", False),
-    ]
-    assert settings_of(ob.pose.bones["Left.0"].constraints[0]) == kept[1]
-    assert settings_of(ob.pose.bones["Right.1"].constraints[0]) == right
-    rigs.assert_same_pose(ob, poses, 2e-3)
-    assert {name: channels[name] for name in ("Right.0", "Right.1")} == {
-        name: rigs.rotations(ob)[name] for name in ("Right.0", "Right.1")
-    }
 
 
 @pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])

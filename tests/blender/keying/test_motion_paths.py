@@ -120,7 +120,7 @@ def test_the_path_of_an_object_that_hangs_on_a_chain_is_filled_as_well():
     np.testing.assert_allclose(points(ob.motion_path), [ob.location] * LAST, atol=SAME)
 
 
-def test_each_path_keeps_its_frames():
+def test_each_path_keeps_its_frames_and_what_is_cleared_meanwhile_is_left_alone():
     ob, _ = make_arm()
     calculate(ob, bones=["Bone.1"], range="MANUAL")
     settings = ob.pose.animation_visualization.motion_path
@@ -131,7 +131,12 @@ def test_each_path_keeps_its_frames():
         for bone in ob.pose.bones
         if bone.motion_path
     }
-    press(update)
+    calculate(ob, bones=["Beside.0"])
+    work = in_steps(ob)
+    next(work)
+    bpy.ops.pose.paths_clear(only_selected=True)
+    list(work)
+    assert paths_of(ob).keys() == frames.keys()
     for name, found in paths_of(ob).items():
         kept = truth(ob, frames=frames[name])[name]
         np.testing.assert_allclose(found, kept, atol=4 * SAME, err_msg=name)
