@@ -52,13 +52,6 @@ Reader = tuple[bpy.types.ID, str, int]
 VALUE = 'nodes["Value"].outputs[0].default_value'
 
 
-def in_shape_key() -> Reader:
-    ob = rigs.link(bpy.data.objects.new("Reader", bpy.data.meshes.new("Reader")))
-    for name in ("Basis", "Key"):
-        ob.shape_key_add(name=name)
-    return ob.data.shape_keys, 'key_blocks["Key"].value', -1
-
-
 def in_nodes_of_a_material() -> Reader:
     owner = bpy.data.materials.new("Reader")
     if owner.node_tree is None:
@@ -79,7 +72,7 @@ def in_compositor() -> Reader:
     return tree, 'nodes["Exposure"].inputs[1].default_value', -1
 
 
-@pytest.mark.parametrize("reader", [in_shape_key, in_nodes_of_a_material, in_compositor])
+@pytest.mark.parametrize("reader", [in_nodes_of_a_material, in_compositor])
 def test_drivers_of_other_data_read_the_same_chain_as_before(reader):
     ob = make_limbs()
     block, path, index = reader()

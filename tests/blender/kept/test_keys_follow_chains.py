@@ -103,12 +103,6 @@ def behind_tweak_mode(ob: bpy.types.Object) -> None:
     assert data.action.name == "Other"
 
 
-def to_tweaked_strip(ob: bpy.types.Object) -> None:
-    action = strip_of(ob).action
-    ob.animation_data.use_tweak_mode = True
-    assert ob.animation_data.action == action
-
-
 PLACES: dict[str, Callable[[bpy.types.Object], object]] = {
     "active": lambda ob: None,
     "strip": strip_of,
@@ -116,7 +110,6 @@ PLACES: dict[str, Callable[[bpy.types.Object], object]] = {
     "three strips": to_three_strips,
     "strip in a meta strip": to_strip_in_a_meta_strip,
     "behind tweak mode": behind_tweak_mode,
-    "tweaked strip": to_tweaked_strip,
 }
 
 

@@ -49,16 +49,6 @@ def test_a_bone_that_is_turned_by_hand_is_told_of_until_the_target_moves(solver)
     assert status(ob).startswith("Reached")
 
 
-def test_a_bone_that_no_chain_poses_is_free_and_nothing_is_said():
-    ob = rigs.make_rig(((0, 0, 0), (0, 0, 0.5), (0, -0.3, 1), (0, 0, 2)))
-    rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=(0.4, 0.5, 1.2)), chain_count=2)
-    rigs.updated()
-    ob.pose.bones["Bone.0"].rotation_quaternion = (0.99, 0.1, 0.0, 0.0)
-    rigs.updated()
-    assert status(ob).startswith("Reached")
-    assert ob.pose.bones["Bone.0"].rotation_quaternion[1] == pytest.approx(0.1)
-
-
 @pytest.mark.parametrize("settings", [{"start_from": "CURRENT"}, {"solver": "FOLLOW"}])
 def test_chains_that_go_on_from_what_stands_there_take_it(settings):
     ob, _ = make_limb(**settings)
