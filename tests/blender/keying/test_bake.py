@@ -8,6 +8,7 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.rigs import keys_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 from tests.blender.setups.sliding_rigs import robot
 
@@ -32,13 +33,6 @@ def make_tail(count=4, name="Rig", swing=SWING, **settings):
 def played(ob, frames=range(1, LAST + 1)):
     """Return the evaluated poses, frame by frame."""
     return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in frames])
-
-
-def keys_of(ob):
-    return {
-        (curve.data_path, curve.array_index): [tuple(point.co) for point in curve.keyframe_points]
-        for curve in rigs.curves_of(ob)
-    }
 
 
 def assert_keys_show(ob, live, frames=range(1, LAST + 1)):

@@ -16,9 +16,10 @@ from blender_ik_addon.rig.keying.baking import Keying
 from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
-from tests.blender.keying.test_bake import LAST, SAME, SWING, keys_of, make_tail, played
+from tests.blender.keying.test_bake import LAST, SAME, SWING, make_tail, played
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import give, make_pulled
+from tests.blender.setups.rigs import keys_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 from tests.blender.setups.sliding_rigs import place, robot
 

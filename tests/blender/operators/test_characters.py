@@ -13,6 +13,7 @@ from mathutils import Matrix
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.selecting import press, refusal, select_bones, state
+from tests.blender.setups.twisted_rigs import matrices
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "characters.md"
@@ -125,10 +126,6 @@ def with_sides(limbs: dict[str, tuple]) -> dict[str, tuple[str, str, int, str]]:
             end = f"{turned}{side}" if turned else ""
             expected[f"{name}{side}"] = (f"{first}{side}", f"{last}{side}", count, end)
     return expected
-
-
-def matrices(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    return {bone.name: np.array(bone.matrix) for bone in rigs.evaluated(ob).pose.bones}
 
 
 def add_rig(name: str) -> bpy.types.Object:

@@ -136,10 +136,7 @@ def test_keys_from_a_switch_on_have_the_users_interpolation(interpolation, to, k
     for frame in keyed_at:
         ob.pose.bones[control].location.y = -0.02 * frame
         rigs.turn_bones(ob, frame, 0.6, ARM)
-        for name in (*ARM, control):
-            bone = ob.pose.bones[name]
-            for prop in ("location", "rotation_quaternion"):
-                bone.keyframe_insert(prop, frame=frame)
+        key_all(ob, (*ARM, control), (frame,))
     chain.mute = to == "IK"
     rigs.go_to(20)
     keyed = ARM if to == "FK" else (*ARM, control)
