@@ -31,8 +31,6 @@ DATA = Path(__file__).parents[2] / "data"
 FILE, POSES = DATA / "every_kind.blend", DATA / "every_kind.json"
 PLAYED = range(1, 8)
 RECORDED = (2, 5, 7)
-TOLERANCE = 1e-7
-"""Of the chains: far below what is compared, so that an iteration more is no other pose."""
 DIGITS = 7
 STRETCH = "A straight chain tells its bend by the root of what float32 rounds off."
 ONLY_TIPS = {

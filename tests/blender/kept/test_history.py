@@ -18,10 +18,6 @@ from tests.helpers import assert_positions_close
 NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
 
 
-def assert_follows() -> None:
-    rigs.assert_reaches(named("Rig"), "Bone.1", named("Rig Target"), rigs.updated())
-
-
 def push(step: str) -> None:
     bpy.context.view_layer.update()
     bpy.ops.ed.undo_push(message=step)
