@@ -45,8 +45,7 @@ def test_the_file_has_every_kind_and_each_moves_from_frame_to_frame(shown, kept)
 def test_bones_turn_as_they_did(shown, kept):
     off = {}
     for name in kept.keys() - ONLY_TIPS.keys():
-        one, other = (rows[name]["rotations"] for rows in (shown, kept))
-        assert one.shape == other.shape
+        one, other = _both(shown, kept, name, "rotations")
         chords = [np.linalg.norm(one - sign * other, axis=-1) for sign in (1.0, -1.0)]
         # Half the angle, as quaternions have it.
         off[name] = 2.0 * np.minimum(*chords).max()
@@ -63,9 +62,16 @@ def test_tips_stand_where_they_stood_and_are_said_to_miss_as_much(shown, kept):
     assert _too_far(off) == {}
 
 
-def _difference(shown: Poses, kept: Poses, name: str, key: str) -> float:
+def _both(shown: Poses, kept: Poses, name: str, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of the same frames: not all that are kept are played of every chain."""
     one, other = shown[name][key], kept[name][key]
+    other = other[:: 2 if len(one) == len(kept_file.APART) else 1]
     assert one.shape == other.shape
+    return one, other
+
+
+def _difference(shown: Poses, kept: Poses, name: str, key: str) -> float:
+    one, other = _both(shown, kept, name, key)
     return float(np.abs(one - other).max())
 
 

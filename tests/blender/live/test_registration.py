@@ -144,8 +144,8 @@ def test_registering_again_and_again_leaves_nothing(times):
 @cycles(400, 10_000)
 def test_updates_hold_on_to_nothing(times):
     ob, target = rigs.make_arm()
-    rope = rigs.make_rig(rigs.zigzag(12), name="Rope")
-    rigs.add_chain(rope, "Bone.11", target, solver="NEWTON")
+    rope = rigs.make_rig(rigs.zigzag(5), name="Rope")
+    rigs.add_chain(rope, "Bone.4", target, solver="NEWTON")
     elbow = ob.pose.bones["Bone.1"]
     elbow.use_ik_limit_x = True
     bpy.context.view_layer.objects.active = ob
@@ -171,8 +171,8 @@ def test_updates_hold_on_to_nothing(times):
 @cycles(50, 1000)
 def test_opening_files_holds_on_to_nothing(times, tmp_path):
     _, target = rigs.make_arm()
-    rope = rigs.make_rig(rigs.zigzag(12), name="Rope")
-    rigs.add_chain(rope, "Bone.11", target, solver="NEWTON")
+    rope = rigs.make_rig(rigs.zigzag(5), name="Rope")
+    rigs.add_chain(rope, "Bone.4", target, solver="NEWTON")
     file = str(tmp_path / "chains.blend")
     bpy.ops.wm.save_as_mainfile(filepath=file)
     before = list_traces()
