@@ -9,24 +9,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import bpy
-from hypothesis import strategies as st
-from hypothesis.internal.conjecture.data import ConjectureData
-from hypothesis.strategies import SearchStrategy
 
 from tests.blender.edits.random_output import is_fault
+from tests.blender.edits.random_values import THING, Draw
 
-THING = st.integers(0, 31)
-"""Which object, bone or chain: counted round as many as there are."""
-SEED = st.integers(0, 99)
-"""Small numbers stand for places, turns and rigs."""
-FLAG = st.booleans()
-AXIS = st.integers(0, 2)
-SCALE = st.sampled_from(
-    (
-        *((1, 1, 1), (2, 2, 2), (-1, 1, 1), (1, -0.5, 1), (-1, -1, -1), (0.5, 2, 1), (1, 3, 1)),
-        *((0, 1, 1), (0, 0, 0), (1e6, 1e6, 1e6), (1e-6, 1e-6, 1e-6), (1e-3, 1e3, 1)),
-    )
-)
 Known = dict[str, Any]
 """What has been drawn and found for an edit, by name; ``machine`` is the machine."""
 
@@ -40,7 +26,7 @@ class Found(NamedTuple):
     """
 
     find: Callable[[int, Known], Any]
-    numbers: SearchStrategy[int] = THING
+    numbers: Draw = THING
 
 
 Drawn = dict[str, Any]
@@ -133,21 +119,10 @@ def press(operator: Callable[..., set[str]], **settings: object) -> None:
             raise
 
 
-def pairs(**values: tuple[Any, ...]) -> SearchStrategy[tuple[str, Any]]:
-    """Return what draws a property and one of its values."""
-    return st.sampled_from([(name, each) for name, found in values.items() for each in found])
-
-
-def one_of(words: str) -> SearchStrategy[str]:
-    return st.sampled_from(words.split())
-
-
 def draw(drawn: Drawn, seed: str) -> dict[str, Any]:
     """Return the values of an edit: the same for the same seed, whatever was drawn before."""
-    source = ConjectureData(random=random.Random(seed))
-    return {name: _draw(source, each) for name, each in drawn.items()}
-
-
-def _draw(source: ConjectureData, each: Any) -> Any:
-    strategy = each.numbers if isinstance(each, Found) else each
-    return source.draw(strategy) if isinstance(strategy, SearchStrategy) else strategy
+    rng, found = random.Random(seed), {}
+    for name, each in drawn.items():
+        drawing = each.numbers if isinstance(each, Found) else each
+        found[name] = drawing.value(rng) if isinstance(drawing, Draw) else drawing
+    return found

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 import numpy.typing as npt
-from hypothesis import strategies as st
 
-from tests.blender.edits.random_draws import FLAG, SEED, Found, Known, press
+from tests.blender.edits.random_draws import Found, Known, press
+from tests.blender.edits.random_values import FLAG, SEED, integers, sampled
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_bones
 from tests.helpers import make_rng
@@ -265,11 +265,11 @@ def make_legs(seed: int, count: int) -> bpy.types.Object:
 START = {
     "first": SEED,
     "second": SEED,
-    "layers": st.integers(1, 3),
+    "layers": integers(1, 3),
     "is_tree": FLAG,
     "is_limited": FLAG,
     "is_keyed": FLAG,
-    "settings": st.sampled_from(
+    "settings": sampled(
         (
             {},
             {"start_from": "CURRENT"},
@@ -279,7 +279,7 @@ START = {
             {"weight": 0.3},
         )
     ),
-    "feet": st.sampled_from((0, 0, 0, 1, 2)),
+    "feet": sampled((0, 0, 0, 1, 2)),
 }
 """What the scene of a file is drawn of.
 

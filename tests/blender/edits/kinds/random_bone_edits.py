@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import strategies as st
 from mathutils import Quaternion, Vector
 
 from tests.blender.edits import random_scene as scene
-from tests.blender.edits.random_draws import AXIS, FLAG, SCALE, SEED, THING, edit, one_of, setters
+from tests.blender.edits.random_draws import edit, setters
 from tests.blender.edits.random_scene import OF_BONE, OF_OWN_BONES, OF_RIG, enter, leave_modes
+from tests.blender.edits.random_values import (
+    AXIS,
+    FLAG,
+    SCALE,
+    SEED,
+    THING,
+    integers,
+    one_of,
+    sampled,
+)
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
-NAMES = st.sampled_from(("Bone.0", "Bone.1", "Bone.2", "Beside.0", "A", "Zed", 'B "c" \\'))
+NAMES = sampled(("Bone.0", "Bone.1", "Bone.2", "Beside.0", "A", "Zed", 'B "c" \\'))
 OPTIONS = one_of("use_inherit_rotation use_local_location use_relative_parent")
 TIES = one_of("COPY_LOCATION COPY_ROTATION CHILD_OF LIMIT_ROTATION LIMIT_SCALE IK")
-RANGES = st.sampled_from(((-0.5, 0.5), (0.0, 1.5), (-3.2, 3.2), (-1.0, 0.0), (0.0, 0.0)))
-XYZ = st.sampled_from("xyz")
+RANGES = sampled(((-0.5, 0.5), (0.0, 1.5), (-3.2, 3.2), (-1.0, 0.0), (0.0, 0.0)))
+XYZ = sampled("xyz")
 MOST_BONES = 8
 OF_OWN_BONE = {**OF_OWN_BONES, "bone": OF_BONE["bone"]}
 
 setters(
     OF_BONE,
     scale_bone=("scale", SCALE),
-    set_rotation_mode=("rotation_mode", st.sampled_from(rigs.ROTATION_MODES)),
-    set_ik_stretch=("ik_stretch", st.sampled_from((0.0, 0.1, 1.0))),
+    set_rotation_mode=("rotation_mode", sampled(rigs.ROTATION_MODES)),
+    set_ik_stretch=("ik_stretch", sampled((0.0, 0.1, 1.0))),
     lock_ik=("lock_ik_{}", XYZ, FLAG),
-    stiffen_bone=("ik_stiffness_{}", XYZ, st.sampled_from((0.0, 0.5, 0.99))),
+    stiffen_bone=("ik_stiffness_{}", XYZ, sampled((0.0, 0.5, 0.99))),
     lock_other_channel=("lock_{}.{}", one_of("location scale"), AXIS, FLAG),
 )
 setters(
@@ -63,7 +72,7 @@ def unscale_bones(ob):
         bone.scale = (1.0, 1.0, 1.0)
 
 
-@edit(OF_BONE, axis=st.integers(0, 3), value=FLAG)
+@edit(OF_BONE, axis=integers(0, 3), value=FLAG)
 def lock_rotation(bone, axis, value):
     if axis == 3:
         bone.lock_rotations_4d = bone.lock_rotation_w = value
@@ -94,7 +103,7 @@ def tie_bone(bone, j, other, tie, on_bone):
         constraint.use_limit_x = True
 
 
-@edit(OF_BONE, which=THING, what=st.sampled_from(("remove", "mute", "influence")))
+@edit(OF_BONE, which=THING, what=sampled(("remove", "mute", "influence")))
 def untie_bone(bone, which, what):
     constraint = scene.picked(bone.constraints, which)
     if constraint is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 
 import bpy
-from hypothesis import strategies as st
 
 from blender_ik_addon.core import IKError
 from blender_ik_addon.properties.records import bones_of_chain, chain_spec, moved_by_hand
@@ -16,19 +15,10 @@ from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_chain_edits import MOST_CHAINS
 from tests.blender.edits.kinds.random_round_trips import round_trip
-from tests.blender.edits.random_draws import (
-    FLAG,
-    SEED,
-    THING,
-    Found,
-    Known,
-    buttons,
-    edit,
-    one_of,
-    press,
-)
+from tests.blender.edits.random_draws import Found, Known, buttons, edit, press
 from tests.blender.edits.random_feet import CHANNELS, bones_of_feet, feet_of
 from tests.blender.edits.random_scene import OF_ACTIVE, OF_RIG, OF_SELECTED, PLACE
+from tests.blender.edits.random_values import FLAG, SEED, THING, integers, maybe, one_of, sampled
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_bones
 
@@ -36,7 +26,7 @@ CONTROLS = one_of("BONE EMPTY")
 BUTTONS = one_of(
     "remove restore store joints_copy joint_add joint_to_selected joint_preset joint_remove"
 )
-ANGLES = st.sampled_from((0.0, 0.4, -1.2, 3.2, -7.0))
+ANGLES = sampled((0.0, 0.4, -1.2, 3.2, -7.0))
 # So that files stay small enough to be edited a thousand times.
 MOST_BONES, MOST_OBJECTS = 28, 14
 
@@ -94,9 +84,9 @@ buttons(
         {
             "frame_start": 1,
             "frame_end": 4,
-            "step": st.integers(1, 3),
+            "step": integers(1, 3),
             "which": one_of("ACTIVE SELECTED ALL"),
-            "tolerance": st.sampled_from((0.0, 0.01)),
+            "tolerance": sampled((0.0, 0.01)),
         },
     ),
 )
@@ -119,7 +109,7 @@ def select_with_target(ob: bpy.types.Object, bone: str, number: int | None) -> b
     return True
 
 
-@edit(OF_SELECTED, j=st.none() | THING, use_pole=FLAG, use_rotation=FLAG)
+@edit(OF_SELECTED, j=maybe(THING), use_pole=FLAG, use_rotation=FLAG)
 def add_by_button(ob, bone, j, use_pole, use_rotation):
     if has_room(ob) and select_with_target(ob, bone, j):
         press(bpy.ops.pose.chain_ik_add, use_pole=use_pole, use_rotation=use_rotation)
@@ -140,7 +130,7 @@ def bake(use_all, mute, seed):
         press(bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=4, which=which, mute=mute)
 
 
-@edit(OF_SELECTED, turn=st.integers(0, 9))
+@edit(OF_SELECTED, turn=integers(0, 9))
 def move_bone_by_hand(ob, bone, turn):
     """Move what may be a control bone or a bone of a chain, as G and R do."""
     ob.pose.bones[bone].location = 0.3 * scene.angles(turn)
@@ -203,8 +193,8 @@ OF_FOOT = {
     **OF_RIG,
     "foot": Found(lambda number, known: scene.picked(feet_of(known["ob"]), number)),
 }
-CHANNEL = st.sampled_from(CHANNELS)
-ROLLS = st.sampled_from((0.0, 0.3, 0.8, 1.4, -0.4, 3.2, -9.0))
+CHANNEL = sampled(CHANNELS)
+ROLLS = sampled((0.0, 0.3, 0.8, 1.4, -0.4, 3.2, -9.0))
 
 
 def roll(foot: bpy.types.PoseBone, channel: str, angle: float) -> None:

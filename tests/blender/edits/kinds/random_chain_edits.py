@@ -5,23 +5,13 @@ from __future__ import annotations
 import math
 
 import bpy
-from hypothesis import strategies as st
 
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_round_trips import round_trip
-from tests.blender.edits.random_draws import (
-    AXIS,
-    FLAG,
-    THING,
-    Found,
-    edit,
-    one_of,
-    pairs,
-    put,
-    setters,
-)
+from tests.blender.edits.random_draws import Found, edit, put, setters
 from tests.blender.edits.random_feet import bones_of_feet
 from tests.blender.edits.random_scene import BONE, OF_CHAIN, OF_OWN_CHAIN, OF_OWN_RIG, OF_RIG
+from tests.blender.edits.random_values import AXIS, FLAG, THING, maybe, one_of, pairs, sampled
 from tests.blender.setups import rigs
 
 KINDS = one_of("BALL CONE HINGE_X HINGE_Y HINGE_Z ELBOW_X ELBOW_Z SWING FIXED")
@@ -80,14 +70,14 @@ MOST_CHAINS = 4
 
 setters(
     OF_CHAIN,
-    rename_chain=("name", st.sampled_from(("Chain", "Arm", "", "Leg"))),
+    rename_chain=("name", sampled(("Chain", "Arm", "", "Leg"))),
     set_solver=("solver", one_of("NEWTON TWO_BONE FABRIK CCD FORCE FOLLOW")),
     set_start=("start_from", one_of("KEYED REST CURRENT")),
     mute_chain=("mute", FLAG),
     set_flag=("{}", FLAGS, FLAG),
     set_number=("", NUMBERS),
     clear_pole=("pole_target", None),
-    break_setting=("{}", BREAKABLE, st.sampled_from((math.nan, math.inf, -math.inf))),
+    break_setting=("{}", BREAKABLE, sampled((math.nan, math.inf, -math.inf))),
 )
 JOINT = Found(lambda number, known: scene.picked(known["chain"].joints, number))
 setters({**OF_CHAIN, "joint": JOINT}, set_joint=("", JOINT_VALUES))
@@ -95,7 +85,7 @@ setters(OF_OWN_CHAIN, set_goal_of_body=("", GOALS))
 setters(
     OF_OWN_RIG,
     switch_body=("chain_ik.body.use_body", FLAG),
-    set_share_of_body=("chain_ik.body.influence", st.sampled_from((0.0, 0.5, 1.0))),
+    set_share_of_body=("chain_ik.body.influence", sampled((0.0, 0.5, 1.0))),
 )
 
 
@@ -187,7 +177,7 @@ def make_body_by_button(ob, bone, use_pins, is_chosen):
         scene.press(bpy.ops.pose.chain_ik_body, control="BONE", use_pins=use_pins)
 
 
-@edit(OF_OWN_RIG, bone=st.none() | THING)
+@edit(OF_OWN_RIG, bone=maybe(THING))
 def set_root_of_body(ob, bone):
     found = None if bone is None else scene.bone_of(ob, bone)
     ob.chain_ik.body.root = "" if found is None else found.name
@@ -219,14 +209,14 @@ def body_off_and_on(ob, update):
 BROKEN = {
     "channel": one_of("location rotation scale"),
     "axis": AXIS,
-    "value": st.sampled_from((math.nan, math.inf, -math.inf)),
+    "value": sampled((math.nan, math.inf, -math.inf)),
 }
 MENDED = {
     **dict.fromkeys(("influence", "orient_weight", "weight", "force.mass"), 1.0),
     **dict.fromkeys(("pole_angle", "soft_distance", "force.gravity", "force.stiffness_root"), 0.0),
     **{"tolerance": 1e-5, "max_bend": math.pi, "stored_pose": "", "force.creature": ""},
 }
-TEXTS = st.sampled_from(
+TEXTS = sampled(
     (("stored_pose", "{"), ("stored_pose", "[1]"), ("force.creature", "{"), ("bone", "\x01"))
 )
 HOME = {"location": 0.0, "scale": 1.0, "rotation_quaternion": 0.5}

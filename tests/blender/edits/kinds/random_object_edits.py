@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import bpy
-from hypothesis import strategies as st
 
 from tests.blender.edits import random_scene as scene
-from tests.blender.edits.random_draws import FLAG, SCALE, SEED, THING, edit, one_of, press, setters
+from tests.blender.edits.random_draws import edit, press, setters
 from tests.blender.edits.random_scene import OF_OBJECT, OF_RIG, OF_TARGET, PLACE, TURN, picked
+from tests.blender.edits.random_values import FLAG, SCALE, SEED, THING, one_of, sampled
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
 
-NAMES = st.sampled_from(("A", "Z", "Rig", "Rig.001", "Target", "Mover", 'A "b" \\ c', "é"))
+NAMES = sampled(("A", "Z", "Rig", "Rig.001", "Target", "Mover", 'A "b" \\ c', "é"))
 TIES = one_of("COPY_LOCATION COPY_TRANSFORMS CHILD_OF LIMIT_ROTATION")
 
 setters(

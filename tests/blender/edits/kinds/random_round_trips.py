@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from typing import Any
 
 import bpy
-from hypothesis import strategies as st
 
 import blender_ik_addon
 from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_saving
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_object_edits import show
-from tests.blender.edits.random_draws import FLAG, SEED, THING, edit, one_of
+from tests.blender.edits.random_draws import edit
 from tests.blender.edits.random_scene import OF_OWN_RIG, OF_RIG, enter, leave_modes, picked
+from tests.blender.edits.random_values import FLAG, SEED, THING, integers, one_of, sampled
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
 FRAMES = (1.0, 2.0, 2.5, 3.0, 4.0)
-TIMES = st.integers(1, 2)
+TIMES = integers(1, 2)
 MODES = one_of("OBJECT POSE EDIT")
-MEANWHILE = st.sampled_from(("", "mute", "rest", "without target"))
+MEANWHILE = sampled(("", "mute", "rest", "without target"))
 LONG = "Renamed"
 
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 
 import bpy
-from hypothesis import strategies as st
 
 import blender_ik_addon
 from tests.blender.edits import random_saving
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_round_trips import Snapshot, settle
 from tests.blender.edits.random_checks import tag_all
-from tests.blender.edits.random_draws import EDITS, FLAG, SEED, THING, draw, edit, one_of, press
+from tests.blender.edits.random_draws import EDITS, draw, edit, press
 from tests.blender.edits.random_scene import OF_BONE, OF_OWN_CHAIN, OF_OWN_OBJECT, leave_modes
+from tests.blender.edits.random_values import FLAG, SEED, THING, integers, one_of, sampled
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
-FRAMES = st.sampled_from((1.0, 2.0, 3.0, 4.0, 2.5, 1.25, 10.0, 40.0))
+FRAMES = sampled((1.0, 2.0, 3.0, 4.0, 2.5, 1.25, 10.0, 40.0))
 SETTINGS = one_of(
     "influence pole_angle mute use_flip_bend soft_distance orient_weight weight force.gravity"
 )
 BONE_PATHS = one_of("location scale rotation")
-CHANGES = st.integers(1, 5)
+CHANGES = integers(1, 5)
 UNDOABLE = (
     "move_target turn_bone set_number set_flag mute_chain set_solver key_setting key_influence"
     " key_bone drive_setting aim_at_own_bone rename_bone rename_object add_chain remove_chain"
@@ -66,7 +66,7 @@ def key_object(ob, seed):
         ob.keyframe_insert("rotation_euler", frame=frame)
 
 
-@edit(OF_BONE, what=BONE_PATHS, frame=st.integers(1, 4))
+@edit(OF_BONE, what=BONE_PATHS, frame=integers(1, 4))
 def key_bone(ob, bone, what, frame):
     if ob.is_editable:
         bone.keyframe_insert(channel(bone, what), frame=frame)
@@ -84,7 +84,7 @@ def key_setting(chain, setting):
         owner.keyframe_insert(name, frame=frame)
 
 
-@edit(OF_OWN_CHAIN, value=st.sampled_from((0.0, 0.4, 0.9)))
+@edit(OF_OWN_CHAIN, value=sampled((0.0, 0.4, 0.9)))
 def key_influence(chain, value):
     scene.ramp_influence(chain, value)
 
@@ -172,7 +172,7 @@ def undo_and_redo(machine, count, seed):
         shown[step].check(f"undo and redo of {changes}, at {step}")
 
 
-@edit(count=CHANGES, seed=SEED, times=st.integers(1, 4))
+@edit(count=CHANGES, seed=SEED, times=integers(1, 4))
 def undo_often(machine, count, seed, times):
     """Go back and forth in a row, without an update between: Blender must stay up."""
     press(bpy.ops.ed.undo_push, message="before")
