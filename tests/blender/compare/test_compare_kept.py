@@ -11,7 +11,6 @@ import pytest
 from blender_ik_addon.operators.bake import POSE_OT_chain_ik_bake
 from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
 from blender_ik_addon.properties.compared.solving import COMPARED
-from blender_ik_addon.rig.comparing.timing import ENOUGH, REPEATS, quickest
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translated
 from tests.blender.compare.compared_rigs import (
@@ -84,13 +83,6 @@ def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_pa
     press(compare)
     bpy.ops.pose.chain_ik_remove()
     assert refusal(use) == NOTHING
-
-
-def test_residuals_have_the_unit_of_the_scene_as_the_status_has():
-    bpy.context.scene.unit_settings.length_unit = "CENTIMETERS"
-    row = compared(limb("far").ob)["Newton"]
-    assert row.gap.endswith(" cm")
-    assert row.status.startswith(f"Out of reach by {row.gap}: extended")
 
 
 def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
@@ -185,24 +177,6 @@ def test_use_leaves_a_chain_alone_that_has_come_to_the_place_of_the_compared_one
     ob.chain_ik.active_index = 1
     bpy.ops.pose.chain_ik_remove()
     assert refusal(use, index=5) == NOTHING
-
-
-def seconds_asked_for(first: float, each: float) -> list[float]:
-    """Return what was timed again where each time takes so long."""
-    asked: list[float] = []
-
-    def again() -> float:
-        asked.append(each)
-        return each
-
-    assert quickest(first, again) == min([first, *asked])
-    return asked
-
-
-def test_what_is_timed_is_done_again_only_while_that_is_cheap() -> None:
-    assert len(seconds_asked_for(1e-4, 9e-5)) == REPEATS
-    assert not seconds_asked_for(1.01 * ENOUGH, 1e-3)
-    assert len(seconds_asked_for(0.6 * ENOUGH, 0.5 * ENOUGH)) == 1
 
 
 def test_the_status_bar_counts_what_is_done() -> None:

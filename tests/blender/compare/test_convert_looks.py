@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.rig.keying import keyed_looks
-from tests.blender.keying.converted_rigs import (
-    Limb,
-    convert,
-    ik_constraints,
-    to_chains,
-    two_limbs,
-)
+from tests.blender.keying.converted_rigs import Limb, convert, ik_constraints, to_chains, two_limbs
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
