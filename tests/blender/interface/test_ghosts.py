@@ -11,13 +11,7 @@ import numpy as np
 
 from blender_ik_addon.overlay import ghosts
 from tests.blender.compare.compared_rigs import compared, joints_of, limb
-from tests.blender.overlay.viewports import (
-    Pixels,
-    around_point,
-    draw,
-    in_viewport,
-    needs_gpu,
-)
+from tests.blender.overlay.viewports import Pixels, around_point, draw, in_viewport, needs_gpu
 from tests.blender.setups import rigs
 
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
-
 import bpy
-import pytest
 
 from blender_ik_addon.preferences import pie_key
 from tests.blender.gizmos.grabbed import GRABBED
@@ -84,47 +79,6 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     assert "CHAINIK_PT_presets" in names(drawn, "popover")
     presets = bpy.types.CHAINIK_PT_presets
     assert {presets.preset_add_operator, presets.preset_operator} == CALLED_BY_BLENDER
-
-
-# What gets the keys of a viewport in object and pose mode, besides the maps of tools and gizmos.
-HEARD = (
-    *("Window", "Screen", "Screen Editing", "Frames", "User Interface", "Region Context Menu"),
-    *("3D View", "3D View Generic", "Object Mode", "Object Non-modal", "Pose", "Asset Shelf"),
-)
-TOOLS = ("3D View Tool: ", "Generic ")
-KEYMAPS = ("blender", "right click", "spacebar for tools", "spacebar to search", "industry")
-MODIFIERS = ("shift", "ctrl", "alt", "oskey", "hyper")
-
-
-def taken(keymap: str) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield the operators of a keymap that Blender comes with, and what starts them."""
-    (folder,) = bpy.utils.preset_paths("keyconfig")
-    sys.path.insert(0, folder)
-    try:
-        name = "industry_compatible_data" if keymap == "industry" else "blender_default"
-        data = importlib.import_module(f"keymap_data.{name}")
-    finally:
-        sys.path.remove(folder)
-    settings = {
-        "right click": {"select_mouse": "RIGHT"},
-        "spacebar for tools": {"spacebar_action": "TOOL"},
-        "spacebar to search": {"spacebar_action": "SEARCH"},
-    }
-    maps = data.generate_keymaps(data.Params(**settings.get(keymap, {})))
-    for name, _, content in maps:
-        if name in HEARD or name.startswith(TOOLS):
-            yield from ((f"{name}: {item[0]}", item[1]) for item in content["items"])
-
-
-@pytest.mark.parametrize("keymap", KEYMAPS)
-def test_nothing_else_in_a_viewport_has_the_key(keymap):
-    found = list(taken(keymap))
-    assert any(name.startswith("Pose: ") for name, _ in found)
-    assert any(name.startswith("3D View Tool: ") for name, _ in found)
-    for name, event in found:
-        # -1 is with and without.
-        is_plain = all(event.get(modifier, 0) in (0, -1) for modifier in MODIFIERS)
-        assert event["type"] != pie_key.KEY or not is_plain, name
 
 
 def keys(config: bpy.types.KeyConfig) -> list[str]:

@@ -59,7 +59,7 @@ OTHER_VALUES = {
 }
 
 
-def posed_twice(solver: str, *changed: str, is_limited: bool = False) -> np.ndarray:
+def posed_twice(solver: str, *changed: str) -> np.ndarray:
     """Return how a limb goes to two targets, with some settings that are not the default."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     joints = ((0, 0, 0), (0.2, -0.5, 1), (0, 0, 2), (0.1, 0.3, 2.5))
@@ -68,19 +68,13 @@ def posed_twice(solver: str, *changed: str, is_limited: bool = False) -> np.ndar
     ob.scale.x = -1.0
     rigs.turn_bones(ob)
     for bone in ob.pose.bones:
-        bone.use_ik_limit_x = bone.use_ik_limit_z = is_limited
-        bone.ik_max_x = bone.ik_max_z = 0.2
         bone.ik_stretch = 0.5
     target, pole = rigs.make_empty(), rigs.make_empty("Pole", (2, -2, 1))
     target.rotation_euler = (0.4, 0.5, 0.6)
     chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, solver=solver, pole_angle=0.3)
     chain.pole_target = pole
     for name in changed:
-        if name == "joints":
-            joint = chain.joints.add()
-            joint.bone, joint.kind = "Bone.1", "FIXED"
-        else:
-            setattr(chain, name, OTHER_VALUES[name])
+        setattr(chain, name, OTHER_VALUES[name])
     found = []
     for place in ((1.4, 0.9, 1.8), (1.7, 1.2, 2.0)):
         target.location = place
@@ -88,22 +82,10 @@ def posed_twice(solver: str, *changed: str, is_limited: bool = False) -> np.ndar
     return np.array(found)
 
 
-def most_changed(solver: str, *names: str) -> float:
-    is_limited = "use_limits" in names
-    without = posed_twice(solver, is_limited=is_limited)
-    return np.abs(posed_twice(solver, *names, is_limited=is_limited) - without).max()
-
-
 @pytest.mark.parametrize("solver", SHOWN)
 def test_what_is_not_shown_changes_nothing(solver):
-    assert most_changed(solver, *sorted(OTHER_VALUES.keys() - SHOWN[solver])) < 1e-6
-
-
-# Acceleration changes how soon FABRIK is there, not where that is.
-@pytest.mark.parametrize("name", sorted({*OTHER_VALUES, "joints"} - {"use_finish"}))
-def test_what_is_shown_changes_something(name):
-    solver = "FABRIK" if name in {*SHOWN["FABRIK"], "joints"} else "FOLLOW"
-    assert most_changed(solver, name) > 1e-4
+    changed = posed_twice(solver, *sorted(OTHER_VALUES.keys() - SHOWN[solver]))
+    np.testing.assert_allclose(changed, posed_twice(solver), atol=1e-6)
 
 
 FIRST = ["Status", "FK/IK", "Target", "Pole", "Rotation", "Solver"]
@@ -118,7 +100,7 @@ CONTENTS = {
     "Limits": ["use_limits"],
     "Stretch and Softness": ["soft_distance", "use_stretch", "use_keep_volume"],
     "Advanced": [
-        *("tolerance", "iterations", "use_finish", "start_from", "use_tail", "negative_scale"),
+        *("tolerance", "iterations", "use_finish", "start_from", "use_tail", "negative_scale")
     ],
 }
 STATUSES = ("reached", "muted", "out of reach", "no bone", "no live", "a nan")

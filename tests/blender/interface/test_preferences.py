@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import blender_ik_addon
-from blender_ik_addon.preferences.addon import ChainPreferences, preferences
 from blender_ik_addon.preferences.colours import colours, ghost_colours, widths
 from tests.blender.operators.test_operator_list import make_limbs
 from tests.blender.setups import rigs
@@ -65,16 +64,6 @@ def test_without_preferences_new_chains_are_what_they_always_were():
         # What is set is copied with every evaluated pose.
         assert not chain.is_property_set("tolerance")
         assert not chain.is_property_set("start_from")
-
-
-def test_defaults_are_those_of_the_class():
-    shown = preferences()
-    for prop in ChainPreferences.bl_rna.properties:
-        if prop.identifier in ChainPreferences.__annotations__:
-            default = tuple(prop.default_array) if getattr(prop, "is_array", 0) else prop.default
-            assert getattr(shown, prop.identifier) == default
-    with pytest.raises(AttributeError):
-        _ = shown.what_is_not_there
 
 
 def test_new_chains_take_what_a_person_prefers(own):
