@@ -106,9 +106,9 @@ def test_jumps_that_no_goal_asks_for_are_gone_and_no_other_is_larger(make: Calla
         assert after <= before * 1.001
 
 
-@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
-def test_a_chain_that_jumps_goes_smoothly_and_reaches_what_it_reached(mode):
-    ob, target = make_tail(solver="CCD", modes=mode)
+def test_a_chain_that_jumps_goes_smoothly_and_reaches_what_it_reached():
+    """In the other modes: with locked axes, below."""
+    ob, target = make_tail(solver="CCD", modes="AXIS_ANGLE")
     before, after = bettered(ob, {"Bone.4": target}, 5.0)
     assert all(chain.mute for chain in ob.chain_ik.chains)
     assert after.acceleration < 0.7 * before.acceleration

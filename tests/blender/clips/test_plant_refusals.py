@@ -128,11 +128,7 @@ REFUSALS = [
     (lambda _, target: target.animation_data_clear(), {}, "Nothing moves"),
     (lambda ob, _: setattr(ob.chain_ik.chains[0], "target", None), {}, "no target"),
     (lambda _, target: rigs.key(target, "location", HURRY), {}, "No foot and no hand stands"),
-    (
-        lambda _, target: rigs.key(target, "location", NOWHERE),
-        {},
-        "not finite at frame 16",
-    ),
+    (lambda _, target: rigs.key(target, "location", NOWHERE), {}, "not finite at frame 16"),
     (lambda *_: setattr(bpy.context.scene.chain_ik, "use_live", False), {}, "Live is off"),
     (lambda ob, _: setattr(ob.chain_ik.chains[0], "solver", "FOLLOW"), {}, "Follow"),
     (None, {"frame_start": 5, "frame_end": 5}, "two frames"),

@@ -11,7 +11,7 @@ from tests.blender.body.human_bodies import make_character
 from tests.blender.setups.selecting import press
 from tests.core.clips import walks
 
-SIDES, SEED, RATE, SECONDS = "LR", 100, 30, 1.5
+SIDES, SEED, RATE, SECONDS = "LR", 100, 30, 1.2
 HEEL = (0.0459, 0.0)
 """Y and Z of the metarig's heels."""
 
@@ -79,21 +79,29 @@ def _stand(human: bpy.types.Object, side: str, heel: np.ndarray, toe: np.ndarray
     control.matrix = Matrix(place.tolist()) @ between
 
 
-def paths_of(human: bpy.types.Object) -> dict[str, np.ndarray]:
+Paths = dict[str, np.ndarray]
+
+
+def paths_of(human: bpy.types.Object) -> Paths:
     """Return the ways of heels, toes, knees, hands and hips, world space, by name."""
-    scene, found = bpy.context.scene, dict[str, list[Vector]]()
+    return paths_of_all([human])[0]
+
+
+def paths_of_all(people: list[bpy.types.Object]) -> list[Paths]:
+    scene, found = bpy.context.scene, [dict[str, list[Vector]]() for _ in people]
     for frame in range(scene.frame_start, scene.frame_end + 1):
         scene.frame_set(frame)
-        bones = human.pose.bones
-        spots = {"hips": bones["spine"].head, "head": bones["spine.006"].tail}
-        for side in SIDES:
-            heel = bones[f"heel.02.{side}"]
-            spots[f"heel.{side}"] = 0.5 * (heel.head + heel.tail)
-            spots[f"toe.{side}"] = bones[f"foot.{side}"].tail
-            spots[f"knee.{side}"] = bones[f"shin.{side}"].head
-        for name, spot in spots.items():
-            found.setdefault(name, []).append(human.matrix_world @ spot)
-    return {name: np.array(path) for name, path in found.items()}
+        for human, paths in zip(people, found, strict=True):
+            bones = human.pose.bones
+            spots = {"hips": bones["spine"].head, "head": bones["spine.006"].tail}
+            for side in SIDES:
+                heel = bones[f"heel.02.{side}"]
+                spots[f"heel.{side}"] = 0.5 * (heel.head + heel.tail)
+                spots[f"toe.{side}"] = bones[f"foot.{side}"].tail
+                spots[f"knee.{side}"] = bones[f"shin.{side}"].head
+            for name, spot in spots.items():
+                paths.setdefault(name, []).append(human.matrix_world @ spot)
+    return [{name: np.array(path) for name, path in paths.items()} for paths in found]
 
 
 def planted(human: bpy.types.Object, chain: str) -> np.ndarray | None:
