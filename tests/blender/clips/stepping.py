@@ -13,7 +13,7 @@ from blender_ik_addon.rig.reading.world import channels_of
 from tests.blender.clips.walking import forget_controls
 from tests.blender.setups.selecting import press
 
-FRAMES, STAND, SKATE, SPEED = range(1, 46), 0.6, 0.08, 0.4
+FRAMES, STAND, SKATE, SPEED = range(1, 37), 0.6, 0.08, 0.4
 """A foot stands for this share of its step, of a second, and skates by that share of its way.
 
 Bodies go so many of their heights a second: their limbs reach that far.
