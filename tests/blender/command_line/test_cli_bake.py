@@ -1,4 +1,4 @@
-"""Bakes and planted feet on the command line: what the buttons do, of which frames and chains."""
+"""Bakes, of whole bodies too, and planted feet on the command line: what the buttons do."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import bpy
 import numpy as np
 import pytest
 
+from tests.blender.body.human_bodies import HIPS, human, make_human
+from tests.blender.body.test_body_bake import keyed
 from tests.blender.clips.test_plant_refusals import LAST, STANDS, tails
 from tests.blender.command_line.command_lines import (
     CLIP,
@@ -59,11 +61,15 @@ def test_bake_keys_every_so_many_frames_of_each_range(file, method):
     ob = bpy.data.objects["Rig 0"]
     rigs.key_bones(ob, frames=(3, 7, 11))
     save(file)
+    before = rigs.keys_of(ob)
     frames = ("--frames", "1-5,8-12", "--step", "3")
     assert command("bake", *frames, *method, "--overwrite") == 0
     opened(file)
-    found = {tuple(x for x, _ in keys) for keys in rigs.keys_of(bpy.data.objects["Rig 0"]).values()}
-    assert found == {(1, 4, 5, 7, 8, 11, 12)}
+    after = rigs.keys_of(bpy.data.objects["Rig 0"])
+    assert after.keys() == before.keys()
+    for channel, keys in after.items():
+        assert [x for x, _ in keys] == [1, 4, 5, 7, 8, 11, 12]
+        assert keys[3] == before[channel][1], "what lies between stays"
 
 
 def test_the_report_tells_of_jumps_and_of_what_is_baked_frame_by_frame(file, capfd):
@@ -142,3 +148,43 @@ def test_what_cannot_be_planted_writes_nothing(feet, capfd, arguments, code, wor
     assert command("plant", "--output", output, *arguments) == code
     assert words in capfd.readouterr().err
     assert not output.exists()
+
+
+@pytest.fixture
+def body(tmp_path):
+    """A saved file with a body that reaches with a hand, and steps with one foot."""
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 10
+    ob = make_human()
+    press(bpy.ops.pose.chain_ik_body)
+    keyed(ob)
+    rigs.go_to(1)
+    rigs.enter(ob, "OBJECT")
+    return save(tmp_path / "body.blend")
+
+
+@pytest.mark.usefixtures("rigify")
+@pytest.mark.slow
+@pytest.mark.oldest
+def test_a_body_baked_without_a_window_has_the_keys_of_the_button(body, capfd):
+    """Which show what it did: tests/blender/body/test_body_bake.py."""
+    opened(body)
+    output, report = body.with_name("baked.blend"), body.with_name("report.json")
+    # As a clip a body is left to its frames, and that is said.
+    capfd.readouterr()
+    code = command("bake", "--output", output, "--report", report, *CLIP)
+    said = capfd.readouterr().err
+    # The body cannot be in all places: chest and hips give way.
+    assert code == 3, said
+    results = {each["chain"]: each["results"] for each in json.loads(report.read_text())["chains"]}
+    assert set(results) >= {"Leg.L", "Leg.R", "Hips", "Arm.L"}
+    for name in ("Leg.L", "Leg.R"):
+        assert {(each["code"], each["reached"]) for each in results[name]} == {("REACHED", True)}
+    assert "Chain 'Arm.L' is baked frame by frame: it belongs to a whole body." in said
+    opened(body)
+    select_objects(active=human())
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    save(body)
+    assert contents(output) == contents(body)
+    opened(output)
+    assert all(chain.mute for chain in human().chain_ik.chains)
+    assert (human().pose.bones[HIPS].path_from_id("location"), 2) in rigs.keys_of(human())

@@ -142,13 +142,12 @@ JOINT = {"kind": "ELBOW_X", "use_limit_x": True, "min_x": -2.0, "max_x": 2.0}
 SLIDE = {"use_slide": True, "slide_min": -0.1, "slide_max": 0.2}
 KINDS: dict[str, dict[str, object]] = {
     "Newton": {"solver": "NEWTON"},
-    "FABRIK": {"solver": "FABRIK", "use_rotation": True, "orient_weight": 0.5},
     "joints": {"solver": "NEWTON"},
     "gradual": {"solver": "FORCE"},
     "Follow": {"solver": "FOLLOW", "max_bend": 1.0},
     "stretch": {"solver": "NEWTON", "use_stretch": True, "use_keep_volume": True},
     "current": {"solver": "NEWTON", "start_from": "CURRENT"},
-    "tree": {"solver": "NEWTON"},
+    "tree": {"solver": "FABRIK", "use_rotation": True, "orient_weight": 0.5},
 }
 """Chains of every sort: what a setting breaks depends on who reads it."""
 
