@@ -15,13 +15,7 @@ from blender_ik_addon.overlay.words import find_pixels
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from tests.blender.interface.drawn import draw_panel
-from tests.blender.overlay.viewports import (
-    NEAR,
-    around_point,
-    draw,
-    needs_gpu,
-    strokes,
-)
+from tests.blender.overlay.viewports import NEAR, around_point, draw, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects
 

@@ -17,11 +17,10 @@ from blender_ik_addon.rig.tools.lengths import (
     UNITS,
     LengthUnit,
     length_in_words,
-    length_unit,
     short_length,
 )
 from blender_ik_addon.rig.tools.wording import outcome_in_words
-from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups import rigs
 from tests.blender.setups.spoiling import assert_is_advice
 from tests.blender.words.cases_of_rigs import BODIES, INPUT, JOINTS, TREES
 from tests.blender.words.cases_of_solves import SOLVES, STATES
@@ -216,20 +215,6 @@ def test_limits_are_spoken_of_only_where_there_are_some_and_they_count(solver):
             assert speaks == (is_limited and use_limits), chain.status
 
 
-@pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
-def test_trees_without_limits_and_locks_never_speak_of_them(solver):
-    rng = make_rng(7)
-    rig = tree_rigs.make_y()
-    rig.follow(solver=solver, use_rotation=True)
-    for _ in range(2):
-        for name in rig.tips:
-            rig.target(name).location = rng.uniform(-1.5, 1.5, 3)
-            rig.target(name).rotation_euler = rng.uniform(-3.0, 3.0, 3)
-        rigs.updated()
-        for name in rig.tips:
-            assert not re.search(LIMITS, rig.chain(name).status), rig.chain(name).status
-
-
 def test_texts_use_the_words_of_the_menus():
     """Not the identifiers that scripts use, such as NEWTON or TWO_BONE."""
     known = {
@@ -277,24 +262,6 @@ def test_lengths_have_two_digits_and_a_fitting_unit_and_in_narrow_columns_the_sh
         assert len(words) < len(length_in_words(length, unit))
 
 
-@pytest.mark.parametrize(
-    ("system", "unit", "words"),
-    [
-        ("METRIC", "ADAPTIVE", "1.2 cm"),
-        ("METRIC", "METERS", "0.012 m"),
-        ("METRIC", "MICROMETERS", "12345 µm"),
-        ("IMPERIAL", "ADAPTIVE", "486 thou"),
-        ("IMPERIAL", "INCHES", '0.49"'),
-        ("IMPERIAL", "FEET", "0.041'"),
-        ("NONE", "ADAPTIVE", "0.012"),
-    ],
-)
-def test_lengths_are_told_in_the_unit_of_the_scene(system, unit, words):
-    settings = bpy.context.scene.unit_settings
-    settings.system, settings.length_unit = system, unit
-    assert length_in_words(0.012345, length_unit(bpy.context.scene)) == words
-
-
 def test_every_unit_that_a_scene_offers_is_known():
     for unit, (size, ending) in UNITS.items():
         system = "METRIC" if unit.endswith("METERS") else "IMPERIAL"
@@ -316,11 +283,7 @@ def test_a_length_is_right_to_two_digits(length):
 
 
 def outcome(
-    status: Status,
-    residual: float,
-    iterations: int = 0,
-    cap: int = 500,
-    **others: object,
+    status: Status, residual: float, iterations: int = 0, cap: int = 500, **others: object
 ) -> Outcome:
     options = SolveOptions(solver=Solver.CCD, iterations=cap)
     others.setdefault("has_locks", False)
@@ -335,10 +298,6 @@ def outcome(
         (outcome(Status.REACHED, 2e-5), "Reached (20 µm)"),
         (outcome(Status.REACHED, 2e-7, 5), "Reached (5 iterations)"),
         (outcome(Status.REACHED, 0.0), "Reached"),
-        (outcome(Status.EXTENDED, 0.34), "Out of reach by 34 cm: extended"),
-        (outcome(Status.ITERATIONS_USED_UP, 0.002, 30), "Stopped 2 mm short: no nearer pose was"),
-        (outcome(Status.OUTWEIGHED, 0.12, pins=("L", "R")), "Held back by L and R (pinned): 12 cm"),
-        (outcome(Status.LIMITED, 0.12, pins=("L",)), "Held back by L (pinned): 12 cm"),
         (
             outcome(Status.OUTWEIGHED, 0.12, 9, pins=("Leg.L", "Leg.R"), outweighed_by=("Floor",)),
             "Held back by Leg.L, Leg.R (pinned), Floor: 12 cm",

@@ -111,17 +111,6 @@ def test_files_are_read_as_they_are_written(tmp_path):
     assert read_words(text) == {(OPERATOR, "Add Chain"): "Adicionar cadeia"}
 
 
-@pytest.mark.parametrize(
-    "line", ["msgid Add", 'msgid "Add', 'msgid_plural "Adds"', '"no keyword"', r'msgid "\x41"']
-)
-def test_lines_that_are_not_understood_are_refused(line):
-    entry = 'msgid "Add"\nmsgstr "Adicionar"\n'
-    assert read_words(f"{entry}\n# The end\n") == {("*", "Add"): "Adicionar"}
-    for text in (f"{entry}\n# A comment\n{line}\n", f"{entry}\n\n{line}\n{entry}"):
-        with pytest.raises(ValueError, match="in line 5"):
-            read_words(text)
-
-
 TELLING = {"report": 1, "poll_message_set": 0, "status_text_set": 0, "header_text_set": 0}
 """What shows a text to a person, and where the text stands among its arguments."""
 
