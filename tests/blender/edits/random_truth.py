@@ -97,10 +97,7 @@ def _flatness(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph) -
 
 
 def _wrong_distance(
-    ob: bpy.types.Object,
-    index: int,
-    chain: bpy.types.PropertyGroup,
-    depsgraph: bpy.types.Depsgraph,
+    ob: bpy.types.Object, index: int, chain: bpy.types.PropertyGroup, depsgraph: bpy.types.Depsgraph
 ) -> list[str]:
     """Return what a chain says of the way to its target if that is not what is left of it."""
     is_led_by_root = chain.solver == "FOLLOW" and chain.follow_lead == "ROOT"

@@ -79,7 +79,7 @@ def watch(capfd) -> Watch:
 
 
 # Of chains that are read alike, one.
-@pytest.mark.parametrize("kind", ["FABRIK", "joints", "gradual", "Follow", "stretch", "tree"])
+@pytest.mark.parametrize("kind", ["joints", "gradual", "Follow", "stretch", "tree"])
 def test_no_setting_stops_more_than_its_own_chain(kind, watch):
     """A number that is none is named as in the panel."""
     spoiling.make_scene(kind)
