@@ -17,6 +17,7 @@ from blender_ik_addon.rig.tools.lengths import (
     UNITS,
     LengthUnit,
     length_in_words,
+    length_unit,
     short_length,
 )
 from blender_ik_addon.rig.tools.wording import outcome_in_words
@@ -267,6 +268,7 @@ def test_every_unit_that_a_scene_offers_is_known():
         system = "METRIC" if unit.endswith("METERS") else "IMPERIAL"
         bpy.context.scene.unit_settings.system = system
         bpy.context.scene.unit_settings.length_unit = unit
+        assert length_unit(bpy.context.scene) == LengthUnit(system, unit)
         exact = bpy.utils.units.to_value(system, "LENGTH", f"1{ending.replace('µ', 'u')}")
         assert exact == pytest.approx(size, rel=1e-6), unit
 
