@@ -163,10 +163,12 @@ def delete(ob: bpy.types.Object, word: str) -> bpy.types.Object:
     return gone
 
 
-def drawn_lines() -> int:
+def drawn() -> tuple[int, bool]:
+    """Return how many lines to targets and poles the overlay draws, and whether a pole's plane."""
     with in_drawn_viewport():
-        assert not strokes().words
-        return len(strokes().thin.points)
+        found = strokes()
+        assert not found.words
+        return len(found.thin.points), bool(found.areas.points)
 
 
 @pytest.mark.parametrize(("word", "is_live"), [("target", True), ("pole", False)])
@@ -182,11 +184,13 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
         setattr(moved, name, False)
     rigs.updated()
     assert started_by_gizmos() == {*RINGS.values(), TURN_POLE}
-    lines = drawn_lines()
+    lines = drawn()
+    assert lines[1]
     gone = delete(ob, word)
     assert started_by_gizmos() == {RINGS[other]}
     # Nor does the overlay draw a line to it.
-    assert drawn_lines() < lines
+    assert drawn()[0] < lines[0]
+    assert drawn()[1] == (word == "target")
     places = [rigs.position(followed(ob, each)) for each in MOVES]
     sentence = f"The {word} '{gone.name}' is no longer in the scene: choose another {word}."
     assert refusal(MOVES[word]) == sentence
@@ -197,5 +201,5 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
     rigs.link(gone)
     rigs.updated()
     assert started_by_gizmos() == {*RINGS.values(), TURN_POLE}
-    assert drawn_lines() == lines
+    assert drawn() == lines
     press(MOVES[word])

@@ -219,6 +219,7 @@ def test_a_file_of_the_oldest_blender_follows_here(scene, old_files, name):
     assert scene.faults(scene.EXAMPLES[name], scene.playing.play(FRAMES)) == []
 
 
+@pytest.mark.oldest
 def test_limbs_follow_with_every_solver_live_in_the_saved_file_and_not_when_they_are_muted(
     demo_scene, tmp_path
 ):
