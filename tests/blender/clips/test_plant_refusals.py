@@ -14,6 +14,7 @@ from blender_ik_addon.rig.clips.planting import plant
 from blender_ik_addon.rig.reading.animation import bags_of_action
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, refusal, select_objects, state
 
 LAST = 40
@@ -114,17 +115,11 @@ def test_a_limb_too_short_for_its_contact_is_told(leg, capfd):
     assert off[is_off].min() > 1e-3 > off[~is_off].max()
 
 
-def play_strip(_ob: bpy.types.Object, target: bpy.types.Object) -> None:
-    data = target.animation_data
-    data.nla_tracks.new().strips.new("Strip", 1, data.action)
-    data.action = None
-
-
 NOWHERE = {20: (float("nan"), 0.0, 0.0)}
 HURRY = {frame: (0.1 * frame, 0.3 * (-1) ** frame, 0.2) for frame in range(1, LAST + 1)}
 REFUSALS = [
     (lambda _, target: setattr(target, "lock_location", (False, True, False)), {}, "locked"),
-    (play_strip, {}, "plays strips"),
+    (lambda _, target: strip_of(target), {}, "plays strips"),
     (lambda _, target: target.animation_data_clear(), {}, "Nothing moves"),
     (lambda ob, _: setattr(ob.chain_ik.chains[0], "target", None), {}, "no target"),
     (lambda _, target: rigs.key(target, "location", HURRY), {}, "No foot and no hand stands"),

@@ -11,6 +11,7 @@ import pytest
 from blender_ik_addon.rig.keying import keyed_looks
 from tests.blender.keying.converted_rigs import Limb, convert, ik_constraints, to_chains, two_limbs
 from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
 TOLD = re.compile(
@@ -103,12 +104,7 @@ def frames_seen(limb: Limb) -> list[float]:
 def test_strips_count_where_they_play():
     limb = make_moving()
     limb.constrain()
-    data = limb.target.animation_data
-    action, slot = data.action, getattr(data, "action_slot", None)
-    data.action = None
-    strip = data.nla_tracks.new().strips.new("Strip", 101, action)
-    if slot is not None:
-        strip.action_slot = slot
+    strip = strip_of(limb.target, 101)
     strip.scale = 2.0
     assert frames_seen(limb) == [101, 119, 147, 179] * 2
 
