@@ -11,7 +11,8 @@ import numpy as np
 from ...preferences.colours import LOOKS, colours
 from ...properties.chains import active_chain
 from ...properties.settings import ChainSettings
-from ...properties.status import state
+from ...properties.status import residual, state
+from ...rig.tools.lengths import length_in_words, length_unit
 from ..base import ActiveChainPanel, draw_text, lines_of, sidebar_width
 
 # Width of the popover, in Blender's interface units and in characters.
@@ -34,12 +35,12 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         look = LOOKS[state(settings)]
-        # Blender would cut a long text in its middle; how it begins matters most.
         room = (sidebar_width(bpy.context) - BESIDE) / LETTER
-        line, *others = lines_of(settings.status, max(int(room), LEAST_CHARACTERS))
+        left, unit = residual(settings), length_unit(bpy.context.scene)
+        distance = length_in_words(left, unit) if left >= 0.0 else ""
+        text = _in_one_line(settings.status, max(int(room), LEAST_CHARACTERS), distance)
         row = layout.row(align=True)
         row.label(text="", icon_value=_dot_icon(colours(bpy.context)[look.colour]))
-        text = f"{line} ..." if others else line
         row.label(text=text, icon=look.icon, translate=False)
 
 
@@ -60,6 +61,24 @@ class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
         settings = active_chain(context)
         column = self.layout.column(align=True)
         draw_text(column, settings.status, DETAILS_CHARACTERS)
+
+
+def _in_one_line(status: str, width: int, distance: str) -> str:
+    """Return how a status begins; Blender would cut a long one in its middle.
+
+    Args:
+        status: The whole text.
+        width: How many letters fit.
+        distance: What is left to the target; it is shown even if the text says it too late.
+    """
+    line, *others = lines_of(status, width)
+    if not others:
+        return line
+    if distance not in status or distance in line:
+        return f"{line} ..."
+    room = max(width - len(distance) - 1, LEAST_CHARACTERS)
+    begun = lines_of(status, room)[0].rstrip(",:;")
+    return f"{begun} ... {distance}"
 
 
 # ``Any``: the stubs do not know what ``new`` returns.

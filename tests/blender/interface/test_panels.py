@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 import pytest
 
+from blender_ik_addon.panels.sidebar import status
 from tests.blender.interface.drawn import (
     RecordingLayout,
     draw,
@@ -203,6 +204,27 @@ def test_the_status_is_one_line_with_the_icon_of_the_list_and_details_has_it_in_
         assert " ".join(lines) == chain.status
         assert all(0 < len(line) <= 60 for line in lines)
     assert len(lines) > 1
+
+
+def test_a_status_that_is_cut_off_ends_with_the_distance_that_is_left(monkeypatch):
+    _, chain = make_active_arm()
+    jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3, 3))
+    rigs.updated()
+    assert chain.status == "Held back by the limits of Bone.1 X, 0.56 m left"
+    for pixels, shown in (
+        (240.0, "Held back by the ... 0.56 m"),
+        (120.0, "Held back ... 0.56 m"),
+        (1000.0, chain.status),
+    ):
+        monkeypatch.setattr(status, "sidebar_width", lambda _context, width=pixels: width)
+        _, line = [item for item in draw(only="Status") if item.kind == "label"]
+        assert line.name == shown
+    monkeypatch.setattr(status, "sidebar_width", lambda _context: 240.0)
+    # What names no distance only ends.
+    chain.target = None
+    rigs.updated()
+    _, line = [item for item in draw(only="Status") if item.kind == "label"]
+    assert line.name.endswith(" ...")
 
 
 def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
