@@ -38,6 +38,7 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
         for which, setting in SPACES:
             if control_of(settings, which) is not None:
                 row = self.layout.row(align=True)
+                row.use_property_split, row.use_property_decorate = True, False
                 row.prop(settings, setting, placeholder="World")
                 switch = row.operator("pose.chain_ik_switch_space", text="", icon="KEY_HLT")
                 switch.which = which
