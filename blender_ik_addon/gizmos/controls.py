@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-from mathutils import Matrix, Vector
+from mathutils import Color, Matrix, Vector
 
 from ..core import IKError
+from ..preferences.colours import colours
 from ..properties.chains import ChainGroup, owner_of
 from ..properties.choices import uses
 from ..properties.records import chain_spec, controls_of_chain
@@ -40,18 +41,19 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
         settings = chain_of(context)
         if settings is None:
             return
-        colours = theme(context)
+        # That of the pole's line; limits, which are rings as well, have another.
+        pole_colour = Color(colours(context)["pole"])
         target, pole = _followed(context, settings)
         self._put(self._target, target)
         self._put(self._pole, pole)
-        paint(self._target, colours.gizmo_primary)
-        paint(self._pole, colours.gizmo_secondary)
+        paint(self._target, theme(context).gizmo_primary)
+        paint(self._pole, pole_colour)
         has_line = pole is not None and bool(target) == bool(settings.target)
         line = _axis_of(context, settings) if has_line else None
         if line is not None:
             self._dial.matrix_basis = _frame_of(line)
             self._dial.hide = False
-            paint(self._dial, colours.gizmo_secondary)
+            paint(self._dial, pole_colour)
 
     def _make_point(self, operator: str, size: float) -> bpy.types.Gizmo:
         gizmo = self.new_gizmo("GIZMO_GT_move_3d")

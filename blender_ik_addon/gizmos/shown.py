@@ -66,6 +66,6 @@ def theme(context: bpy.types.Context) -> bpy.types.ThemeUserInterface:
 
 
 def paint(gizmo: bpy.types.Gizmo, colour: Color, alpha: float = 0.8) -> None:
-    """Give a gizmo a colour of the theme; under the mouse it is drawn without alpha."""
+    """Give a gizmo a colour; under the mouse it is drawn without alpha."""
     gizmo.color = gizmo.color_highlight = (colour.r, colour.g, colour.b)
     gizmo.alpha, gizmo.alpha_highlight = alpha, 1.0

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
+from blender_ik_addon.preferences.colours import colours
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from tests.blender.gizmos.grabbed import (
@@ -109,6 +110,15 @@ def test_each_dot_moves_the_end_that_it_stands_on(kind):
         assert asked.bone == "Bone.1"
         place = wanted.pop((asked.turn, asked.end))
         np.testing.assert_allclose(dot.matrix_basis.translation, place, atol=1e-6)
+
+
+def test_what_moves_the_pole_has_the_colour_of_its_line_and_limits_have_another():
+    make_arm()
+    drawn = colours(bpy.context)
+    for operator in (MOVE_POLE, TURN_POLE):
+        (gizmo,) = gizmos_of(operator)
+        assert gizmo.color == pytest.approx(drawn["pole"]), operator
+    assert drawn["pole"] != drawn["limit"]
 
 
 def test_a_handle_is_hit_where_it_is_and_nowhere_else():
