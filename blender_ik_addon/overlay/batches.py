@@ -16,7 +16,8 @@ from .strokes import Pieces, Points, Rim, Strokes, Word
 
 # Widths of thin lines and outlines, as shares of the line width of chains.
 THIN, OUTLINE = 0.45, 0.33
-ROUND = 64
+# Points of a circle: with half as many, one that fills the window has corners that are seen.
+ROUND = 128
 Kind = Literal["LINES", "LINE_STRIP", "POINTS", "TRIS"]
 LINES, AREAS = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
 
