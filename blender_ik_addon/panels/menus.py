@@ -51,11 +51,11 @@ class VIEW3D_MT_chain_ik_more(bpy.types.Menu):
         # Scripts can name a bone in any mode, an entry cannot.
         once.enabled = context.mode == "POSE"
         once.operator("pose.chain_ik_solve")
-        layout.operator("pose.chain_ik_body")
+        layout.operator("pose.chain_ik_body", icon="ARMATURE_DATA")
         layout.operator_menu_enum("pose.chain_ik_convert", "direction")
-        layout.operator("pose.chain_ik_compare", icon="PRESET")
+        layout.operator("pose.chain_ik_compare", icon="SORTSIZE")
         layout.separator()
-        layout.operator("pose.chain_ik_store", icon="ARMATURE_DATA")
+        layout.operator("pose.chain_ik_store", icon="FILE_TICK")
         layout.operator("pose.chain_ik_restore", icon="LOOP_BACK")
 
 

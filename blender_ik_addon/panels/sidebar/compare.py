@@ -65,7 +65,7 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
         layout = cast(bpy.types.UILayout, self.layout)
         kept = kept_of(context.window_manager)
         row = layout.row(align=True)
-        row.operator("pose.chain_ik_compare", icon="PRESET")
+        row.operator("pose.chain_ik_compare", icon="SORTSIZE")
         row.prop(kept, "show_ghosts", text="", icon="GHOST_ENABLED")
         row.operator("pose.chain_ik_compare_clear", text="", icon="X")
         settings = compared_chain(context.window_manager)
