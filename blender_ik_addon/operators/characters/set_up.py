@@ -98,6 +98,8 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         for problem in added.problems:
             self.report({"WARNING"} if added.names else {"ERROR"}, said(problem))
         if names := added.names:
+            # The one that was added last may be that of a toe.
+            owner.chain_ik.active_index = owner.chain_ik.chains.find(names[0])
             chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
             self.report({"INFO"}, said(f"Set up {chains}: {', '.join(names)}"))
         elif count := added.hung:

@@ -282,9 +282,11 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     assert set(found(ob)) == {"Arm.L", "Leg.R", "Toe.R"}
     assert ob.chain_ik.chains["Arm.L"].space == "Root"
     assert "Set up 3 chains: Arm.L, Leg.R, Toe.R" in capfd.readouterr().out
+    assert ob.chain_ik.chains[ob.chain_ik.active_index].name == "Arm.L"
     select_bones(ob, ["forearm.R"])
     press(setup, scope="SELECTED")
     assert "Set up 1 chain: Arm.R" in capfd.readouterr().out
+    assert ob.chain_ik.chains[ob.chain_ik.active_index].name == "Arm.R"
     press(setup)
     assert len(found(ob)) == 8
     press(setup, kinds={"FINGER"})
