@@ -92,7 +92,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
     )
     control: EnumProperty(
         name="Control",
-        description="What a new target or pole is, as in the preferences until it is chosen here",
+        description="What a new target or pole is. Until you choose here, the preferences decide",
         items=CONTROLS,
     )
     parent: StringProperty(
@@ -114,8 +114,8 @@ class POSE_OT_chain_ik_add(ChainOperator):
     )
     use_pole: BoolProperty(
         name="Add Pole",
-        description="Add a pole on the side to which the limb bends, as in the preferences until"
-        " it is chosen here",
+        description="Add a pole on the side to which the limb bends. Until you choose here, the"
+        " preferences decide",
         options=ANEW,
     )
     use_snap: BoolProperty(
@@ -244,7 +244,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
 
     control: EnumProperty(
         name="Control",
-        description="What the pole is, as in the preferences until it is chosen here",
+        description="What the pole is. Until you choose here, the preferences decide",
         items=CONTROLS,
     )
 

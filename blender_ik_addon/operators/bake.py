@@ -113,9 +113,9 @@ class POSE_OT_chain_ik_bake(OnClip):
     tolerance: FloatProperty(
         name="Tolerance",
         description=(
-            "Leave out keys as long as no bone turns by more than this from what was"
-            " baked, in radians, or moves or grows by more of its own length, at any keyed frame."
-            " 0: all keys stay"
+            "Leave out keys that change little. Without them, at no keyed frame does a bone turn"
+            " by more than this, in radians, or move or grow by more than this share of its"
+            " length. 0: all keys stay"
         ),
         default=0.0,
         min=0.0,
@@ -126,7 +126,7 @@ class POSE_OT_chain_ik_bake(OnClip):
     )
     method: EnumProperty(
         name="Method",
-        description="Whether each frame is keyed as it plays, or all are bettered together",
+        description="Whether each frame is keyed as it plays, or all are improved together",
         items=METHODS,
         options=ANEW,
     )

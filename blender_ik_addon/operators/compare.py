@@ -54,7 +54,7 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
 
     bl_idname = "pose.chain_ik_compare_use"
     bl_label = "Use"
-    bl_description = "Have the compared chain use this solver from now on"
+    bl_description = "Use this solver for the compared chain from now on"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     index: IntProperty(

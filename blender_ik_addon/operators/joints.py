@@ -166,11 +166,13 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
 
 
 class POSE_OT_chain_ik_joint_remove(ChainOperator):
-    """Remove the joint chosen in the list; the settings of its bone count again."""
+    """Remove the joint that is chosen in the list."""
 
     bl_idname = "pose.chain_ik_joint_remove"
     bl_label = "Remove Joint"
-    bl_description = "Remove the joint chosen in the list; the settings of its bone count again"
+    bl_description = (
+        "Remove the joint that is chosen in the list. Its bone then uses its own IK settings again"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod

@@ -40,8 +40,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     stiffness_tip: FloatProperty(
         name="Stiffness Tip",
-        description="How strongly the last bones spring back; those between have what lies"
-        " between. No unit",
+        description="How strongly the last bones spring back. Bones between the two ends get"
+        " values between the two; no unit",
         **STRENGTH,
     )
     comfort_root: FloatProperty(
@@ -51,14 +51,14 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     comfort_tip: FloatProperty(
         name="Comfort Tip",
-        description="How far the last bones turn before they spring back; those between have what"
-        " lies between. In degrees",
+        description="How far the last bones turn before they spring back. Bones between the two"
+        " ends get values between the two; in degrees",
         **COMFORT,
     )
     mass: FloatProperty(
         name="Mass",
-        description="Weight of the whole chain, of which each bone has its share by length. It"
-        " counts with gravity; no unit",
+        description="Weight of the whole chain; each bone has a share by its length. It counts"
+        " only with gravity; no unit",
         **STRENGTH,
     )
     gravity: FloatProperty(

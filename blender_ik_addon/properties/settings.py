@@ -163,8 +163,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_mode: EnumProperty(
         name="Bend",
         translation_context=OWN_WORDS,
-        description="What tells to which side the chain bends. Chains that share bones bend from"
-        " the pose that they start from instead of With Body",
+        description="How the chain finds the side that it bends to. Chains that share bones do not"
+        " use With Body: they bend as the pose that they start from",
         items=POLE_MODES,
         default="TARGET",
         **FIXED,
@@ -172,9 +172,9 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_lean: FloatProperty(
         name="Lean",
         translation_context=OWN_WORDS,
-        description="The bend turns over where the limb points away from its direction at rest."
-        " This angle moves that place to where the limb does not go: positive away from the"
-        " side that it bends to, negative toward it. Arms: -60 degrees",
+        description="The bend flips where the limb points opposite to its rest direction. This"
+        " angle moves that place to where the limb does not go: above zero away from the side"
+        " that it bends to, below zero toward that side. Arms: -60 degrees",
         default=0.0,
         min=-pi,
         max=pi,
@@ -353,8 +353,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     planted: EnumProperty(
         name="Planted",
-        description="What of the limb stands at this frame. Plant Feet finds it and keeps it there;"
-        " where it has keys, they decide",
+        description="Which part of the foot or hand stands on the floor at this frame. Plant Feet"
+        " finds it and holds it in place; if this has keys, Plant Feet follows them",
         translation_context=OWN_WORDS,
         items=PLANTED,
         default="NONE",

@@ -41,8 +41,8 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     bl_label = "Set Up Limbs"
     bl_description = (
         "Find the limbs of the armature by the names and parents of its bones,"
-        " and add a chain with a target to each. Elbows and knees go along by themselves, controls"
-        " with a root, the torso or each other. The pose does not move"
+        " and add a chain with a target to each. Elbows and knees go along by themselves. Controls"
+        " go along with a root, the torso or each other. The pose does not move"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -62,13 +62,13 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     )
     control: EnumProperty(
         name="Control",
-        description="What targets and poles are, as in the preferences until it is chosen here",
+        description="What targets and poles are. Until you choose here, the preferences decide",
         items=CONTROLS,
     )
     parent: StringProperty(
         name="Parent",
-        description="The bone that all new control bones hang under, instead of a root and spaces"
-        " of their own. Empty: none",
+        description="Parent of all new control bones, which then get no root and no spaces."
+        " Empty: none",
         search=parents,
     )
     use_limits: BoolProperty(
@@ -78,7 +78,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
 
     use_body: BoolProperty(
         name="Whole Body",
-        description="Make one body of all chains then: the hips get a control, and legs are pinned",
+        description="Then make one body of all chains: the hips get a control, and legs are pinned",
     )
 
     problem = staticmethod(selection.problem_of_armature)

@@ -72,8 +72,8 @@ class POSE_OT_chain_ik_body(ChainOperator):
 
     control: EnumProperty(
         name="Control",
-        description="What the control of the hips is, as in the preferences until it is chosen"
-        " here",
+        description="What the control of the hips is. Until you choose here, the preferences"
+        " decide",
         items=CONTROLS,
     )
     use_pins: BoolProperty(

@@ -19,8 +19,8 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
     bl_idname = "pose.chain_ik_apply"
     bl_label = "Apply to Bones"
     bl_description = (
-        "Keep the pose that chains give their bones, as their own, and mute them (IK to FK): the"
-        " chains of the selected bones, targets and poles, else the active chain"
+        "Bones keep the pose that their chains give them, and these chains are muted (IK to FK):"
+        " the chains of the selected bones, targets and poles, else the active chain"
     )
     bl_options = {"REGISTER", "UNDO"}
 

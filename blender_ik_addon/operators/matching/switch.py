@@ -44,8 +44,9 @@ class POSE_OT_chain_ik_switch(Matching):
     bl_idname = "pose.chain_ik_switch"
     bl_label = "Switch FK/IK"
     bl_description = (
-        "Switch between FK and IK at this frame, the chains of the selected bones, targets and"
-        " poles, else the active chain: match the pose, and set the keys that keep it from popping"
+        "Switch the chains of the selected bones, targets and poles, else the active chain,"
+        " between FK and IK at this frame. The pose is matched, and keys are set so that it does"
+        " not pop"
     )
     bl_options = {"REGISTER", "UNDO"}
 

@@ -37,8 +37,8 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
     bl_idname = "pose.chain_ik_switch_space"
     bl_label = "Switch Space"
     bl_description = (
-        "Have the target or pole of the active chain go along with something else from this frame"
-        " on: it stays where it is, and the keys are set that keep it from popping. Its later keys"
+        "From this frame on, the target or pole of the active chain goes along with something"
+        " else. It stays where it is, and keys are set so that it does not pop. Its later keys"
         " count in the new space"
     )
     bl_options = {"REGISTER", "UNDO"}
