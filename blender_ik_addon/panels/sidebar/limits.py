@@ -26,7 +26,7 @@ class CHAINIK_UL_joints(bpy.types.UIList):
         _active_property: str,
         _index: int,
     ) -> None:
-        row = layout.split(factor=0.6, align=True)
+        row = layout.split(factor=0.5, align=True)
         # The name of a bone may be a word that Blender would translate.
         row.label(text=item.bone or "No bone", translate=not item.bone)
         row.prop(item, "kind", text="", emboss=False)
