@@ -76,7 +76,7 @@ class OnClip(Ranged, Stepwise):
         if bpy.app.background:
             return self.execute(context)
         self._is_asked = True
-        return set(context.window_manager.invoke_props_dialog(self))
+        return self.ask(context)
 
     def meant(self, context: bpy.types.Context, active: ChainGroup) -> list[int]:
         """Return the indices of the chains that are asked for."""

@@ -48,6 +48,14 @@ class ChainOperator(bpy.types.Operator):
         except IKError as error:
             return self.refuse(error)
 
+    def ask(self, context: bpy.types.Context) -> set[str]:
+        """Open a dialog with the settings; its button says what it does, not OK."""
+        assert context.window_manager is not None
+        opened = context.window_manager.invoke_props_dialog(
+            self, confirm_text=self.bl_label, text_ctxt="Operator"
+        )
+        return set(opened)
+
     def refuse(self, problem: object) -> set[str]:
         """Tell the user why nothing is done."""
         self.report({"ERROR"}, said(problem))

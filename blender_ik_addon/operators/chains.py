@@ -51,7 +51,7 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         if bpy.app.background or not own_controls(selection.chain(context)):
             return self.execute(context)
         self.delete_controls = True
-        return set(context.window_manager.invoke_props_dialog(self))
+        return self.ask(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
