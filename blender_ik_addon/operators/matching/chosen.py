@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any, cast
 
 import bpy
 from bpy.props import BoolProperty
@@ -92,6 +93,15 @@ class AnyFrames(Ranged):
         description="Do it at each frame of a range, and set keys",
         options=ANEW,
     )
+
+    def draw(self, context: bpy.types.Context | None) -> None:
+        """Draw the options; the ends of the range come last, and only where there is one."""
+        layout = cast(Any, self).layout
+        layout.use_property_split = True
+        names = [name for name in type(self).__annotations__ if not name.startswith("_")]
+        ends = tuple(Ranged.__annotations__) if self.use_range else ()
+        for name in (*names, "use_range", *ends):
+            layout.prop(self, name)
 
 
 def settings_of(chosen: Chosen) -> list[ChainGroup]:

@@ -60,7 +60,9 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if not self.properties.is_property_set("space"):
             self.space = space_name(selection.chain(context), self.which)
-        return set(context.window_manager.invoke_props_dialog(self))
+        # The dialog shows the ends of the range before anything has run.
+        self.frames(selection.scene_of(context))
+        return self.ask(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         settings, scene = selection.chain(context), selection.scene_of(context)

@@ -13,6 +13,7 @@ from tests.blender.interface.drawn import (
     draw,
     make_active_arm,
     names,
+    operator_type,
 )
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
@@ -103,3 +104,18 @@ def test_the_menu_is_for_rigs_in_object_and_pose_mode():
     assert menu.poll(bpy.context)
     select_objects(active=rigs.make_empty("Other"))
     assert not menu.poll(bpy.context)
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [("snap_target", ["use_keys"]), ("apply", ["use_keys"]), ("switch_space", ["which", "space"])],
+)
+def test_the_ends_of_a_range_are_asked_for_last_and_only_where_there_is_one(name, own):
+    drawn = getattr(bpy.types, f"POSE_OT_chain_ik_{name}")
+    for use_range, ends in ((False, []), (True, ["frame_start", "frame_end"])):
+        layout = RecordingLayout()
+        asked = type("Asked", (), {"__annotations__": drawn.__annotations__})()
+        asked.bl_rna, asked.layout = operator_type(f"pose.chain_ik_{name}"), layout
+        asked.use_range = use_range
+        drawn.draw(asked, bpy.context)
+        assert [item.name for item in layout.drawn] == [*own, "use_range", *ends]
