@@ -154,8 +154,8 @@ class POSE_OT_chain_ik_add(ChainOperator):
             self.report(
                 {"WARNING"},
                 said(
-                    "Keys or drivers of a chain that is gone animate the new one: delete those that"
-                    " are not for it."
+                    "Keys or drivers of a removed chain animate the new one: delete those that are"
+                    " not for it."
                 ),
             )
         return {"FINISHED"}

@@ -65,7 +65,9 @@ class ChainOperator(bpy.types.Operator):
         """Warn of data whose drivers read what was removed."""
         names = ", ".join(sorted(readers))
         if names:
-            sentence = f"Drivers of {names} read what is gone: give them something else to read."
+            sentence = (
+                f"Drivers of {names} read what was removed: give them something else to read."
+            )
             self.report({"WARNING"}, said(sentence))
 
 

@@ -71,7 +71,7 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
     def act(self, context: bpy.types.Context) -> set[str]:
         chain = _chain_at(context, self.index)
         if chain is None:
-            return self.refuse(f"There is no chain {self.index}: choose one of the list.")
+            return self.refuse(f"There is no chain {self.index}: choose one from the list.")
         owner, bones = owner_of(chain), bones_of_chain(chain)
         selected = selection.selected_bones(context, owner) if self.index == -1 else set()
         if len(selected) < 2:
@@ -230,13 +230,13 @@ def _chain_at(context: bpy.types.Context, index: int) -> ChainGroup | None:
 
 def _no_bone(context: bpy.types.Context) -> str:
     if owner_of(selection.chain(context)).data.bones.active is None:
-        return "Click the bone that shall have a joint, so that it is the active one."
+        return "Click the bone that is to get a joint."
     return ""
 
 
 def _no_selected(context: bpy.types.Context) -> str:
     if not selection.selected_bones(context, owner_of(selection.chain(context))):
-        return "Select the bones that shall have the joint, in pose mode."
+        return "In pose mode, select the bones that are to get the joint."
     return ""
 
 

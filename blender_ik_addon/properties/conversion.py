@@ -300,8 +300,8 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
     _tell_lost(conversion, name_of_chain, "a chain", converting.lost_of_constraint(constraint))
     if is_animated(owner, index):
         conversion.remarks.append(
-            f"Chain '{name_of_chain}': keys or drivers of a chain that is gone animate it, so"
-            " delete those that are not for it."
+            f"Chain '{name_of_chain}': keys or drivers of a removed chain animate it: delete"
+            " those that are not for it."
         )
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))
     constraints = owner.pose.bones[bone].constraints

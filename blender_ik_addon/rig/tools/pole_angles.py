@@ -109,8 +109,8 @@ def in_range(change: Change, keys: Sequence[float]) -> Change:
         if all(abs(turned.of_key(key)) <= math.pi + ROUNDING for key in keys):
             return turned
     raise RigError(
-        "Keys of its Pole Angle would pass 180 degrees, where a constraint's ends: change them"
-        " first."
+        "Keys of its Pole Angle would pass 180 degrees, the most that a constraint takes: change"
+        " them first."
     )
 
 

@@ -68,8 +68,7 @@ def pole_axis(
         end = place_of(spec.target)
     if not np.linalg.norm(end - root) > CLOSED * length:
         raise RigError(
-            "The root and the end of what bends are in one place:"
-            " move the target away from the root."
+            "The root and the end of the bend are in one place: move the target away from the root."
         )
     world = array_of(armature_object.matrix_world)
     return PoleAxis(root, end, sense_of_pole_angle(world, spec))

@@ -321,5 +321,5 @@ def test_an_angle_that_is_no_number_or_has_a_driver_or_no_pole_is_refused():
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0.5, 0, 0.5), (0, 0, 0)])
     rigs.add_chain(ob, "Bone.2", None)
     rigs.updated()
-    with pytest.raises(RigError, match="The root and the end of what bends are in one place"):
+    with pytest.raises(RigError, match="The root and the end of the bend are in one place"):
         pole_axis(ob, chain_spec(ob.chain_ik.chains[0]))

@@ -344,7 +344,7 @@ def test_a_bone_of_two_chains_shows_the_active_one_first_and_each_button_adds_to
     bone = arm.pose.bones["Bone.0"]
     bone.use_ik_limit_x, bone.ik_max_x = True, 0.5
     chains = arm.chain_ik.chains
-    with pytest.raises(RuntimeError, match="There is no chain 7: choose one of the list"):
+    with pytest.raises(RuntimeError, match="There is no chain 7: choose one from the list"):
         bpy.ops.pose.chain_ik_joint_add(index=7)
     assert not chains[0].joints
     for index, counts in ((1, [0, 1]), (-1, [1, 1])):

@@ -313,7 +313,7 @@ def test_a_driver_that_reads_the_removed_chain_reads_no_other_one_and_says_so(pa
     assert not curve.driver.is_valid
     assert 'chain_ik.chains["Left' in source_of(curve)
     told = capfd.readouterr().out
-    assert "Drivers of Reader read what is gone: give them something else to read." in told
+    assert "Drivers of Reader read what was removed: give them something else to read." in told
 
 
 def test_a_keying_set_keys_the_same_chains_as_before():

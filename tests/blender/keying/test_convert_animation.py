@@ -217,7 +217,7 @@ def test_drivers_elsewhere_and_keying_sets_go_along_both_ways_and_what_is_gone_i
     assert "Drivers" not in capfd.readouterr().out
     read_by(reader, "location", limb.ob, f"{CONSTRAINT}.use_stretch", 1)
     to_chains(limb.ob)
-    assert "Warning: Drivers of Reader read what is gone" in capfd.readouterr().out
+    assert "Warning: Drivers of Reader read what was removed" in capfd.readouterr().out
 
 
 def key_both(limb: Limb) -> None:
@@ -294,8 +294,8 @@ def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
     select_bones(limb.ob, [limb.bones[-1]])
     before = told_settings(limb.ob)
     assert refusal(convert, direction="TO_CONSTRAINTS") == (
-        "Chain 'Arm': Keys of its Pole Angle would pass 180 degrees, where a constraint's ends:"
-        " change them first."
+        "Chain 'Arm': Keys of its Pole Angle would pass 180 degrees, the most that a"
+        " constraint takes: change them first."
     )
     assert told_settings(limb.ob) == before
 
@@ -307,5 +307,5 @@ def test_keys_left_for_a_chain_that_is_gone_are_told(capfd):
     rigs.key(limb.ob, f"{CHAIN}.soft_distance", {1: 0.01})
     limb.ob.chain_ik.chains.remove(0)
     to_chains(limb.ob)
-    told = "Chain 'Arm': keys or drivers of a chain that is gone animate it"
+    told = "Chain 'Arm': keys or drivers of a removed chain animate it"
     assert told in capfd.readouterr().out
