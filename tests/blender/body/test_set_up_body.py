@@ -203,6 +203,16 @@ def test_a_chain_added_to_a_body_has_the_priority_that_it_would_begin_with(body)
     assert added.priority == 2
 
 
+def test_a_chain_that_no_body_can_have_is_named_when_the_body_is_made(rigify, capfd):
+    ob = make_human()
+    ob.chain_ik.chains["Neck"].solver = "FORCE"
+    press(bpy.ops.pose.chain_ik_body)
+    rigs.updated()
+    reason = ob.chain_ik.chains["Neck"].status
+    assert reason.startswith("A chain with the solver Force or Follow belongs to no body:")
+    assert f"Warning: Then chain 'Neck' stands still: {reason}" in capfd.readouterr().out
+
+
 def test_a_second_time_nothing_changes(human):
     press(whole_body, use_pins=False)
     assert not any(each.use_pin for each in human.chain_ik.chains)
