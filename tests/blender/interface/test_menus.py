@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bpy
+import pytest
 
 from blender_ik_addon.preferences import pie_key
 from tests.blender.gizmos.grabbed import GRABBED
