@@ -1,0 +1,194 @@
+"""Blender's own IK constraint and ours on the same rig, where the constraint fails.
+
+Each test asserts both: that the constraint fails, so that we hear when Blender mends it, and that
+ours does not.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from mathutils import Quaternion
+
+from tests.blender.setups import rigs, scaled_rigs
+from tests.helpers import make_rng
+
+
+class Pair:
+    """Two equal rigs with one target: one with our chain, one with the constraint."""
+
+    def __init__(self, joints=rigs.ARM, pole=None, scale=(1.0, 1.0, 1.0), parent=None, **settings):
+        self.target = rigs.make_empty("Target", (0.0, 0.0, 0.0))
+        pole = None if pole is None else rigs.make_empty("Pole", pole)
+        self.ours, self.builtin = (rigs.make_rig(joints, name) for name in ("Ours", "Builtin"))
+        self.bones = list(self.ours.pose.bones.keys())
+        for ob in (self.ours, self.builtin):
+            ob.scale, ob.parent = scale, parent
+        settings = {"pole_target": pole, **settings}
+        self.chain = rigs.add_chain(self.ours, self.bones[-1], self.target, **settings)
+        constraint = self.builtin.pose.bones[self.bones[-1]].constraints.new("IK")
+        constraint.target, constraint.pole_target = self.target, pole
+        constraint.use_stretch = False
+        if pole is not None:
+            # What it needs to face the pole with this rest bend; ours needs none.
+            constraint.pole_angle = -np.pi / 2.0
+        scaled_rigs.update()
+
+    def move(self, point):
+        """Bring the target to a point in world space and solve both."""
+        self.target.location = point
+        scaled_rigs.update()
+
+    def misses(self):
+        """Return how far ours and the constraint miss, as shares of the limb's length."""
+        return [scaled_rigs.miss(ob, self.bones, self.target) for ob in (self.ours, self.builtin)]
+
+    def elbows(self):
+        """Return the first joint of ours and of the constraint, world space, shape (2, 3)."""
+        return np.array([rigs.tail(ob, "Bone.0") for ob in (self.ours, self.builtin)])
+
+
+def arc(count):
+    """Return joints of unit bones that bend by 60 degrees together."""
+    angles = np.radians(60.0) * np.arange(count) / count
+    steps = np.column_stack((np.cos(angles), np.sin(angles), np.zeros(count)))
+    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
+
+
+def random_points(count, radius, seed=0):
+    rng = make_rng(seed)
+    directions = rng.normal(size=(count, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return directions * radius * np.cbrt(rng.uniform(size=(count, 1)))
+
+
+@pytest.mark.slow
+def test_a_chain_of_fifty_bones_reaches_all_of_twenty_targets():
+    pair = Pair(arc(50))
+    points = random_points(40, 45.0)[::2]
+    misses = []
+    for point in points:
+        pair.move(point)
+        misses.append(pair.misses())
+    ours, builtin = (np.array(misses) > 1e-3).sum(axis=0)
+    assert builtin >= 10, f"the constraint misses {builtin} of 20"
+    assert ours == 0, f"ours misses {ours} of 20, the constraint {builtin}"
+    assert np.max(misses, axis=0)[0] <= 1e-5
+
+
+@pytest.mark.parametrize(
+    ("solver", "count"),
+    [("TWO_BONE", 2), *itertools.product(("FABRIK", "CCD", "NEWTON"), (2, 5))],
+)
+def test_a_straight_limb_bends_toward_a_target_on_its_own_axis(count, solver):
+    pair = Pair([(0.0, 0.0, z) for z in range(count + 1)], solver=solver)
+    pair.move((0.0, 0.0, 0.6 * count))
+    ours, builtin = pair.misses()
+    assert builtin > 0.3, f"the constraint misses by {builtin:.3g} of the limb"
+    assert ours <= 1e-5, f"ours misses by {ours:.3g}, the constraint by {builtin:.3g}"
+
+
+def largest_steps(pair, points):
+    """Return the largest step of both elbows while the target goes from point to point."""
+    elbows = []
+    for point in points:
+        pair.move(point)
+        elbows.append(pair.elbows())
+    return np.linalg.norm(np.diff(elbows, axis=0), axis=2).max(axis=0)
+
+
+@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
+def test_the_elbow_does_not_pop_when_the_target_passes_the_pole(solver):
+    pair = Pair(pole=(0.0, -10.0, 0.0), solver=solver)
+    # Past the line from root to pole, aside of where the arm bends, 0.03 degrees a step.
+    angles = np.radians(0.03 * (np.arange(-8, 8) + 0.5))
+    points = 1.7 * np.column_stack((np.sin(angles), -np.cos(angles), np.zeros_like(angles)))
+    ours, builtin = largest_steps(pair, points)
+    told = f"largest step of the elbow: ours {ours:.3g} m, the constraint's {builtin:.3g} m"
+    assert builtin > 0.7, told
+    assert ours < 0.02, told
+
+
+ABOVE, UPPER, FORE = "Bone.0", "Bone.1", "Bone.2"
+SHOULDERED_ARM = ((0, 0, 0), (0, 0.05, 0.5), (0, -0.1, 1.5), (0, 0, 2.5))
+
+
+@pytest.mark.parametrize(
+    ("bone", "scale"),
+    [
+        (ABOVE, (0.6, 1.4, 1.0)),
+        (ABOVE, (1.0, 1.4, 1.0)),
+        (UPPER, (-1.0, 1.0, 1.0)),
+        (UPPER, (-1.0, -1.0, -1.0)),
+        (FORE, (1.0, -1.0, 1.0)),
+        (FORE, (1.0, 1.0, -1.0)),
+    ],
+    ids=str,
+)
+def test_scaled_bones_do_not_cost_the_target(bone, scale):
+    pair = Pair(SHOULDERED_ARM, chain_count=2)
+    pair.bones = [UPPER, FORE]
+    pair.builtin.pose.bones[FORE].constraints[0].chain_count = 2
+    for ob in (pair.ours, pair.builtin):
+        ob.pose.bones[bone].scale = scale
+    misses = []
+    for seed in range(6):
+        pair.chain.mute = True
+        scaled_rigs.update()
+        point = scaled_rigs.reachable_point(pair.ours, pair.bones, make_rng(seed), 0.6)
+        pair.chain.mute = False
+        pair.move(point)
+        misses.append(pair.misses())
+    ours, builtin = np.max(misses, axis=0)
+    told = f"largest miss: ours {ours:.3g} of the limb, the constraint's {builtin:.3g}"
+    assert builtin > 0.1, told
+    assert ours <= 1e-5, told
+
+
+def angle_to_target(ob, bone, target):
+    """Return the angle in degrees between a bone and the target's Y axis, world space."""
+    along = rigs.tail(ob, bone) - rigs.head(ob, bone)
+    wanted = np.array(scaled_rigs.world_of(target))[:3, 1]
+    cross = np.linalg.norm(np.cross(along, wanted))
+    return np.degrees(np.arctan2(cross, along @ wanted))
+
+
+@pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1.0, -1.0, -1.0), (0.4, 1.0, 2.0)], ids=str)
+def test_the_tip_takes_the_targets_rotation_under_scale(scale):
+    pair = Pair([*rigs.ARM, (0.0, 0.3, 2.4)], scale=scale, use_rotation=True)
+    pair.builtin.pose.bones["Bone.2"].constraints[0].use_rotation = True
+    pair.target.rotation_mode = "QUATERNION"
+    pair.target.rotation_quaternion = Quaternion((1.0, 0.5, 0.2), 0.6)
+    pair.move(np.multiply(scale, (0.3, 0.4, 1.5)))
+    ours, builtin = (angle_to_target(ob, "Bone.2", pair.target) for ob in (pair.ours, pair.builtin))
+    told = (
+        f"away from the target's direction: ours {ours:.3g} degrees, the constraint {builtin:.3g}"
+    )
+    assert builtin > 5.0, told
+    assert ours < 1e-3, told
+    assert pair.misses()[0] <= 1e-5
+
+
+def side_of_pole(elbow, target, pole):
+    """Return the cosine between the way from the chord to the elbow and that to the pole."""
+    axis = target / np.linalg.norm(target)
+    ways = [point - axis * (point @ axis) for point in (elbow, np.asarray(pole))]
+    return ways[0] @ ways[1] / (np.linalg.norm(ways[0]) * np.linalg.norm(ways[1]))
+
+
+@pytest.mark.parametrize(
+    "scale", [(-1.0, 1.0, 1.0), (1.0, 1.0, -1.0), (-1.0, -1.0, -1.0), (0.4, 1.0, 2.0)], ids=str
+)
+def test_the_elbow_faces_its_pole_under_scale(scale):
+    pole = (3.0, -1.0, 0.5)
+    pair = Pair(pole=pole, scale=scale)
+    point = np.multiply(scale, (0.3, 0.4, 1.3))
+    pair.move(point)
+    elbows = pair.elbows()
+    if scale == (0.4, 1.0, 2.0):
+        # Facing is meant where the solve happens: before the object's uneven scale.
+        elbows, point, pole = elbows / scale, point / scale, np.divide(pole, scale)
+    ours, builtin = (side_of_pole(elbow, point, pole) for elbow in elbows)
+    told = f"cosine to the pole: ours {ours:.4f}, the constraint's {builtin:.4f}"
+    assert builtin < 0.999, told
+    assert ours > 0.99999, told
