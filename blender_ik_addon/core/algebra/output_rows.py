@@ -29,7 +29,10 @@ class OutputRows:
         return cls(plain, np.zeros(0, dtype=np.int64), np.zeros(3))
 
     def pick(self, values: Array) -> Array:
-        """Return what is held of outputs (B, rows), or of a Jacobian (B, rows, any)."""
+        """Return what is held of outputs (B, rows), or of a Jacobian (B, rows, any).
+
+        Heights come first.
+        """
         if isinstance(self.plain, slice):
             rows: Array = values[:, self.plain]
         else:
@@ -37,13 +40,15 @@ class OutputRows:
         if not self.points.size:
             return rows
         heights = sum(values[:, self.points + at] * self.normal[at] for at in range(3))
-        return np.concatenate((rows, heights), axis=1)
+        return np.concatenate((heights, rows), axis=1)
 
     def spread(self, force: Array, count: int) -> Array:
-        """Return forces (B, k + p) on what is held as such on all outputs, (B, count)."""
-        whole = np.zeros((len(force), count))
-        held = force.shape[1] - len(self.points)
-        whole[:, self.plain] = force[:, :held]
-        for at in range(3 if self.points.size else 0):
-            whole[:, self.points + at] = force[:, held:] * self.normal[at]
+        """Return forces (B, p + k) on what is held as such on all outputs, (B, count)."""
+        whole, heights = np.zeros((len(force), count)), len(self.points)
+        whole[:, self.plain] = force[:, heights:]
+        for at in range(3 if heights else 0):
+            whole[:, self.points + at] = force[:, :heights] * self.normal[at]
         return whole
+
+
+EVERY, NOTHING = (OutputRows.of(slice(stop)) for stop in (None, 0))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.output_rows import OutputRows
+from ..algebra.output_rows import NOTHING, OutputRows
 from .bone_rows import BoneRows
 from .constrained_step import Curve
 from .posed_rows import PosedRows
@@ -40,16 +40,16 @@ class Settings:
         rests: A chain rests when no joint has to turn by more, in radians.
         least_shift: Compared with the stiffest joint; some joints resist nothing.
         first_shift: What a system is shifted by first if it is not positive definite, likewise.
-        holds: Whether outputs are held; otherwise they go where the step's linear model has them.
-        returns: Whether outputs are brought back to there after a step, those of one effector too.
         largest_turn: In radians; the curvature at a pose says little beyond it.
         slight: A step that saves less, as a share of the energy, and does not leave less to go by
             half, is the last.
         keeps: Whether no step is taken after which outputs have not been brought back, whatever it
             saves: they are worth more than any of it.
-        rows: Of the outputs those that are held, or that are to go somewhere; by default the first
-            ones, as many as there are targets.
-        bounds: Parts of the rows that are held up to a force each; what needs more is done.
+        held: Of the outputs those that are held.
+        led: Those that pull so hard that steps follow curved valleys: they are brought back to
+            where the linear model of a step has them.
+        returned: How near both are brought back after a step of a radian, as a share of the reach.
+        bounds: Parts of what is held that are held up to a force each; what needs more is done.
         holds_soon: Whether what is not there after a few steps, or has to take too short ones, is
             done.
         least_gain: A step that would save less is the last, once all that is held is there.
@@ -59,12 +59,12 @@ class Settings:
     rests: float
     least_shift: float
     first_shift: float
-    holds: bool = False
-    returns: bool = True
     largest_turn: float = 0.8
     slight: float = 0.0
     keeps: bool = False
-    rows: OutputRows | None = None
+    held: OutputRows = NOTHING
+    led: OutputRows = NOTHING
+    returned: float = 1e-3
     bounds: tuple[tuple[slice, float], ...] = ()
     holds_soon: bool = False
     least_gain: float = 0.0

@@ -12,6 +12,7 @@ tested against SciPy's SLSQP in tests/core/equilibrium/test_force_equilibrium.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,15 +20,14 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.chains_first import apply, chains_first, chains_last, choose_first, measure
 from ..algebra.nested import take_rows, transform_leaves
-from ..algebra.output_rows import OutputRows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from .bone_rows import BoneRows
 from .constrained_step import MOST_SHIFT, ConstrainedStep, Known, forget
 from .descent_settings import Measure, Settings
 from .held_outputs import HeldOutputs
 from .near_edges import NearEdges
-from .output_return import RETURNS, bring_back
-from .planned_step import RETURNED, PlannedStep
+from .output_return import bring_back
+from .planned_step import PlannedStep
 from .posed_rows import PosedRows
 
 # A step that was not taken is tried again with so many times the shift, the next one after one that
@@ -37,6 +37,8 @@ MORE_SHIFT, LEAST_MORE, LESS_SHIFT = 8.0, 1e-3, 0.1
 AS_PLANNED, HALF = 0.5, 0.5
 # A shifted step is shorter than what is left to go; by so much of the shift it counts for more.
 SHIFTED = 1e3
+# How often held outputs are brought back after a step, and how near, as a share of the reach.
+RETURNS, RETURNED = 3, 1e-11
 # How far a chain that rests on a ridge is sent down, in radians.
 ESCAPE = 0.2
 # What rounding leaves of a comparison of energies, as a share of them.
@@ -106,7 +108,7 @@ def minimise(
         given = take_rows((tree, state, acting, target, caps), rows)
         return take_rows(minimise(settings, *given), same)
     turn, rows = chains_first(state[:-1, :TURN]), np.flatnonzero(caps > 0)
-    used, count, width = np.zeros_like(caps), len(caps), len(target) * settings.holds
+    used, count, width = np.zeros_like(caps), len(caps), len(target)
     known, place = forget(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
     carried = _Carried(turn, np.zeros(count), np.full(count, np.inf), used, known, place)
     while rows.size:
@@ -170,10 +172,11 @@ def _put(carried: _Carried, rows: Counts, some: _Carried) -> _Carried:
 
 
 class _Here(NamedTuple):
-    """Where trees stand, what that costs, and how far outputs are from targets, (B, k)."""
+    """Where trees stand, what that costs, outputs (B, rows), and what is left to targets (B, k)."""
 
     posed: PosedRows
     at: Measure
+    output: Array
     gap: Array
 
 
@@ -191,8 +194,11 @@ class _Descent:
     ) -> None:
         self._settings, self._joints, self._caps = settings, tree.joints, caps
         self._bones, self._target = BoneRows(tree, slide), np.ascontiguousarray(target.T)
-        self._rows = settings.rows or OutputRows.of(slice(len(target)))
-        self._held = self._rows if settings.holds else OutputRows.of(slice(0))
+        self._held, self._holds, every = settings.held, len(target) > 0, np.arange(tree.rows)
+        self._led, whole = every[settings.led.plain], every[self._held.plain]
+        both = replace(self._held, plain=np.concatenate((whole, self._led)))
+        # What springs pull is led once: what is held comes back all the way.
+        self._returns = (both, *(self._held,) * (RETURNS - 1) * self._holds)
         self._measure = settings.measure(self._bones, acting)
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
@@ -221,7 +227,8 @@ class _Descent:
         """Return what poses cost; their outputs if they are known."""
         if output is None:
             output = self._bones.find_output(posed)
-        return _Here(posed, self._measure(posed, output), self._target - self._rows.pick(output))
+        gap = self._target - self._held.pick(output)
+        return _Here(posed, self._measure(posed, output), output, gap)
 
     def _choose(self, rows: Flags, first: _Here, second: _Here) -> _Here:
         """Return the first where flagged (B,), else the second."""
@@ -230,34 +237,31 @@ class _Descent:
     def _move(self, posed: PosedRows, plan: PlannedStep) -> _Here:
         """Return poses after a step.
 
-        Several effectors that cannot all arrive follow curved valleys, as does what is pulled:
-        where they are brought back to the step's plan a step goes farther. A single one has none.
+        Where outputs that are led are brought back to the step's plan a step goes farther, if
+        their valley is not too curved.
         """
         moved = self._bones.turn_on(posed, plan.move)
-        if not (self._settings.returns or len(self._bones.tree.ends) > 1):
+        if not plan.planned.size:
             return self._look(moved)
-        most = RETURNS if self._settings.holds else 1
-        back = self._look(*bring_back(self._bones, self._rows, moved, plan, most))
-        if self._settings.holds:
+        back = self._look(*bring_back(self._bones, self._returns, moved, plan))
+        if self._holds:
             return back
         there = self._look(moved)
         return self._choose(back.at.total < there.at.total, back, there)
 
     def _plan(self, here: _Here, known: Known, shift: Array, is_open: Flags) -> PlannedStep:
         """Return the step from poses."""
-        (posed, at, error), settings, edges = here, self._settings, None
+        (posed, at, output, error), settings, edges = here, self._settings, None
         whole = self._bones.find_jacobian(posed)
-        jacobian = self._rows.pick(whole)
-        count = settings.holds * error.shape[1]
         if posed.parts is not None:
             edges = NearEdges(self._bones.joints, posed.turn, posed.parts)
         shifts, axes = (settings.least_shift, settings.first_shift), self._joints.free_axes
-        held = HeldOutputs(jacobian[:, :count], axes)
+        held = HeldOutputs(self._held.pick(whole), axes)
         for _ in range(MOST_FORESEEN):
             slope, curve = at.derive(whole)
             pushed = slope if edges is None else slope + edges.push(known.is_shut, known.press)
             curvature = curve(self._held.spread(held.guess_force(pushed), whole.shape[1]))
-            back = held, error[:, :count]
+            back = held, error
             step = ConstrainedStep(axes, (slope, curvature), back, edges, known, shift, shifts)
             largest = measure(step.move).max(axis=1)
             shrunk = settings.largest_turn / np.maximum(largest, settings.largest_turn)
@@ -272,10 +276,12 @@ class _Descent:
             size, rests = np.where(leads_down, 1.0, size), rests & ~leads_down
             shrunk = np.where(leads_down, 1.0, shrunk)
         rests |= self._is_done(step, gain, error)
-        move, planned = move * shrunk[:, None, None], self._target
-        if not settings.holds:
-            planned = planned - error + apply(jacobian, move.reshape(len(move), -1))
-        return PlannedStep(step, move, size, rests, planned, edges)
+        move, led = move * shrunk[:, None, None], self._led
+        planned = output[:, led] + apply(whole[:, led], move.reshape(len(move), -1))
+        planned = np.concatenate((self._target, planned), axis=1)
+        by_step = settings.returned * measure(move).max(axis=1) ** 2
+        near = (RETURNED + by_step) * self._bones.tree.reach
+        return PlannedStep(step, move, size, rests, planned, edges, near)
 
     def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
         """Tell which trees have come near enough, or would need too much force, (B,)."""
@@ -292,7 +298,7 @@ class _Descent:
         """Return which steps are taken, which are the last, and the shifts of next ones, (B,)."""
         settings, total, left = self._settings, here.at.total, after.at.total
         scale = total
-        if settings.holds:
+        if self._holds:
             # What a gap of outputs that are held counts, beside the energy.
             force, there = plan.step.known.force, RETURNED * self._bones.tree.reach
             strength = GAP_COUNTS * measure(force)
@@ -310,10 +316,8 @@ class _Descent:
         is_short = plan.step.shift > TOO_SHORT
         slight = settings.slight * np.where(is_short, MORE_IN_CORNERS, 1.0) * scale
         creeps = is_better & (saved <= slight) & (is_short | (plan.size >= 0.5 * last))
-        if settings.holds and settings.keeps:
-            near = np.maximum(
-                STRAY * plan.find_near(self._bones.tree.reach), ASTRAY * self._bones.tree.reach
-            )
+        if self._holds and settings.keeps:
+            near = np.maximum(STRAY * plan.near, ASTRAY * self._bones.tree.reach)
             is_better &= measure(after.gap) <= np.maximum(near, measure(here.gap))
         shift = plan.step.shift
         less = np.where(saved > AS_PLANNED * plan.step.gain, LESS_SHIFT, HALF) * shift

@@ -7,6 +7,8 @@ tests/core/equilibrium/test_force_equilibrium.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..algebra.arithmetic import Array
@@ -17,33 +19,33 @@ from .held_outputs import NO_ENERGY
 from .planned_step import PlannedStep
 from .posed_rows import PosedRows
 
-# How often held outputs are brought back, and the most that joints turn for it, in radians.
-RETURNS, LARGEST_RETURN = 3, 0.5
+# The most that joints turn for it, in radians.
+LARGEST_RETURN = 0.5
 # Where a limb is straight outputs cannot be brought back: they give way, more the farther they are
 # off, and always a little.
 GIVE, LEAST_GIVE = 1e-3, 1e-12
 
 
 def bring_back(
-    bones: BoneRows, rows: OutputRows, moved: PosedRows, plan: PlannedStep, most: int
+    bones: BoneRows, returns: Sequence[OutputRows], moved: PosedRows, plan: PlannedStep
 ) -> tuple[PosedRows, Array]:
-    """Return poses whose outputs are brought back, so often at most, and all of these outputs.
+    """Return poses whose outputs are brought back, and all of these outputs.
 
     Args:
         bones: Of the trees.
-        rows: Which outputs shall be where the step has planned them.
+        returns: What is brought back, one time after the other: of what the step has planned the
+            first rows, some or all.
         moved: Where the step has led.
         plan: The step.
-        most: How often.
     """
     free, way, edges = bones.joints.weigh_axes(moved.turn), plan.move, plan.edges
     is_shut = plan.step.known.is_shut
-    near = plan.find_near(bones.tree.reach)
     output = bones.find_output(moved)
-    for _ in range(most):
-        error = plan.planned - rows.pick(output)
+    for rows in returns:
+        reached = rows.pick(output)
+        error = plan.planned[:, : reached.shape[1]] - reached
         gap = measure(error)
-        is_off = gap > near
+        is_off = gap > plan.near
         if not is_off.any():
             break
         if edges is not None:
@@ -56,7 +58,7 @@ def bring_back(
         system = jacobian @ jacobian.swapaxes(1, 2)
         share = GIVE * gap / bones.tree.reach + LEAST_GIVE
         give = share * np.trace(system, axis1=1, axis2=2) + NO_ENERGY
-        system += give[:, None, None] * np.eye(plan.planned.shape[1])
+        system += give[:, None, None] * np.eye(error.shape[1])
         back = np.linalg.solve(system, error[..., None]).swapaxes(1, 2) @ jacobian
         back = apply(free, back.reshape(len(back), -1, 3))
         largest = np.maximum(measure(back).max(axis=1), LARGEST_RETURN)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.chains_first import measure
 from .constrained_step import ConstrainedStep
 from .near_edges import NearEdges
-
-# How near outputs are brought back, as a share of the reach; so much more after a step of a radian.
-RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
 
 
 class PlannedStep(NamedTuple):
@@ -21,8 +17,9 @@ class PlannedStep(NamedTuple):
         move: Turns (B, n, 3), no farther than the largest one.
         size: How far it is to go, in radians, whatever the shift.
         rests: Which trees have nowhere to go.
-        planned: Where outputs shall be, shape (B, k).
+        planned: Where outputs shall be: what is held, then what is led, shape (B, k + l).
         edges: Those near to the poses.
+        near: How near outputs are brought back after it.
     """
 
     step: ConstrainedStep
@@ -31,9 +28,4 @@ class PlannedStep(NamedTuple):
     rests: Flags
     planned: Array
     edges: NearEdges | None
-
-    def find_near(self, reach: Array) -> Array:
-        """Return how near outputs are brought back after it, of trees with a reach (B,)."""
-        by_step = RETURNED_BY_STEP * measure(self.move).max(axis=1) ** 2
-        near: Array = (RETURNED + by_step) * reach
-        return near
+    near: Array

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.chains_first import apply, chains_first, measure
+from ..algebra.output_rows import EVERY
 from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
 from ..descent.descent_settings import Measure, Settings
@@ -67,4 +68,4 @@ def _measure(
     return lambda posed, output: PulledAt(energy.measure(posed), target - output, strength)
 
 
-PULLED = Settings(_measure, rests=1e-6, least_shift=1e-12, first_shift=1e-10)
+PULLED = Settings(_measure, rests=1e-6, least_shift=1e-12, first_shift=1e-10, led=EVERY)

@@ -10,6 +10,7 @@ import numpy as np
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import take_rows
+from ..algebra.output_rows import EVERY
 from ..descent.bone_rows import BoneRows
 from ..descent.descent_settings import Settings
 from ..descent.feasible_newton import minimise
@@ -45,7 +46,7 @@ SETTLE = Settings(
     rests=1e-6,
     least_shift=1e-6,
     first_shift=1e-3,
-    holds=True,
+    held=EVERY,
     slight=1e-9,
 )
 
@@ -136,11 +137,11 @@ def _settle(
     caps = np.where(energy.acts & (free.joints.free_axes.size > 0), caps, 0)
     turn, used = state[:-1, :TURN].copy(), used.copy()
     most = max(1, MOST_EQUATIONS // (3 * len(turn)) ** 2)
-    for settings, among in ((SETTLE, ~is_open), (PULLED, is_open)):
-        acting = energy if settings.holds else (energy, wanted)
+    ways = (SETTLE, energy, wanted, ~is_open), (PULLED, (energy, wanted), wanted[:0], is_open)
+    for settings, acting, held, among in ways:
         rows = np.flatnonzero(caps * among)
         for part in (rows[first : first + most] for first in range(0, len(rows), most)):
-            given = take_rows((free, state, acting, wanted, caps), part)
+            given = take_rows((free, state, acting, held, caps), part)
             ended = minimise(settings, *given, is_alone=run.is_alone)
             turn[..., part] = ended.turn
             used[part] += ended.used

@@ -7,11 +7,13 @@ vanish. Where some remain it swings from side to side of the best pose; with the
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.chains_first import chains_first
+from ..algebra.output_rows import EVERY
 from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
 from ..descent.descent_settings import Settings
@@ -45,8 +47,10 @@ def compromise(
     model has them, so that a step may go far along a curved valley. Tested in
     tests/core/solving/test_tree_compromise.py.
     """
+    # A single effector that cannot arrive follows no valley.
+    settings = replace(SETTINGS, led=EVERY) if len(tree.ends) > 1 else SETTINGS
     acting = target, tolerance
-    ended = minimise(SETTINGS, tree, state, acting, target, caps, is_alone=is_alone)
+    ended = minimise(settings, tree, state, acting, target[:0], caps, is_alone=is_alone)
     return tree.clamp_state(ended.turn, state[:-1, TURN]), ended.used
 
 
@@ -119,7 +123,6 @@ SETTINGS = Settings(
     rests=1e-7,
     least_shift=1e-7,
     first_shift=1e-6,
-    returns=False,
     largest_turn=LARGEST_TURN,
     slight=SLIGHT,
 )

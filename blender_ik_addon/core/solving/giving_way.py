@@ -336,13 +336,13 @@ class _Asked:
         Without springs of outputs nothing pulls but soft goals.
         """
         goals = [goal for goal in self._bounded if goal[1] not in last]
-        held, bounds, first = self._pins, [], len(self._pins)
+        held, bounds, first = self._pins, [], len(self._points) + len(self._pins)
         # What holds also bears what pulls.
         borne = FARTHEST * (0.0 if soft is None else float(np.max(soft)))
         for rows, priority in goals:
-            held = np.concatenate((held, rows))
-            bounds.append((slice(first, len(held)), STRENGTHS[priority] + borne))
-            first = len(held)
+            held, last_row = np.concatenate((held, rows)), first + len(rows)
+            bounds.append((slice(first, last_row), STRENGTHS[priority] + borne))
+            first = last_row
         least = ROUGH if soft is not None and SPRINGS[-1] not in soft else LEAST_GAIN
         holds_soon = bool(goals) and soft is None
         if soft is None:
@@ -352,9 +352,10 @@ class _Asked:
             rests=1e-5,
             least_shift=1e-9,
             first_shift=1e-6,
-            holds=True,
             keeps=True,
-            rows=OutputRows(held, self._points, self._normal),
+            held=OutputRows(held, self._points, self._normal),
+            led=OutputRows.of(np.flatnonzero(soft > SOFT)),
+            returned=1e-2,
             bounds=tuple(bounds),
             holds_soon=holds_soon,
             least_gain=least,
@@ -362,8 +363,8 @@ class _Asked:
         came = self._descend(came, soft, settings)
         left = np.abs(np.concatenate((came.gap[held], came.lift)))
         is_met = (left <= AIM_TOLERANCE * self._tree.reach).all(axis=0)
-        for part, strength in bounds:
-            is_met &= np.sqrt((came.force[held[part]] ** 2).sum(axis=0)) <= strength
+        for (rows, _), (_, strength) in zip(goals, bounds, strict=True):
+            is_met &= np.sqrt((came.force[rows] ** 2).sum(axis=0)) <= strength
         return came, is_met | (not goals)
 
     def _pull(self, came: _Came, last: Sequence[int], spring: float) -> tuple[_Came, Flags]:
@@ -382,22 +383,22 @@ class _Asked:
 
     def _descend(self, came: _Came, soft: Array, settings: Settings) -> _Came:
         """Return where the trees come to."""
-        target, rows, begun = self._target, settings.rows, _float(self._tree, came.place)
+        target, rows, begun = self._target, settings.held, _float(self._tree, came.place)
         assert rows is not None
         past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
         state = begun.make_state(came.turn)
         nearer = self._draw_near(state[-1, : len(target)], soft > SOFT)
         acting = Pulling(self._near, came.place, nearer + past)
-        held = target[rows.plain], self._level
+        held = self._level, target[rows.plain]
         given = begun, state, acting, np.concatenate(held), self._caps
         ended = minimise(settings, *given, is_alone=self._is_alone)
         place = came.place if ended.place is None else came.place + ended.place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
         output = _float(self._tree, place).make_state(ended.turn)[-1, : len(target)]
         gap, reached = target - output, rows.pick(output.T).T
-        heights = reached[len(reached) - len(self._points) :]
+        heights = reached[: len(self._points)]
         force = soft[:, None] * (gap + past) + rows.spread(ended.force.T, len(target)).T
-        return replace(there, gap=gap, lift=held[1] - heights, force=force)
+        return replace(there, gap=gap, lift=self._level - heights, force=force)
 
     def _draw_near(self, output: Array, pulls: Flags) -> Array:
         """Return targets of which those that pull are no farther away than they may be."""
