@@ -182,7 +182,7 @@ def test_bones_that_are_needed_are_asked_for():
     select_bones(ob, ["Apart.0"])
     assert refusal(to_selected) == "Left out, as no chain drives these bones: Apart.0."
     select_bones(ob, [])
-    assert "Select the bones" in refusal(to_selected)
+    assert "select the bones that are to get the joint" in refusal(to_selected)
 
 
 def test_removing_takes_the_one_in_the_list_and_the_bone_s_own_limits_hold_again():

@@ -80,7 +80,7 @@ def rows_of(pages: ModuleType, page: str, group: str) -> list[object]:
     """Return the rows of a group, and of one that would start many processes the most telling."""
     rows = [row for row in pages.PAGES[page][-1] if row.group == group]
     if page == "table":
-        return [row for row in rows if "floor" in row.other.start]
+        return [row for row in rows if "floor" in row.other.process]
     return [dataclasses.replace(rows[0], other=None)] if "human" in group else rows
 
 
