@@ -47,8 +47,10 @@ def compromise(
     model has them, so that a step may go far along a curved valley. Tested in
     tests/core/solving/test_tree_compromise.py.
     """
-    # A single effector that cannot arrive follows no valley.
-    settings = replace(SETTINGS, led=EVERY) if len(tree.ends) > 1 else SETTINGS
+    settings = SETTINGS
+    if len(tree.ends) > 1:
+        # Valleys are followed, those that are flat in long steps; a single effector has none.
+        settings = replace(settings, led=EVERY, least_shift=1e-9)
     acting = target, tolerance
     ended = minimise(settings, tree, state, acting, target[:0], caps, is_alone=is_alone)
     return tree.clamp_state(ended.turn, state[:-1, TURN]), ended.used

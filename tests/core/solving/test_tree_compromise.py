@@ -132,8 +132,9 @@ def test_limbs_that_limits_hold_back_end_in_few_steps_though_their_axes_are_roun
         ways *= 1.9 * rng.random((4, 1)) ** (1 / 3) / np.linalg.norm(ways, axis=1, keepdims=True)
         target = tree.joint_positions[1:5] + ways
         steps.append(int(solve(tree, Goal(target), SolveOptions(iterations=500)).iterations))
-    # Else nearly all of them go on to the cap of the compromise, some 170 steps in all.
-    assert np.median(steps) < 80
+    # Along a flat way a least shift of 1e-7 makes steps a tenth as long, and 52 of them; if none
+    # that saves next to nothing is the last, there are some 170.
+    assert np.median(steps) < 45
 
 
 @pytest.mark.parametrize("name", LIMITED)
