@@ -18,6 +18,7 @@ PICTURES = {
     "docs/interface/interface_*.png": "",
     "docs/clip/clips_*.png": "",
     "docs/workflow/3_turned_by_hand.png": "posed_by_hand.png",
+    "docs/whole_body/whole_body_*.png": "",
 }
 # By example: left, top, width and height in the featured image of the extensions site.
 FEATURED = (1920, 1080)
@@ -37,6 +38,7 @@ WHOLE, MOVING, FILMED = (0.0, 0.0, 1.0, 1.0), (0.16, 0.07, 1.0, 0.96), (0.34, 0.
 FILMS = {
     "crouch": (212, FILMED),
     "kick": (212, FILMED),
+    "whole_body_climb": (212, FILMED),
     "whole_body_sit": (400, (0.2, 0.12, 0.8, 0.95)),
 }
 COLOURS, RARE, MOVING_COLOURS, MILLISECONDS = 256, 96, 160, 120

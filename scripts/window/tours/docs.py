@@ -9,9 +9,10 @@ from math import cos, pi, sin
 import bpy
 from mathutils import Vector
 
+from examples import climb_a_ladder
 from window.character import CROUCH, HANDS, KICK, Place, act, check_reached, put, rig
 from window.driver import REDRAW, Session, check, check_moved, select_bones
-from window.tour import Tour, View
+from window.tour import RIG, Tour, View, clear_scene
 
 ARM = "Arm.L"
 WHOLE = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
@@ -26,6 +27,9 @@ SIDE = Vector((0.0, -0.25, 0.98)), 3.4, (1.45, 0.0, 1.15)
 # From standing to sitting: where the control of a dog's hips is, and how it is turned.
 SITTING = Place(), Place((0.0, 0.03, -0.22), -18.0), Place((0.0, 0.02, -0.42), -36.0)
 DOG_VIEW = Vector((0.0, 0.2, 0.5)), 3.0, (1.42, 0.0, 1.2)
+LADDER_VIEW = Vector((0.0, -0.25, 1.3)), 3.9, (1.4, 0.0, 2.25)
+# All four hold on; the left hand is off, the right foot, the right hand, the left foot; and above.
+CLIMBING = (1, 5, 13, 21, 29, 33)
 
 
 class Steps(Tour):
@@ -108,6 +112,20 @@ class Steps(Tour):
         yield from self.set_up_limbs(use_body=True)
         yield from self.select(rig(), "Torso")
         yield from self._film("whole_body_sit", DOG_VIEW, SITTING, partial(put, "Torso"))
+
+    def climb(self) -> Session:
+        """Film the example of the ladder."""
+        clear_scene()
+        with self.viewport.context():
+            ladder = climb_a_ladder.build()
+            bpy.context.view_layer.objects.active = ladder
+        ladder.name = RIG
+        yield from self.set_mode("POSE")
+        yield from self.select(rig(), "Torso")
+        self.viewport.area.spaces.active.shading.color_type = "MATERIAL"
+        yield from self._film(
+            "whole_body_climb", LADDER_VIEW, CLIMBING, bpy.context.scene.frame_set
+        )
 
     def _film(
         self, name: str, view: View, frames: Iterable[object], show: Callable[[object], object]

@@ -1,4 +1,4 @@
-"""A day in Blender's window: set up, pose, animate, switch, bake; undo all of it, redo it; a body.
+"""A day in Blender's window: set up, pose, animate, switch, bake; undo all of it, and redo it.
 
 A picture of docs/workflow.md is made so.
 """
@@ -11,7 +11,7 @@ from mathutils import Vector
 
 from window import character
 from window.character import HANDS, TORSO, Place, check_reached, check_same, play_through, pose, rig
-from window.driver import Session, check, check_moved, check_near, select_bones
+from window.driver import Session, check, check_moved, select_bones
 from window.tour import Tour, line
 
 LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L", "Toe.R", "Spine", "Neck"}
@@ -25,9 +25,6 @@ AT_BOX = Place((0.36, -0.3, -0.1))
 # More than a day has; Blender keeps 32.
 UNDO_STEPS = 64
 VIEW = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
-# Metres, from rest: where no body reaches, and how far pinned feet may move.
-TOO_FAR, HELD = Vector((1.15, -0.42, 0.75)), 3e-5
-FAR_VIEW = Vector((0.62, -0.2, 0.98)), 4.2, (1.45, 0.0, -0.35)
 
 
 def frames_up_to(last: int) -> list[int]:
@@ -168,26 +165,6 @@ class Steps(Tour):
             yield from self.viewport.undo(is_redone=True)
             character.check_file(expected, "Redone")
         self.picture("10_redone")
-
-    def reach_beyond(self) -> Session:
-        """Pull a hand of a whole body beyond reach with the mouse: pinned feet stay; undo, redo."""
-        yield from self.add_metarig(FAR_VIEW)
-        yield from self.set_up_limbs(use_body=True)
-        yield from self.select(rig(), HANDS[0])
-        rest, stood, hips = character.read_file(), pose("foot.L", "foot.R"), pose(TORSO)
-
-        def look(step: int) -> None:
-            check_near(pose("foot.L", "foot.R"), stood, HELD, f"At step {step} a pinned foot")
-
-        start = rig().pose.bones[HANDS[0]].head.copy()
-        yield from self.grab(line(start, start + TOO_FAR, 5), look)
-        yield from self.drop()
-        status = rig().chain_ik.chains["Arm.L"].status
-        check(status.startswith(("Held back", "Out of reach")), f"Beyond reach: {status}")
-        check(np.abs(pose(TORSO) - hips).max() > 0.05, "Beyond reach the hips have stayed.")
-        self.picture("11_beyond_reach")
-        yield from character.undo_and_redo(self, rest)
-        look(5)
 
     def _check_set_up(self, before: np.ndarray, when: str) -> None:
         """Check that all limbs have chains, and that these have moved nothing."""
