@@ -91,3 +91,24 @@ def test_no_folder_has_too_many_files(top):
     for folder in folders:
         files = [file for file in folder.glob("*.py") if file.name != "__init__.py"]
         assert len(files) <= MOST_FILES_OF_FOLDER, f"{folder}: {len(files)} files"
+
+
+CORE = "blender_ik_addon/core/solve.py"
+
+BAD_SOURCES = [
+    (find_long_functions, CORE, "def f():\n" + "    pass\n" * MOST_LINES_OF_FUNCTION),
+    (find_long_files, CORE, "\n" * (MOST_LINES_OF_FILE + 1)),
+    (find_broad_excepts, CORE, "try:\n    pass\nexcept:\n    pass"),
+    (
+        find_broad_excepts,
+        CORE,
+        "try:\n    pass\nexcept (ValueError, BaseException) as e:\n    pass",
+    ),
+    (find_missing_docstrings, CORE, "def solve():\n    pass"),
+    (find_missing_docstrings, CORE, "class _A:\n    def reach(self):\n        pass"),
+]
+
+
+@pytest.mark.parametrize(("check", "path", "source"), BAD_SOURCES)
+def test_checks_find_violations(check, path, source):
+    assert len(check(PurePosixPath(path), source)) == 1

@@ -44,6 +44,7 @@ RIG_PACKAGES = (
     *("reading", "anatomy", "planning", "trees", "frames"),
     *("posing", "batches", "live", "keying", "controls", "tools", "clips", "comparing", "shapes"),
 )
+MOST_FILES_OF_PACKAGE = 14
 
 BLENDER_MODULES = frozenset(
     {"bpy", "bpy_extras", "mathutils", "bl_math", "bl_operators", "bl_ui", "blf", "gpu"}
@@ -151,6 +152,25 @@ def test_every_file_keeps_to_the_layers(check):
     assert not found, "\n".join(found)
 
 
+BAD_SOURCES = [
+    (find_wrong_arrows, "core/solve.py", "import bpy"),
+    (find_wrong_arrows, "core/solve.py", "import scipy.spatial"),
+    (find_wrong_arrows, "core/sub/deep.py", "from ...rig.reader import read"),
+    (find_wrong_arrows, "rig/reader.py", "from blender_ik_addon.core import solve"),
+    (find_wrong_arrows, "utils.py", ""),
+    (find_banned_bpy_parts, "rig/reader.py", "def f():\n    return bpy.context.object"),
+    (find_banned_bpy_parts, "rig/reader.py", "from bpy import context"),
+    (find_banned_bpy_parts, "handlers.py", "from bpy import ops as o"),
+    (find_top_imports_of_blender, "__init__.py", "import bpy"),
+    (find_top_imports_of_blender, "__init__.py", "from . import operators"),
+]
+
+
+@pytest.mark.parametrize(("check", "path", "source"), BAD_SOURCES)
+def test_checks_find_violations(check, path, source):
+    assert len(check(PurePosixPath(path), source)) == 1
+
+
 def list_own_imports() -> dict[str, set[str]]:
     """Return which modules of the package each of them imports, named from its root."""
     files = sorted(PACKAGE.rglob("*.py"))
@@ -202,3 +222,14 @@ def test_packages_of_the_rig_import_only_those_before_them():
         place = RIG_PACKAGES.index(name.split(".")[1])
         packages = {module.split(".")[1] for module in needed if module.startswith("rig.")}
         assert all(RIG_PACKAGES.index(package) <= place for package in packages), name
+
+
+def test_packages_are_small_and_files_of_core_and_rig_have_names_of_their_own():
+    names = []
+    for layer in ("core", "rig"):
+        folders = [folder for folder in (PACKAGE / layer).iterdir() if folder.is_dir()]
+        for folder in folders:
+            files = sorted(file.name for file in folder.glob("*.py") if file.name != "__init__.py")
+            assert len(files) <= MOST_FILES_OF_PACKAGE, f"{folder.name}: {len(files)} files"
+            names += files
+    assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)
