@@ -5,6 +5,8 @@ The pictures of docs/clips.md are made so.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import bpy
 import numpy as np
 from mathutils import Vector
@@ -49,6 +51,8 @@ def walk() -> Motion:
 class Steps(Tour):
     """Every method is something that people do with a recorded clip."""
 
+    seen_at_work: ClassVar[list[str]] = []
+
     def record(self) -> Session:
         """Have the bones walk as a recorded body does: they alone have keys."""
         yield from self.add_metarig(VIEW)
@@ -91,22 +95,26 @@ class Steps(Tour):
         planted = character.read_file()
         settings = {"which": "ALL", "method": "CLIP"}
         yield from self._stop_and_finish("bake", "clips_3_bake", **settings)
+        check("bake" in self.seen_at_work, "The bake has ended before it was seen at work.")
         check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
         yield from character.undo_and_redo(self, planted)
 
     def _stop_and_finish(self, name: str, picture: str, **settings: str) -> Session:
         """Press a button and Esc, which leaves nothing, and again; the status bar tells of it."""
         yield from self.rest_mouse()
-        before, hints = character.read_file(), [self._read_hints("before")]
+        before, quiet = character.read_file(), self._read_hints("before")
         yield from self.start(name, picture, **settings)
-        yield REDRAW
-        hints.append(self._read_hints("during"))
         yield from self.stop(name)
-        hints.append(self._read_hints("stopped"))
         character.check_file(before, "Stopped")
-        check((hints[1] != hints[0]).any(), f"The status bar does not say that {name} goes on.")
-        check((hints[2] == hints[0]).all(), f"The status bar is not what it was before {name}.")
+        is_same = (self._read_hints("stopped") == quiet).all()
+        check(is_same, f"The status bar is not what it was before {name}.")
         yield from self.start(name, **settings)
+        yield REDRAW
+        busy = self._read_hints("during")
+        # Short work may be done before the picture is taken.
+        if self.is_running(name):
+            self.seen_at_work.append(name)
+            check((busy != quiet).any(), f"The status bar does not say that {name} goes on.")
         yield from self.finish(name)
 
     def _read_hints(self, name: str) -> np.ndarray:

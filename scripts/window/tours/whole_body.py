@@ -45,6 +45,7 @@ class Steps(Tour):
         yield from self.add_metarig(VIEW)
         rig().show_in_front = True
         studio.add_block("Shelf", *SHELF)
+        bpy.context.view_layer.objects.active = rig()
         before = pose()
         yield from self.set_up_limbs()
         yield from self.press_button("body")
