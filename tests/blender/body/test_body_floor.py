@@ -65,6 +65,14 @@ def test_a_hand_that_is_pulled_below_the_floor_stops_on_it_and_rises_with_it(bod
     assert heights(body, floor).min() < -0.02
 
 
+def test_knees_of_a_body_that_crouches_stop_on_the_floor_and_hold_it_back(body):
+    move(body, "Torso", (0.0, 0.0, -0.5))
+    assert places(body, ("shin.L", "shin.R"))[:, 2].max() < 0.25
+    lay_floor(body, Matrix.Translation((0.0, 0.0, 0.3)))
+    np.testing.assert_allclose(places(body, ("shin.L", "shin.R"))[:, 2], 0.3, atol=PLACE)
+    assert "Ground" in body.chain_ik.chains["Hips"].status
+
+
 def test_feet_that_are_not_pinned_stand_on_their_soles(body):
     for name in ("Leg.L", "Leg.R"):
         body.chain_ik.chains[name].use_pin = False
