@@ -43,7 +43,7 @@ ON_OLDEST = ("-m", "(not slow or oldest) and not exhaustive")
 QUICK = (*NOT_SLOW, "--few", "1", "--tests", "3")
 # Every test runs, of many cases these many, spread evenly: what no case of a test has told of the
 # newest Blender, more of them have hardly ever told, of an older one still less.
-CASES = {"core-slow": 12, "bpy-5.2": 8, "bpy-4.2": 3, "core-newest": 3}
+CASES = {"core-slow": 12, "bpy-5.2": 7, "bpy-4.2": 3, "core-newest": 3}
 # Those between the oldest and the newest share their work: half of the files each.
 HALVES = {"bpy-4.5": ("--half", "0"), "bpy-5.0": ("--half", "1")}
 
