@@ -8,6 +8,7 @@ import pytest
 from mathutils import Matrix
 
 from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.properties.controls.space_names import space_names
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_bones, state
 from tests.blender.setups.twisted_rigs import matrices
@@ -84,6 +85,15 @@ def move_control(
     for path in ("location", rigs.rotation_property(control)) if frame is not None else ():
         control.keyframe_insert(path, frame=frame)
     rigs.updated()
+
+
+def test_the_list_of_spaces_offers_what_the_text_is_part_of_in_any_case():
+    chain = make_body().chain_ik.chains[0]
+    assert space_names(chain, "TARGET", "BODY") == ["Body.0", "Body.1"]
+    assert space_names(chain, "TARGET", "prop") == ["Prop"]
+    assert space_names(chain, "TARGET", "no such thing") == []
+    # What would go along with the target itself is no space of it.
+    assert not set(ARM) & set(space_names(chain, "TARGET"))
 
 
 @pytest.mark.parametrize(("kind", "scale"), [*zip(("BONE", "EMPTY", "BONE"), SCALES, strict=True)])
