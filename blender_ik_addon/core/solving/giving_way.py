@@ -384,7 +384,6 @@ class _Asked:
     def _descend(self, came: _Came, soft: Array, settings: Settings) -> _Came:
         """Return where the trees come to."""
         target, rows, begun = self._target, settings.held, _float(self._tree, came.place)
-        assert rows is not None
         past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
         state = begun.make_state(came.turn)
         nearer = self._draw_near(state[-1, : len(target)], soft > SOFT)

@@ -5,8 +5,6 @@ The pictures of docs/clips.md are made so.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import bpy
 import numpy as np
 from mathutils import Vector
@@ -51,10 +49,11 @@ def walk() -> Motion:
 class Steps(Tour):
     """Every method is something that people do with a recorded clip."""
 
-    seen_at_work: ClassVar[list[str]] = []
+    seen_at_work: list[str]
 
     def record(self) -> Session:
         """Have the bones walk as a recorded body does: they alone have keys."""
+        self.seen_at_work = []
         yield from self.add_metarig(VIEW)
         yield from self.set_up_limbs()
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
