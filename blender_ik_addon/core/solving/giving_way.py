@@ -2,17 +2,15 @@
 
 What can be met is met in one descent: pins and the goals of the first priorities are held, those of
 the last ones pull softly, and of all such poses the nearest to the start is found. Where holding a
-goal takes more force than it is worth, or leads nowhere, the tree begins again, and goals pull as
-springs do. Round after round these are stiffer, and pull past their targets by what was left
-before, as far as the force lets them. So a pose changes steadily as a target leaves what can be
-reached.
+goal takes more force than it is worth, or leads nowhere, the tree begins again, and the goal pulls
+with that force and a spring. So a pose changes steadily as a target leaves what can be reached.
 
 Points that would pass the floor are held on it, as pins are, until they would have to be pulled
 down to stay there. A pin wins against the floor.
 
-Source: the method of multipliers (Nocedal and Wright, "Numerical Optimization", 2006, section
-17.3); the bounds on the forces are derived for this project, and tested in
-tests/core/solving/test_giving_way.py.
+Source: exact penalties, the norm of a gap by what the multiplier may be (Nocedal and Wright,
+"Numerical Optimization", 2006, section 17.2); smoothed near to the target and with springs beside,
+which is derived for this project and tested in tests/core/solving/test_giving_way.py.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from ..descent.feasible_newton import minimise
 from ..equilibrium.near_start import compile_nearness
 from ..equilibrium.on_floor import FloorPoints
 from ..equilibrium.potential_energy import PotentialEnergy
-from ..equilibrium.pulled_by_goals import Pulling, measure_pulls
+from ..equilibrium.pulled_by_goals import Pulling, Pulls, measure_pulls
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
 from .unconstrained_start import bend_straight_runs
@@ -43,16 +41,14 @@ PINNED = 0
 STRENGTHS = {1: 1000.0, 2: 100.0}
 # The spring of goals of the third priority, for the reach; of each further one so much of it.
 SOFT, SOFTER = 20.0, 0.1
-# The springs of what is not held, round after round, likewise.
-SPRINGS = 300.0, 1500.0, 4000.0
+# The spring of goals that are let go of, likewise.
+SPRING = 4000.0
 # Of turns and poles a radian counts as so much of the reach.
 RADIAN = 0.2
-# A round is done when a step would save less, and the last one.
-ROUGH, LEAST_GAIN = 1e-2, 1e-6
+# Poses are there when a step would save less.
+LEAST_GAIN = 1e-6
 # A goal that pulls is at most so far from its target, for the reach.
 FARTHEST = 2.0
-# What springs leave of a goal that can be met, as a share of the reach.
-NEARLY = 3e-3
 # How often points join those that are held on the floor, or leave them.
 MOST_CHANGES = 10
 # What is asked of each tree by itself.
@@ -217,8 +213,7 @@ class _Came(Rows):
     Attributes:
         turn: Of the joints, shape (n, 4, B).
         place: How far first bones have moved, in lengths of the reach, shape (3, B).
-        push: With what goals pull past their targets, shape (rows, B).
-        gap: What is left to them, likewise.
+        gap: What is left of goals, shape (rows, B).
         lift: What is left to points on the floor, shape (p, B).
         force: What it takes to hold them, or with what they pull, likewise.
         used: Steps, shape (B,).
@@ -226,7 +221,6 @@ class _Came(Rows):
 
     turn: Array
     place: Array
-    push: Array
     gap: Array
     lift: Array
     force: Array
@@ -307,87 +301,72 @@ class _Asked:
     def _begin(self) -> _Came:
         """Return where to look from."""
         none, used = np.zeros_like(self._target), np.zeros_like(self._caps)
-        return _Came(self._turn, self._place, none, none, self._level, none, used)
+        return _Came(self._turn, self._place, none, self._level, none, used)
 
     def _meet(self, came: _Came, let_go: int) -> tuple[_Came, Flags]:
         """Return poses that hold all priorities but so many of the last ones; tell which do.
 
         What is let go of pulls, and is held where it can be after all.
         """
-        if not let_go:
-            return self._hold(came, [])
-        last = self._levels[-let_go:]
-        for spring in SPRINGS:
-            came, is_met = self._pull(came, last, spring)
-        upper = _joined(rows for rows, priority in self._bounded if priority in last)
-        gap = np.abs(came.gap[upper]).max(axis=0, initial=0.0)
-        is_near = is_met & (gap < NEARLY * self._tree.reach)
-        near = repeat_single(np.flatnonzero(is_near), len(is_near))
+        last = self._levels[len(self._levels) - let_go :]
+        came, is_met = self._hold(came, last)
+        if not last:
+            return came, is_met
+        pulled = [goal for goal in self._bounded if goal[1] in last]
+        needed = [_measure(came.force[rows]) / STRENGTHS[priority] for rows, priority in pulled]
+        # What pulls with less than it is worth can be held after all.
+        near = np.flatnonzero(is_met & (np.max(needed, axis=0) < 1.0))
+        near = repeat_single(near, len(is_met))
         if near.size:
             held, holds = self._take(near)._hold(came.take(near), [])
             came = came.put(near[holds], held.take(holds))
         return came, is_met
 
-    def _hold(
-        self, came: _Came, last: Sequence[int], soft: Array | None = None
-    ) -> tuple[_Came, Flags]:
-        """Return poses that hold all but the last priorities; tell which do.
-
-        Without springs of outputs nothing pulls but soft goals.
-        """
+    def _hold(self, came: _Came, last: Sequence[int]) -> tuple[_Came, Flags]:
+        """Return poses that hold all but the last priorities, which pull; tell which do."""
+        pulled = [goal for goal in self._bounded if goal[1] in last]
+        pulls = self._pull(pulled)
         goals = [goal for goal in self._bounded if goal[1] not in last]
         held, bounds, first = self._pins, [], len(self._points) + len(self._pins)
         # What holds also bears what pulls.
-        borne = FARTHEST * (0.0 if soft is None else float(np.max(soft)))
+        borne = FARTHEST * SPRING * bool(pulled)
         for rows, priority in goals:
             held, last_row = np.concatenate((held, rows)), first + len(rows)
             bounds.append((slice(first, last_row), STRENGTHS[priority] + borne))
             first = last_row
-        least = ROUGH if soft is not None and SPRINGS[-1] not in soft else LEAST_GAIN
-        holds_soon = bool(goals) and soft is None
-        if soft is None:
-            soft, came = self._soft, replace(came, push=np.zeros_like(came.push))
         settings = Settings(
-            partial(measure_pulls, soft=soft),
+            partial(measure_pulls, pulls=pulls),
             rests=1e-5,
             least_shift=1e-9,
             first_shift=1e-6,
             keeps=True,
             held=OutputRows(held, self._points, self._normal),
-            led=OutputRows.of(np.flatnonzero(soft > SOFT)),
+            led=OutputRows.of(_joined(rows for rows, _ in pulled)),
             returned=1e-2,
             bounds=tuple(bounds),
-            holds_soon=holds_soon,
-            least_gain=least,
+            holds_soon=bool(goals) and not pulled,
+            least_gain=LEAST_GAIN,
         )
-        came = self._descend(came, soft, settings)
+        came = self._descend(came, pulls, settings)
         left = np.abs(np.concatenate((came.gap[held], came.lift)))
         is_met = (left <= AIM_TOLERANCE * self._tree.reach).all(axis=0)
         for (rows, _), (_, strength) in zip(goals, bounds, strict=True):
-            is_met &= np.sqrt((came.force[rows] ** 2).sum(axis=0)) <= strength
+            is_met &= _measure(came.force[rows]) <= strength
         return came, is_met | (not goals)
 
-    def _pull(self, came: _Came, last: Sequence[int], spring: float) -> tuple[_Came, Flags]:
-        """Return poses to which the last priorities pull; tell which hold all others."""
-        pulled = [goal for goal in self._bounded if goal[1] in last]
-        soft, push = self._soft.copy(), came.push
-        for rows, _ in pulled:
-            soft[rows] = spring
-        came, is_met = self._hold(came, last, soft)
-        push = push.copy()
-        for rows, priority in pulled:
-            push[rows] += spring * came.gap[rows]
-            size = np.sqrt((push[rows] ** 2).sum(axis=0))
-            push[rows] *= STRENGTHS[priority] / np.maximum(size, STRENGTHS[priority])
-        return replace(came, push=push), is_met
+    def _pull(self, pulled: Sequence[tuple[Counts, int]]) -> Pulls:
+        """Return how goals pull, some of them with what they are worth."""
+        springs, goals = self._soft.copy(), np.zeros((len(pulled), len(self._soft)))
+        for goal, (rows, _) in enumerate(pulled):
+            springs[rows], goals[goal, rows] = SPRING, 1.0
+        return Pulls(springs, np.array([STRENGTHS[priority] for _, priority in pulled]), goals)
 
-    def _descend(self, came: _Came, soft: Array, settings: Settings) -> _Came:
+    def _descend(self, came: _Came, pulls: Pulls, settings: Settings) -> _Came:
         """Return where the trees come to."""
         target, rows, begun = self._target, settings.held, _float(self._tree, came.place)
-        past = came.push / np.where(soft > 0.0, soft, np.inf)[:, None]
         state = begun.make_state(came.turn)
-        nearer = self._draw_near(state[-1, : len(target)], soft > SOFT)
-        acting = Pulling(self._near, came.place, nearer + past)
+        nearer = self._draw_near(state[-1, : len(target)], pulls.goals.any(axis=0))
+        acting = Pulling(self._near, came.place, nearer)
         held = self._level, target[rows.plain]
         given = begun, state, acting, np.concatenate(held), self._caps
         ended = minimise(settings, *given, is_alone=self._is_alone)
@@ -396,7 +375,8 @@ class _Asked:
         output = _float(self._tree, place).make_state(ended.turn)[-1, : len(target)]
         gap, reached = target - output, rows.pick(output.T).T
         heights = reached[: len(self._points)]
-        force = soft[:, None] * (gap + past) + rows.spread(ended.force.T, len(target)).T
+        springs = pulls.find_springs(pulls.measure_gaps(gap.T, self._tree.reach))
+        force = springs.T * gap + rows.spread(ended.force.T, len(target)).T
         return replace(there, gap=gap, lift=self._level - heights, force=force)
 
     def _draw_near(self, output: Array, pulls: Flags) -> Array:
@@ -429,3 +409,9 @@ def _find_goals(run: Run, priorities: Sequence[int], first: int) -> Iterator[tup
 
 def _joined(rows: Iterable[Counts]) -> Counts:
     return np.concatenate([*rows, np.zeros(0, dtype=np.int64)])
+
+
+def _measure(vectors: Array) -> Array:
+    """Return the lengths (B,) of vectors (k, B)."""
+    size: Array = np.sqrt((vectors * vectors).sum(axis=0))
+    return size
