@@ -131,11 +131,13 @@ ROOTED = frozenset(
     )
 )
 ITERATED = ROOTED | {"iterations", "tolerance"}
+# What a chain is in a body: bodies carry all others, but do not go along with their targets.
+OF_BODY = frozenset(("priority", "use_pin", "pull"))
 USES = {
-    "TWO_BONE": ROOTED,
-    "FABRIK": ITERATED | {"use_finish"},
-    "CCD": ITERATED | {"use_finish"},
-    "NEWTON": ITERATED,
+    "TWO_BONE": ROOTED | OF_BODY,
+    "FABRIK": ITERATED | OF_BODY | {"use_finish"},
+    "CCD": ITERATED | OF_BODY | {"use_finish"},
+    "NEWTON": ITERATED | OF_BODY,
     "FORCE": ITERATED | {"force"},
     "FOLLOW": frozenset(("follow_lead", "use_anchor", "max_bend", "use_limits", "joints")),
 }
@@ -145,3 +147,8 @@ USES = {
 def uses(settings: ChainGroup, name: str) -> bool:
     """Tell whether the solver of a chain uses one of its settings."""
     return name in USES[settings.solver]
+
+
+def may_lead_body(settings: ChainGroup) -> bool:
+    """Tell whether a body goes along with the target of a chain, as its solver is."""
+    return uses(settings, "priority")

@@ -34,6 +34,7 @@ from ..rig.reading.spec import (
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_bones, driven_by_all
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
+from .choices import may_lead_body
 from .forces import force_spec
 from .joints.own import own_joint
 
@@ -93,9 +94,12 @@ def chain_spec(
 
 
 def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> BodyGoal | None:
-    """Return what a chain is in the body of its object; None where that has none."""
+    """Return what a chain is in the body of its object; None where that has none.
+
+    Chains that forces pull, or that are dragged, are no goals of it: it carries them.
+    """
     body, chain = body_of(owner_of(settings)), animated or settings
-    if body is None:
+    if body is None or not may_lead_body(settings):
         return None
     pull = owner_of(chain).chain_ik.body.influence * (1.0 if chain.use_pin else chain.pull)
     floor = None if body.floor is None else Anchor(body.floor)

@@ -23,7 +23,7 @@ from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import is_in_line, pole_axis
 from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, body_of, chain_key, chains_of, is_idle, owner_of
-from .choices import uses
+from .choices import may_lead_body, uses
 from .controls.space_names import lost_spaces
 from .controls.torso import lost_root
 from .joints.own import joints_by_bone
@@ -51,6 +51,12 @@ IN_LINE = (
 OUTSIDE = (
     "No bone of the body carries this chain, so it is solved by itself: choose a Root above it, if"
     " it is to go along"
+)
+
+
+BY_ITSELF = (
+    "A chain with the solver Force or Follow is solved by itself: the body carries it, but does not"
+    " go along with its target"
 )
 
 
@@ -116,6 +122,8 @@ def _outside_body(settings: ChainGroup) -> str:
         return ""
     if lost := lost_root(owner):
         return lost
+    if not may_lead_body(settings):
+        return BY_ITSELF
     return "" if belongs_to_body(settings) else OUTSIDE
 
 

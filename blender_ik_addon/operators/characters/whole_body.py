@@ -9,13 +9,11 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...preferences.addon import CONTROLS, preferences
-from ...properties.chains import active_armature, chains_of, is_idle
+from ...properties.chains import active_armature, chains_of
 from ...properties.controls.hierarchy import hips_chain
 from ...properties.controls.torso import hang_hips, hips_of_body, new_torso, pin_legs
-from ...properties.records import belongs_to_body
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
-from ...rig.planning.located import NOT_IN_A_BODY
 from ...rig.reading.skeleton import compiled
 from ...translations import said
 from .. import selection
@@ -91,11 +89,6 @@ class POSE_OT_chain_ik_body(ChainOperator):
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
         told = make_body(context, owner, limbs, self.control, use_pins=self.use_pins)
         self.report({"INFO"}, said(told))
-        for chain in chains_of(owner):
-            is_solved = chain.solver not in ("FORCE", "FOLLOW") or not belongs_to_body(chain)
-            if not (is_solved or is_idle(chain)):
-                text = NOT_IN_A_BODY
-                self.report({"WARNING"}, said(f"Then chain '{chain.name}' stands still: {text}"))
         return {"FINISHED"}
 
 

@@ -18,11 +18,6 @@ from .order import Job
 from .own_joints import sliding_bones
 from .slide import slide_axes
 
-NOT_IN_A_BODY = (
-    "A chain with the solver Force or Follow belongs to no body: choose another solver, or mute the"
-    " chain."
-)
-
 
 def check_moved(job: Job) -> None:
     """Raise if a chain that is dragged, or its body, cannot have its root where it shall be.
@@ -40,8 +35,6 @@ def _check_body(job: Job) -> None:
     root = job.plan.body_root
     name = job.skeleton.names[root]
     bone = job.object.pose.bones[name]
-    if job.spec.is_dragged or job.spec.force is not None:
-        raise RigError(NOT_IN_A_BODY)
     if job.skeleton.is_connected[root]:
         raise RigError(
             f"Connected is on for bone '{name}', so the body cannot move it: clear Connected in"

@@ -53,10 +53,13 @@ def _sharing(
     first: dict[Point, int] = {}
     written: dict[int, list[Point]] = {}
     refused: dict[int, str] = {}
-    for i, live_chain in enumerate(live_chains):
+    jobs = [live_chain.job for live_chain in live_chains]
+    # What does not fit to a body is refused, not the body.
+    order = sorted(range(len(live_chains)), key=lambda i: jobs[i].plan.body_root < 0)
+    for i in order:
         if i in lost:
             continue
-        points = live_chain.job.points()
+        points = jobs[i].points()
         shared = {first[point]: point for point in reversed(points) if point in first}
         problem = _problem(live_chains, i, shared) if shared else None
         if problem is not None:

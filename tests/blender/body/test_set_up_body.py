@@ -203,14 +203,31 @@ def test_a_chain_added_to_a_body_has_the_priority_that_it_would_begin_with(body)
     assert added.priority == 2
 
 
-def test_a_chain_that_no_body_can_have_is_named_when_the_body_is_made(rigify, capfd):
+def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on(rigify):
     ob = make_human()
-    ob.chain_ik.chains["Neck"].solver = "FORCE"
+    chains = ob.chain_ik.chains
+    chains["Neck"].solver = "FORCE"
     press(bpy.ops.pose.chain_ik_body)
     rigs.updated()
-    reason = ob.chain_ik.chains["Neck"].status
-    assert reason.startswith("A chain with the solver Force or Follow belongs to no body:")
-    assert f"Warning: Then chain 'Neck' stands still: {reason}" in capfd.readouterr().out
+    assert chains["Neck"].status.endswith(
+        "the body carries it, but does not go along with its target"
+    )
+    before = rigs.tail(ob, "spine.003")
+    ob.pose.bones["Arm Target.L"].location.x = 0.5 * height(ob)
+    rigs.updated()
+    carried, neck = rigs.tail(ob, "spine.003"), rigs.evaluated(ob).pose.bones["spine.004"]
+    assert np.linalg.norm(carried - before) > 0.05 * height(ob)
+    np.testing.assert_allclose(neck.head, carried, atol=1e-5)
+    assert chains["Arm.L"].status.startswith("Reached")
+    way = rigs.tail(ob, "spine.005") - neck.head
+    aim = np.array(ob.pose.bones["Neck Target"].head - neck.head)
+    # It stretches to its own target, which the body does not go along with.
+    assert way @ aim > 0.99 * np.linalg.norm(way) * np.linalg.norm(aim)
+    chains["Spine"].solver = "FORCE"
+    rigs.updated()
+    assert "already belongs to chain 'Neck'" not in chains["Arm.L"].status
+    assert chains["Arm.L"].status.startswith("Reached")
+    assert "cannot be solved together: choose Newton or FABRIK" in chains["Spine"].status
 
 
 def test_a_second_time_nothing_changes(human):

@@ -163,7 +163,12 @@ def body(root: str = "Limb.0") -> object:
 
 
 BODIES = [
-    OfBody("A chain with the solver Force or Follow belongs to no", chain(solver="FORCE"), body()),
+    OfBody(
+        "Out of reach by ...: extended. A chain with the solver Force or Follow is solved by itself",
+        on("Other", solver="FORCE"),
+        both(on("Other", chain_count=2), body()),
+        who="Other",
+    ),
     OfBody(
         "Reached (... iterations). Bone 'gone', the root of the", on("body", root="gone"), body()
     ),
