@@ -225,7 +225,7 @@ def _idle(settings: ChainGroup) -> tuple[ChainState, str]:
         bones_of_text(settings.stored_pose)
     except RigError as error:
         return ChainState.BROKEN, str(error)
-    muted, zero = "Muted", "Influence is zero: the bones are free to be posed"
+    muted, zero = "Muted", "FK: pose the bones, influence is zero"
     return ChainState.IDLE, muted if settings.mute else zero
 
 

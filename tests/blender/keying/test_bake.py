@@ -236,7 +236,7 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     assert "unmute those" in refusal(bake, which="ALL")
     ob.chain_ik.chains[0].mute = False
     ob.chain_ik.chains[0].influence = 0.0
-    idle = "Influence is zero: the bones are free to be posed"
+    idle = "FK: pose the bones, influence is zero"
     assert refusal(bake) == f"{nothing}: {idle}."
     ob.chain_ik.chains[0].influence = 1.0
     data = ob.animation_data_create()

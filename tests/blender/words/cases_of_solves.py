@@ -197,7 +197,7 @@ SOLVES = [
 HIDDEN = "Not solved: the armature is hidden, or not in this view layer"
 STATES = [
     Case("Muted", chain(mute=True)),
-    Case("Influence is zero: the bones are free to be posed", chain(influence=0.0)),
+    Case("FK: pose the bones, influence is zero", chain(influence=0.0)),
     Case("Live is off", on("scene", use_live=False)),
     Case("Not solved: the armature is in edit mode", mode("EDIT")),
     Case("Not solved: the armature shows its rest position", on("data", pose_position="REST")),
