@@ -34,7 +34,6 @@ from ..rig.reading.spec import (
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_bones, driven_by_all
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
-from .choices import may_lead_body
 from .forces import force_spec
 from .joints.own import own_joint
 
@@ -94,12 +93,9 @@ def chain_spec(
 
 
 def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> BodyGoal | None:
-    """Return what a chain is in the body of its object; None where that has none.
-
-    Chains that forces pull, or that are dragged, are no goals of it: it carries them.
-    """
+    """Return what a chain is in the body of its object; None where that has none."""
     body, chain = body_of(owner_of(settings)), animated or settings
-    if body is None or not may_lead_body(settings):
+    if body is None:
         return None
     pull = owner_of(chain).chain_ik.body.influence * (1.0 if chain.use_pin else chain.pull)
     floor = None if body.floor is None else Anchor(body.floor)
@@ -140,7 +136,8 @@ def plantable(
 
 def bones_spec(settings: ChainGroup) -> ChainSpec:
     """Return which bones a chain drives as a record; nothing else of it, which may be unsound."""
-    return ChainSpec(**_bones_of(settings), body=_body_goal(settings))
+    options = SolveOptions(solver=Solver(settings.solver))
+    return ChainSpec(**_bones_of(settings), options=options, body=_body_goal(settings))
 
 
 def _bones_of(settings: ChainGroup) -> dict[str, Any]:

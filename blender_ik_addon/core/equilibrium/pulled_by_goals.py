@@ -17,8 +17,7 @@ from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
 from ..descent.descent_settings import Measure
 from ..descent.posed_rows import PosedRows
-from .near_start import measure_nearness
-from .potential_energy import PotentialEnergy
+from .near_start import StartRows, StartSprings
 from .pulled_energy import PulledAt
 
 # So near to a target, for the reach, the force of a goal falls. A third, and poses whose goals are
@@ -59,12 +58,12 @@ class Pulling(NamedTuple):
     """What acts on B trees.
 
     Attributes:
-        near: Springs to the start.
+        springs: To the start.
         moved: How far first bones have moved before, shape (3, B).
         target: Of all outputs, shape (rows, B).
     """
 
-    near: PotentialEnergy
+    springs: StartSprings
     moved: Array
     target: Array
 
@@ -101,6 +100,6 @@ def measure_pulls(
     bones: BoneRows, acting: Pulling, pulls: Pulls
 ) -> Callable[[PosedRows, Array], Measure]:
     """Return the function that measures the energy of poses."""
-    start = measure_nearness(bones, (acting.near, acting.moved))
+    start = StartRows(bones, acting.springs, acting.moved)
     target, reach = chains_first(acting.target), bones.tree.reach
-    return lambda posed, output: GoalsAt(start(posed, output), target - output, pulls, reach)
+    return lambda posed, output: GoalsAt(start.measure(posed), target - output, pulls, reach)

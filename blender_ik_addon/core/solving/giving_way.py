@@ -27,9 +27,8 @@ from ..algebra.nested import Rows, are_all, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
 from ..descent.descent_settings import Settings
 from ..descent.feasible_newton import minimise
-from ..equilibrium.near_start import compile_nearness
+from ..equilibrium.near_start import StartSprings, compile_springs
 from ..equilibrium.on_floor import FloorPoints
-from ..equilibrium.potential_energy import PotentialEnergy
 from ..equilibrium.pulled_by_goals import Pulling, Pulls, measure_pulls
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
@@ -289,14 +288,14 @@ class _Asked:
         if are_all(rows, len(self._caps)):
             return self
         some, own = copy(self), vars(self)
-        vars(some).pop("_near", None)
+        vars(some).pop("_springs", None)
         vars(some).update({name: take_rows(own[name], rows) for name in OF_TREES})
         return some
 
     @cached_property
-    def _near(self) -> PotentialEnergy:
+    def _springs(self) -> StartSprings:
         """The springs to the start."""
-        return compile_nearness(self._tree, self._start)
+        return compile_springs(self._tree, self._start)
 
     def _begin(self) -> _Came:
         """Return where to look from."""
@@ -366,7 +365,7 @@ class _Asked:
         target, rows, begun = self._target, settings.held, _float(self._tree, came.place)
         state = begun.make_state(came.turn)
         nearer = self._draw_near(state[-1, : len(target)], pulls.goals.any(axis=0))
-        acting = Pulling(self._near, came.place, nearer)
+        acting = Pulling(self._springs, came.place, nearer)
         held = self._level, target[rows.plain]
         given = begun, state, acting, np.concatenate(held), self._caps
         ended = minimise(settings, *given, is_alone=self._is_alone)

@@ -84,7 +84,7 @@ def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     asked = (
         *(spec.bone, spec.chain_count, spec.use_tail),
         *(spec.use_rotation, spec.rotation_bone, spec.use_twist_spread),
-        None if spec.body is None else spec.body.root,
+        spec.body_root,
     )
     known: ChainPlan | None = skeleton.plans.get(asked)
     if known is None:
@@ -142,7 +142,7 @@ def _body_root(skeleton: Skeleton, segments: Sequence[int], spec: ChainSpec) -> 
     Raises:
         RigError: If the chain begins above it.
     """
-    root = -1 if spec.body is None else skeleton.index.get(spec.body.root, -1)
+    root = -1 if spec.body_root is None else skeleton.index.get(spec.body_root, -1)
     if root in segments[1:]:
         raise RigError(
             f"This chain begins above bone '{skeleton.names[root]}', the root of its body:"

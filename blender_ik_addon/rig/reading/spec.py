@@ -242,6 +242,12 @@ class ChainSpec:
         return tuple(each for each in (self.target, self.pole, self.floor) if each is not None)
 
     @property
+    def body_root(self) -> str | None:
+        """The root of its body; bodies only carry chains that forces pull, or that are dragged."""
+        is_carried = self.options.solver in (Solver.FORCE, Solver.FOLLOW)
+        return None if self.body is None or is_carried else self.body.root
+
+    @property
     def is_dragged(self) -> bool:
         """Whether the chain is dragged: it goes on from its last pose."""
         return self.options.solver is Solver.FOLLOW

@@ -164,7 +164,7 @@ def body(root: str = "Limb.0") -> object:
 
 BODIES = [
     OfBody(
-        "Out of reach by ...: extended. A chain with the solver Force or Follow is solved by itself",
+        "Out of reach by ...: extended. A chain with the solver Force or Follow is solved",
         on("Other", solver="FORCE"),
         both(on("Other", chain_count=2), body()),
         who="Other",
