@@ -57,41 +57,24 @@ def compromise(
 
 
 class SquaredErrors:
-    """Half the sum of the squared errors of outputs (B, rows)."""
+    """Half the sum of the squared errors of outputs (B, rows), which are none within a tolerance."""
 
-    def __init__(
-        self,
-        bones: BoneRows,
-        posed: PosedRows,
-        error: Array,
-        tolerance: Array,
-        rows: Counts | None = None,
-    ) -> None:
-        """Take trees and where they stand.
-
-        Args:
-            bones: The trees.
-            posed: Where they stand.
-            error: Of all outputs, shape (B, rows); zero of those that do not count.
-            tolerance: Errors, all together, that are none, shape (B,).
-            rows: Those that count; all by default.
-        """
-        self._bones, self._posed, self._error, self._rows = bones, posed, error, rows
-        square = (self._error * self._error).sum(axis=1)
+    def __init__(self, bones: BoneRows, posed: PosedRows, error: Array, tolerance: Array) -> None:
+        """Take trees, where they stand, errors (B, rows), and which are none, (B,)."""
+        self._bones, self._posed, self._error = bones, posed, error
+        square = (error * error).sum(axis=1)
         self.total: Array = 0.5 * square
         self.is_least: Flags = square <= tolerance * tolerance
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
         """Return first derivatives, and a function that returns second ones."""
         error = self._error
-        own = jacobian if self._rows is None else jacobian[:, self._rows]
-        slope = -(error[:, None] @ jacobian)[:, 0]
 
         def curve(force: Array) -> Array:
             work = self._bones.curve_outputs(self._posed, force + error, jacobian)
-            return work + own.swapaxes(1, 2) @ own
+            return work + jacobian.swapaxes(1, 2) @ jacobian
 
-        return slope, curve
+        return -(error[:, None] @ jacobian)[:, 0], curve
 
     def foresee(self, _move: Array) -> bool:
         """Tell that nothing acts otherwise after moves."""
@@ -99,22 +82,11 @@ class SquaredErrors:
 
 
 def measure_errors(
-    bones: BoneRows, goal: tuple[Array, Array], rows: Counts | None = None
+    bones: BoneRows, goal: tuple[Array, Array]
 ) -> Callable[[PosedRows, Array], SquaredErrors]:
-    """Return the function that measures errors: of all outputs, or of some rows of them.
-
-    ``goal`` is where these shall be, (rows, B), and which errors are none, (B,).
-    """
+    """Return the function that measures errors; of targets (rows, B), and within which, (B,)."""
     target, tolerance = chains_first(goal[0]), goal[1]
-
-    def measure(posed: PosedRows, output: Array) -> SquaredErrors:
-        if rows is None:
-            return SquaredErrors(bones, posed, target - output, tolerance)
-        error = np.zeros_like(output)
-        error[:, rows] = target - output[:, rows]
-        return SquaredErrors(bones, posed, error, tolerance, rows)
-
-    return measure
+    return lambda posed, output: SquaredErrors(bones, posed, target - output, tolerance)
 
 
 # Bones whose rest axes float32 has rounded leave ways that save next to nothing for ever. With ten
