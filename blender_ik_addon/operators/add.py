@@ -55,7 +55,6 @@ class POSE_OT_chain_ik_add(ChainOperator):
         " made. The pose does not move, unless you select the pole, or the target is an object"
         " other than an empty"
     )
-    bl_options = {"REGISTER", "UNDO"}
     bl_property = "tip"
 
     bone: StringProperty(
@@ -240,7 +239,6 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
     bl_idname = "pose.chain_ik_pole_add"
     bl_label = "Add Pole"
     bl_description = "Add a pole to the active chain, on the side to which it bends now"
-    bl_options = {"REGISTER", "UNDO"}
 
     control: EnumProperty(
         name="Control",

@@ -95,7 +95,6 @@ class POSE_OT_chain_ik_bake(OnClip):
         "Key what chains do to their bones, frame by frame. Keys of these bones in the range are"
         " replaced, all others stay"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     step: IntProperty(
         name="Step",
@@ -199,7 +198,6 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
         "Fill all existing motion paths of the scene again, with what chains do. First make the"
         " paths with Blender's own buttons, which ignore chains"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:

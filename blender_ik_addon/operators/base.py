@@ -24,6 +24,8 @@ Steps = Generator[int, None, Any]
 class ChainOperator(bpy.types.Operator):
     """The base of all operators; a subclass adds ``act``, and ``problem`` for what it needs."""
 
+    bl_options = {"REGISTER", "UNDO"}
+
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         """Return what keeps it from running, in words; empty if nothing does."""

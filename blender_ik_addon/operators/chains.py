@@ -32,7 +32,6 @@ class POSE_OT_chain_ik_remove(ChainOperator):
     bl_idname = "pose.chain_ik_remove"
     bl_label = "Remove Chain"
     bl_description = "Remove the active chain and give its bones back the pose that they had before"
-    bl_options = {"REGISTER", "UNDO"}
 
     keep_pose: BoolProperty(
         name="Keep Pose",
@@ -89,7 +88,6 @@ class POSE_OT_chain_ik_restore(ChainOperator):
     bl_description = (
         "Mute the active chain and give its bones back the pose that they had before it went live"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     use_all: BoolProperty(
         name="All Chains",
@@ -122,7 +120,6 @@ class POSE_OT_chain_ik_store(ChainOperator):
     bl_description = (
         "Take the present pose of the active chain's bones as the pose to start from and to restore"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
@@ -137,7 +134,6 @@ class POSE_OT_chain_ik_activate(ChainOperator):
     bl_idname = "pose.chain_ik_activate"
     bl_label = "Activate Chain"
     bl_description = "Make a chain of the active armature the active one, and select its target"
-    bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(
         name="Index",

@@ -29,7 +29,6 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         " Settings, keys and drivers are converted too. A report names what cannot be converted"
         " and how far the pose changes"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     direction: EnumProperty(
         name="Direction",

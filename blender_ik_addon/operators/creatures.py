@@ -49,7 +49,6 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
     bl_idname = "pose.chain_ik_creature_load"
     bl_label = "Load Creature"
     bl_description = "Give the active chain the stiffness, comfort, weight and joints of a creature"
-    bl_options = {"REGISTER", "UNDO"}
 
     creature: EnumProperty(
         name="Creature",

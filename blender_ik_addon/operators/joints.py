@@ -38,7 +38,6 @@ class POSE_OT_chain_ik_joints_copy(ChainOperator):
         " joints of the chain. They replace the joints that it has, except for slides; the"
         " pose does not move"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def act(self, context: bpy.types.Context) -> set[str]:
         self.warn_of_readers(copy_joints(selection.chain(context)))
@@ -54,7 +53,6 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         "Give the selected bones of the chain joints of their own in it, which begin as copies of"
         " the bones' settings for IK"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(
         name="Chain",
@@ -111,7 +109,6 @@ class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
         "Copy the joint of the active bone, or else the one chosen in the list, to the selected"
         " bones, also to those of other chains. Bones of the other side get its mirror image"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
@@ -142,7 +139,6 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
         "Give the selected bones joints with ranges from books of anatomy, about the axes that they"
         " bend about at rest. Ranges are made wider where the present pose is outside of them"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     preset: EnumProperty(
         name="Joint",
@@ -173,7 +169,6 @@ class POSE_OT_chain_ik_joint_remove(ChainOperator):
     bl_description = (
         "Remove the joint that is chosen in the list. Its bone then uses its own IK settings again"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:

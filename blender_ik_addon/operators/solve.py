@@ -31,7 +31,6 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         "Bring the tip of the selected bones to the object or bone that is selected with them,"
         " once, without adding a chain. In pose mode, where bones can be selected"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     solver: EnumProperty(
         name="Solver",

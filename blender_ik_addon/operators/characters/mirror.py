@@ -39,7 +39,6 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         "Add the same chain on the other side, with its settings, joints, target"
         " and pole. The bones there are found by their names, such as .L and .R"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def act(self, context: bpy.types.Context) -> set[str]:
         source = selection.chain(context)

@@ -44,7 +44,6 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         " and add a chain with a target to each. Elbows and knees go along by themselves. Controls"
         " go along with a root, the torso or each other. The pose does not move"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     scope: EnumProperty(
         name="Limbs",

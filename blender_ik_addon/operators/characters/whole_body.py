@@ -68,7 +68,6 @@ class POSE_OT_chain_ik_body(ChainOperator):
         "Solve all chains of the armature as one body: where a limb does not reach, the body goes"
         " along, and what is pinned stays. The hips get a control, the torso, and nothing moves"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     control: EnumProperty(
         name="Control",

@@ -31,7 +31,6 @@ class POSE_OT_chain_ik_plant(OnClip):
         " so that they do not slide. The clip as it was is kept in an action of its own, and each"
         " run starts from it"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     which: EnumProperty(
         name="Chains", description="Which chains to plant", items=WHICH, default="ALL", options=ANEW

@@ -32,6 +32,7 @@ class Dragging(ChainOperator):
         snaps: Whether Ctrl is held.
     """
 
+    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
     hints: tuple[str, ...] = (
         "Left click: confirm",
         "Esc or right click: cancel",

@@ -39,7 +39,6 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         "Move one end of the range that a bone of the active chain may turn in: in the chain's own"
         " joint of the bone, else in the bone's IK limits"
     )
-    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
     hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
 
     bone: StringProperty(name="Bone", description="A bone of the chain", options=ANEW)

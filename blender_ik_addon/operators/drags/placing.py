@@ -131,7 +131,6 @@ class POSE_OT_chain_ik_move_target(Placing):
         "Move the target of the active chain, an object or a bone, without leaving pose mode."
         " Auto Keying keys its location"
     )
-    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
 
 
 class POSE_OT_chain_ik_move_pole(Placing):
@@ -143,7 +142,6 @@ class POSE_OT_chain_ik_move_pole(Placing):
         "Move the pole of the active chain, an object or a bone, without leaving pose mode."
         " Auto Keying keys its location"
     )
-    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
     word = "pole"
 
 

@@ -30,7 +30,6 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         "Turn the bend of the active chain away from its pole, about the line from root to target."
         " Auto Keying keys an angle that has keys"
     )
-    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
     hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
 
     angle: FloatProperty(

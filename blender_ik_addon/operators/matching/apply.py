@@ -22,7 +22,6 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
         "Bones keep the pose that their chains give them, and these chains are muted (IK to FK):"
         " the chains of the selected bones, targets and poles, else the active chain"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     use_keys: BoolProperty(
         name="Key",

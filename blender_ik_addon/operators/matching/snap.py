@@ -32,7 +32,6 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
         " over (FK to IK): of the chains of the selected bones, targets and poles, else of the"
         " active chain. Switches Flip Bend off"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     use_keys: BoolProperty(
         name="Key",

@@ -48,7 +48,6 @@ class POSE_OT_chain_ik_switch(Matching):
         " between FK and IK at this frame. The pose is matched, and keys are set so that it does"
         " not pop"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     to: EnumProperty(
         name="To",

@@ -41,7 +41,6 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
         " else. It stays where it is, and keys are set so that it does not pop. Its later keys"
         " count in the new space"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     which: EnumProperty(
         name="Control",
