@@ -15,6 +15,7 @@ import numpy as np
 
 from ..rig.clips.notes import Notes
 from ..rig.keying.written import Channel
+from ..rig.reading.rows import joined
 from .errors import CommandError
 from .frames import in_words
 from .parts import ChainResults, Part, Result
@@ -209,15 +210,14 @@ def _joined(files: Sequence[tuple[str, Part]], frames: Sequence[int], first: int
         for i, chain in enumerate(model.chains)
     ]
     values = [part.values[row] for part, row in picked] if model.channels else []
-    joined = np.array(values).reshape(len(values), len(model.channels))
-    noted = [part.notes.take([row]) for part, row in picked if part.notes is not None]
+    noted = [part.notes.take(np.array([row])) for part, row in picked if part.notes is not None]
     return dataclasses.replace(
         model,
         first=first,
         frames=tuple(frames),
         chains=tuple(chains),
-        values=joined,
-        notes=Notes.of(noted) if noted else None,
+        values=np.array(values).reshape(len(values), len(model.channels)),
+        notes=joined(noted) if noted else None,
     )
 
 

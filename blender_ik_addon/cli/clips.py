@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import bpy
+import numpy as np
 
 from ..properties.chains import chains_of
 from ..properties.records import chain_spec
@@ -41,7 +42,7 @@ def bettered(
     jumps: dict[int, tuple[int, ...]] = {}
     for run in runs:
         rows = [row_of[frame] for frame in run]
-        for _ in clip.bettered(part.notes.take(rows)):
+        for _ in clip.bettered(part.notes.take(np.array(rows))):
             pass
         values[rows] = clip.values(part.channels, range(len(rows)), values[rows])
         for sentence in clip.sentences(run):

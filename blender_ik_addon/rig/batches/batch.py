@@ -10,7 +10,6 @@ import numpy as np
 from ...core import Status
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.model.status import STATUSES
-from ..frames.chain_poses import take_rows
 from ..frames.places import Places, in_armatures
 from ..planning.driven import Driven
 from ..posing.outcome import Outcome, outcome_of
@@ -108,7 +107,7 @@ class Batch:
             self._solved = solved
         else:
             every = np.zeros(len(self.driven), dtype=np.int64)
-            self._solved = (self._solved or take_rows(solved, every)).put(rows, solved)
+            self._solved = (self._solved or solved.take(every)).put(rows, solved)
 
     def _weights(self, _row: int) -> Array | None:
         """Return what effectors of a tree count, shape (E,); None for a chain alone."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases
 from ..reading.channels import Channels, Pose
-from ..reading.spaces import joined
+from ..reading.rows import joined
 from .changes import Change, OtherChannels
 from .rig_state import RigState
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..frames.chain_poses import take_rows
 from ..frames.places import Places
 from ..posing.drags import Begun, Dragged, Stand
 from ..posing.follow_solve import FollowSolve
@@ -168,7 +167,7 @@ class FollowBatch(Batch):
         found: list[tuple[Begun, Dragged]] = []
 
         def drag(rows: Indices) -> None:
-            some = take_rows(begun, np.flatnonzero(np.isin(begun.rows, rows)))
+            some = begun.take(np.flatnonzero(np.isin(begun.rows, rows)))
             found.append((some, self._solve.dragged(some, self._rigs.places)))
 
         self._failed = solve_again(begun.rows, drag, self._failed)

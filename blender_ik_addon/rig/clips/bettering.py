@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import bpy
 import numpy as np
@@ -228,7 +228,7 @@ class Clip:
         if not self._hung.carry(int(driven.bones[0])):
             return ~none
         frames = self._hung.framed(driven)
-        goals, start = group.goals.under(frames), group.local
+        goals, start = replace(group.goals, frames=frames), group.local
         misses = np.abs(goals.measure(start)[0]).max(axis=1)
         rows = np.flatnonzero((misses > CARRIED) & ~group.is_fixed)
         is_above_moved = bool(rows.size)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
@@ -46,7 +44,6 @@ class HungBones:
         skeleton, bones, notes = self._skeleton, driven.bones, self._notes
         rows, hang, root = self.rows(bones), driven.hanging, int(bones[0])
         count, parent = len(self.matrices), int(skeleton.parents[root])
-        own_rest = rest_by_generation(hang, [skeleton.frames.take(bones)])
         ends = np.zeros((count, len(hang.carriers), 3))
         for chain, carrier in enumerate(bones[list(hang.carriers)].tolist()):
             plan = driven.live_chains[chain].job.plan
@@ -59,7 +56,7 @@ class HungBones:
             above = self.matrices[:, self._row_of[parent]]
         return ChainFrames(
             hanging=hang,
-            rest=tuple(_repeated(each, count) for each in own_rest),
+            rest=rest_by_generation(hang, [skeleton.frames.take(bones)] * count),
             scale=notes.scale[:, rows].astype(np.float64),
             ways=np.stack([self._heads(int(bone)) for bone in bones], axis=1),
             ends=ends,
@@ -121,7 +118,7 @@ class HungBones:
         row, rest = self._row_of[bone], self._skeleton.frames.take(np.array([bone]))
         channels = self._notes.channels[:, row].astype(np.float64)
         local = matrices_of(channels, np.full(len(channels), self._modes[row]))
-        frames = spaces.parent_frames(above[:, None, :3, :3], _repeated(rest, len(above)))
+        frames = spaces.parent_frames(above[:, None, :3, :3], rest)
         scale = self._notes.scale[:, row, None].astype(np.float64)
         return spaces.pose_from_local(frames, local[:, None], scale)[:, 0]
 
@@ -139,16 +136,3 @@ class HungBones:
             heads = self._heads(bone)[is_moved]
             self.matrices[is_moved, row, :3, 3] = spaces.transform_point(above, heads)
         self.is_moved[:, row] |= is_moved
-
-
-def _repeated(rest: spaces.RestFrames, count: int) -> spaces.RestFrames:
-    """Return the rest frames of bones (1, g) or (g,) for so many frames."""
-    parts = (getattr(rest, field.name) for field in fields(rest))
-    return spaces.RestFrames(
-        *(np.broadcast_to(part, (count, *part.shape[-_tail(part) :])) for part in parts)
-    )
-
-
-def _tail(part: Array) -> int:
-    """Return how many axes of a part of rest frames follow after those of frames."""
-    return 3 if part.ndim > 2 else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import bpy
@@ -15,6 +15,7 @@ from ..planning.driven import Driven
 from ..posing.outcome import Outcome
 from ..reading.chain_plan import plan_or_none
 from ..reading.channels import Channels, read_pose
+from ..reading.rows import Alike, joined
 from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import ChainSpec
 
@@ -23,7 +24,7 @@ MOVABLE = (Status.REACHED, Status.BLENDED, Status.SOFTENED, Status.ITERATIONS_US
 
 
 @dataclass(frozen=True)
-class Notes:
+class Notes(Alike):
     """The poses of F frames of N bones: those of the chains, and all above them. float32.
 
     Attributes:
@@ -41,16 +42,6 @@ class Notes:
     scale: Channels
     start: Channels
     is_movable: Flags
-
-    @classmethod
-    def of(cls, frames: Sequence[Notes]) -> Notes:
-        """Return the notes of several runs of frames as one."""
-        names = cls.__annotations__
-        return cls(*(np.concatenate([getattr(each, name) for each in frames]) for name in names))
-
-    def take(self, rows: Sequence[int] | Indices) -> Notes:
-        """Return the notes of some of the frames."""
-        return Notes(*(getattr(self, name)[rows] for name in self.__annotations__))
 
 
 class Recorder:
@@ -102,7 +93,7 @@ class Recorder:
 
     def notes(self) -> Notes:
         """Return what has been noted."""
-        return Notes.of(self._frames)
+        return joined(self._frames)
 
     def _note_chain(self, index: int, start: Channels) -> bool:
         """Note what a chain starts from; return whether it may stand otherwise."""

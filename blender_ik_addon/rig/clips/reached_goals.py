@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -14,10 +14,11 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bone_channels import rotation_channels
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
-from ..frames.chain_poses import ChainPoses, take_rows
+from ..frames.chain_poses import ChainPoses
 from ..planning.driven import Driven
 from ..planning.hanging import Hanging
 from ..reading.channels import quaternions_of, with_locks
+from ..reading.rows import Alike, take_rows
 from ..reading.spaces import inverse, transform_direction
 
 # Limbs that bulge by less, in lengths of the chain, have no side.
@@ -51,7 +52,7 @@ class Locks:
 
 
 @dataclass(frozen=True)
-class Limb:
+class Limb(Alike):
     """A limb that a pole turns.
 
     Attributes:
@@ -116,19 +117,10 @@ class ReachedGoals:
 
     def take(self, frames: Indices) -> Self:
         """Return some of the frames."""
-        joints, own = self.joints, take_rows
-        fields = {name: getattr(self, name) for name in ("frames", "effectors", "lengths", "turns")}
-        taken = {name: own(value, frames) for name, value in fields.items()}
-        limbs = tuple(Limb(limb.root, limb.inner, limb.across[frames]) for limb in self.limbs)
-        locks = self.locks
-        if locks is not None:
-            locks = Locks(locks.modes, locks.near[frames], locks.locks, locks.uses_4d_locks)
-        return type(self)(**taken, tips=self.tips, limbs=limbs, joints=joints, locks=locks)
-
-    def under(self, frames: ChainFrames) -> ReachedGoals:
-        """Return the same goals of bones that hang elsewhere."""
-        named = {name: getattr(self, name) for name in self.__annotations__}
-        return ReachedGoals(**{**named, "frames": frames})
+        names = ("frames", "effectors", "lengths", "turns", "limbs")
+        taken = {name: take_rows(getattr(self, name), frames) for name in names}
+        locks = self.locks and replace(self.locks, near=self.locks.near[frames])
+        return replace(self, **taken, locks=locks)
 
     def hold(self, local: Array) -> Array:
         """Return local rotations as ranges and locks leave them."""

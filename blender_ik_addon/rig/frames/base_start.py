@@ -13,7 +13,7 @@ from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain
 from ..reading.bone_joints import NOT_TURNED
 from ..reading.channels import Pose
-from .chain_poses import Rows
+from ..reading.rows import Alike
 from .framing import framed_chains
 
 
@@ -32,7 +32,7 @@ class Laid(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BaseChain:
+class BaseChain(Alike):
     """What of the n bones of B chains alike stays while they turn, without twist bones.
 
     Attributes:
@@ -61,10 +61,6 @@ class BaseChain:
             frames.scale[:, :count, 1],
             frames.hints[:, 0],
         )
-
-    def take(self, rows: Rows) -> BaseChain:
-        """Return some of the chains."""
-        return BaseChain(*(values[rows] for values in vars(self).values()))
 
     def laid(self, local: Array) -> Laid:
         """Return where local rotations (B, k, 4) put the bones: each after the one it hangs on."""

@@ -13,6 +13,7 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..planning.live_chain import LiveChain
 from ..reading import spaces
 from ..reading.channels import Pose
+from ..reading.rows import joined
 from ..reading.spec import NegativeScale
 
 # A space that is sheared or stretched by less than this counts as even. Targets are met exactly all
@@ -149,7 +150,7 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     parents = np.concatenate([rig.roots.parents for rig in rigs])
     above = np.concatenate([rig.pose.matrices[rig.roots.parents] for rig in rigs])[:, :3, :3]
     above[parents < 0] = IDENTITY
-    rest = spaces.joined([rig.roots.rest for rig in rigs])
+    rest = joined([rig.roots.rest for rig in rigs])
     frames = spaces.parent_frames(above, rest)
     worlds = np.repeat(np.array([rig.pose.world[:3] for rig in rigs]), counts, axis=0)
     told = np.array([(*rig.size, rig.is_mirrored) for rig in rigs])

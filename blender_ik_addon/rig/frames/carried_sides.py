@@ -17,10 +17,10 @@ from ...core.kinematics.bend_plane import carry_side
 from ...core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_joints
+from ..reading.rows import Alike
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, PoleMode
 from .chain_frames import ChainFrames
-from .chain_poses import Rows, take_rows
 from .framing import rest_side
 
 # A chain that ends where it begins has no direction: below this share of its length.
@@ -28,7 +28,7 @@ CLOSED = 1e-9
 
 
 @dataclass(frozen=True)
-class CarriedSides:
+class CarriedSides(Alike):
     """B chains alike at rest, each in the space of its root bone.
 
     Attributes:
@@ -58,10 +58,6 @@ class CarriedSides:
             return None
         rows = zip(*(_at_rest(*chain) for chain in chains), strict=True)
         return cls(len(chains), *(np.array(values) for values in rows))
-
-    def take(self, rows: Rows) -> CarriedSides:
-        """Return some of the chains."""
-        return take_rows(self, rows)
 
     def sides(self, ends: Array, targets: Array) -> Array:
         """Return the directions that chains bend to, across those that they reach in, (b, 3).

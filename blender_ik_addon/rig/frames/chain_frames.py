@@ -19,13 +19,14 @@ from ..planning.hanging import Hanging
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
+from ..reading.rows import Alike
 from ..reading.spaces import transform_direction
 from ..trees.floating import Floating
-from .chain_poses import ChainPoses, Rows, take_rows, turned_part_way
+from .chain_poses import ChainPoses, turned_part_way
 
 
 @dataclass(frozen=True)
-class ChainFrames:
+class ChainFrames(Alike):
     """What of chains or trees stays while their bones rotate.
 
     Attributes:
@@ -68,10 +69,6 @@ class ChainFrames:
         """Return the spaces that the root bones turn in, shape (B, 3, 3)."""
         turning: Array = spaces.parent_frames(self.parent[:, None], self.rest[0]).rs[:, 0]
         return turning
-
-    def take(self, rows: Rows) -> ChainFrames:
-        """Return some of the chains."""
-        return take_rows(self, rows, len(self.root))
 
     def rooted(self, heads: Array) -> ChainFrames:
         """Return bodies whose roots have their heads there (B, 3); those of others stay."""

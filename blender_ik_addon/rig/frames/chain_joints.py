@@ -12,11 +12,11 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import clamp_rotations
 from ..reading.bone_joints import NOT_TURNED, BoneJoints
-from .chain_poses import Rows, take_rows
+from ..reading.rows import Alike
 
 
 @dataclass(frozen=True)
-class ChainJoints:
+class ChainJoints(Alike):
     """The joints of B chains alike of k bones.
 
     Attributes:
@@ -50,10 +50,6 @@ class ChainJoints:
             np.array([own.high for own in joints]),
             1.0 - np.array([own.stiffness for own in joints]),
         )
-
-    def take(self, rows: Rows) -> ChainJoints:
-        """Return the joints of some of the chains."""
-        return take_rows(self, rows, len(self.low))
 
     def turns_of(self, local: Array) -> Array:
         """Return the turns (B, n, 4) of the first n joints that local rotations wxyz make."""

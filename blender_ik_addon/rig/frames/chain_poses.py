@@ -1,67 +1,21 @@
-"""Posed chains and trees, and how to take some of many, and put them back."""
+"""Posed chains and trees."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import numpy as np
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Indices
-from ...core.algebra.nested import are_all
-from ...core.model.options import SolveOptions
-from ...core.model.records import Record as CoreRecord
-from ..planning.hanging import Hanging
-
-Rows = Indices | slice
-Record = TypeVar("Record")
-
-# What takes some of its rows itself.
-OF_CORE: Any = (CoreRecord, SolveOptions)
+from ...core.algebra.arithmetic import Array
+from ..reading.rows import Alike
 
 # What float32 matrices of parents leave of lengths, as a share of the chain.
 LENGTHS_AGREE = 1e-6
 
 
-def take_rows(record: Record, rows: Rows, count: int | None = None) -> Record:
-    """Return an array, or a record of arrays, with some of its rows; what is no array stays so.
-
-    Of so many, if that is known: all of them are the record itself.
-    """
-    own: Any = record
-    if count is not None and not isinstance(rows, slice) and are_all(rows, count):
-        return record
-    if isinstance(own, np.ndarray):
-        own = own[rows]
-    elif isinstance(own, OF_CORE):
-        own = own.take(rows)
-    elif isinstance(own, tuple):
-        own = getattr(own, "_make", tuple)([take_rows(each, rows) for each in own])
-    elif hasattr(own, "__dataclass_fields__") and not isinstance(own, Hanging):
-        own = object.__new__(type(own))
-        for name in own.__dataclass_fields__:
-            own.__dict__[name] = take_rows(getattr(record, name), rows)
-    taken: Record = own
-    return taken
-
-
-def put_rows(record: Record, rows: Indices, part: Any) -> Record:
-    """Return an array, or a record of arrays, with others in some rows; what is no array stays."""
-    own: Any = record
-    if isinstance(own, np.ndarray) and part is not None:
-        own = own.copy()
-        own[rows] = part
-    elif hasattr(own, "__dataclass_fields__"):
-        own = object.__new__(type(own))
-        for name in own.__dataclass_fields__:
-            own.__dict__[name] = put_rows(getattr(record, name), rows, getattr(part, name))
-    put: Record = own
-    return put
-
-
 @dataclass(frozen=True)
-class ChainPoses:
+class ChainPoses(Alike):
     """Posed chains or trees.
 
     Attributes:
@@ -80,14 +34,6 @@ class ChainPoses:
     joints: Array
     scale: Array
     slides: Array | None = None
-
-    def take(self, rows: Rows) -> ChainPoses:
-        """Return the poses of some of the chains."""
-        return take_rows(self, rows, len(self.joints))
-
-    def put(self, rows: Indices, others: ChainPoses) -> ChainPoses:
-        """Return these poses with others in some rows."""
-        return put_rows(self, rows, others)
 
 
 def turned_part_way(start: Array, end: Array, share: float | Array) -> Array:

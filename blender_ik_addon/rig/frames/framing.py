@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,10 @@ from ..planning.stretch import ChainStretch
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_joints
 from ..reading.channels import Pose
+from ..reading.rows import stacked
 from ..reading.skeleton import Skeleton
 from ..trees.tree_plan import TreePlan
 from .chain_frames import ChainFrames
-
-Record = TypeVar("Record")
 
 
 class Hung(NamedTuple):
@@ -69,8 +68,8 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
         hints=hints,
         is_bent=is_bent,
         compiled=len(chains),
-        stretch=_stacked([chain.stretch for chain in chains]),
-        slide=_stacked([chain.slide for chain in chains]),
+        stretch=stacked([chain.stretch for chain in chains]),
+        slide=stacked([chain.slide for chain in chains]),
     )
 
 
@@ -101,7 +100,7 @@ def framed_trees(plans: Sequence[TreePlan], *, is_even: bool) -> ChainFrames:
         hints=hints,
         is_bent=is_bent,
         compiled=count,
-        floating=_stacked([plan.floating for plan in plans]),
+        floating=stacked([plan.floating for plan in plans]),
     )
 
 
@@ -151,17 +150,3 @@ def rest_side(skeleton: Skeleton, plan: ChainPlan) -> tuple[Array, bool]:
     root = plan.segments[0]
     hint: Array = np.linalg.solve(skeleton.rest[root][:3, :3], side)
     return hint, True
-
-
-def _stacked(records: Sequence[Record | None]) -> Record | None:
-    """Return records of chains alike as one of all of them; their names are left out."""
-    present: list[Any] = [record for record in records if record is not None]
-    if not present:
-        return None
-    values = {
-        field.name: np.array([getattr(each, field.name) for each in present])
-        for field in fields(present[0])
-        if not isinstance(getattr(present[0], field.name), tuple)
-    }
-    found: Record = type(present[0])(**values)
-    return found

@@ -10,12 +10,13 @@ from ...core import Goals
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import NOT_TURNED
+from ..reading.rows import Alike
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 
 
 @dataclass(frozen=True)
-class Tips:
+class Tips(Alike):
     """Which of the E chains of b trees alike turn their tips, and to what; a chain is the only one.
 
     Attributes:

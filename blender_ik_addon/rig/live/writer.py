@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..batches.changes import Change, OtherChannels
 from ..reading.channels import CHANNEL_SIZES, PROPERTY_SIZES, Pose, read_floats, rows_of_property
-from ..reading.spaces import joined
+from ..reading.rows import joined
 from ..reading.update import GraphKey
 
 # Before 4.5 a script that writes channels in bulk is not listed as a change, so nothing but reading

@@ -11,6 +11,7 @@ from ..reading.animation import driven_paths
 from ..reading.bone_joints import BoneJoints
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
+from ..reading.rows import Alike
 from ..reading.skeleton import Skeleton
 from .order import Job
 
@@ -19,7 +20,7 @@ NO_SHARE = 1e-6
 
 
 @dataclass(frozen=True)
-class ChainSlide:
+class ChainSlide(Alike):
     """How far the k written bones of a chain may slide, and from where; or of B chains.
 
     A slide is counted in the unit of the bone's location channels, along the Y axis of its rest

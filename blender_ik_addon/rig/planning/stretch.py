@@ -12,6 +12,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.kinematics.reach import distances_in_reach
 from ..reading.channels import read_flags, read_floats
+from ..reading.rows import Alike
 
 # A bone whose segment lies farther than this off its own Y axis gains little by growing along that.
 LEAST_ALONG = 0.5
@@ -43,7 +44,7 @@ def read_stretch(armature_object: bpy.types.Object) -> BoneStretch:
 
 
 @dataclass(frozen=True)
-class ChainStretch:
+class ChainStretch(Alike):
     """How far the k written bones of a chain may grow, and from where; or of B chains.
 
     Attributes:

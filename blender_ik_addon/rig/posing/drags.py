@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ..reading.rows import Alike
 from .solved import Codes, Solved
 
 
@@ -35,7 +36,7 @@ class Stand(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Begun:
+class Begun(Alike):
     """What some of B chains start from, and where they are dragged to: b of them.
 
     Attributes:

@@ -14,8 +14,9 @@ from ...core.algebra.arithmetic import Array, Flags
 from ...core.model.status import BLENDED, STATUSES
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
-from ..frames.chain_poses import ChainPoses, put_rows, take_rows
+from ..frames.chain_poses import ChainPoses
 from ..reading.moment import Moment
+from ..reading.rows import take_rows
 from ..reading.spec import ChainSpec, Easing
 from .easing import Stance, eased
 from .free_solving import SolvedPoses
@@ -123,7 +124,7 @@ def step_poses(
     apart = _measure_gaps(stands, wanted, sizes)
     has_arrived = apart <= ARRIVED
     there = np.flatnonzero(has_arrived)
-    stands = put_rows(stands, there, take_rows(wanted, there))
+    stands = stands.put(there, wanted.take(there))
     stepped = [
         Stepped(*[take_rows(each, np.array([row])) for each in (stands, wanted, begun)])
         for row in range(len(steps))
@@ -161,7 +162,7 @@ def _ease(
     for each in np.unique(seconds).tolist():
         rows = np.flatnonzero(seconds == each)
         some, own = take_rows((now, before, wanted, sizes), rows), joints.take(rows)
-        found = put_rows(found, rows, eased(*some, easing, each, own.clamped_turns))
+        found = found.put(rows, eased(*some, easing, each, own.clamped_turns))
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
+from ..reading.rows import Alike
 from ..reading.spec import Easing
 
 # Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
@@ -19,7 +20,7 @@ MOST_SPANS = 2400
 
 
 @dataclass(frozen=True)
-class Stance:
+class Stance(Alike):
     """How B chains stand.
 
     Attributes:

@@ -8,12 +8,13 @@ import numpy as np
 
 from ...core import Chains, Goals, Solutions, SolveOptions, Status, solve_batch
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.arithmetic import Array, Flags
 from ...core.model.status import STATUSES
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses, put_rows, take_rows
+from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.tips import Tips, turned_goals, turned_to
+from ..reading.rows import Alike
 from ..trees.body_floor import BodyFloor
 from .length_settling import settled
 
@@ -31,7 +32,7 @@ USED_UP = STATUSES.index(Status.ITERATIONS_USED_UP)
 
 
 @dataclass(frozen=True)
-class Posing:
+class Posing(Alike):
     """What is asked of b chains or trees in armature space, and where they start.
 
     Attributes:
@@ -58,10 +59,6 @@ class Posing:
     chains: Chains | None = None
     near: ChainPoses | None = None
 
-    def take(self, rows: Indices) -> Posing:
-        """Return what is asked of some of the chains."""
-        return take_rows(self, rows, len(self.start.joints))
-
     @property
     def is_stretched(self) -> Flags | None:
         """Which chains have grown, shape (b,); None where none has."""
@@ -72,7 +69,7 @@ class Posing:
 
 
 @dataclass(frozen=True)
-class SolvedPoses:
+class SolvedPoses(Alike):
     """Solved chains.
 
     Attributes:
@@ -85,14 +82,6 @@ class SolvedPoses:
     solutions: Solutions
     poses: ChainPoses
     tip_gaps: Array
-
-    def take(self, rows: Indices) -> SolvedPoses:
-        """Return some of the chains."""
-        return take_rows(self, rows, len(self.tip_gaps))
-
-    def put(self, rows: Indices, part: SolvedPoses) -> SolvedPoses:
-        """Return these with others in some rows."""
-        return put_rows(self, rows, part)
 
 
 def solve_as(chains: Chains, compiled: int, goals: Goals, options: SolveOptions) -> Solutions:

@@ -11,8 +11,9 @@ import numpy as np
 from ...core.algebra.arithmetic import Array
 from ...core.solving.joint_run import FEW_STEPS, SLOW
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_poses import ChainPoses, take_rows
+from ..frames.chain_poses import ChainPoses
 from ..reading import spaces
+from ..reading.rows import take_rows
 
 MAX_STEPS = 40
 FIRST_DAMPING = 1e-4

@@ -13,7 +13,7 @@ from ...core import Status
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
 from ...core.model.status import BLENDED, STATUSES
-from ..frames.chain_poses import put_rows
+from ..reading.rows import Alike
 from .eased_poses import Step
 
 Codes = npt.NDArray[np.int8]
@@ -67,7 +67,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Solved:
+class Solved(Alike):
     """What a solve of b chains, or trees of E chains, with k written bones did.
 
     Attributes:
@@ -96,10 +96,6 @@ class Solved:
     slide_holds: Flags | None = None
     scale: Array | None = None
     location: Array | None = None
-
-    def put(self, rows: Indices, part: Solved) -> Solved:
-        """Return this with what another solve did to some of the chains or trees."""
-        return put_rows(self, rows, part)
 
 
 def name_ending(codes: Codes, has_arrived: Flags, is_blended: Flags, is_moved: Flags) -> Codes:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...core import JointKind
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.arithmetic import Array, Flags
 from .channels import read_flags, read_floats
+from .rows import Alike
 
 AXES = "xyz"
 # Blender's own solver never lets a bone be stiffer than this.
@@ -31,7 +32,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class BoneJoints:
+class BoneJoints(Alike):
     """The joints of n bones.
 
     Attributes:
@@ -63,17 +64,6 @@ class BoneJoints:
         if self.zero_wxyz is None:
             return local_wxyz
         return rotation.multiply(rotation.conjugate(self.zero_wxyz), local_wxyz)
-
-    def take(self, bones: Indices | slice) -> BoneJoints:
-        """Return the joints of some of the bones."""
-        return BoneJoints(
-            self.is_locked[bones],
-            self.low[bones],
-            self.high[bones],
-            self.stiffness[bones],
-            None if self.zero_wxyz is None else self.zero_wxyz[bones],
-            None if self.slides is None else self.slides[bones],
-        )
 
     @property
     def kinds(self) -> tuple[JointKind, ...]:

@@ -22,19 +22,18 @@ tests/blender/rig/test_spaces.py against ``PoseBone.matrix``.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
+from .rows import Alike
 
 IntArray = npt.NDArray[np.integer]
-Record = TypeVar("Record")
 
 # float32 knows a direction to 1e-7: across a frame thinner than this there is noise, not shape.
 _FLAT = 1e-6
@@ -56,7 +55,7 @@ class InheritScale(enum.IntEnum):
 
 
 @dataclass(frozen=True)
-class RestFrames:
+class RestFrames(Alike):
     """What the pose evaluation needs of bones at rest; all fields share one leading shape ``...``.
 
     Attributes:
@@ -81,21 +80,6 @@ class RestFrames:
         """Whether all bones take the whole parent matrix, but for its shear perhaps."""
         whole = np.isin(self.inherit_scale, (InheritScale.FULL, InheritScale.FIX_SHEAR))
         return bool(np.all(self.use_inherit_rotation & whole))
-
-    def take(self, index: IntArray | np.integer | slice) -> RestFrames:
-        """Return the frames of some of the bones, as ``index`` picks along the first axis."""
-        return RestFrames(*(getattr(self, field.name)[index] for field in fields(self)))
-
-
-def joined(parts: Sequence[Record]) -> Record:
-    """Return records of arrays, such as rest frames, of several armatures one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    kind: Any = type(parts[0])
-    every: list[Any] = [part.__dict__ for part in parts]
-    names = kind.__dataclass_fields__
-    record: Record = kind(*[np.concatenate([own[name] for own in every]) for name in names])
-    return record
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ..anatomy.body import Body
 from ..anatomy.bone_names import Part
 from ..anatomy.soles import soles
 from ..planning.live_chain import LiveChain
+from ..reading.rows import Alike
 from ..reading.spaces import transform_direction
 
 # The first bone floats for the core.
@@ -69,7 +70,7 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
-class BodyFloor:
+class BodyFloor(Alike):
     """The floors of b bodies alike, in the spaces that these are solved in.
 
     Attributes:

@@ -11,10 +11,11 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Indices
 from ..planning.live_chain import LiveChain
 from ..reading.channels import Pose
+from ..reading.rows import Alike
 
 
 @dataclass(frozen=True)
-class Floating:
+class Floating(Alike):
     """Where the root of a body of k bones is without the body, and how it moves; or of B bodies.
 
     Attributes:
