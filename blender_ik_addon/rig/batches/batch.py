@@ -14,7 +14,7 @@ from ..frames.places import Places, in_armatures
 from ..planning.driven import Driven
 from ..posing.outcome import Outcome, outcome_of
 from ..posing.solved import Solved
-from .batch_rigs import BatchRigs, Part, pose_of
+from .batch_rigs import BatchRigs, Part
 from .followed import Followed
 from .rig_state import RigState
 
@@ -70,7 +70,7 @@ class Batch:
         self.errors: dict[int, str] = {}
         self._failed: dict[int, str] = {}
         self._states = [state for state, own in members for _ in own]
-        self._poses = [pose_of(state) for state in self._states]
+        self._poses = [state.pose for state in self._states]
         self._parts = [
             Part(state, [row for row, _ in own], [each.bones for _, each in own])
             for state, own in members
@@ -97,7 +97,7 @@ class Batch:
         self._targets.matrices[[uid in uids for uid in self.uids]] = np.nan
 
     def _find_places(self) -> Places:
-        poses = [pose_of(state) for state in self._states]
+        poses = [state.pose for state in self._states]
         return in_armatures(self.driven, poses, [state.unmirrored for state in self._states])
 
     def _keep(self, rows: Indices, solved: Solved) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases
-from ..reading.channels import Channels, Pose
+from ..reading.channels import Channels
 from ..reading.rows import joined
 from .changes import Change, OtherChannels
 from .rig_state import RigState
@@ -111,7 +111,7 @@ class BatchRigs(Generic[Place]):
     def gather(self, name: str) -> npt.NDArray[Any]:
         """Return what channels hold on all bones, one after the other, by their name in poses."""
         pairs = zip(self._states, self._bones, strict=True)
-        return np.concatenate([getattr(pose_of(state), name)[bones] for state, bones in pairs])
+        return np.concatenate([getattr(state.pose, name)[bones] for state, bones in pairs])
 
     def changes(
         self,
@@ -178,9 +178,3 @@ def _differ(
     if noise is not None:
         differs &= ~(np.abs(wanted - present) <= noise)
     return differs.any(axis=(1, 2))
-
-
-def pose_of(state: RigState) -> Pose:
-    """Return the pose of an armature object that has been read."""
-    assert state.pose is not None
-    return state.pose

@@ -60,7 +60,6 @@ class Carry:
         self._versions: list[int] = []
         groups: dict[tuple[int, tuple[int, ...], Carried], list[RigState]] = {}
         for state, own in members:
-            assert state.skeleton is not None
             roots = tuple(sorted({int(live_chain.job.plan.segments[0]) for live_chain in own}))
             bones = _carried_above(state.skeleton, roots, written.get(state.uid, {}))
             groups.setdefault((id(state.skeleton), roots, bones), []).append(state)
@@ -115,7 +114,6 @@ class _Group:
 
     def __init__(self, states: list[RigState], roots: tuple[int, ...], carried: Carried) -> None:
         skeleton, bones = states[0].skeleton, [bone for bone, _ in carried]
-        assert skeleton is not None
         self._states, self._skeleton, self._bones = states, skeleton, np.array(bones)
         parents = skeleton.parents[self._bones].tolist()
         # What stands still comes after the bones that move; the last stands for no parent.
@@ -141,7 +139,7 @@ class _Group:
 
     def update(self) -> list[RigState]:
         """Pose the bones; return the rigs of which any may have moved."""
-        poses = [state.pose for state in self._states if state.pose is not None]
+        poses = [state.pose for state in self._states]
         told = np.array([self._tell(pose) for pose in poses])
         is_other = told != self._told
         turned = np.nonzero(is_other[:, : len(self._bones), :5].any(axis=2))
@@ -161,7 +159,7 @@ class _Group:
         """Put the bones of some rigs where they were carried, as long as nothing moves them."""
         for i, state in enumerate(self._states):
             pose, known = state.pose, self._poses.get(i)
-            if state.uid not in uids or pose is None or known is None:
+            if state.uid not in uids or known is None:
                 continue
             still = (each.matrices[self._still].tobytes() for each in (pose, known))
             if np.array_equal(self._tell(pose), self._told[i]) and next(still) == next(still):

@@ -51,7 +51,6 @@ class Change(NamedTuple):
 def note(change: Change) -> None:
     """Keep in mind, in the pose that is known of the armature object, what will stand there."""
     pose = change.state.pose
-    if pose is not None:
-        pose.channels[change.bones] = change.channels
-        for name, each in change.others.items():
-            pose.note(name, each.bones, each.values)
+    pose.channels[change.bones] = change.channels
+    for name, each in change.others.items():
+        pose.note(name, each.bones, each.values)

@@ -36,7 +36,6 @@ class Resting:
     def change(self, frame: float) -> Change | None:
         """Return what its own bones have to hold at a frame; None if they hold it."""
         pose, written = self.state.pose, self.live_chain.job.plan.written
-        assert pose is not None
         differs, further = False, dict[str, OtherChannels]()
         for name, values in self._values(frame).items():
             own = self.own[name]

@@ -96,9 +96,9 @@ class RigState:
     Attributes:
         object: Original.
         uid: Its session uid.
-        chain_names: Of all chains of the object, live or not, in order.
-        skeleton: Its bones.
+        skeleton: Its bones, from the first ``read`` on.
         pose: As read last; rotation channels as written last.
+        chain_names: Of all chains of the object, live or not, in order.
         animated: Frame, and the channels that Blender's evaluation of that frame gave.
         jobs: Chains that can be solved.
         live_chains: The same, compiled.
@@ -119,9 +119,9 @@ class RigState:
 
     object: bpy.types.Object
     uid: int
+    skeleton: Skeleton = field(init=False)
+    pose: Pose = field(init=False)
     chain_names: list[str] = field(default_factory=list)
-    skeleton: Skeleton | None = None
-    pose: Pose | None = None
     animated: Animated | None = None
     jobs: list[Job] = field(default_factory=list)
     live_chains: list[LiveChain] = field(default_factory=list)
@@ -148,24 +148,23 @@ class RigState:
             shared: What rigs of this graph share.
         """
         self.chain_names = chain_names
-        skeleton = compiled(self.object, self.skeleton, shared.skeletons)
-        if self.skeleton is not None and self.skeleton.names != skeleton.names:
+        known, former = (self.skeleton, self.pose) if self.version else (None, None)
+        skeleton = compiled(self.object, known, shared.skeletons)
+        if known is not None and known.names != skeleton.names:
             # It tells of other bones, one a row.
             self.animated = None
-        if self.skeleton is not skeleton:
+        if known is not skeleton:
             # Of other bones no chain is known.
             self.skeleton, self.roots, self.jobs, self.live_chains = skeleton, None, [], []
         known_jobs, self.jobs = {job.index: job for job in self.jobs}, []
         self.errors = {index: spec for index, spec in specs.items() if isinstance(spec, str)}
         sound = {index: spec for index, spec in specs.items() if not isinstance(spec, str)}
-        former = self.pose
         self.read_pose(update)
         has_limits = any(spec.use_limits or spec.force is not None for spec in sound.values())
         self.joints = read_joints(self.object) if has_limits else None
         has_stretch = any(spec.use_stretch for spec in sound.values())
         self.stretch = read_stretch(self.object) if has_stretch else None
         joints: dict[int, BoneJoints | None] = {}
-        assert self.pose is not None
         is_whole_pose_sound = is_pose_sound(self.pose)
         for index, spec in sound.items():
             try:
@@ -189,7 +188,7 @@ class RigState:
         Args:
             update: One that has posed this object and that nobody has done more to.
         """
-        if self.errors or self.pose is None:
+        if self.errors:
             return None
         more = update.listed - update.posed_armatures
         for job in self.jobs:
@@ -225,7 +224,7 @@ class RigState:
         """Read the pose alone; tell whether it is sound, else nothing is kept."""
         former = self.pose
         self.read_pose(update)
-        if self.pose is None or not is_pose_sound(self.pose):
+        if not is_pose_sound(self.pose):
             self.pose = former
             return False
         joints = {each.job.index: each.joints for each in self.live_chains}
@@ -243,7 +242,8 @@ class RigState:
 
     def read_pose(self, update: Update) -> None:
         """Read the pose, as the graph has evaluated it."""
-        evaluated, former = self.object.evaluated_get(update.depsgraph), self.pose
+        evaluated = self.object.evaluated_get(update.depsgraph)
+        former = self.pose if self.version else None
         self.pose = read_pose(evaluated)
         if former is None or former.world.tobytes() != self.pose.world.tobytes():
             self.size = None
@@ -264,14 +264,12 @@ class RigState:
 
     def without(self, job: Job, frame: float, name: VectorName) -> Array:
         """Return the scale or location of a chain's bones without it at a frame, shape (k, 3)."""
-        assert self.pose is not None
         return start_vector(job, self.pose, frame, name, self._animated_at(frame, name))
 
     def _job(
         self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
     ) -> Job:
         """Return a chain to solve, the known one if nothing that it depends on has changed."""
-        assert self.skeleton is not None
         if known is not None and (known.spec != spec or update.has_new_relations):
             known = None
         if known is not None:
@@ -283,7 +281,6 @@ class RigState:
         if known is not None and known.moved_by == moved_by:
             # One made anew would be solved once more, from its own last pose.
             return known
-        assert self.pose is not None
         located = located_bones(self.skeleton, plan, spec)
         stored = completed(self.skeleton, self.pose, plan, spec, located)
         if stored != spec.stored_pose:
@@ -294,10 +291,9 @@ class RigState:
     def _joints_of(self, job: Job) -> BoneJoints | None:
         check_moved(job)
         if job.spec.is_dragged:
-            assert self.pose is not None
             # It goes on from what stands there.
             check_channels(job.skeleton, job.plan, self.pose.rotation[job.plan.written])
-        if self.joints is None or self.skeleton is None:
+        if self.joints is None:
             return None
         joints = chain_joints(self.joints, self.skeleton, job.plan, job.spec)
         if joints is not None and joints.slides is not None:
@@ -324,7 +320,6 @@ class RigState:
     def _slide_of(self, job: Job, joints: BoneJoints | None, frame: float) -> ChainSlide | None:
         if joints is None or joints.slides is None:
             return None
-        assert self.pose is not None
         home = self.without(job, frame, "location")
         return chain_slide(job, joints, home, self.pose.location[job.plan.written])
 
@@ -346,7 +341,6 @@ class RigState:
         joints_of: dict[int, BoneJoints | None],
         keyed: frozenset[str],
     ) -> None:
-        assert self.pose is not None
         former_jobs = [live_chain.job for live_chain in self.live_chains]
         known = {id(live_chain.job): live_chain for live_chain in self.live_chains}
         if former is not None and self.live_chains:
@@ -390,7 +384,6 @@ class RigState:
             RigError: If what it starts from is not finite.
         """
         pose, frame, written = self.pose, update.frame, job.plan.written
-        assert pose is not None
         stretch, slide = self._stretch_of(job, frame), self._slide_of(job, joints, frame)
         home = None
         if job.plan.body_root >= 0:
@@ -431,19 +424,19 @@ def place(states: Sequence[RigState]) -> None:
     """Place the chains of armature objects in the poses that were read last."""
     hung: list[RigState] = []
     for state in states:
-        if state.roots is None or state.pose is None:
+        if state.roots is None:
             state.bases, state.places = None, b""
         elif state.places != (places := hanging_from(state.roots, state.pose)):
             state.places = places
             hung.append(state)
     unknown = [state for state in hung if state.size is None]
-    poses = [state.pose for state in unknown if state.pose is not None]
-    for state, size in zip(unknown, world_sizes(poses) if poses else (), strict=True):
+    sizes = world_sizes([state.pose for state in unknown]) if unknown else ()
+    for state, size in zip(unknown, sizes, strict=True):
         state.size = size
     rigs = [
         Posed(state.roots, state.pose, state.size, state.unmirrored is not None)
         for state in hung
-        if state.roots is not None and state.pose is not None and state.size is not None
+        if state.roots is not None and state.size is not None
     ]
     for state, bases in zip(hung, read_bases(rigs) if rigs else (), strict=True):
         state.bases = bases

@@ -108,7 +108,6 @@ class Trial:
     @property
     def pose(self) -> Pose:
         """The pose as read, with what has been solved."""
-        assert self.state.pose is not None
         return self.state.pose
 
     @property

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import bpy
 
 from ..batches.batch import Members
-from ..batches.batch_rigs import pose_of
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import Change
@@ -146,7 +145,7 @@ class GraphState:
         if fits == self._assembled and self.levels:
             return
         self._assembled = fits
-        in_use = [state.skeleton for state in self.rigs.values() if state.skeleton is not None]
+        in_use = [state.skeleton for state in self.rigs.values()]
         self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
         jobs = [live_chain.job for live_chain, _ in fits]
         if jobs != self._jobs:
@@ -175,7 +174,7 @@ class GraphState:
                 level.states.append(state)
             rows, fits = [placed[i][1] for i in chosen], all([placed[i][2] for i in chosen])
             live_chains = tuple([state.live_chains[row] for row in rows])
-            driven = known.get(live_chains) or driven_by(live_chains, pose_of(state), state.joints)
+            driven = known.get(live_chains) or driven_by(live_chains, state.pose, state.joints)
             key = number, (fits and driven.keeps_shape, *driven.batch_key)
             members = groups.setdefault(key, [])
             # Armature objects come one after the other.

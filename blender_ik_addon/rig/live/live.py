@@ -393,7 +393,7 @@ def _write(
     for uid, changes in unwritten.items():
         state = changes[0].state
         owner, pose = state.object, state.pose
-        if pose is None or (asks_lists and names_of(owner) != state.chain_names):
+        if asks_lists and names_of(owner) != state.chain_names:
             others.append(uid)
             continue
         memory.keep_animated(owner, update)
