@@ -13,12 +13,13 @@ def main() -> int:
     import bpy
 
     from . import register
-    from .cli.program import run_on_file
+    from .cli.program import run
 
     if not hasattr(bpy.types.Object, "chain_ik"):
         # It is not installed as well.
         register()
-    code = run_on_file(sys.argv[1:], f"{os.path.basename(sys.executable)} -m {__package__}")
+    prog = f"{os.path.basename(sys.executable)} -m {__package__}"
+    code = run(sys.argv[1:], prog, takes_file=True)
     shutil.rmtree(bpy.app.tempdir, ignore_errors=True)
     return code
 

@@ -45,7 +45,8 @@ def start() -> list[str]:
         blender = [bpy.app.binary_path, "-b", *trust.application_options(), file]
         return [*blender, "-S", bpy.context.scene.name, "-c", "chain_ik"]
     package = Path(__file__).resolve().parents[1].name
-    python = [sys.executable, *trust.python_options(), "-m", package]
+    # It is to import nothing from the folder in which it starts.
+    python = [sys.executable, "-I" if sys.flags.isolated else "-P", "-m", package]
     return [*python, *(["-y"] if trust.runs_scripts() else []), file]
 
 

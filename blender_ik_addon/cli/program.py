@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,19 +19,14 @@ from .errors import BEGINNING, CommandError
 ERROR, INTERRUPTED = 1, 130
 
 
-def run(argv: Sequence[str], prog: str) -> int:
-    """Run a command on the file that is open; return the exit code."""
-    return _run(parser(prog, takes_file=False), argv)
+def run(argv: Sequence[str], prog: str, *, takes_file: bool = False) -> int:
+    """Run a command on the file that is open, or that the first argument names.
 
-
-def run_on_file(argv: Sequence[str], prog: str) -> int:
-    """Open the file that the first argument names, and run a command on it."""
-    return _run(parser(prog, takes_file=True), argv)
-
-
-def _run(reader: argparse.ArgumentParser, argv: Sequence[str]) -> int:
+    Returns:
+        The exit code.
+    """
     try:
-        options = reader.parse_args(argv)
+        options = parser(prog, takes_file=takes_file).parse_args(argv)
     except SystemExit as end:
         # It has told what is wrong, or the help.
         return int(end.code or 0)

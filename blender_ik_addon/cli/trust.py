@@ -44,11 +44,6 @@ def application_options() -> list[str]:
     return [*options, "--enable-autoexec" if runs_scripts() else "--disable-autoexec"]
 
 
-def python_options() -> list[str]:
-    """Return the options of a Python that imports nothing from the folder in which it starts."""
-    return ["-I" if sys.flags.isolated else "-P"]
-
-
 @contextmanager
 def _silent_stderr() -> Iterator[None]:
     """Leave out what Blender tells of a driver that it does not run: no file has this one."""

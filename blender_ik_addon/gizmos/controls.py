@@ -51,7 +51,10 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
         has_line = pole is not None and bool(target) == bool(settings.target)
         line = _axis_of(context, settings) if has_line else None
         if line is not None:
-            self._dial.matrix_basis = _frame_of(line)
+            # In the middle of the line, which is its Z axis.
+            turn = Vector((0.0, 0.0, 1.0)).rotation_difference(Vector(line.direction.tolist()))
+            middle = Matrix.Translation(((line.root + line.end) / 2.0).tolist())
+            self._dial.matrix_basis = middle @ turn.to_matrix().to_4x4()
             self._dial.hide = False
             paint(self._dial, pole_colour)
 
@@ -100,13 +103,6 @@ def _axis_of(context: bpy.types.Context, settings: ChainGroup) -> PoleAxis | Non
     except IKError:
         return None
     return line if np.isfinite((line.root, line.end)).all() else None
-
-
-def _frame_of(line: PoleAxis) -> Matrix:
-    """Return the matrix of a dial in the middle of a line, with the line as its Z axis."""
-    turn = Vector((0.0, 0.0, 1.0)).rotation_difference(Vector(line.direction.tolist()))
-    middle = (line.root + line.end) / 2.0
-    return Matrix.Translation(middle.tolist()) @ turn.to_matrix().to_4x4()
 
 
 classes = (VIEW3D_GGT_chain_ik_controls,)

@@ -8,7 +8,7 @@ import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 
-from ..properties.chains import ChainGroup, chains_of
+from ..properties.chains import chains_of
 from .shown import ChainGizmos, paint, rig_of, theme
 
 # Pixels at an interface scale of one. Beside the end, so that a click on the bone or the target
@@ -84,21 +84,14 @@ def _spots(context: bpy.types.Context, size: float) -> dict[int, Vector]:
         return {}
     spots = {}
     for index, settings in enumerate(chains_of(owner)):
-        end = _end_of(owner, settings)
-        if end is None or index == owner.chain_ik.active_index:
+        bone = owner.pose.bones.get(settings.bone)
+        if bone is None or index == owner.chain_ik.active_index:
             continue
+        end = bone.tail if settings.use_tail else bone.head
         pixel = location_3d_to_region_2d(region, view, owner.matrix_world @ end)
         if pixel is not None:
             spots[index] = pixel + OFFSET * size
     return spots
-
-
-def _end_of(owner: bpy.types.Object, settings: ChainGroup) -> Vector | None:
-    """Return the effector of a chain, armature space; None for a chain without a bone."""
-    bone = owner.pose.bones.get(settings.bone)
-    if bone is None:
-        return None
-    return Vector(bone.tail if settings.use_tail else bone.head)
 
 
 classes = (VIEW3D_GT_chain_ik_handles, VIEW3D_GGT_chain_ik_handles)

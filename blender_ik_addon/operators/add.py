@@ -20,7 +20,7 @@ from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
-from ..rig.reading.spec import Anchor, ChainSpec, NegativeScale, RotationBone
+from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, placement, pole_control, target_control
 from ..translations import said
@@ -207,7 +207,10 @@ class POSE_OT_chain_ik_add(ChainOperator):
             self.use_pole = wants_pole(context, placed.bone_count) and wanted.pole is None
         choose_control(self, context)
         if not self.properties.is_property_set("use_snap"):
-            self.use_snap = wanted.target is None or _is_control(wanted.target)
+            # A bone or an empty may be moved unasked.
+            target = wanted.target
+            is_control = target is not None and (target.bone or target.object.type == "EMPTY")
+            self.use_snap = target is None or bool(is_control)
 
     def _with_controls(
         self,
@@ -287,11 +290,6 @@ def _ends_limb(selected: Selection) -> bool:
     skeleton = compiled(selected.armature_object)
     before, tip = (skeleton.index[name] for name in selected.bones[-2:])
     return is_end(selected.bone) and skeleton.child_at_tail(before) == tip
-
-
-def _is_control(target: Anchor) -> bool:
-    """Tell whether a target may be moved unasked: a bone, or an empty."""
-    return bool(target.bone) or target.object.type == "EMPTY"
 
 
 classes = (POSE_OT_chain_ik_add, POSE_OT_chain_ik_pole_add)

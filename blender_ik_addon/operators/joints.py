@@ -91,13 +91,11 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         chain.active_joint_index = len(chain.joints) - 1
         owner.update_tag()
         if len(selected) > 1:
-            self._count(len(names), len(selected) - len(inside))
+            added, outside = len(names), len(selected) - len(inside)
+            self.report({"INFO"}, said(f"Joints added: {added}"))
+            if outside:
+                self.report({"INFO"}, said(f"Selected bones that are not in this chain: {outside}"))
         return {"FINISHED"}
-
-    def _count(self, added: int, outside: int) -> None:
-        self.report({"INFO"}, said(f"Joints added: {added}"))
-        if outside:
-            self.report({"INFO"}, said(f"Selected bones that are not in this chain: {outside}"))
 
 
 class POSE_OT_chain_ik_joint_to_selected(ChainOperator):

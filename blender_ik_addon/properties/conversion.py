@@ -165,7 +165,12 @@ def to_chains(
         if bones is None or bone.name in bones
         for constraint in converting.ik_constraints(bone)
     }
-    conversion = _converted(depsgraph, armature_object, found, _spec_of_constraint, _to_chain)
+    skeleton, bones_of = compiled(armature_object), armature_object.pose.bones
+
+    def spec_of(bone: str, name: str) -> ChainSpec:
+        return converting.spec_of_constraint(skeleton, bone, bones_of[bone].constraints[name])
+
+    conversion = _converted(depsgraph, armature_object, found, spec_of, _to_chain)
     if conversion.count:
         armature_object.chain_ik.active_index = len(chains_of(armature_object)) - 1
         if not depsgraph.scene.chain_ik.use_live:
@@ -195,16 +200,9 @@ def to_constraints(
         (index,): f"Chain '{chains[index].name}'"
         for index in sorted(range(len(chains)) if indices is None else indices, reverse=True)
     }
-    return _converted(depsgraph, armature_object, found, _spec_of_chain, _to_constraint)
-
-
-def _spec_of_constraint(armature_object: bpy.types.Object, bone: str, name: str) -> ChainSpec:
-    constraint = armature_object.pose.bones[bone].constraints[name]
-    return converting.spec_of_constraint(compiled(armature_object), bone, constraint)
-
-
-def _spec_of_chain(armature_object: bpy.types.Object, index: int) -> ChainSpec:
-    return chain_spec(chains_of(armature_object)[index])
+    return _converted(
+        depsgraph, armature_object, found, lambda index: chain_spec(chains[index]), _to_constraint
+    )
 
 
 def _converted(
@@ -230,7 +228,7 @@ def _converted(
         specs = {}
         for key in found:
             with suppress(IKError):
-                specs[key] = spec_of(armature_object, *key)
+                specs[key] = spec_of(*key)
         looks = _Looks(depsgraph, armature_object, specs)
         before = looks.joints()
     rig, names = _Rig(depsgraph, armature_object), {}

@@ -173,19 +173,15 @@ def copy_joints(settings: ChainGroup) -> list[str]:
             "Joints of this chain come from a library and cannot be replaced here: change them"
             " one by one instead."
         )
-    moved = renumbering(owner, _places_of_bones([each.bone for each in joints], held), chain)
+    # The place of each among those to come; a second one of a bone goes.
+    places = {name: i for i, name in enumerate(held)}
+    moved = renumbering(owner, [places.pop(each.bone, None) for each in joints], chain)
     joints.clear()
     for name in held:
         take_over(joints.add(), owner.pose.bones[name], slides.get(name))
     settings.active_joint_index = 0
     owner.update_tag()
     return moved.carry_out()
-
-
-def _places_of_bones(bones: list[str], wanted: list[str]) -> list[int | None]:
-    """Return the place of each bone among those wanted; none for one that was there before."""
-    places = {name: i for i, name in enumerate(wanted)}
-    return [places.pop(bone, None) for bone in bones]
 
 
 def own_controls(settings: ChainGroup) -> list[Anchor]:

@@ -103,10 +103,6 @@ class SceneSettings(bpy.types.PropertyGroup):
     )
 
 
-def _is_no_owner(settings: bpy.types.PropertyGroup, chosen: bpy.types.Object) -> bool:
-    return chosen != settings.id_data
-
-
 class BodySettings(bpy.types.PropertyGroup):
     """The body that the chains of an armature object are the limbs of."""
 
@@ -141,7 +137,7 @@ class BodySettings(bpy.types.PropertyGroup):
         " a whole body stays above it. Empty: feet stand as high as in the clip, and bodies go"
         " anywhere",
         type=bpy.types.Object,
-        poll=_is_no_owner,
+        poll=lambda settings, chosen: chosen != settings.id_data,
         **FIXED,
     )
 

@@ -55,7 +55,10 @@ def chain_spec(
     animated = animated or settings
     # Reading settings that were never set has Blender store them, to be copied ever after.
     has_force = settings.solver == "FORCE"
-    _check_numbers(settings, animated, has_force=has_force)
+    for group in {settings, animated}:
+        check_settings(group)
+        if has_force:
+            check_settings(group.force)
     force = force_spec(settings.force, animated.force) if has_force else None
     target, pole = target_and_pole(settings)
     return ChainSpec(
@@ -100,13 +103,6 @@ def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> Body
     pull = owner_of(chain).chain_ik.body.influence * (1.0 if chain.use_pin else chain.pull)
     floor = None if body.floor is None else Anchor(body.floor)
     return BodyGoal(body.root, chain.priority, chain.use_pin, pull, floor)
-
-
-def _check_numbers(settings: ChainGroup, animated: ChainGroup, *, has_force: bool) -> None:
-    for group in {settings, animated}:
-        check_settings(group)
-        if has_force:
-            check_settings(group.force)
 
 
 def plantable(

@@ -158,20 +158,17 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
     does.
     """
     scene, bones = bpy.context.scene, bones_of_chain(settings)
-    if scene is None or len(bones) <= 2 or settings.start_from != "KEYED":
+    is_keyed = settings.start_from == "KEYED" and uses(settings, "start_from")
+    if scene is None or len(bones) <= 2 or not is_keyed:
         return False
     owner, (_, index) = owner_of(settings), chain_key(settings)
+    counts = rotation_keys(owner, scene.frame_current_final).items()
+    only_here = {bone for (bone, _), count in counts if count == 1}
     return (
-        uses(settings, "start_from")
-        and _with_only_key(owner, scene.frame_current_final).issuperset(bones)
+        only_here.issuperset(bones)
         and not is_animated(owner, index, "influence")
         and not is_animated(owner, index, "mute")
     )
-
-
-def _with_only_key(owner: bpy.types.Object, frame: float) -> set[str]:
-    """Return the bones whose rotation has one key, at this frame."""
-    return {bone for (bone, _), count in rotation_keys(owner, frame).items() if count == 1}
 
 
 def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:

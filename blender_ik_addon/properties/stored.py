@@ -14,7 +14,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import ChainSpec, StoredBone
 from ..rig.reading.update import Update
 from ..rig.tools import restoring
-from .chains import ChainGroup, chains_of, is_idle, owner_of, tag
+from .chains import ChainGroup, chains_of, is_idle, names_of_chains, owner_of, tag
 from .records import (
     bones_of_chain,
     bones_spec,
@@ -94,21 +94,13 @@ def restretch(settings: ChainGroup, context: bpy.types.Context) -> None:
     """Give the bones of a chain their scale back where they are to stretch no longer."""
     if not settings.use_stretch:
         with suppress(IKError):
-            _release_scale(settings)
+            spec = stored_spec(settings)
+            has_scale = any(bone.scale for bone in spec.stored_pose)
+            if has_scale and owner_of(settings).pose is not None:
+                restoring.give_back_only("scale", owner_of(settings), spec, _frame())
+                kept = (bone._replace(scale=()) for bone in spec.stored_pose)
+                settings.stored_pose = text_of_bones(kept)
     tag(settings, context)
-
-
-def _release_scale(settings: ChainGroup) -> None:
-    """Give the bones of a chain their stored scales back, and forget those.
-
-    Raises:
-        RigError: If they cannot be read; nothing is changed then.
-    """
-    spec = stored_spec(settings)
-    has_scale = any(bone.scale for bone in spec.stored_pose)
-    if has_scale and owner_of(settings).pose is not None:
-        restoring.give_back_only("scale", owner_of(settings), spec, _frame())
-        settings.stored_pose = text_of_bones(bone._replace(scale=()) for bone in spec.stored_pose)
 
 
 def release_gone(settings: ChainGroup, update: Update) -> bool:
@@ -244,14 +236,10 @@ def _with_values(
 ) -> list[tuple[ChainGroup, ChainGroup]]:
     """Return chains with the evaluated settings of each, where what is animated has its value."""
     chains, animated = chains_of(armature_object), chains_of(evaluated)
-    if _names(armature_object) != _names(evaluated):
+    if names_of_chains(armature_object) != names_of_chains(evaluated):
         # A script has changed the list since the evaluation: which is which cannot be told.
         animated = chains
     return list(zip(chains, animated, strict=True))
-
-
-def _names(armature_object: bpy.types.Object) -> list[str]:
-    return armature_object.chain_ik.chains.keys()  # type: ignore[no-any-return]
 
 
 def _store_bones(
@@ -265,4 +253,4 @@ def _store_bones(
     return stored
 
 
-SOURCE = live.Source(_names, prepare, live_specs, _store_bones)
+SOURCE = live.Source(names_of_chains, prepare, live_specs, _store_bones)

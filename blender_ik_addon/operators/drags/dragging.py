@@ -129,7 +129,9 @@ class Dragging(ChainOperator):
         is_let_go = event.type == "LEFTMOUSE" and event.value == end
         if is_let_go or (event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS"):
             return self._let_go(context, event)
-        is_axis = event.type in AXES and event.value == "PRESS" and not _has_modifier(event)
+        # A modifier gives the key another meaning, as in Ctrl Z.
+        has_modifier = event.ctrl or event.shift or event.alt or event.oskey
+        is_axis = event.type in AXES and event.value == "PRESS" and not has_modifier
         if is_axis:
             self.axis = "" if self.axis == event.type else event.type
         if event.type == "MOUSEMOVE" or is_axis:
@@ -174,11 +176,6 @@ def check_number(angle: float) -> None:
     """
     if not math.isfinite(angle):
         raise RigError("The angle is not a finite number: type another one.")
-
-
-def _has_modifier(event: bpy.types.Event) -> bool:
-    """Tell whether a modifier gives the key another meaning, as in Ctrl Z."""
-    return event.ctrl or event.shift or event.alt or event.oskey
 
 
 def _mouse(event: bpy.types.Event) -> Vector:

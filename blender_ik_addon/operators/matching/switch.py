@@ -60,7 +60,10 @@ class POSE_OT_chain_ik_switch(Matching):
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, interpolation = selection.scene_of(context), new_interpolation(context)
         frame, chains = scene.frame_current, selection.chosen_chains(context)
-        to_ik = is_idle(_leading(context, chains)) if self.to == "TOGGLE" else self.to == "IK"
+        # The active one decides, if it is among them.
+        active = selection.chain(context)
+        leading = active if active in chains else chains[0]
+        to_ik = is_idle(leading) if self.to == "TOGGLE" else self.to == "IK"
         # The others are on that side already.
         chains = [each for each in chains if is_idle(each) == to_ik] or chains
         check = (lambda settings: find_goals(settings, scene)) if to_ik else _check_bones
@@ -85,12 +88,6 @@ class POSE_OT_chain_ik_switch(Matching):
         side = "IK" if to_ik else "FK"
         self.report({"INFO"}, said(f"{name}: {side} from frame {frame} on"))
         return {"FINISHED"}
-
-
-def _leading(context: bpy.types.Context, chains: list[ChainGroup]) -> ChainGroup:
-    """Return the chain that decides to which side all go: the active one if it is among them."""
-    active = selection.chain(context)
-    return active if active in chains else chains[0]
 
 
 def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:

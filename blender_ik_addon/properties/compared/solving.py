@@ -17,6 +17,7 @@ from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec, ForceSpec
 from ...rig.reading.update import Update
 from ...rig.tools.lengths import length_unit
+from ...rig.trees.shared_bones import sharing
 from ..chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from ..forces import force_spec
 from ..records import bones_of_chains, chain_spec
@@ -88,17 +89,13 @@ def _read(mark: ChainMark, depsgraph: bpy.types.Depsgraph) -> Compared:
 
 def _specs_with(settings: ChainGroup, owner: bpy.types.Object, index: int) -> dict[int, ChainSpec]:
     """Return a chain's settings and those of the live chains in one tree with it, by index."""
-    specs, chains = {index: chain_spec(settings)}, chains_of(owner)
-    bones = [set(names) for names in bones_of_chains(owner, with_body=True)]
-    shared = set(bones[index])
-    waiting = [i for i, each in enumerate(chains) if i != index and not is_idle(each)]
-    while near := [i for i in waiting if not shared.isdisjoint(bones[i])]:
-        waiting = [i for i in waiting if i not in near]
-        for i in near:
-            shared |= bones[i]
-            # One that cannot be read is not solved either.
-            with suppress(IKError):
-                specs[i] = chain_spec(chains[i])
+    chains, bones = chains_of(owner), bones_of_chains(owner, with_body=True)
+    live = {i: bones[i] for i, each in enumerate(chains) if i == index or not is_idle(each)}
+    specs = {index: chain_spec(settings)}
+    for i in next(group for group in sharing(live) if index in group):
+        # One that cannot be read is not solved either.
+        with suppress(IKError):
+            specs[i] = chain_spec(chains[i])
     return specs
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import blender_ik_addon
 from blender_ik_addon import cli
-from blender_ik_addon.cli.program import run_on_file
+from blender_ik_addon.cli.program import run as run_command
 from blender_ik_addon.core import JointKind
 from tests.blender.command_line.command_lines import (
     LAST,
@@ -361,7 +361,7 @@ def test_the_program_says_what_the_command_does_and_refuses_what_is_no_file_of_b
         (text, "no .blend file"),
         (file.with_name("gone.blend"), "does not exist"),
     ):
-        assert run_on_file([str(path), "report"], "program") == 1
+        assert run_command([str(path), "report"], "program", takes_file=True) == 1
         out, err = capfd.readouterr()
         assert out == ""
         assert reason in err.splitlines()[-1]
