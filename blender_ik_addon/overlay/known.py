@@ -201,7 +201,8 @@ class Known:
     def join(self, rigs: Sequence[KnownRig]) -> ChainRows:
         """Return the joints of all chains of armature objects; cached while none changes."""
         parts = [rig.rows for rig in rigs if rig.rows is not None]
-        if self.joined is None or not _are_same(self.joined[0], parts):
+        known = [] if self.joined is None else self.joined[0]
+        if self.joined is None or list(map(id, known)) != list(map(id, parts)):
             counts = [len(rig.skeleton.names) for rig in rigs]
             self.joined = parts, ChainRows.join(parts, counts)
         return self.joined[1]
@@ -223,10 +224,6 @@ def full_name(member: bpy.types.Object) -> FullName:
     """Return a name that no other object has at the moment."""
     library = member.library
     return member.name, None if library is None else library.filepath
-
-
-def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
 known = Known()

@@ -45,18 +45,13 @@ class Body:
         self.parts = [self._part(bone) for bone in range(len(skeleton.names))]
 
     def _part(self, bone: int) -> Part:
-        part = self.names[bone].part
-        above = self.part_above(bone)
+        part, parent = self.names[bone].part, int(self.skeleton.parents[bone])
+        above = self.names[parent].part if parent >= 0 else Part.OTHER
         if part is Part.ARM:
             return Part.FOREARM if above in (Part.ARM, Part.UPPER_ARM) else Part.UPPER_ARM
         if part is Part.LEG and above is Part.THIGH:
             return Part.SHIN
         return part
-
-    def part_above(self, bone: int) -> Part:
-        """Return the part that the name of a bone's parent tells."""
-        parent = int(self.skeleton.parents[bone])
-        return self.names[parent].part if parent >= 0 else Part.OTHER
 
     def side(self, bone: int) -> Side:
         """Return the side that a bone is on."""

@@ -100,7 +100,9 @@ _CAMEL = re.compile(
 @lru_cache(maxsize=4096)
 def read(name: str) -> BoneName:
     """Return what a bone's name says."""
-    words = _words(name)
+    # Without what stands before a colon.
+    split = [word.lower() for word in _split(name.rpartition(":")[2])]
+    words = [word for word in split if word[0].isalnum() and not word.isdigit()]
     is_helper = any(word in _HELPERS for word in words)
     # The last one: in r_toe.L the first letter says that the toe is one of the rear leg.
     side = next((_SIDES[word] for word in reversed(words) if word in _SIDES), Side.MIDDLE)
@@ -129,13 +131,6 @@ def _split(name: str) -> list[str]:
     """Return words and what separates them, in order; joined again they are the name."""
     pieces = re.split(r"([^A-Za-z0-9]+)", name)
     return [word for piece in pieces for word in _CAMEL.split(piece) if word]
-
-
-def _words(name: str) -> list[str]:
-    """Return the words of a name in lower case, without what stands before a colon."""
-    plain = name.rpartition(":")[2]
-    found = [word.lower() for word in _split(plain) if word[0].isalnum()]
-    return [word for word in found if not word.isdigit()]
 
 
 def _part(words: list[str]) -> Part:

@@ -67,10 +67,10 @@ class Recorder:
 
     def note(self) -> None:
         """Note what stands there now."""
-        evaluated = self._evaluated()
-        # A chain of it is solved.
-        assert evaluated is not None
-        pose = read_pose(evaluated)
+        layers = self._scene.view_layers
+        shown = (self._object.evaluated_get(layer.depsgraph) for layer in layers)
+        # A chain of it is solved, so there is one.
+        pose = read_pose(next(each for each in shown if each.is_evaluated))
         start = pose.channels[self.bones].copy()
         is_movable = [self._note_chain(index, start) for index in self._chains]
         self._frames.append(
@@ -108,14 +108,6 @@ class Recorder:
             if bone in self._row_of:
                 start[self._row_of[bone]] = before[row]
         return outcome.status in MOVABLE
-
-    def _evaluated(self) -> bpy.types.Object | None:
-        """Return the object as the first view layer has it that evaluates it."""
-        for view_layer in self._scene.view_layers:
-            evaluated = self._object.evaluated_get(view_layer.depsgraph)
-            if evaluated.is_evaluated:
-                return evaluated
-        return None
 
 
 def noted_bones(skeleton: Skeleton, chains: Iterable[ChainSpec]) -> Indices:

@@ -21,8 +21,7 @@ from ..tools import converting, pole_angles
 from ..tools.lengths import is_visible, length_in_words
 from ..tools.wording import outcome_in_words
 from .compared import Compared
-from .stage import Stage, staged
-from .timing import quickest
+from .stage import Stage, quickest, staged
 from .trial import NOT_SOLVED, Attempt, Trial, copied
 
 # Each solver, and whether Newton finishes what FABRIK or CCD leave.
@@ -189,7 +188,7 @@ def _constrain(stage: Stage, live_chain: LiveChain, pose: Pose, world: WorldMatr
     job = live_chain.job
     spec = job.spec
     assert spec.target is not None
-    constraint = stage.constrain(spec.bone)
+    constraint = stage.rig.pose.bones[spec.bone].constraints.new("IK")
     constraint.target = stage.goal(world.matrix(spec.target, "target"))
     angle = spec.pole_angle
     if spec.pole is not None:

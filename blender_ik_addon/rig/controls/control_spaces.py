@@ -22,7 +22,7 @@ from ..planning.checks import bone_not_finite
 from ..reading.anchors import SPACE
 from ..reading.animation import animated_bones, curves
 from ..reading.channels import MODE_NUMBERS, property_of_mode
-from ..reading.dependencies import Dependencies, Point
+from ..reading.dependencies import Dependencies
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import array_of, channels_of, matrix_of, not_finite
@@ -285,7 +285,12 @@ def makes_ring(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool:
     moved_by = Dependencies(use_drivers=False)
     moved_by.add_anchor(space)
     waiting = list(chains)
-    while found := [each for each in waiting if _is_among(each, moved_by.points)]:
+
+    def moves_it(chain: Mover) -> bool:
+        uid = chain.object.session_uid
+        return any((uid, name) in moved_by.points for name in chain.bones)
+
+    while found := [each for each in waiting if moves_it(each)]:
         waiting = [each for each in waiting if each not in found]
         for chain in found:
             for anchor in chain.anchors:
@@ -296,11 +301,6 @@ def makes_ring(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool:
         return uid in moved_by.owners
     is_carrier = space.object == control.object and not space.bone
     return is_carrier or (uid, control.bone) in moved_by.points
-
-
-def _is_among(chain: Mover, points: Container[Point]) -> bool:
-    """Tell whether a chain writes one of some bones."""
-    return any((chain.object.session_uid, name) in points for name in chain.bones)
 
 
 def unconstrained(control: Anchor) -> Array:

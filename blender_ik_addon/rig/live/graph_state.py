@@ -157,7 +157,8 @@ class GraphState:
             }
             gone_back = self.gone_back.items()
             self.gone_back = {key: bones for key, bones in gone_back if key in self.refused}
-            self._anchors = _followed(jobs)
+            anchors = [anchor for job in jobs for anchor in job.anchors]
+            self._anchors = frozenset(anchor.object.session_uid for anchor in anchors)
             self._goes_on = any(job.spec.goes_on for job in jobs)
             self.tied = _tied(jobs)
         self._fill_levels(placed)
@@ -202,7 +203,9 @@ class GraphState:
                 if not all(can_carry(self._jobs[i], moved) for i in chosen):
                     level.is_carried = False
                     continue
-                state, live_chain = _top(placed, chosen)
+                # That whose root is above all others.
+                state, row = min((placed[i][:2] for i in chosen), key=_depth)
+                live_chain = state.live_chains[row]
                 carried.setdefault(state.uid, (state, []))[1].append(live_chain)
             if carried:
                 level.carry = Carry(list(carried.values()), written)
@@ -224,16 +227,9 @@ class GraphState:
                     yield state, row, is_even
 
 
-def _top(
-    placed: list[tuple[RigState, int, bool]], chosen: Sequence[int]
-) -> tuple[RigState, LiveChain]:
-    """Return the armature object of chains, and that of them whose root is above all others."""
-    live_chains = [placed[i][0].live_chains[placed[i][1]] for i in chosen]
-    return placed[chosen[0]][0], min(live_chains, key=_depth)
-
-
-def _depth(live_chain: LiveChain) -> int:
-    return len(live_chain.job.skeleton.ancestors(int(live_chain.job.plan.segments[0])))
+def _depth(placed: tuple[RigState, int]) -> int:
+    job = placed[0].live_chains[placed[1]].job
+    return len(job.skeleton.ancestors(int(job.plan.segments[0])))
 
 
 def _batch(members: Members, *, is_even: bool) -> Batch:
@@ -248,7 +244,3 @@ def _tied(jobs: Iterable[Job]) -> dict[int, frozenset[int]]:
             uid = job.object.session_uid
             tied[uid] = tied.get(uid, frozenset()).union(job.moved_by.owners)
     return tied
-
-
-def _followed(jobs: Iterable[Job]) -> frozenset[int]:
-    return frozenset(anchor.object.session_uid for job in jobs for anchor in job.anchors)

@@ -179,7 +179,8 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
         memory.outcomes.pop(update.key, None)
     elif graph.is_idle(update):
         return
-    update.note_changes()
+    # Kept from here on: Blender adds to its list what is tagged later.
+    _ = update.posed_armatures
     world = _world(graph, update)
     touched = graph.touched(update)
     if update.is_new_frame and update.tells_of_rigs:

@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ...core.algebra.arithmetic import Array, Flags
+from ...core.algebra.arithmetic import Array
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length, scaled_flat
@@ -61,11 +61,6 @@ def is_sound(values: npt.NDArray[np.floating]) -> bool:
     """Tell whether numbers are finite, and not so large that Blender loses their squares."""
     # One sum of squares is sooner than a look at each: it is NaN or large if any of them is.
     return float(np.vdot(values, values)) < LARGEST * LARGEST
-
-
-def _sound_rows(values: Array) -> Flags:
-    sound: Flags = (np.abs(values) < LARGEST).all(axis=1)
-    return sound
 
 
 @cache
@@ -125,7 +120,7 @@ def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None
         RigError: With the name of the first bone to look at.
     """
     if not is_sound(channels):
-        row = int(np.flatnonzero(~_sound_rows(channels))[0])
+        row = int(np.flatnonzero(~(np.abs(channels) < LARGEST).all(axis=1))[0])
         raise bone_not_finite(skeleton.names[plan.written[row]])
 
 

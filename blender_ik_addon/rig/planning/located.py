@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -59,16 +59,15 @@ def _check_body(job: Job) -> None:
 
 def may_stay_now(armature_object: bpy.types.Object, chains: Iterable[ChainSpec]) -> bool:
     """Tell whether a bone that chains have moved may be one that has to stay by now."""
-    specs, bones = list(chains), armature_object.pose.bones
+    specs, bones = list(chains), cast(Any, armature_object.pose).bones
     roots = {spec.body.root for spec in specs if spec.body is not None}
     moved = {bone.name for spec in specs for bone in spec.stored_pose if bone.location}
     # Of others nobody knows without a look at their joints.
-    return not moved <= roots or any(_is_fixed(bones[root]) for root in roots if root in bones)
-
-
-def _is_fixed(bone: Any) -> bool:
-    """Tell whether anything keeps a bone from going where a body moves it."""
-    return any(bone.lock_location) or any(not each.mute for each in bone.constraints)
+    return not moved <= roots or any(
+        any(bones[root].lock_location) or any(not each.mute for each in bones[root].constraints)
+        for root in roots
+        if root in bones
+    )
 
 
 def _check_dragged(job: Job) -> None:

@@ -69,14 +69,10 @@ class Job:
         return [(uid, name) for name in self.written_names()]
 
 
-def _moved_by(job: Job) -> Collection[Point]:
-    return job.moved_by.points
-
-
 def above(
     jobs: Sequence[Job],
     groups: Sequence[Group],
-    points_of: Callable[[Job], Collection[Point]] = _moved_by,
+    points_of: Callable[[Job], Collection[Point]] = lambda job: job.moved_by.points,
 ) -> list[set[int]]:
     """Return which groups move each group, itself left out.
 

@@ -41,11 +41,6 @@ class History(Generic[Kept]):
     skeleton: Skeleton
     mementos: tuple[Memento[Kept], ...]
 
-    @property
-    def last(self) -> Memento[Kept]:
-        """What it remembers of the moment that it has seen last."""
-        return self.mementos[-1]
-
 
 def before(
     history: History[Kept] | None, skeleton: Skeleton, moment: Moment
@@ -62,7 +57,7 @@ def before(
     """
     if history is None or history.skeleton is not skeleton:
         return None
-    last = history.last
+    last = history.mementos[-1]
     if moment.frame < last.frame < moment.frame + LOOKED_AHEAD:
         earlier = [each for each in history.mementos if each.frame <= moment.frame]
         if not earlier:

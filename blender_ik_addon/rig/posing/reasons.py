@@ -67,11 +67,13 @@ def reasons_of(
     if joints is None:
         is_one_left = turns_tip_first and segments == 2
         return Reasons(options, turns_tip_first=turns_tip_first, is_one_left=is_one_left)
-    is_off = tip_gap > 0.0 and not is_tip_beyond
+    is_off, leading = tip_gap > 0.0 and not is_tip_beyond, joints.take(slice(segments))
+    has_room = leading.high - leading.low > 2.0 * AT_END
+    can_turn = ~leading.is_locked & has_room
     return Reasons(
         options,
-        has_locked_joints=_are_locked(joints.take(slice(segments))),
-        is_rigid=_is_rigid(joints.take(slice(segments))),
+        has_locked_joints=bool(leading.is_locked.any() or not has_room.all()),
+        is_rigid=leading.slides is None and not can_turn.any(),
         is_at_limits=is_off and _are_at_ends(joints, rotations()),
         is_tip_beyond=is_tip_beyond,
     )
@@ -80,15 +82,6 @@ def reasons_of(
 def turns_tip_first(plan: ChainPlan, spec: ChainSpec) -> bool:
     """Tell whether the effector of a free chain is at the end of a tip that takes a rotation."""
     return plan.ends_at_tail and plan.turns_tip and spec.options.orient_weight > 0.0
-
-
-def _are_locked(joints: BoneJoints) -> bool:
-    return bool(joints.is_locked.any() or (joints.high - joints.low <= 2.0 * AT_END).any())
-
-
-def _is_rigid(joints: BoneJoints) -> bool:
-    has_room = ~joints.is_locked & (joints.high - joints.low > 2.0 * AT_END)
-    return joints.slides is None and not has_room.any()
 
 
 def _are_at_ends(joints: BoneJoints, rotations: Array) -> bool:

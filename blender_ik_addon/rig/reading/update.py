@@ -142,10 +142,6 @@ class Update:
         """Session uids of objects that are evaluated in every view layer, viewport and render."""
         return shown_everywhere()
 
-    def note_changes(self) -> None:
-        """Keep what this evaluation has posed: Blender adds to its list what is tagged later."""
-        _ = self.posed_armatures
-
     def ask_for_view_layers(self) -> None:
         """Have Blender tell of changes in view layers of the scene that were never shown so far.
 

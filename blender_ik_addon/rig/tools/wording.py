@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...core import SolveOptions, Solver, Status
+from ...core import Solver, Status
 from ..posing.outcome import Outcome
 from ..reading.refusals import listed
 from .lengths import LengthUnit, is_visible, length_in_words
@@ -109,7 +109,8 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
     # No sweep moves them: neither more iterations nor another solver would.
     if outcome.why.is_rigid and status is not Status.OUTWEIGHED:
         return f"Held back by locked joints, {gap} left"
-    if _is_bare(options) and status is not Status.OUTWEIGHED:
+    is_bare = options.solver in (Solver.FABRIK, Solver.CCD) and not options.use_finish
+    if is_bare and status is not Status.OUTWEIGHED:
         return _bare_in_words(outcome, gap, is_cut_off=is_cut_off)
     if status is Status.LIMITED and outcome.held_by:
         return f"Held back by the limits of {listed(outcome.held_by)}, {gap} left"
@@ -150,10 +151,6 @@ def _bare_in_words(outcome: Outcome, gap: str, *, is_cut_off: bool) -> str:
     if outcome.held_by:
         text += f". At their limits: {listed(outcome.held_by)}"
     return text
-
-
-def _is_bare(options: SolveOptions) -> bool:
-    return options.solver in (Solver.FABRIK, Solver.CCD) and not options.use_finish
 
 
 def _tip_in_words(outcome: Outcome) -> str:

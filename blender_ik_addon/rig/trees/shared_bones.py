@@ -39,8 +39,12 @@ def united(live_chains: Sequence[LiveChain]) -> United:
         groups, refused = _sharing(live_chains, lost)
         found = _carried(live_chains, groups)
         if found is None and (ring := closing_chain(jobs, groups)) is not None:
-            i, other = ring
-            found = i, _ring_in_words(live_chains[other])
+            name = live_chains[ring[1]].job.spec.name
+            text = (
+                f"This chain and chain '{name}' follow each other:"
+                " give one of the two a target that neither of them moves."
+            )
+            found = ring[0], text
         if found is None:
             return United(groups, refused | lost)
         lost[found[0]] = found[1]
@@ -134,10 +138,3 @@ def _carried(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tuple
                         " choose a target and a pole that neither of them moves."
                     )
     return None
-
-
-def _ring_in_words(other: LiveChain) -> str:
-    return (
-        f"This chain and chain '{other.job.spec.name}' follow each other:"
-        " give one of the two a target that neither of them moves."
-    )
