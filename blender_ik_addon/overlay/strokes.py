@@ -96,8 +96,7 @@ class Strokes:
 
 def dash(starts: Array, ends: Array, count: int) -> Array:
     """Return lines from starts (m, 3) to ends as dashes: two points each, shape (m, 6 count)."""
-    dashes: Array = np.concatenate((starts, ends), axis=1) @ _mixes(count)
-    return dashes
+    return np.concatenate((starts, ends), axis=1) @ _mixes(count)
 
 
 @cache

@@ -32,8 +32,7 @@ def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int
     seen = points @ matrix[:3, :3].T + matrix[:3, 3]
     depth = points @ matrix[3, :3] + matrix[3, 3]
     depth = np.where(depth > 0.0, depth, np.nan)
-    pixels: Array = (0.5 + 0.5 * seen[:, :2] / depth[:, None]) * size
-    return pixels
+    return (0.5 + 0.5 * seen[:, :2] / depth[:, None]) * size
 
 
 def draw_words(

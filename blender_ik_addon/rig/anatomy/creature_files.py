@@ -59,8 +59,7 @@ class Curve:
 
     def at(self, places: Array) -> Array:
         """Return the values at some places; beyond the ends those of the ends."""
-        values: Array = np.interp(places, self.places, self.values)
-        return values
+        return np.interp(places, self.places, self.values)
 
     def to_json(self) -> float | list[float] | list[list[float]]:
         """Return the curve as a file has it."""

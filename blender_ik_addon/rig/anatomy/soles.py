@@ -39,8 +39,7 @@ def soles(skeleton: Skeleton, foot: int, up: Array) -> Array:
 
 def up_in(world: Array) -> Array:
     """Return what is up in the space of an armature object with a world matrix, shape (3,)."""
-    found: Array = world[2, :3] / np.linalg.norm(world[2, :3])
-    return found
+    return world[2, :3] / np.linalg.norm(world[2, :3])
 
 
 def _ends(skeleton: Skeleton, bone: int) -> Array:

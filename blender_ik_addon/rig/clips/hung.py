@@ -110,8 +110,7 @@ class HungBones:
     def _heads(self, bone: int) -> Array:
         """Return where a bone's head lies in the space of its posed parent, shape (F, 3)."""
         location = self._notes.location[:, [self._row_of[bone]]].astype(np.float64)
-        heads: Array = self._skeleton.heads(np.array([bone]), location)[:, 0]
-        return heads
+        return self._skeleton.heads(np.array([bone]), location)[:, 0]
 
     def _posed(self, bone: int, above: Array) -> Array:
         """Return pose matrices (F, 3, 3) of a bone under pose matrices of its parent."""

@@ -142,15 +142,13 @@ def _bending(limb: Limb) -> Array:
 
 
 def _segments(joints: Array) -> Array:
-    lengths: Array = np.linalg.norm(np.diff(joints, axis=1), axis=2)
-    return lengths
+    return np.linalg.norm(np.diff(joints, axis=1), axis=2)
 
 
 def _way(limb: Limb, held: Motion) -> Array:
     """Return the way from root to last joint if a foot is held while the root stays, (F, 3)."""
     joints = _bending(limb)
-    way: Array = transform_point(moves_between(limb.motion, held), joints[:, -1]) - joints[:, 0]
-    return way
+    return transform_point(moves_between(limb.motion, held), joints[:, -1]) - joints[:, 0]
 
 
 def _paths(limb: Limb, ground: Ground) -> Array:

@@ -199,10 +199,7 @@ def _posed(frames: ChainFrames, local: Array) -> ChainPoses:
 
 def _orientations(poses: ChainPoses, tips: Sequence[int]) -> Array:
     """Return the orientations wxyz of bones, shape (F, T, 4)."""
-    found: Array = rotation.quaternion_from_matrix(
-        rotation.orientation(poses.matrices[:, list(tips)])
-    )
-    return found
+    return rotation.quaternion_from_matrix(rotation.orientation(poses.matrices[:, list(tips)]))
 
 
 def _limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> Limb:

@@ -50,8 +50,7 @@ class Look:
     @property
     def sides(self) -> Array:
         """Return how long the unit of the shape is along its axes, shape (3,)."""
-        sides: Array = np.linalg.norm(self.matrix[:3, :3], axis=0)
-        return sides
+        return np.linalg.norm(self.matrix[:3, :3], axis=0)
 
 
 def look_of(
@@ -148,8 +147,7 @@ def _points_below(armature_object: bpy.types.Object, end: str) -> Array:
         if not name.is_helper or "heel" in name.words
     ]
     points = ends_of(armature_object, (bone, *bones))
-    found: Array = points[np.isfinite(points).all(axis=1)]
-    return found
+    return points[np.isfinite(points).all(axis=1)]
 
 
 def _forward(points: Array) -> Array | None:

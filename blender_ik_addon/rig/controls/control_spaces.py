@@ -157,8 +157,7 @@ def _inverse(control: Anchor, space: Anchor, stands: Array, carrying: Array | No
         stands = array_of(space.object.data.bones[space.bone].matrix_local)
     elif control.bone:
         start = array_of(control.object.matrix_world)
-    inverse: Array = np.linalg.solve(stands, start if carrying is None else start @ carrying)
-    return inverse
+    return np.linalg.solve(stands, start if carrying is None else start @ carrying)
 
 
 def replace_space(constraint: bpy.types.Constraint, control: Anchor, space: Anchor) -> None:

@@ -67,8 +67,7 @@ class ChainFrames(Alike):
 
     def root_space(self) -> Array:
         """Return the spaces that the root bones turn in, shape (B, 3, 3)."""
-        turning: Array = spaces.parent_frames(self.parent[:, None], self.rest[0]).rs[:, 0]
-        return turning
+        return spaces.parent_frames(self.parent[:, None], self.rest[0]).rs[:, 0]
 
     def rooted(self, heads: Array) -> ChainFrames:
         """Return bodies whose roots have their heads there (B, 3); those of others stay."""
@@ -106,8 +105,7 @@ class ChainFrames(Alike):
     def along(self) -> Array:
         """Return what share of each segment lies along its bone's Y axis, shape (B, n)."""
         visible = self.scale[:, : self.hanging.count] * self.segments
-        share: Array = np.abs(visible[..., 1]) / np.linalg.norm(visible, axis=2)
-        return share
+        return np.abs(visible[..., 1]) / np.linalg.norm(visible, axis=2)
 
     def laid_along(
         self,
@@ -232,8 +230,7 @@ class ChainFrames(Alike):
         """
         joints = pose.joints if world is None else pose.joints @ world.swapaxes(-1, -2)
         steps = np.linalg.norm(joints - joints[:, self.hanging.above], axis=2)
-        ways: Array = steps @ self.hanging.on_ways
-        return ways
+        return steps @ self.hanging.on_ways
 
     def _scale_giving(
         self, rows: slice, frame: spaces.ParentFrames, matrix: Array, lengths: Array
@@ -285,5 +282,4 @@ def _swung(
     """Return local rotations swung on until segments of the posed bones lie along directions."""
     before = transform_direction(local, spaces.local_start(frame, segment, scale))
     wanted = spaces.local_direction(frame, direction, before)
-    swung: Array = rotation.matrix_from_quaternion(rotation.between(before, wanted)) @ local
-    return swung
+    return rotation.matrix_from_quaternion(rotation.between(before, wanted)) @ local

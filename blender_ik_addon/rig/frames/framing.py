@@ -119,8 +119,7 @@ def rest_by_generation(
 
 def _above(chain: Hung, root: int) -> Array:
     parent = int(chain.skeleton.parents[root])
-    matrix: Array = chain.pose.matrices[parent, :3, :3] if parent >= 0 else np.eye(3)
-    return matrix
+    return chain.pose.matrices[parent, :3, :3] if parent >= 0 else np.eye(3)
 
 
 def _scale_of(chain: Hung) -> Array:

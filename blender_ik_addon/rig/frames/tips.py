@@ -45,8 +45,7 @@ class Tips(Alike):
 
 def turned_to(matrices: Array, wanted: Array) -> Array:
     """Return pose matrices (..., 3, 3) turned until they show wanted orientations (..., 3, 3)."""
-    turned: Array = wanted @ rotation.orientation(matrices).swapaxes(-1, -2) @ matrices
-    return turned
+    return wanted @ rotation.orientation(matrices).swapaxes(-1, -2) @ matrices
 
 
 def turned_goals(goals: Goals, frames: ChainFrames, pose: ChainPoses, tips: Tips | None) -> Goals:

@@ -63,8 +63,7 @@ def gravity_in_bases(forces: Forces, to_world: Array) -> Array:
     # space's own -Z axis comes to lie.
     down = -to_world[:, 2]
     size = np.linalg.norm(down, axis=1, keepdims=True)
-    pulls: Array = -forces.gravity[:, 2:] * down / size
-    return pulls
+    return -forces.gravity[:, 2:] * down / size
 
 
 def _from_root_to_tip(ends: tuple[float, float] | Array) -> Curve:

@@ -49,13 +49,11 @@ class ChainSlide(Alike):
     @property
     def moves_root(self) -> Flags:
         """Whether the head of the chain's first bone slides, shape (...)."""
-        moves: Flags = self.axes[..., 0, :].any(axis=-1)
-        return moves
+        return self.axes[..., 0, :].any(axis=-1)
 
     def location(self, slides: Array) -> Array:
         """Return the location channels (..., k, 3) of slides (..., k)."""
-        location: Array = self.home + self.axes * slides[..., None]
-        return location
+        return self.home + self.axes * slides[..., None]
 
     def slides_at(self, location: Array) -> Array:
         """Return the slides (..., k) that location channels (..., k, 3) hold."""
@@ -73,8 +71,7 @@ def slide_axes(skeleton: Skeleton, bones: Indices) -> Array:
     along = skeleton.offsets[bones][:, :3, 1]
     along = np.where(np.abs(along) < NO_SHARE, 0.0, along)
     is_local = skeleton.use_local_location[bones]
-    axes: Array = np.where(is_local[:, None], np.array([0.0, 1.0, 0.0]), along)
-    return axes
+    return np.where(is_local[:, None], np.array([0.0, 1.0, 0.0]), along)
 
 
 def chain_slide(job: Job, joints: BoneJoints, home: Array, present: Array) -> ChainSlide:

@@ -62,14 +62,12 @@ class ChainStretch(Alike):
     @property
     def may_grow(self) -> Flags:
         """Whether any bone grows at all, shape (...)."""
-        may: Flags = (self._weights > 0.0).any(axis=-1)
-        return may
+        return (self._weights > 0.0).any(axis=-1)
 
     @property
     def _weights(self) -> Array:
         # The square, as Blender's own solver weighs it.
-        weights: Array = np.where(self.is_locked[..., 1], 0.0, self.share) ** 2
-        return weights
+        return np.where(self.is_locked[..., 1], 0.0, self.share) ** 2
 
     def grown(self, joints: Array, along: Array, goals: Goals, options: SolveOptions) -> Array:
         """Return the lengths of segments that bring effectors to targets, shape (B, m).

@@ -181,8 +181,7 @@ def _stacked(each: Sequence[Stance | None], otherwise: Stance) -> Stance:
 def _clear(flags: Flags | None, rows: Flags) -> Flags | None:
     if flags is None:
         return None
-    cleared: Flags = flags & ~rows.reshape(-1, *(1,) * (flags.ndim - 1))
-    return cleared
+    return flags & ~rows.reshape(-1, *(1,) * (flags.ndim - 1))
 
 
 def _stance(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> Stance:
@@ -201,5 +200,4 @@ def _measure_gaps(one: Stance, other: Stance, sizes: Array) -> Array:
     between = rotation.multiply(rotation.conjugate(one.turn), other.turn)
     angles = 2.0 * np.linalg.norm(between[..., 1:], axis=-1)
     ways = np.abs(one.way - other.way) / sizes
-    largest: Array = np.concatenate((angles, ways), axis=1).max(axis=1)
-    return largest
+    return np.concatenate((angles, ways), axis=1).max(axis=1)

@@ -85,5 +85,4 @@ def _share(distance: Array, easing: Easing, seconds: float) -> Array:
         left = left * np.exp(-rest / easing.ease)
     elif easing.fastest == math.inf:
         left = np.zeros_like(distance)
-    share: Array = 1.0 - left / np.where(distance > 0.0, distance, 1.0)
-    return share
+    return 1.0 - left / np.where(distance > 0.0, distance, 1.0)

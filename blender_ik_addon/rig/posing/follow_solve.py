@@ -336,5 +336,4 @@ def check_distance(roots: Array, goal: Array, reach: Array) -> None:
 
 def _length(vectors: Array) -> Array:
     """Return the lengths (b,) of vectors (b, 3)."""
-    lengths: Array = np.linalg.norm(vectors, axis=1)
-    return lengths
+    return np.linalg.norm(vectors, axis=1)

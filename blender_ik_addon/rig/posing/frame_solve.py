@@ -326,8 +326,7 @@ class FrameSolve:
 
 def _in_parents(frames: ChainFrames, ways: Array) -> Array:
     """Return ways (b, 3) as the parents of roots see them."""
-    seen: Array = np.linalg.solve(frames.parent, ways[..., None])[..., 0]
-    return seen
+    return np.linalg.solve(frames.parent, ways[..., None])[..., 0]
 
 
 def _grown(posing: Posing, stretch: ChainStretch) -> Posing:

@@ -64,8 +64,7 @@ class Posing(Alike):
         """Which chains have grown, shape (b,); None where none has."""
         if self.lengths is None:
             return None
-        grown: Flags = ~np.isnan(self.lengths[:, 0])
-        return grown
+        return ~np.isnan(self.lengths[:, 0])
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,7 @@ def _of_products() -> Array:
     # A matrix is a sum over pairs of numbers: two that are alike, less what each does alone.
     shares = rotation.matrix_from_quaternion(pairs) - 0.5 * (alone[:, None] + alone)
     shares[range(4), range(4)] = alone
-    table: Array = np.round(shares).reshape(16, 9)
-    return table
+    return np.round(shares).reshape(16, 9)
 
 
 OF_PRODUCTS = _of_products()

@@ -81,8 +81,7 @@ class Skeleton:
         """
         turns = self.offsets[:, :3, :3]
         off = np.swapaxes(turns, -1, -2) @ turns - np.eye(3)
-        square: Flags = np.abs(off).max(axis=(1, 2)) <= SQUARE
-        return square
+        return np.abs(off).max(axis=(1, 2)) <= SQUARE
 
     @cached_property
     def takes_whole_parent(self) -> Flags:
@@ -121,8 +120,7 @@ class Skeleton:
         tails = np.outer(self.lengths[parents], (0.0, 1.0, 0.0))
         gaps = np.linalg.norm(self.offsets[bones, :3, 3] - tails, axis=1)
         is_touching = gaps <= TOUCHING * self.lengths[parents]
-        at_tail: Flags = (parents >= 0) & (self.is_connected[bones] | is_touching)
-        return at_tail
+        return (parents >= 0) & (self.is_connected[bones] | is_touching)
 
     def connected_run(self, bone: int) -> list[int]:
         """Return a bone and those above it up to the first one that does not begin at a tail."""

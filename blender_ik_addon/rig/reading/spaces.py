@@ -154,8 +154,7 @@ def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
 
 def pose_from_local(frames: ParentFrames, local_rotation: Array, scale: Array) -> Array:
     """Return pose matrices (..., 3, 3) of own rotations (..., 3, 3) and scale channels (..., 3)."""
-    pose: Array = (frames.rs @ local_rotation) * (scale * frames.post)[..., None, :]
-    return pose
+    return (frames.rs @ local_rotation) * (scale * frames.post)[..., None, :]
 
 
 def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
@@ -246,14 +245,12 @@ def matrices_from_buffer(buffer: npt.NDArray[np.float32], count: int, size: int 
 
 def transform_point(matrix: Array, point: Array) -> Array:
     """Return points (..., 3) in the space that (..., 4, 4) matrices lead to."""
-    moved: Array = transform_direction(matrix, point) + matrix[..., :3, 3]
-    return moved
+    return transform_direction(matrix, point) + matrix[..., :3, 3]
 
 
 def transform_direction(matrix: Array, vector: Array) -> Array:
     """Return vectors (..., 3) in the space that (..., 3, 3) or (..., 4, 4) matrices lead to."""
-    turned: Array = (matrix[..., :3, :3] @ vector[..., None])[..., 0]
-    return turned
+    return (matrix[..., :3, :3] @ vector[..., None])[..., 0]
 
 
 def _rest_of_parents(rest: Array, parents: IntArray) -> Array:
@@ -295,8 +292,7 @@ def _first_visible(first: Array, find_others: Callable[[], tuple[Array, ...]]) -
     """Return the directions of the first of about unit vectors (..., 3) that are not zero."""
     length = _length(first)
     if (length > _FLAT).all():
-        direction: Array = first / length
-        return direction
+        return first / length
     vectors = first, *find_others()
     result = _unit(vectors[-1])
     for vector in vectors[-2::-1]:
@@ -307,18 +303,15 @@ def _first_visible(first: Array, find_others: Callable[[], tuple[Array, ...]]) -
 
 def _across(vector: Array, axis: Array) -> Array:
     """Return the parts of vectors (..., 3) perpendicular to unit axes."""
-    part: Array = vector - axis * np.sum(vector * axis, axis=-1, keepdims=True)
-    return part
+    return vector - axis * np.sum(vector * axis, axis=-1, keepdims=True)
 
 
 def _length(vector: Array, axis: int | tuple[int, int] = -1) -> Array:
     """Return lengths along axes, which stay as axes of one; sooner than NumPy's own."""
-    length: Array = np.sqrt((vector * vector).sum(axis=axis, keepdims=True))
-    return length
+    return np.sqrt((vector * vector).sum(axis=axis, keepdims=True))
 
 
 def _unit(vector: Array, axis: int = -1) -> Array:
     """Return vectors of length one, zero staying zero; axis -2 takes the columns of matrices."""
     length = _length(vector, axis)
-    direction: Array = vector / np.where(length > 0.0, length, 1.0)
-    return direction
+    return vector / np.where(length > 0.0, length, 1.0)

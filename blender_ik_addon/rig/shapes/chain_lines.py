@@ -135,10 +135,7 @@ class ChainRows:
     def near(self, points: Array) -> list[int]:
         """Return the chains whose joints (p, 3) are all near enough to be drawn."""
         is_near = (np.abs(points) < FAR).all(axis=1)
-        chains: list[int] = np.flatnonzero(
-            np.logical_and.reduceat(is_near, self.starts[:-1])
-        ).tolist()
-        return chains
+        return np.flatnonzero(np.logical_and.reduceat(is_near, self.starts[:-1])).tolist()
 
     @cached_property
     def ends(self) -> Indices:

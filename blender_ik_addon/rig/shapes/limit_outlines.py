@@ -265,8 +265,7 @@ def _find_zero_frames(outlines: LimitOutlines, posed: PosedBones) -> Array:
 def _length(vectors: Array) -> Array:
     """Return the lengths of vectors (..., 3), shape (..., 1), to divide by: never quite zero."""
     squares = np.add.reduce(vectors * vectors, axis=-1, keepdims=True)
-    lengths: Array = np.maximum(np.sqrt(squares), SHORTEST)
-    return lengths
+    return np.maximum(np.sqrt(squares), SHORTEST)
 
 
 def _solid(frames: Array) -> Array:

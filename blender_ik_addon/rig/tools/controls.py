@@ -207,14 +207,12 @@ def _poles_beside(bending: Array, side: Array, length: Array) -> Array:
     side = side - chord * (_dot(side, chord) / square)
     side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12)
     share = _dot(bending[:, 1:].mean(axis=1) - bending[:, 0], chord) / square
-    pole: Array = bending[:, 0] + share * chord + POLE_DISTANCE * length[:, None] * side
-    return pole
+    return bending[:, 0] + share * chord + POLE_DISTANCE * length[:, None] * side
 
 
 def _dot(first: Array, second: Array) -> Array:
     """Return the products of vectors (B, 3), shape (B, 1)."""
-    product: Array = (first * second).sum(axis=1, keepdims=True)
-    return product
+    return (first * second).sum(axis=1, keepdims=True)
 
 
 def soft_distance(placed: Placement) -> float:
@@ -231,15 +229,13 @@ def _slack(world: Array, joints: Array) -> Array:
     reach = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1)
     distance = np.linalg.norm(joints[:, -1] - joints[:, 0], axis=1)
     size = np.linalg.norm(world[:, :3, :3], 2, axis=(1, 2))
-    slack: Array = size * np.maximum(0.0, reach - distance)
-    return slack
+    return size * np.maximum(0.0, reach - distance)
 
 
 def _chords(joints: Array) -> Array:
     """Return unit vectors (B, 3) from the first of joints (B, n, 3) to the last."""
     chord = joints[:, -1] - joints[:, 0]
-    unit: Array = chord / np.maximum(np.linalg.norm(chord, axis=1, keepdims=True), 1e-12)
-    return unit
+    return chord / np.maximum(np.linalg.norm(chord, axis=1, keepdims=True), 1e-12)
 
 
 def _turned(axis: Array, side: Array, angle: Array) -> Array:
@@ -252,8 +248,7 @@ def _turned(axis: Array, side: Array, angle: Array) -> Array:
 def _angles_about(axis: Array, first: Array, second: Array) -> Array:
     """Return the radians about axes from directions to others, of what lies across them, (B,)."""
     first, second = (each - axis * _dot(each, axis) for each in (first, second))
-    angle: Array = np.arctan2(_dot(axis, np.cross(first, second)), _dot(first, second))[:, 0]
-    return angle
+    return np.arctan2(_dot(axis, np.cross(first, second)), _dot(first, second))[:, 0]
 
 
 @dataclass(frozen=True)

@@ -208,8 +208,7 @@ def _heels(armature_object: bpy.types.Object, foot: bpy.types.PoseBone) -> Array
     """Return the ends of the heel bones of a foot, world space, shape (n, 3)."""
     heels = [each for each in foot.children_recursive if "heel" in read(each.name).words]
     points = ends_of(armature_object, heels)
-    found: Array = points[np.isfinite(points).all(axis=1)]
-    return found
+    return points[np.isfinite(points).all(axis=1)]
 
 
 def _toe_look(armature_object: bpy.types.Object, sole: Look, toe: bpy.types.PoseBone) -> Look:

@@ -70,8 +70,7 @@ def length_in_words(length: float, unit: LengthUnit) -> str:
         return f"{_number(metres / size)}{ending}"
     if metres > LONGEST:
         return f"{_number(metres)} m"
-    words: str = bpy.utils.units.to_string(unit.system, "LENGTH", metres, precision=DIGITS)
-    return words
+    return bpy.utils.units.to_string(unit.system, "LENGTH", metres, precision=DIGITS)
 
 
 def short_length(length: float, unit: LengthUnit) -> str:

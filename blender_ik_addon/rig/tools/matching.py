@@ -159,8 +159,7 @@ def _above(goal: Array, target: Anchor, control: Anchor) -> Array:
     wanted = np.linalg.solve(world, goal)
     for matrix in (end, wanted):
         matrix[:3, :3] = rotation.orientation(matrix[:3, :3])
-    above: Array = world @ wanted @ np.linalg.solve(end, start)
-    return above
+    return world @ wanted @ np.linalg.solve(end, start)
 
 
 def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = "") -> None:

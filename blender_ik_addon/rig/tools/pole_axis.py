@@ -40,8 +40,7 @@ class PoleAxis:
     def direction(self) -> Array:
         """From root to end, of length one, shape (3,)."""
         line = self.end - self.root
-        direction: Array = line / np.linalg.norm(line)
-        return direction
+        return line / np.linalg.norm(line)
 
 
 def pole_axis(

@@ -115,13 +115,11 @@ class BodyFloor(Alike):
     def heights(self, matrices: Array, heads: Array) -> Array:
         """Return how high the points of such bones are above the floor, shape (b, F)."""
         ways = self._places(matrices, heads) - self.origin[:, None]
-        above: Array = (ways * self.normal[:, None]).sum(axis=2)
-        return above
+        return (ways * self.normal[:, None]).sum(axis=2)
 
     def _places(self, matrices: Array, heads: Array) -> Array:
         own = list(self.rows)
-        places: Array = heads[:, own] + transform_direction(matrices[:, own], self.points)
-        return places
+        return heads[:, own] + transform_direction(matrices[:, own], self.points)
 
 
 def _pinned(live_chains: Sequence[LiveChain]) -> set[int]:
