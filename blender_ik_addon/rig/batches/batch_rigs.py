@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases
-from ..reading.channels import Channels
+from ..reading.channels import Channels, Integers
 from ..reading.rows import joined
 from .changes import Change, OtherChannels
 from .rig_state import RigState
@@ -49,7 +49,7 @@ class BatchRigs(Generic[Place]):
     def __init__(
         self,
         parts: Sequence[Part],
-        modes: npt.NDArray[np.int32],
+        modes: Integers,
         read_places: Callable[[], Place],
         differ: Callable[[Place, Place], Flags],
     ) -> None:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from ...core.algebra.arithmetic import Indices
+from ..reading.channels import Channels, Integers
 from .rig_state import RigState
 
 
@@ -24,7 +22,7 @@ class OtherChannels:
     """
 
     bones: Indices
-    values: npt.NDArray[np.float32]
+    values: Channels
 
 
 NO_OTHERS: Mapping[str, OtherChannels] = MappingProxyType({})
@@ -43,8 +41,8 @@ class Change(NamedTuple):
 
     state: RigState
     bones: Indices
-    modes: npt.NDArray[np.int32]
-    channels: npt.NDArray[np.float32]
+    modes: Integers
+    channels: Channels
     others: Mapping[str, OtherChannels] = NO_OTHERS
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Flags
 from ..planning.driven import Driven
 from ..reading.animation import rotation_keys
 from ..reading.moment import Moment
 from .rig_state import Keys, PosedByHand, RigState
-
-Flags = npt.NDArray[np.bool_]
 
 
 class GoneBack:

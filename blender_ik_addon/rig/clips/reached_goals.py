@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
@@ -17,7 +16,7 @@ from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
 from ..planning.driven import Driven
 from ..planning.hanging import Hanging
-from ..reading.channels import quaternions_of, with_locks
+from ..reading.channels import Integers, quaternions_of, with_locks
 from ..reading.rows import Alike, take_rows
 from ..reading.spaces import inverse, transform_direction
 
@@ -36,7 +35,7 @@ class Locks:
         uses_4d_locks: As ``Pose.uses_4d_locks``, shape (k,).
     """
 
-    modes: npt.NDArray[np.int32]
+    modes: Integers
     near: Array
     locks: Flags
     uses_4d_locks: Flags

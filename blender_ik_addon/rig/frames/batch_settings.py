@@ -9,16 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from ...core import Forces, SolveOptions
-from ...core.algebra.arithmetic import Array, Indices
+from ...core.algebra.arithmetic import Array
 from ..planning.driven import Driven
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
+from ..reading.rows import Rows
 from ..reading.spec import ChainSpec
 from .bone_channels import BoneChannels
 from .carried_sides import CarriedSides
 from .chain_joints import ChainJoints
-
-Pick = slice | Indices
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class BatchSettings:
         tolerance, soft = self.options.tolerance / unit, self.options.soft_distance / unit
         return replace(self.options, tolerance=tolerance, soft_distance=soft)
 
-    def begun(self, rows: Pick, present: Array, *, goes_on: bool = False) -> Array:
+    def begun(self, rows: Rows, present: Array, *, goes_on: bool = False) -> Array:
         """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there.
 
         All of them where the whole pose ``goes_on``.
@@ -121,14 +120,14 @@ class BatchSettings:
         there = self.channels.begun(rows, present)
         return np.where(self.like.is_current[:, None] | goes_on, there, self.start[rows])
 
-    def near(self, rows: Pick, present: Array) -> Array:
+    def near(self, rows: Rows, present: Array) -> Array:
         """Return the rotation channels (b, k, 4) to stay near, which locks hold."""
         stored: Array = self.channels.stored[rows]
         if not self.is_current:
             return stored
         return np.where(self.like.is_current[:, None], present, stored)
 
-    def with_optimum(self, forces: Forces | None, pick: Pick) -> Forces | None:
+    def with_optimum(self, forces: Forces | None, pick: Rows) -> Forces | None:
         """Return forces on some of the chains, whose springs rest in the stored pose if need be."""
         if forces is None or self.joints is None or not self.is_current:
             return forces

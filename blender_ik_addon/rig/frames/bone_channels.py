@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.arithmetic import Array, Flags
 from ...core.algebra.twist_spread import TwistSpread
 from ..planning.driven import Driven
-from ..reading.channels import Pose, channels_of, quaternions_of, with_locks
+from ..reading.channels import Integers, Pose, channels_of, quaternions_of, with_locks
+from ..reading.rows import Rows
 from .chain_joints import ChainJoints
 from .twist_rows import Limb, twist_spread
-
-Pick = slice | Indices
 
 # Channels that locks change by less than this are as they would be without.
 UNLOCKED = 1e-6
@@ -37,7 +35,7 @@ class BoneChannels:
         spread: How turns of hands and feet are spread along limbs; None where none is.
     """
 
-    modes: npt.NDArray[np.int32]
+    modes: Integers
     stored: Array
     influence: Array
     locks: Flags
@@ -84,7 +82,7 @@ class BoneChannels:
         modes = np.tile(self.modes, len(channels))
         return quaternions_of(channels.reshape(-1, 4), modes).reshape(channels.shape)
 
-    def begun(self, pick: Pick, present: Array) -> Array:
+    def begun(self, pick: Rows, present: Array) -> Array:
         """Return the local rotations wxyz (b, k, 4) to go on from, where channels stand now.
 
         That is, of a bone with influence, a share of its last solution. The solve goes on from
@@ -97,7 +95,7 @@ class BoneChannels:
         whole = rotation.interpolate(self.fades_to[pick], local, share)
         return np.where((influence == 1.0)[..., None], local, whole)
 
-    def finished(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags, Flags]:
+    def finished(self, pick: Rows, local: Array, near: Array) -> tuple[Array, Flags, Flags]:
         """Return what twist spread, influence and locks leave of solved poses.
 
         Args:
@@ -118,7 +116,7 @@ class BoneChannels:
         is_blended = (self.influence[pick] < 1.0).any(axis=1)
         return channels, is_kept, is_blended | is_kept.any(axis=1)
 
-    def blended(self, pick: Pick, local: Array) -> Array:
+    def blended(self, pick: Rows, local: Array) -> Array:
         """Return the share of the way to solved poses wxyz (b, k, 4) that influence leaves."""
         influence = self.influence[pick]
         is_blended = (influence < 1.0).any(axis=1)
@@ -130,7 +128,7 @@ class BoneChannels:
             blended = self.joints.take(pick).clamped(blended)
         return np.where(is_blended[:, None, None], blended, local)
 
-    def twisted(self, pick: Pick, local: Array) -> Array:
+    def twisted(self, pick: Rows, local: Array) -> Array:
         """Return poses wxyz (b, k, 4) with the turns of hands and feet spread along limbs."""
         if self.spread is None:
             return local
@@ -138,7 +136,7 @@ class BoneChannels:
         zero, influence = self.fades_to[pick], self.influence[pick]
         return self.spread.take(pick).spread(local, zero, influence, clamped)
 
-    def held(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags]:
+    def held(self, pick: Rows, local: Array, near: Array) -> tuple[Array, Flags]:
         """Return what locks leave of poses: as ``finished``, but for influence."""
         channels, locks = rotation_channels(local, near, self.modes), self.locks[pick]
         if not locks.any():
@@ -153,7 +151,7 @@ class BoneChannels:
         return held, (np.abs(held - channels) > UNLOCKED).any(axis=2)
 
 
-def rotation_channels(local: Array, near: Array, modes: npt.NDArray[np.int32]) -> Array:
+def rotation_channels(local: Array, near: Array, modes: Integers) -> Array:
     """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4).
 
     Args:

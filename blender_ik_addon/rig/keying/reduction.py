@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from ...core.algebra.arithmetic import Array
+from ...core.algebra.arithmetic import Array, Indices
 
-Indices = npt.NDArray[np.intp]
 Metric = Callable[[Array, Array], Array]
 
 ROTATIONS_OF_FOUR = ("rotation_quaternion", "rotation_axis_angle")

@@ -7,11 +7,18 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..batches.changes import Change, OtherChannels
-from ..reading.channels import CHANNEL_SIZES, PROPERTY_SIZES, Pose, read_floats, rows_of_property
+from ..reading.channels import (
+    CHANNEL_SIZES,
+    PROPERTY_SIZES,
+    Channels,
+    Integers,
+    Pose,
+    read_floats,
+    rows_of_property,
+)
 from ..reading.rows import joined
 from ..reading.update import GraphKey
 
@@ -19,7 +26,7 @@ from ..reading.update import GraphKey
 # them again tells what the other bones hold.
 TELLS_OF_BULK_WRITES = bpy.app.version >= (4, 5, 0)
 
-Written = dict[str, npt.NDArray[np.float32]]
+Written = dict[str, Channels]
 """By property: what it holds for all bones, shape (n * size,)."""
 
 
@@ -38,8 +45,8 @@ class LastWrite(NamedTuple):
 def write_rotation(
     armature_object: bpy.types.Object,
     bones: Indices,
-    modes: npt.NDArray[np.int32],
-    channels: Array | npt.NDArray[np.float32],
+    modes: Integers,
+    channels: Array | Channels,
 ) -> Written:
     """Write rotation channels of some bones and tag the pose for evaluation.
 
@@ -111,8 +118,8 @@ def _put(
     name: str,
     size: int,
     bones: Indices,
-    values: Array | npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
+    values: Array | Channels,
+) -> Channels:
     """Write a property of some bones; return what it holds for all, shape (n * size,)."""
     whole = read_floats(pose_bones, name, size)
     whole.reshape(-1, size)[bones] = values
@@ -128,7 +135,7 @@ def _tag(armature_object: bpy.types.Object) -> None:
 
 
 def _rows_by_property(
-    modes: npt.NDArray[np.int32],
+    modes: Integers,
 ) -> list[tuple[str, Flags | slice]]:
     """Return which rows each property holds; without the properties that hold none."""
     if not modes.any():

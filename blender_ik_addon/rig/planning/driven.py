@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import SolveOptions, Solver
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.twist_spread import Segment
 from ..reading.bone_joints import BoneJoints
+from ..reading.channels import Integers
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom
 from .hanging import Hanging
@@ -39,7 +39,7 @@ class Driven:
     hanging: Hanging
     start: Array
     stored: Array
-    modes: npt.NDArray[np.int32]
+    modes: Integers
     is_current: Flags
     influence: Array
     joints: BoneJoints | None

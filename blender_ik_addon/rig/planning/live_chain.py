@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
-from ..reading.channels import Pose
+from ..reading.channels import Integers, Pose
 from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import ChainSpec
 from .order import Job
@@ -49,7 +48,7 @@ class LiveChain:
     job: Job
     start: Array
     stored: Array
-    modes: npt.NDArray[np.int32]
+    modes: Integers
     is_settled: bool
     joints: BoneJoints | None
     stretch: ChainStretch | None

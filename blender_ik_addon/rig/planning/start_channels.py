@@ -6,12 +6,11 @@ from collections.abc import Container, Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array
 from ..reading.animation import rotation_paths, with_keys
 from ..reading.chain_plan import ChainPlan
-from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
+from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Integers, Pose, converted
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from .order import Job
@@ -63,7 +62,7 @@ def start_vector(
     return with_keys(job.object, [(bone, name) for bone in job.written_names()], values, frame, own)
 
 
-def rest_channels(modes: npt.NDArray[np.int32]) -> Array:
+def rest_channels(modes: Integers) -> Array:
     """Return the rotation channels of bones at rest, shape (m, 4)."""
     channels = np.zeros((len(modes), 4))
     channels[modes == QUATERNION, 0] = 1.0

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...core import Chains, Goals, Solutions, SolveOptions, bone_rotations, solve_batch
 from ...core.algebra import quaternions, rotation
-from ...core.algebra.arithmetic import FLOATS, Array, Flags, Indices
+from ...core.algebra.arithmetic import FLOATS, Array, Flags
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.base_channels import BaseChannels
 from ..frames.base_start import BaseChain
@@ -28,9 +28,8 @@ from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.driven import Driven
 from ..reading.channels import Pose
+from ..reading.rows import Rows
 from .solved import Asked, Solved, name_ending
-
-Pick = slice | Indices
 
 # So many choices of so few chains are kept compiled.
 MOST_TAKEN, FEW_TAKEN = 64, 24
@@ -71,7 +70,7 @@ class BaseSolve:
     def solved(self, asked: Asked, bases: Bases) -> Solved:
         """Return what brings some of the chains, which hang in these bases, to their targets."""
         own, is_all = self.settings, len(asked.rows) == len(self.settings)
-        pick: Pick = slice(None) if is_all else asked.rows
+        pick: Rows = slice(None) if is_all else asked.rows
         if own.is_current:
             start = self._started(pick, own.channels.begun(pick, asked.present), asked.present)
         else:
@@ -100,7 +99,7 @@ class BaseSolve:
         local, tip_gaps = self._turned(pick, start, chains, solutions, tips)
         return self._finished(pick, bases, start, goals, (solutions, local, tip_gaps))
 
-    def _started(self, pick: Pick, local: Array, near: Array) -> _Start:
+    def _started(self, pick: Rows, local: Array, near: Array) -> _Start:
         """Return some of the chains in a pose, and the channels (b, k, 4) to stay near."""
         own, chain = self.settings, self._chain.take(pick)
         laid, joints, forces = chain.laid(local), own.joints, self._forces
@@ -128,7 +127,7 @@ class BaseSolve:
         joints = laid.joints[:, :-1] if self.settings.plan.bends_without_tip else laid.joints
         return joints, rotation.rotate(laid.posed[:, 0], chain.hints)
 
-    def _some(self, pick: Pick) -> _Start:
+    def _some(self, pick: Rows) -> _Start:
         """Return the compiled start of some of the chains; of a few of them it is kept."""
         start = self._start
         if isinstance(pick, slice):
@@ -144,7 +143,7 @@ class BaseSolve:
         bones, helpers, near = start.bones.take(pick), start.helpers[pick], start.near[pick]
         return _Start(bones, helpers, near, start.tip[pick], chains, start.use_flip[pick])
 
-    def _options_in(self, pick: Pick, bases: Bases) -> SolveOptions:
+    def _options_in(self, pick: Rows, bases: Bases) -> SolveOptions:
         """Return the options of some of the chains, with distances in the bases."""
         if bases is not self._bases:
             self._bases, self._options = bases, self.settings.options_in(bases.unit)
@@ -161,7 +160,7 @@ class BaseSolve:
         return np.array([quaternions.turn_to(FLOATS, *pair) for pair in pairs])
 
     def _turned(
-        self, pick: Pick, start: _Start, chains: Chains, solutions: Solutions, tips: Array | None
+        self, pick: Rows, start: _Start, chains: Chains, solutions: Solutions, tips: Array | None
     ) -> tuple[Array, Array]:
         """Return the local rotations wxyz (b, n, 4) of a solution, and what tips lack (b,).
 
@@ -195,7 +194,7 @@ class BaseSolve:
 
     def _finished(
         self,
-        pick: Pick,
+        pick: Rows,
         bases: Bases,
         start: _Start,
         goals: Goals,

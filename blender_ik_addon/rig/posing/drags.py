@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ..reading.channels import Channels
 from ..reading.rows import Alike
 from .solved import Codes, Solved
 
@@ -28,8 +28,8 @@ class Stand(NamedTuple):
 
     turns: Array
     location: Array
-    channels: npt.NDArray[np.float32]
-    written_location: npt.NDArray[np.float32]
+    channels: Channels
+    written_location: Channels
     inputs: bytes
     code: np.int8
     holds: Flags

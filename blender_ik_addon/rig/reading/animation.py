@@ -8,11 +8,10 @@ from typing import Any
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array
 from .anchors import SPACE
-from .channels import CHANNEL_SIZES, PROPERTY_SIZES, property_of_mode, read_floats
+from .channels import CHANNEL_SIZES, PROPERTY_SIZES, Integers, property_of_mode, read_floats
 
 # Blender sets no second key nearer than this to another one, in frames.
 SAME_FRAME = 0.01
@@ -192,7 +191,7 @@ def _posed_by(path: str) -> tuple[str, str] | None:
     return bone_of_path(path) if match is None else bone_of_path(f"{match[1]}.location")
 
 
-def rotation_paths(names: Iterable[str], modes: npt.NDArray[np.int32]) -> list[tuple[str, str]]:
+def rotation_paths(names: Iterable[str], modes: Integers) -> list[tuple[str, str]]:
     """Return name and rotation property of bones in these modes, shape (m,)."""
     pairs = zip(names, modes.tolist(), strict=True)
     return [(name, property_of_mode(mode)) for name, mode in pairs]
