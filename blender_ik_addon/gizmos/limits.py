@@ -10,7 +10,7 @@ from ..core import IKError
 from ..properties.chains import ChainGroup, owner_of
 from ..properties.joints.ends import bone_of_joint
 from ..properties.records import bones_of_chain, chain_spec
-from ..rig.shapes.limit_ends import EndFinder, LimitEnd
+from ..rig.shapes.limit_ends import LimitEnd, find_ends
 from .shown import ChainGizmos, chain_of, paint, solved_chain, theme
 
 OPERATOR = "pose.chain_ik_set_limit"
@@ -27,7 +27,6 @@ class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
     bl_label = "Chain IK Limits"
 
     def setup(self, _context: bpy.types.Context) -> None:
-        self._finder = EndFinder()
         self._asked: list[tuple[str, str, str] | None] = [None] * MOST_ENDS
         for _ in range(MOST_ENDS):
             gizmo = self.new_gizmo("GIZMO_GT_move_3d")
@@ -40,7 +39,7 @@ class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
         settings, bone, ends = chain_of(context), "", list[LimitEnd]()
         if settings is not None:
             bone = _bone_of(context, settings)
-            ends = _ends_of(context, settings, bone, self._finder) if bone else []
+            ends = _ends_of(context, settings, bone) if bone else []
         colours = theme(context)
         axes = (colours.axis_x, colours.axis_y, colours.axis_z)
         for place, gizmo in enumerate(self.gizmos):
@@ -77,14 +76,12 @@ def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
     return bone_of_joint(settings, joints[index]) if 0 <= index < len(joints) else ""
 
 
-def _ends_of(
-    context: bpy.types.Context, settings: ChainGroup, bone: str, finder: EndFinder
-) -> list[LimitEnd]:
+def _ends_of(context: bpy.types.Context, settings: ChainGroup, bone: str) -> list[LimitEnd]:
     """Return the ends that can be dragged; none where limits cannot be read."""
     solved = solved_chain(context, settings)
     try:
         spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)
-        ends = finder.find(owner_of(settings), spec, bone, solved)
+        ends = find_ends(owner_of(settings), spec, bone, solved)
     except IKError:
         return []
     return [end for end in ends if np.isfinite(end.point).all()]

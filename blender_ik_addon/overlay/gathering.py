@@ -196,7 +196,7 @@ def _add_active(
     if index not in shown.own.solved:
         # Its bones point to no pole while it leaves them alone.
         items = items._replace(show_poles=False)
-    shape = _compile(active, (uid, index), shown, graph, known)
+    shape = _compile(active, (uid, index), shown, graph)
     if shape is None:
         return
     present = known.find_present(graph)
@@ -212,7 +212,6 @@ def _compile(
     key: live.ChainKey,
     shown: Shown,
     graph: bpy.types.Depsgraph,
-    known: Known,
 ) -> CompiledShape | None:
     """Return the active chain's shape without its pose, from the cache if it still holds.
 
@@ -228,7 +227,7 @@ def _compile(
         job = None if live_chain is None else live_chain.job
         spec = chain_spec(active, with_stored=False) if job is None else job.spec
         skeleton = own.skeleton if job is None else job.skeleton
-        shape = compile_shape(owner_of(active), skeleton, spec, known.shapes, live_chain)
+        shape = compile_shape(owner_of(active), skeleton, spec, live_chain)
     except IKError:
         # The status says what is wrong with it.
         return None

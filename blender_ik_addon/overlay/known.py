@@ -20,7 +20,6 @@ from ..rig.reading.spec import Anchor
 from ..rig.reading.world import uids_in
 from ..rig.shapes.chain_lines import ChainRows
 from ..rig.shapes.chain_shape import CompiledShape
-from ..rig.shapes.limit_outlines import Shapes
 
 # With more changes than this it is faster to read all rigs again than to look at each change.
 MANY = 30
@@ -110,7 +109,6 @@ class Known:
         names: Full names of armature objects with chains, by scene and view layer.
         present: Session uids of a scene's objects, by that of the scene.
         rigs: By session uid.
-        shapes: Limit shapes of the joints of the chain that was active last.
         drawn: Batches, by the view that they show.
         joined: The rows of several armature objects, and these joined to one.
         found: What ``draw_in_scene`` has drawn, for ``draw_on_screen`` right after it.
@@ -121,7 +119,6 @@ class Known:
     names: dict[tuple[int, str], tuple[FullName, ...]] = field(default_factory=dict)
     present: dict[int, frozenset[int]] = field(default_factory=dict)
     rigs: dict[int, KnownRig] = field(default_factory=dict)
-    shapes: Shapes = field(default_factory=dict)
     drawn: dict[tuple[object, ...], Any] = field(default_factory=dict)
     joined: tuple[list[ChainRows], ChainRows] | None = None
     found: Any = None
@@ -130,7 +127,7 @@ class Known:
 
     def clear(self) -> None:
         """Forget everything."""
-        for each in (self.names, self.present, self.rigs, self.shapes, self.drawn, self.listed):
+        for each in (self.names, self.present, self.rigs, self.drawn, self.listed):
             each.clear()
         self.joined, self.found, self.is_changed = None, None, False
 

@@ -18,7 +18,7 @@ from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec
 from .chain_lines import PosedBones, are_near
-from .limit_outlines import LimitOutlines, PlacedLimits, Shapes, compile_outlines, place_outlines
+from .limit_outlines import LimitOutlines, PlacedLimits, compile_outlines, place_outlines
 from .pole_planes import PolePlane, find_pole_plane
 from .reach_zones import ReachZone, find_reach
 
@@ -61,7 +61,6 @@ def compile_shape(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
     spec: ChainSpec,
-    known: Shapes,
     solved: LiveChain | None = None,
 ) -> CompiledShape:
     """Return the shape of a chain without its pose.
@@ -70,7 +69,6 @@ def compile_shape(
         armature_object: The original object.
         skeleton: Its bones.
         spec: The chain's settings.
-        known: Shapes of joints, as for ``compile_outlines``.
         solved: The chain as it was solved last; without one its joints are read.
 
     Raises:
@@ -80,7 +78,7 @@ def compile_shape(
     # The chain's status says what is wrong with a joint; the rest can be shown.
     with suppress(RigError):
         joints = known_chain(armature_object, spec, solved).joints
-    limits = None if joints is None else compile_outlines(skeleton, plan.written, joints, known)
+    limits = None if joints is None else compile_outlines(skeleton, plan.written, joints)
     return CompiledShape(spec, plan, limits)
 
 

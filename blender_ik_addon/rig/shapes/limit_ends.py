@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain, known_chain
 from ..reading.spec import ChainSpec
 from .chain_lines import read_posed
-from .limit_outlines import LimitOutlines, Part, PlacedLimits, compile_outlines, place_outlines
+from .limit_outlines import Part, PlacedLimits, compile_outlines, place_outlines
 from .limit_shapes import point_arc, point_swing
 
 # The axes that each part of a joint turns about; that of a bend is in its arc.
@@ -59,64 +59,33 @@ class LimitEnd:
         return self.limits.point_at(self.outline, point_swing(x, z))
 
 
-@dataclass
-class EndFinder:
-    """Finds the ends of ranges at every redraw; what has not changed is kept, as numbers.
-
-    Attributes:
-        outlines: The limits of the last call; None without limits.
-        stand: The bone and the pose of the last call.
-        ends: What was found.
-    """
-
-    outlines: LimitOutlines | None = None
-    stand: tuple[object, ...] = ()
-    ends: tuple[LimitEnd, ...] = ()
-
-    def find(
-        self,
-        armature_object: bpy.types.Object,
-        spec: ChainSpec,
-        bone: str,
-        solved: LiveChain | None = None,
-    ) -> tuple[LimitEnd, ...]:
-        """Return the ends of the ranges of one bone in a chain, none where it turns freely.
-
-        Args:
-            armature_object: The original object, with a viewport's evaluated pose.
-            spec: The chain's settings.
-            bone: One of its bones.
-            solved: The chain as it was solved last; without one its bones and joints are read.
-
-        Raises:
-            RigError: If the chain has no bones, or a joint of it cannot be used.
-        """
-        skeleton, plan, joints = known_chain(armature_object, spec, solved)
-        rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
-        if joints is None or not rows.size:
-            return ()
-        former = self.outlines
-        if former is None or former.joints is not joints or former.bones is not plan.written:
-            self.outlines = compile_outlines(skeleton, plan.written, joints, {})
-        if self.outlines is None:
-            return ()
-        posed = read_posed(armature_object, len(skeleton.names))
-        if posed is None:
-            return ()
-        signs = self.outlines.read_signs(posed)
-        parts = (posed.world, posed.columns, signs)
-        stand: tuple[object, ...] = (bone, *[part.tobytes() for part in parts if part is not None])
-        if self.outlines is not former or self.stand != stand:
-            limits = place_outlines(self.outlines, posed, signs)
-            self.stand, self.ends = stand, tuple(_ends_of(limits, int(rows[0])))
-        return self.ends
-
-
 def find_ends(
-    armature_object: bpy.types.Object, spec: ChainSpec, bone: str
-) -> tuple[LimitEnd, ...]:
-    """Return what a new ``EndFinder`` finds."""
-    return EndFinder().find(armature_object, spec, bone)
+    armature_object: bpy.types.Object,
+    spec: ChainSpec,
+    bone: str,
+    solved: LiveChain | None = None,
+) -> list[LimitEnd]:
+    """Return the ends of the ranges of one bone in a chain, none where it turns freely.
+
+    Args:
+        armature_object: The original object, with a viewport's evaluated pose.
+        spec: The chain's settings.
+        bone: One of its bones.
+        solved: The chain as it was solved last; without one its bones and joints are read.
+
+    Raises:
+        RigError: If the chain has no bones, or a joint of it cannot be used.
+    """
+    skeleton, plan, joints = known_chain(armature_object, spec, solved)
+    rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
+    if joints is None or not rows.size:
+        return []
+    outlines = compile_outlines(skeleton, plan.written, joints)
+    posed = read_posed(armature_object, len(skeleton.names))
+    if outlines is None or posed is None:
+        return []
+    limits = place_outlines(outlines, posed, outlines.read_signs(posed))
+    return list(_ends_of(limits, int(rows[0])))
 
 
 def _ends_of(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:

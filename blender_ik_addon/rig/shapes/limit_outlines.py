@@ -19,9 +19,6 @@ from .chain_lines import PosedBones
 from .limit_mesh import LimitMesh, make_mesh
 from .limit_shapes import Arc, LimitShape, find_shape, swing_axes
 
-Shapes = dict[tuple[object, ...], LimitShape]
-"""Shapes of the joints of one chain, by kind and ranges."""
-
 # Shares of a bone's length: radius of its limits, that of its twist, and where the twist is drawn.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
 # A frame is flat if its volume is less than this share of that of a box with the same sides.
@@ -167,7 +164,7 @@ class PlacedLimits:
 
 
 def compile_outlines(
-    skeleton: Skeleton, bones: Indices, joints: BoneJoints, known: Shapes
+    skeleton: Skeleton, bones: Indices, joints: BoneJoints
 ) -> LimitOutlines | None:
     """Return the limits of the written bones of a chain; None where there are none.
 
@@ -175,19 +172,12 @@ def compile_outlines(
         skeleton: The armature's bones.
         bones: Their indices, shape (k,).
         joints: What they allow.
-        known: Shapes that were compiled last, to be used again; becomes those of this chain.
     """
     outlines: list[Outline] = []
     directions: list[Array] = []
-    count, former = 0, known.copy()
-    known.clear()
-    for row, (kind, low, high) in enumerate(
-        zip(joints.kinds, joints.low, joints.high, strict=True)
-    ):
-        key = (kind, low.tobytes(), high.tobytes())
-        if key not in known:
-            known[key] = former.get(key) or find_shape(kind, low, high)
-        for part, arc, line in _lines(known[key]):
+    count, ranges = 0, zip(joints.low.tolist(), joints.high.tolist(), strict=True)
+    for row, (kind, ends) in enumerate(zip(joints.kinds, ranges, strict=True)):
+        for part, arc, line in _lines(find_shape(kind, *map(tuple, ends))):
             directions.append(line)
             count += len(line)
             outlines.append(Outline(row, part, arc, count))

@@ -8,6 +8,7 @@ Both are sampled from the compiled range that the clamp takes.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ...core.algebra.arithmetic import ARRAYS, FLOATS, Array
 from ...core.kinematics import swing_twist
 from ...core.kinematics.joint_limits import ELBOWS, FREE, HINGES
 from ...core.kinematics.swing_twist import HELD, SwingTwistRange
+from ..reading.spec import Axes
 
 # Points of a quarter of a swing's boundary, and of an arc for each radian.
 QUARTER = 12
@@ -62,20 +64,21 @@ class LimitShape(NamedTuple):
     twist: Arc | None
 
 
-def find_shape(kind: JointKind, low: Array, high: Array) -> LimitShape:
+# So many are kept: more than the joints of one chain.
+@lru_cache(maxsize=256)
+def find_shape(kind: JointKind, least: Axes, most: Axes) -> LimitShape:
     """Return the boundaries of a joint.
 
     Args:
         kind: What it is.
-        low: Least turns about X, Y and Z in radians, -inf for no limit, shape (3,).
-        high: Greatest turns.
+        least: Least turns about X, Y and Z in radians, -inf for no limit.
+        most: Greatest turns.
     """
-    least, most = low.tolist(), high.tolist()
     bend = {**HINGES, **ELBOWS}.get(kind)
     arc = None if bend in (None, 1) else find_arc(bend, least[bend], most[bend])
     swing = None
     if kind in (JointKind.BALL, JointKind.SWING):
-        swing = trace_swing(swing_twist.compile_range(FLOATS, tuple(least), tuple(most)))
+        swing = trace_swing(swing_twist.compile_range(FLOATS, least, most))
     twist = find_arc(1, least[1], most[1]) if FREE[kind][1] else None
     # A free twist is nothing to be seen; an axis to turn about is, also where nothing stops it.
     return LimitShape(arc, swing, twist if twist is not None and twist.has_ends else None)

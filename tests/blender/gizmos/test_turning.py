@@ -9,10 +9,9 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.gizmos.shown import solved_chain
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.reading.refusals import RigError
-from blender_ik_addon.rig.shapes.limit_ends import EndFinder, LimitEnd, find_ends
+from blender_ik_addon.rig.shapes.limit_ends import LimitEnd, find_ends
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
@@ -89,52 +88,6 @@ def assert_is_drawn(end: LimitEnd) -> None:
     """Check that an end is on the boundary of the limits that is drawn."""
     drawn = end.limits.points[end.limits.outlines.outline_of == end.outline]
     assert np.linalg.norm(drawn - end.point, axis=1).min() < 1e-6
-
-
-def found_again(finder: EndFinder, ob: bpy.types.Object, bone: str = "Bone.1") -> tuple:
-    """Return what a gizmo finds at a redraw, and fail unless it is what there is to find."""
-    settings = ob.chain_ik.chains[0]
-    solved = solved_chain(bpy.context, settings)
-    assert solved is not None
-    found, fresh = finder.find(ob, solved.job.spec, bone, solved), ends(ob, bone).values()
-    assert [(end.axis, end.is_max, end.angle) for end in found] == [
-        (end.axis, end.is_max, end.angle) for end in fresh
-    ]
-    for end, other in zip(found, fresh, strict=True):
-        np.testing.assert_allclose(end.point, other.point, atol=1e-9)
-    return found
-
-
-def test_what_is_kept_between_redraws_is_found_anew_when_limits_or_poses_change():
-    ob, chain = make_limb()
-    chain.mute = False
-    joint = give(chain, "Bone.1", "ELBOW_X", x=(-50, 40), y=(-30, 60))
-    rigs.updated()
-    finder = EndFinder()
-    first = found_again(finder, ob)
-    assert len(first) == 4
-    assert found_again(finder, ob) is first
-    chain.target.location = ob.matrix_world @ rigs.Vector((0.5, 0.4, 1.6))
-    rigs.updated()
-    moved = found_again(finder, ob)
-    assert np.linalg.norm(moved[0].point - first[0].point) > 1e-3
-    ob.location.x += 1.0
-    rigs.updated()
-    found_again(finder, ob)
-    joint.max_x = 0.5
-    rigs.updated()
-    assert found_again(finder, ob)[1].angle == pytest.approx(0.5)
-    joint.kind = "HINGE_Z"
-    rigs.updated()
-    found_again(finder, ob)
-    give(chain, "Bone.0", "HINGE_X", x=(-20, 90))
-    rigs.updated()
-    assert found_again(finder, ob, "Bone.0") != found_again(finder, ob, "Bone.1")
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones["Bone.1"].roll += 0.7
-    rigs.enter(ob, "POSE")
-    rigs.updated()
-    found_again(finder, ob)
 
 
 @pytest.mark.parametrize(

