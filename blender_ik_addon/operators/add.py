@@ -9,7 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..preferences.addon import CONTROLS, preferences, wants_pole
-from ..properties.chains import active_armature, chain_key, free_name, names_of_chains, owner_of
+from ..properties.chains import active_armature, chain_key, free_name, owner_of
 from ..properties.choices import OWN_WORDS, SOLVERS
 from ..properties.controls.space_names import movers
 from ..properties.lists import add_chain
@@ -20,7 +20,7 @@ from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
-from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone
+from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, names_of_chains
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, placement, pole_control, target_control
 from ..translations import said

@@ -10,7 +10,6 @@ from ..properties.chains import (
     active_armature,
     chain_key,
     chains_of,
-    names_of_chains,
     owner_of,
 )
 from ..properties.controls.hierarchy import body_controls, forget_body
@@ -18,6 +17,7 @@ from ..properties.lists import own_controls, remove_chain, toes_of
 from ..properties.records import controls_of_chain
 from ..properties.stored import release, store
 from ..rig.controls.foot_roll import hangs_on
+from ..rig.reading.spec import names_of_chains
 from ..rig.tools.space_keys import leaving
 from ..translations import said, translate
 from . import selection

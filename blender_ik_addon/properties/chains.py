@@ -103,11 +103,6 @@ def free_name(taken: Collection[str], wanted: str) -> str:
     return next(name for name in names if name not in taken)
 
 
-def names_of_chains(armature_object: bpy.types.Object) -> list[str]:
-    """Return the names of the chains of an object."""
-    return armature_object.chain_ik.chains.keys()  # type: ignore[no-any-return]
-
-
 def active_armature(context: bpy.types.Context) -> bpy.types.Object | None:
     """Return the armature that the context is about, None without.
 

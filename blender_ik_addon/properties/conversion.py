@@ -27,12 +27,12 @@ from ..rig.reading.chain_plan import ChainPlan, check, plan_or_none, planned
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
-from ..rig.reading.spec import ChainSpec
+from ..rig.reading.spec import ChainSpec, names_of_chains
 from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import LengthUnit, length_unit
 from ..rig.tools.overrides import has_linked
-from .chains import ChainGroup, chains_of, copy_settings, free_name, names_of_chains
+from .chains import ChainGroup, chains_of, copy_settings, free_name
 from .lists import remove_chain
 from .records import bones_of_chain, chain_spec
 from .stored import store

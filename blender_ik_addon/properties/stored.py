@@ -11,10 +11,10 @@ from ..rig.batches.rig_state import Specs
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
 from ..rig.reading.refusals import RigError
-from ..rig.reading.spec import ChainSpec, StoredBone
+from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update
 from ..rig.tools import restoring
-from .chains import ChainGroup, chains_of, is_idle, names_of_chains, owner_of, tag
+from .chains import ChainGroup, chains_of, is_idle, owner_of, tag
 from .records import (
     bones_of_chain,
     bones_spec,
@@ -253,4 +253,4 @@ def _store_bones(
     return stored
 
 
-SOURCE = live.Source(names_of_chains, prepare, live_specs, _store_bones)
+SOURCE = live.Source(prepare, live_specs, _store_bones)

@@ -9,7 +9,7 @@ import bpy
 
 from ...core import IKError
 from ...preferences.addon import preferences
-from ...properties.chains import chains_of, free_name, names_of_chains
+from ...properties.chains import chains_of, free_name
 from ...properties.controls.hierarchy import (
     Trunked,
     controls_of,
@@ -28,7 +28,7 @@ from ...rig.controls.control_sizes import look_of
 from ...rig.posing.twisting import with_twist_spread
 from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
-from ...rig.reading.spec import ChainSpec
+from ...rig.reading.spec import ChainSpec, names_of_chains
 from ...rig.tools.control_bones import takes_bones
 from ...rig.tools.controls import (
     Control,

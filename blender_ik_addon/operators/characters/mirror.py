@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import bpy
 
-from ...properties.chains import chains_of, free_name, names_of_chains, owner_of
+from ...properties.chains import chains_of, free_name, owner_of
 from ...properties.controls.space_names import movers
 from ...properties.lists import add_chain
 from ...properties.mirroring import check_opposite, copy_mirrored
@@ -16,7 +16,7 @@ from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.symmetry import mirrored_in_world, mirrored_place
 from ...rig.controls.control_spaces import copy_spaces, finite_place, hangs
 from ...rig.controls.foot_roll import control_above, is_mechanism
-from ...rig.reading.spec import Anchor
+from ...rig.reading.spec import Anchor, names_of_chains
 from ...rig.tools.control_bones import look_of_bone
 from ...rig.tools.controls import (
     Control,

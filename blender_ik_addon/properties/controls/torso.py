@@ -28,10 +28,10 @@ from ...rig.reading.chain_plan import planned
 from ...rig.reading.dependencies import MovedBy
 from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
-from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, RotationBone
+from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, RotationBone, names_of_chains
 from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.matching import match_controls
-from ..chains import body_of, chains_of, free_name, names_of_chains
+from ..chains import body_of, chains_of, free_name
 from ..lists import add_chain
 from .bodies import OF_OTHERS, spaces_muted
 from .hierarchy import hips_chain, sharer_of, take_belt

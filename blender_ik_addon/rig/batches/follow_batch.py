@@ -69,7 +69,7 @@ class FollowBatch(Batch):
             pairs = zip(rows.tolist(), targets, strict=True)
             inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
         begun = self._begun(rows, targets, present, stands, inputs, moment)
-        for start, (solved, turns, roots, ending) in self._drag(begun):
+        for start, (solved, turns, roots, codes, holds) in self._drag(begun):
             assert solved.location is not None
             for i, row in enumerate(start.rows.tolist()):
                 told = start.turns[i].tobytes() + start.location[i].tobytes()
@@ -83,8 +83,8 @@ class FollowBatch(Batch):
                         roots[i],
                         *written,
                         inputs.get(row, b""),
-                        ending.codes[i],
-                        ending.holds[i],
+                        codes[i],
+                        holds[i],
                     )
                     self._states[row].remember(self.live_chains[row].job, moment, stand)
         return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})

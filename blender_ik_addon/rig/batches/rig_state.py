@@ -40,22 +40,6 @@ It returns what is kept: bones that have joined the chain are stored as other ch
 """
 
 
-class Animated(NamedTuple):
-    """What Blender's evaluation of a frame gave the channels of all bones.
-
-    Attributes:
-        frame: With subframe.
-        rotation: Shape (n, 4).
-        scale: Shape (n, 3).
-        location: Shape (n, 3).
-    """
-
-    frame: float
-    rotation: Array
-    scale: Array
-    location: Array
-
-
 @dataclass(frozen=True)
 class Shared:
     """What the rigs of a graph share.
@@ -99,7 +83,7 @@ class RigState:
         skeleton: Its bones, from the first ``read`` on.
         pose: As read last; rotation channels as written last.
         chain_names: Of all chains of the object, live or not, in order.
-        animated: Frame, and the channels that Blender's evaluation of that frame gave.
+        animated: Frame, and the pose that Blender's evaluation of that frame gave.
         jobs: Chains that can be solved.
         live_chains: The same, compiled.
         bases: The spaces of the chains.
@@ -122,7 +106,7 @@ class RigState:
     skeleton: Skeleton = field(init=False)
     pose: Pose = field(init=False)
     chain_names: list[str] = field(default_factory=list)
-    animated: Animated | None = None
+    animated: tuple[float, Pose] | None = None
     jobs: list[Job] = field(default_factory=list)
     live_chains: list[LiveChain] = field(default_factory=list)
     bases: Bases | None = None
@@ -254,13 +238,12 @@ class RigState:
             self.places = b""
         self.version += 1
         if update.is_new_frame:
-            scale, location = self.pose.scale.copy(), self.pose.location.copy()
-            self.animated = Animated(update.frame, self.pose.rotation, scale, location)
+            self.animated = update.frame, self.pose.copy()
 
     def _animated_at(self, frame: float, name: VectorName | Literal["rotation"]) -> Array | None:
         """Return what the evaluation of a frame gave channels of all bones; None if unknown."""
-        is_known = self.animated is not None and self.animated.frame == frame
-        return getattr(self.animated, name) if is_known else None
+        known_frame, pose = self.animated or (None, None)
+        return getattr(pose, name) if known_frame == frame else None
 
     def without(self, job: Job, frame: float, name: VectorName) -> Array:
         """Return the scale or location of a chain's bones without it at a frame, shape (k, 3)."""

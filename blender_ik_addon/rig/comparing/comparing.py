@@ -22,7 +22,7 @@ from ..tools.lengths import is_visible, length_in_words
 from ..tools.wording import outcome_in_words
 from .compared import Compared
 from .stage import Stage, quickest, staged
-from .trial import NOT_SOLVED, Attempt, Trial, copied
+from .trial import NOT_SOLVED, Attempt, Trial
 
 # Each solver, and whether Newton finishes what FABRIK or CCD leave.
 CONTENDERS = (
@@ -62,7 +62,7 @@ def find_home(compared: Compared) -> Pose | None:
         RigError: If no solver can solve the chain, with what to do first.
     """
     trial = Trial(compared, Solver.NEWTON, use_finish=True)
-    job, pose = trial.live_chain.job, copied(trial.pose)
+    job, pose = trial.live_chain.job, trial.pose.copy()
     if not any(bone.is_dragged for bone in job.spec.stored_pose):
         return None
     written, frame = job.plan.written, compared.update.frame
@@ -88,7 +88,7 @@ def solve(
             raise RigError(outcome or NOT_SOLVED)
     except IKError as error:
         return Attempt(solver, use_finish, str(error))
-    pose = copied(trial.pose)
+    pose = trial.pose.copy()
     milliseconds = 1e3 * quickest(seconds, lambda: trial.solve_again(world))
     said = outcome_in_words(outcome, compared.unit)
     status = f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said
@@ -160,7 +160,7 @@ def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
     for each in trial.driven.live_chains:
         job = each.job
         converting.check_chain(job.skeleton, job.plan, job.spec, owner.pose.bones)
-    pose = copied(home or trial.pose)
+    pose = (home or trial.pose).copy()
     for each in trial.driven.live_chains:
         # A constraint always starts from the pose without it.
         pose.note("channels", each.job.plan.written, each.stored)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class Trial:
         shared = Shared(graph.skeletons, lambda _object, _index, stored: stored)
         self.state.read([], specs, compared.update, shared)
         if home is not None and solver is not Solver.FOLLOW:
-            self.state.pose = copied(home)
+            self.state.pose = home.copy()
         place([self.state])
         graph.rigs[uid] = self.state
         graph.assemble()
@@ -95,7 +95,7 @@ class Trial:
             (_, other), text = next(iter(graph.refused.items()))
             raise RigError(f"Then chain '{compared.specs[other].name}' stands still: {text}")
         self.batch, self.row = self._find(graph)
-        self._begun = copied(self.pose)
+        self._begun = self.pose.copy()
 
     def _find(self, graph: GraphState) -> tuple[Batch, int]:
         for level in graph.levels:
@@ -124,7 +124,7 @@ class Trial:
         """Solve once more from the same start; return how many seconds that has taken."""
         if self.solver is Solver.FOLLOW or self.compared.spec.start_from is StartFrom.CURRENT:
             # It would go on from the pose that it has just found.
-            self.state.pose = copied(self._begun)
+            self.state.pose = self._begun.copy()
             self.state.histories.clear()
             self.state.version += 1
         self.batch.ask_anew(self.batch.uids)
@@ -138,9 +138,3 @@ class Trial:
         for change in changes:
             note(change)
         return seconds
-
-
-def copied(pose: Pose) -> Pose:
-    """Return a copy of a pose, whose arrays can be changed."""
-    names = ("channels", "location", "scale", "matrices")
-    return replace(pose, **{name: getattr(pose, name).copy() for name in names})

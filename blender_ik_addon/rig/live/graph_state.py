@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-
-import bpy
 
 from ..batches.batch import Members
 from ..batches.carry import Carry, can_carry
@@ -19,6 +17,7 @@ from ..planning.located import located_bones
 from ..planning.order import Job, above, levels
 from ..reading.refusals import listed
 from ..reading.skeleton import Fingerprint, Skeleton
+from ..reading.spec import names_of_chains
 from ..reading.update import Update
 from ..reading.world import Order
 from ..trees.shared_bones import United, united
@@ -97,10 +96,14 @@ class GraphState:
         tied = [uid for uid, owners in self.tied.items() if not owners.isdisjoint(update.listed)]
         return update.listed_armatures.union(tied) if tied else update.listed_armatures
 
-    def with_other_lists(self, names_of: Callable[[bpy.types.Object], list[str]]) -> frozenset[int]:
+    def with_other_lists(self) -> frozenset[int]:
         """Return the session uids of rigs that have other chains than are known here."""
         return frozenset(
-            [uid for uid, rig in self.rigs.items() if names_of(rig.object) != rig.chain_names]
+            [
+                uid
+                for uid, rig in self.rigs.items()
+                if names_of_chains(rig.object) != rig.chain_names
+            ]
         )
 
     def is_idle(self, update: Update) -> bool:

@@ -19,6 +19,7 @@ from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.moment import moment_of
 from ..reading.skeleton import Skeleton
+from ..reading.spec import names_of_chains
 from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
 from .graph_state import Batch, GraphState, Level
@@ -149,14 +150,12 @@ class Source:
     """Where live chains are told; the settings are a layer above this one.
 
     Attributes:
-        names: Returns the names of all chains of an armature object, in order.
         prepare: Called before an object is read: gives chains their stored pose, muted ones back
             theirs, hidden targets an anchor. Returns whether the graph has to be evaluated again.
         specs: Returns the settings of the live chains of an object by index.
         store: Keeps the stored pose of a chain that bones have joined.
     """
 
-    names: Callable[[bpy.types.Object], list[str]]
     prepare: Callable[[bpy.types.Object, Update], bool]
     specs: Callable[[bpy.types.Object, Update], Specs]
     store: Store
@@ -185,17 +184,17 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
     touched = graph.touched(update)
     if update.is_new_frame and update.tells_of_rigs:
         # While frames pass, scripts may change lists of rigs that nothing else would look at.
-        touched |= graph.with_other_lists(source.names)
+        touched |= graph.with_other_lists()
     has_evaluated = False
     if is_new or touched or not update.tells_of_rigs:
         has_evaluated = _read_rigs(graph, update, candidates, source, touched)
     if not update.is_new_frame:
         _catch_up(graph, update)
-    others = _solve_levels(graph, update, source, None if has_evaluated else world)
+    others = _solve_levels(graph, update, None if has_evaluated else world)
     if others:
         # A script has changed their lists, and Blender tells nobody of that.
         _read_rigs(graph, update, candidates, source, others)
-        _solve_levels(graph, update, source, None)
+        _solve_levels(graph, update, None)
     graph.has_solved = True
     memory.given_back.clear()
 
@@ -220,15 +219,12 @@ def _catch_up(graph: GraphState, update: Update) -> None:
                 batch.ask_anew(others)
 
 
-def _solve_levels(
-    graph: GraphState, update: Update, source: Source, world: WorldMatrices | None
-) -> frozenset[int]:
+def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None) -> frozenset[int]:
     """Solve and write level by level.
 
     Args:
         graph: What is known.
         update: Which graph.
-        source: Tells whether armature objects have the chains that are known.
         world: World matrices as the graph has evaluated them, if that is the last that it did.
 
     Returns:
@@ -246,7 +242,7 @@ def _solve_levels(
     for level in graph.levels:
         if (unwritten or written) and not level.is_carried:
             # This level hangs on what has just moved.
-            others |= _write(unwritten, update, source, written)
+            others |= _write(unwritten, update, written)
             update.evaluate_again()
             _place_again(level, update)
             world = None
@@ -256,7 +252,7 @@ def _solve_levels(
         for change in _changes(graph, level, update, world):
             note(change)
             unwritten.setdefault(change.state.uid, []).append(change)
-    return others | _write(unwritten, update, source, written)
+    return others | _write(unwritten, update, written)
 
 
 def _note_rest(graph: GraphState, update: Update, chain: Resting, change: Change | None) -> None:
@@ -288,9 +284,9 @@ def _read_rigs(
     posed: list[tuple[RigState, frozenset[str]]] = []
     has_prepared = False
     # Preparing rigs tags some, and Blender then lists these, too.
-    names_of, known, posed_by_frame = source.names, graph.rigs, update.posed_armatures
+    known, posed_by_frame = graph.rigs, update.posed_armatures
     for candidate in candidates():
-        names, uid = names_of(candidate), candidate.session_uid
+        names, uid = names_of_chains(candidate), candidate.session_uid
         state = known.get(uid)
         if state is not None and state.chain_names == names:
             # What is hidden is not listed.
@@ -377,24 +373,21 @@ def _is_written_by_another(state: RigState) -> bool:
     )
 
 
-def _write(
-    unwritten: dict[int, list[Change]], update: Update, source: Source, written: set[int]
-) -> frozenset[int]:
+def _write(unwritten: dict[int, list[Change]], update: Update, written: set[int]) -> frozenset[int]:
     """Write what has been noted, once an armature object; return which have other chains by now.
 
     Args:
         unwritten: What is not as it should be, by session uid of the armature object; emptied.
         update: Which graph.
-        source: Tells whether armature objects have the chains that are known.
         written: Session uids of those that this update has written so far; grows.
     """
     has_others = len(memory.graphs) > 1
     # On a new frame the lists have just been compared.
-    names_of, asks_lists, others = source.names, not update.is_new_frame, []
+    asks_lists, others = not update.is_new_frame, []
     for uid, changes in unwritten.items():
         state = changes[0].state
         owner, pose = state.object, state.pose
-        if asks_lists and names_of(owner) != state.chain_names:
+        if asks_lists and names_of_chains(owner) != state.chain_names:
             others.append(uid)
             continue
         memory.keep_animated(owner, update)

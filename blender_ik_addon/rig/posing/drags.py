@@ -78,18 +78,6 @@ class Begun(Alike):
         return cls(rows, targets, turns, location, near, home, codes, holds)
 
 
-class Ending(NamedTuple):
-    """How drags of b chains with m segments have ended.
-
-    Attributes:
-        codes: Indices into ``core.STATUSES``, shape (b,).
-        holds: As ``core.Solutions``, shape (b, m, 3).
-    """
-
-    codes: Codes
-    holds: Flags
-
-
 class Dragged(NamedTuple):
     """What a drag of b chains led to.
 
@@ -97,10 +85,12 @@ class Dragged(NamedTuple):
         solved: What stands on the bones, with influence.
         turns: Local rotations wxyz without, shape (b, k, 4).
         location: Of the roots without, shape (b, 3).
-        ending: How they have ended without.
+        codes: How they have ended without, indices into ``core.STATUSES``, shape (b,).
+        holds: Which limits have held them back, as ``core.Solutions``, shape (b, m, 3).
     """
 
     solved: Solved
     turns: Array
     location: Array
-    ending: Ending
+    codes: Codes
+    holds: Flags

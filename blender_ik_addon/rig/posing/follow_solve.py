@@ -29,10 +29,10 @@ from ..planning.driven import Driven
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
-from .drags import Begun, Dragged, Ending
+from .drags import Begun, Dragged
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
-from .solved import REACHED, USED_UP, Solved, name_ending
+from .solved import REACHED, USED_UP, Codes, Solved, name_ending
 
 # Farther from the origin, in lengths of the chain, float32 no longer tells its joints apart.
 MOST_LENGTHS = 1e7
@@ -134,9 +134,9 @@ class FollowSolve:
         is_at_rest = begun.codes >= 0
         drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
         poses = self._drawn(frames, start, drawn, joints)
-        ending = Ending(np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy())
+        codes, holds = np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy()
         if self._options.use_anchor:
-            poses = self._finished(frames, poses, drawn, joints, ending)
+            poses = self._finished(frames, poses, drawn, joints, codes, holds)
         poses, channels, is_kept = self._locked(frames, poses, begun.near, rows)
         # Drawn to where they are, these would turn by rounding, or by what locks hold.
         resting = np.flatnonzero(is_at_rest)
@@ -147,8 +147,8 @@ class FollowSolve:
             location = roots.location_of(poses.joints[:, 0])
         whole = Whole(poses, turns, location, channels)
         shown = self._part(frames, roots, whole, begun)
-        solved = self._solved(begun, places, shown, ending, is_kept)
-        return Dragged(solved, turns, location, ending)
+        solved = self._solved(begun, places, shown, codes, holds, is_kept)
+        return Dragged(solved, turns, location, codes, holds)
 
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
         """Return what a drag depends on besides its last pose, to compare."""
@@ -223,9 +223,10 @@ class FollowSolve:
         poses: ChainPoses,
         goal: Array,
         joints: ChainJoints | None,
-        ending: Ending,
+        codes: Codes,
+        holds: Flags,
     ) -> ChainPoses:
-        """Bring anchored chains as near to goals as they come, and note how that ended."""
+        """Bring anchored chains as near to goals as they come; note how in codes and holds."""
         rows = np.flatnonzero(self._gaps(poses, goal))
         if not rows.size:
             return poses
@@ -233,7 +234,7 @@ class FollowSolve:
         if joints is None and self._options.max_bend < np.pi:
             # No other solver knows the greatest bend.
             is_far = _length(goal[rows] - sure) > reach
-            ending.codes[rows] = np.where(is_far, EXTENDED, USED_UP)
+            codes[rows] = np.where(is_far, EXTENDED, USED_UP)
             return poses
         root, end = (sure, goal[rows]) if self._sure == 0 else (goal[rows], sure)
         start = poses.take(rows)
@@ -245,9 +246,9 @@ class FollowSolve:
             found = solve_freely(posing)
         else:
             found = solve_with_joints(posing, joints.take(rows), None)
-        ending.codes[rows] = found.solutions.status_code
+        codes[rows] = found.solutions.status_code
         if found.solutions.holds is not None:
-            ending.holds[rows] = found.solutions.holds
+            holds[rows] = found.solutions.holds
         return poses.put(rows, self._placed(found.poses, sure))
 
     def _locked(
@@ -286,7 +287,7 @@ class FollowSolve:
         return Whole(whole.poses.put(part, posed), turns, location, channels)
 
     def _solved(
-        self, begun: Begun, places: Places, shown: Whole, ending: Ending, is_kept: Flags
+        self, begun: Begun, places: Places, shown: Whole, codes: Codes, holds: Flags, is_kept: Flags
     ) -> Solved:
         """Return what stands on the bones, measured there."""
         own, rows, reach = self.settings, begun.rows, self._reach(shown.poses)
@@ -296,7 +297,7 @@ class FollowSolve:
         has_arrived = residuals - LENGTHS_AGREE * unit * reach <= own.tolerance[rows, 0]
         is_blended = own.influence[rows, 0] < 1.0
         # What is left without an anchor is what float64 makes of large coordinates.
-        codes = name_ending(ending.codes, has_arrived, is_blended, is_kept.any(axis=1))
+        codes = name_ending(codes, has_arrived, is_blended, is_kept.any(axis=1))
         return Solved(
             channels=shown.channels,
             is_kept=is_kept,
@@ -304,7 +305,7 @@ class FollowSolve:
             iterations=np.zeros(len(rows), dtype=np.int64),
             status_codes=codes[:, None],
             tip_gaps=np.zeros((len(rows), 1)),
-            holds=None if own.joints is None else ending.holds,
+            holds=None if own.joints is None else holds,
             location=shown.location[:, None],
         )
 

@@ -7,7 +7,7 @@ different bones fit into one array.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -86,6 +86,11 @@ class Pose:
     def rotation(self) -> Array:
         """The rotation channels, float64, shape (n, 4); a copy."""
         return self.channels.astype(np.float64)
+
+    def copy(self) -> Pose:
+        """Return a copy, whose arrays can be changed."""
+        names = ("channels", "location", "scale", "matrices")
+        return replace(self, **{name: getattr(self, name).copy() for name in names})
 
     def note(self, name: str, bones: Indices, values: npt.ArrayLike) -> None:
         """Keep in mind what channels of bones hold now: rotations, locations or scales."""

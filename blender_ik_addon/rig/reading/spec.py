@@ -272,3 +272,8 @@ class ChainSpec:
         """Whether the chain is dragged and takes its root along: it leads, or is not anchored."""
         is_led = self.options.lead is Lead.ROOT
         return self.is_dragged and (is_led or not self.options.use_anchor)
+
+
+def names_of_chains(armature_object: bpy.types.Object) -> list[str]:
+    """Return the names of all chains of an object, in the order of its list."""
+    return armature_object.chain_ik.chains.keys()  # type: ignore[no-any-return]
