@@ -9,13 +9,12 @@ from mathutils import Vector
 
 from ...core.algebra.arithmetic import Array
 from ...properties.records import controls_of_chain
-from ...rig.keying.auto_keys import key_location
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
 from ...rig.tools.placing import Held, HeldError, move_to_point, put_back, take_hold
 from .. import selection
 from ..base import ANEW
-from .auto_keying import auto_keying
+from .auto_keying import key_location
 from .dragging import AXES, Dragging
 from .picking import click, pick
 from .view import View
@@ -51,7 +50,7 @@ class Placing(Dragging):
         context.evaluated_depsgraph_get()
         self.take(context)
         self._place(context, np.array(self.location, dtype=np.float64))
-        self._key(context)
+        key_location(context, self.held.anchor)
         return {"FINISHED"}
 
     @property
@@ -98,7 +97,7 @@ class Placing(Dragging):
         if self._held_error is not None and self._point is self.held.place:
             raise self._held_error
         self.location = self._point.tolist()
-        self._key(context)
+        key_location(context, self.held.anchor)
 
     def click(self, context: bpy.types.Context, pixel: tuple[int, int], *, toggle: bool) -> None:
         """Select it; in modes that do not, what is under the mouse."""
@@ -115,11 +114,6 @@ class Placing(Dragging):
     def _place(self, context: bpy.types.Context, point: Array) -> None:
         assert context.view_layer is not None
         move_to_point(self.held, point, context.view_layer)
-
-    def _key(self, context: bpy.types.Context) -> None:
-        keying = auto_keying(context)
-        if keying is not None:
-            key_location(self.held.anchor, keying)
 
 
 class POSE_OT_chain_ik_move_target(Placing):

@@ -10,13 +10,12 @@ from mathutils import Vector
 
 from ...properties.chains import ChainGroup, owner_of
 from ...properties.records import chain_spec
-from ...rig.keying.auto_keys import key_setting
 from ...rig.reading.animation import driven_axes
 from ...rig.reading.refusals import RigError
 from ...rig.tools.pole_axis import PoleAxis, pole_axis
 from .. import selection
 from ..base import ANEW
-from .auto_keying import auto_keying
+from .auto_keying import key_setting
 from .dragging import SNAP, Dragging, check_number
 from .view import View
 
@@ -53,7 +52,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         _check_free(settings)
         check_number(self.angle)
         settings.pole_angle = self.angle
-        self._key(context, settings)
+        key_setting(context, settings, "pole_angle")
         return {"FINISHED"}
 
     def take(self, context: bpy.types.Context) -> None:
@@ -82,12 +81,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
     def keep(self, context: bpy.types.Context) -> None:
         """Note the angle, and key it if Auto Keying is on and it has keys."""
         self.angle = self.chain.pole_angle
-        self._key(context, self.chain)
-
-    def _key(self, context: bpy.types.Context, settings: ChainGroup) -> None:
-        keying = auto_keying(context)
-        if keying is not None:
-            key_setting(owner_of(settings), settings.path_from_id("pole_angle"), keying)
+        key_setting(context, self.chain, "pole_angle")
 
 
 def _check_free(settings: ChainGroup) -> None:
