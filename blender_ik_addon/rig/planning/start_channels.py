@@ -85,20 +85,9 @@ def _stored_channels(job: Job, pose: Pose) -> Array:
 def paired(
     stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan
 ) -> list[StoredBone | None]:
-    """Return what is stored for each written bone of a chain.
-
-    Bones are told by name. Where the chain is the same but for names that no longer exist, they
-    are told by their order, so that renaming a bone loses nothing.
-    """
-    names = [skeleton.names[bone] for bone in plan.written]
-    is_renamed_only = len(stored) == len(names) and all(
-        bone.name == name or bone.name not in skeleton.index
-        for bone, name in zip(stored, names, strict=True)
-    )
-    if is_renamed_only:
-        return list(stored)
+    """Return what is stored for each written bone of a chain."""
     by_name = {bone.name: bone for bone in stored}
-    return [by_name.get(name) for name in names]
+    return [by_name.get(skeleton.names[bone]) for bone in plan.written]
 
 
 def stored_bones(

@@ -13,7 +13,7 @@ from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels
 from ..planning.located import dragged_root, located_bones
 from ..planning.slide import slide_axes
-from ..planning.start_channels import VectorName, paired, stored_bones
+from ..planning.start_channels import VectorName, stored_bones
 from ..reading.animation import rotation_paths, with_keys
 from ..reading.chain_plan import ChainPlan, plan_or_none, planned
 from ..reading.channels import MODE_NUMBERS, Pose, converted, read_flags, read_pose
@@ -187,14 +187,11 @@ def _bones(
     skeleton: Skeleton, spec: ChainSpec, wanted: frozenset[str] | None = None
 ) -> dict[int, StoredBone]:
     """Return what is stored, of all bones or of those wanted, by index of the bone it is for."""
-    found = {
-        skeleton.index[bone.name]: bone for bone in spec.stored_pose if bone.name in skeleton.index
+    return {
+        skeleton.index[bone.name]: bone
+        for bone in spec.stored_pose
+        if bone.name in skeleton.index and (wanted is None or bone.name in wanted)
     }
-    plan = plan_or_none(skeleton, spec)
-    if plan is not None:
-        in_chain = zip(plan.written, paired(spec.stored_pose, skeleton, plan), strict=True)
-        found |= {int(bone): stored for bone, stored in in_chain if stored is not None}
-    return {i: bone for i, bone in found.items() if wanted is None or bone.name in wanted}
 
 
 def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
