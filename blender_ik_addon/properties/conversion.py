@@ -18,7 +18,7 @@ from ..core.algebra.arithmetic import Array
 from ..rig.keying.going_on import LiveRig
 from ..rig.keying.keyed_looks import frames_of, looked_at
 from ..rig.keying.moving import Moving
-from ..rig.keying.renumbering import is_animated, places_without, renumbering
+from ..rig.keying.renumbering import Renumbering, is_animated, places_without
 from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
@@ -275,7 +275,7 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
     index = len(owner.chain_ik.chains)
     job = rig.job(spec, index)
     plan = job.plan
-    moving = Moving(owner, converting.move_to_chain(owner, bone, name, index))
+    moving = converting.moving_to_chain(owner, bone, name, index)
     turned = pole_angles.UNCHANGED
     if spec.pole is not None:
         angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(job))
@@ -317,7 +317,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     if has_linked(owner, chains, [index]):
         raise RigError("It comes from a library and cannot be removed here: mute it instead.")
     # Raises if keys cannot follow.
-    renumbering(owner, places_without(len(chains), index))
+    Renumbering(owner, places_without(len(chains), index))
     settings = chains[index]
     spec = chain_spec(settings)
     job = rig.job(spec, index)
@@ -325,7 +325,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     converting.check_chain(rig.skeleton, plan, spec, owner.pose.bones)
     bone = owner.pose.bones[spec.bone]
     name = free_name(bone.constraints.keys(), spec.name)
-    moving = Moving(owner, converting.move_to_constraint(owner, index, bone.name, name))
+    moving = converting.moving_to_constraint(owner, index, bone.name, name)
     turned = pole_angles.UNCHANGED
     if spec.pole is not None:
         flip = math.pi if settings.use_flip_bend else 0.0

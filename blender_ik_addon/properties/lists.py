@@ -8,7 +8,7 @@ import bpy
 
 from ..core import Solver
 from ..rig.controls.foot_roll import control_above, hangs_on, is_mechanism, mechanism_of
-from ..rig.keying.renumbering import places_without, renumbering
+from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
@@ -109,7 +109,7 @@ def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
             " instead."
         )
     places = places_without(len(chains), index)
-    moved = renumbering(owner, places)
+    moved = Renumbering(owner, places)
     settings = chains[index]
     if not keep_pose:
         release(settings)
@@ -144,7 +144,7 @@ def remove_joint(settings: ChainGroup) -> list[str]:
             " here: change it instead."
         )
     places = places_without(len(joints), index)
-    moved = renumbering(owner, places, chain)
+    moved = Renumbering(owner, places, chain)
     joints.remove(index)
     settings.active_joint_index = _next_active(index, places)
     owner.update_tag()
@@ -175,7 +175,7 @@ def copy_joints(settings: ChainGroup) -> list[str]:
         )
     # The place of each among those to come; a second one of a bone goes.
     places = {name: i for i, name in enumerate(held)}
-    moved = renumbering(owner, [places.pop(each.bone, None) for each in joints], chain)
+    moved = Renumbering(owner, [places.pop(each.bone, None) for each in joints], chain)
     joints.clear()
     for name in held:
         take_over(joints.add(), owner.pose.bones[name], slides.get(name))

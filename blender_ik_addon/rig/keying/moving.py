@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import bpy
@@ -37,55 +36,48 @@ class Change(NamedTuple):
         return self.scale * value + self.offset
 
 
-@dataclass(frozen=True)
-class Move:
-    """Where settings are, and where they go.
-
-    Attributes:
-        before: All ways to write what comes before the name of a setting.
-        behind: What comes before it afterwards.
-        names: Of the settings that go there, with their names there.
-        inverted: Those of which no is told as yes there.
-        stuck: Others that must not be animated, as they cannot go; None for all others.
-    """
-
-    before: tuple[str, ...]
-    behind: str
-    names: Mapping[str, str]
-    inverted: Collection[str]
-    stuck: Collection[str] | None
-
-    def name_of(self, path: str) -> str | None:
-        """Return the name of the setting that a path leads to; None if it is elsewhere."""
-        found = (path.removeprefix(head) for head in self.before if path.startswith(head))
-        return next(found, None)
-
-    def after(self, path: str) -> str | None:
-        """Return the path to the same setting afterwards; None if it goes, others as they are."""
-        name = self.name_of(path)
-        if name is None:
-            return path
-        if name in self.names:
-            return self.behind + self.names[name]
-        return None if self.stuck is None or name in self.stuck else path
-
-    def broken(self, path: str) -> str:
-        """Return the path as it is: what it leads to will be gone."""
-        return path
-
-
 class Moving(Rewriting):
     """What is to change for keys and drivers to go along with settings."""
 
-    def __init__(self, armature_object: bpy.types.Object, move: Move) -> None:
+    def __init__(
+        self,
+        armature_object: bpy.types.Object,
+        before: Collection[str],
+        behind: str,
+        names: Mapping[str, str],
+        inverted: Collection[str] = (),
+        stuck: Collection[str] | None = None,
+    ) -> None:
         """Find out what is to change; nothing is changed yet.
+
+        Args:
+            armature_object: The original object.
+            before: All ways to write what comes before the name of a setting.
+            behind: What comes before it afterwards.
+            names: Of the settings that go there, with their names there.
+            inverted: Those of which no is told as yes there.
+            stuck: Others that must not be animated, as they cannot go; None for all others.
 
         Raises:
             RigError: If keys cannot go along, with one sentence that says what to do next.
         """
-        self._owner, self._move = armature_object, move
+        self._owner, self._before, self._behind = armature_object, before, behind
+        self._names, self._inverted, self._stuck = names, inverted, stuck
         self._curves: list[tuple[str, bpy.types.FCurve]] = []
-        super().__init__(armature_object, move)
+        super().__init__(armature_object)
+
+    def after(self, path: str) -> str | None:
+        """Return the path to the same setting afterwards; None if it goes, others as they are."""
+        name = self._name_of(path)
+        if name is None:
+            return path
+        if name in self._names:
+            return self._behind + self._names[name]
+        return None if self._stuck is None or name in self._stuck else path
+
+    def broken(self, path: str) -> str:
+        """Return the path as it is: what it leads to will be gone."""
+        return path
 
     def animates(self, name: str) -> bool:
         """Tell whether keys or drivers animate a setting, named as it was."""
@@ -106,7 +98,7 @@ class Moving(Rewriting):
         Returns:
             The names of data with drivers that read what is gone.
         """
-        opposite = dict.fromkeys(self._move.inverted, Change(lambda value: 1.0 - value, -1.0, 1.0))
+        opposite = dict.fromkeys(self._inverted, Change(lambda value: 1.0 - value, -1.0, 1.0))
         all_changes = opposite | dict(changes or {})
         for name, curve in self._curves:
             if name in all_changes:
@@ -121,9 +113,9 @@ class Moving(Rewriting):
         """
         if items is not None:
             return super()._add(holder, items)
-        ends = [self._move.after(curve.data_path) for curve in holder]
+        ends = [self.after(curve.data_path) for curve in holder]
         for curve, end in zip(holder, ends, strict=True):
-            name = self._move.name_of(curve.data_path)
+            name = self._name_of(curve.data_path)
             if name is None:
                 continue
             if end is None:
@@ -137,7 +129,7 @@ class Moving(Rewriting):
                     raise RigError(
                         f"Keys or drivers for '{end}' are there already: delete these first."
                     )
-                if name in self._move.inverted and not _can_be_scaled(curve):
+                if name in self._inverted and not _can_be_scaled(curve):
                     label = self._label(curve)
                     raise RigError(
                         f"Modifiers of the F-curve of its setting '{label}' cannot be"
@@ -145,6 +137,11 @@ class Moving(Rewriting):
                     )
                 self._curves.append((name, curve))
         return super()._add(holder)
+
+    def _name_of(self, path: str) -> str | None:
+        """Return the name of the setting that a path leads to; None if it is elsewhere."""
+        found = (path.removeprefix(head) for head in self._before if path.startswith(head))
+        return next(found, None)
 
     def _label(self, curve: bpy.types.FCurve) -> str:
         """Return what a person knows the setting of a curve by."""

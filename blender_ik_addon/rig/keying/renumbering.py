@@ -1,15 +1,14 @@
 """Keys, drivers and keying sets follow the chains, and the joints of chains, that they are for.
 
 Blender tells what lies in a list by its place: ``chain_ik.chains[1].influence``. Whoever changes
-the places of chains or joints asks for a ``renumbering`` before, and has it carried out afterwards.
+the places of chains or joints asks for a ``Renumbering`` before, and has it carried out afterwards.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import bpy
 
@@ -28,34 +27,20 @@ def places_without(count: int, removed: int) -> list[int | None]:
     return [None if i == removed else i - (i > removed) for i in range(count)]
 
 
-class Paths(Protocol):
-    """What becomes of data paths."""
-
-    def after(self, path: str) -> str | None:
-        """Return the path to the same thing afterwards; None if it goes, others as they are."""
-
-    def broken(self, path: str) -> str:
-        """Return a path that leads nowhere, for what reads a thing that goes."""
-
-
 class Rewriting:
     """What is to change for keys, drivers and keying sets to stay with what they are for.
 
     What is for things that go is removed. Drivers of other data that read such things stay, but
-    read what is not there, by its name, so that Blender shows that they are broken.
+    read what is not there, by its name, so that Blender shows that they are broken. A subclass says
+    what becomes of paths: ``after`` and ``broken``.
     """
 
-    def __init__(self, armature_object: bpy.types.Object, paths: Paths) -> None:
-        """Find out what is to change; nothing is changed yet.
-
-        Args:
-            armature_object: The original object.
-            paths: What becomes of its data paths.
+    def __init__(self, armature_object: bpy.types.Object) -> None:
+        """Find out what is to change of the original object; nothing is changed yet.
 
         Raises:
             RigError: If keys cannot follow, with one sentence that says what to do next.
         """
-        self._paths = paths
         self._renamed: list[tuple[Any, str]] = []
         self._removed: list[tuple[Any, Any]] = []
         self._readers: set[str] = set()
@@ -70,6 +55,14 @@ class Rewriting:
             for keying_set in getattr(user, "keying_sets", ()):
                 paths_of_object = [path for path in keying_set.paths if path.id == armature_object]
                 self._add(keying_set.paths, paths_of_object)
+
+    def after(self, path: str) -> str | None:
+        """Return the path to the same thing afterwards; None if it goes, others as they are."""
+        raise NotImplementedError
+
+    def broken(self, path: str) -> str:
+        """Return a path that leads nowhere, for what reads a thing that goes."""
+        raise NotImplementedError
 
     def carry_out(self) -> list[str]:
         """Change what is to change.
@@ -88,7 +81,7 @@ class Rewriting:
         changed = []
         for item in holder if items is None else items:
             path = item.data_path
-            renamed = self._paths.after(path)
+            renamed = self.after(path)
             if renamed == path:
                 continue
             changed.append(path)
@@ -111,14 +104,14 @@ class Rewriting:
         """Add what the drivers of a data-block read, but for those of items that go."""
         data = getattr(block, "animation_data", None)
         for curve in data.drivers if data is not None else ():
-            if block == armature_object and self._paths.after(curve.data_path) is None:
+            if block == armature_object and self.after(curve.data_path) is None:
                 continue
             for target in _targets(curve, armature_object):
                 path = target.data_path
-                renamed = self._paths.after(path)
+                renamed = self.after(path)
                 if renamed is None:
                     # Set also where it is so named already: Blender then looks at it anew.
-                    self._renamed.append((target, self._paths.broken(path)))
+                    self._renamed.append((target, self.broken(path)))
                     self._readers.add(name)
                 elif renamed != path:
                     self._renamed.append((target, renamed))
@@ -194,35 +187,45 @@ class _Found(NamedTuple):
     is_by_name: bool
 
 
-@dataclass(frozen=True)
-class _Paths:
-    """The paths to the items of a list, before and after these change places.
+class Renumbering(Rewriting):
+    """What is to change for keys, drivers and keying sets to stay with chains or joints."""
 
-    Attributes:
-        pattern: Its groups are what comes before the brackets, a number or a name in them, and the
-            rest.
-        names: By which Blender knows the items.
-        labels: By which a person does.
-        places: As they will be.
-    """
+    def __init__(
+        self, armature_object: bpy.types.Object, places: Places, chain: int | None = None
+    ) -> None:
+        """Find out what is to change; nothing is changed yet.
 
-    pattern: re.Pattern[str]
-    names: tuple[str, ...]
-    labels: tuple[str, ...]
-    places: tuple[int | None, ...]
+        Args:
+            armature_object: The original object.
+            places: Of its chains, or of the joints of one of them.
+            chain: Index of the chain whose joints get other places; by default the chains do.
+
+        Raises:
+            RigError: If keys cannot follow, with one sentence that says what to do next.
+        """
+        items = chains = armature_object.chain_ik.chains
+        pattern = r"chain_ik\.chains"
+        if chain is not None:
+            items, name, told = chains[chain].joints, chains[chain].name, [str(chain)]
+            if chains.find(name) == chain:
+                told.append(re.escape(f'"{bpy.utils.escape_identifier(name)}"'))
+            pattern += rf"\[(?:{'|'.join(told)})\]\.joints"
+        # Its groups are what comes before the brackets, a number or a name in them, and the rest.
+        self._pattern, self._places = re.compile(f"({pattern}){_ITEM}(.*)"), places
+        # By which Blender knows the items, and by which a person does.
+        self._names = [item.name for item in items]
+        self._labels = [item.name or item.bone for item in items]
+        super().__init__(armature_object)
 
     def after(self, path: str) -> str | None:
-        """Return the path to the same item afterwards; None if it goes.
-
-        Other paths, and those to items that do not exist, stay as they are.
-        """
+        """As ``Rewriting`` says; paths to items that do not exist stay as they are."""
         found = self._found(path)
         if found is None:
             return path
-        place = self.places[found.item]
+        place = self._places[found.item]
         if place is None:
             return None
-        if found.is_by_name and self._first(self.names[found.item]) == place:
+        if found.is_by_name and self._first(self._names[found.item]) == place:
             return path
         return f"{found.head}[{place}]{found.rest}"
 
@@ -231,54 +234,25 @@ class _Paths:
         found = self._found(path)
         if found is None:
             return path
-        label = self.labels[found.item]
+        label = self._labels[found.item]
         while self._first(label) is not None:
             label += " (removed)"
         return f'{found.head}["{bpy.utils.escape_identifier(label)}"]{found.rest}'
 
     def _found(self, path: str) -> _Found | None:
         """Return the item that a path leads to, None if to none."""
-        match = self.pattern.fullmatch(path)
+        match = self._pattern.fullmatch(path)
         if match is None:
             return None
         head, number, name, rest = match.groups()
         if number is None:
             name = bpy.utils.unescape_identifier(name)
-            item = self.names.index(name) if name in self.names else None
+            item = self._names.index(name) if name in self._names else None
         else:
-            item = int(number) if int(number) < len(self.names) else None
+            item = int(number) if int(number) < len(self._names) else None
         return None if item is None else _Found(head, item, rest, number is None)
 
     def _first(self, name: str) -> int | None:
         """Return the place of the first item that has a name afterwards; None if none has."""
-        found = zip(self.names, self.places, strict=True)
+        found = zip(self._names, self._places, strict=True)
         return min([at for each, at in found if each == name and at is not None], default=None)
-
-
-def renumbering(
-    armature_object: bpy.types.Object, places: Places, chain: int | None = None
-) -> Rewriting:
-    """Return what is to change for keys, drivers and keying sets to stay with chains or joints.
-
-    Args:
-        armature_object: The original object.
-        places: Of its chains, or of the joints of one of them.
-        chain: Index of the chain whose joints get other places; by default the chains do.
-
-    Raises:
-        RigError: If keys cannot follow, with one sentence that says what to do next.
-    """
-    items = chains = armature_object.chain_ik.chains
-    pattern = r"chain_ik\.chains"
-    if chain is not None:
-        items, name, told = chains[chain].joints, chains[chain].name, [str(chain)]
-        if chains.find(name) == chain:
-            told.append(re.escape(f'"{bpy.utils.escape_identifier(name)}"'))
-        pattern += rf"\[(?:{'|'.join(told)})\]\.joints"
-    paths = _Paths(
-        re.compile(f"({pattern}){_ITEM}(.*)"),
-        tuple([item.name for item in items]),
-        tuple([item.name or item.bone for item in items]),
-        tuple(places),
-    )
-    return Rewriting(armature_object, paths)

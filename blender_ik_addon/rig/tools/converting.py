@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
-from ..keying.moving import Move
+from ..keying.moving import Moving
 from ..live.writer import write_rotation
 from ..reading.bone_joints import has_joint
 from ..reading.chain_plan import ChainPlan
@@ -251,10 +251,14 @@ def lost_of_chain(spec: ChainSpec) -> list[str]:
     return [label for label, is_lost in lost.items() if is_lost]
 
 
-def move_to_chain(
+def moving_to_chain(
     armature_object: bpy.types.Object, bone: str, constraint: str, index: int
-) -> Move:
-    """Return how paths to a constraint's settings change as it becomes the chain of an index."""
+) -> Moving:
+    """Return what changes for keys of a constraint's settings to become those of a chain.
+
+    Raises:
+        RigError: If they cannot, as ``Moving``.
+    """
     bones = armature_object.pose.bones
     of_bone = ("pose.bones", bones.find(bone), bone)
     before = [
@@ -265,18 +269,23 @@ def move_to_chain(
         )
     ]
     behind = f"chain_ik.chains[{index}]."
-    return Move(_dotted(before), behind, _OF_CONSTRAINTS, ("enabled",), None)
+    return Moving(armature_object, _dotted(before), behind, _OF_CONSTRAINTS, ("enabled",))
 
 
-def move_to_constraint(
+def moving_to_constraint(
     armature_object: bpy.types.Object, index: int, bone: str, constraint: str
-) -> Move:
-    """Return how paths to a chain's settings change as it becomes a constraint."""
+) -> Moving:
+    """Return what changes for keys of a chain's settings to become those of a constraint.
+
+    Raises:
+        RigError: If they cannot, as ``Moving``.
+    """
     chains = armature_object.chain_ik.chains
     name = chains[index].name
     before = _items("chain_ik.chains", index, name if chains.find(name) == index else None)
     behind = _items(f"{_items('pose.bones', None, bone)[-1]}.constraints", None, constraint)[-1]
-    return Move(_dotted(before), f"{behind}.", _OF_CHAINS, (), ("use_flip_bend",))
+    stuck = ("use_flip_bend",)
+    return Moving(armature_object, _dotted(before), f"{behind}.", _OF_CHAINS, stuck=stuck)
 
 
 def _items(items: str, index: int | None, name: str | None) -> list[str]:
