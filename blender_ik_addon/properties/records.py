@@ -32,7 +32,7 @@ from ..rig.reading.spec import (
     StartFrom,
 )
 from ..rig.reading.update import Update
-from ..rig.tools.restoring import driven_bones, driven_by_all
+from ..rig.tools.restoring import driven_by_all
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
 from .forces import force_spec
 from .joints.own import own_joint
@@ -181,7 +181,7 @@ def bones_of_chain(settings: ChainGroup, *, with_body: bool = False) -> list[str
         settings: Of the chain.
         with_body: Whether those of its body count that carry it, after its own.
     """
-    return driven_bones(owner_of(settings), _driving(settings, with_body=with_body))
+    return driven_by_all(owner_of(settings), [_driving(settings, with_body=with_body)])[0]
 
 
 def bones_of_chains(

@@ -25,6 +25,8 @@ from .records import (
 from .renaming import follow_renamed
 from .sharing import as_others_have, tell_others
 
+NO_BONES = frozenset[str]()
+
 
 def store(settings: ChainGroup, evaluated: bpy.types.Object | None = None) -> None:
     """Take the stored pose of a chain from what its bones' channels hold now.
@@ -97,29 +99,39 @@ def restretch(settings: ChainGroup, context: bpy.types.Context) -> None:
             spec = stored_spec(settings)
             has_scale = any(bone.scale for bone in spec.stored_pose)
             if has_scale and owner_of(settings).pose is not None:
-                restoring.give_back_only("scale", owner_of(settings), spec, _frame())
+                restoring.give_back(owner_of(settings), spec, _frame(), only="scale")
                 kept = (bone._replace(scale=()) for bone in spec.stored_pose)
                 settings.stored_pose = text_of_bones(kept)
     tag(settings, context)
 
 
-def release_gone(settings: ChainGroup, update: Update) -> bool:
-    """Give bones that have left their chain in edit mode what is stored; tell if any has.
+def _release_unwritten(settings: ChainGroup, update: Update) -> bool:
+    """Give back what is stored and not written any more; tell if there is any.
 
-    Those that another live chain writes stay with it, and are forgotten once it has stored them.
+    These are bones that have left their chain in edit mode, and locations of those that no longer
+    slide. Bones that another live chain writes stay with it, and are forgotten once it has stored
+    them.
     """
+    if not (update.has_new_relations or may_have_locations(settings.stored_pose)):
+        return False
     owner, spec = owner_of(settings), chain_spec(settings)
     known = live.memory.skeleton(update.key, owner.session_uid)
-    left = gone = restoring.gone_bones(owner, spec, known)
+    left = gone = restoring.gone_bones(owner, spec, known) if update.has_new_relations else NO_BONES
     for other in chains_of(owner) if gone else ():
         if not is_idle(other):
             written = frozenset(bones_of_chain(other, with_body=True))
             left -= written - _stored_names(other)
             gone -= written
-    if not left:
+    idle = restoring.idle_locations(owner, spec, known) - left
+    if not (left or idle):
         return False
     restoring.give_back(owner, spec, update.frame, gone)
-    settings.stored_pose = text_of_bones(bone for bone in spec.stored_pose if bone.name not in left)
+    restoring.give_back(owner, spec, update.frame, idle, only="location")
+    settings.stored_pose = text_of_bones(
+        bone._replace(location=()) if bone.name in idle else bone
+        for bone in spec.stored_pose
+        if bone.name not in left
+    )
     owner.update_tag()
     return True
 
@@ -129,21 +141,6 @@ def _stored_names(settings: ChainGroup) -> frozenset[str]:
     with suppress(RigError):
         return frozenset([bone.name for bone in bones_of_text(settings.stored_pose)])
     return frozenset()
-
-
-def release_slides(settings: ChainGroup, update: Update) -> bool:
-    """Give bones that no longer slide their stored locations back; tell if any had one."""
-    owner, spec = owner_of(settings), chain_spec(settings)
-    known = live.memory.skeleton(update.key, owner.session_uid)
-    idle = restoring.idle_locations(owner, spec, known)
-    if not idle:
-        return False
-    restoring.give_back_only("location", owner, spec, update.frame, idle)
-    settings.stored_pose = text_of_bones(
-        bone._replace(location=()) if bone.name in idle else bone for bone in spec.stored_pose
-    )
-    owner.update_tag()
-    return True
 
 
 def is_off_its_keys(settings: ChainGroup) -> bool:
@@ -157,7 +154,7 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     Raises:
         RigError: With the name of the live chain.
     """
-    wanted = set(restoring.driven_bones(armature_object, spec))
+    wanted = set(restoring.driven_by_all(armature_object, [spec])[0])
     for settings in chains_of(armature_object):
         shared = wanted.intersection(bones_of_chain(settings, with_body=True))
         if shared and not is_idle(settings):
@@ -200,7 +197,6 @@ def _prepare_chain(
     Raises:
         IKError: If a setting or what it has stored is not sound.
     """
-    is_render = update.depsgraph.mode == "RENDER"
     stored = settings.stored_pose
     if is_idle(values):
         if stored:
@@ -210,12 +206,7 @@ def _prepare_chain(
     if not stored:
         store(settings, evaluated)
         return False
-    if is_render:
-        return False
-    has_released = update.has_new_relations and release_gone(settings, update)
-    if may_have_locations(stored):
-        has_released |= release_slides(settings, update)
-    return has_released
+    return update.depsgraph.mode != "RENDER" and _release_unwritten(settings, update)
 
 
 def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:

@@ -69,6 +69,7 @@ def give_back(
     frame: float,
     wanted: frozenset[str] | None = None,
     evaluated: bpy.types.Object | None = None,
+    only: VectorName | None = None,
 ) -> None:
     """Write the stored pose of a chain back; keyed channels take their F-curves' values.
 
@@ -80,13 +81,18 @@ def give_back(
         frame: The present frame, with subframe.
         wanted: Names of the bones, as they are stored; all by default.
         evaluated: The evaluated object; None where the frame has not been evaluated anew.
+        only: What of it: locations or scales; all by default.
     """
     skeleton = compiled(armature_object)
     targets = _bones(skeleton, spec, wanted)
     if not targets:
         return
-    pose = read_pose(armature_object)
     shown = None if evaluated is None else read_pose(evaluated)
+    for name in (only,) if only else ("scale", "location"):
+        _give_back_vector(armature_object, skeleton, targets, frame, name, shown)
+    if only:
+        return
+    pose = read_pose(armature_object)
     bones = np.array(list(targets))
     modes = pose.modes[bones]
     stored = np.array([bone.rotation for bone in targets.values()])
@@ -96,23 +102,8 @@ def give_back(
     animated = None if shown is None else shown.rotation[bones]
     paths = rotation_paths(names, modes)
     channels = with_keys(armature_object, paths, channels, frame, animated)
-    _give_back_vector(armature_object, skeleton, targets, frame, "scale", shown)
-    _give_back_vector(armature_object, skeleton, targets, frame, "location", shown)
     write_rotation(armature_object, bones, modes, channels)
     live.memory.given_back.add(armature_object.session_uid)
-
-
-def give_back_only(
-    name: VectorName,
-    armature_object: bpy.types.Object,
-    spec: ChainSpec,
-    frame: float,
-    wanted: frozenset[str] | None = None,
-) -> None:
-    """Write only the stored locations or scales of a chain back, as ``give_back``."""
-    skeleton = compiled(armature_object)
-    targets = _bones(skeleton, spec, wanted)
-    _give_back_vector(armature_object, skeleton, targets, frame, name)
 
 
 def gone_bones(
@@ -205,13 +196,8 @@ def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
     return bool((np.abs(present - keyed) > 1e-5).any())
 
 
-def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> list[str]:
-    """Return the names of the bones that a chain writes, root first; none if it has no bones."""
-    return driven_by_all(armature_object, (spec,))[0]
-
-
 def driven_by_all(armature_object: bpy.types.Object, specs: Sequence[ChainSpec]) -> list[list[str]]:
-    """Return the same for several chains of an armature, whose bones are read once."""
+    """Return the names of the bones that each chain writes, root first; none if it has no bones."""
     if armature_object.type != "ARMATURE":
         return [[] for _ in specs]
     skeleton = compiled(armature_object)
