@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import bpy
-from mathutils import Vector
+import numpy as np
 
 from ..properties.chains import ChainGroup, active_armature, active_chain, chains_of, owner_of
 from ..properties.choices import uses
@@ -14,6 +14,8 @@ from ..properties.records import bones_of_chains, moved_by_hand
 from ..properties.settings import ChainSettings
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
+from ..rig.reading.world import ends_of
+from ..rig.tools.placing import place_of
 
 # The target and the pole of a chain.
 MOST_CONTROLS = 2
@@ -141,8 +143,8 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
             "More is selected than a chain, a target and a pole:"
             " select one run of bones, and at most two controls."
         )
-    end = owner.matrix_world @ owner.pose.bones[run[-1]].tail
-    others.sort(key=lambda anchor: (_place(anchor) - end).length)
+    end = ends_of(owner, [owner.pose.bones[run[-1]]])[1]
+    others.sort(key=lambda anchor: float(np.linalg.norm(place_of(anchor) - end)))
     target, pole = (*others, None, None)[:MOST_CONTROLS]
     return Selection(owner, run, target, pole)
 
@@ -201,14 +203,6 @@ def _run_up(owner: bpy.types.Object, tip: str, selected: set[str]) -> tuple[str,
         line.append(above.name)
         above = above.parent
     return tuple(line[::-1])
-
-
-def _place(anchor: Anchor) -> Vector:
-    """Return where an object or a bone is, world space."""
-    matrix = anchor.object.matrix_world
-    return (
-        matrix @ anchor.object.pose.bones[anchor.bone].head if anchor.bone else matrix.translation
-    )
 
 
 def _belongs(candidate: bpy.types.Object, armature_object: bpy.types.Object) -> bool:

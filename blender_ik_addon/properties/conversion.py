@@ -30,7 +30,7 @@ from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec, names_of_chains
 from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
-from ..rig.tools.lengths import LengthUnit, length_unit
+from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, chains_of, copy_settings, free_name
 from .lists import remove_chain
@@ -58,8 +58,12 @@ class Conversion:
     readers: set[str] = field(default_factory=set)
 
 
-class _Looks:
-    """Where joints are shown: now, and wherever something has keys that moves them."""
+class _Rig:
+    """An armature object as it is shown before anything of it is converted.
+
+    While chains are live that is also where joints are: now, and wherever something has keys that
+    moves them.
+    """
 
     def __init__(
         self,
@@ -68,44 +72,46 @@ class _Looks:
         specs: Mapping[Key, ChainSpec],
     ) -> None:
         assert depsgraph.scene is not None
-        self._depsgraph, self._owner, self._scene = depsgraph, armature_object, depsgraph.scene
-        self._skeleton = compiled(armature_object)
-        plans = {key: plan_or_none(self._skeleton, spec) for key, spec in specs.items()}
+        self.depsgraph, self.owner, self.scene = depsgraph, armature_object, depsgraph.scene
+        self.skeleton = compiled(armature_object)
+        plans = {key: plan_or_none(self.skeleton, spec) for key, spec in specs.items()}
         self._plans = {key: plan for key, plan in plans.items() if plan is not None}
-        bones = {self._skeleton.names[i] for each in self._plans.values() for i in each.segments}
+        bones = {self.skeleton.names[i] for each in self._plans.values() for i in each.segments}
         rig = LiveRig(armature_object, tuple(specs.values()))
-        self._keyed = frames_of(self._scene, rig, bones)
+        self._keyed = frames_of(self.scene, rig, bones)
+        self._before = self._joints() if self.scene.chain_ik.use_live else None
+        self.evaluated = armature_object.evaluated_get(depsgraph)
+        self.pose = read_pose(self.evaluated)
+        self.present = uids_in(self.scene)
+        self.animated = animated_bones(armature_object)
 
-    @property
-    def frames(self) -> list[float]:
-        """The present frame, then those with keys."""
-        return [self._scene.frame_current_final, *self._keyed]
-
-    def joints(self) -> dict[Key, Array]:
+    def _joints(self) -> dict[Key, Array]:
         """Return where the joints of each are, world space, shape (f, m + 1, 3)."""
-        found = [self._shown(), *(self._shown() for _ in looked_at(self._scene, self._keyed))]
-        self._depsgraph.update()
+        found = [self._shown(), *(self._shown() for _ in looked_at(self.scene, self._keyed))]
+        self.depsgraph.update()
         return {key: np.array([shown[key] for shown in found]) for key in self._plans}
 
     def _shown(self) -> dict[Key, Array]:
-        evaluated = self._owner.evaluated_get(self._depsgraph)
+        evaluated = self.owner.evaluated_get(self.depsgraph)
         return {
-            key: converting.shown_joints(evaluated, self._skeleton, plan)
+            key: converting.shown_joints(evaluated, self.skeleton, plan)
             for key, plan in self._plans.items()
         }
 
-
-class _Rig:
-    """An armature object as it is shown before anything of it is converted."""
-
-    def __init__(self, depsgraph: bpy.types.Depsgraph, armature_object: bpy.types.Object) -> None:
-        self.depsgraph, self.owner = depsgraph, armature_object
-        self.evaluated = armature_object.evaluated_get(depsgraph)
-        self.skeleton = compiled(armature_object)
-        self.pose = read_pose(self.evaluated)
-        assert depsgraph.scene is not None
-        self.present = uids_in(depsgraph.scene)
-        self.animated = animated_bones(armature_object)
+    def changes(self, names: Mapping[Key, str]) -> list[str]:
+        """Return which chains have moved, in words, the one that has moved farthest last."""
+        before = self._before
+        if not names or before is None:
+            return []
+        frames, after = [self.scene.frame_current_final, *self._keyed], self._joints()
+        found: list[tuple[float, str]] = []
+        for key, name in names.items():
+            gaps = np.linalg.norm(after[key] - before[key], axis=2)
+            length = float(np.linalg.norm(np.diff(before[key][0], axis=0), axis=1).sum())
+            change = converting.change_in_words(gaps, length, frames, length_unit(self.scene))
+            if change:
+                found.append((float(np.max(gaps)), f"Chain '{name}' {change}"))
+        return [sentence for _, sentence in sorted(found)]
 
     def job(self, spec: ChainSpec, index: int) -> Job:
         """Return a chain that can follow its goals.
@@ -121,8 +127,7 @@ class _Rig:
 
     def root_axes(self, job: Job) -> Array:
         """Return how the root bone lies in the bend of the pose without any chain."""
-        frame = self.depsgraph.scene.frame_current_final
-        _, channels = start_channels(job, self.pose, frame, None)
+        _, channels = start_channels(job, self.pose, self.scene.frame_current_final, None)
         return pole_angles.root_axes(job, self.pose, channels)
 
     def keeps_shown_pose(
@@ -222,16 +227,11 @@ def _converted(
         convert: Converts one; returns the name of the chain, or raises the same.
     """
     conversion, count = Conversion(), len(chains_of(armature_object))
-    assert depsgraph.scene is not None
-    looks = before = None
-    if depsgraph.scene.chain_ik.use_live:
-        specs = {}
-        for key in found:
-            with suppress(IKError):
-                specs[key] = spec_of(*key)
-        looks = _Looks(depsgraph, armature_object, specs)
-        before = looks.joints()
-    rig, names = _Rig(depsgraph, armature_object), {}
+    specs = {}
+    for key in found:
+        with suppress(IKError):
+            specs[key] = spec_of(*key)
+    rig, names = _Rig(depsgraph, armature_object, specs), {}
     for key, whose in found.items():
         try:
             names[key] = convert(rig, conversion, *key)
@@ -242,24 +242,8 @@ def _converted(
     if names:
         armature_object.update_tag()
         depsgraph.update()
-    if names and looks is not None and before is not None:
-        conversion.remarks += _changes(looks, names, before, length_unit(depsgraph.scene))
+    conversion.remarks += rig.changes(names)
     return conversion
-
-
-def _changes(
-    looks: _Looks, names: Mapping[Key, str], before: Mapping[Key, Array], unit: LengthUnit
-) -> list[str]:
-    """Return which chains have moved, in words, the one that has moved farthest last."""
-    frames, after = looks.frames, looks.joints()
-    found: list[tuple[float, str]] = []
-    for key, name in names.items():
-        gaps = np.linalg.norm(after[key] - before[key], axis=2)
-        length = float(np.linalg.norm(np.diff(before[key][0], axis=0), axis=1).sum())
-        change = converting.change_in_words(gaps, length, frames, unit)
-        if change:
-            found.append((float(np.max(gaps)), f"Chain '{name}' {change}"))
-    return [sentence for _, sentence in sorted(found)]
 
 
 def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
