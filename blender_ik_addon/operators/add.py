@@ -14,7 +14,7 @@ from ..properties.choices import OWN_WORDS, SOLVERS
 from ..properties.controls.space_names import movers
 from ..properties.lists import add_chain
 from ..properties.records import bones_spec, controls_of_chain
-from ..properties.stored import is_off_its_keys, store
+from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
 from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
 from ..rig.keying import baking
@@ -23,6 +23,7 @@ from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, names_of_chains
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, placement, pole_control, target_control
+from ..rig.tools.restoring import is_off_its_keys
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
@@ -144,7 +145,8 @@ class POSE_OT_chain_ik_add(ChainOperator):
         solver = "" if self.solver == AUTOMATIC[0] else self.solver
         settings = add_chain(owner, wanted, placed.bone_count, preferences(context), solver)
         store(settings)
-        if is_off_its_keys(settings):
+        frame = selection.scene_of(context).frame_current_final
+        if is_off_its_keys(owner, bones_spec(settings), frame):
             self.report(
                 {"WARNING"},
                 said("The bones' keyframes differ from their pose: insert keys to keep it."),

@@ -17,7 +17,6 @@ from ..rig.tools import restoring
 from .chains import ChainGroup, chains_of, is_idle, owner_of, tag
 from .records import (
     bones_of_chain,
-    bones_spec,
     chain_spec,
     stored_spec,
     sync_anchors_if_changed,
@@ -141,11 +140,6 @@ def _stored_names(settings: ChainGroup) -> frozenset[str]:
     with suppress(RigError):
         return frozenset([bone.name for bone in bones_of_text(settings.stored_pose)])
     return frozenset()
-
-
-def is_off_its_keys(settings: ChainGroup) -> bool:
-    """Return whether a chain's bones stand elsewhere than their keyframes put them."""
-    return restoring.is_off_its_keys(owner_of(settings), bones_spec(settings), _frame())
 
 
 def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:

@@ -19,7 +19,7 @@ from ...properties.controls.hierarchy import (
 )
 from ...properties.joints.selected import JointChanges, set_presets
 from ...properties.lists import add_chain
-from ...properties.records import bones_of_chain, target_and_pole
+from ...properties.records import bones_of_chain, bones_of_chains, target_and_pole
 from ...properties.stored import store
 from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
@@ -98,7 +98,7 @@ def add_limbs(
         RigError: If they lack nothing, and are not to become a body.
     """
     has_bones = wanted.kind == "BONE" and takes_bones(owner)
-    driven = _driven(owner)
+    driven = {bone for bones in bones_of_chains(owner) for bone in bones}
     free = [limb for limb in wanted.limbs if driven.isdisjoint((*limb.bones, limb.end))]
     # Where a parent carries all controls, no root does.
     trunk = None if wanted.parent else trunk_of(owner, found, "BONE" if has_bones else "EMPTY")
@@ -177,11 +177,6 @@ def _add_chains(
             of_toes = replace(toes, target=next(made))
             names.append(_add_limb(context, owner, of_toes, place_of_toes))
     return names
-
-
-def _driven(owner: bpy.types.Object) -> set[str]:
-    """Return the bones that chains drive."""
-    return {bone for chain in chains_of(owner) for bone in bones_of_chain(chain)}
 
 
 def _lacking_toes(

@@ -32,18 +32,12 @@ def mark_of(settings: ChainGroup) -> ChainMark:
 
 def find_marked(mark: ChainMark) -> ChainGroup | None:
     """Return a chain that was marked; None if it is gone, or has another tip or target now."""
-    owner = _owner(mark.uid)
-    chains = [] if owner is None else chains_of(owner)
+    rows = (read_integers(bpy.data.objects, "session_uid") == mark.uid).nonzero()[0]
+    chains = chains_of(bpy.data.objects[int(rows[0])]) if len(rows) else []
     same = [i for i, each in enumerate(chains) if _purpose(each) == mark.purpose]
     if not same:
         return None
     return chains[mark.place if mark.place in same else same[0]]
-
-
-def _owner(uid: int) -> bpy.types.Object | None:
-    """Return the object with a session uid."""
-    rows = (read_integers(bpy.data.objects, "session_uid") == uid).nonzero()[0]
-    return bpy.data.objects[int(rows[0])] if len(rows) else None
 
 
 def _purpose(settings: ChainGroup) -> str:

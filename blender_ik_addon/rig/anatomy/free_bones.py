@@ -20,13 +20,13 @@ def free_bones(armature_object: bpy.types.Object, skeleton: Skeleton) -> Flags:
     bones = armature_object.pose.bones
     return np.array(
         [
-            name not in driven and all(_lets_free(each) for each in bones[name].constraints)
+            name not in driven
+            # A space only takes a bone along.
+            and all(
+                each.mute or each.type in BOUNDS or each.name.startswith(SPACE)
+                for each in bones[name].constraints
+            )
             for name in skeleton.names
         ],
         dtype=bool,
     )
-
-
-def _lets_free(constraint: bpy.types.Constraint) -> bool:
-    """Tell whether a constraint leaves a bone to its channels, which a space only takes along."""
-    return constraint.mute or constraint.type in BOUNDS or constraint.name.startswith(SPACE)

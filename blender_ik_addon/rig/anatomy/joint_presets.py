@@ -84,7 +84,8 @@ def preset_joint(
     if preset in (JointPreset.NECK, JointPreset.TAIL):
         share = min(plan.tip_row + 1, NECK_BONES)
         swing, twist = (45.0 / share, 60.0 / share) if preset is JointPreset.NECK else (30.0, 15.0)
-        joint = _cone(name, math.radians(swing), math.radians(twist))
+        x, y, z = math.radians(swing), math.radians(twist), math.radians(swing)
+        joint = OwnJoint(name, JointKind.BALL, (-x, -y, -z), (x, y, z), is_cone=True)
     else:
         bend = _bend_at(skeleton, plan, bone, is_whole=preset is JointPreset.FINGER)
         if bend is None:
@@ -127,11 +128,6 @@ def _ranged(
     for axis, angle in (others or {}).items():
         low[axis], high[axis] = -math.radians(angle), math.radians(angle)
     return OwnJoint(name, kind, (low[0], low[1], low[2]), (high[0], high[1], high[2]))
-
-
-def _cone(name: str, swing: float, twist: float) -> OwnJoint:
-    high = (swing, twist, swing)
-    return OwnJoint(name, JointKind.BALL, (-swing, -twist, -swing), high, is_cone=True)
 
 
 def _bend_at(skeleton: Skeleton, plan: ChainPlan, bone: int, *, is_whole: bool) -> _Bend | None:

@@ -40,19 +40,6 @@ It returns what is kept: bones that have joined the chain are stored as other ch
 """
 
 
-@dataclass(frozen=True)
-class Shared:
-    """What the rigs of a graph share.
-
-    Attributes:
-        skeletons: By fingerprint: the rigs of a crowd have equal bones.
-        store: Takes what is stored for a chain that bones have joined.
-    """
-
-    skeletons: dict[Fingerprint, Skeleton]
-    store: Store
-
-
 Keys = frozenset[tuple[str, str]]
 """Rotation channels that have keys, by bone and property."""
 
@@ -122,18 +109,26 @@ class RigState:
     posed_by_hand: dict[bytes, PosedByHand] = field(default_factory=dict)
     version: int = 0
 
-    def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
+    def read(
+        self,
+        chain_names: list[str],
+        specs: Specs,
+        update: Update,
+        skeletons: dict[Fingerprint, Skeleton],
+        store: Store,
+    ) -> None:
         """Read everything, and keep what is as it was.
 
         Args:
             chain_names: Of all of the object's chains, live or not, in order.
             specs: Settings of the live ones by index, or what is wrong with them.
             update: Which graph, and when.
-            shared: What rigs of this graph share.
+            skeletons: By fingerprint: the rigs of a crowd have equal bones.
+            store: Takes what is stored for a chain that bones have joined.
         """
         self.chain_names = chain_names
         known, former = (self.skeleton, self.pose) if self.version else (None, None)
-        skeleton = compiled(self.object, known, shared.skeletons)
+        skeleton = compiled(self.object, known, skeletons)
         if known is not None and known.names != skeleton.names:
             # It tells of other bones, one a row.
             self.animated = None
@@ -152,7 +147,7 @@ class RigState:
         is_whole_pose_sound = is_pose_sound(self.pose)
         for index, spec in sound.items():
             try:
-                job = self._job(index, spec, known_jobs.get(index), update, shared)
+                job = self._job(index, spec, known_jobs.get(index), update, store)
                 if not is_whole_pose_sound:
                     check_pose(self.object, skeleton, self.pose, job.plan)
                 joints[index] = self._joints_of(job)
@@ -250,7 +245,7 @@ class RigState:
         return start_vector(job, self.pose, frame, name, self._animated_at(frame, name))
 
     def _job(
-        self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
+        self, index: int, spec: ChainSpec, known: Job | None, update: Update, store: Store
     ) -> Job:
         """Return a chain to solve, the known one if nothing that it depends on has changed."""
         if known is not None and (known.spec != spec or update.has_new_relations):
@@ -267,7 +262,7 @@ class RigState:
         located = located_bones(self.skeleton, plan, spec)
         stored = completed(self.skeleton, self.pose, plan, spec, located)
         if stored != spec.stored_pose:
-            stored = shared.store(self.object, index, stored)
+            stored = store(self.object, index, stored)
             spec = replace(spec, stored_pose=stored)
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 

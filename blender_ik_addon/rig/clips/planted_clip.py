@@ -184,10 +184,9 @@ class PlantedClip:
         """Return the chains among others that hang on the hips."""
         if self._hips is None:
             return []
-        root, firsts = self._skeleton.index[self._hips.bone], {}
-        for index in indices:
-            firsts[index] = int(self._limbs[index].plan.segments[0])
-        return [index for index in firsts if root in self._skeleton.ancestors(firsts[index])]
+        root, skeleton = self._skeleton.index[self._hips.bone], self._skeleton
+        firsts = {index: int(self._limbs[index].plan.segments[0]) for index in indices}
+        return [index for index, first in firsts.items() if root in skeleton.ancestors(first)]
 
     def _goals_of(self, held: Mapping[int, Motion]) -> dict[int, Array]:
         """Return where the targets of chains belong, (F, 4, 4) by index; world space, sheared."""

@@ -11,7 +11,7 @@ import numpy as np
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ..batches.changes import note
-from ..batches.rig_state import RigState, Shared, place
+from ..batches.rig_state import RigState, place
 from ..live.graph_state import Batch, GraphState
 from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
@@ -81,8 +81,7 @@ class Trial:
         self.state = RigState(owner, uid)
         specs = compared.specs_with(solver, use_finish=use_finish)
         # Stored poses are left as they are.
-        shared = Shared(graph.skeletons, lambda _object, _index, stored: stored)
-        self.state.read([], specs, compared.update, shared)
+        self.state.read([], specs, compared.update, graph.skeletons, lambda *taken: taken[-1])
         if home is not None and solver is not Solver.FOLLOW:
             self.state.pose = home.copy()
         place([self.state])

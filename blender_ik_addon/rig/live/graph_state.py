@@ -188,7 +188,11 @@ class GraphState:
         for (number, (is_even, *_)), members in groups.items():
             fits = bool(is_even)
             same = (batch for batch in batches if batch.is_of(members, is_even=fits))
-            self.levels[number].batches.append(next(same, None) or _batch(members, is_even=fits))
+            batch = next(same, None)
+            if batch is None:
+                is_dragged = members[0][1][0][1].specs[0].is_dragged
+                batch = FollowBatch(members) if is_dragged else ChainBatch(members, is_even=fits)
+            self.levels[number].batches.append(batch)
         self._find_carried(placed)
         each = [(state, state.live_chains[row]) for state, row, _ in placed]
         self.resting = find_resting(each, self._united.refused)
@@ -233,11 +237,6 @@ class GraphState:
 def _depth(placed: tuple[RigState, int]) -> int:
     job = placed[0].live_chains[placed[1]].job
     return len(job.skeleton.ancestors(int(job.plan.segments[0])))
-
-
-def _batch(members: Members, *, is_even: bool) -> Batch:
-    is_dragged = members[0][1][0][1].specs[0].is_dragged
-    return FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
 
 
 def _tied(jobs: Iterable[Job]) -> dict[int, frozenset[int]]:

@@ -12,7 +12,7 @@ import numpy as np
 from ..batches.batch import Ending
 from ..batches.changes import Change, note
 from ..batches.resting import Resting
-from ..batches.rig_state import RigState, Shared, Specs, Store, place
+from ..batches.rig_state import RigState, Specs, Store, place
 from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
@@ -311,12 +311,12 @@ def _read_rigs(
             stale.append((state, names))
     if has_prepared:
         update.evaluate_again()
-    shared = Shared(graph.skeletons, source.store)
     for state, keyed in posed:
         if has_prepared or not state.read_frame(update, keyed):
             stale.append((state, state.chain_names))
     for state, names in stale:
-        state.read(names, source.specs(state.object, update), update, shared)
+        specs = source.specs(state.object, update)
+        state.read(names, specs, update, graph.skeletons, source.store)
     graph.recall({state.uid for state, _ in posed})
     place([*[state for state, _ in stale], *[state for state, _ in posed]])
     if present:

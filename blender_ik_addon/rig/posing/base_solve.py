@@ -19,8 +19,7 @@ from ...core import Chains, Goals, Solutions, SolveOptions, bone_rotations, solv
 from ...core.algebra import quaternions, rotation
 from ...core.algebra.arithmetic import FLOATS, Array, Flags
 from ...core.solving.compiled_chains import compile_chains
-from ..frames.base_channels import BaseChannels
-from ..frames.base_start import BaseChain
+from ..frames.base_start import BaseChain, BaseChannels
 from ..frames.bases import Bases, point_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_poses import LENGTHS_AGREE, angles_between

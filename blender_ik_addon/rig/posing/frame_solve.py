@@ -289,7 +289,8 @@ class FrameSolve:
             share = own.channels.influence[rows][:, :1]
             way = share * (shown.joints[:, 0] - frames.root)
             frames = frames.rooted(frames.root + way)
-            location = frames.floating.moved(_in_parents(frames, way))
+            in_parents = np.linalg.solve(frames.parent, way[..., None])[..., 0]
+            location = frames.floating.moved(in_parents)
         if is_moved.any():
             moved = np.flatnonzero(is_moved)
             there = rotation.matrix_from_quaternion(own.channels.local_of(channels[moved]))
@@ -322,11 +323,6 @@ class FrameSolve:
             scale=scale,
             location=location,
         )
-
-
-def _in_parents(frames: ChainFrames, ways: Array) -> Array:
-    """Return ways (b, 3) as the parents of roots see them."""
-    return np.linalg.solve(frames.parent, ways[..., None])[..., 0]
 
 
 def _grown(posing: Posing, stretch: ChainStretch) -> Posing:
