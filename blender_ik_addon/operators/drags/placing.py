@@ -33,7 +33,7 @@ class Placing(Dragging):
         options=ANEW,
     )
 
-    _held: Held | None = None
+    _held: Held
     _held_error: HeldError | None = None
 
     @classmethod
@@ -50,14 +50,8 @@ class Placing(Dragging):
         context.evaluated_depsgraph_get()
         self.take(context)
         self._place(context, np.array(self.location, dtype=np.float64))
-        key_location(context, self.held.anchor)
+        key_location(context, self._held.anchor)
         return {"FINISHED"}
-
-    @property
-    def held(self) -> Held:
-        """The target or pole as it was when the drag began."""
-        assert self._held is not None
-        return self._held
 
     def take(self, context: bpy.types.Context) -> None:
         """Note where the target or pole is."""
@@ -71,7 +65,7 @@ class Placing(Dragging):
 
         Where a constraint holds it, it stays at the last place that it could reach.
         """
-        view, start, mice = View(context), self.held.place, (self._start, mouse[1])
+        view, start, mice = View(context), self._held.place, (self._start, mouse[1])
         if self.axis:
             axis = np.eye(3)[AXES.index(self.axis)]
             ways = [view.point_on_axis(each, start, axis) for each in mice]
@@ -90,18 +84,18 @@ class Placing(Dragging):
 
     def put_back(self, _context: bpy.types.Context) -> None:
         """Put it where it was."""
-        put_back(self.held)
+        put_back(self._held)
 
     def keep(self, context: bpy.types.Context) -> None:
         """Note where it is now, and key it if Auto Keying is on."""
-        if self._held_error is not None and self._point is self.held.place:
+        if self._held_error is not None and self._point is self._held.place:
             raise self._held_error
         self.location = self._point.tolist()
-        key_location(context, self.held.anchor)
+        key_location(context, self._held.anchor)
 
     def click(self, context: bpy.types.Context, pixel: tuple[int, int], *, toggle: bool) -> None:
         """Select it; in modes that do not, what is under the mouse."""
-        if pick(context, self.held.anchor, toggle=toggle):
+        if pick(context, self._held.anchor, toggle=toggle):
             bpy.ops.ed.undo_push(message="Select")
         else:
             click(pixel, toggle=toggle)
@@ -113,7 +107,7 @@ class Placing(Dragging):
 
     def _place(self, context: bpy.types.Context, point: Array) -> None:
         assert context.view_layer is not None
-        move_to_point(self.held, point, context.view_layer)
+        move_to_point(self._held, point, context.view_layer)
 
 
 class POSE_OT_chain_ik_move_target(Placing):

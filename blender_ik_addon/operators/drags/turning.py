@@ -38,7 +38,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         options=ANEW,
     )
 
-    _axis_line: PoleAxis | None = None
+    _axis_line: PoleAxis
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
@@ -66,7 +66,6 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
         """Turn the angle as the mouse moves around the line."""
         line = self._axis_line
-        assert line is not None
         centre = (line.root + line.end) / 2.0
         self._turned += line.sense * View(context).turn_between(*mouse, centre, line.direction)
         shown = self.snapped(self._turned)

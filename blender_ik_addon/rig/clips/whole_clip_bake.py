@@ -19,6 +19,8 @@ MOST_NAMED = 5
 class ClipBake(Recorder):
     """The frames of a bake, noted and bettered together."""
 
+    _found: BetteredClip
+
     def __init__(
         self,
         scene: bpy.types.Scene,
@@ -32,32 +34,28 @@ class ClipBake(Recorder):
         """
         super().__init__(scene, armature_object, chains)
         self._smoothness = smoothness
-        self.found: BetteredClip | None = None
 
     def bettered(self, notes: Notes | None = None) -> Iterator[object]:
         """Better what has been noted, here or elsewhere; a chain a step."""
         clip = Clip(self._object, self._chains, self, self.notes() if notes is None else notes)
-        self.found = yield from clip.bettered(self._smoothness)
+        self._found = yield from clip.bettered(self._smoothness)
 
     def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
         """Return what is to be keyed of channels in some rows of what was noted."""
-        assert self.found is not None
         names, keyed = self.skeleton.names, values.copy()
         row_of = {names[bone]: row for row, bone in enumerate(self.bones.tolist())}
         for column, (bone, prop, component) in enumerate(channels):
             if prop.startswith("rotation"):
-                keyed[:, column] = self.found.channels[list(rows), row_of[bone], component]
+                keyed[:, column] = self._found.channels[list(rows), row_of[bone], component]
         return keyed
 
     def left(self, index: int) -> str:
         """Return why a chain is baked frame by frame; empty if it is not."""
-        assert self.found is not None
-        return self.found.left.get(index, "")
+        return self._found.left.get(index, "")
 
     def jumps(self, index: int, frames: Sequence[int]) -> list[int]:
         """Return the frames, of those that were noted, to which a chain still jumps."""
-        assert self.found is not None
-        return [frames[row] for row in self.found.jumps.get(index, ())]
+        return [frames[row] for row in self._found.jumps.get(index, ())]
 
     def sentences(self, frames: Sequence[int]) -> Iterator[str]:
         """Yield what users should know of chains, with the frames that were noted."""
