@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from ..rig.keying.baking import stepped
+
 # What Blender can go to, MAXFRAME.
 FARTHEST = 1_048_574
 _PART = re.compile(r"\s*(-?\d+)(?:\s*-\s*(-?\d+))?\s*")
@@ -37,13 +39,8 @@ def frames_of(text: str) -> tuple[int, ...]:
 
 def text_of(frames: Iterable[int]) -> str:
     """Return frames in rising order as ``frames_of`` reads them, in few words."""
-    runs: list[list[int]] = []
-    for frame in frames:
-        if runs and frame == runs[-1][1] + 1:
-            runs[-1][1] = frame
-        else:
-            runs.append([frame, frame])
-    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+    runs = stepped(frames, 1)
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 def in_words(frames: Sequence[int]) -> str:

@@ -99,9 +99,10 @@ def set_presets(
         if found is None:
             changes.between.append(name)
             continue
-        _set_ranges(joint_of(chain, name) or chain.joints.add(), found.joint)
+        joint, is_wider = found
+        _set_ranges(joint_of(chain, name) or chain.joints.add(), joint)
         changes.changed.append(name)
-        if found.is_wider:
+        if is_wider:
             changes.wider.append(name)
     armature_object.update_tag()
     return changes

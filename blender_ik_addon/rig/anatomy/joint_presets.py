@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -42,13 +41,6 @@ class JointPreset(enum.StrEnum):
     TAIL = "Tail"
 
 
-class PresetJoint(NamedTuple):
-    """A joint by anatomy, and whether it is wider than that, to hold the present pose."""
-
-    joint: OwnJoint
-    is_wider: bool
-
-
 @dataclass(frozen=True, slots=True)
 class _Bend:
     """How a bone bends at rest: about which axis of its own, to which side, how far.
@@ -66,7 +58,7 @@ class _Bend:
 
 def preset_joint(
     preset: JointPreset, skeleton: Skeleton, plan: ChainPlan, row: int, local_wxyz: Array
-) -> PresetJoint | None:
+) -> tuple[OwnJoint, bool] | None:
     """Return the joint of a bone, counted from its rest pose, which it contains.
 
     Args:
@@ -77,7 +69,8 @@ def preset_joint(
         local_wxyz: Its present local rotation, which the joint contains as well, shape (4,).
 
     Returns:
-        None for one that bends about an axis between its X and its Z axis, which no kind has.
+        The joint, and whether it is wider than by anatomy, to contain the present pose; None for a
+        bone that bends about an axis between its X and its Z axis, which no kind has.
     """
     bone = int(plan.written[row])
     name = skeleton.names[bone]
@@ -92,8 +85,8 @@ def preset_joint(
             return None
         joint = _bending(preset, name, bend, row)
     if is_inside(joint, local_wxyz):
-        return PresetJoint(joint, is_wider=False)
-    return PresetJoint(widened(joint, local_wxyz), is_wider=True)
+        return joint, False
+    return widened(joint, local_wxyz), True
 
 
 def _bending(preset: JointPreset, name: str, bend: _Bend, row: int) -> OwnJoint:
