@@ -103,7 +103,3 @@ def _axis_of(context: bpy.types.Context, settings: ChainGroup) -> PoleAxis | Non
     except IKError:
         return None
     return line if np.isfinite((line.root, line.end)).all() else None
-
-
-classes = (VIEW3D_GGT_chain_ik_controls,)
-register, unregister = bpy.utils.register_classes_factory(classes)

@@ -92,7 +92,3 @@ def _spots(context: bpy.types.Context, size: float) -> dict[int, Vector]:
         if pixel is not None:
             spots[index] = pixel + OFFSET * size
     return spots
-
-
-classes = (VIEW3D_GT_chain_ik_handles, VIEW3D_GGT_chain_ik_handles)
-register, unregister = bpy.utils.register_classes_factory(classes)

@@ -85,7 +85,3 @@ def _ends_of(context: bpy.types.Context, settings: ChainGroup, bone: str) -> lis
     except IKError:
         return []
     return [end for end in ends if np.isfinite(end.point).all()]
-
-
-classes = (VIEW3D_GGT_chain_ik_limits,)
-register, unregister = bpy.utils.register_classes_factory(classes)

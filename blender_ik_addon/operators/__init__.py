@@ -4,6 +4,8 @@ from ..registering import in_order
 
 register, unregister = in_order(
     __name__,
-    *("add", "characters", "chains", "creatures", "joints", "matching"),
-    *("presets", "solve", "bake", "convert", "compare", "clips", "drags"),
+    *("add", "characters.set_up", "characters.mirror", "characters.whole_body", "chains"),
+    *("creatures", "joints", "matching.snap", "matching.apply", "matching.switch"),
+    *("matching.switch_space", "presets", "solve", "bake", "convert", "compare", "clips.plant"),
+    *("drags.placing", "drags.turning", "drags.limits"),
 )

@@ -292,7 +292,3 @@ def _ends_limb(selected: Selection) -> bool:
     skeleton = compiled(selected.armature_object)
     before, tip = (skeleton.index[name] for name in selected.bones[-2:])
     return is_end(selected.bone) and skeleton.child_at_tail(before) == tip
-
-
-classes = (POSE_OT_chain_ik_add, POSE_OT_chain_ik_pole_add)
-register, unregister = bpy.utils.register_classes_factory(classes)

@@ -223,8 +223,3 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
         text = f"Updated {count} motion paths" if count != 1 else "Updated 1 motion path"
         self.report({"INFO"}, said(text))
         return {"FINISHED"}
-
-
-register, unregister = bpy.utils.register_classes_factory(
-    (POSE_OT_chain_ik_bake, POSE_OT_chain_ik_motion_paths)
-)

@@ -172,12 +172,3 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         if target is not None:
             pick(context, target, toggle=self.use_extend)
         return {"FINISHED"}
-
-
-classes = (
-    POSE_OT_chain_ik_activate,
-    POSE_OT_chain_ik_remove,
-    POSE_OT_chain_ik_restore,
-    POSE_OT_chain_ik_store,
-)
-register, unregister = bpy.utils.register_classes_factory(classes)

@@ -107,8 +107,3 @@ def _redraw(context: bpy.types.Context) -> None:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":
                 area.tag_redraw()
-
-
-register, unregister = bpy.utils.register_classes_factory(
-    (POSE_OT_chain_ik_compare, POSE_OT_chain_ik_compare_use, POSE_OT_chain_ik_compare_clear)
-)

@@ -92,6 +92,3 @@ def _converted_in_words(count: int, *, is_to_chains: bool) -> str:
     else:
         one, many = "Converted 1 chain to a constraint", f"Converted {count} chains to constraints"
     return one if count == 1 else many
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_convert,))

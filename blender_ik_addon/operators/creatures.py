@@ -276,7 +276,3 @@ def _write(path: Path, text: str) -> None:
 def _shown(path: Path) -> str:
     """Return a path for messages; file names may have characters that are not text."""
     return str(path).encode("utf-8", "replace").decode("utf-8")
-
-
-classes = (POSE_OT_chain_ik_creature_load, POSE_OT_chain_ik_creature_save)
-register, unregister = bpy.utils.register_classes_factory(classes)

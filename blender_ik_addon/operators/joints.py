@@ -246,13 +246,3 @@ def _no_joint(context: bpy.types.Context) -> str:
     if not 0 <= chain.active_joint_index < len(chain.joints):
         return "Choose a joint in the list of joints."
     return ""
-
-
-classes = (
-    POSE_OT_chain_ik_joints_copy,
-    POSE_OT_chain_ik_joint_add,
-    POSE_OT_chain_ik_joint_to_selected,
-    POSE_OT_chain_ik_joint_preset,
-    POSE_OT_chain_ik_joint_remove,
-)
-register, unregister = bpy.utils.register_classes_factory(classes)

@@ -143,18 +143,11 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore
         return [f"settings.{name}" for name in _setting_names()]
 
 
-_classes = (POSE_OT_chain_ik_preset_apply, POSE_OT_chain_ik_preset_add)
-
-
 def register() -> None:
-    """Register the operators and the presets that come with the extension."""
-    for each in _classes:
-        bpy.utils.register_class(each)
+    """Register the presets that come with the extension."""
     bpy.utils.register_preset_path(SHIPPED)
 
 
 def unregister() -> None:
     """Remove them."""
     bpy.utils.unregister_preset_path(SHIPPED)
-    for each in reversed(_classes):
-        bpy.utils.unregister_class(each)

@@ -136,6 +136,3 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         if is_automatic and placement(selected.armature_object, spec).bone_count == 2:
             return replace(spec, options=replace(options, solver=Solver.TWO_BONE))
         return spec
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_solve,))

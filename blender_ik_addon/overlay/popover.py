@@ -25,6 +25,3 @@ class VIEW3D_PT_overlay_chain_ik(bpy.types.Panel):
         flow.active = is_shown and shown.show_overlay
         for name in Items._fields:
             flow.prop(shown, name)
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_overlay_chain_ik,))

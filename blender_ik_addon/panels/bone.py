@@ -76,6 +76,3 @@ def _joints_of_bone(chain: ChainSettings, bones: list[str], bone: str) -> list[J
         for joint in chain.joints
         if joint.bone == bone or (joint.bone == before and joint.relative_to == "CHILD")
     ]
-
-
-register, unregister = bpy.utils.register_classes_factory((BONE_PT_chain_ik,))

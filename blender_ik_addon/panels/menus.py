@@ -69,18 +69,11 @@ def draw_in_menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     self.layout.menu_contents("VIEW3D_MT_chain_ik_more")
 
 
-_register_menus, _unregister_menus = bpy.utils.register_classes_factory(
-    (VIEW3D_MT_chain_ik_more, VIEW3D_MT_chain_ik_pie)
-)
-
-
 def register() -> None:
-    """Register the menus and add the entries."""
-    _register_menus()
+    """Add the entries."""
     bpy.types.VIEW3D_MT_pose_ik.append(draw_in_menu)  # type: ignore[arg-type]
 
 
 def unregister() -> None:
     """Remove what ``register`` added."""
     bpy.types.VIEW3D_MT_pose_ik.remove(draw_in_menu)  # type: ignore[arg-type]
-    _unregister_menus()

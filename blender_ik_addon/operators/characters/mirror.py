@@ -115,6 +115,3 @@ def _opposite_pivot(control: Anchor) -> str:
         return ""
     other = opposite(parent.name)
     return other if other in bones else ""
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_mirror,))

@@ -151,6 +151,3 @@ class POSE_OT_chain_ik_setup(ChainOperator):
                 " the bones of a limb in pose mode and press +."
             )
         return limbs
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_setup,))

@@ -89,6 +89,3 @@ class POSE_OT_chain_ik_body(ChainOperator):
         told = make_body(context, owner, limbs, self.control, use_pins=self.use_pins)
         self.report({"INFO"}, said(told))
         return {"FINISHED"}
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_body,))

@@ -90,6 +90,3 @@ class POSE_OT_chain_ik_plant(OnClip):
         told = ", ".join(f"{chains[index].name} {count}" for index, count in counts)
         self.report({"INFO"}, said(f"Contacts planted: {told}"))
         return {"FINISHED"}
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_plant,))

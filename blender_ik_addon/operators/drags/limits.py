@@ -111,7 +111,3 @@ class POSE_OT_chain_ik_set_limit(Dragging):
     def _set(self, settings: ChainGroup, angle: float) -> float:
         is_max = self.end == "MAX"
         return move_limit_end(settings, self.bone, self.turn.lower(), angle, is_max=is_max)
-
-
-classes = (POSE_OT_chain_ik_set_limit,)
-register, unregister = bpy.utils.register_classes_factory(classes)

@@ -131,7 +131,3 @@ class POSE_OT_chain_ik_move_pole(Placing):
         " Auto Keying keys its location"
     )
     word = "pole"
-
-
-classes = (POSE_OT_chain_ik_move_target, POSE_OT_chain_ik_move_pole)
-register, unregister = bpy.utils.register_classes_factory(classes)

@@ -86,7 +86,3 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
 def _check_free(settings: ChainGroup) -> None:
     if driven_axes(owner_of(settings), settings.path_from_id("pole_angle")):
         raise RigError("The pole angle of this chain has drivers: remove its drivers first.")
-
-
-classes = (POSE_OT_chain_ik_turn_pole,)
-register, unregister = bpy.utils.register_classes_factory(classes)

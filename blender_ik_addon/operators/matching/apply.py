@@ -54,6 +54,3 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
                 owner.chain_ik.chains[index].stored_pose = ""
                 mute_for_good(owner, index)
         return {"FINISHED"} if chosen else {"CANCELLED"}
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_apply,))

@@ -66,6 +66,3 @@ def _match(
         owner.chain_ik.chains[index].pole_angle = angle
         if frame is not None:
             owner.keyframe_insert(path_of_setting(owner, index, "pole_angle"), frame=frame)
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_snap_target,))

@@ -115,6 +115,3 @@ def _live_controls(chosen: Chosen) -> list[Anchor]:
         anchor for each in live for anchor in moved_by_hand(each) if anchor.object.is_editable
     ]
     return [each for each in anchors if not each.bone or each.bone in each.object.pose.bones]
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_switch,))

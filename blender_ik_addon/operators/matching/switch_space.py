@@ -75,6 +75,3 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
         name = self.space or "World"
         self.report({"INFO"}, said(f"{label(control)}: {name} from frame {frames[0]} on"))
         return {"FINISHED"}
-
-
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_switch_space,))

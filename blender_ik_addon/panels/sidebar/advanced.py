@@ -30,6 +30,3 @@ class VIEW3D_PT_chain_ik_advanced(ActiveChainPanel):
             column.use_property_split = False
             column.label(text="Negative Scale")
             column.row(align=True).prop(settings, "negative_scale", expand=True)
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_advanced,))

@@ -79,7 +79,3 @@ def _draw_paths(layout: Any, context: bpy.types.Context) -> None:
     if text or any(each is not None and has_paths(each) for each in shown):
         layout.operator("pose.chain_ik_motion_paths")
         draw_text(layout.column(align=True), text)
-
-
-classes = (CHAINIK_UL_chains, VIEW3D_PT_chain_ik)
-register, unregister = bpy.utils.register_classes_factory(classes)

@@ -109,8 +109,3 @@ def _draw_chosen(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
     column = layout.column(align=True)
     column.label(text=", ".join([each for each in told if each]), translate=False)
     draw_text(column, row.status)
-
-
-register, unregister = bpy.utils.register_classes_factory(
-    (CHAINIK_UL_compared, VIEW3D_PT_chain_ik_compare)
-)

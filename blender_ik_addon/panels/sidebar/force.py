@@ -72,7 +72,3 @@ def _draw_ends(layout: bpy.types.UILayout, force: bpy.types.PropertyGroup, name:
     """Draw what a chain has at its root and at its tip."""
     layout.prop(force, f"{name}_root", text="Root")
     layout.prop(force, f"{name}_tip", text="Tip")
-
-
-classes = (VIEW3D_PT_chain_ik_force, VIEW3D_PT_chain_ik_creature)
-register, unregister = bpy.utils.register_classes_factory(classes)

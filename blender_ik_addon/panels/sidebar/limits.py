@@ -59,7 +59,3 @@ class VIEW3D_PT_chain_ik_limits(TickedPanel):
             joint = settings.joints[index]
             held.prop_search(joint, "bone", owner_of(settings).data, "bones")
             draw_joint(held, joint, settings)
-
-
-classes = (CHAINIK_UL_joints, VIEW3D_PT_chain_ik_limits)
-register, unregister = bpy.utils.register_classes_factory(classes)

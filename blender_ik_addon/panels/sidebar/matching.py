@@ -42,6 +42,3 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
                 row.prop(settings, setting, placeholder="World")
                 switch = row.operator("pose.chain_ik_switch_space", text="", icon="KEY_HLT")
                 switch.which = which
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_match,))

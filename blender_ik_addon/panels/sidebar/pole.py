@@ -26,6 +26,3 @@ class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
         if follows or settings.pole_target is None:
             layout.operator("pose.chain_ik_pole_add", icon="ADD")
         layout.prop(settings, "use_flip_bend")
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_pole,))

@@ -21,6 +21,3 @@ class VIEW3D_PT_chain_ik_reach(ActiveChainPanel):
         row = layout.row()
         row.active = settings.use_stretch
         row.prop(settings, "use_keep_volume")
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_reach,))

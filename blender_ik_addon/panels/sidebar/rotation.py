@@ -21,6 +21,3 @@ class VIEW3D_PT_chain_ik_rotation(TickedPanel):
         turned.prop(settings, "rotation_bone")
         turned.prop(settings, "orient_weight", text="Weight", text_ctxt=OWN_WORDS, slider=True)
         turned.prop(settings, "use_twist_spread")
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_rotation,))

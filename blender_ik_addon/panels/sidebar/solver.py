@@ -33,7 +33,3 @@ class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "solver")
         draw_used(layout, settings, "follow_lead", "use_anchor", "max_bend")
-
-
-classes = (CHAINIK_PT_presets, VIEW3D_PT_chain_ik_solver)
-register, unregister = bpy.utils.register_classes_factory(classes)

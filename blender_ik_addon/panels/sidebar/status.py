@@ -100,12 +100,7 @@ def _dot_icon(colour: tuple[float, float, float]) -> int:
     return int(icons[name].icon_id)
 
 
-classes = (VIEW3D_PT_chain_ik_details, VIEW3D_PT_chain_ik_status)
-register, _unregister_panels = bpy.utils.register_classes_factory(classes)
-
-
 def unregister() -> None:
-    """Remove the panels and the icons."""
-    _unregister_panels()
+    """Remove the icons."""
     bpy.utils.previews.remove(_icons())
     _icons.cache_clear()

@@ -24,6 +24,3 @@ class VIEW3D_PT_chain_ik_target(ActiveChainPanel):
             column.prop(settings, "priority")
             column.prop(settings, "use_pin")
             column.prop(settings, "pull", slider=True)
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_target,))

@@ -29,6 +29,3 @@ class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
         column = layout.column(align=True)
         for text in tree_in_words(settings):
             draw_text(column, text)
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_tree,))

@@ -41,6 +41,3 @@ class VIEW3D_PT_chain_ik_body(ActiveChainPanel):
         if not lost_root(owner):
             text = translate(f"The location of '{body.root}' is written")
             layout.label(text=text, icon="INFO", translate=False)
-
-
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_body,))
