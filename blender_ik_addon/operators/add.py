@@ -24,7 +24,6 @@ from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, names_of_
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, placement, pole_control, target_control
 from ..rig.tools.restoring import is_off_its_keys
-from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
 from .controls import NO_BONES, choose_control, make_controls, parents
@@ -134,7 +133,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         context.window_manager.invoke_search_popup(self)
         return {"RUNNING_MODAL"}
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         tip = self.tip if self.properties.is_property_set("tip") else self.bone
         selected = selection.read(context, tip)
         owner = selected.armature_object
@@ -147,19 +146,12 @@ class POSE_OT_chain_ik_add(ChainOperator):
         store(settings)
         frame = selection.scene_of(context).frame_current_final
         if is_off_its_keys(owner, bones_spec(settings), frame):
-            self.report(
-                {"WARNING"},
-                said("The bones' keyframes differ from their pose: insert keys to keep it."),
-            )
+            self.warn("The bones' keyframes differ from their pose: insert keys to keep it.")
         if is_animated(owner, owner.chain_ik.active_index):
-            self.report(
-                {"WARNING"},
-                said(
-                    "Keys or drivers of a removed chain animate the new one: delete those that are"
-                    " not for it."
-                ),
+            self.warn(
+                "Keys or drivers of a removed chain animate the new one: delete those that are"
+                " not for it."
             )
-        return {"FINISHED"}
 
     def _wanted(self, selected: Selection) -> ChainSpec:
         """Return the chain that the selection and the settings mean."""
@@ -184,13 +176,10 @@ class POSE_OT_chain_ik_add(ChainOperator):
         run = skeleton.connected_run(skeleton.index[selected.bone])
         if not self.use_connected or skeleton.parents[run[-1]] < 0:
             return 0
-        self.report(
-            {"INFO"},
-            said(
-                f"'{skeleton.names[run[-1]]}' is not connected to its parent, so the chain begins"
-                " there. To include all parents, switch Connected Only off in Adjust Last"
-                " Operation."
-            ),
+        self.tell(
+            f"'{skeleton.names[run[-1]]}' is not connected to its parent, so the chain begins"
+            " there. To include all parents, switch Connected Only off in Adjust Last"
+            " Operation."
         )
         return len(run)
 
@@ -228,12 +217,12 @@ class POSE_OT_chain_ik_add(ChainOperator):
         elif self.use_snap:
             move_to(wanted.target, placed.target)
             name = wanted.target.bone or wanted.target.object.name
-            self.report({"INFO"}, said(f"'{name}' was moved to the tip of the chain"))
+            self.tell(f"'{name}' was moved to the tip of the chain")
         if wanted.pole is None and self.use_pole:
             controls.append(pole_control(wanted.name, placed, self.parent))
         made = iter(make_controls(context, owner, controls, self.control))
         if controls and self.control == "BONE" and not takes_bones(owner):
-            self.report({"INFO"}, said(NO_BONES))
+            self.tell(NO_BONES)
         target = wanted.target or next(made)
         return replace(wanted, target=target, pole=wanted.pole or next(made, None))
 
@@ -260,7 +249,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
                 problem = "This chain has a pole already: set Bend to Toward Pole."
         return problem
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         settings = selection.chain(context)
         owner = owner_of(settings)
         index = chain_key(settings)[1]
@@ -284,7 +273,6 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
             # What was made is to be evaluated before it goes along with anything.
             context.view_layer.update()
             copy_spaces(target, pole, movers())
-        return {"FINISHED"}
 
 
 def _ends_limb(selected: Selection) -> bool:

@@ -10,7 +10,6 @@ from ..properties.records import chain_spec, live_rigs
 from ..rig.clips.whole_clip_bake import ClipBake
 from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
-from ..translations import said
 from . import selection
 from .base import ANEW, Stepwise
 
@@ -173,20 +172,17 @@ class POSE_OT_chain_ik_bake(OnClip):
         work = bake(scene, self._owner, specs, frames, keying, self._clip)
         return self.start(context, work, len(frames))
 
-    def finish(self, _context: bpy.types.Context, baked: tuple[int, ...]) -> set[str]:
+    def finish(self, _context: bpy.types.Context, baked: tuple[int, ...]) -> None:
         """Mute the chains and tell what has been baked."""
         frames = range(self.frame_start, self.frame_end + 1)
         for sentence in () if self._clip is None else self._clip.sentences(frames):
-            self.report({"WARNING"}, said(sentence))
+            self.warn(sentence)
         for index in baked if self.mute else ():
             # By index: playing frames has made references from before invalid.
             mute_for_good(self._owner, index)
         count = len(baked)
         chains = f"{count} chains" if count != 1 else "1 chain"
-        self.report(
-            {"INFO"}, said(f"Baked {chains} from frame {self.frame_start} to {self.frame_end}")
-        )
-        return {"FINISHED"}
+        self.tell(f"Baked {chains} from frame {self.frame_start} to {self.frame_end}")
 
 
 class POSE_OT_chain_ik_motion_paths(Stepwise):
@@ -218,8 +214,7 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
         work = fill(scene, paths, [rig.object for rig in rigs.values()], frames, evaluate)
         return self.start(context, work, len(frames))
 
-    def finish(self, _context: bpy.types.Context, count: int) -> set[str]:
+    def finish(self, _context: bpy.types.Context, count: int) -> None:
         """Tell how many paths have been filled."""
         text = f"Updated {count} motion paths" if count != 1 else "Updated 1 motion path"
-        self.report({"INFO"}, said(text))
-        return {"FINISHED"}
+        self.tell(text)

@@ -31,8 +31,12 @@ class ChainOperator(bpy.types.Operator):
         """Return what keeps it from running, in words; empty if nothing does."""
         return selection.problem_of_chain(context)
 
-    def act(self, context: bpy.types.Context) -> set[str]:
-        """Do it, where there is no problem; raise an ``IKError`` if it fails."""
+    def act(self, context: bpy.types.Context) -> set[str] | None:
+        """Do it, where there is no problem; raise an ``IKError`` if it fails.
+
+        Returns:
+            As ``execute``, or None where it is finished.
+        """
         raise NotImplementedError
 
     @classmethod
@@ -46,7 +50,7 @@ class ChainOperator(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         """Do it, and report what fails."""
         try:
-            return self.act(context)
+            return self.act(context) or {"FINISHED"}
         except IKError as error:
             return self.refuse(error)
 
@@ -57,6 +61,14 @@ class ChainOperator(bpy.types.Operator):
             self, confirm_text=self.bl_label, text_ctxt="Operator"
         )
         return set(opened)
+
+    def tell(self, text: object) -> None:
+        """Tell the user what has been done."""
+        self.report({"INFO"}, said(text))
+
+    def warn(self, problem: object) -> None:
+        """Tell the user what is not as it could be."""
+        self.report({"WARNING"}, said(problem))
 
     def refuse(self, problem: object) -> set[str]:
         """Tell the user why nothing is done."""
@@ -132,8 +144,8 @@ class Stepwise(ChainOperator):
             self._work.close()
         self._tidy(context)
 
-    def finish(self, context: bpy.types.Context, result: Any) -> set[str]:
-        """Do what comes after the last step, with the result of the work; return as ``execute``."""
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """Do what comes after the last step, with the result of the work."""
         raise NotImplementedError
 
     def progress(self, done: int, total: int) -> str:
@@ -153,7 +165,8 @@ class Stepwise(ChainOperator):
             self._tell(context)
             is_going_on = True
         except StopIteration as done:
-            return self.finish(context, done.value)
+            self.finish(context, done.value)
+            return {"FINISHED"}
         except IKError as error:
             return self.refuse(error)
         finally:

@@ -19,7 +19,7 @@ from ..properties.stored import release, store
 from ..rig.controls.foot_roll import hangs_on
 from ..rig.reading.spec import names_of_chains
 from ..rig.tools.space_keys import leaving
-from ..translations import said, translate
+from ..translations import translate
 from . import selection
 from .base import ANEW, ChainOperator
 from .controls import delete_controls
@@ -52,7 +52,7 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         self.delete_controls = True
         return self.ask(context)
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         settings = selection.chain(context)
         owner = owner_of(settings)
         _, index = chain_key(settings)
@@ -77,7 +77,6 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         if is_last:
             forget_body(owner)
         delete_controls(context, owner, controls)
-        return {"FINISHED"}
 
 
 class POSE_OT_chain_ik_restore(ChainOperator):
@@ -108,7 +107,7 @@ class POSE_OT_chain_ik_restore(ChainOperator):
                 settings.mute = True
         is_done = len(problems) < len(chosen)
         for problem in problems:
-            self.report({"WARNING"} if is_done else {"ERROR"}, said(problem))
+            (self.warn if is_done else self.refuse)(problem)
         return {"FINISHED"} if is_done else {"CANCELLED"}
 
 
@@ -121,11 +120,10 @@ class POSE_OT_chain_ik_store(ChainOperator):
         "Take the present pose of the active chain's bones as the pose to start from and to restore"
     )
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         settings = selection.chain(context)
         store(settings)
         owner_of(settings).update_tag()
-        return {"FINISHED"}
 
 
 class POSE_OT_chain_ik_activate(ChainOperator):

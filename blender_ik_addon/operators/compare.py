@@ -40,13 +40,12 @@ class POSE_OT_chain_ik_compare(Stepwise):
     def progress(self, done: int, total: int) -> str:
         return f"solver {done} of {total}"
 
-    def finish(self, context: bpy.types.Context, attempts: Sequence[Attempt]) -> set[str]:
+    def finish(self, context: bpy.types.Context, attempts: Sequence[Attempt]) -> None:
         """Keep what has been found, and show it."""
         # It exists: the last step has just found it.
         settings = cast(ChainGroup, find_marked(self._mark))
         keep_compared(context.window_manager, settings, attempts, selection.scene_of(context))
         _redraw(context)
-        return {"FINISHED"}
 
 
 class POSE_OT_chain_ik_compare_use(ChainOperator):
@@ -95,10 +94,9 @@ class POSE_OT_chain_ik_compare_clear(ChainOperator):
     def problem(cls, context: bpy.types.Context) -> str:
         return "" if kept_of(context.window_manager).solvers else NOTHING_COMPARED
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         forget_compared(context.window_manager)
         _redraw(context)
-        return {"FINISHED"}
 
 
 def _redraw(context: bpy.types.Context) -> None:

@@ -9,7 +9,6 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ..properties.chains import active_armature, active_chain, chain_key
 from ..properties.conversion import Conversion, to_chains, to_constraints
-from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
 
@@ -70,10 +69,10 @@ class POSE_OT_chain_ik_convert(ChainOperator):
                 self.refuse(problem)
             return {"CANCELLED"}
         # The status bar shows the last of them: a change of the pose comes there.
-        self.report({"INFO"}, said(_converted_in_words(done.count, is_to_chains=is_to_chains)))
+        self.tell(_converted_in_words(done.count, is_to_chains=is_to_chains))
         self.warn_of_readers(done.readers)
         for problem in (*done.problems, *done.remarks):
-            self.report({"WARNING"}, said(problem))
+            self.warn(problem)
         return {"FINISHED"}
 
     def _nothing(self, *, is_to_chains: bool) -> str:

@@ -12,7 +12,6 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..properties.chains import LONGEST_NAME, ChainGroup, owner_of
 from ..properties.forces import creature_text, take_creature
 from ..rig.anatomy.creature_files import LARGEST_CREATURE, InvalidCreatureError
-from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
 
@@ -76,7 +75,7 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
         if self.creature == TEXT and (text := _find_text(_text_name(chain))) is not None:
             text[KNOWN] = _checksum(text)
         owner_of(chain).update_tag()
-        self.report({"INFO"}, said(f"Loaded creature '{creature.name}' into chain '{chain.name}'"))
+        self.tell(f"Loaded creature '{creature.name}' into chain '{chain.name}'")
         return {"FINISHED"}
 
     def _text(self, chain: ChainGroup) -> str:
@@ -134,17 +133,14 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
             text = _write_text(chain)
             _show(text, context)
             bpy.ops.ed.undo_push(message=self.bl_label)
-            self.report(
-                {"INFO"},
-                said(
-                    f"Wrote the text '{text.name}': edit it in the text editor, then choose"
-                    " Load > From Text"
-                ),
+            self.tell(
+                f"Wrote the text '{text.name}': edit it in the text editor, then choose"
+                " Load > From Text"
             )
             return {"FINISHED"}
         path = _destination(self.filepath)
         _write(path, creature_text(chain))
-        self.report({"INFO"}, said(f"Written to {path}"))
+        self.tell(f"Written to {path}")
         return {"FINISHED"}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
@@ -14,7 +12,6 @@ from ..properties.joints.selected import JointChanges, copy_joint, set_presets
 from ..properties.lists import copy_joints, remove_joint
 from ..properties.records import bones_of_chain
 from ..rig.anatomy.joint_presets import JointPreset
-from ..translations import said
 from . import selection
 from .base import ChainOperator
 
@@ -39,9 +36,8 @@ class POSE_OT_chain_ik_joints_copy(ChainOperator):
         " pose does not move"
     )
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         self.warn_of_readers(copy_joints(selection.chain(context)))
-        return {"FINISHED"}
 
 
 class POSE_OT_chain_ik_joint_add(ChainOperator):
@@ -92,9 +88,9 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         owner.update_tag()
         if len(selected) > 1:
             added, outside = len(names), len(selected) - len(inside)
-            self.report({"INFO"}, said(f"Joints added: {added}"))
+            self.tell(f"Joints added: {added}")
             if outside:
-                self.report({"INFO"}, said(f"Selected bones that are not in this chain: {outside}"))
+                self.tell(f"Selected bones that are not in this chain: {outside}")
         return {"FINISHED"}
 
 
@@ -123,7 +119,7 @@ class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
             return self.refuse(f"Select other bones beside '{name}', which has the joint.")
         changes = copy_joint(chain, index, sorted(bones))
         if changes.changed:
-            self.report({"INFO"}, said(f"The joint of '{name}' was copied"))
+            self.tell(f"The joint of '{name}' was copied")
         report_changes(self, changes)
         return {"FINISHED"} if changes.changed else {"CANCELLED"}
 
@@ -172,16 +168,15 @@ class POSE_OT_chain_ik_joint_remove(ChainOperator):
     def problem(cls, context: bpy.types.Context) -> str:
         return selection.problem_of_chain(context) or _no_joint(context)
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         self.warn_of_readers(remove_joint(selection.chain(context)))
-        return {"FINISHED"}
 
 
-def report_changes(operator: bpy.types.Operator, changes: JointChanges) -> None:
+def report_changes(operator: ChainOperator, changes: JointChanges) -> None:
     """Tell how many bones have joints now, which were left out, and which ranges are wider."""
-    level: Literal["WARNING", "ERROR"] = "WARNING" if changes.changed else "ERROR"
+    report = operator.warn if changes.changed else operator.refuse
     if changes.changed:
-        operator.report({"INFO"}, said(f"Joints set: {len(changes.changed)}"))
+        operator.tell(f"Joints set: {len(changes.changed)}")
     sentences = (
         (
             changes.without_chain,
@@ -209,7 +204,7 @@ def report_changes(operator: bpy.types.Operator, changes: JointChanges) -> None:
     )
     for bones, sentence in sentences:
         if bones:
-            operator.report({level}, said(sentence if changes.changed else f"{sentence}."))
+            report(sentence if changes.changed else f"{sentence}.")
 
 
 def _chain_at(context: bpy.types.Context, index: int) -> ChainGroup | None:

@@ -15,7 +15,6 @@ from ..properties.chains import ChainGroup, owner_of
 from ..properties.choices import OF_NEW_CHAINS, OF_ONE_CHAIN
 from ..properties.settings import ChainSettings
 from ..rig.reading.refusals import RigError
-from ..translations import said
 from . import selection
 from .base import ChainOperator
 
@@ -89,7 +88,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
 
     problem = staticmethod(_problem)
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         file = Path(self.filepath)
         if not file.is_file():
             raise RigError(f"There is no preset '{file.name}': choose another one.")
@@ -104,8 +103,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
                 group, _, name = path.rpartition(".")
                 setattr(getattr(settings, group) if group else settings, name, value)
         bpy.ops.script.execute_preset(filepath=self.filepath, menu_idname=PANEL)
-        self.report({"INFO"}, said(_change_in_words(file, settings, before)))
-        return {"FINISHED"}
+        self.tell(_change_in_words(file, settings, before))
 
 
 def _change_in_words(file: Path, settings: ChainGroup, before: dict[str, object]) -> str:

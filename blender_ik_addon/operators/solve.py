@@ -16,7 +16,6 @@ from ..rig.tools.controls import placement
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.once import solve_once
 from ..rig.tools.wording import outcome_in_words
-from ..translations import said
 from . import selection
 from .add import AUTOMATIC
 from .base import ANEW, ChainOperator
@@ -100,7 +99,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         lacking = "Select a target as well: an object, or a bone outside the chain."
         return "" if has_target else lacking
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         depsgraph = context.evaluated_depsgraph_get()
         selected = selection.read(context, self.bone)
         # Shown in *Adjust Last Operation*; given again, the chain is the same.
@@ -108,8 +107,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         spec = self._spec(selected)
         check_free(selected.armature_object, spec)
         outcome = solve_once(depsgraph, selected.armature_object, spec)
-        self.report({"INFO"}, said(outcome_in_words(outcome, length_unit(context.scene))))
-        return {"FINISHED"}
+        self.tell(outcome_in_words(outcome, length_unit(context.scene)))
 
     def _spec(self, selected: selection.Selection) -> ChainSpec:
         is_automatic = self.solver == AUTOMATIC[0]

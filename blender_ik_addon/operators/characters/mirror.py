@@ -24,7 +24,6 @@ from ...rig.tools.controls import (
     placement,
 )
 from ...rig.tools.foot_controls import drive_foot, mirrored_foot
-from ...translations import said
 from .. import selection
 from ..base import ChainOperator
 from ..controls import make_controls
@@ -40,7 +39,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         " and pole. The bones there are found by their names, such as .L and .R"
     )
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         source = selection.chain(context)
         owner = owner_of(source)
         index = owner.chain_ik.active_index
@@ -67,10 +66,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         store(copy)
         if left_out:
             names = ", ".join(left_out)
-            self.report(
-                {"WARNING"}, said(f"Joints left out, as axes differ on the other side: {names}")
-            )
-        return {"FINISHED"}
+            self.warn(f"Joints left out, as axes differ on the other side: {names}")
 
 
 def _opposite_target(

@@ -18,7 +18,6 @@ from ...rig.anatomy.limbs import Limb, LimbKind, find_limbs
 from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
 from ...rig.tools.control_bones import takes_bones
-from ...translations import said
 from .. import selection
 from ..base import ANEW, ChainOperator
 from ..controls import NO_BONES, choose_control, parents
@@ -93,16 +92,16 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         if added.joints is not None:
             report_changes(self, added.joints)
         if self.control == "BONE" and not takes_bones(owner):
-            self.report({"INFO"}, said(NO_BONES))
+            self.tell(NO_BONES)
         for problem in added.problems:
-            self.report({"WARNING"} if added.names else {"ERROR"}, said(problem))
+            (self.warn if added.names else self.refuse)(problem)
         if names := added.names:
             # The one that was added last may be that of a toe.
             owner.chain_ik.active_index = owner.chain_ik.chains.find(names[0])
             chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
-            self.report({"INFO"}, said(f"Set up {chains}: {', '.join(names)}"))
+            self.tell(f"Set up {chains}: {', '.join(names)}")
         elif count := added.hung:
-            self.report({"INFO"}, said(f"Controls that got spaces: {count}"))
+            self.tell(f"Controls that got spaces: {count}")
         if self.use_body:
             self._make_body(context, owner, limbs, is_all=not names)
         return {"FINISHED"} if names or not added.problems else {"CANCELLED"}
@@ -125,9 +124,9 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         except IKError as error:
             if is_all:
                 raise
-            self.report({"WARNING"}, said(error))
+            self.warn(error)
         else:
-            self.report({"INFO"}, said(told))
+            self.tell(told)
 
     def _chosen(
         self, context: bpy.types.Context, owner: bpy.types.Object, found: Sequence[Limb]

@@ -15,7 +15,6 @@ from ...properties.controls.torso import hang_hips, hips_of_body, new_torso, pin
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
 from ...rig.reading.skeleton import compiled
-from ...translations import said
 from .. import selection
 from ..base import ChainOperator
 from ..controls import choose_control, make_controls
@@ -81,11 +80,10 @@ class POSE_OT_chain_ik_body(ChainOperator):
         default=True,
     )
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         owner = cast(bpy.types.Object, active_armature(context))
         choose_control(self, context)
         skeleton = compiled(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
         told = make_body(context, owner, limbs, self.control, use_pins=self.use_pins)
-        self.report({"INFO"}, said(told))
-        return {"FINISHED"}
+        self.tell(told)

@@ -9,7 +9,6 @@ from ...properties.chains import body_of, owner_of
 from ...properties.records import plantable
 from ...rig.clips.planted_clip import PlantedClip, Planting
 from ...rig.clips.planting import free_root, plant
-from ...translations import said
 from .. import selection
 from ..bake import OnClip
 from ..base import ANEW
@@ -69,7 +68,7 @@ class POSE_OT_chain_ik_plant(OnClip):
         self._owner = owner_of(active)
         chains, problems = plantable(self._owner, self.meant(context, active), scene)
         for problem in problems:
-            self.report({"WARNING"}, said(problem))
+            self.warn(problem)
         platform = scene.objects.get(self.relative_to)
         if self.relative_to and platform is None:
             return self.refuse(f"There is no object '{self.relative_to}' in the scene.")
@@ -81,12 +80,11 @@ class POSE_OT_chain_ik_plant(OnClip):
         work = plant(scene, self._owner, chains, planting)
         return self.start(context, work, len(frames))
 
-    def finish(self, _context: bpy.types.Context, planted: PlantedClip) -> set[str]:
+    def finish(self, _context: bpy.types.Context, planted: PlantedClip) -> None:
         """Tell what stands how often, and what is too short."""
         for sentence in planted.sentences():
-            self.report({"WARNING"}, said(sentence))
+            self.warn(sentence)
         chains = self._owner.chain_ik.chains
         counts = planted.counts().items()
         told = ", ".join(f"{chains[index].name} {count}" for index, count in counts)
-        self.report({"INFO"}, said(f"Contacts planted: {told}"))
-        return {"FINISHED"}
+        self.tell(f"Contacts planted: {told}")

@@ -58,12 +58,11 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         options=ANEW,
     )
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         settings = selection.chain(context)
         check_number(self.angle)
         self._find(settings)
         self.angle = self._set(settings, self.angle)
-        return {"FINISHED"}
 
     def take(self, context: bpy.types.Context) -> None:
         """Note where the end is."""

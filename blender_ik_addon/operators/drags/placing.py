@@ -45,13 +45,12 @@ class Placing(Dragging):
             problem = f"This chain has no {cls.word}: choose one first."
         return problem
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         # Its place is read from the evaluated scene.
         context.evaluated_depsgraph_get()
         self.take(context)
         self._place(context, np.array(self.location, dtype=np.float64))
         key_location(context, self._held.anchor)
-        return {"FINISHED"}
 
     def take(self, context: bpy.types.Context) -> None:
         """Note where the target or pole is."""

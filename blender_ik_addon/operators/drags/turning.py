@@ -47,13 +47,12 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
             problem = "This chain has no pole: choose one first."
         return problem
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         settings = selection.chain(context)
         _check_free(settings)
         check_number(self.angle)
         settings.pole_angle = self.angle
         key_setting(context, settings, "pole_angle")
-        return {"FINISHED"}
 
     def take(self, context: bpy.types.Context) -> None:
         """Note the angle, and the line that it turns about."""

@@ -17,7 +17,6 @@ from ...properties.status import gives_way
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec
 from ...rig.tools.matching import Goals, find_bend, find_match, is_met
-from ...translations import said
 from .. import selection
 from ..bake import Ranged
 from ..base import ANEW, ChainOperator
@@ -81,7 +80,7 @@ class Matching(ChainOperator):
                     each for each in toes_of(settings) if each not in waiting and takes(each)
                 ]
         for problem in problems:
-            self.report({"WARNING"} if chosen else {"ERROR"}, said(problem))
+            (self.warn if chosen else self.refuse)(problem)
         return chosen
 
 

@@ -13,7 +13,6 @@ from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import written_channels
 from ...rig.reading.spec import Anchor
 from ...rig.tools.matching import key_step, key_switch, switch_controls
-from ...translations import said
 from .. import selection
 from ..base import ANEW
 from .chosen import (
@@ -86,7 +85,7 @@ class POSE_OT_chain_ik_switch(Matching):
         scene.frame_set(frame)
         name = ", ".join(each.name for each in settings_of(chosen))
         side = "IK" if to_ik else "FK"
-        self.report({"INFO"}, said(f"{name}: {side} from frame {frame} on"))
+        self.tell(f"{name}: {side} from frame {frame} on")
         return {"FINISHED"}
 
 

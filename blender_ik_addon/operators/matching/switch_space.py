@@ -13,7 +13,6 @@ from ...rig.controls.control_spaces import label
 from ...rig.keying.playing import frame_kept
 from ...rig.tools.placing import check_movable
 from ...rig.tools.space_keys import key_space
-from ...translations import said
 from .. import selection
 from ..base import ANEW, ChainOperator
 from .chosen import AnyFrames, new_interpolation
@@ -63,7 +62,7 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
         self.frames(selection.scene_of(context))
         return self.ask(context)
 
-    def act(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> None:
         settings, scene = selection.chain(context), selection.scene_of(context)
         control, space = check_space_name(settings, self.which, self.space)
         check_movable(control, self.which.lower(), scene)
@@ -73,5 +72,4 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
         with frame_kept(scene):
             key_space(control, space, frames, scene, interpolation)
         name = self.space or "World"
-        self.report({"INFO"}, said(f"{label(control)}: {name} from frame {frames[0]} on"))
-        return {"FINISHED"}
+        self.tell(f"{label(control)}: {name} from frame {frames[0]} on")
