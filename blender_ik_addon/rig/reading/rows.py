@@ -57,7 +57,9 @@ def take_rows(record: Record, rows: Rows) -> Record:
     elif isinstance(own, Alike):
         own = object.__new__(type(own))
         for name in own.__dataclass_fields__:
-            own.__dict__[name] = take_rows(getattr(record, name), rows)
+            value = getattr(record, name)
+            is_array = isinstance(value, np.ndarray)
+            own.__dict__[name] = value[rows] if is_array else take_rows(value, rows)
     taken: Record = own
     return taken
 
