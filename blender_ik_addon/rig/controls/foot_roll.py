@@ -22,8 +22,6 @@ DESCRIPTIONS = {
 }
 HALF_TURN, BENT = math.pi, math.pi / 4.0
 
-Points = Sequence[tuple[float, float]]
-
 
 @dataclass(frozen=True)
 class Pivot:
@@ -39,7 +37,7 @@ class Pivot:
     word: str
     axis: int
     channel: str
-    points: Points
+    points: Sequence[tuple[float, float]]
 
 
 def pivots(*, has_ball: bool, outward: float) -> list[Pivot]:
@@ -75,18 +73,10 @@ def add_channels(control: Anchor) -> None:
         bone.property_overridable_library_set(f'["{name}"]', True)
 
 
-def drive(turned: Anchor, axis: int, control: Anchor, channel: str, points: Points) -> None:
-    """Have a property of a control turn a bone about one of its axes.
-
-    Args:
-        turned: The bone; its rotation mode is one of Euler angles.
-        axis: Index of the axis.
-        control: The control.
-        channel: The name of its property.
-        points: The curve from that to the angle, radians, in rising order.
-    """
+def drive(turned: Anchor, control: Anchor, pivot: Pivot) -> None:
+    """Have a property of a control turn a bone, whose rotation mode is one of Euler angles."""
     bone = turned.object.pose.bones[turned.bone]
-    curve: Any = bone.driver_add("rotation_euler", axis)
+    curve: Any = bone.driver_add("rotation_euler", pivot.axis)
     for modifier in list(curve.modifiers):
         curve.modifiers.remove(modifier)
     curve.extrapolation = "CONSTANT"
@@ -95,10 +85,10 @@ def drive(turned: Anchor, axis: int, control: Anchor, channel: str, points: Poin
     source = variable.targets[0]
     source.id = control.object
     path = control.object.pose.bones[control.bone].path_from_id()
-    source.data_path = f'{path}["{channel}"]'
+    source.data_path = f'{path}["{pivot.channel}"]'
     while curve.keyframe_points:
         curve.keyframe_points.remove(curve.keyframe_points[0], fast=True)
-    for value, angle in points:
+    for value, angle in pivot.points:
         curve.keyframe_points.insert(value, angle, options={"FAST"}).interpolation = "LINEAR"
     curve.update()
 

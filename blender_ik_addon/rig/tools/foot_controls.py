@@ -121,7 +121,7 @@ def drive_foot(control: Anchor, turned: Sequence[Anchor], turning: Sequence[Pivo
     """Have the properties of a foot's control turn its pivots."""
     add_channels(control)
     for anchor, pivot in zip(turned, turning, strict=False):
-        drive(anchor, pivot.axis, control, pivot.channel, pivot.points)
+        drive(anchor, control, pivot)
 
 
 def _is_flat(look: Look) -> bool:
