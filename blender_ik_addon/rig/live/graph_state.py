@@ -14,13 +14,13 @@ from ..batches.resting import Resting, find_resting
 from ..batches.rig_state import RigState
 from ..planning.live_chain import LiveChain
 from ..planning.located import located_bones
-from ..planning.order import Job, above, levels
+from ..planning.order import Group, Job, above, levels
 from ..reading.refusals import listed
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import Update
 from ..reading.world import Order
-from ..trees.shared_bones import United, united
+from ..trees.shared_bones import united
 from ..trees.tree_plan import driven_by
 from .writer import LastWrite
 
@@ -85,7 +85,8 @@ class GraphState:
     _jobs: list[Job] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()
     _goes_on: bool = False
-    _united: United = field(default_factory=lambda: United((), {}))
+    _groups: tuple[Group, ...] = ()
+    _refused: dict[int, str] = field(default_factory=dict)
     _numbers: list[int] = field(default_factory=list)
 
     def touched(self, update: Update) -> frozenset[int]:
@@ -152,11 +153,12 @@ class GraphState:
         self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
         jobs = [live_chain.job for live_chain, _ in fits]
         if jobs != self._jobs:
-            self._jobs, self._united = jobs, united([live_chain for live_chain, _ in fits])
-            self._numbers = levels(above(jobs, self._united.groups))
+            self._jobs = jobs
+            self._groups, self._refused = united([live_chain for live_chain, _ in fits])
+            self._numbers = levels(above(jobs, self._groups))
             self.refused = {
                 (jobs[i].object.session_uid, jobs[i].index): text
-                for i, text in self._united.refused.items()
+                for i, text in self._refused.items()
             }
             gone_back = self.gone_back.items()
             self.gone_back = {key: bones for key, bones in gone_back if key in self.refused}
@@ -172,7 +174,7 @@ class GraphState:
         known = {each.live_chains: each for batch in batches for each in batch.driven}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
         groups: dict[BatchKey, Members] = {}
-        for chosen, number in zip(self._united.groups, self._numbers, strict=True):
+        for chosen, number in zip(self._groups, self._numbers, strict=True):
             state, level = placed[chosen[0]][0], self.levels[number]
             if not level.states or level.states[-1] is not state:
                 level.states.append(state)
@@ -195,7 +197,7 @@ class GraphState:
             self.levels[number].batches.append(batch)
         self._find_carried(placed)
         each = [(state, state.live_chains[row]) for state, row, _ in placed]
-        self.resting = find_resting(each, self._united.refused)
+        self.resting = find_resting(each, self._refused)
 
     def _find_carried(self, placed: list[tuple[RigState, int, bool]]) -> None:
         """Find the chains and trees below others that only their parents move."""
@@ -224,7 +226,7 @@ class GraphState:
 
     def _groups_on(self, number: int) -> list[Sequence[int]]:
         """Return the chains, and those that share bones, that are solved on a level."""
-        pairs = zip(self._united.groups, self._numbers, strict=True)
+        pairs = zip(self._groups, self._numbers, strict=True)
         return [chosen for chosen, own in pairs if own == number]
 
     def _placed(self) -> Iterator[tuple[RigState, int, bool]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -79,24 +78,10 @@ class LiveChain:
         return is_one and self.stretch is None and self.slide is None and not spec.is_dragged
 
 
-class KnownChain(NamedTuple):
-    """What a chain is made of.
-
-    Attributes:
-        skeleton: Bones of its armature.
-        plan: Its bones.
-        joints: Of the written bones; None where all turn freely.
-    """
-
-    skeleton: Skeleton
-    plan: ChainPlan
-    joints: BoneJoints | None
-
-
 def known_chain(
     armature_object: bpy.types.Object, spec: ChainSpec, solved: LiveChain | None = None
-) -> KnownChain:
-    """Return what a chain is made of.
+) -> tuple[Skeleton, ChainPlan, BoneJoints | None]:
+    """Return the bones of a chain's armature, the chain's own, and the joints of these.
 
     Args:
         armature_object: The original object.
@@ -107,11 +92,10 @@ def known_chain(
         RigError: If the chain has no bones, or a joint of it cannot be used.
     """
     if solved is not None:
-        return KnownChain(solved.job.skeleton, solved.job.plan, solved.joints)
+        return solved.job.skeleton, solved.job.plan, solved.joints
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
-    joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
-    return KnownChain(skeleton, plan, joints)
+    return skeleton, plan, chain_joints(read_joints(armature_object), skeleton, plan, spec)
 
 
 def segments_of(

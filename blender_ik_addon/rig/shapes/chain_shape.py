@@ -77,7 +77,7 @@ def compile_shape(
     plan, joints = planned(skeleton, spec), None
     # The chain's status says what is wrong with a joint; the rest can be shown.
     with suppress(RigError):
-        joints = known_chain(armature_object, spec, solved).joints
+        *_, joints = known_chain(armature_object, spec, solved)
     limits = None if joints is None else compile_outlines(skeleton, plan.written, joints)
     return CompiledShape(spec, plan, limits)
 

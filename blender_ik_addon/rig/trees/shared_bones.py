@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ...core import Solver
 from ..planning.live_chain import LiveChain
@@ -14,21 +13,10 @@ SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 """Those that solve trees."""
 
 
-@dataclass(frozen=True)
-class United:
-    """What of chains is solved together.
+def united(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[int, str]]:
+    """Return which chains are solved together, in the order of their first ones, and the others.
 
-    Attributes:
-        groups: In the order of their first chains.
-        refused: Chains that are not solved, by index, and why.
-    """
-
-    groups: tuple[Group, ...]
-    refused: dict[int, str]
-
-
-def united(live_chains: Sequence[LiveChain]) -> United:
-    """Return which chains are solved together, and which cannot be.
+    Of these, by index, why they are not solved.
 
     Args:
         live_chains: All live chains, those of one armature object in the order of its list.
@@ -46,7 +34,7 @@ def united(live_chains: Sequence[LiveChain]) -> United:
             )
             found = ring[0], text
         if found is None:
-            return United(groups, refused | lost)
+            return groups, refused | lost
         lost[found[0]] = found[1]
 
 
