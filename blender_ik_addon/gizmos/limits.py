@@ -8,7 +8,7 @@ from mathutils import Matrix
 
 from ..core import IKError
 from ..properties.chains import ChainGroup, owner_of
-from ..properties.joints.ends import bone_of_joint
+from ..properties.joints.own import held_bone
 from ..properties.records import bones_of_chain, chain_spec
 from ..rig.shapes.limit_ends import LimitEnd, find_ends
 from .shown import ChainGizmos, chain_of, paint, solved_chain, theme
@@ -73,7 +73,9 @@ def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
         if active.name in written:
             return active.name
     index = settings.active_joint_index
-    return bone_of_joint(settings, joints[index]) if 0 <= index < len(joints) else ""
+    if not 0 <= index < len(joints):
+        return ""
+    return held_bone(bones_of_chain(settings), joints[index].bone, joints[index].relative_to)
 
 
 def _ends_of(context: bpy.types.Context, settings: ChainGroup, bone: str) -> list[LimitEnd]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
-from ..properties.chains import ChainGroup, chains_of, owner_of
+from ..properties.chains import chains_of, owner_of
 from ..properties.choices import OWN_WORDS
 from ..properties.joints.own import take_over
 from ..properties.joints.selected import JointChanges, copy_joint, set_presets
@@ -63,10 +63,12 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         return selection.problem_of_chain(context) or _no_bone(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        chain = _chain_at(context, self.index)
-        if chain is None:
-            return self.refuse(f"There is no chain {self.index}: choose one from the list.")
-        owner, bones = owner_of(chain), bones_of_chain(chain)
+        chain, owner = selection.chain(context), owner_of(selection.chain(context))
+        if self.index != -1:
+            if not 0 <= self.index < len(chains_of(owner)):
+                return self.refuse(f"There is no chain {self.index}: choose one from the list.")
+            chain = chains_of(owner)[self.index]
+        bones = bones_of_chain(chain)
         selected = selection.selected_bones(context, owner) if self.index == -1 else set()
         if len(selected) < 2:
             selected = {owner.data.bones.active.name}
@@ -205,15 +207,6 @@ def report_changes(operator: ChainOperator, changes: JointChanges) -> None:
     for bones, sentence in sentences:
         if bones:
             report(sentence if changes.changed else f"{sentence}.")
-
-
-def _chain_at(context: bpy.types.Context, index: int) -> ChainGroup | None:
-    """Return the chain at an index of the active chain's list; the active one for -1."""
-    active = selection.chain(context)
-    chains = chains_of(owner_of(active))
-    if index == -1:
-        return active
-    return chains[index] if 0 <= index < len(chains) else None
 
 
 def _no_bone(context: bpy.types.Context) -> str:

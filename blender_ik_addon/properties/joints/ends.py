@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import bpy
@@ -39,14 +38,6 @@ class EndSetting(NamedTuple):
 def joint_of(chain: ChainGroup, bone: str) -> JointSettings | None:
     """Return the own joint that holds a bone in a chain; None for a bone without one."""
     return joints_by_bone(chain, bones_of_chain(chain)).get(bone)
-
-
-def bone_of_joint(chain: ChainGroup, joint: JointSettings) -> str:
-    """Return the bone that an own joint holds; empty for one outside of the chain."""
-    bones = bones_of_chain(chain)
-    if joint.relative_to == "CHILD":
-        return dict(pairwise(bones)).get(joint.bone, "")
-    return joint.bone if joint.bone in bones else ""
 
 
 def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> EndSetting:

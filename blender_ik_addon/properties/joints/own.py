@@ -190,11 +190,15 @@ def own_joint(settings: JointSettings) -> OwnJoint:
 
 def joints_by_bone(chain: ChainGroup, bones: Sequence[str]) -> dict[str, JointSettings]:
     """Return the joints of a chain of bones by the bone that each holds; of several the first."""
-    child = dict(pairwise(bones))
-    return {
-        child.get(joint.bone, "") if joint.relative_to == "CHILD" else joint.bone: joint
-        for joint in reversed(chain.joints)
-    }
+    joints = reversed(chain.joints)
+    return {held_bone(bones, joint.bone, joint.relative_to): joint for joint in joints}
+
+
+def held_bone(bones: Sequence[str], bone: str, relative_to: str) -> str:
+    """Return which of a chain's bones the joint of a bone holds; empty for none of them."""
+    if relative_to == "CHILD":
+        return dict(pairwise(bones)).get(bone, "")
+    return bone if bone in bones else ""
 
 
 def slides_of(chain: ChainGroup, bones: Sequence[str]) -> dict[str, tuple[float, float]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import bpy
@@ -20,7 +19,7 @@ from ...rig.reading.spec import OwnJoint
 from ..chains import ChainGroup, chains_of, owner_of, set_values
 from ..records import bones_of_chain, bones_of_chains, bones_spec
 from .ends import joint_of
-from .own import RANGED_AXES, JointSettings
+from .own import RANGED_AXES, JointSettings, held_bone
 
 _OF_ONE_BONE = frozenset(("rna_type", "name", "bone"))
 
@@ -138,9 +137,8 @@ def _chain_of(
 
 def _joint_for(chain: ChainGroup, bone: str, relative_to: str) -> JointSettings | None:
     """Return the joint that a copy goes into, a new one if need be; None if it holds no bone."""
-    next_bone = dict(pairwise(bones_of_chain(chain))).get(bone)
-    held = next_bone if relative_to == "CHILD" else bone
-    return None if held is None else joint_of(chain, held) or chain.joints.add()
+    held = held_bone(bones_of_chain(chain), bone, relative_to)
+    return (joint_of(chain, held) or chain.joints.add()) if held else None
 
 
 def _set_ranges(settings: JointSettings, joint: OwnJoint) -> None:
