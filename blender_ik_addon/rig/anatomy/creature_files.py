@@ -92,13 +92,11 @@ class Creature:
     comfort: tuple[tuple[Curve, Curve], ...]
     joints: tuple[JointKind, ...] = ()
 
-    def forces(self, bone_lengths: npt.ArrayLike, down: npt.ArrayLike = (0.0, 0.0, -1.0)) -> Forces:
-        """Return the forces on a chain.
+    def forces(self, bone_lengths: npt.ArrayLike) -> Forces:
+        """Return the forces on a chain in the world, whose gravity pulls along -Z.
 
         Args:
             bone_lengths: Root first, in any unit, shape (n,).
-            down: Which way gravity pulls, in the space of the chain's points, shape (3,); counts
-                with its length.
         """
         lengths = np.asarray(bone_lengths, dtype=np.float64)
         shares = lengths / lengths.sum()
@@ -110,7 +108,7 @@ class Creature:
         return Forces(
             stiffness=self.stiffness.at(middles),
             masses=self.mass.at(middles) * shares,
-            gravity=self.gravity * np.asarray(down, dtype=np.float64),
+            gravity=self.gravity * np.array([0.0, 0.0, -1.0]),
             comfort_low=low,
             comfort_high=high,
         )
