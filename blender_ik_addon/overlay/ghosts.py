@@ -10,7 +10,7 @@ import gpu
 from bpy.app.translations import pgettext_iface
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 
-from ..preferences.colours import ghost_colours, widths
+from ..preferences.colours import ghost_colours, width_of
 from ..properties.choices import OWN_WORDS
 from ..properties.compared.kept import compared_chain, ghost_joints, kept_of
 from .batches import draw_lines, make_batch
@@ -92,7 +92,7 @@ def draw_in_scene() -> None:
     context, found = bpy.context, ghosts(bpy.context)
     if not found:
         return
-    size, width = (context.region.width, context.region.height), widths(context).ghosts
+    size, width = (context.region.width, context.region.height), width_of(context, "ghost_width")
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
     for each in _chosen_last(found):
@@ -119,7 +119,7 @@ def draw_on_screen() -> None:
     batch = make_batch("POINTS", dots.join())
     assert batch is not None
     gpu.state.blend_set("ALPHA")
-    across = ACROSS * widths(context).ghosts
+    across = ACROSS * width_of(context, "ghost_width")
     draw_dots(batch, view.perspective_matrix, across, scale, colours.back)
     write(_names(found, region, view, scale), scale, colours.plate)
     gpu.state.blend_set("NONE")

@@ -9,7 +9,7 @@ import gpu
 import numpy as np
 from mathutils import Vector
 
-from ..preferences.colours import widths
+from ..preferences.colours import width_of
 from . import ghosts
 from .batches import (
     OUTLINE,
@@ -74,7 +74,7 @@ def draw_in_scene() -> None:
     size, view = _size(context), context.region_data
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
-    wide, _, across = widths(context)
+    wide, across = width_of(context, "line_width"), width_of(context, "joint_size")
     # ``draw_on_screen`` goes on with the same.
     known.found = drawn, colours, across
     draw_scene(drawn, size, wide)

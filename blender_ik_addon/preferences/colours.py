@@ -32,20 +32,6 @@ LOOKS = {
 }
 
 
-class Widths(NamedTuple):
-    """Widths in pixels, with the interface scale.
-
-    Attributes:
-        lines: Of the lines of chains.
-        ghosts: Of the lines of compared poses.
-        joints: Diameter of a joint's dot.
-    """
-
-    lines: float
-    ghosts: float
-    joints: float
-
-
 def colours(context: bpy.types.Context) -> dict[str, Colour]:
     """Return the colours of the theme or the user's own, by what they show."""
     own, theme = preferences(context), _theme(context)
@@ -73,12 +59,11 @@ def ghost_colours(context: bpy.types.Context, count: int) -> list[Colour]:
     return [_rgb(sets[_OF_GHOSTS[i % len(_OF_GHOSTS)]].active) for i in range(count)]
 
 
-def widths(context: bpy.types.Context) -> Widths:
-    """Return how wide to draw."""
-    own, user = preferences(context), context.preferences
+def width_of(context: bpy.types.Context, name: str) -> float:
+    """Return a width of the preferences in pixels, with the interface scale."""
+    user, width = context.preferences, float(getattr(preferences(context), name))
     # Zero in background mode.
-    scale = 1.0 if user is None else user.system.ui_scale or 1.0
-    return Widths(own.line_width * scale, own.ghost_width * scale, own.joint_size * scale)
+    return width if user is None else width * (user.system.ui_scale or 1.0)
 
 
 def _theme(context: bpy.types.Context) -> bpy.types.Theme | None:

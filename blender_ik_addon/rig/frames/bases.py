@@ -105,16 +105,8 @@ def hanging_from(roots: Roots, pose: Pose) -> bytes:
     return pose.world.tobytes() + parents.tobytes() + heads.tobytes()
 
 
-class WorldSize(NamedTuple):
-    """What the world matrix of an armature object does to sizes.
-
-    Attributes:
-        largest: The most that one in armature space is in scene units, in any direction.
-        shows_shape: Whether the object is not scaled flat.
-    """
-
-    largest: float
-    shows_shape: bool
+WorldSize = tuple[float, bool]
+"""The most that one in armature space is in scene units, and whether an object is not flat."""
 
 
 def world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
@@ -124,7 +116,7 @@ def world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
         largest = np.linalg.norm(worlds, ord=2, axis=(1, 2))
         volume = np.abs(np.linalg.det(worlds))
         shows = volume > FLAT * np.linalg.norm(worlds, axis=(1, 2)) ** 3
-    return [WorldSize(*each) for each in zip(largest.tolist(), shows.tolist(), strict=True)]
+    return list(zip(largest.tolist(), shows.tolist(), strict=True))
 
 
 class Posed(NamedTuple):

@@ -208,10 +208,10 @@ def _catch_up(graph: GraphState, update: Update) -> None:
     behind = {
         uid: last
         for uid, last in memory.written.items()
-        if uid in graph.rigs and last.graph[0] == scene and graph.met.get(uid) is not last
+        if uid in graph.rigs and last[0][0] == scene and graph.met.get(uid) is not last
     }
     graph.met.update(behind)
-    others = {uid for uid, last in behind.items() if last.graph != update.key}
+    others = {uid for uid, last in behind.items() if last[0] != update.key}
     for level in graph.levels if others else ():
         for batch in level.batches:
             # What goes on from its last pose would answer for ever: it differs in each graph.
@@ -369,7 +369,7 @@ def _is_written_by_another(state: RigState) -> bool:
     bones = state.object.pose.bones
     return all(
         np.array_equal(read_floats(bones, name, CHANNEL_SIZES[name]), values)
-        for name, values in written.channels.items()
+        for name, values in written[1].items()
     )
 
 
@@ -395,7 +395,7 @@ def _write(unwritten: dict[int, list[Change]], update: Update, written: set[int]
         values_of = write_pose(owner, pose, changes)
         if has_others:
             channels = {name: values.copy() for name, values in values_of.items()}
-            memory.written[uid] = LastWrite(update.key, channels)
+            memory.written[uid] = (update.key, channels)
     unwritten.clear()
     return frozenset(others)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import bpy
 import numpy as np
@@ -30,16 +30,8 @@ Written = dict[str, Channels]
 """By property: what it holds for all bones, shape (n * size,)."""
 
 
-class LastWrite(NamedTuple):
-    """What was written last to an armature object.
-
-    Attributes:
-        graph: For which graph.
-        channels: What all bones hold since.
-    """
-
-    graph: GraphKey
-    channels: Written
+LastWrite = tuple[GraphKey, Written]
+"""For which graph something was written last to an armature object, and what bones hold since."""
 
 
 def write_rotation(

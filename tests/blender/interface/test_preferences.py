@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import blender_ik_addon
-from blender_ik_addon.preferences.colours import colours, ghost_colours, widths
+from blender_ik_addon.preferences.colours import colours, ghost_colours, width_of
 from tests.blender.operators.test_operator_list import make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
@@ -120,7 +120,8 @@ def test_ghosts_have_colours_that_differ_and_widths_grow_with_the_interface(own)
     # Zero in background.
     scale = bpy.context.preferences.system.ui_scale or 1.0
     expected = [value * scale for value in WIDE.values()]
-    assert list(widths(bpy.context)) == pytest.approx(expected)
+    found = [width_of(bpy.context, name) for name in ("line_width", "ghost_width", "joint_size")]
+    assert found == pytest.approx(expected)
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
