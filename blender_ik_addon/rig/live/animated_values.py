@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import bpy
+
+from ..reading.animation import animated_paths
+from ..reading.channels import CHANNEL_SIZES, read_floats
 
 # A data path ends with the name of a property, or with that of a custom one in brackets.
 _LAST_NAME = re.compile(r'(?:^|\.)(?P<name>\w+)$|\["(?P<custom>(?:[^"\\]|\\.)*)"\]$')
@@ -49,3 +53,20 @@ def set_value(owner: bpy.types.ID, path: str, index: int, value: Any) -> None:
 def _has_components(value: Any) -> bool:
     """Tell a vector from a number and from an item, or items, of a list of choices."""
     return hasattr(value, "__len__") and not isinstance(value, str | set)
+
+
+def keep_animated_values(original: bpy.types.Object, evaluated: bpy.types.Object) -> None:
+    """Copy everything animated on an armature object from its evaluated copy.
+
+    To be called before a chain writes to it in a hidden graph. A render, and an Alembic or USD
+    export, evaluates a dependency graph of its own, and a script that sets a frame those of all
+    view layers. Only graphs that a viewport has shown flush animated values to the original data.
+    Writing any channel of the original copies all of it into the hidden graph, with the values of
+    another frame: every other animated channel would freeze, the settings of chains as well.
+    """
+    for name, size in CHANNEL_SIZES.items():
+        original.pose.bones.foreach_set(name, read_floats(evaluated.pose.bones, name, size))
+    for path, index in animated_paths(original):
+        # Blender ignores a path to something that is gone as well.
+        with suppress(*UNFIT):
+            set_value(original, path, index, value_at(evaluated, path, index))

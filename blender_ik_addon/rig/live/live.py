@@ -22,8 +22,8 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
+from .animated_values import keep_animated_values
 from .graph_state import Batch, GraphState, Level
-from .render_sync import keep_animated_values
 from .writer import LastWrite, write_pose
 
 _LOG = logging.getLogger(__name__)

@@ -19,8 +19,7 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec
 from .chain_lines import PosedBones, are_near
 from .limit_outlines import LimitOutlines, PlacedLimits, compile_outlines, place_outlines
-from .pole_planes import PolePlane, find_pole_plane
-from .reach_zones import ReachZone, find_reach
+from .reach_and_pole import PolePlane, ReachZone, find_pole_plane, find_reach
 
 Place = tuple[float, float, float]
 

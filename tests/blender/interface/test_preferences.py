@@ -120,7 +120,7 @@ def test_ghosts_have_colours_that_differ_and_widths_grow_with_the_interface(own)
     # Zero in background.
     scale = bpy.context.preferences.system.ui_scale or 1.0
     expected = [value * scale for value in WIDE.values()]
-    found = [width_of(bpy.context, name) for name in ("line_width", "ghost_width", "joint_size")]
+    found = [width_of(bpy.context, name) for name in WIDE]
     assert found == pytest.approx(expected)
 
 
