@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import bpy
 
@@ -178,15 +178,6 @@ def _has(owner: bpy.types.ID, path: str) -> bool:
     return True
 
 
-class _Found(NamedTuple):
-    """What a path leads to: an item of a list, between what comes before and after its brackets."""
-
-    head: str
-    item: int
-    rest: str
-    is_by_name: bool
-
-
 class Renumbering(Rewriting):
     """What is to change for keys, drivers and keying sets to stay with chains or joints."""
 
@@ -222,25 +213,30 @@ class Renumbering(Rewriting):
         found = self._found(path)
         if found is None:
             return path
-        place = self._places[found.item]
+        head, item, rest, is_by_name = found
+        place = self._places[item]
         if place is None:
             return None
-        if found.is_by_name and self._first(self._names[found.item]) == place:
+        if is_by_name and self._first(self._names[item]) == place:
             return path
-        return f"{found.head}[{place}]{found.rest}"
+        return f"{head}[{place}]{rest}"
 
     def broken(self, path: str) -> str:
         """Return a path that leads nowhere but says by name which item was meant."""
         found = self._found(path)
         if found is None:
             return path
-        label = self._labels[found.item]
+        head, item, rest, _ = found
+        label = self._labels[item]
         while self._first(label) is not None:
             label += " (removed)"
-        return f'{found.head}["{bpy.utils.escape_identifier(label)}"]{found.rest}'
+        return f'{head}["{bpy.utils.escape_identifier(label)}"]{rest}'
 
-    def _found(self, path: str) -> _Found | None:
-        """Return the item that a path leads to, None if to none."""
+    def _found(self, path: str) -> tuple[str, int, str, bool] | None:
+        """Return the item that a path leads to, None if to none.
+
+        What comes before its brackets, its place, what comes after, and whether it is named.
+        """
         match = self._pattern.fullmatch(path)
         if match is None:
             return None
@@ -250,7 +246,7 @@ class Renumbering(Rewriting):
             item = self._names.index(name) if name in self._names else None
         else:
             item = int(number) if int(number) < len(self._names) else None
-        return None if item is None else _Found(head, item, rest, number is None)
+        return None if item is None else (head, item, rest, number is None)
 
     def _first(self, name: str) -> int | None:
         """Return the place of the first item that has a name afterwards; None if none has."""

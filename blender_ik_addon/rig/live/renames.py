@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -23,16 +22,8 @@ Renamed = dict[str, dict[str, str]]
 _WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, i + 1, 2**64) for i in range(16)], np.uint64)
 
 
-class _Bones(NamedTuple):
-    """The n bones of an armature in their order.
-
-    Attributes:
-        names: Of the bones.
-        rests: One number for each rest pose, the same for the same pose, shape (n,).
-    """
-
-    names: list[str]
-    rests: list[int]
+_Bones = tuple[list[str], list[int]]
+"""The names of an armature's bones in their order, and a number for each different rest pose."""
 
 
 def seen_bones(armatures: Iterable[bpy.types.Armature]) -> str:
@@ -59,12 +50,13 @@ def _read(armature: bpy.types.Armature) -> _Bones:
     # Zero has two signs, which are one pose.
     rest = read_floats(bones, "matrix_local", 16).reshape(-1, 16) + np.float32(0.0)
     words: npt.NDArray[np.uint64] = rest.view(np.uint32).astype(np.uint64)
-    return _Bones(bones.keys(), (words * _WEIGHTS).sum(axis=1, dtype=np.uint64).tolist())
+    return bones.keys(), (words * _WEIGHTS).sum(axis=1, dtype=np.uint64).tolist()
 
 
 def _bones_of_text(text: str) -> dict[str, _Bones]:
     try:
-        return {name: _Bones(*bones) for name, bones in json.loads(text or "{}").items()}
+        known = json.loads(text or "{}").items()
+        return {name: (names, rests) for name, (names, rests) in known}
     except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
@@ -82,7 +74,7 @@ def _renamed(before: _Bones, after: _Bones) -> dict[str, str]:
             come.setdefault(rest, []).append(name)
     gone = [bone for bone in zip(*before, strict=True) if bone not in same]
     found = {name: come[rest].pop(0) for name, rest in gone if come.get(rest)}
-    return _without_moved(found, set(after.names))
+    return _without_moved(found, set(after[0]))
 
 
 def _without_moved(found: dict[str, str], present: set[str]) -> dict[str, str]:
