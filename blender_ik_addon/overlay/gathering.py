@@ -28,9 +28,8 @@ from ..rig.shapes.chain_shape import (
 )
 from ..rig.tools.lengths import LengthUnit, is_visible, length_in_words, length_unit
 from .colours import Colours
-from .contacts import add_contacts
 from .known import Known, KnownRig
-from .scene_strokes import Items, SeenChains, add_active, add_chains
+from .scene_strokes import Items, SeenChains, add_active, add_chains, add_contacts
 from .strokes import Strokes
 
 

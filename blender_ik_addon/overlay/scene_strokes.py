@@ -9,17 +9,22 @@ import numpy as np
 
 from ..core import Status
 from ..core.algebra.arithmetic import Array
+from ..core.clips.contacts import Planted
+from ..rig.anatomy.soles import soles, up_in
 from ..rig.batches.batch import Ending
-from ..rig.shapes.chain_lines import ChainRows
+from ..rig.reading.spaces import transform_point
+from ..rig.shapes.chain_lines import ChainRows, PosedBones
 from ..rig.shapes.chain_shape import ChainShape
 from ..rig.shapes.limit_outlines import PlacedLimits
 from .colours import FAINT, FILL, PLANE, Colours, with_alpha
+from .known import KnownRig
 from .strokes import Rim, Strokes, Word, dash
 
 # Number of dashes in a line to a target or to a pole.
 DASHES = 12
-# The radius of the ring about a pin, as a share of the last segment.
-RING = 0.25
+# The radius of the ring about a pin, as a share of the last segment, and that of rings below heels
+# and toes, as a share of the foot's length.
+RING, CONTACT_RING = 0.25, 0.2
 # Multiplied by this a colour is faint.
 FADED = np.array((1.0, 1.0, 1.0, FAINT))
 
@@ -153,3 +158,28 @@ def _add_limits(strokes: Strokes, limits: PlacedLimits, colours: Colours) -> Non
     if len(mesh.triangles):
         strokes.areas.add(vertices.take(mesh.triangles, axis=0), with_alpha(colours.limit, FILL))
     strokes.dots.add(limits.present, colours.present)
+
+
+def add_contacts(strokes: Strokes, own: KnownRig, posed: PosedBones, colours: Colours) -> None:
+    """Add a ringed dot below each heel and toe that stands; its colour tells which ones do.
+
+    Args:
+        strokes: Collects them.
+        own: What is known of an armature object.
+        posed: Its evaluated bones.
+        colours: Of all that is drawn.
+    """
+    of_kind = {
+        Planted.HEEL: colours.pole,
+        Planted.TOE: colours.held,
+        Planted.FOOT: colours.reached,
+    }
+    for bone, kind in own.standing:
+        touching = soles(own.skeleton, bone, up_in(posed.world))
+        points = transform_point(posed.matrix(bone), touching)
+        ends = [end for end, stands in enumerate((Planted.HEEL, Planted.TOE)) if kind & stands]
+        strokes.dots.add(points[ends], of_kind[kind])
+        radius = CONTACT_RING * float(np.linalg.norm(points[1] - points[0]))
+        for x, y, z in points[ends].tolist():
+            # Joints have dots of their own, in the same colours.
+            strokes.rims.append(Rim((x, y, z), radius, of_kind[kind]))
