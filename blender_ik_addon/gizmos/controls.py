@@ -25,7 +25,6 @@ LINE_WIDTH = 2.0
 class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
     """Rings on target and pole of the active chain, and a dial for its pole angle."""
 
-    bl_idname = "VIEW3D_GGT_chain_ik_controls"
     bl_label = "Chain IK Controls"
 
     def setup(self, _context: bpy.types.Context) -> None:

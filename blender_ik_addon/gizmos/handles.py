@@ -64,7 +64,6 @@ class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
 class VIEW3D_GGT_chain_ik_handles(ChainGizmos):
     """The handles of the chains."""
 
-    bl_idname = "VIEW3D_GGT_chain_ik_handles"
     bl_label = "Chain IK Handles"
     bl_options = {"PERSISTENT", "SCALE"}
 

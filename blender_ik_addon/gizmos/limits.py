@@ -23,7 +23,6 @@ MOST_ENDS = 6
 class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
     """The ends of the active bone's limits."""
 
-    bl_idname = "VIEW3D_GGT_chain_ik_limits"
     bl_label = "Chain IK Limits"
 
     def setup(self, _context: bpy.types.Context) -> None:
