@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.chains_first import chains_first
 from ..algebra.output_rows import EVERY
@@ -57,7 +55,7 @@ def compromise(
 
 
 class SquaredErrors:
-    """Half the sum of the squared errors of outputs (B, rows), which are none within a tolerance."""
+    """Half the sum of squared errors of outputs (B, rows), which are none within a tolerance."""
 
     def __init__(self, bones: BoneRows, posed: PosedRows, error: Array, tolerance: Array) -> None:
         """Take trees, where they stand, errors (B, rows), and which are none, (B,)."""
