@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,13 @@ from blender_ik_addon.properties.records import chain_spec
 from tests.blender.setups import rigs
 
 Array = npt.NDArray[np.float64]
+Seen = dict[str, dict[str, Array]]
+"""By name of the object: ``rotations`` (f, bones, 4) as quaternions, ``others`` (f, bones, 6)
+locations and scales, ``tips`` (f, chains, 3) tails of tip bones in the world, ``misses``
+(f, chains) the residuals, and ``poses`` (f, bones, 4, 4), which are not recorded."""
 
-DATA = Path(__file__).parents[2] / "data"
-FILE, POSES = DATA / "every_kind.blend", DATA / "every_kind.json"
+ROOT = Path(__file__).parents[3]
+FILE, POSES = (ROOT / "tests" / "data" / f"every_kind.{end}" for end in ("blend", "json"))
 PLAYED = range(1, 8)
 RECORDED = (2, 5, 7)
 APART = RECORDED[::2]
@@ -53,43 +59,41 @@ ONLY_TIPS = {
 UNMOVED = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
 
 
-def play(path: Path = FILE) -> dict[str, dict[str, Any]]:
+def play() -> Seen:
     """Play the file, and return what each kind did on the frames that are recorded.
 
     All frames are played only of chains whose pose depends on the frame before.
-
-    Returns:
-        By name of the object: ``rotations`` (f, bones, 4) as quaternions, ``others`` (f, bones, 6)
-        locations and scales, ``tips`` (f, chains, 3) tails of tip bones in the world, ``misses``
-        (f, chains) the residuals.
     """
-    found = _played(path, APART, has_history=False) | _played(path, PLAYED, has_history=True)
+    found = seen(open_file(), APART) | seen(open_file(has_history=True), PLAYED)
     return dict(sorted(found.items()))
 
 
-def _played(
-    path: Path, all_frames: Sequence[int], *, has_history: bool
-) -> dict[str, dict[str, Any]]:
-    """Open the file, keep the armature objects with or without a history, and play these."""
-    bpy.ops.wm.open_mainfile(filepath=str(path))
+def open_file(*, has_history: bool = False) -> list[str]:
+    """Open the file, keep the armature objects with or without a history, return their names."""
+    bpy.ops.wm.open_mainfile(filepath=str(FILE))
     owners = [ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.chain_ik.chains]
     kept = [ob.name for ob in owners if any(map(goes_on, ob.chain_ik.chains)) == has_history]
     bpy.data.batch_remove([ob for ob in owners if ob.name not in kept])
-    frames: dict[str, list[dict[str, Any]]] = {name: [] for name in kept}
-    for frame in all_frames:
-        depsgraph = rigs.go_to(frame)
-        if frame in RECORDED:
-            for name, found in frames.items():
-                found.append(_state(bpy.data.objects[name], depsgraph))
-    return {
-        name: {key: np.array([each[key] for each in found]) for key in found[0]}
-        for name, found in frames.items()
-    }
+    return kept
 
 
 def goes_on(chain: bpy.types.PropertyGroup) -> bool:
     """Return whether the pose of a chain depends on the one before."""
     return chain.start_from == "CURRENT" or chain_spec(chain).goes_on
+
+
+def seen(names: Sequence[str], frames: Sequence[int]) -> Seen:
+    """Visit frames in this order, and return what objects do on those that are recorded."""
+    states: dict[int, list[dict[str, Any]]] = {}
+    for frame in frames:
+        depsgraph = rigs.go_to(frame)
+        if frame in RECORDED:
+            states[frame] = [_state(bpy.data.objects[name], depsgraph) for name in names]
+    by_frame = [states[frame] for frame in sorted(states)]
+    return {
+        name: {key: np.array([each[i][key] for each in by_frame]) for key in by_frame[0][i]}
+        for i, name in enumerate(names)
+    }
 
 
 def _state(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> dict[str, Any]:
@@ -99,6 +103,7 @@ def _state(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> dict[str, An
         "others": [(*bone.location, *bone.scale) for bone in ob.pose.bones],
         "tips": [rigs.tail(ob, chain.bone, depsgraph) for chain in chains],
         "misses": [chain.residual for chain in chains],
+        "poses": rigs.pose(ob, depsgraph),
     }
 
 
@@ -114,17 +119,18 @@ def rotation_of(bone: bpy.types.PoseBone) -> Array:
     return np.array(found)
 
 
-def record(path: Path) -> None:
+def record() -> None:
     lines = []
     for name, found in play().items():
+        del found["poses"]
         if np.array_equal(found["others"], np.broadcast_to(UNMOVED, found["others"].shape)):
             del found["others"]
         rows = {key: _short(rows) for key, rows in found.items()}
         lines.append(f"{json.dumps(name)}: {json.dumps(rows, separators=(',', ':'))}")
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    POSES.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def recorded() -> dict[str, dict[str, Array]]:
+def recorded() -> Seen:
     """Return what the chains did when the file was made, as `play` does."""
     kept = json.loads(POSES.read_text(encoding="utf-8"))
     found = {
@@ -142,17 +148,31 @@ def _short(rows: Array) -> Any:
     return (np.round(rows, DIGITS) + 0.0).tolist()
 
 
-def main() -> None:
+def seen_elsewhere(frames: Sequence[int], folder: Path) -> Seen:
+    """Return what a new process sees on frames of the file, in this order."""
+    out = folder / "seen"
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+    code += f"from tests.blender.kept import kept_file\nkept_file.note({str(out)!r}, {frames!r})"
+    application = [bpy.app.binary_path, "--background", "--factory-startup", "--python-expr"]
+    command = [*application, code] if bpy.app.binary_path else [sys.executable, "-c", code]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert out.exists(), process.stderr[-2000:]
+    return pickle.loads(out.read_bytes())
+
+
+def note(out: str, frames: Sequence[int]) -> None:
+    """Note what is seen for another process."""
+    do_alone(lambda: Path(out).write_bytes(pickle.dumps(seen(open_file(), frames))))
+
+
+def do_alone(work: Callable[[], object]) -> None:
+    """Do all that this process is for, and end it."""
     import blender_ik_addon
 
-    blender_ik_addon.register()
-    record(POSES)
-
-
-if __name__ == "__main__":
     exit_code = 1
     try:
-        main()
+        blender_ik_addon.register()
+        work()
         exit_code = 0
     finally:
         if exit_code:
@@ -161,3 +181,7 @@ if __name__ == "__main__":
         sys.stderr.flush()
         # The 4.2 module would crash at the normal end, see conftest.py.
         os._exit(exit_code)
+
+
+if __name__ == "__main__":
+    do_alone(record)
