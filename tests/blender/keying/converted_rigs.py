@@ -35,7 +35,6 @@ class Limb:
         *,
         use_pole: bool = True,
         name: str = "Rig",
-        prefix: str = "Bone",
         turn: float = 0.35,
         bend: float = 1.0,
         reach: tuple[float, float] = (0.45, 0.9),
@@ -49,7 +48,6 @@ class Limb:
         self.bones = rigs.add_bones(
             self.ob,
             joints,
-            prefix=prefix,
             parent="Root.0",
             rolls=rolls,
             modes=list(rng.choice(rigs.ROTATION_MODES, count)),

@@ -24,14 +24,8 @@ from tests.blender.keying.converted_rigs import (
     two_limbs,
 )
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.keyed_limbs import HAS_SLOTS, keyed, read_by, source_of
+from tests.blender.setups.keyed_limbs import keyed, read_by, source_of
 from tests.blender.setups.selecting import refusal, select_bones
-
-
-def interpolate(limb: Limb, interpolation: str) -> None:
-    for curve in rigs.curves_of(limb.ob):
-        for key in curve.keyframe_points:
-            key.interpolation = interpolation
 
 
 def points_of(curve: bpy.types.FCurve) -> list[tuple[float, ...]]:
@@ -42,10 +36,12 @@ def points_of(curve: bpy.types.FCurve) -> list[tuple[float, ...]]:
     ]
 
 
+# Last the eye of a constraint, which becomes mute.
 KEYS: tuple[dict[str, dict[float, object]], ...] = (
     {"pole_angle": {1: 0.2, 10: 0.4, 20: 0.1}, "mute": {1: False, 10: True, 18: False}},
     {"influence": {1: 0.0, 10: 1.0, 20: 0.3}, "weight": {1: 0.2, 20: 0.9}},
     {"influence": {1: 0.5, 20: 1.0}, "orient_weight": {1: 0.5, 20: 1.0}, "pole_angle": {1: 0.3}},
+    {"enabled": {1: True, 4: False, 12: True}},
 )
 
 
@@ -55,20 +51,25 @@ def test_keys_of_a_constraint_play_on_the_chain_and_come_back(keys):
     limb.constrain(pole_angle=0.3)
     for name, values in keys.items():
         rigs.key(limb.ob, f"{CONSTRAINT}.{name}", values)
-    interpolate(limb, "BEZIER")
+    for curve in rigs.curves_of(limb.ob):
+        for key in curve.keyframe_points:
+            key.interpolation = "CONSTANT" if "enabled" in keys else "BEZIER"
     expected = played(limb)
     before = {curve.data_path: points_of(curve) for curve in rigs.curves_of(limb.ob)}
     rigs.go_to(1)
     to_chains(limb.ob)
-    paths = {curve.data_path for curve in rigs.curves_of(limb.ob)}
-    assert paths == {f"{CHAIN}.{name}" for name in keys}
+    curves = {curve.data_path: curve for curve in rigs.curves_of(limb.ob)}
+    assert curves.keys() == {f"{CHAIN}.{name}".replace("enabled", "mute") for name in keys}
+    if "enabled" in keys:
+        points = curves[f"{CHAIN}.mute"].keyframe_points
+        assert [key.co.y for key in points] == [0.0, 1.0, 0.0]
     assert_played(limb, expected)
     rigs.go_to(1)
     to_constraints(limb.ob)
     assert_played(limb, expected)
     after = {curve.data_path: points_of(curve) for curve in rigs.curves_of(limb.ob)}
-    assert after.keys() == before.keys()
-    for path, points in before.items():
+    assert after.keys() == {path.replace("enabled", "mute") for path in before}
+    for path, points in before.items() if "enabled" not in keys else ():
         np.testing.assert_allclose(after[path], points, atol=2e-4)
 
 
@@ -89,23 +90,6 @@ def test_keys_of_a_chain_play_on_the_constraint_and_those_of_other_chains_stay_t
     rigs.go_to(3)
     (constraint,) = ik_constraints(rigs.evaluated(ob))
     assert constraint.influence == 0.25
-
-
-def test_the_eye_of_a_constraint_becomes_mute():
-    limb = Limb(3)
-    limb.constrain()
-    rigs.key(limb.ob, f"{CONSTRAINT}.enabled", {1: True, 4: False, 12: True})
-    interpolate(limb, "CONSTANT")
-    expected = played(limb)
-    rigs.go_to(1)
-    to_chains(limb.ob)
-    assert_played(limb, expected)
-    (curve,) = rigs.curves_of(limb.ob)
-    assert curve.data_path == f"{CHAIN}.mute"
-    assert [key.co.y for key in curve.keyframe_points] == [0.0, 1.0, 0.0]
-    rigs.go_to(1)
-    to_constraints(limb.ob)
-    assert_played(limb, expected)
 
 
 def slide(limb: Limb, value: float) -> np.ndarray:
@@ -218,61 +202,6 @@ def test_drivers_elsewhere_and_keying_sets_go_along_both_ways_and_what_is_gone_i
     read_by(reader, "location", limb.ob, f"{CONSTRAINT}.use_stretch", 1)
     to_chains(limb.ob)
     assert "Warning: Drivers of Reader read what was removed" in capfd.readouterr().out
-
-
-def key_both(limb: Limb) -> None:
-    rigs.key(limb.ob, f"{CONSTRAINT}.mute", {1: False})
-    rigs.key(limb.ob, f"{CONSTRAINT}.enabled", {1: True})
-
-
-def modify_eye(limb: Limb) -> None:
-    rigs.key(limb.ob, f"{CONSTRAINT}.enabled", {1: True})
-    rigs.curves_of(limb.ob)[0].modifiers.new("NOISE")
-
-
-def share_action(limb: Limb) -> None:
-    rigs.key(limb.ob, f"{CONSTRAINT}.influence", {1: 0.5})
-    other = Limb(4, name="Other")
-    other.constrain()
-    own, data = limb.ob.animation_data, other.ob.animation_data_create()
-    data.action = own.action
-    if HAS_SLOTS:
-        data.action_slot = own.action_slot
-
-
-REFUSED: dict[str, tuple[Callable[[Limb], object], str]] = {
-    "no counterpart": (
-        lambda limb: rigs.key(limb.ob, f"{CONSTRAINT}.use_stretch", {1: True}),
-        "Its setting 'Stretch' is animated and has no counterpart: delete these keys or this"
-        " driver first.",
-    ),
-    "both": (
-        key_both,
-        "Keys or drivers for 'chain_ik.chains[0].mute' are there already: delete these first.",
-    ),
-    "modifiers": (
-        modify_eye,
-        "Modifiers of the F-curve of its setting 'Enabled' cannot be turned into their opposite:"
-        " delete them first.",
-    ),
-    "shared action": (
-        share_action,
-        "The action 'RigAction' animates 'Other' as well, so its keys cannot follow the chains of"
-        " one alone: give each of them its own action first.",
-    ),
-}
-
-
-@pytest.mark.parametrize(("breaks", "sentence"), REFUSED.values(), ids=REFUSED.keys())
-def test_keys_that_cannot_go_along_keep_the_constraint_as_it_is(breaks, sentence):
-    limb = Limb(3)
-    limb.constrain()
-    breaks(limb)
-    rigs.go_to(1)
-    before = told_settings(limb.ob)
-    select_bones(limb.ob, [limb.bones[-1]])
-    assert refusal(convert) == f"Constraint 'IK' of 'Bone.1': {sentence}"
-    assert told_settings(limb.ob) == before
 
 
 def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():

@@ -10,6 +10,7 @@ import pytest
 
 from tests.blender.kept.test_overrides import make_override, write_library
 from tests.blender.keying.converted_rigs import (
+    CONSTRAINT,
     Limb,
     constrain,
     convert,
@@ -21,6 +22,7 @@ from tests.blender.keying.converted_rigs import (
 )
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.keyed_limbs import HAS_SLOTS
 from tests.blender.setups.selecting import refusal, select_bones
 
 
@@ -37,11 +39,11 @@ def follow(limb: Limb, target: bpy.types.Object, subtarget: str) -> None:
 
 
 def take_length(limb: Limb) -> None:
-    limb.ob.pose.bones["Limb.0"].scale = (0.0, 0.0, 0.0)
+    limb.ob.pose.bones["Bone.0"].scale = (0.0, 0.0, 0.0)
 
 
 NO_LENGTH = (
-    "Bone 'Limb.0' has no length to turn: check its scale and location, or leave it out of the"
+    "Bone 'Bone.0' has no length to turn: check its scale and location, or leave it out of the"
     " chain."
 )
 
@@ -56,6 +58,26 @@ def set_up(**settings: object) -> Callable[[Limb], object]:
     return breaks
 
 
+def key(limb: Limb, **values: object) -> None:
+    for name, value in values.items():
+        rigs.key(limb.ob, f"{CONSTRAINT}.{name}", {1: value})
+
+
+def modify_eye(limb: Limb) -> None:
+    key(limb, enabled=True)
+    rigs.curves_of(limb.ob)[0].modifiers.new("NOISE")
+
+
+def share_action(limb: Limb) -> None:
+    key(limb, influence=0.5)
+    other = Limb(4, name="Other")
+    other.constrain()
+    own, data = limb.ob.animation_data, other.ob.animation_data_create()
+    data.action = own.action
+    if HAS_SLOTS:
+        data.action_slot = own.action_slot
+
+
 CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
     "solver": (
         lambda limb: setattr(limb.ob.pose, "ik_solver", "ITASC"),
@@ -64,84 +86,98 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
     ),
     "distance": (
         set_up(ik_type="DISTANCE"),
-        "Constraint 'IK' of 'Limb.1': Chains have no Distance mode: set IK Type to Copy Pose"
-        " first.",
+        "Chains have no Distance mode: set IK Type to Copy Pose first.",
     ),
     "position": (
         set_up(use_location=False, use_rotation=True),
-        "Constraint 'IK' of 'Limb.1': Chains need a position: switch Position on first.",
+        "Chains need a position: switch Position on first.",
     ),
     "iterations": (
         set_up(iterations=0),
-        "Constraint 'IK' of 'Limb.1': It has no iterations, so it moves nothing: enter some first.",
+        "It has no iterations, so it moves nothing: enter some first.",
     ),
     "space": (
         set_up(target_space="LOCAL"),
-        "Constraint 'IK' of 'Limb.1': Chains follow in world space: set its Target Space to that"
-        " first.",
+        "Chains follow in world space: set its Target Space to that first.",
     ),
     "vertex group": (
         lambda limb: follow(limb, grouped_mesh(), "Group"),
-        "Constraint 'IK' of 'Limb.1': Chains do not follow a vertex group, such as 'Group' of"
-        " 'Mesh': follow an empty with a vertex parent instead.",
+        "Chains do not follow a vertex group, such as 'Group' of 'Mesh': follow an empty with a"
+        " vertex parent instead.",
     ),
     "armature without bone": (
         lambda limb: setattr(limb.constraint, "target", rigs.make_rig(name="Other")),
-        "Constraint 'IK' of 'Limb.1': It names no bone of 'Other': choose one first.",
+        "It names no bone of 'Other': choose one first.",
     ),
     "no target": (
         set_up(target=None),
-        "Constraint 'IK' of 'Limb.1': No target is set: choose an object for the chain to follow.",
+        "No target is set: choose an object for the chain to follow.",
     ),
-    "no length": (take_length, f"Constraint 'IK' of 'Limb.1': {NO_LENGTH}"),
+    "no length": (take_length, NO_LENGTH),
     "own bone": (
-        lambda limb: follow(limb, limb.ob, "Limb.1"),
-        "Constraint 'IK' of 'Limb.1': The target bone 'Limb.1' is moved by the chain that would"
-        " follow it: choose a bone outside the chain.",
+        lambda limb: follow(limb, limb.ob, "Bone.1"),
+        "The target bone 'Bone.1' is moved by the chain that would follow it: choose a bone outside"
+        " the chain.",
+    ),
+    "keys of what is lost": (
+        lambda limb: key(limb, use_stretch=True),
+        "Its setting 'Stretch' is animated and has no counterpart: delete these keys or this"
+        " driver first.",
+    ),
+    "keys of mute and eye": (
+        lambda limb: key(limb, mute=False, enabled=True),
+        "Keys or drivers for 'chain_ik.chains[0].mute' are there already: delete these first.",
+    ),
+    "modifiers of the eye": (
+        modify_eye,
+        "Modifiers of the F-curve of its setting 'Enabled' cannot be turned into their opposite:"
+        " delete them first.",
+    ),
+    "shared action": (
+        share_action,
+        "The action 'RigAction' animates 'Other' as well, so its keys cannot follow the chains of"
+        " one alone: give each of them its own action first.",
     ),
 }
 
 
-def limb_named(seed: int = 3, **settings: object) -> Limb:
-    return Limb(seed, prefix="Limb", **settings)
-
-
 @pytest.mark.parametrize(("breaks", "sentence"), CONSTRAINTS.values(), ids=CONSTRAINTS.keys())
 def test_a_constraint_without_counterpart_stays_and_says_why(breaks, sentence):
-    limb = limb_named()
+    limb = Limb(3)
     limb.constrain()
     breaks(limb)
-    scaled_rigs.update()
+    rigs.go_to(1)
     before, joints = told_settings(limb.ob), limb.joints()
-    select_bones(limb.ob, ["Limb.1"])
-    assert refusal(convert) == sentence
+    select_bones(limb.ob, ["Bone.1"])
+    of_constraint = "" if sentence.startswith("This armature") else "Constraint 'IK' of 'Bone.1': "
+    assert refusal(convert) == of_constraint + sentence
     scaled_rigs.update()
     assert told_settings(limb.ob) == before
     np.testing.assert_array_equal(limb.joints(), joints)
 
 
 def test_of_several_constraints_of_a_bone_none_is_converted_until_one_counts(capfd):
-    limb = limb_named()
+    limb = Limb(3)
     limb.constrain()
-    constrain(limb.ob, "Limb.1", limb.target, name="Second", chain_count=2)
+    constrain(limb.ob, "Bone.1", limb.target, name="Second", chain_count=2)
     scaled_rigs.update()
     before = told_settings(limb.ob)
-    select_bones(limb.ob, ["Limb.1"])
+    select_bones(limb.ob, ["Bone.1"])
     with pytest.raises(RuntimeError, match="Of several IK constraints of a bone Blender uses"):
         convert("EXEC_DEFAULT", True)
     assert told_settings(limb.ob) == before
-    limb.ob.pose.bones["Limb.1"].constraints["Second"].mute = True
-    to_chains(limb.ob, "Limb.1")
+    limb.ob.pose.bones["Bone.1"].constraints["Second"].mute = True
+    to_chains(limb.ob, "Bone.1")
     assert [chain.mute for chain in limb.ob.chain_ik.chains] == [False, True]
 
 
 def limit_without(limb: Limb) -> None:
-    limb.ob.pose.bones["Limb.1"].lock_ik_y = True
+    limb.ob.pose.bones["Bone.1"].lock_ik_y = True
     limb.chain.use_limits = False
 
 
 def end_off_parent(limb: Limb) -> None:
-    rigs.add_bones(limb.ob, [(0, 0, 4), (0, 0, 5)], prefix="Off", parent="Limb.2")
+    rigs.add_bones(limb.ob, [(0, 0, 4), (0, 0, 5)], prefix="Off", parent="Bone.2")
     limb.chain.bone, limb.chain.use_tail = "Off.0", False
 
 
@@ -151,7 +187,7 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
         "IK constraints have no Force and no Follow: choose another solver first.",
     ),
     "joints": (
-        lambda limb: give(limb.chain, "Limb.1", "HINGE_X"),
+        lambda limb: give(limb.chain, "Bone.1", "HINGE_X"),
         "IK constraints have no joints of their own: remove those first.",
     ),
     "limits off": (
@@ -167,8 +203,8 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
         "IK constraints have no Flip Bend: add a pole, or switch it off.",
     ),
     "hand": (
-        set_up(bone="Limb.2", use_tail=False, use_rotation=True),
-        "IK constraints do not turn 'Limb.2' as well: switch Rotation off, and give that bone a"
+        set_up(bone="Bone.2", use_tail=False, use_rotation=True),
+        "IK constraints do not turn 'Bone.2' as well: switch Rotation off, and give that bone a"
         " Copy Rotation constraint.",
     ),
     "weight": (
@@ -181,8 +217,8 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
     ),
     "no length": (take_length, NO_LENGTH),
     "another": (
-        lambda limb: constrain(limb.ob, "Limb.2", limb.target, name="Other", chain_count=1),
-        "'Limb.2' has an IK constraint already: delete that first.",
+        lambda limb: constrain(limb.ob, "Bone.2", limb.target, name="Other", chain_count=1),
+        "'Bone.2' has an IK constraint already: delete that first.",
     ),
     "no target": (
         set_up(target=None),
@@ -193,11 +229,11 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
 
 @pytest.mark.parametrize(("breaks", "sentence"), CHAINS_ALONE.values(), ids=CHAINS_ALONE.keys())
 def test_a_chain_without_counterpart_stays_and_says_why(breaks, sentence):
-    limb = limb_named(count=3)
+    limb = Limb(3, 3)
     limb.add_chain(name="Arm")
     breaks(limb)
     scaled_rigs.update()
-    select_bones(limb.ob, ["Limb.1"])
+    select_bones(limb.ob, ["Bone.1"])
     before, joints = told_settings(limb.ob), limb.joints()
     assert refusal(convert, direction="TO_CONSTRAINTS") == f"Chain 'Arm': {sentence}"
     scaled_rigs.update()
