@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from blender_ik_addon.core import (
     Chain,
+    Chains,
     Goal,
     Goals,
     Lead,
@@ -22,7 +23,7 @@ from blender_ik_addon.core import (
     solve_batch,
 )
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
+from blender_ik_addon.core.algebra.arithmetic import FLOATS
 from blender_ik_addon.core.solvers.follow import MOST_AHEAD
 from blender_ik_addon.core.solving import compiled_chains
 from blender_ik_addon.core.solving.dragging import (
@@ -31,7 +32,7 @@ from blender_ik_addon.core.solving.dragging import (
     Drag,
     drag_points,
 )
-from tests.core.chains import POSES, random_frame, start_joints, uneven_lengths
+from tests.core.chains import POSES, random_frame, start_joints, uneven_lengths, unit
 from tests.core.limited_rigs import RIGS
 from tests.helpers import make_rng
 
@@ -40,15 +41,15 @@ LEADS = st.sampled_from(list(Lead))
 BENDS = st.sampled_from([None, 0.0, 0.3, 0.8, 1.5, 2.8])
 
 
-def follow(points, path, lead=Lead.TIP, max_bend=None, m=FLOATS):
-    """Drag chains along a path (f, 3, B); floats and arrays are held together below."""
+def follow(points, path, lead=Lead.TIP, max_bend=None):
+    """Drag chains along a path (f, 3, B)."""
     bend = np.pi if max_bend is None else max_bend
     for place in path:
-        points = drag_points(Drag(lead, m=m), points, place, bend)
+        points = drag_points(Drag(lead, m=FLOATS), points, place, bend)
     return points
 
 
-def chains(seed, count=6, size=4, ratio=3.0):
+def chains_of(seed, count=6, size=4, ratio=3.0):
     """Return start poses of several kinds, shape (n + 1, 3, B)."""
     rng = make_rng(seed)
     kinds = [POSES[i % len(POSES)] for i in range(size)]
@@ -93,7 +94,7 @@ def walk(points, lead, rng, step, number):
 def test_lengths_and_bends_are_kept_and_the_led_end_is_where_it_shall_be(
     seed, lead, bend, count, size
 ):
-    points = chains(seed, count, ratio=30.0)
+    points = chains_of(seed, count, ratio=30.0)
     lengths = lengths_of(points)
     shares = make_rng(seed).uniform(0.5, 2.0, count - 1)
     limits = np.full(count - 1, np.pi) if bend is None else np.minimum(bend * shares, np.pi)
@@ -110,7 +111,7 @@ def test_lengths_and_bends_are_kept_and_the_led_end_is_where_it_shall_be(
 @given(SEEDS, LEADS, BENDS)
 @settings(max_examples=12)
 def test_no_joint_runs_more_than_a_twentieth_farther_than_the_led_end(seed, lead, bend):
-    points = chains(seed)
+    points = chains_of(seed)
     points = follow(points, led(points, lead)[None], lead, bend)
     share = LONGEST_STEP * (SHORTER_IN_LIMITS if bend is not None else 1.0)
     step = 0.999 * share * lengths_of(points).min(axis=0)
@@ -157,20 +158,6 @@ def test_a_single_segment_runs_on_the_exact_tractrix():
         np.testing.assert_allclose(moved[0, :, 0], expected, atol=1e-12)
 
 
-@pytest.mark.slow
-@given(SEEDS, LEADS, BENDS)
-@settings(max_examples=6)
-def test_many_side_by_side_are_as_each_alone(seed, lead, bend):
-    points = chains(seed, size=5)
-    # Each goes its own way, of its own length: they take different numbers of steps.
-    steps = np.array([0.0, 1e-3, 0.2, 1.0, 6.0])
-    path = np.array(list(walk(points, lead, make_rng(seed + 1), steps, 3)))
-    together = follow(points, path, lead, bend, m=ARRAYS)
-    for i in range(points.shape[-1]):
-        alone = follow(points[..., i : i + 1], path[..., i : i + 1], lead, bend)
-        np.testing.assert_allclose(together[..., i : i + 1], alone, atol=1e-12)
-
-
 @given(SEEDS, LEADS, st.sampled_from([None, 0.8]), st.booleans())
 @settings(max_examples=10)
 def test_moved_mirrored_or_scaled_the_answer_goes_along(seed, lead, bend, is_mirrored):
@@ -194,7 +181,7 @@ def test_moved_mirrored_or_scaled_the_answer_goes_along(seed, lead, bend, is_mir
 
 def test_the_root_leads_as_the_tip_of_the_reversed_chain_does():
     # Which way a chain that is folded onto itself unfolds is nobody's to say.
-    points = chains(3)[..., [kind != "folded" for kind in POSES[:4]]]
+    points = chains_of(3)[..., [kind != "folded" for kind in POSES[:4]]]
     path = np.array(list(walk(points, Lead.ROOT, make_rng(4), 0.4, 6)))
     limits = np.linspace(0.4, 2.0, 5)
     by_root = follow(points, path, Lead.ROOT, limits)
@@ -220,16 +207,23 @@ def test_solve_drags_once_and_its_bone_rotations_give_its_joints(lead):
     assert solution.residual == pytest.approx(off, abs=1e-12)
 
 
+@pytest.mark.parametrize("bend", [None, 0.8])
+@pytest.mark.parametrize("has_limits", [False, True])
 @pytest.mark.parametrize("lead", Lead)
-def test_one_by_one_and_side_by_side_are_the_same(lead, monkeypatch):
+def test_one_by_one_and_side_by_side_are_the_same(lead, has_limits, bend, monkeypatch):
     rig, rng = RIGS["arm"](), make_rng(5)
-    targets = rig.length * rng.uniform(-1.2, 1.2, (3, 3))
-    options = SolveOptions(Solver.FOLLOW, lead=lead)
-    alone = [solve(rig.chain(), Goal(target), options).joint_positions for target in targets]
+    chains = rig.chains(4) if has_limits else Chains(np.moveaxis(chains_of(5), -1, 0))
+    # They take different numbers of steps.
+    ways = np.array([0.0, 1e-3, 0.2, 6.0])[:, None] * unit(rng.normal(size=(4, 3)))
+    targets = chains.joint_positions[:, -1 if lead is Lead.TIP else 0] + ways
+    options = SolveOptions(Solver.FOLLOW, lead=lead, max_bend=np.pi if bend is None else bend)
+    singles = [chains.take(np.array([row])) for row in range(4)]
+    alone = [solve_batch(one, Goals(targets[[row]]), options) for row, one in enumerate(singles)]
     assert compiled_chains.MAX_CHAINS_IN_FLOATS > 0
     monkeypatch.setattr(compiled_chains, "MAX_CHAINS_IN_FLOATS", 0)
-    together = solve_batch(rig.chains(3), Goals(targets), options)
-    assert np.abs(together.joint_positions - np.array(alone)).max() <= 1e-9 * rig.length
+    together = solve_batch(chains, Goals(targets), options)
+    expected = np.array([each.joint_positions[0] for each in alone])
+    assert np.abs(together.joint_positions - expected).max() <= 1e-9 * rig.length
 
 
 @pytest.mark.parametrize("name", ["arm", "tail", "ten_hinges", "mixed_lengths"])

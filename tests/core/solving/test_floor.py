@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Floor, Goal, SolveOptions, solve, solve_batch
-from blender_ik_addon.core.model.goals import Goals
+from blender_ik_addon.core.model.records import join_records
 from tests.core.bodies import FEET, HEIGHT, Person, make_person
 from tests.helpers import make_rng
 
@@ -81,21 +81,9 @@ def test_bodies_side_by_side_have_their_own_floors():
     ]
     alone = [solve(PERSON.chain, goal, OPTIONS) for goal in goals]
     chains = PERSON.chain.as_batch().take(np.zeros(2, dtype=int))
-    floors = [goal.floor for goal in goals]
-    stacked = Floor(
-        floors[0].bones,
-        *(
-            np.stack([getattr(each, name) for each in floors])
-            for name in ("points", "normal", "origin")
-        ),
-    )
-    together = Goals(
-        np.stack([goal.target_position for goal in goals]),
-        tip_rotation_wxyz=np.stack([goal.tip_rotation_wxyz for goal in goals]),
-        priority=goals[0].priority,
-        has_tip_rotation=goals[0].has_tip_rotation,
-        floor=stacked,
-    )
+    batches = [goal.as_batch() for goal in goals]
+    floor = join_records([each.floor for each in batches])
+    together = replace(join_records(batches), floor=floor)
     found = solve_batch(chains, together, OPTIONS)
     for row, solution in enumerate(alone):
         # To the last bit: where two poses are as good as each other, the last digit chooses.
