@@ -8,7 +8,6 @@ import pytest
 
 from tests.blender.keying.converted_rigs import (
     CLOSE,
-    KEPT,
     Limb,
     convert,
     ik_constraints,
@@ -54,28 +53,6 @@ def test_there_and_back_a_constraint_has_the_same_settings_again(settings, use_p
         assert rigs.rotations(limb.ob) == turned
         assert ("Warning" in capfd.readouterr().out) == ("use_rotation" in settings)
     assert not limb.ob.chain_ik.chains
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"solver": "TWO_BONE", "mute": True},
-        {"solver": "TWO_BONE", "influence": 0.375, "weight": 0.5, "iterations": 20},
-        {"solver": "NEWTON", "use_rotation": True, "orient_weight": 0.25},
-        {"solver": "NEWTON", "chain_count": 0},
-    ],
-    ids=str,
-)
-def test_there_and_back_a_chain_has_the_same_settings_again(settings):
-    limb = Limb(6)
-    limb.add_chain(name="Arm", **settings)
-    before = {name: getattr(limb.chain, name) for name in KEPT}
-    angle = limb.chain.pole_angle
-    to_constraints(limb.ob)
-    assert not limb.ob.chain_ik.chains
-    to_chains(limb.ob)
-    assert {name: getattr(limb.chain, name) for name in KEPT} == before
-    assert limb.chain.pole_angle == pytest.approx(angle, abs=1e-4)
 
 
 def found() -> tuple[object, ...]:

@@ -95,22 +95,3 @@ def core_matrices(chain: Chain, local_wxyz: Array) -> Array:
         above = above @ offset @ rotation.matrix_from_quaternion(local)
         matrices.append(above)
     return np.array(matrices)
-
-
-def heights(ob: bpy.types.Object) -> Array:
-    """Return the world heights of the middles of the bones, shape (n,)."""
-    joints = joints_of(ob)
-    world = rigs.world_matrix(ob, bpy.context.view_layer.depsgraph)
-    middles = 0.5 * (joints[1:] + joints[:-1])
-    return middles @ world[2, :3] + world[2, 3]
-
-
-def bends(ob: bpy.types.Object) -> Array:
-    """Return by how many radians bones are bent from rest against their parents, shape (n - 1,)."""
-    rest = np.array([bone.matrix_local for bone in ob.data.bones])[:, :3, :3]
-    posed = rigs.pose(ob, bpy.context.view_layer.depsgraph)[:, :3, :3]
-    turns = np.einsum("nji,njk->nik", rest[:-1], rest[1:])
-    now = np.einsum("nji,njk->nik", posed[:-1], posed[1:])
-    trace = np.einsum("nij,nij->n", turns, now)
-    angles: Array = np.arccos(np.clip(0.5 * (trace - 1.0), -1.0, 1.0))
-    return angles

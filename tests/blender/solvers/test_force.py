@@ -11,15 +11,12 @@ import pytest
 from mathutils import Matrix, Quaternion
 
 from blender_ik_addon.core import (
-    Chain,
     Goal,
     SolveOptions,
     Solver,
     StepMode,
-    bone_rotations,
     solve,
 )
-from blender_ik_addon.core.algebra import rotation
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import (
     SETTINGS,
@@ -82,14 +79,6 @@ def test_bones_stand_as_the_core_says_however_their_armature_is_turned(count, si
     rigs.assert_reaches(ob, f"Bone.{count - 1}", target)
     assert settings.status.startswith("Reached"), settings.status
     assert settings.residual <= settings.tolerance
-
-
-def test_bone_rotations_of_a_chain_without_joints_lead_to_its_joints():
-    joints = rigs.zigzag(4)
-    chain = Chain(joints, forces=make_forces(np.ones(4), np.ones(4), [0.0, 0.0, -1.0]))
-    solution = solve(chain, Goal(np.array([1.0, 1.5, 1.5])), SolveOptions(Solver.FORCE))
-    turned = rotation.rotate(bone_rotations(chain, solution), np.diff(joints, axis=0))
-    np.testing.assert_allclose(np.cumsum(turned, axis=0), solution.joint_positions[1:], atol=1e-9)
 
 
 def test_comfort_and_limits_are_the_bones_own_axes():

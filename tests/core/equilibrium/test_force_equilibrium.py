@@ -14,14 +14,13 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
+    bone_rotations,
     solve,
     solve_batch,
 )
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import unit
-from tests.core.equilibrium.energies import (
-    energy_of,
-    make_forces,
-)
+from tests.core.equilibrium.energies import energy_of, make_forces
 from tests.core.limited_rigs import K, at_rest, make_rig, targets_of
 from tests.helpers import make_rng
 
@@ -136,6 +135,10 @@ def test_a_heavy_rope_hangs_as_a_catenary_does():
     along, up = np.hypot(ways[:, 0], ways[:, 1]), ways[:, 2]
     np.testing.assert_allclose(np.diff(up / along), np.diff(up / along).mean(), atol=1e-4)
     assert joints[:, 2].min() < -0.3
+    turned = rotation.rotate(
+        bone_rotations(chain, solution), np.diff(chain.joint_positions, axis=0)
+    )
+    np.testing.assert_allclose(turned, ways, atol=1e-9)
 
 
 def test_a_pole_that_cannot_be_met_is_left_as_near_while_the_rest_settles():
