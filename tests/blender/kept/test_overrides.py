@@ -15,6 +15,7 @@ from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.keyed_limbs import activate
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones
+from tests.blender.setups.spoiling import settings_of
 
 remove = bpy.ops.pose.chain_ik_remove
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
@@ -81,23 +82,10 @@ def chains(ob: bpy.types.Object) -> list[tuple[str, list[str]]]:
 
 def everything(ob: bpy.types.Object) -> list[object]:
     """Return all settings of the chains with their joints, and the bones' channels."""
-    return [ob.chain_ik.active_index, *map(_settings, ob.chain_ik.chains), rigs.rotations(ob)]
-
-
-def _settings(group: bpy.types.PropertyGroup) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for prop in group.bl_rna.properties:
-        if prop.identifier in ("rna_type", "status", "residual"):
-            continue
-        value = getattr(group, prop.identifier)
-        if prop.type == "COLLECTION":
-            value = [_settings(item) for item in value]
-        elif isinstance(value, bpy.types.PropertyGroup):
-            value = _settings(value)
-        elif isinstance(value, bpy.types.ID):
-            value = value.name
-        found[prop.identifier] = value
-    return found
+    settings = [
+        (each.path, each.name, repr(each.get())) for each in settings_of(ob.name, "chain_ik")
+    ]
+    return [settings, rigs.rotations(ob)]
 
 
 def test_joints_of_the_library_are_not_removed_or_replaced_and_nothing_changes(library, tmp_path):

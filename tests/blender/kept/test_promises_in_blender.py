@@ -86,29 +86,6 @@ def rotation_of(ob, bone):
 
 
 @every_solver
-@pytest.mark.parametrize("use_tail", [True, False])
-def test_a_target_on_the_tip_with_its_rotation_does_not_move_the_pose(solver, use_tail):
-    ob, bones = posed_rig(solver)
-    tip, count = bones[-1], len(bones)
-    if solver == "TWO_BONE":
-        bones = ["Bone.1", *bones] if use_tail else bones
-        count = 3 if use_tail else 1
-        if not use_tail:
-            solver = "NEWTON"
-    elif not use_tail:
-        count -= 1
-    before = rigs.pose(ob)
-    target = rigs.make_empty("Target", (rigs.tail if use_tail else rigs.head)(ob, tip))
-    target.rotation_mode = "QUATERNION"
-    target.rotation_quaternion = rigs.evaluated(ob).pose.bones[tip].matrix.to_quaternion()
-    rigs.add_chain(
-        ob, tip, target, solver=solver, use_tail=use_tail, use_rotation=True, chain_count=count
-    )
-    scaled_rigs.update()
-    np.testing.assert_allclose(rigs.pose(ob), before, atol=5e-6)
-
-
-@every_solver
 @pytest.mark.parametrize("start", ["KEYED", "CURRENT"])
 def test_nothing_moves_again_from_any_start_nor_counts_the_way_by_which_the_target_came(
     solver, start

@@ -286,14 +286,3 @@ def test_a_bake_shows_the_live_motion_and_a_second_one_gives_the_same_keys():
             bone.location, bone.rotation_quaternion = (0, 0, 0), (1, 0, 0, 0)
         ob.chain_ik.chains[0].mute = False
     assert keys[0] == keys[1]
-
-
-def test_a_bake_from_before_the_start_of_the_scene_goes_through_it():
-    ob, target = make_tail()
-    rigs.key(target, "location", {frame: swim(frame + 6) for frame in range(-5, 8)})
-    press(bake, frame_start=-5, frame_end=7)
-    found = played(ob, range(-5, 8))
-    expected = rigs.zigzag(COUNT)[:, :, None]
-    for frame, shown in zip(range(-5, 8), found, strict=True):
-        expected = follow(expected, np.array(swim(frame + 6))[None, :, None])
-        np.testing.assert_allclose(shown, expected[:, :, 0], atol=30 * SAME)

@@ -36,13 +36,6 @@ def rotation_vector(wxyz: Array) -> Array:
     return axis * (2.0 * np.arctan2(size, w) / size) if size > 0.0 else 0.0 * axis
 
 
-def quaternion(vector: Array) -> Array:
-    """Return the turn about a vector by its length."""
-    angle = np.linalg.norm(vector)
-    axis = vector / angle if angle > 0.0 else np.zeros(3)
-    return np.concatenate(([np.cos(angle / 2.0)], np.sin(angle / 2.0) * axis))
-
-
 def turn_between(a: Array, b: Array) -> Array:
     """Return the short turn from one quaternion to another as axis times angle, seen from there."""
     return rotation_vector(multiply(a * np.array([1.0, -1.0, -1.0, -1.0]), b))

@@ -18,6 +18,8 @@ UPRIGHT = np.tile((1.0, 0.0, 0.0, 0.0), (3, 1))
 MET = 1e-5
 # Paths: so many steps, of so many metres; they bend by up to so many radians a metre.
 STEPS, STEP, BENT = 300, 1e-3, 6.0
+# The longest way along the bones, from the root to a hand.
+REACH = 1.282237484161567
 
 
 @dataclass(frozen=True)
@@ -85,23 +87,8 @@ def past_ranges(person: Person, local: Array) -> float:
 def find_nearness(person: Person, local: Array, place: Array) -> float:
     """Return half the sum of squared turns, and of the root's way in lengths of the reach."""
     angles = 2.0 * np.arctan2(np.linalg.norm(local[:, 1:], axis=1), np.abs(local[:, 0]))
-    moved = np.linalg.norm(place - person.heads[0]) / longest_way(person)
+    moved = np.linalg.norm(place - person.heads[0]) / REACH
     return float(0.5 * (angles**2).sum() + 0.5 * moved**2)
-
-
-def longest_way(person: Person) -> float:
-    """Return the longest way along the bones from the root to an effector."""
-    topology = person.chain.topology
-    assert topology is not None
-    ways = []
-    for bone, end in zip(topology.effector_bones, person.ends, strict=True):
-        at, way = bone, float(np.linalg.norm(end - person.heads[bone]))
-        while at > 0:
-            above = topology.parents[at]
-            way += float(np.linalg.norm(person.heads[at] - person.heads[above]))
-            at = above
-        ways.append(way)
-    return max(ways)
 
 
 def smooth_path(person: Person, seed: int) -> Array:
