@@ -223,16 +223,21 @@ def turn_bones(
     bpy.context.view_layer.update()
 
 
-def key(owner: bpy.types.ID, path: str, values: dict[float, object]) -> None:
-    """Key a property with linear interpolation: frame to value."""
+def put(owner: bpy.types.ID, path: str, value: object) -> None:
+    """Set a property of an ID, or a custom one, by its path."""
     is_custom = path.endswith('"]')
     holder_path, _, name = path.removesuffix('"]').rpartition('["' if is_custom else ".")
     holder = owner.path_resolve(holder_path) if holder_path else owner
+    if is_custom:
+        holder[name] = value
+    else:
+        setattr(holder, name, value)
+
+
+def key(owner: bpy.types.ID, path: str, values: dict[float, object]) -> None:
+    """Key a property with linear interpolation: frame to value."""
     for frame, value in values.items():
-        if is_custom:
-            holder[name] = value
-        else:
-            setattr(holder, name, value)
+        put(owner, path, value)
         owner.keyframe_insert(path, frame=frame)
     for curve in curves_of(owner):
         for point in curve.keyframe_points:

@@ -138,6 +138,26 @@ def test_a_dragged_chain_within_limits_does_not_creep(seed, use_anchor):
     assert shake([ob], 12)["Rig"] == [0.0] * 12
 
 
+@pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
+def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
+    """Promise 4, where a part of the tree starts from its own last pose."""
+    ob = rigs.make_rig(rigs.zigzag(3, 1))
+    for tip, start, place in zip((1, 2), starts, ((2, 3, 0.3), (0.4, 0.9, 1.1)), strict=True):
+        target = rigs.make_empty(location=place)
+        rigs.add_chain(ob, f"Bone.{tip}", target, start_from=start, weight=0.5)
+    driver = ob.driver_add("chain_ik.chains[1].weight").driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.type, variable.targets[0].id = "TRANSFORMS", target
+    variable.targets[0].transform_type = "LOC_Y"
+    rigs.updated()
+    assert shake([ob], 4)[ob.name] == [0.0] * 4
+    before, target.location.y = turns(ob), 0.5
+    rigs.updated()
+    assert ob.chain_ik.chains[1].weight == pytest.approx(0.5)
+    assert turned_by(turns(ob), before) > 1.0
+
+
 def make_below_uneven_scale(seed: int, bone: str, inherited: str) -> bpy.types.Object:
     """Seen from its own last pose the side of the pole was another one."""
     ob = rigs.make_rig(rigs.zigzag(3, seed))
@@ -213,8 +233,7 @@ STAYING = [
     (make_flipped, 0.0, "CCD"),
     (make_held_below_uneven_scale, (3, 1, 1), 0, "NEWTON"),
     (make_held_below_uneven_scale, (1, 0.4, 1), 1, "FABRIK"),
-    (make_held_below_uneven_scale, (0.5, 1, 2), 4, "NEWTON"),
-    *((make_astray, inherited, "NEWTON") for inherited in ("ALIGNED", "FIX_SHEAR")),
+    (make_astray, "FIX_SHEAR", "NEWTON"),
     (make_astray, "ALIGNED", "CCD"),
 ]
 
@@ -227,26 +246,6 @@ def test_a_chain_stays_after_undo(case):
     ob = make(*settings)
     rigs.updated()
     assert max(shake([ob], 2, forgets=True)[ob.name]) <= STILL
-
-
-@pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
-def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
-    """Promise 4, where a part of the tree starts from its own last pose."""
-    ob = rigs.make_rig(rigs.zigzag(3, 1))
-    for tip, start, place in zip((1, 2), starts, ((2, 3, 0.3), (0.4, 0.9, 1.1)), strict=True):
-        target = rigs.make_empty(location=place)
-        rigs.add_chain(ob, f"Bone.{tip}", target, start_from=start, weight=0.5)
-    driver = ob.driver_add("chain_ik.chains[1].weight").driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.type, variable.targets[0].id = "TRANSFORMS", target
-    variable.targets[0].transform_type = "LOC_Y"
-    rigs.updated()
-    assert shake([ob], 4)[ob.name] == [0.0] * 4
-    before, target.location.y = turns(ob), 0.5
-    rigs.updated()
-    assert ob.chain_ik.chains[1].weight == pytest.approx(0.5)
-    assert turned_by(turns(ob), before) > 1.0
 
 
 @pytest.mark.parametrize(
