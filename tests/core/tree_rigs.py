@@ -198,42 +198,24 @@ def row(
     parent: int, start: Array, step: Array, count: int, first: int
 ) -> tuple[list[tuple[int, tuple]], Array]:
     """Return bones in a row, numbered from the first, and the end of the last."""
-    bones = []
-    for i in range(count):
-        bones.append((parent if i == 0 else first + i - 1, tuple(start + i * step)))
+    parents = (parent, *range(first, first + count - 1))
+    bones = [(above, tuple(start + i * step)) for i, above in enumerate(parents)]
     return bones, start + count * step
 
 
-BENT = 0.04
-
-
 def y_tree(trunk: int, left: int, right: int) -> TreeRig:
-    """Return a Y of bones of length 1, bent a little."""
+    """Return a Y of bones of length 1, moved off its lines a little."""
     bones, top = row(-1, np.zeros(3), np.array([0.0, 1.0, 0.0]), trunk, 0)
     tips = []
     for count, side in ((left, 1.0), (right, -1.0)):
-        first = len(bones)
         step = np.array([side * np.sin(0.6), np.cos(0.6), 0.0])
-        branch, end = row(trunk - 1, top, step, count, first)
+        branch, end = row(trunk - 1, top, step, count, len(bones))
         bones += branch
         tips.append((len(bones) - 1, tuple(end)))
-    rig = make_tree(bones, tips)
-    return _waved(rig)
-
-
-def _waved(rig: TreeRig) -> TreeRig:
-    """Return a rig moved off its lines a little."""
-    wave = np.sin(1.7 * np.arange(len(rig.heads)))[:, None] * np.array([0.0, 0.02, BENT])
-    wave[[i for i, parent in enumerate(rig.parents) if parent < 0]] = 0.0
-    return _with_axes(replace(rig, heads=rig.heads + wave))
-
-
-def _with_axes(rig: TreeRig) -> TreeRig:
-    axes = [
-        _axes(i, rig.parents, rig.heads, rig.effector_bones, rig.tips)
-        for i in range(len(rig.parents))
-    ]
-    return replace(rig, axes=np.array(axes))
+    waves = np.sin(1.7 * np.arange(len(bones)))[:, None] * np.array([0.0, 0.02, 0.04])
+    waves[0] = 0.0
+    waved = zip(bones, waves, strict=True)
+    return make_tree([(parent, head + wave) for (parent, head), wave in waved], tips)
 
 
 def hand() -> TreeRig:

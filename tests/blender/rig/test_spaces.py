@@ -8,7 +8,7 @@ divides by the sine of its narrowest angle, so ``FORWARD`` is multiplied by its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -18,7 +18,9 @@ from mathutils import Matrix
 
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.rig.reading import spaces
+from blender_ik_addon.rig.reading.skeleton import compiled
 from blender_ik_addon.rig.reading.spaces import InheritScale
+from tests.blender.setups import rigs
 
 Array = npt.NDArray[np.float64]
 
@@ -26,89 +28,42 @@ FORWARD = 4.5e-7  # one bone under the parent that Blender shows
 INVERSE = 1e-6  # its rotation back, as matrix entries
 HEAD = 5e-7  # its head
 
-MODES = list(InheritScale)
+every_mode = pytest.mark.parametrize("mode", list(InheritScale), ids=lambda mode: mode.name)
 
 
-def either(switch: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(switch, [True, False], ids=[switch, f"not_{switch}"])
+class Rig(NamedTuple):
+    """What Blender shows of an armature, and what ``spaces`` makes of its channels."""
 
-
-every_mode = pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-
-
-@dataclass(frozen=True)
-class Rig:
-    """All that ``spaces`` is told about an armature, as the add-on reads it: with foreach_get."""
-
-    armature_object: bpy.types.Object
-    parents: npt.NDArray[np.int32]
-    rest: spaces.RestFrames
+    frames: spaces.ParentFrames
     rotation: Array
     scale: Array
-    head_in_parent: Array
+    heads: Array
     pose: Array
-
-    @property
-    def parent_pose(self) -> Array:
-        return of_parents(self.pose, self.parents)
-
-    @property
-    def frames(self) -> spaces.ParentFrames:
-        return spaces.parent_frames(self.parent_pose[:, :3, :3], self.rest)
+    parent_pose: Array
 
 
-def of_parents(matrices: Array, parents: npt.NDArray[np.int32]) -> Array:
-    return np.where((parents < 0)[:, None, None], np.eye(4), matrices[parents])
-
-
-def read_values(items, name: str, width: int, dtype: type = np.float32) -> npt.NDArray:
-    buffer = np.empty(len(items) * width, dtype)
-    items.foreach_get(name, buffer)
-    return buffer if width == 1 else buffer.reshape(len(items), width)
-
-
-def read_matrices(items, name: str, size: int = 4) -> Array:
-    flat = read_values(items, name, size * size).ravel()
-    return spaces.matrices_from_buffer(flat, len(items), size)
-
-
-def read(armature_object: bpy.types.Object) -> Rig:
-    bpy.context.view_layer.update()
-    bones, pose_bones = armature_object.data.bones, armature_object.pose.bones
-    index = {bone.name: i for i, bone in enumerate(bones)}
-    parents = np.array([index[bone.parent.name] if bone.parent else -1 for bone in bones])
-    rest = read_matrices(bones, "matrix_local")
-    # Normalised and turned into a matrix in float32, as Blender does on the way to a pose.
-    quaternions = [pose_bone.rotation_quaternion.normalized() for pose_bone in pose_bones]
+def read(ob: bpy.types.Object) -> Rig:
+    rigs.updated()
+    skeleton, bones = compiled(ob), ob.pose.bones
+    pose = np.array([bone.matrix for bone in bones])
+    above = np.where((skeleton.parents < 0)[:, None, None], np.eye(4), pose[skeleton.parents])
+    heads = skeleton.heads(np.arange(len(bones)), np.array([bone.location for bone in bones]))
     return Rig(
-        armature_object=armature_object,
-        parents=parents,
-        rest=spaces.rest_frames(
-            rest,
-            parents,
-            read_values(bones, "use_inherit_rotation", 1, bool),
-            read_values(bones, "inherit_scale", 1, np.int32),
-        ),
-        rotation=np.array([quaternion.to_matrix() for quaternion in quaternions], dtype=float),
-        scale=read_values(pose_bones, "scale", 3).astype(float),
-        head_in_parent=spaces.head_in_parent(
-            spaces.rest_offsets(rest, parents),
-            read_values(pose_bones, "location", 3).astype(float),
-            read_values(bones, "use_local_location", 1, bool),
-            read_values(bones, "use_connect", 1, bool),
-        ),
-        pose=read_matrices(pose_bones, "matrix"),
+        spaces.parent_frames(above[:, :3, :3], skeleton.frames),
+        # Normalised and turned into a matrix in float32, as Blender does on the way to a pose.
+        np.array([bone.rotation_quaternion.normalized().to_matrix() for bone in bones]),
+        np.array([bone.scale for bone in bones]),
+        spaces.transform_point(above, heads),
+        pose,
+        above,
     )
 
 
 def build(rng: np.random.Generator, settings, chains: int = 8) -> bpy.types.Object:
     """Build chains of 4 to 6 bones, ``settings(depth)`` deciding how each bone inherits."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    armature = bpy.data.armatures.new("Armature")
-    armature_object = bpy.data.objects.new("Armature", armature)
-    bpy.context.collection.objects.link(armature_object)
-    bpy.context.view_layer.objects.active = armature_object
-    bpy.ops.object.mode_set(mode="EDIT")
+    armature_object = rigs.make_armature()
+    armature = armature_object.data
+    rigs.enter(armature_object, "EDIT")
     for chain in range(chains):
         parent = None
         for depth in range(4 + chain % 3):
@@ -162,15 +117,14 @@ def relative(difference: Array, *sizes: Array) -> Array:
 
 @pytest.mark.every_case
 @every_mode
-@either("turns")
+@pytest.mark.parametrize("turns", [True, False])
 def test_pose_head_and_rotation_are_what_blender_shows(mode, turns):
     rng = np.random.default_rng([1, mode, turns])
     rig = read(build(rng, one_mode(mode, turns, rng), chains=16))
     pose = spaces.pose_from_local(rig.frames, rig.rotation, rig.scale)
     shown = rig.pose[:, :3, :3]
     assert np.max(relative(pose - shown, shown) / stretch(rig.parent_pose)) < FORWARD
-    head = spaces.transform_point(rig.parent_pose, rig.head_in_parent)
-    assert np.max(relative(head - rig.pose[:, :3, 3], rig.pose, rig.parent_pose)) < HEAD
+    assert np.max(relative(rig.heads - rig.pose[:, :3, 3], rig.pose, rig.parent_pose)) < HEAD
     local = spaces.local_from_pose(rig.frames, shown, rig.scale)
     assert np.max(np.abs(local - rig.rotation)) < INVERSE
     # Turned in armature space, it keeps its Y direction.
