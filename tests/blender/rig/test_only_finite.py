@@ -210,13 +210,3 @@ def test_a_bone_whose_child_starts_at_its_own_head_has_no_length_to_turn():
     chain.chain_count = 2
     scaled_rigs.update()
     assert ob.chain_ik.chains[0].status.startswith("Reached"), ob.chain_ik.chains[0].status
-
-
-def test_a_target_at_the_end_of_the_world_stretches_the_limb_toward_it():
-    ob, target = rigs.make_arm()
-    # Blender takes infinity for its largest number.
-    target.location = (0.0, float("inf"), 0.0)
-    scaled_rigs.update()
-    direction = rigs.tail(ob, "Bone.1") / np.linalg.norm(rigs.tail(ob, "Bone.1"))
-    np.testing.assert_allclose(direction, (0.0, 1.0, 0.0), atol=1e-6)
-    assert ob.chain_ik.chains[0].status.startswith("Out of reach")

@@ -26,32 +26,31 @@ DRESSES = {
 every_lead = pytest.mark.parametrize("lead", ["TIP", "ROOT"])
 
 
-def make_rope(lead="TIP", dress="plain", *, parent="", connected=False, **settings):
-    """Return a rope with the end that leads at its target and the other one anchored, selected."""
-    ob = rigs.make_armature("Rope")
+def make_tail(limb=(), dress="plain", *, count=COUNT, parent="", connected=False, **settings):
+    """Return a tail of bones with these limits, the end that leads at its target, selected."""
+    count = len(limb) or count
+    ob = rigs.make_armature("Tail")
     if parent:
         rigs.add_bones(ob, [(0, 0.5, -1), (0, 0, 0)], prefix=parent)
     above = f"{parent}.0" if parent else ""
-    rigs.add_bones(ob, rigs.zigzag(COUNT), parent=above, is_connected=connected)
+    rigs.add_bones(ob, rigs.zigzag(count), parent=above, is_connected=connected)
     scale, inherited = DRESSES[dress]
     for bone in ob.pose.bones:
-        bone.scale = scale
-        bone.bone.inherit_scale = inherited
+        bone.scale, bone.bone.inherit_scale = scale, inherited
+    for bone, (kind, ranges) in zip(ob.pose.bones, limb, strict=False):
+        limit(bone, kind, ranges)
     rigs.updated()
-    target = rigs.make_empty("Target", end(ob, lead))
-    rigs.add_chain(
-        ob,
-        f"Bone.{COUNT - 1}",
-        target,
-        solver="FOLLOW",
-        chain_count=COUNT,
-        follow_lead=lead,
-        use_anchor=True,
-        **settings,
-    )
+    target = rigs.make_empty("Target", end(ob, settings.get("follow_lead", "TIP")))
+    tip = f"Bone.{count - 1}"
+    rigs.add_chain(ob, tip, target, solver="FOLLOW", chain_count=count, **settings)
     select_objects(active=ob)
     rigs.updated()
     return ob, target
+
+
+def make_rope(lead="TIP", dress="plain", **settings):
+    """Return a tail whose other end is anchored."""
+    return make_tail((), dress, follow_lead=lead, use_anchor=True, **settings)
 
 
 def end(ob, which, depsgraph=None):
@@ -192,24 +191,6 @@ def test_locked_rotations_stay_and_what_is_left_is_said(lead):
 # Radians, read back from matrices of float32.
 HELD = 2e-6
 every_limb = pytest.mark.parametrize("limb", LIMBS)
-
-
-def make_tail(limb=(), *, name="Tail", solver="FOLLOW", count=6, target=None, **settings):
-    """Return a chain of bones with these limits and its target, at the led end; selected."""
-    count = len(limb) or count
-    ob = rigs.make_armature(name)
-    rigs.add_bones(ob, rigs.zigzag(count))
-    for bone, (kind, ranges) in zip(ob.pose.bones, limb, strict=False):
-        limit(bone, kind, ranges)
-    rigs.updated()
-    target = target or rigs.make_empty(
-        f"{name} Target", end(ob, settings.get("follow_lead", "TIP"))
-    )
-    tip = f"Bone.{count - 1}"
-    rigs.add_chain(ob, tip, target, solver=solver, chain_count=count, **settings)
-    select_objects(active=ob)
-    rigs.updated()
-    return ob, target
 
 
 def bends(ob, depsgraph=None):

@@ -37,7 +37,7 @@ from tests.blender.words.sentences import (
 from tests.blender.words.steps import Case
 from tests.helpers import make_rng
 
-TABLES = [INPUT, JOINTS, BODIES, TREES, SOLVES, STATES]
+TABLES = [STATES, INPUT, JOINTS, BODIES, TREES, SOLVES]
 BAKE = "What *Bake Chains* reports"
 # What buttons report, and never the status.
 REPORTS = (
@@ -59,7 +59,7 @@ def statuses() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "cases", TABLES, ids=["input", "joints", "bodies", "trees", "solves", "states"]
+    "cases", TABLES, ids=["states", "input", "joints", "bodies", "trees", "solves"]
 )
 def test_sentences_are_said_when_their_reasons_hold_and_not_without(cases, empty_file):
     for case in cases:
