@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import pytest
 
@@ -62,28 +64,36 @@ def layer_of(path: PurePosixPath) -> str:
     return path.parts[0].removesuffix(".py")
 
 
-@functools.cache
-def list_imports(path: PurePosixPath, tree: ast.AST) -> list[tuple[int, str, bool]]:
-    """Return all imports below a node: line, dotted name, whether it is inside the package.
+# A whole statement, with its indentation; none of them stands behind another one.
+IMPORT = re.compile(r"^( *)((?:from [.\w]+ )?import (?:\([^)]*\)|[^\n(]+))", re.MULTILINE)
+
+
+class Imported(NamedTuple):
+    """A dotted name that a line imports.
 
     Names inside the package are counted from its root: `from ..core import solve` in
     rig/solving.py is `core.solve`.
     """
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found += [(node.lineno, alias.name, False) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = path.parts[:-1][: len(path.parts) - node.level] if node.level else ()
-            start = ".".join((*above, *([node.module] if node.module else [])))
-            names = [f"{start}.{alias.name}".lstrip(".") for alias in node.names]
-            found += [(node.lineno, name, node.level > 0) for name in names]
-    return found
+
+    line: int
+    name: str
+    is_inside: bool
+    is_in_function: bool
 
 
 @functools.cache
-def parsed(source: str) -> ast.Module:
-    return ast.parse(source)
+def list_imports(path: PurePosixPath, source: str) -> list[Imported]:
+    found = []
+    for match in IMPORT.finditer(source):
+        (node,) = ast.parse(match[2]).body
+        names, level = [alias.name for alias in node.names], getattr(node, "level", 0)
+        if isinstance(node, ast.ImportFrom):
+            above = path.parts[:-1][: len(path.parts) - level] if level else ()
+            start = ".".join((*above, *([node.module] if node.module else [])))
+            names = [f"{start}.{name}".lstrip(".") for name in names]
+        line = source.count("\n", 0, match.start()) + 1
+        found += [Imported(line, name, level > 0, bool(match[1])) for name in names]
+    return found
 
 
 def find_wrong_arrows(path: PurePosixPath, source: str) -> list[str]:
@@ -92,7 +102,7 @@ def find_wrong_arrows(path: PurePosixPath, source: str) -> list[str]:
     if layer not in ALLOWED:
         return [f"{path}: no layer of this name; add it to the design and to this test"]
     wrong = []
-    for line, name, is_inside in list_imports(path, parsed(source)):
+    for line, name, is_inside, _ in list_imports(path, source):
         top = name.split(".")[0]
         if is_inside:
             is_allowed = top == layer or top in ALLOWED[layer]
@@ -107,40 +117,23 @@ def find_wrong_arrows(path: PurePosixPath, source: str) -> list[str]:
 
 def find_banned_bpy_parts(path: PurePosixPath, source: str) -> list[str]:
     """Return the uses of bpy.ops and bpy.context in the layers that must do without."""
-    banned = BANNED_BPY_PARTS.get(layer_of(path))
-    if not banned:
-        return []
-    tree = parsed(source)
-    uses = [(line, name) for line, name, _ in list_imports(path, tree)]
-    uses += [
-        (node.lineno, f"bpy.{node.attr}")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "bpy"
-    ]
+    banned = BANNED_BPY_PARTS.get(layer_of(path), set())
+    uses = {each.name for each in list_imports(path, source)}
+    uses.update(re.findall(r"\bbpy\.\w+", source))
     return [
-        f"{path}:{line}: {name} is banned here"
-        for line, name in uses
+        f"{path}: {name} is banned here"
+        for name in uses
         if any(f"{name}.".startswith(f"bpy.{part}.") for part in banned)
     ]
 
 
 def find_top_imports_of_blender(path: PurePosixPath, source: str) -> list[str]:
     """Return what the package's __init__ imports outside functions that may need Blender."""
-    if path != PurePosixPath("__init__.py"):
-        return []
-    tree = parsed(source)
-    inside_functions = {
-        line
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        for line, _, _ in list_imports(path, node)
-    }
     return [
         f"{path}:{line}: {name} must be imported inside a function"
-        for line, name, is_inside in list_imports(path, tree)
-        if line not in inside_functions
+        for line, name, is_inside, is_in_function in list_imports(path, source)
+        if path == PurePosixPath("__init__.py")
+        and not is_in_function
         and (top := name.split(".")[0]) not in WITHOUT_BLENDER
         and (is_inside or top in BLENDER_MODULES)
     ]
@@ -188,8 +181,8 @@ def list_own_imports() -> dict[str, frozenset[str]]:
     found = {}
     for file, path in zip(files, paths, strict=True):
         name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
-        imports = list_imports(path, parsed(file.read_text(encoding="utf-8")))
-        names = {imported for _, imported, is_inside in imports if is_inside}
+        imports = list_imports(path, file.read_text(encoding="utf-8"))
+        names = {each.name for each in imports if each.is_inside}
         # A name is a module itself, or stands in one.
         parents = {name if name in modules else name.rpartition(".")[0] for name in names}
         found[name] = frozenset(parents & modules)
