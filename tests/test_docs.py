@@ -54,17 +54,13 @@ def test_tests_and_scripts_that_pages_and_sources_name_exist():
         assert not [name for name in named if not (ROOT / name).exists()], path
 
 
-def test_every_picture_is_shown():
+def test_every_picture_is_shown_and_none_is_large():
     shown = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
     pictures = [path for path in DOCS.rglob("*") if path.suffix in {".png", ".gif", ".svg"}]
     assert len(pictures) > 10
     assert not [path.name for path in pictures if path not in shown]
-
-
-def test_no_picture_is_large():
-    pictures = [*(DOCS / "images").glob("*.png"), *(DOCS / "images").glob("*.gif")]
-    sizes = {path.name: path.stat().st_size for path in pictures}
-    assert len(sizes) > 20
+    # Those of a release are as large as the sites want them.
+    sizes = {path.name: path.stat().st_size for path in pictures if path.parent.name == "images"}
     assert not {name: size for name, size in sizes.items() if size > LARGEST_PICTURE}
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import bpy
 import numpy as np
 import numpy.typing as npt
+from mathutils import Vector
 
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, select_bones
@@ -172,16 +173,21 @@ def told_settings(ob: bpy.types.Object) -> tuple[object, ...]:
     return found, chains, rigs.rotations(ob), paths
 
 
+def roll_across(limb: Limb, way: Callable[[bpy.types.EditBone, Vector], Vector]) -> None:
+    """Roll both bones so that their Z axes point some way, told by what is across their bend."""
+    rigs.enter(limb.ob, "EDIT")
+    bones = [limb.ob.data.edit_bones[name] for name in limb.bones]
+    across = bones[0].vector.cross(bones[1].vector)
+    for bone in bones:
+        bone.align_roll(way(bone, across))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    scaled_rigs.update()
+
+
 def planar(seed: int = 3, **settings: object) -> Limb:
     """Return a limb whose bones turn about their Z axes to bend, as people build them."""
     limb = Limb(seed, **settings)
-    rigs.enter(limb.ob, "EDIT")
-    upper, lower = (limb.ob.data.edit_bones[name] for name in limb.bones)
-    across = upper.vector.cross(lower.vector)
-    for bone in (upper, lower):
-        bone.align_roll(across)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    scaled_rigs.update()
+    roll_across(limb, lambda _bone, across: across)
     return limb
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import bpy
 import numpy as np
 import pytest
 
@@ -17,6 +16,7 @@ from tests.blender.keying.converted_rigs import (
     convert,
     ik_constraints,
     played,
+    roll_across,
     to_chains,
     to_constraints,
 )
@@ -39,12 +39,7 @@ def move_about(limb: Limb) -> None:
 
 def make_knee(limb: Limb) -> None:
     """Make the second bone a hinge across the bend, with a range."""
-    rigs.enter(limb.ob, "EDIT")
-    upper, lower = (limb.ob.data.edit_bones[name] for name in limb.bones)
-    across = upper.vector.cross(lower.vector)
-    for bone in (upper, lower):
-        bone.align_roll(bone.vector.cross(across))
-    bpy.ops.object.mode_set(mode="OBJECT")
+    roll_across(limb, lambda bone, across: bone.vector.cross(across))
     knee = limb.ob.pose.bones[limb.bones[1]]
     knee.rotation_mode, knee.rotation_euler = "XYZ", (0.2, 0.0, 0.0)
     knee.lock_ik_y = knee.lock_ik_z = knee.use_ik_limit_x = True

@@ -83,8 +83,17 @@ def test_paths_show_what_chains_do_where_blender_s_own_do_not(end):
     moved = "Bone.1" if end == "HEADS" else "Bone.0"
     assert np.abs(blender[moved] - expected[moved]).max() > 0.05
     np.testing.assert_allclose(blender["Beside.0"], expected["Beside.0"], atol=4 * SAME)
+    # The path of an object that hangs on a chain is filled as well.
+    prop = rigs.make_empty("Prop", (0, 0, 0.2), parent=ob, parent_bone="Bone.1")
+    rigs.enter(ob, "OBJECT")
+    select_objects(prop, active=ob)
+    press(bpy.ops.object.paths_calculate)
+    places = [rigs.position(prop, rigs.go_to(frame)) for frame in range(1, LAST + 1)]
+    assert np.abs(points(prop.motion_path) - places).max() > 0.05
     press(update)
     assert_shows(ob, expected)
+    np.testing.assert_allclose(points(prop.motion_path), places, atol=4 * SAME)
+    np.testing.assert_allclose(points(ob.motion_path), [ob.location] * LAST, atol=SAME)
 
 
 @pytest.mark.parametrize("kind", ["PERSP", "ORTHO"])
@@ -106,18 +115,6 @@ def test_paths_in_camera_space_are_where_blender_has_them(kind):
     ob.chain_ik.chains[0].mute = False
     press(update)
     assert_shows(ob, expected)
-
-
-def test_the_path_of_an_object_that_hangs_on_a_chain_is_filled_as_well():
-    ob, _ = make_arm()
-    prop = rigs.make_empty("Prop", (0, 0, 0.2), parent=ob, parent_bone="Bone.1")
-    select_objects(prop, active=ob)
-    press(bpy.ops.object.paths_calculate)
-    expected = [rigs.position(prop, rigs.go_to(frame)) for frame in range(1, LAST + 1)]
-    assert np.abs(points(prop.motion_path) - expected).max() > 0.05
-    press(update)
-    np.testing.assert_allclose(points(prop.motion_path), expected, atol=4 * SAME)
-    np.testing.assert_allclose(points(ob.motion_path), [ob.location] * LAST, atol=SAME)
 
 
 def test_each_path_keeps_its_frames_and_what_is_cleared_meanwhile_is_left_alone():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
@@ -71,22 +70,16 @@ def test_nothing_is_told_of_keys_of_a_motion():
     assert TOLD not in status(ob)
 
 
-@pytest.mark.parametrize(
-    ("settings", "channel"),
-    [
+def test_nothing_is_told_of_keys_that_change_no_bend_of_some_bones_and_of_what_switch_has_keyed():
+    for settings, channel in (
         ({"count": 2}, "rotation_quaternion"),
         ({"start_from": "REST"}, "rotation_quaternion"),
         ({"solver": "FOLLOW"}, "rotation_quaternion"),
         ({}, "location"),
-    ],
-)
-def test_nothing_is_told_where_keys_change_no_bend(settings, channel):
-    ob = make_tail(**settings)
-    key_selected(channel)
-    assert TOLD not in status(ob)
-
-
-def test_nothing_is_told_of_some_bones_and_of_what_switch_has_keyed():
+    ):
+        ob = make_tail(**settings)
+        key_selected(channel)
+        assert TOLD not in status(ob)
     ob = make_tail()
     select_bones(ob, ["Bone.0", "Bone.1"])
     key_selected()

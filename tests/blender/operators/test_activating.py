@@ -48,15 +48,6 @@ def y_rig() -> tree_rigs.Rig:
     return rig
 
 
-@pytest.fixture
-def aimed(y_rig: tree_rigs.Rig) -> tree_rigs.Rig:
-    """Return the rig with the chain Left active and the target of Right as active object."""
-    rigs.enter(y_rig.ob, "OBJECT")
-    choose("Left")
-    click_object(y_rig.target("Right"))
-    return y_rig
-
-
 def test_a_click_on_a_bone_makes_its_chain_active_unless_it_has_none_or_the_active_one(y_rig):
     for tip in ("Right", "Left", "Right"):
         click(f"{tip}.1")
@@ -71,33 +62,36 @@ def test_a_click_on_a_bone_makes_its_chain_active_unless_it_has_none_or_the_acti
     assert active() == "Left"
 
 
-def test_a_click_on_a_target_chooses_its_chain_in_the_list_and_for_panels(aimed):
+def test_a_click_on_a_target_chooses_its_chain_in_the_list_and_for_panels(y_rig):
+    rigs.enter(y_rig.ob, "OBJECT")
+    choose("Left")
+    click_object(y_rig.target("Right"))
     assert active() == "Right"
-    assert active_chain(bpy.context) == aimed.chain("Right")
+    assert active_chain(bpy.context) == y_rig.chain("Right")
     # Back on the armature it stays active.
-    click_object(aimed.ob)
-    assert active_chain(bpy.context) == aimed.chain("Right")
+    click_object(y_rig.ob)
+    assert active_chain(bpy.context) == y_rig.chain("Right")
     # A shared pole is of the active chain, too.
     pole = rigs.make_empty("Pole")
-    for chain in aimed.ob.chain_ik.chains:
+    for chain in y_rig.ob.chain_ik.chains:
         chain.pole_target = pole
     click_object(pole)
     assert active() == "Right"
     # Of two armatures that follow one target the selected one is meant.
     other = rigs.make_rig(name="Other")
-    rigs.add_chain(other, "Bone.1", aimed.target("Right"), name="Reach")
-    for owner, name in ((aimed.ob, "Right"), (other, "Reach")):
-        select_objects(owner, active=aimed.target("Right"))
+    rigs.add_chain(other, "Bone.1", y_rig.target("Right"), name="Reach")
+    for owner, name in ((y_rig.ob, "Right"), (other, "Reach")):
+        select_objects(owner, active=y_rig.target("Right"))
         rigs.updated()
         assert active_chain(bpy.context) == owner.chain_ik.chains[name]
     # Of two chains with one target each can be chosen and removed.
-    select_objects(aimed.ob, active=aimed.target("Right"))
-    aimed.chain("Left").target = aimed.target("Right")
+    select_objects(y_rig.ob, active=y_rig.target("Right"))
+    y_rig.chain("Left").target = y_rig.target("Right")
     for name in ("Right", "Left"):
         choose(name)
-        assert active_chain(bpy.context) == aimed.chain(name)
+        assert active_chain(bpy.context) == y_rig.chain(name)
     assert bpy.ops.pose.chain_ik_remove() == {"FINISHED"}
-    assert aimed.ob.chain_ik.chains.keys() == ["Right"]
+    assert y_rig.ob.chain_ik.chains.keys() == ["Right"]
 
 
 def step(name: str) -> None:

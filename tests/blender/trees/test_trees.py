@@ -169,16 +169,6 @@ def test_an_arm_bends_to_its_pole_also_where_fingers_go_on_from_its_hand(place):
 NOISE = 2e-6
 
 
-def make_live(angle: float = 0.4, **settings: object) -> tree_rigs.Rig:
-    """Return a Y, posed by hand, whose chains follow their targets somewhere."""
-    rig = tree_rigs.make_y()
-    rigs.turn_bones(rig.ob, angle=0.2)
-    rig.follow(**settings)
-    rig.place(1, angle)
-    rigs.updated()
-    return rig
-
-
 def test_the_parent_of_a_shared_bone_moves_the_tree():
     rig = tree_rigs.make_y(has_root=True)
     rig.follow(chain_count=4)
@@ -232,7 +222,10 @@ def test_a_chain_added_to_a_solved_one_starts_from_what_stood_there_before():
 
 
 def test_a_stored_pose_is_stored_for_all_chains_of_the_tree():
-    rig = make_live()
+    rig = tree_rigs.make_y()
+    rigs.turn_bones(rig.ob, angle=0.2)
+    rig.follow()
+    rig.place(1)
     for chain in rig.ob.chain_ik.chains:
         chain.mute = True
     rigs.updated()

@@ -65,14 +65,6 @@ def test_a_turn_along_a_blocked_edge_stays(kind):
     assert taken_back(ranges, turn, along).max() <= CURVED
 
 
-def test_stiffness_is_told_about_the_axes_of_the_posed_bone() -> None:
-    weights = np.array([[0.1], [0.5], [1.0]])
-    turn = turns.from_vectors(make_rng(94).normal(size=(3, 1)))
-    mobility = limit_edges.weigh_axes(turn, weights)[..., 0]
-    for axis, weight in zip(turns.to_matrices(turn)[..., 0].T, weights[:, 0], strict=True):
-        np.testing.assert_allclose(mobility @ axis, weight * axis, atol=1e-12)
-
-
 # Joints near to edges, and the radians between the turns that are compared.
 NEARBY, APART = 500, 1e-3
 

@@ -15,12 +15,9 @@ from tests.core.chains import (
     start_chain,
     start_joints,
     target_at,
-    turned_about,
-    uneven_lengths,
-    unit,
 )
 from tests.core.peer_cases import median_iterations, peer_case, peer_solutions
-from tests.helpers import assert_positions_close, make_rng
+from tests.helpers import make_rng
 
 FABRIK, CCD, NEWTON = Solver.FABRIK, Solver.CCD, Solver.NEWTON
 slow = pytest.mark.slow
@@ -37,61 +34,6 @@ def stepped_points(solver, joints, target):
     together = np.array(sweep_points(ARRAYS, solver, *many, *limits)[0])[..., 0]
     assert np.abs(alone - together).max() < 1e-12 * lengths.sum()
     return alone
-
-
-def textbook_fabrik(joints, lengths, target):
-    """Sweep inward from the target and outward from the root, one joint after the other."""
-    joints, root, last = joints.copy(), joints[0].copy(), len(joints) - 1
-    joints[last] = target
-    for i in range(last - 1, -1, -1):
-        ratio = lengths[i] / np.linalg.norm(joints[i + 1] - joints[i])
-        joints[i] = (1.0 - ratio) * joints[i + 1] + ratio * joints[i]
-    joints[0] = root
-    for i in range(last):
-        ratio = lengths[i] / np.linalg.norm(joints[i + 1] - joints[i])
-        joints[i + 1] = (1.0 - ratio) * joints[i] + ratio * joints[i + 1]
-    return joints
-
-
-def textbook_ccd(joints, target):
-    """Turn every joint, tip first, with all that hangs on it."""
-    joints = joints.copy()
-    for i in range(len(joints) - 2, -1, -1):
-        source, wanted = unit(joints[-1] - joints[i]), unit(target - joints[i])
-        axis = np.cross(source, wanted)
-        angle = np.arctan2(np.linalg.norm(axis), source @ wanted)
-        turn = turned_about(unit(axis), angle)
-        joints[i + 1 :] = joints[i] + (joints[i + 1 :] - joints[i]) @ turn.T
-    return joints
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 50])
-def test_a_step_of_fabrik_is_the_published_iteration(count):
-    rng = make_rng(count)
-    lengths = uneven_lengths(count, 4.0, rng)
-    joints = start_joints("random", lengths, rng)
-    joints -= joints[0]
-    target = 0.6 * lengths.sum() * random_direction(rng)
-    for _ in range(4):
-        expected = textbook_fabrik(joints, lengths, target)
-        joints = stepped_points(FABRIK, joints, target)
-        assert_positions_close(joints, expected, 1e-13 * lengths.sum())
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 10])
-def test_a_step_of_ccd_is_the_published_iteration_where_levers_are_long(count):
-    for seed in range(2):
-        rng = make_rng(seed)
-        lengths = uneven_lengths(count, 2.0, rng)
-        joints = start_joints("arc", lengths, rng)
-        joints -= joints[0]
-        # Beyond the chain, so that no joint comes near the target.
-        target = 1.5 * lengths.sum() * unit(unit(joints[-1]) + 0.5 * random_direction(rng))
-        moved = stepped_points(CCD, joints, target)
-        if count < 10:
-            # With more bones the effector comes near the inner joints of the tip, where CCD fades.
-            assert_positions_close(moved, textbook_ccd(joints, target), 1e-12)
-        assert np.max(np.abs(lengths_of(moved) - lengths)) <= 1e-13 * lengths.sum()
 
 
 def test_joints_that_meet_have_a_direction_all_the_same():

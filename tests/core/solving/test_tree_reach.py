@@ -201,24 +201,6 @@ def test_each_arm_bends_to_its_own_pole(solver: Solver, unturned: tuple, flip: b
     assert np.median(used) <= 14
 
 
-def test_only_the_poles_that_count_do() -> None:
-    rig = TREES["spine_with_arms"]().freed()
-    targets = rig.targets(np.random.default_rng(22))
-    poles = targets + np.array([[0.0, 0.0, 3.0], [0.0, 0.0, 3.0]])
-    tree, options = rig.tree(), options_for(rig)
-
-    def solved(has_poles: list[bool]) -> np.ndarray:
-        goals = Goal(targets, pole_position=poles, has_pole=np.array(has_poles))
-        return heads_of(solve(tree, goals, options))
-
-    none, first, both = solved([False, False]), solved([True, False]), solved([True, True])
-    plain = heads_of(solve(tree, Goal(targets), options))
-    assert np.abs(none - plain).max() < 1e-12
-    wanted = side(np.array([first[4], poles[0]]), targets[0])
-    assert side(first[LEFT], targets[0]) @ wanted > np.cos(1e-3)
-    assert np.abs(both - first).max() > 0.01
-
-
 @pytest.mark.parametrize("is_free", [True, False])
 def test_tips_take_the_rotations_asked_for(is_free: bool) -> None:
     rig = TREES["spine_with_arms"]()

@@ -28,15 +28,6 @@ ITERATIVE = [Solver.NEWTON, Solver.FABRIK, Solver.CCD]
 BALL, HINGE_X = JointKind.BALL, JointKind.HINGE_X
 
 
-def robot(low: float, high: float) -> Chain:
-    """Return a base that turns about Y, a shoulder, and a forearm that slides but does not turn."""
-    kinds = (JointKind.HINGE_Y, JointKind.HINGE_X, JointKind.FIXED)
-    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 3.0, 0.0]])
-    joints = sliding(kinds, {2: (low, high)})
-    limits = np.full((3, 3), 2.5)
-    return Chain(points, joints=replace(joints, low=-limits, high=limits))
-
-
 def sliding(
     kinds: tuple[JointKind, ...], ranges: dict[int, tuple[float, float]], **given: np.ndarray
 ) -> Joints:
@@ -83,8 +74,9 @@ def walked(chain: Chain, local_wxyz: np.ndarray, slides: np.ndarray) -> np.ndarr
 
 
 def test_a_slide_that_leaves_out_its_start_begins_at_the_nearer_end():
-    target = robot(0.2, 0.6).joint_positions[-1] + (0.0, 0.2, 0.0)
-    solution = solve(robot(0.2, 0.6), Goal(target), SolveOptions(tolerance=1e-9))
+    joints = sliding((JointKind.HINGE_Y, HINGE_X, JointKind.FIXED), {2: (0.2, 0.6)})
+    chain = Chain(np.arange(4.0)[:, None] * (0.0, 1.0, 0.0), joints=joints)
+    solution = solve(chain, Goal((0.0, 3.2, 0.0)), SolveOptions(tolerance=1e-9))
     assert solution.slides[2] == pytest.approx(0.2, abs=1e-9)
     assert solution.iterations == 0
 
