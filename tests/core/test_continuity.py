@@ -19,7 +19,6 @@ from blender_ik_addon.core import Chain, Goal, Solver
 from tests.core.chains import (
     random_direction,
     random_frame,
-    side_of,
     solved,
     start_chain,
     start_joints,
@@ -170,38 +169,6 @@ def test_joints_come_out_of_the_dead_zone_without_a_jump(solver, lengths):
         return target_at(chain, (0.5 + place) * chain.min_reach, along)
 
     assert_no_jump(poses_on(chain, path, solver))
-
-
-def limb_and_pole(rng, toward):
-    """Return a bent limb, a frame of its bend (side, normal, along), and a pole along its chord."""
-    chain = start_chain("arc", 2, rng)
-    start = chain.joint_positions
-    along, side = unit(start[-1] - start[0]), unit(side_of(start, start[-1]))
-    pole = start[0] + 2.0 * toward * chain.max_reach * along
-    return chain, np.stack((side, np.cross(along, side), along), axis=1), pole
-
-
-def passing(chain, frame, beside):
-    """Return a path of the target in the plane of the bend, or some degrees beside it."""
-    off = np.radians(beside)
-
-    def path(place):
-        angle = np.radians(30.0) * (2.0 * place - 1.0)
-        direction = frame @ np.array([np.sin(angle), np.sin(off), np.cos(off) * np.cos(angle)])
-        return target_at(chain, 0.7 * chain.max_reach, unit(direction))
-
-    return path
-
-
-# Around a pole the side has to turn once, near it not at all: somewhere between it must jump. It
-# does where the target crosses the plane of the bend sideways, beyond the pole by 3 to 10 degrees;
-# along that plane, the usual way, and beside it, it turns without a jump.
-@pytest.mark.parametrize("beside", [0.0, 2.0, -6.0])
-@pytest.mark.parametrize("toward", [1.0, -1.0])
-@pytest.mark.parametrize("solver", [Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK])
-def test_the_bend_turns_through_the_pole_without_a_jump(solver, toward, beside):
-    chain, frame, pole = limb_and_pole(make_rng(7), toward)
-    assert_no_jump(poses_on(chain, passing(chain, frame, beside), solver, pole))
 
 
 def bends_of(joints):

@@ -176,27 +176,21 @@ def test_without_a_rig_or_selected_bones_the_buttons_say_what_to_do(operator):
     assert refusal(operator) == "Select the bones of the chain."
 
 
-def make_named(*names: str) -> bpy.types.Object:
-    """Return an armature with chains that a script adds and names."""
-    ob = rigs.make_rig()
-    for name in names:
-        ob.chain_ik.chains.add().name = name
-    return ob
-
-
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
         (("Arm", "Arm", "Arm"), ["Arm", "Arm.001", "Arm.002"]),
         (("Arm.001", "Arm.001"), ["Arm.001", "Arm.002"]),
-        (("Bone.1", "Bone.1"), ["Bone.1", "Bone.1.001"]),
         (("", ""), ["", "Chain.001"]),
         (("Arm", "arm"), ["Arm", "arm"]),
     ],
 )
 def test_a_name_that_is_taken_in_this_armature_gets_a_number(given, shown):
     for _ in range(2):
-        assert [chain.name for chain in make_named(*given).chain_ik.chains] == shown
+        chains = rigs.make_rig().chain_ik.chains
+        for name in given:
+            chains.add().name = name
+        assert chains.keys() == shown
 
 
 def test_names_that_a_file_holds_twice_stay_and_both_chains_are_solved():

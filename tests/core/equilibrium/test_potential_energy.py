@@ -34,11 +34,9 @@ class Case:
         chains = Chains(started.joint_positions, joints=joints, forces=self.forces)
         compiled = compile_chains(chains)
         self.tree, self.energy = compiled.tree, compiled.potential_energy
-        poses = [[self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)]]
-        self.turn = np.moveaxis(np.array(poses[0]), 0, -1)
-        self.turn = self.tree.joints.inner(np.moveaxis(self.turn, -1, 0))
+        poses = np.array([self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)])
+        self.turn = self.tree.joints.inner(poses)
         self.force = rng.normal(size=(3, COUNT))
-        self.scale = compiled.start.unit
 
     def at(self, turn):
         bones = BoneRows(self.tree, np.zeros((len(turn), COUNT)))
