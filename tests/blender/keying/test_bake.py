@@ -222,23 +222,22 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     assert "turn it on" in refusal(bake)
     bpy.context.scene.chain_ik.use_live = True
     bpy.context.view_layer.update()
-    ob.chain_ik.chains[0].target = None
-    assert "choose an object" in refusal(bake)
-    ob.chain_ik.chains[0].target = target
-    ob.data.pose_position = "REST"
-    nothing = "Chain 'Chain' moves nothing in this range"
-    assert refusal(bake) == f"{nothing}: Not solved: the armature shows its rest position."
-    ob.data.pose_position = "POSE"
+    chain, nothing = ob.chain_ik.chains[0], "Chain 'Chain' moves nothing in this range"
+    for owner, name, value, said in (
+        (chain, "target", None, "choose an object"),
+        (ob.data, "pose_position", "REST", f"{nothing}: Not solved: the armature shows its rest"),
+        (chain, "mute", True, "unmute it"),
+        (chain, "influence", 0.0, f"{nothing}: FK: pose the bones, influence is zero."),
+    ):
+        former = getattr(owner, name)
+        setattr(owner, name, value)
+        assert said in refusal(bake)
+        setattr(owner, name, former)
     bpy.context.view_layer.update()
     assert state() == before
-    ob.chain_ik.chains[0].mute = True
-    assert "unmute it" in refusal(bake)
+    chain.mute = True
     assert "unmute those" in refusal(bake, which="ALL")
-    ob.chain_ik.chains[0].mute = False
-    ob.chain_ik.chains[0].influence = 0.0
-    idle = "FK: pose the bones, influence is zero"
-    assert refusal(bake) == f"{nothing}: {idle}."
-    ob.chain_ik.chains[0].influence = 1.0
+    chain.mute = False
     data = ob.animation_data_create()
     data.action = bpy.data.actions.new("Other")
     data.action_influence = 0.5

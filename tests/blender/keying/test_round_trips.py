@@ -57,57 +57,32 @@ def assert_on_targets(found: np.ndarray, targets: np.ndarray) -> None:
     assert np.linalg.norm(found - targets, axis=1).max() <= CLOSE * LENGTH
 
 
-def gltf(path: str) -> Callable[[], object]:
-    # Else each action is an animation of its own, and Blender brings in the first of them.
-    mode = "ACTIVE_ACTIONS"
-    bpy.ops.export_scene.gltf(filepath=path, export_animation_mode=mode, export_def_bones=True)
-    return lambda: bpy.ops.import_scene.gltf(
-        filepath=path, bone_heuristic="BLENDER", disable_bone_shape=True
-    )
-
-
-def fbx(path: str) -> Callable[[], object]:
-    bpy.ops.export_scene.fbx(
-        filepath=path,
-        use_armature_deform_only=True,
-        add_leaf_bones=False,
-        bake_anim_use_all_actions=False,
-        bake_anim_use_nla_strips=False,
-        bake_anim_simplify_factor=0.0,
-    )
-    return lambda: bpy.ops.import_scene.fbx(filepath=path, anim_offset=0.0)
-
-
-def usd(path: str) -> Callable[[], object]:
-    bpy.ops.wm.usd_export(filepath=path, export_animation=True, only_deform_bones=True)
-    return lambda: bpy.ops.wm.usd_import(filepath=path)
-
-
-def gltf_of_scene(path: str) -> Callable[[], object]:
-    bpy.ops.export_scene.gltf(
-        filepath=path, export_animation_mode="SCENE", export_anim_scene_split_object=False
-    )
-    return lambda: bpy.ops.import_scene.gltf(filepath=path)
-
-
-def bvh(path: str) -> Callable[[], object]:
-    bpy.ops.export_anim.bvh(
-        filepath=path, frame_start=FRAMES[0], frame_end=FRAMES[-1], root_transform_only=False
-    )
-    return lambda: bpy.ops.import_anim.bvh(filepath=path, axis_forward="Y", axis_up="Z")
-
-
-# How it is exported, and whether it was baked before.
-EXPORTS = {
-    "glTF, baked": (gltf, True),
-    "FBX, baked": (fbx, True),
-    "USD, baked": (usd, True),
-    "glTF, Scene": (gltf_of_scene, False),
-    "FBX, the present animation": (fbx, False),
-    "BVH": (bvh, False),
+# How it is exported and brought in, and the ending of its files. Else each action is an animation
+# of its own in glTF, and Blender brings in the first of them.
+FBX = {
+    **{"use_armature_deform_only": True, "add_leaf_bones": False, "bake_anim_simplify_factor": 0.0},
+    **{"bake_anim_use_all_actions": False, "bake_anim_use_nla_strips": False},
 }
-ENDINGS = {"glTF": "glb", "FBX": "fbx", "USD": "usdc", "BVH": "bvh"}
+GLTF = {"export_animation_mode": "ACTIVE_ACTIONS", "export_def_bones": True}
+SCENE = {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False}
+USD = {"export_animation": True, "only_deform_bones": True}
+BVH = {"frame_start": FRAMES[0], "frame_end": FRAMES[-1], "root_transform_only": False}
+AXES = {"axis_forward": "Y", "axis_up": "Z"}
+AS_BLENDER = {"bone_heuristic": "BLENDER", "disable_bone_shape": True}
+EXPORTS = {
+    "glTF, baked": ("export_scene.gltf", GLTF, "import_scene.gltf", AS_BLENDER, "glb"),
+    "FBX, baked": ("export_scene.fbx", FBX, "import_scene.fbx", {"anim_offset": 0.0}, "fbx"),
+    "USD, baked": ("wm.usd_export", USD, "wm.usd_import", {}, "usdc"),
+    "glTF, Scene": ("export_scene.gltf", SCENE, "import_scene.gltf", {}, "glb"),
+    "FBX, present": ("export_scene.fbx", FBX, "import_scene.fbx", {"anim_offset": 0.0}, "fbx"),
+    "BVH": ("export_anim.bvh", BVH, "import_anim.bvh", AXES, "bvh"),
+}
 ADDONS = ("io_scene_gltf2", "io_scene_fbx", "io_anim_bvh")
+
+
+def operator(name: str) -> Callable[..., set[str]]:
+    module, _, own = name.partition(".")
+    return getattr(getattr(bpy.ops, module), own)
 
 
 def available(names: Iterable[str]) -> list[object]:
@@ -139,8 +114,8 @@ def addons() -> Iterator[None]:
 @pytest.mark.usefixtures("addons")
 @pytest.mark.parametrize("what", available(EXPORTS))
 def test_exports_hold_what_chains_do(what, tmp_path):
-    export, is_baked = EXPORTS[what]
-    targets = make_live()
+    export, settings, bring_in, as_it_was, ending = EXPORTS[what]
+    is_baked, targets = "baked" in what, make_live()
     if what == "BVH":
         # The format knows no object: bones are in armature space.
         bpy.data.objects["Rig"].location = bpy.data.objects["Rig"].rotation_euler = (0, 0, 0)
@@ -148,9 +123,10 @@ def test_exports_hold_what_chains_do(what, tmp_path):
     if is_baked:
         press(bpy.ops.pose.chain_ik_bake, which="ALL")
     assert_on_targets(tips(), targets)
-    bring_in = export(str(tmp_path / f"rig.{ENDINGS[what.split(',')[0]]}"))
+    path = str(tmp_path / f"rig.{ending}")
+    operator(export)(filepath=path, **settings)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    bring_in()
+    operator(bring_in)(filepath=path, **as_it_was)
     if is_baked:
         assert not any(each.chain_ik.chains for each in bpy.data.objects)
         assert not [b for each in bpy.data.armatures for b in each.bones if "Control" in b.name]

@@ -213,25 +213,14 @@ def test_collections_that_the_scene_lacks_or_does_not_show_take_none():
     assert collections_of_controls(ob) == {"D"}
 
 
-def link_collection(path: Path) -> bpy.types.Collection:
-    """Return a collection of a file, linked into a new one."""
-    (collection,) = link_saved(path, "collections", "Hero")
-    bpy.context.scene.collection.children.link(collection)
-    return collection
-
-
-def override(collection: bpy.types.Collection) -> bpy.types.Object:
-    """Return the rig of an override of a linked collection, active."""
-    layer = bpy.context.view_layer
-    collection.override_hierarchy_create(bpy.context.scene, layer, do_fully_editable=True)
-    (ob,) = (each for each in bpy.data.objects if each.override_library and each.pose)
-    select_objects(active=ob)
-    return ob
-
-
 def test_beside_an_override_they_go_to_the_scenes_own_collection(tmp_path: Path):
     """Blender adds nothing to overridden collections."""
     make_arm(make_collection("Hero"))
-    ob = override(link_collection(tmp_path / "hero.blend"))
+    (collection,) = link_saved(tmp_path / "hero.blend", "collections", "Hero")
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    scene.collection.children.link(collection)
+    collection.override_hierarchy_create(scene, layer, do_fully_editable=True)
+    (ob,) = (each for each in bpy.data.objects if each.override_library and each.pose)
+    select_objects(active=ob)
     press(setup)
-    assert collections_of_controls(ob) == {bpy.context.scene.collection.name}
+    assert collections_of_controls(ob) == {scene.collection.name}

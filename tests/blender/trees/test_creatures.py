@@ -185,25 +185,6 @@ def test_no_creature_has_the_numbers_of_the_panel_count_again():
     rigs.assert_same_pose(ob, plain, 1e-6)
 
 
-BAD_FILES = [
-    (b"{", "Line 1 of the creature file is not JSON"),
-    (b"\xff\xfe\x00", "is not text: choose a creature file."),
-    (b'{"creature": 1, "gravity": NaN}', "gravity is NaN, not a number"),
-]
-
-
-@pytest.mark.parametrize(("content", "words"), BAD_FILES, ids=[words for _, words in BAD_FILES])
-def test_bad_files_say_what_to_do_and_change_nothing(content, words, tmp_path):
-    ob, _, chain = make_creature()
-    pose = rigs.pose(ob)
-    path = tmp_path / "bad.json"
-    path.write_bytes(content)
-    assert words in refusal(load, filepath=str(path))
-    assert chain.solver == "NEWTON"
-    assert not chain.is_property_set("force")
-    rigs.assert_same_pose(ob, pose, 0.0)
-
-
 def test_a_large_file_is_refused_before_it_is_read(tmp_path):
     make_creature()
     path = tmp_path / "large.json"
@@ -216,15 +197,23 @@ def test_a_large_file_is_refused_before_it_is_read(tmp_path):
     assert most < 5_000_000
 
 
-@pytest.mark.parametrize("path", ["", "a folder", "/dev/zero"])
-def test_only_a_file_can_be_loaded(path, tmp_path):
-    if path == "/dev/zero" and not Path(path).exists():
-        pytest.skip("this system has no endless files")
-    _, _, chain = make_creature()
-    words = refusal(load, filepath=str(tmp_path) if path == "a folder" else path)
-    assert words.endswith("choose a creature file.")
+def test_only_a_file_of_a_creature_can_be_loaded_and_others_change_nothing(tmp_path):
+    ob, _, chain = make_creature()
+    pose, path = rigs.pose(ob), tmp_path / "bad.json"
+    for content, words in (
+        (b"{", "Line 1 of the creature file is not JSON"),
+        (b"\xff\xfe\x00", "is not text: choose a creature file."),
+        (b'{"creature": 1, "gravity": NaN}', "gravity is NaN, not a number"),
+    ):
+        path.write_bytes(content)
+        assert words in refusal(load, filepath=str(path))
+    endless = ["/dev/zero"] if Path("/dev/zero").exists() else []
+    for name in ("", str(tmp_path), *endless):
+        assert refusal(load, filepath=name).endswith("choose a creature file.")
     assert "cannot be read" in refusal(load, filepath=str(tmp_path / "none.json"))
+    assert chain.solver == "NEWTON"
     assert not chain.is_property_set("force")
+    rigs.assert_same_pose(ob, pose, 0.0)
     chain.solver = "FORCE"
     assert "cannot be written" in refusal(save, filepath=str(tmp_path / "none" / "x.json"))
 

@@ -107,18 +107,6 @@ def solved(targets: Array, bones: int, solver: Solver, joints=None) -> Array:
     return rotation.multiply(rotation.conjugate(above), whole)
 
 
-def limited_joints(frames: int, kinds: tuple[JointKind, ...], limit: float) -> Joints:
-    """Return joints of these kinds with the same room to all sides."""
-    bones = len(kinds)
-    return Joints(
-        kinds,
-        np.tile(np.eye(3), (frames, bones, 1, 1)),
-        rest(frames, bones),
-        np.full((frames, bones, 3), -limit),
-        np.full((frames, bones, 3), limit),
-    )
-
-
 def met(clip, local):
     """Return the clip that asks what these poses reach."""
     return replace(clip, targets=clip.joints(local)[0][:, -1])
@@ -175,7 +163,10 @@ def short_clip(seed, solver, *, is_limited=False):
     """Return a random clip that frames met one by one, and their poses."""
     targets = smooth_path(make_rng(seed), SHORT)
     kinds = (JointKind.BALL,) * 3 if is_limited else ()
-    joints = limited_joints(SHORT, kinds, LIMIT) if is_limited else None
+    joints = None
+    if is_limited:
+        free, limits = np.tile(np.eye(3), (SHORT, 3, 1, 1)), np.full((SHORT, 3, 3), LIMIT)
+        joints = Joints(kinds, free, rest(SHORT, 3), -limits, limits)
     local = solved(targets, 3, solver, joints)
     clip = LimbClip(targets, 3, kinds, LIMIT if is_limited else np.inf)
     return met(clip, local), local

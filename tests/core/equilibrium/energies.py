@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import Chains, Forces, Joints, StepMode
+from blender_ik_addon.core import Chain, Chains, Forces, Joints, StepMode
 from tests.core.limited_rigs import Rig, multiply
 
 Array = npt.NDArray[np.float64]
@@ -55,20 +53,7 @@ def energy_of(rig: Rig, rotations: Array, forces: Forces, optimum: Array) -> flo
     return float(weight + springs)
 
 
-def repeated(record: Forces | Joints, count: int) -> Forces | Joints:
-    """Return forces or joints so many times."""
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
-    rows = {
-        name: np.repeat(value[None], count, axis=0) if isinstance(value, np.ndarray) else value
-        for name, value in values.items()
-    }
-    return type(record)(**rows)
-
-
 def many(points: Array, forces: Forces | None, count: int, joints: Joints | None = None) -> Chains:
     """Return the same chain so many times."""
-    return Chains(
-        np.repeat(points[None], count, axis=0),
-        joints=None if joints is None else repeated(joints, count),
-        forces=None if forces is None else repeated(forces, count),
-    )
+    one = Chain(points, joints=joints, forces=forces)
+    return one.as_batch().take(np.zeros(count, dtype=np.int64))

@@ -10,18 +10,12 @@ from blender_ik_addon.core.algebra import quaternions
 from blender_ik_addon.core.algebra.arithmetic import FLOATS
 from blender_ik_addon.core.algebra.vectors import reject, unit
 from blender_ik_addon.core.kinematics.bend_plane import carry_side
-from tests.core.algebra.test_algebra import rotations
+from tests.core.algebra.test_algebra import directions, rotations
 
 some = settings(max_examples=40)
 NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
 leans = st.floats(-1.2, 1.2)
 shares = st.floats(0.0, 1.0)
-
-
-@st.composite
-def directions(draw):
-    """Return a unit vector."""
-    return quaternions.rotate(draw(rotations()), (1.0, 0.0, 0.0))
 
 
 @st.composite

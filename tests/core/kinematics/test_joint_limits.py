@@ -10,19 +10,13 @@ from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from blender_ik_addon.core.kinematics.joint_limits import FREE
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
 from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange, clamp
+from tests.core.algebra.test_algebra import rotations as tuples_of_rotations
 from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, angle_between, multiply, violation
 from tests.helpers import assert_rotations_close
 
 EDGE = st.floats(0.0, np.pi)
-NUMBER = st.floats(-1.0, 1.0)
-
-
-@st.composite
-def rotations(draw):
-    """Return unit quaternions, half turns and tiny turns among them."""
-    wxyz = np.array([draw(NUMBER) for _ in range(4)])
-    length = np.linalg.norm(wxyz)
-    return np.array([1.0, 0.0, 0.0, 0.0]) if length < 1e-3 else wxyz / length
+# Half turns and tiny turns among them.
+rotations = tuples_of_rotations().map(np.array)
 
 
 @st.composite
@@ -44,7 +38,7 @@ some = settings(max_examples=40)
 
 @every_kind
 @some
-@given(rotation=rotations(), edges=ranges())
+@given(rotation=rotations, edges=ranges())
 def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
     once = clamp_one(kind, rotation, *edges)
     assert abs(np.linalg.norm(once) - 1.0) < 1e-12
@@ -118,7 +112,7 @@ def swing_twist_ranges(draw):
     return SwingTwistRange(0.0, 0.0, *room, low, high, middle)
 
 
-@given(cases=st.lists(st.tuples(swing_twist_ranges(), rotations()), min_size=4, max_size=4))
+@given(cases=st.lists(st.tuples(swing_twist_ranges(), rotations), min_size=4, max_size=4))
 def test_clamping_gives_the_same_for_floats_and_for_arrays(cases):
     edges, turns = (np.array(each).T for each in zip(*cases, strict=True))
     together = clamp(ARRAYS, SwingTwistRange(*edges), tuple(turns))

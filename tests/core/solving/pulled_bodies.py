@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,23 +22,16 @@ STEPS, STEP, BENT = 300, 1e-3, 6.0
 REACH = 1.282237484161567
 
 
-@dataclass(frozen=True)
-class Pulled:
-    """A person after a pull.
+class Pulled(NamedTuple):
+    """A person after a pull: what is left, (3,), turns of the feet, ranges passed, both radians.
 
-    Attributes:
-        residual: What is left, shape (3,).
-        turned: By how many radians feet have turned at most.
-        past: By how many radians any joint is out of its range.
-        nearness: Half the sum of squared turns, and of the root's way in lengths of the reach.
-        status: Of the part.
+    Nearness is half the sum of squared turns, and of the root's way in lengths of the reach.
     """
 
     residual: Array
     turned: float
     past: float
     nearness: float
-    status: str
 
     @property
     def is_met(self) -> bool:
@@ -71,7 +64,6 @@ def pull_at(person: Person, seed: int, options: SolveOptions = NEAR) -> Pulled:
         float(np.max(solution.tip_gap[:2])),
         past_ranges(person, local),
         find_nearness(person, local, solution.joint_positions[0]),
-        str(solution.statuses[2]),
     )
 
 
