@@ -41,13 +41,9 @@ FEET = (True, True, False)
 
 @dataclass(frozen=True)
 class Person:
-    """A tree whose first bone floats.
+    """A tree whose first bone floats: its effectors are both feet, then the parts that are pulled.
 
-    Attributes:
-        chain: The tree; its effectors are both feet, and then the parts that are pulled.
-        names: Of the bones.
-        heads: Shape (n, 3).
-        ends: The effectors at rest, shape (E, 3).
+    Heads of bones and ends of effectors are those at rest.
     """
 
     chain: Chain

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import bpy
@@ -73,19 +71,6 @@ def test_a_file_in_which_the_target_was_moved_without_a_solve_is_solved_on_load(
     assert len(named("Rig").pose.bones["Bone.1"].constraints) == 1
 
 
-@contextmanager
-def noted_events(*names: str) -> Iterator[list[str]]:
-    """Note which events Blender tells of, each after the add-on has answered it."""
-    handlers = {name: getattr(bpy.app.handlers, name) for name in names}
-    events: list[str] = []
-    noting = {name: lambda *_given, name=name: events.append(name) for name in names}
-    for name, handler in noting.items():
-        handlers[name].append(handler)
-    yield events
-    for name, handler in noting.items():
-        handlers[name].remove(handler)
-
-
 @pytest.mark.parametrize("is_own_target", [False, True])
 def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
     make_arm_with_history()
@@ -97,9 +82,15 @@ def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
     named("Rig").location = (0.1, 0.2, 0.3)
     push("moved")
     for step, event in ((bpy.ops.ed.undo, "undo_post"), (bpy.ops.ed.redo, "redo_post")):
-        with noted_events(event, "depsgraph_update_post") as events:
-            step()
-        assert events == [event, "depsgraph_update_post"]
+        # Which events Blender tells of, each after the add-on has answered it.
+        events, noting = [], {}
+        for name in (event, "depsgraph_update_post"):
+            noting[name] = lambda *_given, name=name, events=events: events.append(name)
+            getattr(bpy.app.handlers, name).append(noting[name])
+        step()
+        for name, handler in noting.items():
+            getattr(bpy.app.handlers, name).remove(handler)
+        assert events == [*noting]
         assert chain().status == "Reached"
 
 

@@ -21,7 +21,7 @@ from blender_ik_addon.rig.tools.lengths import (
     short_length,
 )
 from blender_ik_addon.rig.tools.wording import outcome_in_words
-from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups import rigs
 from tests.blender.setups.spoiling import assert_is_advice
 from tests.blender.words.cases_of_rigs import BODIES, INPUT, JOINTS, TREES
 from tests.blender.words.cases_of_solves import SOLVES, STATES
@@ -214,20 +214,6 @@ def test_limits_are_spoken_of_only_where_there_are_some_and_they_count(solver):
             rigs.updated()
             speaks = re.search(LIMITS, chain.status) is not None
             assert speaks == (is_limited and use_limits), chain.status
-
-
-@pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
-def test_trees_without_limits_and_locks_never_speak_of_them(solver):
-    rng = make_rng(7)
-    rig = tree_rigs.make_y()
-    rig.follow(solver=solver, use_rotation=True)
-    for _ in range(2):
-        for name in rig.tips:
-            rig.target(name).location = rng.uniform(-1.5, 1.5, 3)
-            rig.target(name).rotation_euler = rng.uniform(-3.0, 3.0, 3)
-        rigs.updated()
-        for name in rig.tips:
-            assert not re.search(LIMITS, rig.chain(name).status), rig.chain(name).status
 
 
 def test_texts_use_the_words_of_the_menus():

@@ -108,7 +108,10 @@ def test_files_are_read_as_they_are_written(tmp_path):
     write_words(path, dict.fromkeys(words, "here"), words)
     assert read_words(path.read_text(encoding="utf-8")) == words
     text = 'msgctxt "Operator"\nmsgid ""\n"Add "\n"Chain"\nmsgstr ""\n"Adicionar "\n"cadeia"'
-    assert read_words(text) == {(OPERATOR, "Add Chain"): "Adicionar cadeia"}
+    for end in ("", "\n\n#~ No longer said.\n"):
+        assert read_words(text + end) == {(OPERATOR, "Add Chain"): "Adicionar cadeia"}
+    with pytest.raises(ValueError, match="line 9 is not as gettext writes it"):
+        read_words(f"{text}\n\nmsgid Bare")
 
 
 TELLING = {"report": 1, "poll_message_set": 0, "status_text_set": 0, "header_text_set": 0}

@@ -129,15 +129,13 @@ def test_a_formula_gives_the_same_for_floats_and_for_arrays(formula, data):
         np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12 * scale)
 
 
-def functions_of_arithmetic():
-    return [name for name in vars(type(FLOATS)) if not name.startswith("_")]
-
-
 # Of bones of a chain: told by chains that are solved alone and side by side.
 SUMS = {"total", "project", "square", "place"}
 
 
-@pytest.mark.parametrize("name", sorted(set(functions_of_arithmetic()) - SUMS))
+@pytest.mark.parametrize(
+    "name", sorted({name for name in vars(type(FLOATS)) if not name.startswith("_")} - SUMS)
+)
 @few
 @given(data=st.data())
 def test_both_arithmetics_agree_where_floats_would_raise(name, data):

@@ -6,8 +6,6 @@ import pytest
 from blender_ik_addon.core import (
     Chain,
     Goal,
-    JointKind,
-    Joints,
     SolveOptions,
     Solver,
     Status,
@@ -23,7 +21,7 @@ from tests.core.chains import (
     target_at,
     unit,
 )
-from tests.core.limited_rigs import at_rest
+from tests.core.limited_rigs import K, X, Z, make_rig
 from tests.helpers import assert_positions_close, make_rng
 
 cases = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
@@ -41,15 +39,6 @@ def options_for(chain, solver, soft, **others):
     """Return options with a soft distance told as a share of the reach."""
     reach = chain.max_reach
     return SolveOptions(solver=solver, tolerance=1e-9 * reach, soft_distance=soft * reach, **others)
-
-
-def limited_chain(count, rng):
-    """Return a bent chain whose joints turn no more than 75 degrees about X and Z."""
-    segments = unit(rng.normal(size=(count, 3)) * 0.3 + [0.0, 1.0, 0.0])
-    kinds = (JointKind.BALL,) + (JointKind.SWING,) * (count - 1)
-    limits = np.full((count, 3), 1.3)
-    joints = Joints(kinds, np.tile(np.eye(3), (count, 1, 1)), at_rest(count), -limits, limits)
-    return Chain(np.vstack((np.zeros(3), np.cumsum(segments, axis=0))), joints=joints)
 
 
 @pytest.mark.parametrize(("ratio", "soft"), [(1.0, 0.02), (3.0, 0.1)])
@@ -115,7 +104,9 @@ def test_tips_that_take_a_rotation_leave_the_zone_to_the_bones_before_them(solve
 
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_chains_with_joints_are_as_soft(solver):
-    chain = limited_chain(4, make_rng(90))
+    bends = [(X, 0), (X, 20), (Z, -15), (X, 10)]
+    sides = [(K.SWING, ((-75, 75),) * 2)] * 3
+    chain = make_rig([(K.BALL, ((-75, 75),) * 3), *sides], bends=bends).chain()
     direction = unit(chain.joint_positions[-1])
     options = options_for(chain, solver, 0.1)
     for share in (0.89, 0.95, 1.0 - 1e-9, 1.2):
