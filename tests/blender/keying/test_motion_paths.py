@@ -221,27 +221,6 @@ def test_the_warning_is_about_bones_that_chains_move():
     assert WRONG not in warning()
 
 
-def constrain(owner, kind, ob):
-    """Have an object or bone follow a bone that a chain poses."""
-    constraint = owner.constraints.new(kind)
-    constraint.target, constraint.subtarget = ob, "Bone.1"
-
-
-def on_chain(kind, ob):
-    """Return something that hangs on a bone that a chain poses, with a path of its own."""
-    is_rig = kind == "parent bone"
-    made = rigs.make_rig(name="Sleeve") if is_rig else rigs.make_empty("Prop")
-    if kind == "constrained":
-        constrain(made, "CHILD_OF", ob)
-    elif kind == "parent bone":
-        constrain(made.pose.bones["Bone.0"], "COPY_LOCATION", ob)
-    else:
-        holder = made.parent = rigs.make_empty("Between")
-        holder.parent, holder.parent_type, holder.parent_bone = ob, "BONE", "Bone.1"
-    calculate_of(made)
-    return made
-
-
 def calculate_of(made):
     if made.pose:
         calculate(made)
@@ -250,10 +229,26 @@ def calculate_of(made):
     press(bpy.ops.object.paths_calculate)
 
 
-@pytest.mark.parametrize("kind", ["grandchild", "constrained", "parent bone"])
-def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(kind):
+def hang_empty(ob):
+    """Return a grandchild of a bone that a chain poses."""
+    made = rigs.make_empty("Prop")
+    made.parent = rigs.make_empty("Between", parent=ob, parent_bone="Bone.1")
+    return made
+
+
+def hang_rig(ob):
+    """Return an armature with a bone that follows one that a chain poses."""
+    made = rigs.make_rig(name="Sleeve")
+    constraint = made.pose.bones["Bone.0"].constraints.new("COPY_LOCATION")
+    constraint.target, constraint.subtarget = ob, "Bone.1"
+    return made
+
+
+@pytest.mark.parametrize("hang", [hang_empty, hang_rig])
+def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(hang):
     ob, _ = make_arm()
-    made = on_chain(kind, ob)
+    made = hang(ob)
+    calculate_of(made)
     for active in (made, ob):
         select_objects(active=active)
         assert WRONG in warning()
@@ -261,9 +256,9 @@ def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(kind
     press(update)
     assert WRONG not in warning()
     made.parent = None
-    for owner in (made, *(made.pose.bones if made.pose else ())):
-        for constraint in list(owner.constraints):
-            owner.constraints.remove(constraint)
+    for bone in made.pose.bones if made.pose else ():
+        for constraint in list(bone.constraints):
+            bone.constraints.remove(constraint)
     calculate_of(made)
     assert WRONG not in warning()
 
