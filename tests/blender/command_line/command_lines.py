@@ -129,6 +129,12 @@ def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(program(*arguments), env=variables, **{**pipes, **options})
 
 
+def wait_for_line(process: subprocess.Popen[str], beginning: str) -> None:
+    """Read what it writes up to a line."""
+    if not any(line.startswith(beginning) for line in process.stderr):
+        raise AssertionError("it has ended before")
+
+
 def ran(*arguments: object) -> tuple[int, str, str]:
     """Run it to its end; return exit code, stdout and stderr."""
     process = start(*arguments)

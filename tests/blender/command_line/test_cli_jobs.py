@@ -26,6 +26,7 @@ from tests.blender.command_line.command_lines import (
     opened,
     save,
     start,
+    wait_for_line,
 )
 from tests.blender.setups import rigs
 
@@ -62,13 +63,6 @@ def children_of(process) -> list[int]:
     path = Path(f"/proc/{process.pid}/task")
     texts = [(each / "children").read_text() for each in path.iterdir()]
     return [int(pid) for text in texts for pid in text.split()]
-
-
-def wait_for_line(process, beginning: str) -> str:
-    for line in process.stderr:
-        if line.startswith(beginning):
-            return line
-    raise AssertionError("it has ended before")
 
 
 @needs_module
@@ -317,8 +311,10 @@ def test_progress_counts_the_frames_of_all_and_what_fails_is_run_once_more_and_t
     marks = tmp_path / "marks"
     fails = f"open({str(marks)!r}, 'a').write('x')\n" + frames_said(2)
     once = f"{fails}sys.exit(len(open({str(marks)!r}).read()) < 2)"
+    told.clear()
     run([python(once, "Frames 1-4")], 1, tell(told))
     assert marks.read_text() == "xx"
+    assert told == [(1, 4), (2, 4), (2, 4)], "never backwards"
     always = f"{fails}print('Error: No chain is left.', file=sys.stderr); sys.exit(1)"
     with pytest.raises(CommandError) as caught:
         run([python(always, "Frames 1-4"), python("", "Frames 5-8")], 1, tell(told))
