@@ -5,8 +5,6 @@ Bake Chains keys its root's location as well; Plant Feet keys its pins.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 import pytest
@@ -34,8 +32,6 @@ from tests.blender.setups.selecting import press, select_objects, state
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
-whole_body = bpy.ops.pose.chain_ik_body
-
 OF_BODY = ("use_body", "root", "influence")
 OF_CHAIN = ("name", "bone", "mute", "priority", "use_pin", "pull", "space", "subtarget")
 
@@ -51,10 +47,6 @@ def settings() -> list[object]:
     ]
 
 
-def move_torso() -> None:
-    move(human(), "Torso", (0.05, 0.0, -0.1))
-
-
 def reach() -> None:
     move(human(), "Arm Target.L", AWAY)
 
@@ -65,62 +57,55 @@ def change_limbs() -> None:
     chains["Arm.L"].pull, chains["Arm.L"].priority = 0.4, 1
 
 
-def half_body() -> None:
-    human().chain_ik.body.influence = 0.5
-
-
-def switch_off() -> None:
-    human().chain_ik.body.use_body = False
-
-
-STEPS = (reach, move_torso, change_limbs, half_body, switch_off)
+STEPS = (
+    lambda: move(human(), "Torso", (0.05, 0.0, -0.1)),
+    change_limbs,
+    lambda: setattr(human().chain_ik.body, "influence", 0.5),
+    lambda: setattr(human().chain_ik.body, "use_body", False),
+)
 
 
 @pytest.mark.usefixtures("rigify", "human")
-def test_every_step_back_and_forth_shows_the_pose_and_the_settings_of_then():
+def test_every_step_back_and_forth_and_a_saved_file_show_the_pose_and_the_settings_of_then(
+    tmp_path,
+):
+    reach()
     bpy.ops.ed.undo_push(message="limbs")
     seen = [(places(human()), settings())]
-    press(whole_body)
+    press(switch)
     seen.append((places(human()), settings()))
     for step in STEPS:
         step()
         rigs.updated()
-        bpy.ops.ed.undo_push(message=step.__name__)
+        bpy.ops.ed.undo_push(message="step")
         seen.append((places(human()), settings()))
-    for pose, known in seen[-2::-1]:
-        bpy.ops.ed.undo()
+    assert farthest(seen[0][0], seen[1][0]) > 0.01
+
+    def assert_shown(number: int) -> None:
+        pose, known = seen[number]
         assert settings() == known
         assert pose.keys() == places(human()).keys()
         assert farthest(pose, places(human())) <= STILL
-    for pose, known in seen[1:]:
+
+    for number in reversed(range(len(STEPS) + 1)):
+        bpy.ops.ed.undo()
+        assert_shown(number)
+    for number in range(1, len(seen)):
         bpy.ops.ed.redo()
-        assert settings() == known
-        assert farthest(pose, places(human())) <= STILL
-
-
-@pytest.mark.usefixtures("rigify", "human")
-def test_a_saved_body_is_as_it_was_when_it_is_opened_and_off_as_before_there_was_one(
-    tmp_path: Path,
-):
-    reach()
-    before = places(human())
-    press(whole_body)
-    assert farthest(before, places(human())) > 0.01
-    change_limbs()
-    human().chain_ik.body.influence = 0.75
-    rigs.updated()
-    pose, known = places(human()), settings()
+        assert_shown(number)
+    # As it is saved before it is switched off, and as it is solved again then.
+    bpy.ops.ed.undo()
     reopen(tmp_path / "body.blend")
-    assert settings() == known
-    # As it was saved, and as it is solved again.
-    assert farthest(pose, places(human())) <= STILL
+    assert_shown(len(STEPS))
     move(human(), "Arm Target.L", (0.1, 0.0, 0.0))
-    assert farthest(pose, places(human())) > 0.01
+    assert farthest(seen[-2][0], places(human())) > 0.01
     reach()
-    assert farthest(pose, places(human())) <= STILL
-    switch_off()
+    assert_shown(len(STEPS))
+    # Off it is as before there was one.
+    move(human(), "Torso", (0.0, 0.0, 0.0))
+    STEPS[-1]()
     rigs.updated()
-    assert farthest(before, places(human())) <= STILL
+    assert farthest(seen[0][0], places(human())) <= STILL
 
 
 def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify):

@@ -10,8 +10,6 @@ import bpy
 import numpy as np
 import pytest
 
-import blender_ik_addon
-from blender_ik_addon import cli
 from blender_ik_addon.cli.program import run as run_command
 from blender_ik_addon.core import JointKind
 from tests.blender.command_line.command_lines import (
@@ -336,16 +334,6 @@ def test_every_command_ends_with_one_line_that_says_what_was_done(file, capfd, i
             assert run(capfd, *arguments, "--accept-unreached")[0] == 0
         told_at = [line for line in err.splitlines() if line.startswith(done.split()[0])]
         assert told_at == [done + (" Chains that missed their targets: 1 of 2." if missed else "")]
-
-
-def test_the_command_goes_when_the_extension_goes():
-    assert len(cli._registered) == 1
-    try:
-        blender_ik_addon.unregister()
-        assert not cli._registered
-    finally:
-        blender_ik_addon.register()
-    assert len(cli._registered) == 1
 
 
 @pytest.mark.slow

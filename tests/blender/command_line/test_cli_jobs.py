@@ -327,6 +327,6 @@ def test_a_process_that_fails_ends_the_others_and_is_the_one_that_is_told(is_fir
     slow = python("import time; time.sleep(60)", "Frames 5-8")
     failing = python("import os; os.abort()", "Frames 1-4")
     before = time.monotonic()
-    with pytest.raises(CommandError, match="Frames 1-4 could not be solved"):
+    with pytest.raises(CommandError, match="Frames 1-4 could not be solved: signal 6 has ended"):
         run([failing, slow] if is_first else [slow, failing], 2, tell([]))
     assert time.monotonic() - before < 30.0
