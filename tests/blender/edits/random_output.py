@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import io
 import os
 import sys
 import tempfile
@@ -19,23 +18,22 @@ class Output:
     """Collects what is printed."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()
-        self._text = io.StringIO()
+        self._file = tempfile.TemporaryFile("w+", errors="replace")
 
     @contextlib.contextmanager
     def collected(self) -> Iterator[None]:
         """Collect what is printed meanwhile."""
         sys.stdout.flush()
-        kept, stderr = [os.dup(number) for number in (1, 2)], sys.stderr
+        kept = [os.dup(number) for number in (1, 2)]
         _flush()
         for number in (1, 2):
             os.dup2(self._file.fileno(), number)
-        sys.stderr = self._text
         try:
-            yield
+            with contextlib.redirect_stderr(self._file):
+                yield
         finally:
+            self._file.flush()
             _flush()
-            sys.stderr = stderr
             for number, copy in zip((1, 2), kept, strict=True):
                 os.dup2(copy, number)
                 os.close(copy)
@@ -43,10 +41,9 @@ class Output:
     def taken(self) -> str:
         """Return what has been printed since the last call."""
         self._file.seek(0)
-        found = self._file.read().decode(errors="replace") + self._text.getvalue()
+        found = self._file.read()
         self._file.seek(0)
         self._file.truncate()
-        self._text = io.StringIO()
         return found
 
     def close(self) -> None:

@@ -7,7 +7,6 @@ files go on. A file ends at its first finding. ``scripts/edit_at_random.py`` say
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import json
 import os
@@ -25,10 +24,8 @@ LENGTH = 100
 """Steps of a file: more of them and files are full, fewer and the first ones are most of them."""
 FILES = 10
 """Files of a process, which takes two seconds to start."""
-SECONDS = 300
-"""A step that takes longer hangs."""
-POLL = 5.0
-"""Seconds after which it is looked whether a step hangs."""
+SECONDS = 100
+"""A process hangs that takes longer, times its files."""
 SHARES = (1.0, 0.5, 0.2)
 """Of all edits a file knows so many: few of them are done more often one after the other."""
 
@@ -80,38 +77,28 @@ def steps_of(seed: int, job: Job) -> Iterator[tuple[int, str, dict[str, Any]]]:
             yield number, name, draw(EDITS[name].drawn, f"{seed} {number} {name}")
 
 
-def edit_file(seed: int, job: Job, note: Callable[[int, str], None]) -> None:
-    """Make the file of a seed and edit it; note each step before it is carried out.
+def find(
+    seed: int, job: Job, tell: Callable[[dict[str, Any]], None] = lambda _: None
+) -> Finding | None:
+    """Make and edit the file of a seed; return the first thing that goes wrong, or None.
 
-    Raises:
-        AssertionError: If anything does not hold.
+    Each step is told before it is carried out.
     """
     from tests.blender.edits.random_edits import RandomEdits
 
-    machine = RandomEdits(seed)
+    machine, last = RandomEdits(seed), {"seed": seed, "step": 0, "edit": "make_rigs()"}
     try:
-        note(0, "make_rigs()")
+        tell(last)
         machine.make_rigs()
         for number, name, values in steps_of(seed, job):
-            note(number, f"{name}({', '.join(f'{key}={each!r}' for key, each in values.items())})")
-            machine.carry_out(name, **values)
-    finally:
-        machine.close()
-
-
-def find(seed: int, job: Job, tell: Callable[[dict[str, Any]], None] | None = None) -> Any:
-    """Return the first thing that goes wrong in the file of a seed, or None."""
-    last = {"seed": seed, "step": 0, "edit": ""}
-
-    def note(number: int, words: str) -> None:
-        last.update(step=number, edit=words)
-        if tell is not None:
+            words = ", ".join(f"{key}={each!r}" for key, each in values.items())
+            last.update(step=number, edit=f"{name}({words})")
             tell(last)
-
-    try:
-        edit_file(seed, job, note)
+            machine.carry_out(name, **values)
     except AssertionError as error:
         return Finding(**last, text=str(error))
+    finally:
+        machine.close()
     return None
 
 
@@ -165,25 +152,18 @@ def _run_process(job: Job, notes: Path) -> str:
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
     }
-    with tempfile.TemporaryFile() as errors:
-        command = [*_python(), code]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=variables, stdout=subprocess.DEVNULL, stderr=errors
-        )
-        while process.poll() is None:
-            if time.time() - notes.stat().st_mtime > SECONDS:
-                process.kill()
-                process.wait()
-                return f"hung for {SECONDS} s"
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(POLL)
-        errors.seek(0)
-        told = errors.read().decode(errors="replace")
-    if process.returncode == 0:
+    seconds, pipes = SECONDS * len(job.seeds), {"stdout": subprocess.DEVNULL}
+    pipes["stderr"], command = subprocess.PIPE, [*_python(), code]
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=variables, timeout=seconds, **pipes)
+    except subprocess.TimeoutExpired:
+        return f"hung for {seconds} s"
+    if done.returncode == 0:
         return ""
-    if process.returncode < 0:
-        return f"Blender went down with signal {-process.returncode}"
-    return f"ended with code {process.returncode}: " + "\n".join(told.splitlines()[-12:])
+    if done.returncode < 0:
+        return f"Blender went down with signal {-done.returncode}"
+    told = done.stderr.decode(errors="replace").splitlines()
+    return f"ended with code {done.returncode}: " + "\n".join(told[-12:])
 
 
 def _python() -> list[str]:

@@ -67,9 +67,8 @@ def test_a_process_that_goes_down_is_a_finding_and_the_next_file_goes_on():
     assert count == 2
 
 
-def test_a_step_that_hangs_is_a_finding(monkeypatch):
+def test_a_file_that_hangs_is_a_finding(monkeypatch):
     monkeypatch.setattr(random_run, "SECONDS", 0.2)
-    monkeypatch.setattr(random_run, "POLL", 0.1)
     found, _ = run(Job((1,), 3))
     assert [(each.seed, each.text) for each in found] == [(1, "hung for 0.2 s")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,6 @@ import bpy
 
 import blender_ik_addon
 from tests.blender.edits import random_checks as checks
-from tests.blender.edits import random_saving
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_object_edits import show
 from tests.blender.edits.random_draws import edit
@@ -157,6 +157,51 @@ def unregister_and_register():
         blender_ik_addon.register()
 
 
+def save_and_load_in(folder: str) -> None:
+    path = os.path.join(folder, "saved.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+
+
+def with_other_modes() -> set[str]:
+    """Return the armature objects that hang on overrides whose bones have other rotation modes.
+
+    When Blender loads such an override it sets the mode once more, which turns what the bone was
+    set to before anew, a digit off.
+    """
+    return checks.hanging_on(_has_other_modes)
+
+
+def _has_other_modes(ob: bpy.types.Object) -> bool:
+    """Tell whether an override gives a bone another rotation mode than its library does."""
+    modes = [{b.name: b.rotation_mode for b in each.pose.bones} for each in _with_reference(ob)]
+    return len(modes) > 1 and modes[0] != modes[1]
+
+
+def with_unsaved() -> set[str]:
+    """Return the armature objects that hang on what Blender does not save, or only a part of.
+
+    It saves nothing that only constraints and drivers use. Of an override it saves no drivers that
+    it has been given where the library has animation, and no poses of bones that are others than in
+    the library, as of another armature.
+    """
+    return checks.hanging_on(lambda ob: not ob.users or _is_saved_in_part(ob))
+
+
+def _is_saved_in_part(ob: bpy.types.Object) -> bool:
+    if len(both := _with_reference(ob)) < 2:
+        return False
+    bones = [[bone.name for bone in each.pose.bones] for each in both]
+    driven = [{(d.data_path, d.array_index) for d in checks.drivers_of(each)} for each in both]
+    return bones[0] != bones[1] or (both[1].animation_data and driven[0] != driven[1])
+
+
+def _with_reference(ob: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return an armature object and what it overrides, if that has a pose as well."""
+    reference = ob.override_library.reference if ob.override_library else None
+    return [ob, reference] if ob.pose and reference is not None and reference.pose else []
+
+
 @edit(i=THING)
 def save_load_and_play(machine, i):
     """Save while another view layer may be shown, load, and play the frames again."""
@@ -164,10 +209,10 @@ def save_load_and_play(machine, i):
     settle()
     former = bpy.context.view_layer.name
     before, kept = played(FRAMES), Snapshot(is_given_back=True)
-    kept.exempt |= random_saving.with_unsaved()
-    kept.again = random_saving.with_other_modes()
+    kept.exempt |= with_unsaved()
+    kept.again = with_other_modes()
     show(picked(bpy.context.scene.view_layers, i).name)
-    random_saving.save_and_load(machine.folder)
+    save_and_load_in(machine.folder)
     for what in ("after save and load", "in the former layer after loading"):
         for frame, poses in played(FRAMES).items():
             moved = checks.not_stable(before[frame], poses, kept.exempt, kept.again)

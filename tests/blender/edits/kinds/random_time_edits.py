@@ -7,9 +7,13 @@ import os
 import bpy
 
 import blender_ik_addon
-from tests.blender.edits import random_saving
 from tests.blender.edits import random_scene as scene
-from tests.blender.edits.kinds.random_round_trips import Snapshot, settle
+from tests.blender.edits.kinds.random_round_trips import (
+    Snapshot,
+    save_and_load_in,
+    settle,
+    with_unsaved,
+)
 from tests.blender.edits.random_checks import tag_all
 from tests.blender.edits.random_draws import EDITS, draw, edit, press
 from tests.blender.edits.random_scene import OF_BONE, OF_OWN_CHAIN, OF_OWN_OBJECT, leave_modes
@@ -161,7 +165,7 @@ def undo_and_redo(machine, count, seed):
         press(bpy.ops.ed.undo_push, message=name)
         shown.append(Snapshot())
     # Steps of undo keep what files keep.
-    exempt = set.union(random_saving.with_unsaved(), *(each.exempt for each in shown))
+    exempt = set.union(with_unsaved(), *(each.exempt for each in shown))
     for step, operator in (
         *((step, bpy.ops.ed.undo) for step in reversed(range(count))),
         *((step, bpy.ops.ed.redo) for step in range(1, count + 1)),
@@ -195,7 +199,7 @@ def _go_down():
 @edit()
 def save_and_load(machine):
     leave_modes()
-    random_saving.save_and_load(machine.folder)
+    save_and_load_in(machine.folder)
 
 
 @edit(i=THING, j=THING, is_linked=FLAG, is_override=FLAG)
