@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial, partialmethod
+from functools import partial
 from types import SimpleNamespace
 
 import bpy
@@ -12,6 +12,7 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
 
 ROOT_PANEL = "VIEW3D_PT_chain_ik"
+INSIDE = ("row", "column", "split", "grid_flow", "menu_pie")
 
 
 @dataclass
@@ -43,74 +44,52 @@ class RecordingLayout:
     use_property_split: bool = False
     emboss: str = "NORMAL"
 
-    def split(self, **arguments: object) -> RecordingLayout:
-        assert 0.0 < arguments.get("factor", 0.5) < 1.0
-        return self._inside("split", **arguments)
+    def __getattr__(self, kind: str) -> partial:
+        if kind not in bpy.types.UILayout.bl_rna.functions:
+            raise AttributeError(kind)
+        return partial(self._call, kind)
 
-    def separator(self, **arguments: object) -> None:
-        _check_arguments("separator", arguments)
-
-    def label(self, **arguments: object) -> None:
-        _check_arguments("label", arguments)
-        self._note("label", arguments["text"], icon=arguments.get("icon", ""))
-
-    def prop(self, data: bpy.types.bpy_struct, name: str, **arguments: object) -> None:
-        _check_arguments("prop", arguments)
-        setting = data.bl_rna.properties[name]
-        text, icon = arguments.get("text", setting.name), arguments.get("icon", "")
-        self._note("prop", name, text, icon)
-        self.drawn[-1].is_animatable = setting.is_animatable
-
-    def prop_search(
-        self, data: bpy.types.bpy_struct, name: str, source: object, list_: str, **arguments: object
-    ) -> None:
-        _check_arguments("prop_search", arguments)
-        assert list_ in source.bl_rna.properties
-        self.prop(data, name)
-
-    def operator(self, name: str, **arguments: object) -> SimpleNamespace:
-        _check_arguments("operator", arguments)
-        text, icon = arguments.get("text", operator_type(name).name), arguments.get("icon", "")
-        self._note("operator", name, text, icon)
-        return OperatorProperties(operator_type(name))
-
-    def operator_menu_enum(self, name: str, choice: str, **arguments: object) -> None:
-        _check_arguments("operator_menu_enum", arguments)
-        assert choice in operator_type(name).properties
-        self._note("operator", name, arguments.get("text", operator_type(name).name))
-
-    def menu(self, name: str, **arguments: object) -> None:
-        """Note a menu, and what it holds, as it is one click away."""
-        _check_arguments("menu", arguments)
-        self._note("menu", name, arguments.get("text", ""), arguments.get("icon", ""))
-        self.menu_contents(name)
-
-    def menu_contents(self, name: str) -> None:
-        getattr(bpy.types, name).draw(FakePanel(bpy.types.Menu, self), bpy.context)
-
-    def popover(self, panel: str, **arguments: object) -> None:
-        _check_arguments("popover", arguments)
-        assert hasattr(bpy.types, panel)
-        self._note("popover", panel, arguments.get("text", ""))
-
-    def template_list(
-        self, name: str, _id: str, data, chains, holder, index, *, rows: int, maxrows: int = 5
-    ) -> None:
-        assert rows <= max(maxrows, 5)
-        assert hasattr(bpy.types, name)
-        assert {chains, index} <= set(data.bl_rna.properties.keys())
-        self._note("list", chains)
-
-    def _inside(self, kind: str, **arguments: object) -> RecordingLayout:
-        _check_arguments(kind, arguments)
-        inside = RecordingLayout(self.drawn, self)
-        inside.use_property_split = self.use_property_split
-        return inside
-
-    row = partialmethod(_inside, "row")
-    column = partialmethod(_inside, "column")
-    grid_flow = partialmethod(_inside, "grid_flow")
-    menu_pie = partialmethod(_inside, "menu_pie")
+    def _call(self, kind: str, *given: object, **named: object) -> object:
+        known = bpy.types.UILayout.bl_rna.functions[kind].parameters
+        names = [each.identifier for each in known if not each.is_output]
+        told = {**dict(zip(names, given, strict=False)), **named}
+        assert told.keys() <= set(names), f"{kind}: {told.keys() - set(names)}"
+        text, icon = told.get("text", ""), told.get("icon", "")
+        assert not icon or icon in known["icon"].enum_items
+        if kind in INSIDE:
+            assert 0.0 < told.get("factor", 0.5) < 1.0
+            return RecordingLayout(self.drawn, self, use_property_split=self.use_property_split)
+        if kind == "label":
+            self._note(kind, text, icon=icon)
+        elif kind in ("prop", "prop_search"):
+            setting = told["data"].bl_rna.properties[told["property"]]
+            searched = told.get("search_data", told["data"]).bl_rna.properties
+            assert told.get("search_property", told["property"]) in searched
+            self._note("prop", setting.identifier, told.get("text", setting.name), icon)
+            self.drawn[-1].is_animatable = setting.is_animatable
+        elif kind in ("operator", "operator_menu_enum"):
+            operator = operator_type(told["operator"])
+            assert kind == "operator" or told["property"] in operator.properties
+            self._note("operator", told["operator"], told.get("text", operator.name), icon)
+            return OperatorProperties(operator)
+        elif kind in ("menu", "menu_contents"):
+            if kind == "menu":
+                self._note(kind, told["menu"], text, icon)
+            # What it holds is one click away.
+            menu = getattr(bpy.types, told["menu"])
+            menu.draw(FakePanel(bpy.types.Menu, self), bpy.context)
+        elif kind == "popover":
+            assert hasattr(bpy.types, told["panel"])
+            self._note(kind, told["panel"], text)
+        elif kind == "template_list":
+            assert told["rows"] <= max(told.get("maxrows", 5), 5)
+            assert hasattr(bpy.types, told["listtype_name"])
+            assert told["propname"] in told["dataptr"].bl_rna.properties
+            assert told["active_propname"] in told["active_dataptr"].bl_rna.properties
+            self._note("list", told["propname"])
+        else:
+            assert kind == "separator", kind
+        return None
 
     def _note(self, kind: str, name: str, text: str = "", icon: str = "") -> None:
         layout, is_active, is_enabled = self, True, True
@@ -138,15 +117,6 @@ class OperatorProperties(SimpleNamespace):
 def operator_type(name: str) -> bpy.types.Struct:
     module, _, function = name.partition(".")
     return getattr(getattr(bpy.ops, module), function).get_rna_type()
-
-
-def _check_arguments(function: str, arguments: dict[str, object]) -> None:
-    """Check the names of arguments, and icons, against what this Blender has."""
-    known = bpy.types.UILayout.bl_rna.functions[function].parameters
-    unknown = set(arguments) - set(known.keys())
-    assert not unknown, f"{function}: {unknown}"
-    if "icon" in arguments:
-        assert arguments["icon"] in known["icon"].enum_items
 
 
 class FakePanel:
