@@ -5,7 +5,6 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from mathutils import Vector
 
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.live.graph_state import MANY
@@ -93,35 +92,26 @@ def key_targets(crowd) -> None:
             bpy.data.objects[target].keyframe_insert("location", frame=frame)
 
 
-def keyed(ob: bpy.types.Object, path: str, first: object, last: object) -> None:
-    """Key a property of an object at the first and the last frame."""
-    owner, _, name = path.rpartition(".")
-    holder = ob.path_resolve(owner) if owner else ob
-    for frame, value in ((1, first), (5, last)):
-        setattr(holder, name, value)
-        ob.keyframe_insert(path, frame=frame)
-
-
 def follow_a_parent(ob: bpy.types.Object) -> None:
     parent = rigs.make_empty("Parent", (0.0, 0.0, 0.0))
-    keyed(parent, "rotation_euler", (0.0, 0.0, 0.0), (0.0, 0.3, 0.2))
+    rigs.key(parent, "rotation_euler", {1: (0.0, 0.0, 0.0), 5: (0.0, 0.3, 0.2)})
     ob.parent = parent
 
 
 def follow_a_constraint(ob: bpy.types.Object) -> None:
     other = rigs.make_empty("Other", (0.0, 0.0, 0.0))
-    keyed(other, "rotation_euler", (0.0, 0.0, 0.0), (0.0, 0.4, 0.1))
+    rigs.key(other, "rotation_euler", {1: (0.0, 0.0, 0.0), 5: (0.0, 0.4, 0.1)})
     ob.constraints.new("COPY_ROTATION").target = other
 
 
 # What changes with time, each on a rig of its own, in a crowd whose targets are all keyed.
 ANIMATED = {
-    "influence": lambda ob: keyed(ob, "chain_ik.chains[0].influence", 1.0, 0.2),
-    "mute": lambda ob: keyed(ob, "chain_ik.chains[0].mute", False, True),
-    "flip": lambda ob: keyed(ob, "chain_ik.chains[0].use_flip_bend", False, True),
+    "influence": lambda ob: rigs.key(ob, "chain_ik.chains[0].influence", {1: 1.0, 5: 0.2}),
+    "mute": lambda ob: rigs.key(ob, "chain_ik.chains[0].mute", {1: False, 5: True}),
+    "flip": lambda ob: rigs.key(ob, "chain_ik.chains[0].use_flip_bend", {1: False, 5: True}),
     "bones": lambda ob: rigs.key_bones(ob, frames=(1, 5)),
-    "object": lambda ob: keyed(ob, "location", ob.location, ob.location + Vector((0, 0, 0.4))),
-    "hide": lambda ob: keyed(ob, "hide_viewport", False, True),
+    "object": lambda ob: rigs.key(ob, "delta_location", {1: (0, 0, 0), 5: (0, 0, 0.4)}),
+    "hide": lambda ob: rigs.key(ob, "hide_viewport", {1: False, 5: True}),
     "parent": follow_a_parent,
     "tie": follow_a_constraint,
     "driver": lambda ob: setattr(ob.driver_add("location", 2).driver, "expression", "0.05 * frame"),
