@@ -33,12 +33,15 @@ HIPS = {
 }
 
 
+def _world(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    owner = rigs.evaluated(ob)
+    return {bone.name: np.array(owner.matrix_world @ bone.matrix) for bone in owner.pose.bones}
+
+
 def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
     """Return where bones are, world space, as a share of the size of the body."""
-    owner = rigs.evaluated(ob)
-    found = {bone.name: np.array(owner.matrix_world @ bone.matrix) for bone in owner.pose.bones}
     size = max(max(map(abs, bone.head_local)) for bone in ob.data.bones if bone.use_deform)
-    return {name: matrix[:3, 3] / size for name, matrix in found.items()}
+    return {name: matrix[:3, 3] / size for name, matrix in _world(ob).items()}
 
 
 def missing(ob: bpy.types.Object) -> list[str]:
@@ -150,11 +153,6 @@ def test_hips_pulled_down_are_a_crouch_and_the_root_takes_everything_along(rigif
     if control == "BONE":
         lower(ob, 0.2)
         assert_root_takes_everything_along(ob)
-
-
-def _world(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    owner = rigs.evaluated(ob)
-    return {bone.name: np.array(owner.matrix_world @ bone.matrix) for bone in owner.pose.bones}
 
 
 def test_a_limb_alone_has_no_body_and_a_parent_takes_the_place_of_all_spaces(rigify):

@@ -256,18 +256,8 @@ def test_spaces_that_make_a_ring_are_neither_offered_nor_taken(caplog):
     assert refusal(switch, space="Nowhere").startswith("There is no bone or object 'Nowhere'")
 
 
-def test_a_control_with_a_parent_has_to_be_taken_off_first():
+def test_a_space_that_is_scaled_to_nothing_and_any_for_a_control_with_a_parent_are_refused():
     ob = make_body()
-    control = ob.chain_ik.chains[0].subtarget
-    rigs.hang_bone(ob, control, "Body.0")
-    assert refusal(switch, space="Body.1") == (
-        f"Control '{control}' has the parent 'Body.0', so a space would move it twice: clear the"
-        " parent first."
-    )
-
-
-def test_a_space_that_is_scaled_to_nothing_is_refused():
-    make_body()
     bpy.data.objects["Prop"].scale = (1, 0, 1)
     rigs.updated()
     before = state()
@@ -275,6 +265,12 @@ def test_a_space_that_is_scaled_to_nothing_is_refused():
         "Space 'Prop' has a scale of zero, so nothing can go along with it: choose another space."
     )
     assert state() == before
+    control = ob.chain_ik.chains[0].subtarget
+    rigs.hang_bone(ob, control, "Body.0")
+    assert refusal(switch, space="Body.1") == (
+        f"Control '{control}' has the parent 'Body.0', so a space would move it twice: clear the"
+        " parent first."
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -72,6 +72,9 @@ def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_h
         found = gizmos_of(operator)
         assert found
         assert all(each.use_draw_modal for each in found), operator
+    drawn = colours(bpy.context)
+    for operator in (MOVE_POLE, TURN_POLE):
+        assert gizmos_of(operator)[0].color == pytest.approx(drawn["pole"]) != drawn["limit"]
     for operator, moved in ((MOVE_TARGET, chain.target), (MOVE_POLE, chain.pole_target)):
         (ring,) = gizmos_of(operator)
         np.testing.assert_allclose(ring.matrix_basis.translation, rigs.position(moved), atol=1e-6)
@@ -110,15 +113,6 @@ def test_each_dot_moves_the_end_that_it_stands_on(kind):
         assert asked.bone == "Bone.1"
         place = wanted.pop((asked.turn, asked.end))
         np.testing.assert_allclose(dot.matrix_basis.translation, place, atol=1e-6)
-
-
-def test_what_moves_the_pole_has_the_colour_of_its_line_and_limits_have_another():
-    make_arm()
-    drawn = colours(bpy.context)
-    for operator in (MOVE_POLE, TURN_POLE):
-        (gizmo,) = gizmos_of(operator)
-        assert gizmo.color == pytest.approx(drawn["pole"]), operator
-    assert drawn["pole"] != drawn["limit"]
 
 
 def test_a_handle_is_hit_where_it_is_and_nowhere_else():

@@ -241,18 +241,13 @@ def test_the_line_leads_to_the_target_where_limits_keep_the_chain_from_it():
 
 
 def test_auto_keying_keys_an_angle_that_has_keys_and_no_other():
-    ob = make_arm()
-    path = "chain_ik.chains[0].pole_angle"
-    scene = bpy.context.scene
+    ob, scene = make_arm(), bpy.context.scene
     scene.tool_settings.use_keyframe_insert_auto = True
-    try:
-        press(turn_pole, angle=0.4)
-        assert rigs.curves_of(ob) == []
-        ob.keyframe_insert(path, frame=1)
-        scene.frame_set(5)
-        press(turn_pole, angle=1.0)
-    finally:
-        scene.tool_settings.use_keyframe_insert_auto = False
+    press(turn_pole, angle=0.4)
+    assert rigs.curves_of(ob) == []
+    ob.keyframe_insert("chain_ik.chains[0].pole_angle", frame=1)
+    scene.frame_set(5)
+    press(turn_pole, angle=1.0)
     (curve,) = rigs.curves_of(ob)
     keys = [tuple(point.co) for point in curve.keyframe_points]
     np.testing.assert_allclose(keys, [(1.0, 0.4), (5.0, 1.0)], atol=1e-6)

@@ -39,6 +39,11 @@ SHOWN = {
     "FORCE": ITERATED | FORCES,
     "FOLLOW": ALWAYS | {"follow_lead", "use_anchor", "max_bend", "use_limits"},
 }
+# Texts, lists, and what is shown with another target or pole, or for trees and bodies.
+UNSEEN = {
+    *("rna_type", "stored_pose", "status", "residual", "joints", "active_joint_index", "force"),
+    *("subtarget", "pole_subtarget", "pole_lean", "weight", "priority", "use_pin", "pull"),
+}
 # A value of each that is not the default.
 OTHER_VALUES = {
     "pole_mode": "FOLLOW",
@@ -139,6 +144,8 @@ def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
     assert names(drawn) - {"root"} == SHOWN[solver]
     settings = [item.name for item in row_of(chain) + drawn if item.kind == "prop"]
     assert len(settings) == len(set(settings)), "drawn twice"
+    elsewhere = set(chain.bl_rna.properties.keys()) - set.union(*SHOWN.values())
+    assert elsewhere - set(settings) == UNSEEN
     assert "joints" in names(drawn, "list")
     assert "pose.chain_ik_joint_add" in names(drawn, "operator")
 

@@ -43,6 +43,14 @@ def test_the_settings_are_those_of_the_active_chain_or_of_what_the_active_contro
         assert {"bone", "target", "solver"} <= names(draw())
         assert chain.status in names(draw(only="Status"), "label")
     select_objects(active=ob)
+    for mode in ("OBJECT", "POSE"):
+        rigs.enter(ob, mode)
+        drawn = draw()
+        assert {"bone", "target", "solver"} <= names(drawn)
+        # Where no bones are selected it would end in an error; scripts can name one.
+        enabled = {each.name: each.is_enabled for each in drawn if each.kind == "operator"}
+        assert enabled["pose.chain_ik_solve"] == (mode == "POSE")
+        assert enabled["pose.chain_ik_bake"]
     rigs.add_chain(ob, "Missing", None, solver="CCD")
     rigs.updated()
     for ob.chain_ik.active_index in (0, 1):
@@ -67,34 +75,6 @@ def test_settings_come_and_go_with_those_that_they_need():
     for chain.use_rotation in (False, True):
         (weight,) = (item for item in draw() if item.name == "orient_weight")
         assert weight.is_active == chain.use_rotation
-
-
-def test_settings_are_shown_in_both_modes_and_solve_once_is_pressed_where_bones_are_selected():
-    """It would end in an error; scripts can name a bone in object mode as well."""
-    ob, _ = make_active_arm()
-    for mode in ("OBJECT", "POSE"):
-        rigs.enter(ob, mode)
-        drawn = draw()
-        assert {"bone", "target", "solver"} <= names(drawn)
-        enabled = {each.name: each.is_enabled for each in drawn if each.kind == "operator"}
-        assert enabled["pose.chain_ik_solve"] == (mode == "POSE")
-        assert enabled["pose.chain_ik_bake"]
-
-
-def test_every_setting_of_a_chain_can_be_reached():
-    ob, chain = make_active_arm(solver="FABRIK")
-    chain.target = chain.pole_target = rigs.make_rig(name="Other")
-    chain.negative_scale = "KEEP"
-    select_objects(active=ob)
-    settings = set(chain.bl_rna.properties.keys())
-    settings -= {"rna_type", "stored_pose", "status", "residual", "joints", "active_joint_index"}
-    # Panels of their own: see test_group_panels.py, and below.
-    settings -= {"weight", "priority", "use_pin", "pull", "force"}
-    shown = names(row_of(chain))
-    for chain.solver in ("FABRIK", "FOLLOW"):
-        for chain.pole_mode in ("TARGET", "FOLLOW"):
-            shown |= names(draw())
-    assert shown >= settings
 
 
 RANGES = {axis: {f"use_limit_{axis}", f"min_{axis}", f"max_{axis}"} for axis in "xyz"}
