@@ -21,18 +21,21 @@ LAST = 40
 STANDS = {1: (0.5, 0.2, 0.1), 15: (0.5, 0.2, 0.1), 20: (0.8, 0.2, 0.5), 25: (1.1, 0.2, 0.1)}
 
 
-@pytest.fixture
-def leg(empty_scene: None) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """A limb of two bones that hangs from above, and whose target stands, slides and steps."""
+def make_leg(name: str = "Rig") -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Return a limb that hangs from above, and its target, which stands, slides and steps."""
     bpy.context.scene.frame_end = LAST
-    ob = rigs.make_rig([(0.8, 0.0, 1.2), (0.9, -0.2, 0.6), (0.8, 0.0, 0.0)])
-    target = rigs.make_empty("Target", STANDS[1])
+    ob = rigs.make_rig([(0.8, 0.0, 1.2), (0.9, -0.2, 0.6), (0.8, 0.0, 0.0)], name)
+    target = rigs.make_empty(f"{name} Target", STANDS[1])
     rigs.add_chain(ob, "Bone.1", target, name="Leg")
-    ways = STANDS | {LAST: (1.1, 0.25, 0.1), 15: (0.5, 0.25, 0.1)}
-    rigs.key(target, "location", ways)
+    rigs.key(target, "location", STANDS | {LAST: (1.1, 0.25, 0.1), 15: (0.5, 0.25, 0.1)})
     select_objects(active=ob)
     rigs.updated()
     return ob, target
+
+
+@pytest.fixture
+def leg(empty_scene: None) -> tuple[bpy.types.Object, bpy.types.Object]:
+    return make_leg()
 
 
 def tails(ob: bpy.types.Object) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.blender.body.human_bodies import HIPS, human, make_human
 from tests.blender.body.test_body_bake import keyed
-from tests.blender.clips.test_plant_refusals import LAST, STANDS, tails
+from tests.blender.clips.test_plant_refusals import LAST, make_leg, tails
 from tests.blender.command_line.command_lines import (
     CLIP,
     command,
@@ -103,16 +103,10 @@ def test_ranges_with_gaps_are_clips_of_their_own(file):
 @pytest.fixture
 def feet(tmp_path):
     """A saved file with two limbs that stand and slide, one of them muted, keyed on its bones."""
-    bpy.context.scene.frame_end = LAST
-    for number in range(2):
-        ob = rigs.make_rig([(0.8, 0, 1.2), (0.9, -0.2, 0.6), (0.8, 0, 0)], name=f"Rig {number}")
-        target = rigs.make_empty(f"Target {number}", STANDS[1])
-        rigs.add_chain(ob, "Bone.1", target, name="Leg")
-        rigs.key(target, "location", STANDS | {LAST: (1.1, 0.25, 0.1), 15: (0.5, 0.25, 0.1)})
-        rigs.updated()
-    select_objects(active=ob)
+    make_leg("Rig 0")
+    _, target = make_leg("Rig 1")
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    bpy.data.objects["Target 1"].animation_data_clear()
+    target.animation_data_clear()
     return save(tmp_path / "scene.blend")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
-from tests.blender.interface.drawn import OperatorProperties, operator_type
+from tests.blender.interface.drawn import FakePanel, OperatorProperties, operator_type
 
 OWN = "VIEW3D_GGT_chain_ik"
 GRABBED = {
@@ -56,16 +56,6 @@ class FakeGizmos(list):
         return self[-1]
 
 
-class FakeGroup:
-    """Stands for an instance of a group of gizmos; Blender makes those only to draw a window."""
-
-    def __init__(self, group: type) -> None:
-        self.group, self.gizmos = group, FakeGizmos()
-
-    def __getattr__(self, name: str) -> partial:
-        return partial(getattr(self.group, name), self)
-
-
 @contextmanager
 def in_viewport() -> Iterator[bpy.types.Context]:
     window = bpy.context.window_manager.windows[0]
@@ -86,7 +76,9 @@ def shown_gizmos() -> list[FakeGizmo]:
     found: list[FakeGizmo] = []
     with in_viewport() as context:
         for group in groups:
-            fake = FakeGroup(group)
+            # Blender makes its own only to draw a window.
+            fake = FakePanel(group, None)
+            fake.gizmos = FakeGizmos()
             if group.poll(context):
                 fake.setup(context)
                 fake.draw_prepare(context)

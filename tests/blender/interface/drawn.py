@@ -120,9 +120,9 @@ def operator_type(name: str) -> bpy.types.Struct:
 
 
 class FakePanel:
-    """Stands for an instance of a panel class; Blender makes those only to draw in a window."""
+    """Stands for an instance of a class that Blender makes only to draw in a window."""
 
-    def __init__(self, panel: type, layout: RecordingLayout) -> None:
+    def __init__(self, panel: type, layout: RecordingLayout | None) -> None:
         self.panel, self.layout = panel, layout
 
     def __getattr__(self, name: str) -> object:
