@@ -46,7 +46,6 @@ def make_human(control: str = "BONE", **settings: object) -> bpy.types.Object:
 
 
 def make_body(**settings: object) -> bpy.types.Object:
-    """Return a human that the operator has made a body."""
     ob = make_human(**settings)
     press(bpy.ops.pose.chain_ik_body, control=settings.get("control", "BONE"))
     rigs.updated()
@@ -68,7 +67,6 @@ def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
 
 
 def farthest(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    """Return by how much the bone has moved that has moved most."""
     return max(float(np.abs(after[name] - ends).max()) for name, ends in before.items())
 
 
@@ -84,7 +82,6 @@ def move(ob: bpy.types.Object, control: str, way: tuple[float, float, float]) ->
 
 
 def spaces_from(ob: bpy.types.Object) -> dict[str, list[str]]:
-    """Return what each bone has constraints to, by names."""
     return {
         bone.name: [
             each.targets[0].subtarget if each.type == "ARMATURE" else each.subtarget
@@ -120,6 +117,5 @@ def channels(ob: bpy.types.Object) -> dict[str, np.ndarray]:
 
 
 def most_changed(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    """Return by how much the channel has changed that has changed most."""
     assert before.keys() == after.keys()
     return max(float(np.abs(after[name] - held).max()) for name, held in before.items())

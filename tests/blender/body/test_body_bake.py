@@ -147,7 +147,6 @@ WAYS = {
 
 
 def keyed(ob: bpy.types.Object) -> bpy.types.Object:
-    """Return a human, made a body, with keys on its controls."""
     for control, ways in WAYS.items():
         bone = ob.pose.bones[control]
         turned = bone.bone.matrix_local.to_3x3().inverted()

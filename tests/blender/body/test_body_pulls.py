@@ -167,7 +167,6 @@ def drag(ob: bpy.types.Object, way: Vector, name: str = "Arm.L") -> bool:
 
 
 def left_out(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> float:
-    """Return how far a chain's end is from its target, in scene units."""
     owner = rigs.evaluated(ob)
     end, target = owner.pose.bones[chain.bone].tail, owner.pose.bones[chain.subtarget].head
     return float((owner.matrix_world @ end - owner.matrix_world @ target).length)
@@ -183,7 +182,6 @@ def legs_reach(ob: bpy.types.Object, way: Vector) -> bool:
 
 
 def assert_stand(ob: bpy.types.Object, stood: list[Matrix]) -> None:
-    """Check that feet have neither moved nor turned."""
     for before, after in zip(stood, feet(ob), strict=True):
         assert (before.translation - after.translation).length < PLACE * height(ob)
         axes = np.array(before.to_3x3()) - np.array(after.to_3x3())

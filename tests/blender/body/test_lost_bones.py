@@ -88,7 +88,6 @@ def test_a_body_whose_root_is_deleted_says_so_and_its_limbs_reach_by_themselves(
 
 
 def moving(ob: bpy.types.Object) -> list[bool]:
-    """Return whether spaces and chains are muted."""
     ties = [tie for bone in ob.pose.bones for tie in bone.constraints]
     return [each.mute for each in (*ties, *ob.chain_ik.chains)]
 
@@ -147,7 +146,6 @@ IN_FRONT = {"location": (1.0, -0.6, 0.0), "rotation_euler": (0.0, 0.0, 3.0)}
 
 
 def make_two() -> bpy.types.Object:
-    """Return a body, with another one in front of it."""
     first = make_body()
     rigs.enter(first, "OBJECT")
     second = make_human()

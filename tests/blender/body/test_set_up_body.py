@@ -48,7 +48,6 @@ def turn_hips(ob: bpy.types.Object) -> None:
 
 
 def played(ob: bpy.types.Object) -> dict[int, dict[str, np.ndarray]]:
-    """Return the places of bones at the frames at which the hips have keys."""
     found = {}
     for frame in KEYED:
         rigs.go_to(frame)

@@ -71,7 +71,6 @@ def around(centre: Array, size: float, seed: int, count: int = 9) -> Array:
 
 
 def make_tail(count: int = 5, seed: int = 1, modes: str = "QUATERNION", **settings: object):
-    """Return a rig with a chain of so many bones, as long as they are many, and its target."""
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
     ob = rigs.make_rig(rigs.zigzag(count), modes=modes)
     target = rigs.make_empty("Target")

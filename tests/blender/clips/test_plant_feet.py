@@ -190,7 +190,6 @@ def lift(thighs: list[tuple[float, float, float]], knee: float) -> bpy.types.Obj
 
 
 def largest_turn(bone: bpy.types.PoseBone) -> float:
-    """Return the farthest that a bone turns from one frame to the next, radians."""
     scene, turns = bpy.context.scene, []
     for frame in range(scene.frame_start, scene.frame_end + 1):
         scene.frame_set(frame)
@@ -199,7 +198,6 @@ def largest_turn(bone: bpy.types.PoseBone) -> float:
 
 
 def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray]:
-    """Return the ways of the heads of bones, world space, by chain."""
     found = {name: [] for name in bones}
     for frame in stepping.FRAMES:
         bpy.context.scene.frame_set(frame)
@@ -256,7 +254,6 @@ def check_planted(
 
 
 def make_twin(human: bpy.types.Object) -> bpy.types.Object:
-    """Return a copy of a human that plays the same action elsewhere."""
     twin = rigs.link(human.copy())
     for chain in twin.chain_ik.chains:
         chain.target = twin

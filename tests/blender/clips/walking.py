@@ -62,7 +62,6 @@ def _key(bone: bpy.types.PoseBone, frame: int) -> None:
 
 
 def _stand(human: bpy.types.Object, side: str, heel: np.ndarray, toe: np.ndarray) -> None:
-    """Put a foot's control where heel and toe are."""
     foot, ankle, control = (
         human.pose.bones[f"{name}.{side}"] for name in ("foot", "Leg Ankle", "Leg Target")
     )
@@ -129,5 +128,4 @@ def slides(human: bpy.types.Object, paths: dict[str, np.ndarray]) -> float:
 
 
 def acceleration(path: np.ndarray) -> float:
-    """Return the root mean square of second differences of a path (F, 3)."""
     return float(np.sqrt((np.diff(path, 2, axis=0) ** 2).mean()))

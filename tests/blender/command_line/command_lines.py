@@ -26,7 +26,6 @@ needs_module = pytest.mark.skipif(
 
 
 def swing(ob: bpy.types.Object, tip: str, base: tuple[float, float, float], seed: int = 0) -> None:
-    """Give a chain of an object a target that moves, rests and moves on near its root."""
     rng = np.random.default_rng(seed)
     target = rigs.make_empty(f"{ob.name} {tip} Target")
     there = base + rng.uniform(-0.8, 0.8, (3, 3)) + np.array([0.0, 0.0, 1.0])
@@ -92,7 +91,6 @@ def save(path: Path, **options: object) -> Path:
 
 
 def opened(path: Path) -> bpy.types.Scene:
-    """Open a file and return its scene."""
     bpy.ops.wm.open_mainfile(filepath=str(path))
     return bpy.context.scene
 
@@ -118,7 +116,6 @@ def command(*arguments: object) -> int:
 
 
 def program(*arguments: object) -> list[str]:
-    """Return what starts the command line in a process of its own."""
     return [sys.executable, "-m", "blender_ik_addon", *map(str, arguments)]
 
 
@@ -130,13 +127,11 @@ def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
 
 
 def wait_for_line(process: subprocess.Popen[str], beginning: str) -> None:
-    """Read what it writes up to a line."""
     if not any(line.startswith(beginning) for line in process.stderr):
         raise AssertionError("it has ended before")
 
 
 def ran(*arguments: object) -> tuple[int, str, str]:
-    """Run it to its end; return exit code, stdout and stderr."""
     process = start(*arguments)
     out, err = process.communicate(timeout=300)
     return process.returncode, out, err

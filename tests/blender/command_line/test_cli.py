@@ -37,7 +37,6 @@ def file(tmp_path):
 
 
 def run(capfd, *arguments: object) -> tuple[int, str, str]:
-    """Run the command on the open file; return exit code, stdout and stderr."""
     capfd.readouterr()
     code = command(*arguments)
     said = capfd.readouterr()

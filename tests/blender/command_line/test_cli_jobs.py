@@ -41,14 +41,12 @@ def file(tmp_path):
 
 
 def refusal(capfd, *arguments: object) -> str:
-    """Return the sentence of a command that ends with an error."""
     capfd.readouterr()
     assert command(*arguments) == 1
     return capfd.readouterr().err.splitlines()[-1].removeprefix("Error: ")
 
 
 def make_chunks(file: Path, *ranges: str, options: tuple[object, ...] = ()) -> list[Path]:
-    """Return a file of each range."""
     found = []
     for text in ranges:
         opened(file)
@@ -59,7 +57,6 @@ def make_chunks(file: Path, *ranges: str, options: tuple[object, ...] = ()) -> l
 
 
 def children_of(process) -> list[int]:
-    """Return the processes that a process has started."""
     path = Path(f"/proc/{process.pid}/task")
     texts = [(each / "children").read_text() for each in path.iterdir()]
     return [int(pid) for text in texts for pid in text.split()]
@@ -292,7 +289,6 @@ def wait_for_end(pid: int) -> None:
 
 
 def python(code: str, name: str, count: int = 4) -> Task:
-    """Return a task that is a line of Python."""
     return Task([sys.executable, "-c", code], name, count)
 
 

@@ -30,7 +30,6 @@ FOLDER = "shot-baked-chunks-2006-01-02_150405"
 
 
 def arguments_of(task: dict[str, Any]) -> list[str]:
-    """Return what a task says to the command line of the extension."""
     blender, background, scripts, file, *scene, option, name = command_line(task)[:8]
     assert (blender, background, scripts, file) == ("blender", "-b", "-y", bpy.data.filepath)
     assert (scene, option, name) == (["--scene", "Scene"], "-c", "chain_ik")
@@ -38,7 +37,6 @@ def arguments_of(task: dict[str, Any]) -> list[str]:
 
 
 def submitted(**changed: object) -> list[dict[str, Any]]:
-    """Return the tasks of a job that is submitted from the open file."""
     own = {"output_path": "shot-baked.blend", "chunk_size": 20, **changed}
     settings = settings_with(blendfile=bpy.data.filepath)
     names = {"bpy": bpy, "C": bpy.context, "Path": Path, "abspath": abspath}
@@ -55,7 +53,6 @@ def abspath(path: object) -> Path:
 
 
 def seen(folder: Path) -> set[str]:
-    """Return the names in a folder but those that begin with a dot."""
     return {each.name for each in folder.iterdir() if not each.name.startswith(".")}
 
 

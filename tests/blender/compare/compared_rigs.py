@@ -32,12 +32,10 @@ BUILT_IN = "Blender's constraint"
 
 
 def rows() -> dict[str, bpy.types.PropertyGroup]:
-    """Return what the last comparison has found, by the names of the solvers."""
     return {row.name: row for row in bpy.context.window_manager.chain_ik.solvers}
 
 
 def compared(ob: bpy.types.Object) -> dict[str, bpy.types.PropertyGroup]:
-    """Compare the solvers on the active chain of an armature object."""
     select_objects(active=ob)
     press(compare)
     found = rows()
@@ -59,7 +57,6 @@ def joints_of(row: bpy.types.PropertyGroup) -> np.ndarray:
 
 
 def limb(kind: str) -> Limb:
-    """Return a limb with a chain of its own, of one kind or another."""
     found = Limb(7, count=2 if kind == "arm" else 5, reach=(0.5, 0.8))
     found.add_chain(solver="NEWTON", use_rotation=kind == "turned")
     if kind == "limited":

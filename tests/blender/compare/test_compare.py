@@ -131,7 +131,6 @@ def test_what_solves_a_tree_solves_it_with_all_its_chains_and_the_others_say_tha
 
 
 def everything(ob: bpy.types.Object) -> dict[str, object]:
-    """Return all that a comparison could leave behind, as it is now."""
     kinds = ("objects", "armatures", "scenes", "actions", "collections", "worlds", "meshes")
     return {
         **state(),

@@ -86,7 +86,6 @@ def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_pa
 
 
 def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
-    """Return a rig with three chains of one name, and those; the second one is compared."""
     ob = rigs.make_rig()
     for i, prefix in enumerate(("Left", "Right")):
         rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0 * i + 2.0, 0.0, 0.0]), prefix=prefix)

@@ -20,7 +20,6 @@ TOLD = re.compile(
 
 
 def make_moving(frames=(1, 10, 24, 40)) -> Limb:
-    """Return a limb of four bones whose target comes near at the third of the frames."""
     limb = Limb(3, 4, use_pole=False)
     root = rigs.head(limb.ob, limb.bones[0])
     way = np.array(limb.target.location) - root

@@ -25,7 +25,6 @@ remove = bpy.ops.pose.chain_ik_remove
 
 
 def make_carried(kind: str) -> bpy.types.Object:
-    """Return a body whose hand goes along with the target of a tail, which moves."""
     ob, rng = make_body(kind), make_rng(2)
     select_bones(ob, rigs.add_bones(ob, ((2, 0, 0), (2, 0, 0.5), (2.1, 0, 1.0)), prefix="Tail"))
     press(bpy.ops.pose.chain_ik_add, control=kind)
@@ -96,7 +95,6 @@ def test_where_the_motion_could_not_be_kept_nothing_is_deleted():
 
 
 def make_keyed_arms() -> bpy.types.Object:
-    """Return a human with arms whose left control, and whose hips, have keys."""
     ob = make_character("human", kinds={"ARM"})
     for name in ("Arm Target.L", "spine", "Arm Target.R"):
         for frame, z in ((1, 0.0), (20, -0.3)):
@@ -111,7 +109,6 @@ def keyed_bones(ob: bpy.types.Object) -> set[str]:
 
 
 def assign(data: object, action: bpy.types.Action, slot: object) -> None:
-    """Give an action, with its slot where there are such."""
     data.action = action
     if slot is not None:
         data.action_slot = slot

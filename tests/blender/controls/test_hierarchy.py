@@ -45,7 +45,6 @@ def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
 
 
 def missing(ob: bpy.types.Object) -> list[str]:
-    """Return what the chains say that have not reached their targets."""
     return [
         f"{chain.name}: {chain.status}"
         for chain in ob.chain_ik.chains
@@ -110,7 +109,6 @@ def lower(ob: bpy.types.Object, share: float) -> None:
 
 
 def assert_root_takes_everything_along(ob: bpy.types.Object) -> None:
-    """Move and turn the root once around."""
     root = ob.pose.bones["Root"]
     root.rotation_mode = "XYZ"
     start = _world(ob)
@@ -215,7 +213,6 @@ Box = tuple[np.ndarray, np.ndarray]
 
 
 def drawn(ob: bpy.types.Object, name: str) -> np.ndarray:
-    """Return the points that a bone is drawn as, world space."""
     bone = rigs.evaluated(ob).pose.bones[name]
     size = bone.bone.length if bone.use_custom_shape_bone_size else 1.0
     place = Matrix.LocRotScale(
@@ -236,7 +233,6 @@ def boxes(ob: bpy.types.Object) -> dict[str, Box]:
 
 
 def overlap(first: Box, second: Box, axes: str) -> bool:
-    """Tell whether boxes overlap as seen along the axes that are left out."""
     along = ["XYZ".index(axis) for axis in axes]
     return bool(
         np.all(

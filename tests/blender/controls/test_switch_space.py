@@ -27,7 +27,6 @@ MOST = 1e-5
 
 
 def make_body(kind: str = "BONE", scale=(1, 1, 1)) -> bpy.types.Object:
-    """Return an arm on a body, with target and pole, and a thing that it could hold."""
     ob = rigs.make_armature()
     rigs.add_bones(ob, ((0, 0, 0), (0.1, 0, 0.6), (0, 0, 1.2)), prefix="Body")
     rigs.add_bones(ob, ((-0.5, 0.3, 0), (-0.5, 0.2, 0.5)), prefix="Prop")
@@ -75,7 +74,6 @@ def move_control(
     rng: np.random.Generator,
     frame: int | None = None,
 ) -> None:
-    """Move and turn a control, and key it at a frame."""
     control.location = np.array(control.location) + rng.uniform(-0.2, 0.2, 3)
     turn = Matrix.Rotation(rng.uniform(-1, 1), 4, rng.normal(size=3)).to_quaternion()
     if control.rotation_mode == "QUATERNION":
@@ -171,12 +169,10 @@ def shown_at(ob: bpy.types.Object, which: str, frame: float) -> np.ndarray:
 
 
 def played(ob: bpy.types.Object) -> dict[int, np.ndarray]:
-    """Return where the target is seen, by frame."""
     return {frame: shown_at(ob, "TARGET", frame) for frame in range(1, 41)}
 
 
 def assert_one_acts(control: bpy.types.Object | bpy.types.PoseBone) -> None:
-    """Fail unless at each frame one space acts at most, and none in part."""
     for frame in range(1, 63):
         values = sorted(curve.evaluate(frame) for curve in influences(control))
         assert values in ([0.0] * len(values), [0.0] * (len(values) - 1) + [1.0])

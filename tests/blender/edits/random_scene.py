@@ -290,7 +290,6 @@ its chain. Of the second one how many feet roll; it is a limb if none does.
 
 
 def make_scene(drawn: dict[str, Any]) -> None:
-    """Make two rigs with a chain each, or with feet."""
     for number in range(1, drawn["layers"]):
         bpy.context.scene.view_layers.new(f"Layer {number}")
     first = drawn["first"]
@@ -318,7 +317,6 @@ def make_scene(drawn: dict[str, Any]) -> None:
 
 
 def ramp_influence(chain: bpy.types.PropertyGroup, value: float) -> None:
-    """Key the influence of a chain: a value at frame 2, and all of it at frame 4."""
     for frame, influence in ((2, value), (4, 1.0)):
         chain.influence = influence
         chain.keyframe_insert("influence", frame=frame)

@@ -23,8 +23,6 @@ SAYS_HOW_IT_ENDED = re.compile(
 
 
 class Watch:
-    """Looks for what a spoiled value must never do."""
-
     def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
         self._capfd = capfd
         self._turns = 0
@@ -32,7 +30,6 @@ class Watch:
         self.is_posed = False
 
     def check(self, what: str, spoiled: Place | None) -> None:
-        """Move the good target, update, and note what is wrong."""
         self._turns += 1
         good, target = bpy.data.objects["Good"], bpy.data.objects["Good Target"]
         target.location = PLACES[self._turns % 2]

@@ -45,7 +45,6 @@ def way_from(context: bpy.types.Context, place: np.ndarray) -> list[Pixel]:
 
 
 def start(name: str, context: bpy.types.Context, chain: bpy.types.PropertyGroup) -> Drag:
-    """Take hold of the target, of the dial, or of the limit, and drag it a little."""
     if name == "move_target":
         path, settings = way_from(context, rigs.position(chain.target)), {}
     elif name == "turn_pole":

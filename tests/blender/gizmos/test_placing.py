@@ -257,7 +257,6 @@ def test_a_linked_target_is_refused_and_an_override_of_it_moves(tmp_path: Path):
 
 
 def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:
-    """Return an arm, and its target, an empty or a bone of its own."""
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     if not is_bone:

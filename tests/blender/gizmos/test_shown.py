@@ -154,7 +154,6 @@ def followed(ob: bpy.types.Object, word: str) -> bpy.types.Object:
 
 
 def delete(ob: bpy.types.Object, word: str) -> bpy.types.Object:
-    """Delete the target or the pole as a person does, and go back to the pose."""
     gone = followed(ob, word)
     bpy.ops.object.mode_set(mode="OBJECT")
     select_objects(active=gone)

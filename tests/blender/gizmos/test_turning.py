@@ -85,7 +85,6 @@ def test_an_end_is_where_a_bone_that_is_turned_so_far_points(kind):
 
 
 def assert_is_drawn(end: LimitEnd) -> None:
-    """Check that an end is on the boundary of the limits that is drawn."""
     drawn = end.limits.points[end.limits.outlines.outline_of == end.outline]
     assert np.linalg.norm(drawn - end.point, axis=1).min() < 1e-6
 
@@ -200,7 +199,6 @@ def make_arm(scale=(1, 1, 1), **settings: object) -> bpy.types.Object:
 
 
 def turned(ob: bpy.types.Object, before: np.ndarray) -> float:
-    """Return by how much the first joint has turned about the dial's line, as it is seen."""
     line = pole_axis(ob, chain_spec(ob.chain_ik.chains[0]))
     arms = [point - line.root for point in (before, rigs.head(ob, "Bone.1"))]
     one, other = (arm - line.direction * (arm @ line.direction) for arm in arms)

@@ -168,7 +168,6 @@ def names(drawn: list[Drawn], kind: str = "prop") -> set[str]:
 
 
 def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
-    """Return an armature object that is active, and its only chain, solved."""
     ob, _ = rigs.make_arm(**settings)
     select_objects(active=ob)
     return ob, ob.chain_ik.chains[0]

@@ -30,7 +30,6 @@ def operators() -> set[str]:
 
 
 def drawn_by(draw_function: object) -> list:
-    """Return what a function draws that Blender calls with a menu."""
     layout = RecordingLayout()
     draw_function(FakePanel(bpy.types.Menu, layout), bpy.context)
     return layout.drawn

@@ -151,7 +151,6 @@ def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
 
 
 def bring_about(what: str, chain: bpy.types.PropertyGroup) -> None:
-    """Have a chain say one of ``STATUSES``."""
     far = (0.0, 0.0, 9.0) if what == "out of reach" else (0.6, 0.5, 1.2)
     long = "A bone with a very long name that nobody would ever give to a bone"
     chain.target.location = far

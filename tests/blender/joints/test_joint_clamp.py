@@ -60,7 +60,6 @@ class Joint:
         return clamp_rotations(kinds, wxyz[None], self.low[None], self.high[None])[0]
 
     def give(self, bone: bpy.types.PoseBone) -> None:
-        """Set a bone's locks and limits."""
         for i, axis in enumerate("xyz"):
             setattr(bone, f"lock_ik_{axis}", axis not in FREE_AXES[self.kind])
             setattr(bone, f"use_ik_limit_{axis}", bool(np.isfinite(self.high[i])))

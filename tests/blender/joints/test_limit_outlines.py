@@ -71,7 +71,6 @@ def make_leg(seed: int, **settings: object) -> bpy.types.Object:
 
 
 def gap_to_line(point: Array, line: Array, *, is_closed: bool) -> float:
-    """Return the distance from a point to a line of points."""
     starts, ends = line, np.roll(line, -1, axis=0)
     if not is_closed:
         starts, ends = starts[:-1], ends[:-1]

@@ -62,7 +62,6 @@ def limit(pose_bone: bpy.types.PoseBone, kind: JointKind, ranges: tuple) -> None
 
 
 def edges(pose_bone: bpy.types.PoseBone) -> tuple[Array, Array]:
-    """Return the ranges as Blender stores them, radians."""
     has = np.array([getattr(pose_bone, f"use_ik_limit_{axis}") for axis in "xyz"])
     low = np.array([getattr(pose_bone, f"ik_min_{axis}") for axis in "xyz"])
     high = np.array([getattr(pose_bone, f"ik_max_{axis}") for axis in "xyz"])

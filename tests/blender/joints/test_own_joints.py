@@ -24,7 +24,6 @@ RANGES = ((10, 90), (-90, -10), (60, 150), (-150, -60), (-35, 70), (100, 260), (
 
 
 def make_limb(joints=STRAIGHT, **bones):
-    """Return an armature object without a chain, and a target for it."""
     return rigs.make_rig(joints, **bones), rigs.make_empty()
 
 

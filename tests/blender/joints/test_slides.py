@@ -128,7 +128,6 @@ HOME = (0.05, 0.1, -0.07)
 
 
 def robot_from_home(**settings):
-    """Return a robot whose arm stood at ``HOME`` before the chain came."""
     ob, target, chain = robot(mute=True, **settings)
     ob.pose.bones["Bone.2"].location = HOME
     rigs.updated()

@@ -39,7 +39,6 @@ def scales(ob):
 
 
 def lengths(ob):
-    """Return the lengths of the evaluated bones in world space."""
     names = [bone.name for bone in ob.pose.bones]
     return np.array([np.linalg.norm(rigs.tail(ob, name) - rigs.head(ob, name)) for name in names])
 

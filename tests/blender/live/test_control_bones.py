@@ -36,7 +36,6 @@ def drag(ob: bpy.types.Object, step: int) -> None:
 
 
 def make_keyed() -> bpy.types.Object:
-    """Return the same rig with keys on these bones, played a while."""
     ob = make_posed()
     for bone, way in (("Target.0", (-0.8, 0.2, 0.3)), ("Pole.0", (1.5, 0.0, 0.4))):
         for frame in FRAMES:
@@ -69,7 +68,6 @@ def _constrain(ob: bpy.types.Object) -> None:
 
 
 def _drive(owner: bpy.types.bpy_struct, path: str) -> None:
-    """Have a property read how far the target's bone has risen."""
     driver = owner.driver_add(path).driver
     driver.type = "SUM"
     variable = driver.variables.new()
@@ -112,7 +110,6 @@ def shown(ob: bpy.types.Object, frame: float) -> np.ndarray:
 
 
 def assert_as_if_new(ob: bpy.types.Object, frame: float, found: np.ndarray) -> None:
-    """Fail unless a frame shows what it shows to somebody who knows nothing yet."""
     live.memory.clear()
     np.testing.assert_allclose(found, shown(ob, frame), atol=1e-5)
 

@@ -19,7 +19,6 @@ LIMB = ((0.0, 0.0, 2.0), (0.3, 0.1, 2.7), (0.0, 0.0, 3.4))
 
 
 def make_spine(name: str = "Spine") -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Return a two-bone chain and its target, not solved yet."""
     ob = rigs.make_rig(name=name)
     target = rigs.make_empty(f"{name} Target", (0.7, 0.4, 1.4))
     rigs.add_chain(ob, "Bone.1", target)

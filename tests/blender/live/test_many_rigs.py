@@ -30,7 +30,6 @@ def make_crowd() -> list[tuple[str, str]]:
 
 @pytest.fixture
 def crowd() -> list[tuple[str, str]]:
-    """Names of rigs and of their targets, which they follow."""
     names = make_crowd()
     bpy.context.view_layer.update()
     return names

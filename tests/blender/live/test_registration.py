@@ -36,7 +36,6 @@ def hung_into_blender() -> dict[str, list[str]]:
 
 @pytest.fixture
 def registered() -> Iterator[None]:
-    """The add-on is registered again, however a test ends."""
     yield
     if not hasattr(bpy.types.Object, "chain_ik"):
         blender_ik_addon.register()

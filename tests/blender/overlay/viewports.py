@@ -72,7 +72,6 @@ def draw(
 
 
 def around_point(pixels: Pixels, point: npt.ArrayLike) -> Pixels:
-    """Return the pixels (5, 5, 4) about a point of world space."""
     matrix = np.array(bpy.context.region_data.perspective_matrix)
     seen_at = (matrix @ [*np.asarray(point), 1.0])[:2] * 0.5 + 0.5
     column, row = (seen_at * SIZE).astype(int).tolist()

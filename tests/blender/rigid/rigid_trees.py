@@ -14,7 +14,6 @@ from blender_ik_addon.rig.live import live
 
 
 def trees() -> Iterator[ChainBatch]:
-    """Return who solves trees, side by side."""
     (graph,) = live.memory.graphs.values()
     for level in graph.levels:
         yield from (batch for batch in level.batches if len(batch.driven[0].live_chains) > 1)

@@ -99,7 +99,6 @@ def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay
 
 
 def with_target_below(ob: bpy.types.Object) -> None:
-    """Have an arm follow an object that hangs on the spine."""
     target = ob.chain_ik.chains["Arm.L.2"].target
     target.parent, target.parent_type, target.parent_bone = ob, "BONE", "Spine.3"
 

@@ -114,7 +114,6 @@ def pull(ob: bpy.types.Object, rng: np.random.Generator) -> None:
 
 
 def quick() -> dict[str, bool]:
-    """Return whether the chain of each object takes the quick path."""
     (graph,) = live.memory.graphs.values()
     (level,) = graph.levels
     names = {ob.session_uid: ob.name for ob in bpy.data.objects}

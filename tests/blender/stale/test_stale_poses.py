@@ -48,7 +48,6 @@ VALUES = (
 
 
 def set_value(ob: str, bone: str, name: str, value: object) -> object:
-    """Set a property, and return what it held."""
     owner = named(ob)
     if bone:
         owner = owner.data.bones[bone[1:]] if bone[0] == "/" else owner.pose.bones[bone]

@@ -32,7 +32,6 @@ MOST_BONES, MOST_OBJECTS = 28, 14
 
 
 def has_room(ob: bpy.types.Object, chains: int = 1) -> bool:
-    """Tell whether a rig and the scene may get more chains, control bones or empties."""
     return (
         ob.pose is not None
         and len(ob.chain_ik.chains) + chains <= MOST_CHAINS
@@ -161,7 +160,6 @@ def compare():
 
 @edit(scene.OF_OWN_CHAIN, mode=one_of("OBJECT POSE EDIT"))
 def switch_modes_and_undo(ob, chain, mode):
-    """Change a setting, switch the mode, and take both back."""
     press(bpy.ops.ed.undo_push, message="before")
     chain.use_flip_bend = not chain.use_flip_bend
     press(bpy.ops.ed.undo_push, message="flip")

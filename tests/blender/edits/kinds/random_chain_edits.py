@@ -133,7 +133,6 @@ def set_plain_pole(chain, j):
 
 @edit(OF_CHAIN, bone=BONE)
 def aim_at_own_bone(ob, chain, bone):
-    """Have a chain follow a bone of its own armature."""
     chain.target, chain.subtarget = ob, bone.name
 
 
@@ -157,7 +156,6 @@ def add_joint(chain, bone, kind):
 
 
 def topmost(bone: bpy.types.PoseBone) -> str:
-    """Return the name of the bone that carries all above a bone."""
     return [bone, *bone.parent_recursive][-1].name
 
 
@@ -185,7 +183,6 @@ def set_root_of_body(ob, bone):
 
 @edit(OF_OWN_CHAIN, is_later=FLAG)
 def key_pin_of_body(chain, is_later):
-    """Pin a chain at one frame, and let it go at another."""
     for frame, value in ((2, not is_later), (4, is_later)):
         chain.use_pin = value
         chain.keyframe_insert("use_pin", frame=frame)

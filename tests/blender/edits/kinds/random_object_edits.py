@@ -170,7 +170,6 @@ def enter_mode(ob, mode):
 
 
 def show(name: str) -> None:
-    """Show a view layer of the scene, and update it."""
     bpy.context.window.view_layer = bpy.context.scene.view_layers[name]
     bpy.context.view_layer.update()
 

@@ -66,7 +66,6 @@ class Snapshot:
         self.again: set[str] = set()
 
     def check(self, what: str) -> None:
-        """Check that all is as it was."""
         again = self.again | checks.with_history()
         moved = checks.not_stable(self._poses, checks.poses(), self.exempt, again)
         assert not moved, f"moved by {what}: {moved}"
@@ -85,7 +84,6 @@ def round_trip(what: str, is_given_back: bool = False) -> Iterator[None]:
 
 
 def there_and_back(owners: list[Any], name: str, value: object, update: bool) -> None:
-    """Set a property of things to a value, and back to what each had."""
     former = [getattr(owner, name) for owner in owners]
     for values in ([value] * len(owners), former):
         for owner, each in zip(owners, values, strict=True):
