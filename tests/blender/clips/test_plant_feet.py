@@ -8,10 +8,13 @@ import pytest
 from mathutils import Matrix, Vector
 
 from blender_ik_addon.core.clips.branches import largest_turns
+from blender_ik_addon.rig.controls.control_spaces import move_to
 from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor
+from blender_ik_addon.rig.reading.world import channels_of
 from tests.blender.body.human_bodies import make_character, make_human
-from tests.blender.clips import stepping, walking
+from tests.blender.clips import walking
+from tests.blender.clips.walking import forget_controls
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
@@ -199,7 +202,7 @@ def largest_turn(bone: bpy.types.PoseBone) -> float:
 
 def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray]:
     found = {name: [] for name in bones}
-    for frame in stepping.FRAMES:
+    for frame in STEPPED:
         bpy.context.scene.frame_set(frame)
         for name, bone in bones.items():
             found[name].append(ob.matrix_world @ ob.pose.bones[bone].head)
@@ -214,7 +217,7 @@ def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray
     ],
 )
 def test_feet_of_any_body_stand(body, control, feet):
-    stands = stepping.step(make_character(body, control))
+    stands = step(make_character(body, control))
     check_planted(bpy.context.object, feet, stands)
 
 
@@ -230,7 +233,7 @@ def test_on_hands_alone_hands_stand_and_feet_do_not():
         moved = ob.pose.bones[control.bone]
         moved.matrix = world.inverted() @ Matrix.Translation(way) @ world @ moved.matrix
     rigs.updated()
-    check_planted(ob, {"Arm": "hand"}, stepping.step(ob, ("Arm",)))
+    check_planted(ob, {"Arm": "hand"}, step(ob, ("Arm",)))
     assert walking.planted(ob, "Leg.L") is None
     assert walking.planted(ob, "Leg.R") is None
 
@@ -248,7 +251,7 @@ def check_planted(
         assert f1(kinds == 3, stands[name]) >= 0.97
         both = (kinds[1:] == 3) & (kinds[:-1] == 3)
         steps = [np.linalg.norm(np.diff(each[name], axis=0), axis=1) for each in (before, after)]
-        assert steps[0][both].max() > 5e-4 * stepping.height_of(ob)
+        assert steps[0][both].max() > 5e-4 * height_of(ob)
         assert steps[1][both].max() < 1e-4
         assert walking.acceleration(after[name]) <= 1.2 * walking.acceleration(before[name])
 
@@ -280,3 +283,69 @@ def test_people_who_share_an_action_are_planted_one_by_one(human):
         assert moved_by(after[1 - row], before[1 - row]) <= AGAIN
         before = after
     assert people[0].animation_data.action != people[1].animation_data.action
+
+
+STEPPED, STAND, SKATE, SPEED = range(1, 37), 0.6, 0.08, 0.4
+"""A foot stands for this share of its step, of a second, and skates by that share of its way.
+
+Bodies go so many of their heights a second: their limbs reach that far.
+"""
+
+
+def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> dict[str, np.ndarray]:
+    """Key the bones of a body that has its chains; neither a chain nor a control has keys then.
+
+    Limbs whose names hold one of these words step from where they are, all others go along.
+
+    Returns:
+        At which frames these stand, by the names of their chains.
+    """
+    scene, chains = bpy.context.scene, ob.chain_ik.chains
+    scene.render.fps, scene.frame_end = 30, STEPPED[-1]
+    height, root = height_of(ob), Anchor(ob, ob.chain_ik.body.root)
+    legs = [each.name for each in chains if any(limb in each.name for limb in limbs)]
+    controls = {each.name: control_above(Anchor(each.target, each.subtarget)) for each in chains}
+    stands: dict[str, list[bool]] = {name: [] for name in legs}
+    rest = {control: _place_of(control) for control in (*controls.values(), root)}
+    scene.chain_ik.use_live = False
+    for frame in STEPPED:
+        scene.frame_set(frame)
+        time = (frame - 1) / 30.0
+        body = Vector((0.0, -SPEED * (1.0 + SKATE) * time, -0.03)) * height
+        _put(root, Matrix.Translation(body) @ rest[root], frame)
+        for name, control in controls.items():
+            way = body
+            if name in legs:
+                number, phase = divmod(time + 0.25 * legs.index(name), 1.0)
+                x = max(0.0, (phase - STAND) / (1.0 - STAND))
+                stands[name].append(x == 0.0)
+                gone = number + x**3 * (10.0 - 15.0 * x + 6.0 * x * x) - 0.25 * legs.index(name)
+                up = 0.08 * np.sin(np.pi * x) ** 2
+                way = Vector((0.0, -SPEED * (gone + 0.3 + SKATE * time), up)) * height
+            _put(control, Matrix.Translation(way) @ rest[control], frame)
+    scene.chain_ik.use_live = True
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    for owner in {ob, *(control.object for control in controls.values())}:
+        forget_controls(owner, "Target" if owner == ob else "")
+    return {name: np.array(told) for name, told in stands.items()}
+
+
+def height_of(ob: bpy.types.Object) -> float:
+    """Return how high a body is as it stands; the dimensions of its object count controls."""
+    spots = [ob.matrix_world @ bone.head for bone in ob.pose.bones if bone.bone.use_deform]
+    return float(np.ptp([spot.z for spot in spots]))
+
+
+def _place_of(anchor: Anchor) -> Matrix:
+    matrix = anchor.object.matrix_world
+    return matrix @ anchor.object.pose.bones[anchor.bone].matrix if anchor.bone else matrix.copy()
+
+
+def _put(anchor: Anchor, matrix: Matrix, frame: int) -> None:
+    # What it goes along with has been moved just now.
+    bpy.context.view_layer.update()
+    move_to(anchor, np.array(matrix))
+    moved = channels_of(anchor)
+    is_quaternion = moved.rotation_mode == "QUATERNION"
+    for name in ("location", "rotation_quaternion" if is_quaternion else "rotation_euler"):
+        moved.keyframe_insert(name, frame=frame)

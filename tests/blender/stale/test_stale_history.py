@@ -1,6 +1,8 @@
-"""Undo, files, appended and linked rigs, copies: no plan outlives the data that it was made of."""
+"""Settings, joints, lists, undo, files and copies: no plan outlives what it was made of."""
 
 from __future__ import annotations
+
+from math import radians
 
 import bpy
 import numpy as np
@@ -9,15 +11,223 @@ import pytest
 from tests.blender.setups import rigs, warm_rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.selecting import select_objects
-from tests.blender.setups.warm_rigs import OTHER, RIG, assert_followed, assert_right, chain, named
+from tests.blender.setups.warm_rigs import (
+    OTHER,
+    RIG,
+    assert_followed,
+    assert_right,
+    chain,
+    follow,
+    named,
+)
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
 
 
-def use(**settings):
+def pole():
+    return rigs.make_empty("Pole", (0.9, -1.1, 0.4))
+
+
+def new_target():
+    return rigs.make_empty("New", (-0.5, 0.3, 1.1))
+
+
+def handle():
+    ob = named("Handle") if "Handle" in bpy.data.objects else rigs.make_armature("Handle")
+    if not ob.data.bones:
+        rigs.add_bones(ob, ((0.5, 0.4, 0.8), (0.5, 0.4, 1.0), (0.3, 0.5, 1.2)), prefix="Handle")
+    return ob
+
+
+# What is set, what is needed for it to matter, and whether the rig still meets its target.
+SETTINGS = {
+    "mute": (True, {}, False),
+    "influence": (0.3, {}, False),
+    "bone": ("Bone.1", {}, False),
+    "chain_count": (2, {}, True),
+    "solver": ("CCD", {}, True),
+    "target": (new_target, {}, False),
+    "subtarget": ("Handle.1", {"target": handle, "subtarget": "Handle.0"}, False),
+    "pole_target": (pole, {}, True),
+    "pole_subtarget": ("Handle.1", {"pole_target": handle, "pole_subtarget": "Handle.0"}, True),
+    "pole_angle": (radians(70.0), {"pole_target": pole}, True),
+    "use_flip_bend": (True, {}, True),
+    "negative_scale": ("KEEP", {}, True),
+    "use_tail": (False, {}, False),
+    "use_rotation": (True, {}, True),
+    "orient_weight": (0.4, {"use_rotation": True}, True),
+    "iterations": (1, {"solver": "CCD"}, False),
+    "tolerance": (0.2, {"solver": "CCD"}, False),
+    "start_from": ("REST", {}, True),
+}
+BALL = {"kind": "BALL", "x": (-20, 20), "y": (-20, 20), "z": (-20, 20)}
+# Of a joint of Bone.1: what is set, and what it was.
+JOINTS = {
+    "bone": ("Bone.2", {"kind": "FIXED"}),
+    "kind": ("HINGE_X", BALL),
+    "relative_to": ("PARENT", BALL),
+    "use_limit_x": (False, BALL),
+    "min_x": (radians(15.0), BALL),
+    "max_x": (radians(-15.0), BALL),
+    "use_limit_y": (False, {"kind": "BALL", "y": (20, 40)}),
+    "min_y": (radians(30.0), {"kind": "BALL", "y": (20, 40)}),
+    "max_y": (radians(-35.0), {"kind": "BALL", "y": (-40, -20)}),
+    "use_limit_z": (False, BALL),
+    "min_z": (radians(15.0), BALL),
+    "max_z": (radians(-15.0), BALL),
+    "cone_angle": (radians(10.0), {"kind": "CONE", "cone": 30.0}),
+    "stiffness_x": (0.8, {"kind": "HINGE_X"}),
+    "stiffness_y": (0.8, {"kind": "ELBOW_X"}),
+    "stiffness_z": (0.8, {"kind": "HINGE_Z"}),
+}
+
+
+def use(**settings: object) -> None:
     for name, value in settings.items():
-        setattr(chain(), name, value)
+        setattr(chain(), name, value() if callable(value) else value)
+
+
+def assert_used(holder, name: str, value: object) -> None:
+    """Check that a value is used at once, and that its former one leaves nothing behind."""
+    before, former = warm_rigs.shown(), getattr(holder(), name)
+    setattr(holder(), name, value() if callable(value) else value)
+    after = warm_rigs.shown()
+    assert np.abs(after["Rig"] - before["Rig"]).max() > 1e-3, "nothing changes on this rig"
+    np.testing.assert_array_equal(after["Other"], before["Other"])
+    warm_rigs.forget()
+    warm_rigs.assert_shown(warm_rigs.shown(), after)
+    setattr(holder(), name, former)
+    warm_rigs.assert_shown(warm_rigs.shown(), before)
+
+
+def test_each_setting_changed_or_unset_is_used_from_the_next_update_on():
+    free = warm_rigs.make_pair()
+    named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
+    let_go = {"mute": free, "bone": ["Bone.2"], "chain_count": ["Bone.0"], "use_tail": ["Bone.2"]}
+    for name, (value, needed, is_met) in SETTINGS.items():
+        named("Rig").scale.x = -1.0 if name == "negative_scale" else 1.0
+        use(**needed)
+        warm_rigs.warm_up()
+        with warm_rigs.told(name):
+            assert_used(chain, name, value)
+            use(**{name: value})
+            assert_followed([RIG, OTHER] if is_met else [OTHER])
+            if name in let_go:
+                warm_rigs.assert_let_go(free, *let_go[name])
+            # ``property_unset`` calls no update callback and tags nothing: a script has to.
+            chain().property_unset(name)
+            named("Rig").update_tag()
+            is_met = name not in {"bone", "target", "subtarget"} and "solver" not in needed
+            assert_followed([RIG, OTHER] if is_met else [OTHER])
+        for each in needed:
+            chain().property_unset(each)
+        use(bone="Bone.2", target=named("Rig Target"), chain_count=3)
+
+
+def test_each_value_of_a_joint_is_used_from_the_next_update_on():
+    warm_rigs.make_pair()
+    for name, (value, settings) in JOINTS.items():
+        chain().joints.clear()
+        give(chain(), "Bone.1", **settings)
+        warm_rigs.warm_up()
+        with warm_rigs.told(name):
+            assert_used(lambda: chain().joints[0], name, value)
+
+
+def test_keyed_settings_are_those_of_the_frame_whatever_was_shown_before():
+    warm_rigs.make_pair()
+    named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
+    use(pole_target=pole, use_rotation=True)
+    for name, last in (("influence", 1.0), ("pole_angle", 2.0), ("orient_weight", 1.0)):
+        rigs.key(named("Rig"), f"chain_ik.chains[0].{name}", {1: 0.0, 9: last})
+    warm_rigs.assert_right_at(5, 8, 2, 4, limbs=[OTHER])
+    rigs.key(named("Other Target"), "location", {1: (1.4, 0.8, 0.9), 9: (1.0, 1.0, 1.1)})
+    warm_rigs.assert_right_at(5, 2, limbs=[OTHER])
+
+
+def test_keys_edited_muted_and_removed_are_new_from_the_next_frame_on():
+    warm_rigs.make_pair()
+    rigs.key(named("Rig"), "chain_ik.chains[0].influence", {1: 0.2, 9: 0.6})
+    warm_rigs.assert_right_at(5, 7, limbs=[OTHER])
+    curve = rigs.curves_of(named("Rig"))[0]
+    curve.keyframe_points[1].co.y = 1.0
+    curve.update()
+    warm_rigs.assert_right_at(7, 9, limbs=[OTHER])
+    assert_right()
+    curve.mute = True
+    warm_rigs.assert_right_at(4, limbs=[OTHER])
+    rigs.curves_of(named("Rig"))[0].mute = False
+    named("Rig").animation_data.action = None
+    warm_rigs.assert_right_at(3, limbs=[OTHER])
+    chain().influence = 1.0
+    assert_right()
+
+
+ARM = ("Rig", "Arm.1", "Arm Target")
+ALL_TARGETS = ("Rig Target", "Arm Target", "Other Target")
+
+
+def make_pair_with_arm(**settings: object) -> None:
+    """Make warm rigs; the first has a second limb with a chain of its own, last in the list."""
+    warm_rigs.make_pair(**settings)
+    rigs.add_bones(named("Rig"), np.add(rigs.ARM, (0.6, 0.4, 0.0)), prefix="Arm")
+    rigs.make_empty("Arm Target", (0.9, 0.2, 1.1))
+    follow(ARM, chain_count=2)
+    nudge("Arm Target")
+
+
+def nudge(name: str) -> None:
+    """Move a target a little: the one thing that Blender is told of."""
+    named(name).location.x += 0.05
+    bpy.context.view_layer.update()
+
+
+def add(chains):
+    chains.add()
+    chains.move(2, 0)
+
+
+def replace(chains):
+    chains.remove(0)
+    follow(("Rig", "Bone.2", "Arm Target"))
+
+
+CHANGES = (
+    (lambda chains: chains.remove(0), [ARM], {"Arm.0", "Arm.1"}),
+    (lambda chains: chains.move(0, 1), [RIG, ARM], None),
+    (lambda chains: chains.clear(), [], set()),
+    (lambda chains: setattr(chains[0], "bone", "Missing"), [ARM], None),
+    (add, [RIG, ARM], None),
+    (replace, [("Rig", "Bone.2", "Arm Target"), ARM], None),
+)
+
+
+@pytest.mark.parametrize("nudged", ["Rig Target", "Other Target"])
+@pytest.mark.parametrize(("change", "limbs", "driven"), CHANGES)
+def test_lists_changed_by_script_are_used_as_soon_as_anything_moves(change, limbs, driven, nudged):
+    make_pair_with_arm()
+    change(named("Rig").chain_ik.chains)
+    before = rigs.rotations(named("Rig"))
+    nudge(nudged)
+    assert_followed([*limbs, OTHER], ALL_TARGETS)
+    after = rigs.rotations(named("Rig"))
+    moved = {name for name in after if after[name] != before[name]}
+    assert driven is None or moved <= driven
+    assert change is not add or "No tip bone" in chain().status
+
+
+def test_of_two_chains_on_the_same_bones_the_one_that_is_first_now_drives_them():
+    # Others would be one tree.
+    make_pair_with_arm(solver="CCD")
+    follow(("Rig", "Bone.2", "Arm Target"), name="Second", solver="CCD")
+    nudge("Arm Target")
+    assert "already belongs" in chain("Rig", 2).status
+    named("Rig").chain_ik.chains.move(2, 0)
+    nudge("Rig Target")
+    named("Arm Target").location = (0.4, 0.2, 0.9)
+    assert_followed([("Rig", "Bone.2", "Arm Target"), OTHER], ("Rig Target", "Arm Target"))
+    assert "already belongs" in chain("Rig", 1).status
 
 
 def exchange(one, other, name):
