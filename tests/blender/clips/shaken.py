@@ -23,13 +23,7 @@ TARGETS = 1e-5
 
 
 class Played(NamedTuple):
-    """All frames as Blender evaluates them.
-
-    Attributes:
-        poses: Pose matrices in world space, shape (F, n, 4, 4).
-        local: Rotations against parents wxyz, shape (F, n, 4).
-        tails: World space, shape (F, n, 3).
-    """
+    """All frames as Blender evaluates them: world space, and rotations against parents wxyz."""
 
     poses: Array
     local: Array
@@ -102,12 +96,7 @@ def bettered(
 ) -> tuple[Played, Played]:
     """Bake all chains as a clip, and check that it is no worse: return it before and after.
 
-    Args:
-        ob: The rig.
-        targets: By tip bone; tips stay at them where they were.
-        length: Of the chains.
-        least: At how many frames they are there.
-        options: Of the bake.
+    Tips stay at their targets where they were, which is at so many frames at least.
     """
     before, rows = played(ob), [bone.name for bone in ob.pose.bones]
     places = {tip: targets_of(target) for tip, target in targets.items()}

@@ -23,7 +23,7 @@ from tests.blender.compare.compared_rigs import (
 )
 from tests.blender.keying.converted_rigs import CLOSE as EXACT
 from tests.blender.keying.converted_rigs import Limb, to_constraints
-from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups import rigs, scaled_rigs, tree_rigs
 from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import refusal, select_objects, state
 
@@ -93,20 +93,13 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
 
 def make_tree() -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
     """Return a rig with two chains that share two bones, the first of them active, and that."""
-    ob = rigs.make_rig(rigs.zigzag(3, seed=2))
-    for i, side in enumerate((-1.0, 1.0)):
-        way = np.array([side, 0.2, 0.8])
-        tip = rigs.add_bones(
-            ob,
-            rigs.zigzag(3, seed=2)[-1] + np.outer(np.arange(3), way),
-            prefix=f"Arm{i}",
-            parent="Bone.2",
-        )[-1]
-        end = rigs.tail(ob, tip) + np.array([0.3 * side, -0.4, -0.5])
-        rigs.add_chain(ob, tip, rigs.make_empty(f"Target {i}", end), solver="NEWTON", name=tip)
-    ob.chain_ik.active_index = 0
+    rig = tree_rigs.make_y()
+    rig.follow(solver="NEWTON")
+    for name, side in (("Left", -1.0), ("Right", 1.0)):
+        rig.target(name).location += rigs.Vector((0.2 * side, -0.3, -0.3))
+    rig.ob.chain_ik.active_index = 0
     scaled_rigs.update()
-    return ob, ob.chain_ik.chains[0]
+    return rig.ob, rig.chain("Left")
 
 
 def test_what_solves_a_tree_solves_it_with_all_its_chains_and_the_others_say_that_they_cannot():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import bpy
-import numpy as np
 import pytest
 
 from blender_ik_addon.operators.bake import POSE_OT_chain_ik_bake
@@ -25,6 +24,7 @@ from tests.blender.compare.compared_rigs import (
 )
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.keyed_limbs import make_limbs
 from tests.blender.setups.selecting import press, refusal, select_bones
 
 
@@ -86,12 +86,9 @@ def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_pa
 
 
 def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
-    ob = rigs.make_rig()
-    for i, prefix in enumerate(("Left", "Right")):
-        rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0 * i + 2.0, 0.0, 0.0]), prefix=prefix)
-    for i, bone in enumerate(("Bone.1", "Left.1", "Right.1")):
-        target = rigs.make_empty(f"Target {i}", (0.6 + 2.0 * i, 0.5, 1.2))
-        rigs.add_chain(ob, bone, target, name="Chain", solver="NEWTON")
+    ob = make_limbs("Rig", "Bone", "Left", "Right")
+    for chain in ob.chain_ik.chains:
+        chain.name, chain.solver = "Chain", "NEWTON"
     scaled_rigs.update()
     ob.chain_ik.active_index = 1
     compared(ob)

@@ -17,6 +17,7 @@ from tests.blender.controls.test_switch_space import (
     switch,
 )
 from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import make_rng
@@ -126,12 +127,7 @@ def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_pla
     assert keyed_bones(bpy.context.object) == {"spine", "Arm Target.R", "Arm Target.L"}
 
     ob = opened(make_keyed_arms)
-    data, action = ob.animation_data, ob.animation_data.action
-    slot = getattr(data, "action_slot", None)
-    strip = data.nla_tracks.new().strips.new("Strip", 1, action)
-    if slot is not None:
-        strip.action_slot = slot
-    data.action = None
+    action, strip = ob.animation_data.action, strip_of(ob)
     press(remove, delete_controls=True)
     assign(ob.animation_data, action, getattr(strip, "action_slot", None))
     assert keyed_bones(ob) == {"spine", "Arm Target.R"}

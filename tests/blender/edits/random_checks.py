@@ -180,10 +180,7 @@ def _moved(before: Poses, after: Poses, name: str, tolerance: float = 0.0) -> di
 def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]]) -> list[str]:
     """Return the bones that an update has moved although no chain or animation writes them.
 
-    Args:
-        before: What the edit has left.
-        after: What the update has made of it.
-        known: Bones that chains may have written until the edit.
+    Known are those that chains may have written until the edit.
     """
     found = []
     for ob in armatures():

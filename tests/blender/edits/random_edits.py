@@ -51,13 +51,8 @@ TAGS = 2
 class RandomEdits:
     """Two rigs with chains, of which one may have feet, and whatever becomes of them.
 
-    Args:
-        seed: Of the scene, and of what is looked at: in one file of three other view layers wait
-            until an edit shows them, so that they are not looked at after every edit.
-
-    Attributes:
-        folder: For files.
-        is_undone: Whether nothing has changed since a step was undone.
+    In one file of three other view layers wait until an edit shows them. The machine is undone
+    while nothing has changed since a step was undone.
     """
 
     def __init__(self, seed: int) -> None:

@@ -43,14 +43,7 @@ class Finding(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What one process does.
-
-    Attributes:
-        seeds: Of the files, one after the other.
-        steps: Of each file, or of the last one.
-        only: Numbers of the steps that are carried out; all if there are none.
-        kinds: Parts of the names of the edits that are drawn; all if there are none.
-    """
+    """What one process does, file after file: so many steps, only some of them, of some edits."""
 
     seeds: tuple[int, ...]
     steps: int

@@ -6,6 +6,7 @@ What can be spoiled is read from Blender's own lists of properties, so new setti
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import bpy
 import numpy as np
@@ -56,9 +57,6 @@ class Watch:
         # The test poses bones by hand.
         return (self.is_posed and status.partition(" to pose by hand. ")[2]) or status
 
-    def is_refused(self) -> bool:
-        return not SAYS_HOW_IT_ENDED.match(self._status())
-
     def check_status(self, what: str, label: str = "") -> None:
         """Note a status that says neither how the solve has ended nor what to do."""
         status = self._status()
@@ -68,6 +66,22 @@ class Watch:
             assert_is_advice(status, label)
         except AssertionError:
             self.faults.append(f"{what}: the status is {status[:90]!r}, to name {label!r}")
+
+    def spoil(self, place: Place, what: str, values: Iterable[object]) -> int:
+        """Set bad values, and mend it; return how often one that is none was named."""
+        before, named = place.get(), 0
+        for value in values:
+            place.set(value)
+            said = f"{what} = {str(value)[:12]}"
+            self.check(said, place)
+            is_refused = not SAYS_HOW_IT_ENDED.match(self._status())
+            is_named = place.index < 0 and spoiling.is_nan(value) and is_refused
+            self.check_status(said, place.label if is_named else "")
+            named += is_named
+        place.set(before)
+        self.check(f"{what} mended", None)
+        self.check_status(f"{what} mended")
+        return named
 
 
 @pytest.fixture
@@ -84,18 +98,9 @@ def test_no_setting_stops_more_than_its_own_chain(kind, watch):
     places = list(spoiling.settings_of("Bad", 'chain_ik.chains["Bad"]'))
     assert {"influence", "target", "stored_pose", "creature"} <= {place.name for place in places}
     labels_read = 0
-    for place in places:
-        before = place.get()
-        for value in spoiling.bad_values(place) if place.name != "name" else ():
-            what = f"{place.path} {place.name} = {str(value)[:12]}"
-            place.set(value)
-            watch.check(what, place)
-            is_named = spoiling.is_nan(value) and watch.is_refused()
-            watch.check_status(what, place.label if is_named else "")
-            labels_read += is_named
-            place.set(before)
-        watch.check(f"{place.name} mended", None)
-        watch.check_status(f"{place.name} mended")
+    for place in [place for place in places if place.name != "name"]:
+        what, values = f"{place.path} {place.name}", spoiling.bad_values(place)
+        labels_read += watch.spoil(place, what, values)
     assert not watch.faults, watch.first()
     assert labels_read >= 3
 
@@ -109,12 +114,6 @@ def test_no_channel_stops_more_than_the_chains_that_hang_on_it(kind, watch):
     owners += [("Bad", f'pose.bones["{bone}.0"]') for bone in ("Above", "Bone", "Other")]
     owners += [("Bad", f'pose.bones["Bone.{i}"]') for i in (1, 3)]
     for place in [place for owner in owners for place in spoiling.channels_of(*owner)]:
-        before, what = place.get(), f"{place.owner} {place.path} {place.name}[{place.index}]"
-        for value in spoiling.BAD_FLOATS:
-            place.set(value)
-            watch.check(f"{what} = {value}", place)
-            watch.check_status(f"{what} = {value}")
-        place.set(before)
-        watch.check(f"{what} mended", None)
-        watch.check_status(f"{what} mended")
+        what = f"{place.owner} {place.path} {place.name}[{place.index}]"
+        watch.spoil(place, what, spoiling.BAD_FLOATS)
     assert not watch.faults, watch.first()

@@ -96,10 +96,7 @@ Pixel = tuple[float, float]
 class FakeContext:
     """Stands for a context of a window: it notes what is told there, all else is real.
 
-    Attributes:
-        status: What the status bar says; None for what Blender says.
-        header: Likewise the header.
-        is_handling: Whether an operator gets the events.
+    Status bar and header are None where Blender says what it always does.
     """
 
     def __init__(self, context: bpy.types.Context) -> None:
@@ -116,12 +113,7 @@ class FakeContext:
 
 
 class Drag:
-    """Stands for an operator that follows the mouse.
-
-    Attributes:
-        result: What it returned last.
-        reports: What it has reported.
-    """
+    """Stands for an operator that follows the mouse."""
 
     def __init__(self, name: str, context: bpy.types.Context, start: Pixel, **settings: object):
         self.own = getattr(bpy.types, f"POSE_OT_chain_ik_{name}")

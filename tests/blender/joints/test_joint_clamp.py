@@ -10,8 +10,6 @@ It misreads elbows that are twisted: tests/core/kinematics/test_joint_limits.py 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import bpy
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +20,7 @@ from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import local, tail_at
-from tests.core.limited_rigs import X
+from tests.core.limited_rigs import FREE_AXES, X
 from tests.helpers import assert_rotations_close, make_rng
 
 pytestmark = pytest.mark.slow
@@ -31,43 +29,29 @@ Array = npt.NDArray[np.float64]
 
 TOLERANCE = 5e-6  # of quaternions: 1e-5 radians; the worst of 14000 was 6.6e-6 radians
 COUNT = 24
-FREE_AXES = {
-    "BALL": "xyz",
-    "SWING": "xz",
-    "HINGE_X": "x",
-    "HINGE_Y": "y",
-    "HINGE_Z": "z",
-    "FIXED": "",
-}
+ENDLESS = np.full(3, -np.inf), np.full(3, np.inf)
 # A swing with a limit on one axis alone is not here: Blender forgets the limit, see below.
 LIMITS = {
     "BALL": ("all", "x", "y", "z", "xz", "symmetric", "one_sided", "x_all_around", "none"),
     "SWING": ("all", "symmetric", "one_sided", "x_all_around", "none"),
-    **{kind: ("all", "one_sided", "none") for kind in FREE_AXES if kind not in ("BALL", "SWING")},
+    **dict.fromkeys(("HINGE_X", "HINGE_Y", "HINGE_Z", "FIXED"), ("all", "one_sided", "none")),
 }
 
 
-@dataclass(frozen=True)
-class Joint:
-    """What a bone's IK locks and limits say: radians about x, y, z; infinite without a limit."""
-
-    kind: str
-    low: Array = field(default_factory=lambda: np.full(3, -np.inf))
-    high: Array = field(default_factory=lambda: np.full(3, np.inf))
-
-    def clamped(self, wxyz: Array) -> Array:
-        kinds = (JointKind[self.kind],)
-        return clamp_rotations(kinds, wxyz[None], self.low[None], self.high[None])[0]
-
-    def give(self, bone: bpy.types.PoseBone) -> None:
-        for i, axis in enumerate("xyz"):
-            setattr(bone, f"lock_ik_{axis}", axis not in FREE_AXES[self.kind])
-            setattr(bone, f"use_ik_limit_{axis}", bool(np.isfinite(self.high[i])))
-            setattr(bone, f"ik_min_{axis}", max(self.low[i], -np.pi))
-            setattr(bone, f"ik_max_{axis}", min(self.high[i], np.pi))
+def clamped(kind: str, wxyz: Array, low: Array, high: Array) -> Array:
+    return clamp_rotations((JointKind[kind],), wxyz[None], low[None], high[None])[0]
 
 
-def some_joint(kind: str, limits: str, rng: np.random.Generator) -> Joint:
+def give(bone: bpy.types.PoseBone, kind: str, low: Array, high: Array) -> None:
+    for i, axis in enumerate("xyz"):
+        setattr(bone, f"lock_ik_{axis}", i not in FREE_AXES[JointKind[kind]])
+        setattr(bone, f"use_ik_limit_{axis}", bool(np.isfinite(high[i])))
+        setattr(bone, f"ik_min_{axis}", max(low[i], -np.pi))
+        setattr(bone, f"ik_max_{axis}", min(high[i], np.pi))
+
+
+def some_edges(limits: str, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return radians about x, y, z; infinite without a limit."""
     low, high = -rng.uniform(0.05, 1.2, 3), rng.uniform(0.05, 1.2, 3)
     limited = np.array([limits not in ("x", "y", "z", "xz") or axis in limits for axis in "xyz"])
     if limits == "symmetric":
@@ -79,7 +63,7 @@ def some_joint(kind: str, limits: str, rng: np.random.Generator) -> Joint:
         low[X], high[X] = -np.pi, np.pi
     elif limits == "none":
         limited[:] = False
-    return Joint(kind, np.where(limited, low, -np.inf), np.where(limited, high, np.inf))
+    return np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
 
 
 def constrained(count: int) -> list[bpy.types.Object]:
@@ -87,7 +71,7 @@ def constrained(count: int) -> list[bpy.types.Object]:
     rng = make_rng(7)
     joints = np.vstack((np.zeros(3), np.cumsum(rng.normal(size=(2, 3)), axis=0)))
     first = rigs.make_rig(joints, rolls=list(rng.uniform(-3.0, 3.0, 2)))
-    Joint("FIXED").give(first.pose.bones[0])
+    give(first.pose.bones[0], "FIXED", *ENDLESS)
     first.pose.bones[1].constraints.new("IK").use_stretch = False
     objects = [first, *(rigs.link(first.copy()) for _ in range(count - 1))]
     # Their pose bones know their bones from then on.
@@ -95,10 +79,9 @@ def constrained(count: int) -> list[bpy.types.Object]:
     return objects
 
 
-def aim(ob: bpy.types.Object, joint: Joint, posed: Array, target: Array) -> None:
+def aim(ob: bpy.types.Object, posed: Array, target: Array) -> None:
     """Pose the constrained bone and place its target where a rotation has the tail."""
     bone = ob.pose.bones[1]
-    joint.give(bone)
     bone.rotation_quaternion = posed
     bone.constraints[0].iterations = 1
     place = tail_at(ob, [np.eye(3), rotation.matrix_from_quaternion(target)], "Bone.1")
@@ -117,12 +100,13 @@ def test_blender_clamps_a_pose_beyond_its_limits_to_our_rotation(kind: str, limi
     rng, objects = make_rng(1), constrained(COUNT)
     ours, reached = [], []
     for ob in objects:
-        joint, axis = some_joint(kind, limits, rng), rng.normal(size=3)
+        edges, axis = some_edges(limits, rng), rng.normal(size=3)
         turn = axis / np.linalg.norm(axis) * rng.uniform(0.3, 1.4)
         posed = rotation.quaternion_from_vector(turn)
-        unlimited = Joint(kind).clamped(posed)
-        aim(ob, joint, posed, unlimited)
-        ours.append(joint.clamped(posed))
+        unlimited = clamped(kind, posed, *ENDLESS)
+        give(ob.pose.bones[1], kind, *edges)
+        aim(ob, posed, unlimited)
+        ours.append(clamped(kind, posed, *edges))
         reached.append(unlimited)
     bpy.context.view_layer.update()
     assert_rotations_close(ours, [shown(ob) for ob in objects], TOLERANCE)

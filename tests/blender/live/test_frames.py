@@ -196,9 +196,7 @@ def in_viewport(read, frames=RENDERED, subframes=()) -> dict[float, object]:
     seen = {}
     for frame in range(frames[0], frames[1] + 1):
         for offset in (*subframes, 0.0):
-            whole = int((frame + offset) // 1)
-            scene.frame_set(whole, subframe=frame + offset - whole)
-            seen[frame + offset] = read(bpy.context.view_layer.depsgraph)
+            seen[frame + offset] = read(rigs.go_to(frame + offset))
     scene.frame_set(present)
     return seen
 

@@ -46,14 +46,8 @@ def played(frames: tuple[float, ...]) -> dict[float, checks.Poses]:
 class Snapshot:
     """What is shown and stored now, to be compared with what is later.
 
-    Args:
-        exempt: Returns the names of armature objects that need not stay as they are.
-        is_given_back: Whether chains give their stored poses back meanwhile: what is not solved
-            keeps those.
-
-    Attributes:
-        exempt: Names of armature objects that need not stay as they are.
-        again: Names of those that need not have the very same numbers.
+    Armature objects that are exempt need not stay as they are, and those ``again`` not have the
+    very same numbers. Chains that are given back meanwhile and not solved keep the stored pose.
     """
 
     def __init__(
