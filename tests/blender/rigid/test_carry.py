@@ -96,6 +96,14 @@ def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay
         ob.update_tag()
     rigs.updated()
     assert [rigs.rotations(ob) for ob, _ in bodies] == before
+    # Where a driver may have a say, Blender is asked.
+    ob, targets = bodies[0]
+    ob.pose.bones["Shoulder.L.0"].driver_add("location", 0)
+    rigs.updated()
+    calls.clear()
+    targets[0].location.x += 0.3
+    rigs.updated()
+    assert calls
 
 
 ABOUT_THE_ROOT = {"rotation_quaternion": (0.9, 0.3, -0.2, 0.25)}
