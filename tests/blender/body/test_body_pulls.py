@@ -10,21 +10,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from tests.blender.body.human_bodies import (
-    AWAY,
-    FEET,
-    FORMS,
-    HELD,
-    HIPS,
-    STILL,
-    channels,
-    farthest,
-    height,
-    make_human,
-    most_changed,
-    move,
-    places,
-)
+from tests.blender.body import human_bodies as bodies
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
@@ -34,7 +20,7 @@ MOST_AT_ONCE = 0.04
 
 
 def slip(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    return max(float(np.abs(after[name] - before[name]).max()) for name in FEET)
+    return max(float(np.abs(after[name] - before[name]).max()) for name in bodies.FEET)
 
 
 @pytest.mark.parametrize(
@@ -46,38 +32,38 @@ def test_pinned_feet_stay_whatever_the_pull_of_their_chain_and_of_what_carries_o
     chains = body.chain_ik.chains
     chains["Hips"].priority, chains["Spine"].priority = 2, 3 - (name == "Spine")
     chains[name].pull = pull
-    before = places(body)
-    move(body, "Torso", (0.0, 0.0, 0.3))
-    move(body, "Spine Target", (0.0, 0.0, 0.3))
-    assert slip(before, places(body)) <= HELD
+    before = bodies.places(body)
+    bodies.move(body, "Torso", (0.0, 0.0, 0.3))
+    bodies.move(body, "Spine Target", (0.0, 0.0, 0.3))
+    assert slip(before, bodies.places(body)) <= bodies.HELD
 
 
 def test_a_body_never_hangs_on_the_pose_before(body):
     # Within reach, out of it, and back.
-    ways = (0.0, 0.0, -0.2), AWAY, (0.0, 0.0, -0.2)
+    ways = (0.0, 0.0, -0.2), bodies.AWAY, (0.0, 0.0, -0.2)
     shown: dict[str, list[dict[str, np.ndarray]]] = {}
     for start in ("KEYED", "CURRENT"):
         for name in ("Arm.L", "Spine"):
             body.chain_ik.chains[name].start_from = start
         shown[start] = []
         for way in ways:
-            move(body, "Arm Target.L", way)
-            shown[start].append(places(body))
+            bodies.move(body, "Arm Target.L", way)
+            shown[start].append(bodies.places(body))
             body.update_tag()
-            assert farthest(shown[start][-1], places(body)) == 0.0
+            assert bodies.farthest(shown[start][-1], bodies.places(body)) == 0.0
     for one, other in zip(*shown.values(), strict=True):
-        assert farthest(one, other) == 0.0
+        assert bodies.farthest(one, other) == 0.0
 
 
 def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
     body.chain_ik.chains["Hips"].priority = 2
-    before, slips = places(body), []
-    move(body, "Torso", (0.0, 0.0, 0.3))
+    before, slips = bodies.places(body), []
+    bodies.move(body, "Torso", (0.0, 0.0, 0.3))
     for influence in (1.0, 0.999, 0.99, 0.9):
         body.chain_ik.body.influence = influence
         rigs.updated()
-        slips.append(slip(before, places(body)))
-    assert slips[0] <= HELD
+        slips.append(slip(before, bodies.places(body)))
+    assert slips[0] <= bodies.HELD
     assert max(slips[1:]) < 0.3
     assert slips[1] < 0.02 * 0.3
     assert slips == sorted(slips)
@@ -85,16 +71,19 @@ def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
 
 @pytest.mark.parametrize(("name", "pair"), [("Arm.L", True), ("Leg.L", False)])
 def test_as_a_limb_fades_out_the_body_goes_steadily_to_where_it_is_without_it(body, name, pair):
-    move(body, "Arm Target.L", AWAY)
+    bodies.move(body, "Arm Target.L", bodies.AWAY)
     if pair:
-        move(body, "Arm Target.R", (-AWAY[0], *AWAY[1:]))
-    chain, bones = body.chain_ik.chains[name], [HIPS, "spine.003", "hand.L", "hand.R", *FEET]
+        bodies.move(body, "Arm Target.R", (-bodies.AWAY[0], *bodies.AWAY[1:]))
+    chain, bones = (
+        body.chain_ik.chains[name],
+        [bodies.HIPS, "spine.003", "hand.L", "hand.R", *bodies.FEET],
+    )
 
     def steps(values: Sequence[float]) -> list[float]:
         shown = []
         for chain.influence in values:
             rigs.updated()
-            shown.append(places(body))
+            shown.append(bodies.places(body))
         return [max(np.abs(b[n] - a[n]).max() for n in bones) for a, b in pairwise(shown)]
 
     # Where it begins and where it ends: goals come and go there.
@@ -104,12 +93,12 @@ def test_as_a_limb_fades_out_the_body_goes_steadily_to_where_it_is_without_it(bo
 
 
 def test_a_limb_without_pull_leaves_the_hips_where_they_are(body):
-    chain, before = body.chain_ik.chains["Arm.L"], places(body)[HIPS]
-    move(body, "Arm Target.L", (0.4, -0.5, 0.3))
+    chain, before = body.chain_ik.chains["Arm.L"], bodies.places(body)[bodies.HIPS]
+    bodies.move(body, "Arm Target.L", (0.4, -0.5, 0.3))
     for pull, priority in ((1.0, 3), (0.0, 3), (0.0, 2), (1.0, 2)):
         chain.pull, chain.priority = pull, priority
         rigs.updated()
-        moved = np.abs(places(body)[HIPS] - before).max()
+        moved = np.abs(bodies.places(body)[bodies.HIPS] - before).max()
         assert moved > 5e-3 if pull else moved < 1e-3
 
 
@@ -154,13 +143,13 @@ def ways(count: int, seed: int = 3) -> list[Vector]:
 
 def feet(ob: bpy.types.Object) -> list[Matrix]:
     bones = rigs.evaluated(ob).pose.bones
-    return [bones[name].matrix.copy() for name in FEET if name in bones]
+    return [bones[name].matrix.copy() for name in bodies.FEET if name in bones]
 
 
 def drag(ob: bpy.types.Object, way: Vector, name: str = "Arm.L") -> bool:
     """Drag the control of a chain, and tell whether it arrives, as its status does."""
     chain = ob.chain_ik.chains[name]
-    move(ob, chain.subtarget, way)
+    bodies.move(ob, chain.subtarget, way)
     is_there = left_out(ob, chain) < 1e-4
     assert is_there == chain.status.startswith("Reached"), chain.status
     return is_there
@@ -183,7 +172,7 @@ def legs_reach(ob: bpy.types.Object, way: Vector) -> bool:
 
 def assert_stand(ob: bpy.types.Object, stood: list[Matrix]) -> None:
     for before, after in zip(stood, feet(ob), strict=True):
-        assert (before.translation - after.translation).length < PLACE * height(ob)
+        assert (before.translation - after.translation).length < PLACE * bodies.height(ob)
         axes = np.array(before.to_3x3()) - np.array(after.to_3x3())
         assert np.linalg.norm(axes) / np.sqrt(2.0) < TURN
 
@@ -203,10 +192,10 @@ def test_pinned_feet_stay_wherever_a_part_is_dragged(body, name, seed, count):
         assert np.mean(arrived) >= ARRIVED[name]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", bodies.FORMS)
 def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_it(rigify, form):
-    ob = opened(make_human, form=form)
-    bare = channels(ob)
+    ob = opened(bodies.make_human, form=form)
+    bare = bodies.channels(ob)
     press(bpy.ops.pose.chain_ik_body)
     assert [each.name for each in ob.chain_ik.chains if each.use_pin] == PINNED[form]
     stood, arrived, hips = feet(ob), [], 0.0
@@ -222,5 +211,5 @@ def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_i
     ob.chain_ik.body.use_body = False
     rigs.updated()
     body = {name: held for name, held in bare.items() if ob.data.bones[name].use_deform}
-    after = channels(ob)
-    assert most_changed(body, {name: after[name] for name in body}) <= STILL
+    after = bodies.channels(ob)
+    assert bodies.most_changed(body, {name: after[name] for name in body}) <= bodies.STILL

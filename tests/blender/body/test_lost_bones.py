@@ -6,28 +6,14 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.body.human_bodies import (
-    AWAY,
-    FEET,
-    HELD,
-    HIPS,
-    STILL,
-    channels,
-    farthest,
-    height,
-    make_body,
-    make_human,
-    most_changed,
-    move,
-    places,
-)
+from tests.blender.body import human_bodies as bodies
 from tests.blender.interface.drawn import draw, names
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_objects
 
 whole_body = bpy.ops.pose.chain_ik_body
-GONE = f"Bone '{HIPS}', the root of the body, does not exist: choose another Root."
+GONE = f"Bone '{bodies.HIPS}', the root of the body, does not exist: choose another Root."
 RENAMED = "Pelvis"
 
 
@@ -51,21 +37,23 @@ def delete_bone(ob: bpy.types.Object) -> str:
     [(delete_target, "EMPTY"), (delete_bone, "BONE")],
 )
 def test_a_pin_whose_target_is_gone_says_so_and_the_other_foot_stays(rigify, lose, control):
-    ob = make_body(control=control)
+    ob = bodies.make_body(control=control)
     sentence = lose(ob)
     rigs.updated()
-    stood = places(ob)
+    stood = bodies.places(ob)
     told = statuses(ob)
     assert told.pop("Leg.L") == sentence
     assert all(text.startswith("Reached") for text in told.values())
     if control == "BONE":
-        move(ob, "Torso", (0.0, 0.0, -0.1))
+        bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
     else:
         bpy.data.objects["Torso"].location.z -= 0.1
         rigs.updated()
-    after = places(ob)
-    assert np.abs(after["foot.R"] - stood["foot.R"]).max() <= HELD
-    way = (after[HIPS] - stood[HIPS]) * max(bone.head_local.z for bone in ob.data.bones)
+    after = bodies.places(ob)
+    assert np.abs(after["foot.R"] - stood["foot.R"]).max() <= bodies.HELD
+    way = (after[bodies.HIPS] - stood[bodies.HIPS]) * max(
+        bone.head_local.z for bone in ob.data.bones
+    )
     assert abs(way[0, 2] + 0.1) < 0.02
     # Nothing holds the other foot: it goes along with the hips.
     assert np.abs(after["foot.L"] - stood["foot.L"]).max() > 0.02
@@ -73,15 +61,15 @@ def test_a_pin_whose_target_is_gone_says_so_and_the_other_foot_stays(rigify, los
 
 def test_a_body_whose_root_is_deleted_says_so_and_its_limbs_reach_by_themselves(body):
     ob = body
-    move(ob, "Arm Target.L", AWAY)
-    rigs.delete_bones(ob, HIPS)
-    move(ob, "Arm Target.L", (-0.1, -0.1, 0.1))
+    bodies.move(ob, "Arm Target.L", bodies.AWAY)
+    rigs.delete_bones(ob, bodies.HIPS)
+    bodies.move(ob, "Arm Target.L", (-0.1, -0.1, 0.1))
     told = statuses(ob)
-    assert told.pop("Hips") == f"Bone '{HIPS}' no longer exists: choose another tip."
+    assert told.pop("Hips") == f"Bone '{bodies.HIPS}' no longer exists: choose another tip."
     assert all(text.startswith("Reached") and text.endswith(GONE) for text in told.values()), told
-    before = places(ob)
-    move(ob, "Arm Target.L", (-0.1, 0.0, 0.1))
-    assert np.abs(places(ob)["hand.L"] - before["hand.L"]).max() > 0.01
+    before = bodies.places(ob)
+    bodies.move(ob, "Arm Target.L", (-0.1, 0.0, 0.1))
+    assert np.abs(bodies.places(ob)["hand.L"] - before["hand.L"]).max() > 0.01
     select_objects(active=ob)
     assert refusal(whole_body) == GONE
     assert not names(draw(only="Whole Body"), "label")
@@ -93,7 +81,7 @@ def moving(ob: bpy.types.Object) -> list[bool]:
 
 
 def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(body):
-    in_body, bare = moving(body), places(body)
+    in_body, bare = moving(body), bodies.places(body)
     body.chain_ik.body.use_body = False
     off = moving(body)
     body.chain_ik.body.use_body = True
@@ -102,41 +90,43 @@ def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(body
         body.chain_ik.body.root = root
         rigs.updated()
         assert moving(body) == off
-        move(body, "Root", (0.0, 0.0, 0.1))
-        way = (places(body)[HIPS] - bare[HIPS]) * height(body)
+        bodies.move(body, "Root", (0.0, 0.0, 0.1))
+        way = (bodies.places(body)[bodies.HIPS] - bare[bodies.HIPS]) * bodies.height(body)
         np.testing.assert_allclose(way, [(0.0, 0.0, 0.1)] * 2, atol=1e-5)
         if root == "gone":
             told = [chain.status for chain in body.chain_ik.chains if not chain.mute]
             assert all(text.endswith("choose another Root.") for text in told)
-        move(body, "Root", (0.0, 0.0, 0.0))
-        body.chain_ik.body.root = HIPS
+        bodies.move(body, "Root", (0.0, 0.0, 0.0))
+        body.chain_ik.body.root = bodies.HIPS
         rigs.updated()
         assert moving(body) == in_body
-        assert farthest(bare, places(body)) <= STILL
+        assert bodies.farthest(bare, bodies.places(body)) <= bodies.STILL
         assert not any("Root" in text for text in statuses(body).values())
 
 
 @pytest.mark.parametrize("is_muted", [False, True], ids=["hips", "hips muted"])
 def test_a_root_that_is_renamed_is_followed_and_nothing_moves(human, is_muted):
-    ob, bare = human, channels(human)
+    ob, bare = human, bodies.channels(human)
     press(whole_body)
     ob.chain_ik.chains["Hips"].mute = is_muted
-    move(ob, "Arm Target.L", AWAY)
-    before = places(ob)
+    bodies.move(ob, "Arm Target.L", bodies.AWAY)
+    before = bodies.places(ob)
     muted = [each.mute for bone in ob.pose.bones for each in bone.constraints]
-    ob.data.bones[HIPS].name = RENAMED
+    ob.data.bones[bodies.HIPS].name = RENAMED
     rigs.updated()
     assert ob.chain_ik.body.root == ob.chain_ik.chains["Hips"].bone == RENAMED
     assert ob.chain_ik.chains["Hips"].mute == is_muted
     assert muted == [each.mute for bone in ob.pose.bones for each in bone.constraints]
-    before[RENAMED] = before.pop(HIPS)
-    assert farthest(before, places(ob)) <= STILL
+    before[RENAMED] = before.pop(bodies.HIPS)
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
     for chain in ob.chain_ik.chains:
         chain.mute = True
     rigs.updated()
-    posed = {RENAMED: bare[HIPS]} | {n: bare[n] for n in ("upper_arm.L", "thigh.R", "spine.003")}
-    after = channels(ob)
-    assert most_changed(posed, {name: after[name] for name in posed}) <= STILL
+    posed = {RENAMED: bare[bodies.HIPS]} | {
+        n: bare[n] for n in ("upper_arm.L", "thigh.R", "spine.003")
+    }
+    after = bodies.channels(ob)
+    assert bodies.most_changed(posed, {name: after[name] for name in posed}) <= bodies.STILL
 
 
 # How far the hand may be from the hand that it holds: tolerances of both, and float32.
@@ -146,9 +136,9 @@ IN_FRONT = {"location": (1.0, -0.6, 0.0), "rotation_euler": (0.0, 0.0, 3.0)}
 
 
 def make_two() -> bpy.types.Object:
-    first = make_body()
+    first = bodies.make_body()
     rigs.enter(first, "OBJECT")
-    second = make_human()
+    second = bodies.make_human()
     for name, value in IN_FRONT.items():
         setattr(second, name, value)
     press(whole_body)
@@ -178,21 +168,21 @@ def pair(rigify: None) -> tuple[bpy.types.Object, bpy.types.Object]:
 def test_a_body_that_holds_a_hand_of_another_is_solved_after_it_in_one_update(pair, is_first):
     lead, follower = pair if is_first else pair[::-1]
     follow_hand(follower, lead)
-    stood, hips = places(follower), list[np.ndarray]()
+    stood, hips = bodies.places(follower), list[np.ndarray]()
     for way in ((0.05, 0.1, -0.2), (-0.2, -0.1, 0.1)):
-        move(lead, "Torso", (0.0, 0.0, -0.05))
+        bodies.move(lead, "Torso", (0.0, 0.0, -0.05))
         bone = lead.pose.bones["Arm Target.L"]
         bone.location = way
         depsgraph = rigs.updated()
         gap = rigs.head(follower, "hand.R", depsgraph) - rigs.head(lead, "hand.L", depsgraph)
         assert np.abs(gap).max() <= HOLDS, way
-        solved = places(lead), places(follower)
-        for foot in FEET:
-            assert np.abs(solved[1][foot] - stood[foot]).max() <= HELD, way
-        hips.append(solved[1][HIPS])
+        solved = bodies.places(lead), bodies.places(follower)
+        for foot in bodies.FEET:
+            assert np.abs(solved[1][foot] - stood[foot]).max() <= bodies.HELD, way
+        hips.append(solved[1][bodies.HIPS])
         rigs.go_to(bpy.context.scene.frame_current + 1)
-        assert farthest(solved[0], places(lead)) <= STILL
-        assert farthest(solved[1], places(follower)) <= STILL
+        assert bodies.farthest(solved[0], bodies.places(lead)) <= bodies.STILL
+        assert bodies.farthest(solved[1], bodies.places(follower)) <= bodies.STILL
     assert np.ptp(hips, axis=0).max() > 0.01
 
 
@@ -206,10 +196,10 @@ def test_of_two_bodies_that_hold_each_other_one_hand_is_refused_and_the_rest_go_
         " of them moves."
     )
     assert "follow" not in first.chain_ik.chains["Arm.L"].status
-    before = places(second)
-    move(second, "Leg Target.L", (0.0, -0.2, 0.2))
-    assert np.abs(places(second)["foot.L"] - before["foot.L"]).max() > 0.05
-    move(first, "Torso", (0.0, 0.0, -0.1))
+    before = bodies.places(second)
+    bodies.move(second, "Leg Target.L", (0.0, -0.2, 0.2))
+    assert np.abs(bodies.places(second)["foot.L"] - before["foot.L"]).max() > 0.05
+    bodies.move(first, "Torso", (0.0, 0.0, -0.1))
     assert first.chain_ik.chains["Leg.L"].status.startswith("Reached")
     hold(first, "Arm.L", first, "Arm Target.L")
     rigs.updated()
@@ -224,17 +214,20 @@ def test_bodies_of_objects_that_share_an_armature_go_their_own_ways(body):
     rigs.updated()
     assert second.data == first.data
     assert all(chain.target == second for chain in second.chain_ik.chains)
-    before = places(first)
-    move(second, "Arm Target.L", AWAY)
-    assert farthest(before, places(first)) <= STILL
-    reached = places(second)
-    assert np.abs(reached[HIPS][:, 1:] - before[HIPS][:, 1:]).max() > 0.01
-    move(first, "Arm Target.L", AWAY)
-    way = np.array(second.location) / height(second)
-    assert farthest({name: ends - way for name, ends in reached.items()}, places(first)) <= STILL
+    before = bodies.places(first)
+    bodies.move(second, "Arm Target.L", bodies.AWAY)
+    assert bodies.farthest(before, bodies.places(first)) <= bodies.STILL
+    reached = bodies.places(second)
+    assert np.abs(reached[bodies.HIPS][:, 1:] - before[bodies.HIPS][:, 1:]).max() > 0.01
+    bodies.move(first, "Arm Target.L", bodies.AWAY)
+    way = np.array(second.location) / bodies.height(second)
+    assert (
+        bodies.farthest({name: ends - way for name, ends in reached.items()}, bodies.places(first))
+        <= bodies.STILL
+    )
     first.chain_ik.body.use_body = False
     rigs.updated()
-    assert farthest(reached, places(second)) <= STILL
+    assert bodies.farthest(reached, bodies.places(second)) <= bodies.STILL
     select_objects(active=first)
     told = "Object 'metarig.001' has chains on the same armature: give this one an armature of its"
     assert refusal(whole_body).startswith(told)

@@ -11,19 +11,7 @@ import pytest
 from mathutils import Vector
 
 from blender_ik_addon.operators import selection
-from tests.blender.body.human_bodies import (
-    HELD,
-    HIPS,
-    STILL,
-    all_reach,
-    farthest,
-    height,
-    make_body,
-    make_human,
-    move,
-    places,
-    spaces_from,
-)
+from tests.blender.body import human_bodies as bodies
 from tests.blender.operators.test_characters import USUAL
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
@@ -39,7 +27,7 @@ KEYED = {1: (0.0, -0.01, 0.0), 9: (0.01, -0.03, 0.01), 20: (-0.01, -0.05, 0.02)}
 
 
 def turn_hips(ob: bpy.types.Object) -> None:
-    bone = ob.pose.bones[HIPS]
+    bone = ob.pose.bones[bodies.HIPS]
     bone.rotation_mode = "XYZ"
     for frame, place in KEYED.items():
         bone.location, bone.rotation_euler = place, (0.002 * frame, 0.004 * frame, 0.0)
@@ -51,17 +39,17 @@ def played(ob: bpy.types.Object) -> dict[int, dict[str, np.ndarray]]:
     found = {}
     for frame in KEYED:
         rigs.go_to(frame)
-        assert all_reach(ob), frame
-        found[frame] = places(ob)
+        assert bodies.all_reach(ob), frame
+        found[frame] = bodies.places(ob)
     return found
 
 
 def posed(ob: bpy.types.Object) -> None:
-    root, hips = ob.pose.bones["Root"], ob.pose.bones[HIPS]
+    root, hips = ob.pose.bones["Root"], ob.pose.bones[bodies.HIPS]
     root.rotation_mode = hips.rotation_mode = "XYZ"
     root.location, root.rotation_euler = (0.4, 0.1, -0.7), (0.2, 0.9, -0.1)
     hips.location, hips.rotation_euler = (0.02, -0.06, 0.02), (0.05, -0.1, 0.05)
-    move(ob, "Arm Target.L", (-0.1, -0.1, 0.1))
+    bodies.move(ob, "Arm Target.L", (-0.1, -0.1, 0.1))
 
 
 @pytest.mark.parametrize(
@@ -73,25 +61,25 @@ def posed(ob: bpy.types.Object) -> None:
     ],
 )
 def test_nothing_moves_when_a_body_is_made_and_when_it_is_switched_off(rigify, form, pose, control):
-    human = opened(make_human, form=form, control="BONE" if pose is posed else control)
+    human = opened(bodies.make_human, form=form, control="BONE" if pose is posed else control)
     pose(human)
     rigs.updated()
-    assert all_reach(human)
-    before = places(human)
+    assert bodies.all_reach(human)
+    before = bodies.places(human)
     press(whole_body, control=control)
-    assert farthest(before, places(human)) <= STILL
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
     if control == "EMPTY":
         torso = human.chain_ik.chains["Hips"].target
         assert (torso.name, torso.type, torso.empty_display_type) == ("Torso", "EMPTY", "CIRCLE")
     if control == "EMPTY" and pose is not posed:
         human.location = (1.0, -2.0, 0.5)
         rigs.updated()
-        way = np.array(human.location) / height(human)
+        way = np.array(human.location) / bodies.height(human)
         before = {name: ends + way for name, ends in before.items()}
-        assert farthest(before, places(human)) <= STILL
+        assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
     human.chain_ik.body.use_body = False
     rigs.updated()
-    assert farthest(before, places(human)) <= STILL
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
 
 
 def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
@@ -101,8 +89,8 @@ def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
     press(whole_body)
     assert bpy.context.scene.frame_current == 9
     for frame, bones in played(human).items():
-        assert farthest(before[frame], bones) <= STILL, frame
-    for name in (HIPS, "Torso"):
+        assert bodies.farthest(before[frame], bones) <= bodies.STILL, frame
+    for name in (bodies.HIPS, "Torso"):
         path = human.pose.bones[name].path_from_id("location")
         keyed = [each for each in rigs.curves_of(human) if each.data_path == path]
         assert len(keyed) == 3
@@ -110,45 +98,47 @@ def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
             assert [point.co.x for point in curve.keyframe_points] == list(KEYED)
     human.chain_ik.body.use_body = False
     for frame, bones in played(human).items():
-        assert farthest(before[frame], bones) <= STILL, frame
+        assert bodies.farthest(before[frame], bones) <= bodies.STILL, frame
 
 
 def test_hips_go_along_with_their_control_as_what_went_along_with_them_and_pinned_feet_stay(human):
-    before = spaces_from(human)
-    assert HIPS in before["Spine Target"]
-    assert human.pose.bones[HIPS].custom_shape is not None
+    before = bodies.spaces_from(human)
+    assert bodies.HIPS in before["Spine Target"]
+    assert human.pose.bones[bodies.HIPS].custom_shape is not None
     press(whole_body)
-    after = spaces_from(human)
+    after = bodies.spaces_from(human)
     assert after.pop("Torso") == ["Root"]
     renamed = {
-        name: ["Torso" if each == HIPS else each for each in spaces]
+        name: ["Torso" if each == bodies.HIPS else each for each in spaces]
         for name, spaces in before.items()
     }
     assert after == renamed
     assert human.chain_ik.chains["Spine"].space == "Torso"
-    assert human.pose.bones[HIPS].custom_shape is None
+    assert human.pose.bones[bodies.HIPS].custom_shape is None
     torso = human.pose.bones["Torso"]
     assert torso.custom_shape.name.endswith("Belt")
     # Nothing that is written carries it.
     assert torso.parent is None
-    assert all_reach(human)
+    assert bodies.all_reach(human)
     assert [each.name for each in human.chain_ik.chains if each.use_pin] == ["Leg.L", "Leg.R"]
-    assert (human.chain_ik.body.root, human.chain_ik.body.use_body) == (HIPS, True)
+    assert (human.chain_ik.body.root, human.chain_ik.body.use_body) == (bodies.HIPS, True)
     assert human.chain_ik.chains["Hips"].priority == 3
-    stood, way = places(human), (0.0, 0.0, -0.1)
-    move(human, "Torso", way)
-    shown = places(human)
-    assert all(np.abs(shown[foot] - stood[foot]).max() <= HELD for foot in ("foot.L", "foot.R"))
-    gone = (shown[HIPS] - stood[HIPS]) * height(human)
+    stood, way = bodies.places(human), (0.0, 0.0, -0.1)
+    bodies.move(human, "Torso", way)
+    shown = bodies.places(human)
+    assert all(
+        np.abs(shown[foot] - stood[foot]).max() <= bodies.HELD for foot in ("foot.L", "foot.R")
+    )
+    gone = (shown[bodies.HIPS] - stood[bodies.HIPS]) * bodies.height(human)
     np.testing.assert_allclose(gone, [way] * 2, atol=1e-5)
 
 
 def test_keys_of_a_space_stay_with_it(human):
     human.chain_ik.active_index = list(human.chain_ik.chains.keys()).index("Arm.L")
     rigs.go_to(5)
-    press(bpy.ops.pose.chain_ik_switch_space, space=HIPS)
-    assert human.chain_ik.chains["Arm.L"].space == HIPS
-    other = make_human()
+    press(bpy.ops.pose.chain_ik_switch_space, space=bodies.HIPS)
+    assert human.chain_ik.chains["Arm.L"].space == bodies.HIPS
+    other = bodies.make_human()
     other_paths = {each.data_path for each in rigs.curves_of(other)}
     select_objects(active=human)
     before = len(rigs.curves_of(human))
@@ -167,22 +157,22 @@ def test_keys_of_a_space_stay_with_it(human):
 
 
 def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_these_alone(rigify):
-    ob = make_body(kinds={"ARM", "LEG"})
-    before = places(ob)
+    ob = bodies.make_body(kinds={"ARM", "LEG"})
+    before = bodies.places(ob)
     press(setup, control="BONE", kinds=USUAL)
-    assert farthest(before, places(ob)) <= STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
     assert ob.chain_ik.chains["Spine"].space == "Torso"
-    assert not any(HIPS in spaces for spaces in spaces_from(ob).values())
-    assert ob.pose.bones[HIPS].custom_shape is None
+    assert not any(bodies.HIPS in spaces for spaces in bodies.spaces_from(ob).values())
+    assert ob.pose.bones[bodies.HIPS].custom_shape is None
     for name in ("Spine", "Neck"):
         ob.chain_ik.chains[name].mute = True
     ob.chain_ik.chains["Hips"].mute = True
-    move(ob, "Torso", (0.0, 0.0, -0.1))
+    bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
     del before["Torso"]
-    assert farthest(before, places(ob)) <= STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
     ob.chain_ik.chains["Hips"].mute = False
     rigs.updated()
-    assert farthest(before, places(ob)) > 0.01
+    assert bodies.farthest(before, bodies.places(ob)) > 0.01
 
 
 def test_a_chain_added_to_a_body_has_the_priority_that_it_would_begin_with(body):
@@ -199,7 +189,7 @@ def test_a_chain_added_to_a_body_has_the_priority_that_it_would_begin_with(body)
 
 
 def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on(rigify):
-    ob = make_human()
+    ob = bodies.make_human()
     chains = ob.chain_ik.chains
     chains["Neck"].solver = "FORCE"
     press(bpy.ops.pose.chain_ik_body)
@@ -208,10 +198,10 @@ def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on
         "the body carries it, but does not go along with its target"
     )
     before = rigs.tail(ob, "spine.003")
-    ob.pose.bones["Arm Target.L"].location.x = 0.5 * height(ob)
+    ob.pose.bones["Arm Target.L"].location.x = 0.5 * bodies.height(ob)
     rigs.updated()
     carried, neck = rigs.tail(ob, "spine.003"), rigs.evaluated(ob).pose.bones["spine.004"]
-    assert np.linalg.norm(carried - before) > 0.05 * height(ob)
+    assert np.linalg.norm(carried - before) > 0.05 * bodies.height(ob)
     np.testing.assert_allclose(neck.head, carried, atol=1e-5)
     assert chains["Arm.L"].status.startswith("Reached")
     way = rigs.tail(ob, "spine.005") - neck.head
@@ -236,7 +226,7 @@ def test_a_second_time_nothing_changes(human):
     count = len(human.data.bones)
     press(whole_body)
     assert len(human.data.bones) == count
-    assert [each.bone for each in human.chain_ik.chains].count(HIPS) == 1
+    assert [each.bone for each in human.chain_ik.chains].count(bodies.HIPS) == 1
     assert human.chain_ik.body.use_body
 
 
@@ -247,18 +237,18 @@ def test_hips_below_a_root_of_the_skeleton_go_along_with_it(rigify):
     bones = ob.data.edit_bones
     root = bones.new("master")
     root.tail = (0.0, 0.3, 0.0)
-    bones[HIPS].parent = root
+    bones[bodies.HIPS].parent = root
     bpy.ops.object.mode_set(mode="OBJECT")
     press(setup, control="BONE")
-    before = places(ob)
+    before = bodies.places(ob)
     press(whole_body)
-    assert farthest(before, places(ob)) <= STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
     assert ob.chain_ik.chains["Hips"].space == "master"
-    assert not ob.pose.bones[HIPS].constraints
+    assert not ob.pose.bones[bodies.HIPS].constraints
     assert "Root" not in ob.data.bones
-    move(ob, "master", (0.3, 0.2, 0.1))
-    for name in (HIPS, "hand.L", "foot.R", "spine.006"):
-        moved = (places(ob)[name] - before[name]) * height(ob)
+    bodies.move(ob, "master", (0.3, 0.2, 0.1))
+    for name in (bodies.HIPS, "hand.L", "foot.R", "spine.006"):
+        moved = (bodies.places(ob)[name] - before[name]) * bodies.height(ob)
         np.testing.assert_allclose(moved, [(0.3, 0.2, 0.1)] * 2, atol=3e-5, err_msg=name)
 
 
@@ -266,8 +256,8 @@ def _connected(ob: bpy.types.Object) -> None:
     rigs.enter(ob, "EDIT")
     bones = ob.data.edit_bones
     above = bones.new("Above")
-    above.head, above.tail = bones[HIPS].head - Vector((0, 0, 0.2)), bones[HIPS].head
-    bones[HIPS].parent, bones[HIPS].use_connect = above, True
+    above.head, above.tail = bones[bodies.HIPS].head - Vector((0, 0, 0.2)), bones[bodies.HIPS].head
+    bones[bodies.HIPS].parent, bones[bodies.HIPS].use_connect = above, True
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
@@ -280,7 +270,7 @@ BAD = {
         lambda ob: ob.chain_ik.chains.clear(),
         "Select an armature that has a chain",
     ),
-    "connected": (_connected, f"Connected is on for bone '{HIPS}'"),
+    "connected": (_connected, f"Connected is on for bone '{bodies.HIPS}'"),
 }
 
 
@@ -290,11 +280,11 @@ def test_what_can_be_no_body_is_told_in_one_sentence_and_nothing_changes(human, 
     spoil(human)
     select_objects(active=human)
     rigs.updated()
-    before, spaces = state(), spaces_from(human)
+    before, spaces = state(), bodies.spaces_from(human)
     muted = [each.mute for bone in human.pose.bones for each in bone.constraints]
     assert refusal(whole_body).startswith(text)
     assert state() == before
-    assert spaces_from(human) == spaces
+    assert bodies.spaces_from(human) == spaces
     assert muted == [each.mute for bone in human.pose.bones for each in bone.constraints]
 
 
@@ -311,13 +301,13 @@ def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
     rigs.updated()
-    before = places(ob)
+    before = bodies.places(ob)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
-    assert farthest(before, places(ob)) <= STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
     assert ob.chain_ik.body.use_body
     assert ob.chain_ik.chains["Leg.L"].use_pin
     assert ob.chain_ik.chains["Hips"].subtarget == "Torso"
-    human, count = opened(make_human), 8
+    human, count = opened(bodies.make_human), 8
     assert len(human.chain_ik.chains) == count
     press(setup, control="BONE", kinds=USUAL, use_body=True)
     assert len(human.chain_ik.chains) == count + 1
@@ -328,11 +318,11 @@ def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(
 def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(rigify, capfd):
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
-    ob.pose.bones[HIPS].lock_location = (True, True, True)
+    ob.pose.bones[bodies.HIPS].lock_location = (True, True, True)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
     assert "Arm.L" in ob.chain_ik.chains
     assert not ob.chain_ik.body.use_body
-    assert f"Warning: The location of bone '{HIPS}' is locked" in capfd.readouterr().out
+    assert f"Warning: The location of bone '{bodies.HIPS}' is locked" in capfd.readouterr().out
 
 
 def test_a_limb_of_a_body_is_mirrored_with_its_priority_pin_and_pull(body):
@@ -347,7 +337,7 @@ def test_a_limb_of_a_body_is_mirrored_with_its_priority_pin_and_pull(body):
 
 
 def test_a_bone_that_only_carries_a_limb_is_none_of_its_own(body):
-    for bone, chain in ((HIPS, "Hips"), ("spine.002", "Spine"), ("hand.R", "Arm.R")):
+    for bone, chain in ((bodies.HIPS, "Hips"), ("spine.002", "Spine"), ("hand.R", "Arm.R")):
         select_bones(body, [bone])
         chosen = selection.chosen_chains(bpy.context)
         assert [each.name for each in chosen] == [chain], bone

@@ -15,16 +15,7 @@ from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.clips.whole_clip_bake import ClipBake
 from blender_ik_addon.rig.keying.baking import Keying
 from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
-from tests.blender.clips.shaken import (
-    LAST,
-    around,
-    bake,
-    bettered,
-    make_tail,
-    played,
-    targets_of,
-    wander,
-)
+from tests.blender.clips import shaken
 from tests.blender.setups import jointed_rigs, rigs, tree_rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.selecting import select_objects, state
@@ -38,14 +29,14 @@ Rig = tuple[bpy.types.Object, bpy.types.Object, float]
 
 @pytest.fixture(autouse=True)
 def _scene(empty_scene):
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, shaken.LAST
 
 
 def arm(places: np.ndarray, joints: object = rigs.ARM, **settings: object) -> Rig:
     """Return an arm whose target goes through places, and the length of one of two bones."""
     ob = rigs.make_rig(joints)
     target = rigs.make_empty("Target")
-    wander(target, places)
+    shaken.wander(target, places)
     rigs.add_chain(ob, ob.pose.bones[-1].name, target, **settings)
     select_objects(active=ob)
     bpy.context.view_layer.update()
@@ -71,8 +62,8 @@ def hooked_round_a_long_bone() -> Rig:
 )
 def test_jumps_that_no_goal_asks_for_are_gone(make: Callable[[], Rig]):
     ob, target, length = make()
-    step = np.linalg.norm(np.diff(targets_of(target), axis=0), axis=1).max() / length
-    _, after = bettered(ob, {ob.pose.bones[-1].name: target}, length)
+    step = np.linalg.norm(np.diff(shaken.targets_of(target), axis=0), axis=1).max() / length
+    _, after = shaken.bettered(ob, {ob.pose.bones[-1].name: target}, length)
     assert after.largest_turn <= LARGEST_TURN * step
 
 
@@ -80,50 +71,50 @@ def test_without_smoothness_the_keys_of_a_smooth_clip_are_those_of_its_frames():
     keys = []
     for options in ({"method": "FRAMES"}, {"smoothness": 0.0}):
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        ob, target = make_tail(solver="NEWTON")
-        wander(target, around((1.0, 0.5, 2.8), 0.3, 4, 3))
-        bake(**options)
+        ob, target = shaken.make_tail(solver="NEWTON")
+        shaken.wander(target, shaken.around((1.0, 0.5, 2.8), 0.3, 4, 3))
+        shaken.bake(**options)
         keys.append(rigs.keys_of(ob))
     assert keys[0] == keys[1]
 
 
 def test_what_is_keyed_stays_where_targets_follow_it():
     """The offset from keys is smoothed, not the keys."""
-    ob, target = make_tail(count=4)
+    ob, target = shaken.make_tail(count=4)
     for chain in ob.chain_ik.chains:
         chain.mute = True
     bones, rng = list(ob.pose.bones), np.random.default_rng(2)
-    for frame in range(1, LAST + 1):
+    for frame in range(1, shaken.LAST + 1):
         for bone in bones:
             bone.rotation_quaternion = (1.0, *(0.05 * rng.normal(size=3)))
             bone.keyframe_insert("rotation_quaternion", frame=frame)
-    shaking = played(ob)
-    places = dict(zip(range(1, LAST + 1), map(tuple, shaking.tails[:, -1]), strict=True))
+    shaking = shaken.played(ob)
+    places = dict(zip(range(1, shaken.LAST + 1), map(tuple, shaking.tails[:, -1]), strict=True))
     target.animation_data_clear()
     rigs.key(target, "location", places)
     for chain in ob.chain_ik.chains:
         chain.mute = False
-    bake(smoothness=1.0)
-    np.testing.assert_allclose(played(ob).poses, shaking.poses, atol=2e-5)
+    shaken.bake(smoothness=1.0)
+    np.testing.assert_allclose(shaken.played(ob).poses, shaking.poses, atol=2e-5)
 
 
 @pytest.mark.parametrize(("scale", "inherit"), [((-1, 1, 1), "FULL"), ((0.5, 2.0, 1.0), "NONE")])
 def test_objects_may_be_mirrored_and_bones_scaled_and_inherit_in_part(scale, inherit):
-    ob, target = make_tail(solver="FABRIK", seed=3)
+    ob, target = shaken.make_tail(solver="FABRIK", seed=3)
     ob.scale = scale
     for bone in ob.data.bones:
         bone.inherit_scale = inherit
     ob.pose.bones["Bone.1"].scale = (1.3, 0.8, 1.1)
-    wander(target, around((1.0, 0.5, 2.8), 1.7, 3) * scale)
-    bettered(ob, {"Bone.4": target}, 5.0)
+    shaken.wander(target, shaken.around((1.0, 0.5, 2.8), 1.7, 3) * scale)
+    shaken.bettered(ob, {"Bone.4": target}, 5.0)
 
 
 def test_a_pole_keeps_its_side():
-    ob, target = make_tail(count=3, solver="NEWTON", seed=6)
-    wander(target, around((0.3, 0.2, 1.7), 0.7, 6))
+    ob, target = shaken.make_tail(count=3, solver="NEWTON", seed=6)
+    shaken.wander(target, shaken.around((0.3, 0.2, 1.7), 0.7, 6))
     pole = rigs.make_empty("Pole", (2.0, -3.0, 1.0))
     ob.chain_ik.chains[0].pole_target = pole
-    before, after = bettered(ob, {"Bone.2": target}, 3.0, smoothness=1.0)
+    before, after = shaken.bettered(ob, {"Bone.2": target}, 3.0, smoothness=1.0)
 
     def sides(shown):
         heads, chord = shown.poses[:, :, :3, 3], shown.tails[:, -1] - shown.poses[:, 0, :3, 3]
@@ -136,14 +127,14 @@ def test_a_pole_keeps_its_side():
 
 
 def test_limits_and_kinds_of_joints_hold():
-    ob, target = make_tail(count=5, solver="NEWTON", seed=7, use_limits=True)
+    ob, target = shaken.make_tail(count=5, solver="NEWTON", seed=7, use_limits=True)
     chain = ob.chain_ik.chains[0]
     give(chain, "Bone.1", "HINGE_X", x=(-100, 100))
     for bone in ("Bone.0", "Bone.2", "Bone.3", "Bone.4"):
         give(chain, bone, "BALL", x=(-60, 60), y=(-30, 30), z=(-60, 60))
-    before, after = bettered(ob, {"Bone.4": target}, 5.0)
+    before, after = shaken.bettered(ob, {"Bone.4": target}, 5.0)
     assert after.acceleration < before.acceleration
-    for frame in range(1, LAST + 1):
+    for frame in range(1, shaken.LAST + 1):
         rigs.go_to(frame)
         jointed_rigs.about(jointed_rigs.local(ob, "Bone.1"), "x")
         for name in ("Bone.2", "Bone.3"):
@@ -152,43 +143,45 @@ def test_limits_and_kinds_of_joints_hold():
 
 @pytest.mark.parametrize(("mode", "channel"), [("AXIS_ANGLE", None), ("QUATERNION", 2), ("XYZ", 1)])
 def test_a_chain_that_jumps_goes_smoothly_and_locked_axes_hold_what_they_held(mode, channel):
-    ob, target = make_tail(solver="CCD", seed=8 if channel else 1, modes=mode)
+    ob, target = shaken.make_tail(solver="CCD", seed=8 if channel else 1, modes=mode)
     bone = ob.pose.bones["Bone.1"]
     bone.lock_rotation = (False, channel is not None, False)
-    before, after = bettered(ob, {"Bone.4": target}, 5.0, least=1 if channel else LAST // 4)
+    before, after = shaken.bettered(
+        ob, {"Bone.4": target}, 5.0, least=1 if channel else shaken.LAST // 4
+    )
     assert all(chain.mute for chain in ob.chain_ik.chains)
     assert after.acceleration < before.acceleration * (1.0 if channel else 0.7)
     assert channel or after.largest_turn < before.largest_turn
-    for frame in range(1, LAST + 1) if channel else ():
+    for frame in range(1, shaken.LAST + 1) if channel else ():
         shown = rigs.evaluated(ob, rigs.go_to(frame)).pose.bones["Bone.1"]
         assert abs(getattr(shown, rigs.rotation_property(bone))[channel]) < 1e-6
 
 
 def test_effectors_of_a_tree_are_bettered_together():
     rig = tree_rigs.make_y()
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, shaken.LAST
     targets = {}
     for number, (name, tip) in enumerate(rig.tips.items()):
         where = rig.ob.data.bones[tip].tail_local
         targets[tip] = rigs.make_empty(name)
-        wander(targets[tip], around(where * 0.85, 0.25, number))
+        shaken.wander(targets[tip], shaken.around(where * 0.85, 0.25, number))
         rigs.add_chain(rig.ob, tip, targets[tip], solver="FABRIK")
     select_objects(active=rig.ob)
     bpy.context.view_layer.update()
-    before, after = bettered(rig.ob, targets, 2.0, smoothness=1.0)
+    before, after = shaken.bettered(rig.ob, targets, 2.0, smoothness=1.0)
     assert after.acceleration < before.acceleration
 
 
 def make_crossed():
     """Return a spine of three bones with an arm of three under a shoulder that no chain drives."""
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, shaken.LAST
     ob = rigs.make_rig(rigs.zigzag(4))
     rigs.add_bones(ob, [(0, 0, 4), (0.5, 0, 4)], prefix="Shoulder", parent="Bone.3")
     arm = np.array([(0.5, 0, 4), (1.3, 0.2, 4), (2.1, 0.0, 4.1), (2.9, 0.1, 4)])
     rigs.add_bones(ob, arm, prefix="Arm", parent="Shoulder.0")
     chest, hand = rigs.make_empty("Chest"), rigs.make_empty("Hand")
-    wander(chest, around((0.8, 0.3, 2.6), 0.5, 1))
-    wander(hand, around((1.6, 0.5, 2.8), 0.4, 2))
+    shaken.wander(chest, shaken.around((0.8, 0.3, 2.6), 0.5, 1))
+    shaken.wander(hand, shaken.around((1.6, 0.5, 2.8), 0.4, 2))
     rigs.add_chain(ob, "Bone.3", chest, solver="CCD", name="Spine")
     rigs.add_chain(ob, "Arm.2", hand, chain_count=3, solver="CCD", name="Arm")
     select_objects(active=ob)
@@ -198,7 +191,7 @@ def make_crossed():
 
 def test_arms_reach_their_targets_from_where_the_spine_has_gone():
     ob, chest, hand = make_crossed()
-    before, after = bettered(ob, {"Bone.3": chest, "Arm.2": hand}, 2.4)
+    before, after = shaken.bettered(ob, {"Bone.3": chest, "Arm.2": hand}, 2.4)
     shoulder = [bone.name for bone in ob.pose.bones].index("Shoulder.0")
     assert np.abs(after.poses - before.poses)[:, shoulder].max() > 1e-3
     assert after.acceleration < before.acceleration
@@ -254,27 +247,27 @@ def test_what_cannot_be_bettered_is_baked_frame_by_frame_and_says_so(
     ob, _, hand = make_crossed()
     change(ob, hand)
     bpy.context.view_layer.update()
-    before = played(ob)
-    bake(**options)
+    before = shaken.played(ob)
+    shaken.bake(**options)
     said = f"Warning: Chain '{chain}' is baked frame by frame: {why}"
     assert any(line.startswith(said) for line in told(capfd))
     names = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
     tip = {"Spine": "Bone.3", "Arm": "Arm.2"}[chain]
     np.testing.assert_allclose(
-        played(ob).local[:, names[tip]], before.local[:, names[tip]], atol=1e-5
+        shaken.played(ob).local[:, names[tip]], before.local[:, names[tip]], atol=1e-5
     )
 
 
 def test_what_cannot_be_bettered_for_its_many_bones_says_so(capfd):
-    make_tail(count=33)
-    bake()
+    shaken.make_tail(count=33)
+    shaken.bake()
     said = "Warning: Chain 'Chain' is baked frame by frame: it has more than 32 bones."
     assert said in told(capfd)
 
 
 def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
     ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 1), (0, 0, 2)])
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, shaken.LAST
     target = rigs.make_empty("Target", (0, 0, 1.2))
     chain = rigs.add_chain(ob, "Bone.1", target, solver="TWO_BONE", use_limits=True)
     for bone in ("Bone.0", "Bone.1"):
@@ -284,32 +277,32 @@ def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
         chain.keyframe_insert("use_flip_bend", frame=frame)
     select_objects(active=ob)
     bpy.context.view_layer.update()
-    bake()
+    shaken.bake()
     expected = "Chain 'Chain' still jumps at these frames, as no other way leads there: 16"
     lines = told(capfd)
     assert any(line.endswith(expected) for line in lines), lines
 
 
 def test_only_every_fifth_frame_is_keyed_of_the_same_clip():
-    ob, _ = make_tail(solver="CCD")
-    bake(mute=False)
+    ob, _ = shaken.make_tail(solver="CCD")
+    shaken.bake(mute=False)
     every = rigs.keys_of(ob)
-    bake(step=5)
+    shaken.bake(step=5)
     for path, keys in rigs.keys_of(ob).items():
         known = dict(every[path])
-        assert [frame for frame, _ in keys] == [*range(1, LAST, 5), LAST]
+        assert [frame for frame, _ in keys] == [*range(1, shaken.LAST, 5), shaken.LAST]
         np.testing.assert_allclose([known[x] for x, _ in keys], [y for _, y in keys], atol=1e-5)
 
 
 def test_a_clip_that_is_given_up_while_it_is_bettered_leaves_everything_as_it_was():
     ob, _, _ = make_crossed()
-    scene, frames = bpy.context.scene, range(1, LAST + 1)
+    scene, frames = bpy.context.scene, range(1, shaken.LAST + 1)
     scene.frame_set(5)
     rigs.updated()
     specs = {i: chain_spec(chain) for i, chain in enumerate(ob.chain_ik.chains)}
     before, pose = state(), rigs.pose(ob)
     work = bake_in_steps(scene, ob, specs, frames, Keying(), ClipBake(scene, ob, specs, 0.5))
-    for _ in range(LAST + 1):
+    for _ in range(shaken.LAST + 1):
         next(work)
     work.close()
     rigs.updated()

@@ -12,17 +12,7 @@ import pytest
 
 from blender_ik_addon.cli.program import run as run_command
 from blender_ik_addon.core import JointKind
-from tests.blender.command_line.command_lines import (
-    LAST,
-    command,
-    make_scene,
-    needs_module,
-    opened,
-    ran,
-    results_of,
-    save,
-    swing,
-)
+from tests.blender.command_line import command_lines as lines
 from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import rigs
 
@@ -32,13 +22,13 @@ FAR = (9.0, 0.0, 0.0)
 @pytest.fixture
 def file(tmp_path):
     """A saved file with a tail and an arm that reach their targets at all of twelve frames."""
-    make_scene()
-    return save(tmp_path / "scene.blend")
+    lines.make_scene()
+    return lines.save(tmp_path / "scene.blend")
 
 
 def run(capfd, *arguments: object) -> tuple[int, str, str]:
     capfd.readouterr()
-    code = command(*arguments)
+    code = lines.command(*arguments)
     said = capfd.readouterr()
     return code, said.out, said.err
 
@@ -65,7 +55,7 @@ def test_a_report_tells_what_blender_shows_of_every_chain_at_every_frame(file, c
     record = json.loads(out)
     assert record["file"] == str(file)
     assert record["blender"] == bpy.app.version_string
-    assert record["frames"] == list(range(1, LAST + 1))
+    assert record["frames"] == list(range(1, lines.LAST + 1))
     assert record["all_reached"] is True
     tail, arm = record["chains"]
     assert (tail["armature"], tail["chain"]) == ("Rig 0", "Bone")
@@ -84,7 +74,7 @@ def test_a_report_tells_what_blender_shows_of_every_chain_at_every_frame(file, c
 
 
 def test_a_report_tells_why_something_was_not_reached(tmp_path, capfd):
-    (ob,) = make_scene()
+    (ob,) = lines.make_scene()
     for index in range(4):
         limit(ob.pose.bones[f"Bone.{index}"], JointKind.BALL, ((-0.6, 0.6),) * 3)
     far = rigs.make_empty("Far", FAR)
@@ -93,16 +83,16 @@ def test_a_report_tells_why_something_was_not_reached(tmp_path, capfd):
     rigs.add_chain(ob, "Leg.1", None, name="Leg")
     rigs.add_chain(ob, "Leg.0", None, name="Idle", mute=True)
     rigs.add_bones(ob, rigs.zigzag(2) + np.array([9, 0, 0]), prefix="Wing")
-    swing(ob, "Wing.1", (9.0, 0.0, 0.0))
+    lines.swing(ob, "Wing.1", (9.0, 0.0, 0.0))
     path = f"chain_ik.chains[{ob.chain_ik.chains.find('Wing')}].mute"
     rigs.key(ob, path, {1: False, 5: True})
     path = ob.chain_ik.chains["Arm"].path_from_id("influence")
     rigs.key(ob, path, {1: 0.0, 4: 0.0, 5: 1.0})
-    save(tmp_path / "scene.blend")
+    lines.save(tmp_path / "scene.blend")
     code, out, _ = run(capfd, "report", "--frames", "2,7")
     assert code == 3
     assert json.loads(out)["all_reached"] is False
-    results = results_of(out)
+    results = lines.results_of(out)
     tail, arm, leg, wing = (results[name] for name in ("Bone", "Arm", "Leg", "Wing"))
     assert {each["code"] for each in tail} == {"LIMITED"}
     assert all(set(each["limits_hit"]) & {"Bone.1 X", "Bone.0 X"} for each in tail)
@@ -177,7 +167,7 @@ def test_the_open_file_is_written_only_when_told(file, capfd):
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert link.is_symlink()
     assert names(file.parent) == {"scene.blend", "link.blend"}
-    opened(file)
+    lines.opened(file)
     assert all(chain.mute for chain in bpy.data.objects["Rig 0"].chain_ik.chains)
 
 
@@ -187,24 +177,24 @@ def test_a_file_stays_compressed_or_not_and_finds_what_it_refers_to(file, capfd,
     picture = bpy.data.images.new("Picture", 4, 4)
     picture.filepath, picture.source = "//picture.png", "FILE"
     picture.use_fake_user = True
-    save(file, compress=compress)
+    lines.save(file, compress=compress)
     output = file.parent / "sub" / "out.blend"
     assert run(capfd, "bake", "--output", output)[0] == 0
     assert (output.read_bytes()[:7] != b"BLENDER") is compress
-    opened(output)
+    lines.opened(output)
     assert bpy.data.images["Picture"].filepath == "//../picture.png"
 
 
 def test_a_chain_that_cannot_be_solved_stops_a_bake_and_nothing_is_written(file, capfd):
     bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].target = None
-    save(file)
+    lines.save(file)
     output = file.with_name("out.blend")
     said = refusal(capfd, 1, "bake", "--output", output)
     assert said.startswith("Chain 'Arm' cannot be baked at frame 1: ")
     assert names(file.parent) == {"scene.blend"}
     bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].tolerance = np.inf
     assert run(capfd, "bake", "--output", output, "--keep-live", "--chains", "Bone")[0] == 0
-    opened(output)
+    lines.opened(output)
     ob = bpy.data.objects["Rig 0"]
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
     assert {path.split('"')[1] for path, _ in rigs.keys_of(ob)} == {f"Bone.{i}" for i in range(4)}
@@ -212,17 +202,17 @@ def test_a_chain_that_cannot_be_solved_stops_a_bake_and_nothing_is_written(file,
 
 def test_a_chain_that_moves_nothing_stops_a_bake(file, capfd):
     bpy.data.objects["Rig 0"].data.pose_position = "REST"
-    save(file)
+    lines.save(file)
     output, why = file.with_name("out.blend"), "Not solved: the armature shows its rest position"
     assert f"moves nothing in this range: {why}" in refusal(capfd, 1, "bake", "--output", output)
     code, out, _ = run(capfd, "report")
-    assert (code, {each["text"] for each in results_of(out)["Bone"]}) == (3, {why})
+    assert (code, {each["text"] for each in lines.results_of(out)["Bone"]}) == (3, {why})
 
 
 def test_patterns_choose_chains_and_armatures(tmp_path, capfd):
-    make_scene(3)
+    lines.make_scene(3)
     bpy.data.objects["Rig 1"].chain_ik.chains["Arm"].name = "Arm [old]"
-    save(tmp_path / "scene.blend")
+    lines.save(tmp_path / "scene.blend")
 
     def chosen(*arguments):
         code, out, _ = run(capfd, "report", "--frames", "2", *arguments)
@@ -267,13 +257,13 @@ def test_other_bad_input_gives_one_clear_sentence(file, capfd, tmp_path):
 
 
 def test_rigs_that_share_an_action_are_not_baked_over_each_other(tmp_path, capfd):
-    make_scene(2)
+    lines.make_scene(2)
     one, other = (bpy.data.objects[f"Rig {i}"] for i in range(2))
     rigs.key_bones(one)
     other.animation_data_create().action = one.animation_data.action
     if hasattr(other.animation_data, "action_slot"):
         other.animation_data.action_slot = one.animation_data.action_slot
-    save(tmp_path / "scene.blend")
+    lines.save(tmp_path / "scene.blend")
     output = tmp_path / "out.blend"
     said = refusal(capfd, 1, "bake", "--output", output)
     assert "'Rig 0' and 'Rig 1' share the action" in said
@@ -283,20 +273,20 @@ def test_rigs_that_share_an_action_are_not_baked_over_each_other(tmp_path, capfd
 def test_solve_saves_the_pose_of_a_frame(file, capfd):
     output = file.with_name("out.blend")
     code, out, _ = run(capfd, "solve", "--frames", "6", "--output", output, "--report", "-")
-    assert (code, [each["frame"] for each in results_of(out)["Arm"]]) == (0, [6])
-    scene = opened(output)
+    assert (code, [each["frame"] for each in lines.results_of(out)["Arm"]]) == (0, [6])
+    scene = lines.opened(output)
     ob = bpy.data.objects["Rig 0"]
     assert scene.frame_current == 6
     assert not rigs.keys_of(ob)
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
     saved = rigs.rotations(ob)
-    opened(file)
+    lines.opened(file)
     rigs.go_to(6)
     assert saved == rigs.rotations(bpy.data.objects["Rig 0"])
     rigs.go_to(9)
-    save(file)
+    lines.save(file)
     _, out, _ = run(capfd, "solve", "--report", "-")
-    assert [each["frame"] for each in results_of(out)["Arm"]] == [9]
+    assert [each["frame"] for each in lines.results_of(out)["Arm"]] == [9]
     assert run(capfd, "solve", "--frames", "2-5")[0] == 0
 
 
@@ -306,41 +296,41 @@ def test_every_command_ends_with_one_line_that_says_what_was_done(file, capfd, i
         target = bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].target
         target.animation_data_clear()
         target.location = FAR
-        save(file)
+        lines.save(file)
     out, chunk, told = (file.parent / name for name in ("out.blend", "chunk.npz", "report.json"))
-    played = f"at frames 1-{LAST}"
+    played = f"at frames 1-{lines.LAST}"
     commands = {
         ("solve",): "Solved 2 chains at frame 1.",
         ("solve", "--frames", 3, "--output", out): f"Solved 2 chains at frame 3 into {out}.",
-        ("report",): f"Reported 2 chains at frames 1-{LAST}.",
-        ("report", "--report", told): f"Reported 2 chains at frames 1-{LAST} into {told}.",
-        ("chunk", "--output", chunk): f"Solved 2 chains at frames 1-{LAST} into {chunk}.",
-        ("merge", chunk, "--output", out): f"Merged 2 chains at frames 1-{LAST} into {out}.",
+        ("report",): f"Reported 2 chains at frames 1-{lines.LAST}.",
+        ("report", "--report", told): f"Reported 2 chains at frames 1-{lines.LAST} into {told}.",
+        ("chunk", "--output", chunk): f"Solved 2 chains at frames 1-{lines.LAST} into {chunk}.",
+        ("merge", chunk, "--output", out): f"Merged 2 chains at frames 1-{lines.LAST} into {out}.",
         ("bake", "--chains", "Bone", "--overwrite"): f"Baked 1 chain {played} into {file}.",
     }
     for arguments, done in commands.items():
-        opened(file)
+        lines.opened(file)
         code, printed, err = run(capfd, *arguments)
         # Nothing is there but what is asked for.
         assert printed.count("\n") == (arguments == ("report",))
         frames = [line for line in err.splitlines() if line.startswith("frame ")]
         if "solve" not in arguments and "merge" not in arguments:
-            assert frames == [f"frame {i} of {LAST}" for i in range(1, LAST + 1)]
+            assert frames == [f"frame {i} of {lines.LAST}" for i in range(1, lines.LAST + 1)]
         missed = is_far and arguments[0] != "bake"
         assert code == (3 if missed and arguments[0] != "chunk" else 0)
         if missed and arguments[0] != "chunk":
-            opened(file)
+            lines.opened(file)
             assert run(capfd, *arguments, "--accept-unreached")[0] == 0
         told_at = [line for line in err.splitlines() if line.startswith(done.split()[0])]
         assert told_at == [done + (" Chains that missed their targets: 1 of 2." if missed else "")]
 
 
 @pytest.mark.slow
-@needs_module
+@lines.needs_module
 def test_the_program_says_what_the_command_does_and_refuses_what_is_no_file_of_blender(file, capfd):
     before = file.read_bytes()
     code, out, _ = run(capfd, "report", "--chains", "Bone")
-    assert ran(file, "report", "--chains", "Bone")[:2] == (code, out)
+    assert lines.ran(file, "report", "--chains", "Bone")[:2] == (code, out)
     assert file.read_bytes() == before
     text = file.with_name("text.blend")
     text.write_text("no file of Blender")

@@ -11,15 +11,7 @@ import pytest
 from tests.blender.body.human_bodies import HIPS, human, make_human
 from tests.blender.body.test_body_bake import keyed
 from tests.blender.clips.test_plant_refusals import LAST, make_leg, tails
-from tests.blender.command_line.command_lines import (
-    CLIP,
-    command,
-    contents,
-    make_rope,
-    make_scene,
-    opened,
-    save,
-)
+from tests.blender.command_line import command_lines as lines
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
@@ -27,44 +19,44 @@ from tests.blender.setups.selecting import press, select_objects
 OPTIONS = [
     ((), {}),
     (("--step", 2, "--tolerance", 0.05), {"step": 2, "tolerance": 0.05}),
-    ((*CLIP, "--smoothness", 0.75), {"method": "CLIP", "smoothness": 0.75}),
+    ((*lines.CLIP, "--smoothness", 0.75), {"method": "CLIP", "smoothness": 0.75}),
 ]
 
 
 @pytest.fixture
 def file(tmp_path):
     """A saved file with a tail that jumps and an arm; both reach at all of twelve frames."""
-    make_scene()
+    lines.make_scene()
     bpy.data.objects["Rig 0"].chain_ik.chains[0].solver = "CCD"
-    return save(tmp_path / "scene.blend")
+    return lines.save(tmp_path / "scene.blend")
 
 
 @pytest.mark.parametrize(("options", "settings"), OPTIONS)
 def test_bake_gives_the_keys_of_the_operator_and_leaves_the_file_alone(file, options, settings):
     before, when = file.read_bytes(), file.stat().st_mtime_ns
     output, plain = file.with_name("out.blend"), file.with_name("plain.blend")
-    assert command("bake", "--output", output, *options) == 0
+    assert lines.command("bake", "--output", output, *options) == 0
     assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, when)
     assert {each.name for each in file.parent.iterdir()} == {"scene.blend", "out.blend"}
-    opened(file)
-    assert command("bake", "--output", plain) == 0
-    opened(file)
+    lines.opened(file)
+    assert lines.command("bake", "--output", plain) == 0
+    lines.opened(file)
     select_objects(active=bpy.data.objects["Rig 0"])
     press(bpy.ops.pose.chain_ik_bake, which="ALL", **settings)
-    save(file)
-    assert contents(output) == contents(file)
-    assert (contents(output) == contents(plain)) == (not options)
+    lines.save(file)
+    assert lines.contents(output) == lines.contents(file)
+    assert (lines.contents(output) == lines.contents(plain)) == (not options)
 
 
-@pytest.mark.parametrize("method", [(), CLIP], ids=["frames", "clip"])
+@pytest.mark.parametrize("method", [(), lines.CLIP], ids=["frames", "clip"])
 def test_bake_keys_every_so_many_frames_of_each_range(file, method):
     ob = bpy.data.objects["Rig 0"]
     rigs.key_bones(ob, frames=(3, 7, 11))
-    save(file)
+    lines.save(file)
     before = rigs.keys_of(ob)
     frames = ("--frames", "1-5,8-12", "--step", "3")
-    assert command("bake", *frames, *method, "--overwrite") == 0
-    opened(file)
+    assert lines.command("bake", *frames, *method, "--overwrite") == 0
+    lines.opened(file)
     after = rigs.keys_of(bpy.data.objects["Rig 0"])
     assert after.keys() == before.keys()
     for channel, keys in after.items():
@@ -73,11 +65,13 @@ def test_bake_keys_every_so_many_frames_of_each_range(file, method):
 
 
 def test_the_report_tells_of_jumps_and_of_what_is_baked_frame_by_frame(file, capfd):
-    make_rope("Rope", 6.0)
-    save(file)
+    lines.make_rope("Rope", 6.0)
+    lines.save(file)
     report = file.with_name("report.json")
     arguments = ("--report", report, "--accept-unreached")
-    assert command("bake", "--output", file.with_name("out.blend"), *CLIP, *arguments) == 0
+    assert (
+        lines.command("bake", "--output", file.with_name("out.blend"), *lines.CLIP, *arguments) == 0
+    )
     chains = {each["chain"]: each for each in json.loads(report.read_text())["chains"]}
     why = "it goes on from its last pose"
     assert chains["Rope"]["frame_by_frame"] == why
@@ -89,12 +83,12 @@ def test_the_report_tells_of_jumps_and_of_what_is_baked_frame_by_frame(file, cap
 
 def test_ranges_with_gaps_are_clips_of_their_own(file):
     output, alone = file.with_name("out.blend"), file.with_name("alone.blend")
-    assert command("bake", "--output", output, *CLIP, "--frames", "1-5,8-12") == 0
-    opened(file)
-    assert command("bake", "--output", alone, *CLIP, "--frames", "8-12") == 0
+    assert lines.command("bake", "--output", output, *lines.CLIP, "--frames", "1-5,8-12") == 0
+    lines.opened(file)
+    assert lines.command("bake", "--output", alone, *lines.CLIP, "--frames", "8-12") == 0
     later = []
     for path in (output, alone):
-        opened(path)
+        lines.opened(path)
         keys = rigs.keys_of(bpy.data.objects["Rig 0"])
         later.append({name: [key for key in own if key[0] >= 8] for name, own in keys.items()})
     assert later[0] == later[1]
@@ -107,21 +101,21 @@ def feet(tmp_path):
     _, target = make_leg("Rig 1")
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
     target.animation_data_clear()
-    return save(tmp_path / "scene.blend")
+    return lines.save(tmp_path / "scene.blend")
 
 
 def test_plant_is_that_of_the_button_for_all_armatures(feet, capfd):
     output = feet.with_name("out.blend")
-    assert command("plant", "--output", output) == 0
+    assert lines.command("plant", "--output", output) == 0
     told = capfd.readouterr().err
     assert f"frame {LAST} of {LAST}" in told
     assert "Contacts planted: Rig 0 2, Rig 1 2." in told
-    opened(feet)
+    lines.opened(feet)
     for number in range(2):
         select_objects(active=bpy.data.objects[f"Rig {number}"])
         press(bpy.ops.pose.chain_ik_plant)
     wanted = {ob.name: rigs.keys_of(ob) for ob in bpy.data.objects}
-    opened(output)
+    lines.opened(output)
     assert {ob.name: rigs.keys_of(ob) for ob in bpy.data.objects} == wanted
     for number in range(2):
         steps = np.linalg.norm(np.diff(tails(bpy.data.objects[f"Rig {number}"]), axis=0), axis=1)
@@ -139,7 +133,7 @@ def test_plant_is_that_of_the_button_for_all_armatures(feet, capfd):
 )
 def test_what_cannot_be_planted_writes_nothing(feet, capfd, arguments, code, words):
     output = feet.with_name("out.blend")
-    assert command("plant", "--output", output, *arguments) == code
+    assert lines.command("plant", "--output", output, *arguments) == code
     assert words in capfd.readouterr().err
     assert not output.exists()
 
@@ -153,7 +147,7 @@ def body(tmp_path):
     keyed(ob)
     rigs.go_to(1)
     rigs.enter(ob, "OBJECT")
-    return save(tmp_path / "body.blend")
+    return lines.save(tmp_path / "body.blend")
 
 
 @pytest.mark.usefixtures("rigify")
@@ -161,11 +155,11 @@ def body(tmp_path):
 @pytest.mark.oldest
 def test_a_body_baked_without_a_window_has_the_keys_of_the_button(body, capfd):
     """Which show what it did: tests/blender/body/test_body_bake.py."""
-    opened(body)
+    lines.opened(body)
     output, report = body.with_name("baked.blend"), body.with_name("report.json")
     # As a clip a body is left to its frames, and that is said.
     capfd.readouterr()
-    code = command("bake", "--output", output, "--report", report, *CLIP)
+    code = lines.command("bake", "--output", output, "--report", report, *lines.CLIP)
     said = capfd.readouterr().err
     # The body cannot be in all places: chest and hips give way.
     assert code == 3, said
@@ -174,11 +168,11 @@ def test_a_body_baked_without_a_window_has_the_keys_of_the_button(body, capfd):
     for name in ("Leg.L", "Leg.R"):
         assert {(each["code"], each["reached"]) for each in results[name]} == {("REACHED", True)}
     assert "Chain 'Arm.L' is baked frame by frame: it belongs to a whole body." in said
-    opened(body)
+    lines.opened(body)
     select_objects(active=human())
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    save(body)
-    assert contents(output) == contents(body)
-    opened(output)
+    lines.save(body)
+    assert lines.contents(output) == lines.contents(body)
+    lines.opened(output)
     assert all(chain.mute for chain in human().chain_ik.chains)
     assert (human().pose.bones[HIPS].path_from_id("location"), 2) in rigs.keys_of(human())

@@ -12,16 +12,7 @@ from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
 from blender_ik_addon.properties.compared.solving import COMPARED
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translated
-from tests.blender.compare.compared_rigs import (
-    BUILT_IN,
-    SETTINGS,
-    compare,
-    compared,
-    in_steps,
-    limb,
-    rows,
-    use,
-)
+from tests.blender.compare import compared_rigs
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.keyed_limbs import make_limbs
@@ -29,60 +20,60 @@ from tests.blender.setups.selecting import press, refusal, select_bones
 
 
 def test_use_gives_the_compared_chain_that_solver_and_undo_takes_back_that_alone():
-    rig = limb("tail")
+    rig = compared_rigs.limb("tail")
     bpy.ops.ed.undo_push(message="Before")
     place = rig.target.location.z
     rig.target.location.z += 0.3
     scaled_rigs.update()
     bpy.ops.ed.undo_push(message="Moved")
-    compared(rig.ob)
+    compared_rigs.compared(rig.ob)
     # A comparison is no step of undo.
     bpy.ops.ed.undo()
     assert bpy.data.objects["Rig Target"].location.z == pytest.approx(place)
-    compared(bpy.data.objects["Rig"])
-    names = [*rows()]
+    compared_rigs.compared(bpy.data.objects["Rig"])
+    names = [*compared_rigs.rows()]
     bpy.ops.ed.undo_push(message="Compared")
     for name in ("CCD", "FABRIK and Newton", "Follow"):
-        press(use, index=names.index(name))
+        press(compared_rigs.use, index=names.index(name))
         chain = bpy.data.objects["Rig"].chain_ik.chains[0]
-        solver, use_finish = SETTINGS[name]
+        solver, use_finish = compared_rigs.SETTINGS[name]
         assert chain.solver == solver
         if solver in ("CCD", "FABRIK"):
             assert chain.use_finish == use_finish
         bpy.ops.ed.undo()
         assert bpy.data.objects["Rig"].chain_ik.chains[0].solver == "NEWTON"
     expected = "Blender's IK constraint is no solver of chains: press Convert Chains to get one."
-    assert refusal(use, index=names.index(BUILT_IN)) == expected
+    assert refusal(compared_rigs.use, index=names.index(compared_rigs.BUILT_IN)) == expected
 
 
 NOTHING = "Nothing is compared: press Compare Solvers first."
 
 
 def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_path):
-    assert refusal(use) == NOTHING
-    rig = limb("arm")
+    assert refusal(compared_rigs.use) == NOTHING
+    rig = compared_rigs.limb("arm")
     select_bones(rig.ob, rig.bones)
     for name in ("FABRIK", "FABRIK and Newton"):
-        rig.chain.solver, rig.chain.use_finish = SETTINGS[name]
+        rig.chain.solver, rig.chain.use_finish = compared_rigs.SETTINGS[name]
         scaled_rigs.update()
-        press(compare)
+        press(compared_rigs.compare)
         assert bpy.context.mode == "POSE"
-        assert [*rows()][bpy.context.window_manager.chain_ik.active_index] == name
+        assert [*compared_rigs.rows()][bpy.context.window_manager.chain_ik.active_index] == name
     path = str(tmp_path / "saved.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     # Without its windows a file leaves the window manager as it is.
     for load_ui in (False, True):
-        assert rows()
+        assert compared_rigs.rows()
         bpy.ops.wm.open_mainfile(filepath=path, load_ui=load_ui)
-        assert not rows()
+        assert not compared_rigs.rows()
         assert not bpy.context.window_manager.chain_ik.purpose
-        press(compare)
+        press(compared_rigs.compare)
     bpy.ops.pose.chain_ik_compare_clear()
-    assert not rows()
+    assert not compared_rigs.rows()
     assert refusal(bpy.ops.pose.chain_ik_compare_clear) == NOTHING
-    press(compare)
+    press(compared_rigs.compare)
     bpy.ops.pose.chain_ik_remove()
-    assert refusal(use) == NOTHING
+    assert refusal(compared_rigs.use) == NOTHING
 
 
 def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
@@ -91,7 +82,7 @@ def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
         chain.name, chain.solver = "Chain", "NEWTON"
     scaled_rigs.update()
     ob.chain_ik.active_index = 1
-    compared(ob)
+    compared_rigs.compared(ob)
     return ob, list(ob.chain_ik.chains)
 
 
@@ -113,9 +104,9 @@ def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_plac
         scaled_rigs.update()
         ob.chain_ik.active_index = 1
         bpy.ops.pose.chain_ik_remove()
-        assert refusal(use, index=5) == NOTHING
+        assert refusal(compared_rigs.use, index=5) == NOTHING
         return
-    press(use, index=[*rows()].index("CCD"))
+    press(compared_rigs.use, index=[*compared_rigs.rows()].index("CCD"))
     solvers = {chain.bone: chain.solver for chain in ob.chain_ik.chains}
     assert [bone for bone, solver in solvers.items() if solver == "CCD"] == ["Left.1"]
 
@@ -145,9 +136,9 @@ CHANGES: dict[str, Callable[[Limb], object]] = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_comparison_of_what_has_changed_meanwhile_is_refused(what: str) -> None:
     bpy.ops.ed.undo_push(message="empty")
-    rig = limb("tail")
+    rig = compared_rigs.limb("tail")
     bpy.ops.ed.undo_push(message="made")
-    work = in_steps(rig.chain)
+    work = compared_rigs.in_steps(rig.chain)
     next(work)
     next(work)
     CHANGES[what](rig)
@@ -158,11 +149,11 @@ def test_a_comparison_of_what_has_changed_meanwhile_is_refused(what: str) -> Non
 
 
 def test_names_and_the_undo_of_something_else_do_no_harm() -> None:
-    rig = limb("tail")
+    rig = compared_rigs.limb("tail")
     bpy.ops.ed.undo_push(message="made")
     rigs.make_empty("Aside")
     bpy.ops.ed.undo_push(message="aside")
-    work = in_steps(rig.chain)
+    work = compared_rigs.in_steps(rig.chain)
     next(work)
     bpy.data.objects["Rig"].name = "Another"
     next(work)

@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 
 from tests.blender.body.human_bodies import make_character
+from tests.blender.controls import test_switch_space as spaces
 from tests.blender.controls.test_hierarchy import places
-from tests.blender.controls.test_switch_space import (
-    MOST,
-    control_of,
-    make_body,
-    move_control,
-    played,
-    switch,
-)
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.saved_rigs import opened
@@ -26,13 +19,13 @@ remove = bpy.ops.pose.chain_ik_remove
 
 
 def make_carried(kind: str) -> bpy.types.Object:
-    ob, rng = make_body(kind), make_rng(2)
+    ob, rng = spaces.make_body(kind), make_rng(2)
     select_bones(ob, rigs.add_bones(ob, ((2, 0, 0), (2, 0, 0.5), (2.1, 0, 1.0)), prefix="Tail"))
     press(bpy.ops.pose.chain_ik_add, control=kind)
     tail = ob.chain_ik.chains[1]
     control = ob.pose.bones[tail.subtarget] if tail.subtarget else tail.target
     for frame in (3, 20, 30):
-        move_control(control, rng, frame)
+        spaces.move_control(control, rng, frame)
     ob.chain_ik.active_index = 0
     rigs.go_to(5)
     ob.chain_ik.chains[0].space = tail.subtarget or tail.target.name
@@ -52,15 +45,15 @@ def test_what_goes_along_with_a_deleted_control_keeps_its_motion(kind, switches)
     ob = make_carried(kind)
     for frame, space in switches:
         rigs.go_to(frame)
-        press(switch, space=space)
-    before = played(ob)
+        press(spaces.switch, space=space)
+    before = spaces.played(ob)
     ob.chain_ik.active_index = 1
     rigs.go_to(7)
     press(remove, delete_controls=True)
     assert bpy.context.scene.frame_current == 7
-    for frame, matrix in played(ob).items():
-        np.testing.assert_allclose(matrix, before[frame], atol=MOST, err_msg=str(frame))
-    control = control_of(ob, "TARGET")
+    for frame, matrix in spaces.played(ob).items():
+        np.testing.assert_allclose(matrix, before[frame], atol=spaces.MOST, err_msg=str(frame))
+    control = spaces.control_of(ob, "TARGET")
     assert len(control.constraints) == len(switches)
     influences = [each for each in rigs.curves_of(control.id_data) if "influence" in each.data_path]
     assert len(influences) == len(control.constraints)
@@ -83,7 +76,7 @@ def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify
         rigs.go_to(frame)
         after = places(ob)
         for name in ("spine", "hand.L", "foot.R", "spine.006"):
-            np.testing.assert_allclose(after[name], bones[name], atol=MOST, err_msg=name)
+            np.testing.assert_allclose(after[name], bones[name], atol=spaces.MOST, err_msg=name)
 
 
 def test_where_the_motion_could_not_be_kept_nothing_is_deleted():

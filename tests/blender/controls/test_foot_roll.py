@@ -13,20 +13,7 @@ import blender_ik_addon
 from blender_ik_addon.properties.lists import activate_chain_of
 from blender_ik_addon.rig.reading.animation import curves
 from blender_ik_addon.rig.reading.spec import Anchor
-from tests.blender.controls.rolled import (
-    BANK,
-    ROLL,
-    activate,
-    all_reached,
-    control_of,
-    delete,
-    human,
-    mechanism,
-    off,
-    remove_right_leg,
-    setup,
-    turn,
-)
+from tests.blender.controls import rolled
 from tests.blender.operators.test_characters import add_rig, make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, state
@@ -39,30 +26,30 @@ def turned_by(before: dict[str, np.ndarray], after: dict[str, np.ndarray], bone:
 
 
 def test_it_turns_about_ball_and_from_45_degrees_its_tip_and_below_zero_about_its_heel(rigify):
-    ob = human(down=0.05)
+    ob = rolled.human(down=0.05)
     before = posed(ob)
     heights = [before["foot.L"][2, 3]]
     for degrees in range(5, 91, 5):
-        turn(ob, ROLL, degrees)
+        rolled.turn(ob, rolled.ROLL, degrees)
         after = posed(ob)
         heights.append(after["foot.L"][2, 3])
         assert turned_by(before, after, "foot.L") == pytest.approx(degrees, abs=0.02)
         if degrees <= 45:
-            assert off(before, after, "toe.L", "thigh.R", "foot.R", "toe.R") < 1e-5
+            assert rolled.off(before, after, "toe.L", "thigh.R", "foot.R", "toe.R") < 1e-5
             assert heights[-1] > heights[0]
     # No step is far from the one before: 5 degrees of a foot.
     assert np.abs(np.diff(heights)).max() < 0.05
     np.testing.assert_allclose(after["Leg Tip.L"][:3, 3], before["Leg Tip.L"][:3, 3], atol=1e-6)
     assert turned_by(before, after, "toe.L") == pytest.approx(90, abs=0.01)
-    turn(ob, ROLL, -25)
+    rolled.turn(ob, rolled.ROLL, -25)
     after = posed(ob)
     np.testing.assert_allclose(after["Leg Heel.L"][:3, 3], before["Leg Heel.L"][:3, 3], atol=1e-6)
     assert after["toe.L"][2, 3] > before["toe.L"][2, 3] + 0.03
     assert before["Leg Heel.L"][1, 3] == pytest.approx(before["heel.02.L"][1, 3], abs=1e-5)
     assert abs(after["heel.02.L"][2, 3] - before["heel.02.L"][2, 3]) < 1e-5
-    turn(ob, ROLL, 0)
-    assert all_reached(ob)
-    assert off(before, posed(ob)) < 1e-5
+    rolled.turn(ob, rolled.ROLL, 0)
+    assert rolled.all_reached(ob)
+    assert rolled.off(before, posed(ob)) < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -70,47 +57,47 @@ def test_it_turns_about_ball_and_from_45_degrees_its_tip_and_below_zero_about_it
     [((1, 1, 1), "L", 1.0), ((-1, 1, 1), "R", -1.0), ((1, -2, 1), "L", 1.0)],
 )
 def test_bank_turns_it_about_the_edges_of_its_sole(rigify, scale, side, outward):
-    ob = human(scale=scale)
+    ob = rolled.human(scale=scale)
     before = posed(ob)
     for degrees, edge in ((20, "Outer"), (-20, "Inner")):
-        turn(ob, BANK, degrees, side)
+        rolled.turn(ob, rolled.BANK, degrees, side)
         after = posed(ob)
         name = f"Leg {edge}.{side}"
         np.testing.assert_allclose(after[name][:3, 3], before[name][:3, 3], atol=1e-6)
         moved = after[f"foot.{side}"][0, 3] - before[f"foot.{side}"][0, 3]
         assert np.sign(moved) == np.sign(outward * degrees)
         assert after[f"toe.{side}"][2, 3] > before[f"toe.{side}"][2, 3]
-        assert all_reached(ob)
+        assert rolled.all_reached(ob)
 
 
 def test_it_is_driven_without_python_and_plays_without_the_extension(rigify):
-    ob = human()
+    ob = rolled.human()
     for curve in ob.animation_data.drivers:
         assert (curve.driver.type, list(curve.modifiers)) == ("SUM", [])
     control = ob.pose.bones["Leg Target.L"]
     for frame, degrees in ((1, -20.0), (20, 60.0)):
-        control[ROLL] = radians(degrees)
-        control.keyframe_insert(f'["{ROLL}"]', frame=frame)
-    ob.chain_ik.chains["Arm.L"].space = control_of(ob, "Neck")
+        control[rolled.ROLL] = radians(degrees)
+        control.keyframe_insert(f'["{rolled.ROLL}"]', frame=frame)
+    ob.chain_ik.chains["Arm.L"].space = rolled.control_of(ob, "Neck")
     targets = [chain.subtarget for chain in ob.chain_ik.chains]
     shown = {}
     for frame in (1, 7, 13, 20):
         rigs.go_to(frame)
         shown[frame] = posed(ob)
-        assert all_reached(ob)
+        assert rolled.all_reached(ob)
     blender_ik_addon.unregister()
     try:
         for frame, matrices in shown.items():
             rigs.go_to(frame)
-            assert off(matrices, posed(ob), *targets) < 1e-6
+            assert rolled.off(matrices, posed(ob), *targets) < 1e-6
     finally:
         blender_ik_addon.register()
 
 
 def test_a_click_on_the_control_activates_its_chain_and_one_on_the_diamond_the_control(rigify):
-    ob = human()
+    ob = rolled.human()
     for chain in ("Leg.R", "Arm.L", "Leg.L", "Toe.L"):
-        activate_chain_of(ob, Anchor(ob, control_of(ob, chain)))
+        activate_chain_of(ob, Anchor(ob, rolled.control_of(ob, chain)))
         assert ob.chain_ik.chains[ob.chain_ik.active_index].name == chain
     bpy.ops.object.mode_set(mode="POSE")
     press(bpy.ops.pose.chain_ik_activate, index=ob.chain_ik.chains.find("Leg.L"))
@@ -121,27 +108,27 @@ def test_a_foot_without_a_toe_has_heel_and_tip_only():
     ob = make_limbs("{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg {0}Foot", ".L")
     rigs.updated()
     before = posed(ob)
-    press(setup, control="BONE")
-    assert off(before, {k: v for k, v in posed(ob).items() if k in before}) < 1e-5
-    words = {name.split()[1].removesuffix(".L") for name in mechanism(ob)}
+    press(rolled.setup, control="BONE")
+    assert rolled.off(before, {k: v for k, v in posed(ob).items() if k in before}) < 1e-5
+    words = {name.split()[1].removesuffix(".L") for name in rolled.mechanism(ob)}
     assert words == {"Outer", "Inner", "Heel", "Tip", "Ankle"}
     assert [chain.name for chain in ob.chain_ik.chains if "Toe" in chain.name] == []
     tip = posed(ob)["Leg Tip.L"][:3, 3]
-    turn(ob, ROLL, 20)
+    rolled.turn(ob, rolled.ROLL, 20)
     after = posed(ob)
     np.testing.assert_allclose(after["Leg Tip.L"][:3, 3], tip, atol=1e-6)
     assert after["Leg Ankle.L"][2, 3] > after["Leg Target.L"][2, 3]
 
 
 def test_a_foot_that_lacks_a_bone_says_which_also_to_whoever_moves_it_and_the_others_go_on(rigify):
-    ob = human()
-    remove_right_leg(ob)
-    activate(ob, "Leg.L")
+    ob = rolled.human()
+    rolled.remove_right_leg(ob)
+    rolled.activate(ob, "Leg.L")
     for bone, said in (
         ("Root", "Reached. The space of 'Leg Target.L' no longer exists: choose another space"),
         ("Leg Ankle.L", "The target bone 'Leg Ankle.L' no longer exists: choose another."),
     ):
-        delete(ob, bone)
+        rolled.delete(ob, bone)
         told = {chain.name: chain.status for chain in ob.chain_ik.chains}
         assert told.pop("Leg.L") == said
         assert all(text.startswith("Reached") for text in told.values()), told
@@ -157,9 +144,9 @@ def test_a_foot_that_lacks_a_bone_says_which_also_to_whoever_moves_it_and_the_ot
 @pytest.mark.parametrize("word", ["target", "pole"])
 def test_a_leg_whose_target_or_pole_is_nowhere_is_not_mirrored_and_says_why(rigify, word):
     """Nothing is made then: it would be nowhere as well."""
-    ob = human()
-    remove_right_leg(ob)
-    activate(ob, "Leg.L")
+    ob = rolled.human()
+    rolled.remove_right_leg(ob)
+    rolled.activate(ob, "Leg.L")
     if word == "target":
         ob.pose.bones["Leg Ankle.L"].location.x = np.nan
         said = "The transform of bone 'Leg Ankle.L' is not finite or too large: check its"
@@ -174,9 +161,9 @@ def test_a_leg_whose_target_or_pole_is_nowhere_is_not_mirrored_and_says_why(rigi
 
 def test_a_leg_without_a_foot_is_set_up_as_well():
     ob = make_limbs("{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg Other", ".L")
-    press(setup, control="BONE")
+    press(rolled.setup, control="BONE")
     assert "Leg.L" in [chain.name for chain in ob.chain_ik.chains]
-    assert not mechanism(ob)
+    assert not rolled.mechanism(ob)
 
 
 def test_a_foot_and_a_hand_that_are_scaled_to_nothing_keep_the_others(rigify):
@@ -194,10 +181,10 @@ def test_a_foot_and_a_hand_that_are_scaled_to_nothing_keep_the_others(rigify):
 def test_removed_with_its_controls_nothing_is_left(rigify, gone):
     ob = add_rig("human")
     bones = set(ob.data.bones.keys())
-    press(setup, control="BONE")
-    assert mechanism(ob)
+    press(rolled.setup, control="BONE")
+    assert rolled.mechanism(ob)
     if gone:
-        delete(ob, gone)
+        rolled.delete(ob, gone)
     while ob.chain_ik.chains:
         press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
     assert set(ob.data.bones.keys()) == bones
@@ -211,17 +198,17 @@ def test_removed_with_its_controls_nothing_is_left(rigify, gone):
 
 @pytest.mark.parametrize("keep_pose", [True, False])
 def test_a_leg_that_is_removed_leaves_what_somebody_has_hung_on_its_foot(rigify, keep_pose):
-    ob = human()
+    ob = rolled.human()
     ob.data.collections["Chain IK Controls"].unassign(ob.data.bones["Toe Target.L"])
-    turn(ob, ROLL, 70)
-    activate(ob, "Leg.L")
+    rolled.turn(ob, rolled.ROLL, 70)
+    rolled.activate(ob, "Leg.L")
     before = posed(ob)
     press(bpy.ops.pose.chain_ik_remove, delete_controls=True, keep_pose=keep_pose)
     assert "Leg Tip.L" not in ob.data.bones
     assert "Toe.L" in ob.chain_ik.chains
     after = posed(ob)
-    assert off(before, after, "Toe Target.L") < 1e-5
-    assert not keep_pose or off(before, after, "foot.L", "toe.L") < 1e-5
+    assert rolled.off(before, after, "Toe Target.L") < 1e-5
+    assert not keep_pose or rolled.off(before, after, "foot.L", "toe.L") < 1e-5
 
 
 def chains(ob: bpy.types.Object) -> set[str]:
@@ -230,83 +217,88 @@ def chains(ob: bpy.types.Object) -> set[str]:
 
 @pytest.mark.parametrize("keep_pose", [True, False])
 def test_a_leg_is_removed_with_its_toes_and_set_up_with_them_again(rigify, keep_pose):
-    ob = human()
+    ob = rolled.human()
     made, bones = chains(ob), set(ob.data.bones.keys())
-    turn(ob, ROLL, 20)
-    activate(ob, "Leg.L")
+    rolled.turn(ob, rolled.ROLL, 20)
+    rolled.activate(ob, "Leg.L")
     before = posed(ob)
     press(bpy.ops.pose.chain_ik_remove, delete_controls=True, keep_pose=keep_pose)
     assert made - chains(ob) == {"Leg.L", "Toe.L"}
-    assert not any(name.endswith(".L") for name in mechanism(ob))
+    assert not any(name.endswith(".L") for name in rolled.mechanism(ob))
     after = posed(ob)
     left = ("foot.L", "toe.L") if keep_pose else ("foot.R", "toe.R")
-    assert off(before, after, *left) < 1e-5
+    assert rolled.off(before, after, *left) < 1e-5
     rest = np.array(ob.pose.bones["toe.L"].matrix_basis)
     assert keep_pose or np.allclose(rest, np.eye(4), atol=1e-6)
-    press(setup, control="BONE")
+    press(rolled.setup, control="BONE")
     assert (chains(ob), set(ob.data.bones.keys())) == (made, bones)
-    assert off(after, {name: posed(ob)[name] for name in after}) < 2e-5
+    assert rolled.off(after, {name: posed(ob)[name] for name in after}) < 2e-5
 
 
 def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rigify):
-    ob = human()
+    ob = rolled.human()
     made, look = chains(ob), ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz.copy()
-    activate(ob, "Toe.L")
+    rolled.activate(ob, "Toe.L")
     press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
     rigs.updated()
     before = posed(ob)
     for settings in ({"control": "EMPTY", "kinds": {"LEG"}}, {"control": "BONE", "kinds": {"ARM"}}):
-        assert refusal(setup, **settings).startswith("Every limb that was found")
-    press(setup, control="BONE")
+        assert refusal(rolled.setup, **settings).startswith("Every limb that was found")
+    press(rolled.setup, control="BONE")
     assert chains(ob) == made
     assert ob.data.bones["Toe Target.L"].parent.name == "Leg Tip.L"
     np.testing.assert_allclose(
         ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz, look, rtol=1e-3
     )
-    assert off(before, {name: posed(ob)[name] for name in before}) < 1e-5
+    assert rolled.off(before, {name: posed(ob)[name] for name in before}) < 1e-5
     before = posed(ob)
-    turn(ob, ROLL, 20)
-    assert off(before, posed(ob), "toe.L") < 1e-5
-    assert refusal(setup, control="BONE").startswith("Every limb that was found")
+    rolled.turn(ob, rolled.ROLL, 20)
+    assert rolled.off(before, posed(ob), "toe.L") < 1e-5
+    assert refusal(rolled.setup, control="BONE").startswith("Every limb that was found")
 
 
 def test_a_foot_that_is_scaled_to_nothing_gets_no_toes_and_another_limb_its_chain(rigify):
-    ob = human()
+    ob = rolled.human()
     made = chains(ob)
     for chain in ("Toe.L", "Arm.L"):
-        activate(ob, chain)
+        rolled.activate(ob, chain)
         press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
     ob.pose.bones["Leg Target.L"].scale = (0.0, 0.0, 0.0)
     rigs.updated()
-    press(setup, control="BONE")
+    press(rolled.setup, control="BONE")
     assert made - chains(ob) == {"Toe.L"}
 
 
 def test_mirrored_the_other_foot_rolls_the_same(rigify):
-    ob = human()
-    remove_right_leg(ob)
-    assert not any(name.endswith(".R") for name in mechanism(ob))
+    ob = rolled.human()
+    rolled.remove_right_leg(ob)
+    assert not any(name.endswith(".R") for name in rolled.mechanism(ob))
     for chain in ("Leg.L", "Toe.L"):
-        activate(ob, chain)
+        rolled.activate(ob, chain)
         press(bpy.ops.pose.chain_ik_mirror)
     assert ob.chain_ik.chains["Leg.R"].subtarget == "Leg Ankle.R"
-    for channel, degrees in ((ROLL, 30), (ROLL, -20), (BANK, 20), (BANK, -20)):
+    for channel, degrees in (
+        (rolled.ROLL, 30),
+        (rolled.ROLL, -20),
+        (rolled.BANK, 20),
+        (rolled.BANK, -20),
+    ):
         for side in "LR":
-            turn(ob, ROLL, 0, side)
-            turn(ob, BANK, 0, side)
-            turn(ob, channel, degrees, side)
+            rolled.turn(ob, rolled.ROLL, 0, side)
+            rolled.turn(ob, rolled.BANK, 0, side)
+            rolled.turn(ob, channel, degrees, side)
         after = posed(ob)
         for bone in ("foot", "toe"):
             left, right = (after[f"{bone}.{side}"][:3, 3] for side in "LR")
             np.testing.assert_allclose(left * (-1, 1, 1), right, atol=1e-4)
-    assert all_reached(ob)
+    assert rolled.all_reached(ob)
 
 
 @pytest.mark.parametrize("roll", [-15.0, 70.0])
 def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
-    ob = human()
-    turn(ob, ROLL, roll)
-    activate(ob, "Leg.L")
+    ob = rolled.human()
+    rolled.turn(ob, rolled.ROLL, roll)
+    rolled.activate(ob, "Leg.L")
     press(bpy.ops.pose.chain_ik_apply)
     assert {each.name for each in ob.chain_ik.chains if each.mute} == {"Leg.L", "Toe.L"}
     for bone, angle in (("thigh.L", -0.5), ("shin.L", 0.7), ("foot.L", 0.3), ("toe.L", 0.2)):
@@ -319,30 +311,30 @@ def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
     for name in ("Leg.L", "Toe.L"):
         ob.chain_ik.chains[name].mute = False
     rigs.updated()
-    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 2e-5
-    assert ob.pose.bones["Leg Target.L"][ROLL] == pytest.approx(radians(roll))
-    assert not any(any(ob.pose.bones[name].location) for name in mechanism(ob))
+    assert rolled.off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 2e-5
+    assert ob.pose.bones["Leg Target.L"][rolled.ROLL] == pytest.approx(radians(roll))
+    assert not any(any(ob.pose.bones[name].location) for name in rolled.mechanism(ob))
 
 
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1)])
 def test_switching_to_ik_keys_the_control_and_moves_nothing(rigify, scale):
-    ob = human(scale=scale)
-    turn(ob, ROLL, 20)
+    ob = rolled.human(scale=scale)
+    rolled.turn(ob, rolled.ROLL, 20)
     ob.pose.bones["Leg Target.L"].scale = (1.5, 1.5, 1.5)
-    activate(ob, "Leg.L")
+    rolled.activate(ob, "Leg.L")
     press(bpy.ops.pose.chain_ik_switch, to="FK")
     rigs.go_to(10)
     before = posed(ob)
     press(bpy.ops.pose.chain_ik_switch, to="IK")
-    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "Leg Target.L") < 2e-5
+    assert rolled.off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "Leg Target.L") < 2e-5
     keyed = {curve.data_path for curve in curves(ob)}
     assert any('"Leg Target.L"' in path for path in keyed)
-    assert not any(f'"{name}"' in path for path in keyed for name in mechanism(ob))
+    assert not any(f'"{name}"' in path for path in keyed for name in rolled.mechanism(ob))
 
 
 def test_a_leg_is_switched_with_its_toes_there_and_back_and_leaves_those_that_are_over(rigify):
-    ob = human()
-    activate(ob, "Leg.L")
+    ob = rolled.human()
+    rolled.activate(ob, "Leg.L")
     press(bpy.ops.pose.chain_ik_switch, to="FK")
     assert not ob.chain_ik.chains["Toe.L"].influence
     rigs.go_to(10)
@@ -354,14 +346,14 @@ def test_a_leg_is_switched_with_its_toes_there_and_back_and_leaves_those_that_ar
     before, turned = posed(ob), ob.pose.bones["toe.L"].matrix_basis.to_euler()
     np.testing.assert_allclose(turned, (0.3, 0, 0), atol=1e-5)
     press(bpy.ops.pose.chain_ik_switch, to="IK")
-    assert off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 5e-5
-    assert all_reached(ob)
+    assert rolled.off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 5e-5
+    assert rolled.all_reached(ob)
     rigs.go_to(20)
-    activate(ob, "Toe.L")
+    rolled.activate(ob, "Toe.L")
     press(bpy.ops.pose.chain_ik_switch, to="FK")
     assert [each.name for each in ob.chain_ik.chains if not each.influence] == ["Toe.L"]
     rigs.go_to(30)
-    activate(ob, "Leg.L")
+    rolled.activate(ob, "Leg.L")
     press(bpy.ops.pose.chain_ik_switch, to="FK")
     assert {each.name for each in ob.chain_ik.chains if not each.influence} == {"Leg.L", "Toe.L"}
     of_toe = [curve for curve in curves(ob) if '"toe.L"' in curve.data_path]

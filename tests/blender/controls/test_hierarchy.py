@@ -11,14 +11,7 @@ from mathutils import Euler, Matrix, Vector
 
 from tests.blender.body.human_bodies import farthest, make_character
 from tests.blender.controls.rolled import activate, control_of
-from tests.blender.operators.test_characters import (
-    CONVENTIONS,
-    MOCAP,
-    RIGS,
-    USUAL,
-    add_rig,
-    make_limbs,
-)
+from tests.blender.operators import test_characters as characters
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, state
@@ -139,7 +132,7 @@ def test_hips_pulled_down_are_a_crouch_and_the_root_takes_everything_along(rigif
         assert space
         assert (space == root) == ("Leg" in chain or "Arm" in chain), chain
     before = places(ob)
-    ends = [end for limb, (*_, end) in RIGS[name].items() if "Leg" in limb]
+    ends = [end for limb, (*_, end) in characters.RIGS[name].items() if "Leg" in limb]
     for share in (0.1, 0.3):
         lower(ob, share)
         assert not missing(ob)
@@ -154,7 +147,7 @@ def test_hips_pulled_down_are_a_crouch_and_the_root_takes_everything_along(rigif
 
 
 def test_a_limb_alone_has_no_body_and_a_parent_takes_the_place_of_all_spaces(rigify):
-    ob = make_limbs(CONVENTIONS["plain, dots"], ".L")
+    ob = characters.make_limbs(characters.CONVENTIONS["plain, dots"], ".L")
     rigs.delete_bones(ob, "thigh.L", "shin.L", "foot.L")
     press(setup)
     assert spaces(ob) == {"Arm.L": ""}
@@ -201,7 +194,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
 def test_a_space_that_somebody_has_chosen_stays(rigify):
     ob = make_character("human", kinds={"ARM"})
     ob.chain_ik.chains["Arm.L"].space = ""
-    press(setup, kinds=USUAL)
+    press(setup, kinds=characters.USUAL)
     assert spaces(ob)["Arm.L"] == ""
     assert spaces(ob)["Leg.L"] == "Root"
     assert [bone.name for bone in ob.data.bones if bone.name.startswith("Root")] == ["Root"]
@@ -257,7 +250,7 @@ def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(ri
     for one, other in itertools.combinations(found, 2):
         assert not overlap(found[one], found[other], "XYZ"), (one, other)
         # Beside each other, or one behind the other, they cover each other as the body does.
-        on_two_legs = name in ("human", *MOCAP)
+        on_two_legs = name in ("human", *characters.MOCAP)
         if on_two_legs:
             assert not overlap(found[one], found[other], "XZ"), (one, other)
         if side_of(one) == side_of(other):
@@ -282,7 +275,7 @@ def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(ri
 
 
 def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
-    ob = add_rig("human")
+    ob = characters.add_rig("human")
     ob.rotation_euler, ob.scale = (0.0, 0.0, 0.7), (2.0, 2.0, 2.0)
     ob.pose.bones["thigh.L"].rotation_mode = "XYZ"
     ob.pose.bones["thigh.L"].rotation_euler = (-0.5, 0.4, 0.3)

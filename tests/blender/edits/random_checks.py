@@ -12,17 +12,7 @@ import numpy as np
 
 from blender_ik_addon.rig.planning.stored_text import bones_of_text
 from blender_ik_addon.rig.reading.refusals import RigError
-from tests.blender.edits.random_scene import (
-    CHANNELS,
-    Channels,
-    Values,
-    armatures,
-    carrying,
-    channels_of,
-    driven,
-    driven_in_order,
-    own_channels,
-)
+from tests.blender.edits import random_scene as scene
 from tests.blender.setups import rigs
 
 BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
@@ -35,24 +25,24 @@ times larger and a chain may creep unseen. All other chains give the very same n
 """
 
 Object = bpy.types.Object
-Poses = dict[str, Channels]
+Poses = dict[str, scene.Channels]
 Stored = dict[tuple[str, int, str], str]
 """Stored channels as text by armature object, index of the chain and bone."""
 
 
 def poses() -> Poses:
     """Return the channels of all bones by armature object."""
-    return {ob.name_full: channels_of(ob) for ob in armatures()}
+    return {ob.name_full: scene.channels_of(ob) for ob in scene.armatures()}
 
 
-def placings() -> dict[str, Values]:
+def placings() -> dict[str, scene.Values]:
     """Return the channels of all objects."""
-    return {ob.name_full: own_channels(ob) for ob in bpy.data.objects}
+    return {ob.name_full: scene.own_channels(ob) for ob in bpy.data.objects}
 
 
 def written() -> dict[str, set[str]]:
     """Return the bones that chains may write, by armature object."""
-    return {ob.name_full: driven(ob) for ob in armatures()}
+    return {ob.name_full: scene.driven(ob) for ob in scene.armatures()}
 
 
 def tag_all() -> None:
@@ -70,7 +60,7 @@ def stored(is_solved: bool = False) -> Stored:
     whose channels belong to whoever locked them; with ``is_solved`` chains that are not solved too.
     """
     found = {}
-    for ob in armatures():
+    for ob in scene.armatures():
         keyed, left_out = animated_bones(ob), unsolved(ob) if is_solved else ()
         modes = {
             bone.name: bone.rotation_mode
@@ -93,9 +83,9 @@ def waiting() -> dict[tuple[str, int, str], list[float]]:
     What such a chain has given back stands there: it stores that once all of it is finite.
     """
     found, broken = {}, {(owner, bone) for owner, bone, _ in not_finite(poses())}
-    for ob in armatures() if broken else ():
+    for ob in scene.armatures() if broken else ():
         for index, chain in enumerate(ob.chain_ik.chains):
-            bones = (*driven_in_order(ob, chain), *carrying(ob, chain))
+            bones = (*scene.driven_in_order(ob, chain), *scene.carrying(ob, chain))
             own = {(ob.name_full, name) for name in bones}
             if not (chain.mute or chain.stored_pose or own.isdisjoint(broken)):
                 for bone in ob.pose.bones:
@@ -111,9 +101,9 @@ def not_kept(before: Stored, after: Stored) -> list[str]:
     keyed by now: undo leaves the keys of a library. A bone that has left a chain is stored by the
     other one that it belongs to.
     """
-    keyed = {(ob.name_full, bone) for ob in armatures() for bone in animated_bones(ob)}
+    keyed = {(ob.name_full, bone) for ob in scene.armatures() for bone in animated_bones(ob)}
     elsewhere = {(owner, bone, values) for (owner, _, bone), values in after.items()}
-    standing, owners = waiting(), {ob.name_full for ob in armatures()}
+    standing, owners = waiting(), {ob.name_full for ob in scene.armatures()}
     return [
         f"{owner}, chain {index} stored {values} of {bone}, and now {after.get(key)}"
         for key, values in before.items()
@@ -149,7 +139,7 @@ def _bones_of(data_paths: Iterable[str]) -> set[str]:
     return {bpy.utils.unescape_identifier(match[1]) for match in found if match}
 
 
-def same(one: Values, other: Values, tolerance: float = 0.0) -> bool:
+def same(one: scene.Values, other: scene.Values, tolerance: float = 0.0) -> bool:
     """Tell whether values are equal, those that are not finite too."""
     if np.array_equal(one, other, equal_nan=True):
         return True
@@ -160,9 +150,9 @@ def same(one: Values, other: Values, tolerance: float = 0.0) -> bool:
         return bool(np.all((np.abs(one - other) <= allowed) | (one == other)))
 
 
-def difference(one: Values, other: Values) -> str:
+def difference(one: scene.Values, other: scene.Values) -> str:
     """Return the channel of a bone that differs most, and by how much."""
-    channels = [f"{name}[{i}]" for name, size in CHANNELS.items() for i in range(size)]
+    channels = [f"{name}[{i}]" for name, size in scene.CHANNELS.items() for i in range(size)]
     with np.errstate(invalid="ignore"):
         by = np.nan_to_num(np.abs(one - other), nan=np.inf) * (one != other)
     worst = int(np.argmax(by))
@@ -183,9 +173,9 @@ def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]
     Known are those that chains may have written until the edit.
     """
     found = []
-    for ob in armatures():
+    for ob in scene.armatures():
         if moved := _moved(before, after, ob.name_full):
-            written = driven(ob) | known.get(ob.name_full, set()) | animated_bones(ob)
+            written = scene.driven(ob) | known.get(ob.name_full, set()) | animated_bones(ob)
             found += [text for bone, text in moved.items() if bone not in written]
     return found
 
@@ -205,7 +195,7 @@ def not_stable(
     ]
 
 
-def moved_objects(before: dict[str, Values], after: dict[str, Values]) -> list[str]:
+def moved_objects(before: dict[str, scene.Values], after: dict[str, scene.Values]) -> list[str]:
     """Return the objects that an update has moved although they are not animated."""
     # Blender finds nothing by its full name, which those of libraries need.
     animated = {ob.name_full for ob in bpy.data.objects if _is_placed_by_animation(ob)}
@@ -227,7 +217,7 @@ def not_finite(found: Poses) -> set[tuple[str, str, int]]:
     """
     by_driver = {
         (ob.name_full, bone)
-        for ob in armatures()
+        for ob in scene.armatures()
         for bone in _bones_of(curve.data_path for curve in drivers_of(ob))
     }
     return {
@@ -278,7 +268,7 @@ def _all_leading_to(
 def hanging_on(is_meant: Callable[[Object], bool]) -> set[str]:
     """Return the full names of armature objects that hang on objects that are meant, by any way."""
     meant = {ob for ob in bpy.data.objects if is_meant(ob)}
-    return {ob.name_full for ob in armatures() if _all_leading_to({ob}) & meant}
+    return {ob.name_full for ob in scene.armatures() if _all_leading_to({ob}) & meant}
 
 
 def without_rest() -> set[str]:

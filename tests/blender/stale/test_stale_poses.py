@@ -9,16 +9,6 @@ from mathutils import Matrix, Vector
 
 from tests.blender.setups import rigs, warm_rigs
 from tests.blender.setups.keyed_limbs import strip_of
-from tests.blender.setups.warm_rigs import (
-    OTHER,
-    RIG,
-    assert_followed,
-    assert_right,
-    chain,
-    follow,
-    named,
-    told,
-)
 
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
@@ -48,7 +38,7 @@ VALUES = (
 
 
 def set_value(ob: str, bone: str, name: str, value: object) -> object:
-    owner = named(ob)
+    owner = warm_rigs.named(ob)
     if bone:
         owner = owner.data.bones[bone[1:]] if bone[0] == "/" else owner.pose.bones[bone]
     former = getattr(owner, name)
@@ -72,15 +62,17 @@ def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
             before = warm_rigs.shown()["Other"]
             former = set_value(*what, value)
             np.testing.assert_array_equal(warm_rigs.shown()["Other"], before)
-            assert_followed()
+            warm_rigs.assert_followed()
             set_value(*what, former)
-            assert_followed(movers=["Rig Target"])
+            warm_rigs.assert_followed(movers=["Rig Target"])
     for name in ("location", "scale"):
-        values = np.array([getattr(bone, name) for bone in named("Rig").pose.bones], np.float32)
+        values = np.array(
+            [getattr(bone, name) for bone in warm_rigs.named("Rig").pose.bones], np.float32
+        )
         values[1:3] += 0.07
-        named("Rig").pose.bones.foreach_set(name, values.ravel())
-        named("Rig").update_tag(refresh={"DATA"})  # 4.2 is told nothing by foreach_set.
-        assert_followed()
+        warm_rigs.named("Rig").pose.bones.foreach_set(name, values.ravel())
+        warm_rigs.named("Rig").update_tag(refresh={"DATA"})  # 4.2 is told nothing by foreach_set.
+        warm_rigs.assert_followed()
 
 
 # Bone, property, and value or parent.
@@ -101,13 +93,13 @@ def put_a_bone_above_all(bones):
 
 
 def transform_the_data():
-    data = named("Rig").data
+    data = warm_rigs.named("Rig").data
     data.transform(Matrix.Rotation(0.6, 4, "X") @ Matrix.Scale(1.2, 4))
     data.update_tag()  # Blender itself would evaluate the old bones otherwise.
 
 
 def apply_the_pose_as_rest():
-    rigs.enter(named("Rig"), "POSE")
+    rigs.enter(warm_rigs.named("Rig"), "POSE")
     bpy.ops.pose.armature_apply()
     bpy.ops.object.mode_set(mode="OBJECT")
 
@@ -123,7 +115,7 @@ def test_bones_edited_are_solved_as_they_are_now():
 
         warm_rigs.edit_bones(edit)
         with warm_rigs.told((bone, name, value)):
-            assert_followed()
+            warm_rigs.assert_followed()
     for change in (
         lambda: warm_rigs.edit_bones(put_a_bone_above_all),
         lambda: warm_rigs.edit_bones(lambda bones: bones.remove(bones["Early.0"])),
@@ -132,7 +124,7 @@ def test_bones_edited_are_solved_as_they_are_now():
     ):
         change()
         with warm_rigs.told(change):
-            assert_followed()
+            warm_rigs.assert_followed()
 
 
 def leave_out_the_middle(bones):
@@ -153,15 +145,15 @@ def put_a_bone_into_the_chain(bones):
 def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_back(edit, joined):
     free = warm_rigs.make_pair()
     warm_rigs.edit_bones(edit)
-    assert_right()
-    before = rigs.rotations(named("Rig"))
-    named("Rig Target").location += warm_rigs.SHIFT
+    warm_rigs.assert_right()
+    before = rigs.rotations(warm_rigs.named("Rig"))
+    warm_rigs.named("Rig Target").location += warm_rigs.SHIFT
     bpy.context.view_layer.update()
-    after = rigs.rotations(named("Rig"))
-    tip = named("Rig").data.bones["Bone.2"]
+    after = rigs.rotations(warm_rigs.named("Rig"))
+    tip = warm_rigs.named("Rig").data.bones["Bone.2"]
     moved = {name for name in after if after[name] != before[name]}
     assert {joined} <= moved <= {bone.name for bone in (tip, *tip.parent_recursive[:2])}
-    chain().mute = True
+    warm_rigs.chain().mute = True
     bpy.context.view_layer.update()
     warm_rigs.assert_let_go({joined: free.get(joined, (1.0, 0.0, 0.0, 0.0))})
 
@@ -169,67 +161,67 @@ def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_
 def test_a_lock_is_kept_until_it_is_free_again():
     free = warm_rigs.make_pair()
     warm_rigs.pose_bone("Bone.1").lock_rotation[1] = True
-    assert_right([OTHER])
+    warm_rigs.assert_right([warm_rigs.OTHER])
     assert warm_rigs.pose_bone("Bone.1").rotation_euler[1] == pytest.approx(free["Bone.1"][1])
     tip = warm_rigs.pose_bone("Bone.2")
     tip.lock_rotation, tip.lock_rotation_w = (True, True, True), True
-    assert_right([OTHER])
+    warm_rigs.assert_right([warm_rigs.OTHER])
     warm_rigs.assert_let_go(free, "Bone.2")
     tip.lock_rotations_4d = False
-    assert_right([OTHER])
-    for bone in named("Rig").pose.bones:
+    warm_rigs.assert_right([warm_rigs.OTHER])
+    for bone in warm_rigs.named("Rig").pose.bones:
         bone.lock_rotation, bone.lock_rotation_w = (False, False, False), False
-    assert_right()
+    warm_rigs.assert_right()
 
 
 def test_a_driver_put_on_a_chain_bone_lets_the_other_chain_alone_and_goes_again():
     warm_rigs.make_pair()
     warm_rigs.pose_bone("Bone.0").driver_add("rotation_quaternion", 1).driver.expression = "0.2"
-    assert_followed([OTHER])
-    assert "driver" in chain().status
+    warm_rigs.assert_followed([warm_rigs.OTHER])
+    assert "driver" in warm_rigs.chain().status
     warm_rigs.pose_bone("Bone.0").driver_remove("rotation_quaternion", 1)
-    assert_followed()
+    warm_rigs.assert_followed()
 
 
 def key_all() -> None:
     for rig, seed in (("Rig", 3), ("Other", 4)):
-        rigs.key_bones(named(rig), seed=seed, frames=(1, 9))
-    start = named("Rig Target").location.copy()
-    rigs.key(named("Rig Target"), "location", {1: start, 9: start + warm_rigs.SHIFT})
+        rigs.key_bones(warm_rigs.named(rig), seed=seed, frames=(1, 9))
+    start = warm_rigs.named("Rig Target").location.copy()
+    rigs.key(warm_rigs.named("Rig Target"), "location", {1: start, 9: start + warm_rigs.SHIFT})
 
 
 def test_keyed_chain_bones_start_from_their_frame_also_those_of_the_nla():
     warm_rigs.make_pair()
     key_all()
     warm_rigs.assert_right_at(5, 1, 9, 5, 4)
-    assert_right(movers=["Other Target"])
-    strip = strip_of(named("Rig"))
+    warm_rigs.assert_right(movers=["Other Target"])
+    strip = strip_of(warm_rigs.named("Rig"))
     warm_rigs.assert_right_at(5, 7)
     strip.influence = 0.5
     warm_rigs.assert_right_at(7, 3)
-    rigs.key_bones(named("Rig"), seed=9, frames=(1, 9))
+    rigs.key_bones(warm_rigs.named("Rig"), seed=9, frames=(1, 9))
     warm_rigs.assert_right_at(7, 3)
-    named("Rig").animation_data.use_nla = False
+    warm_rigs.named("Rig").animation_data.use_nla = False
     warm_rigs.assert_right_at(3)
-    named("Rig").animation_data.use_nla = True
-    named("Rig").animation_data.nla_tracks[0].mute = True
+    warm_rigs.named("Rig").animation_data.use_nla = True
+    warm_rigs.named("Rig").animation_data.nla_tracks[0].mute = True
     warm_rigs.assert_right_at(6)
-    named("Rig").animation_data_clear()
+    warm_rigs.named("Rig").animation_data_clear()
     warm_rigs.assert_right_at(4)
 
 
 def test_a_key_of_a_chain_bone_edited_is_used_from_the_next_move_of_a_target_on():
     warm_rigs.make_pair(influence=0.5)
-    rigs.key_bones(named("Rig"), frames=(1, 9))
+    rigs.key_bones(warm_rigs.named("Rig"), frames=(1, 9))
     rigs.go_to(1)
-    for curve in rigs.curves_of(named("Rig")):
+    for curve in rigs.curves_of(warm_rigs.named("Rig")):
         curve.keyframe_points[0].co.y = 0.5
         curve.update()
-    named("Other Target").location.x += 0.05
-    assert_right([OTHER])
-    named("Rig").animation_data.action = None
-    named("Rig Target").location.x += 0.05
-    assert_right([OTHER])
+    warm_rigs.named("Other Target").location.x += 0.05
+    warm_rigs.assert_right([warm_rigs.OTHER])
+    warm_rigs.named("Rig").animation_data.action = None
+    warm_rigs.named("Rig Target").location.x += 0.05
+    warm_rigs.assert_right([warm_rigs.OTHER])
 
 
 def by_parent(owner, rig):
@@ -241,7 +233,7 @@ def by_grandparent(owner, rig):
     owner.parent = rigs.make_empty("Between", (0, 0, 0))
     owner.parent_type = "OBJECT"
     by_parent(owner.parent, rig)
-    return None, lambda: bpy.data.objects.remove(named("Between"))
+    return None, lambda: bpy.data.objects.remove(warm_rigs.named("Between"))
 
 
 def by_moving_object(owner, _rig):
@@ -289,18 +281,18 @@ def place(owner: bpy.types.Object, location: np.ndarray) -> None:
 @pytest.mark.parametrize("tied", ["Rig Target", "Other"])
 def test_what_is_tied_to_a_bone_of_another_chain_is_solved_after_it_until_it_is_untied(tied):
     warm_rigs.make_pair()
-    owner, home = named(tied), rigs.position(named(tied))
+    owner, home = warm_rigs.named(tied), rigs.position(warm_rigs.named(tied))
     carrier = "Other" if tied.startswith("Rig") else "Rig"
     movers = [f"{carrier} Target", f"{tied.split()[0]} Target"]
 
     def assert_placed_right(what):
         place(owner, home)
-        with told(what):
+        with warm_rigs.told(what):
             carriers = [ob.name for ob in bpy.data.objects if ob.name == "Carrier"]
-            assert_followed(movers=[*carriers, *movers])
+            warm_rigs.assert_followed(movers=[*carriers, *movers])
 
     for tie in TIES:
-        muted, untie = tie(owner, named(carrier))
+        muted, untie = tie(owner, warm_rigs.named(carrier))
         assert_placed_right(tie)
         if muted is not None:
             muted.mute = True
@@ -321,35 +313,37 @@ def test_a_constraint_above_a_chain_is_seen_with_each_of_its_changes():
     holder.rotation_euler = (0.3, 0.4, -0.2)
     tie = bone.constraints.new("COPY_ROTATION")
     for target, subtarget in (("Holder", ""), ("Other", "Bone.1"), ("Other", "Early.0")):
-        tie.target, tie.subtarget = named(target), subtarget
+        tie.target, tie.subtarget = warm_rigs.named(target), subtarget
         for tie.mute, tie.influence in ((False, 1.0), (True, 1.0), (False, 0.4)):
-            with told((target, subtarget, tie.mute, tie.influence)):
-                assert_followed(movers=("Holder", *warm_rigs.TARGETS))
+            with warm_rigs.told((target, subtarget, tie.mute, tie.influence)):
+                warm_rigs.assert_followed(movers=("Holder", *warm_rigs.TARGETS))
     bone.constraints.remove(tie)
-    assert_followed()
+    warm_rigs.assert_followed()
 
 
 def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
     warm_rigs.make_pair()
-    rigs.add_bones(named("Rig"), np.add(rigs.ARM, (0.3, 0.1, 1.5)), prefix="Arm")
+    rigs.add_bones(warm_rigs.named("Rig"), np.add(rigs.ARM, (0.3, 0.1, 1.5)), prefix="Arm")
     rigs.make_empty("Arm Target", (0.9, 0.4, 1.6))
     arm = ("Rig", "Arm.1", "Arm Target")
-    follow(arm, chain_count=2)
-    named("Rig").chain_ik.chains.move(1, 0)
+    warm_rigs.follow(arm, chain_count=2)
+    warm_rigs.named("Rig").chain_ik.chains.move(1, 0)
     for parent in ("Bone.1", "", "Early.0", "Bone.2"):
 
         def hang(bones, parent=parent):
             bones["Arm.0"].parent = bones[parent] if parent else None
 
         warm_rigs.edit_bones(hang)
-        with told(parent):
-            assert_followed([RIG, arm, OTHER], ("Rig Target", "Arm Target"))
+        with warm_rigs.told(parent):
+            warm_rigs.assert_followed(
+                [warm_rigs.RIG, arm, warm_rigs.OTHER], ("Rig Target", "Arm Target")
+            )
 
 
 def assert_follows_handle(bone: str = "Handle.1") -> None:
-    assert_followed([OTHER], ["Other Target", "Handle"])
-    found = rigs.tail(named("Rig"), "Bone.2", rigs.updated())
-    expected = rigs.head(named("Handle"), bone, bpy.context.view_layer.depsgraph)
+    warm_rigs.assert_followed([warm_rigs.OTHER], ["Other Target", "Handle"])
+    found = rigs.tail(warm_rigs.named("Rig"), "Bone.2", rigs.updated())
+    expected = rigs.head(warm_rigs.named("Handle"), bone, bpy.context.view_layer.depsgraph)
     np.testing.assert_allclose(found, expected, atol=rigs.REACHED)
 
 
@@ -357,20 +351,20 @@ def test_a_target_bone_is_followed_as_it_is_also_as_part_of_a_live_chain():
     warm_rigs.make_pair()
     handle = rigs.make_armature("Handle")
     rigs.add_bones(handle, ((0.5, 0.4, 0.8), (0.5, 0.4, 1.0), (0.3, 0.5, 1.2)), prefix="Handle")
-    chain().target, chain().subtarget = handle, "Handle.1"
+    warm_rigs.chain().target, warm_rigs.chain().subtarget = handle, "Handle.1"
     assert_follows_handle()
     handle.pose.bones["Handle.0"].rotation_quaternion = (0.9, 0.3, 0.1, 0.0)
     assert_follows_handle()
     warm_rigs.edit_bones(lambda bones: bones["Handle.0"].translate(Vector((0, 0, 0.1))), "Handle")
     assert_follows_handle()
-    named("Handle").data.bones["Handle.1"].name = "New"
+    warm_rigs.named("Handle").data.bones["Handle.1"].name = "New"
     assert_follows_handle("New")
     rigs.make_empty("Handle Target", (0.6, 0.2, 1.0))
     limb = ("Handle", "New", "Handle Target")
-    follow(limb, chain_count=2)
-    assert_followed([OTHER, limb], ["Other Target", "Handle Target"])
+    warm_rigs.follow(limb, chain_count=2)
+    warm_rigs.assert_followed([warm_rigs.OTHER, limb], ["Other Target", "Handle Target"])
     assert_follows_handle("New")
-    named("Handle").chain_ik.chains.clear()
+    warm_rigs.named("Handle").chain_ik.chains.clear()
     assert_follows_handle("New")
-    chain().subtarget, chain().target = "", named("Rig Target")
-    assert_followed()
+    warm_rigs.chain().subtarget, warm_rigs.chain().target = "", warm_rigs.named("Rig Target")
+    warm_rigs.assert_followed()

@@ -6,50 +6,41 @@ import numpy as np
 from mathutils import Quaternion, Vector
 
 from tests.blender.edits import random_scene as scene
+from tests.blender.edits import random_values as draw
 from tests.blender.edits.random_draws import edit, setters
 from tests.blender.edits.random_scene import OF_BONE, OF_OWN_BONES, OF_RIG, enter, leave_modes
-from tests.blender.edits.random_values import (
-    AXIS,
-    FLAG,
-    SCALE,
-    SEED,
-    THING,
-    integers,
-    one_of,
-    sampled,
-)
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
-NAMES = sampled(("Bone.0", "Bone.1", "Bone.2", "Beside.0", "A", "Zed", 'B "c" \\'))
-OPTIONS = one_of("use_inherit_rotation use_local_location use_relative_parent")
-TIES = one_of("COPY_LOCATION COPY_ROTATION CHILD_OF LIMIT_ROTATION LIMIT_SCALE IK")
-RANGES = sampled(((-0.5, 0.5), (0.0, 1.5), (-3.2, 3.2), (-1.0, 0.0), (0.0, 0.0)))
-XYZ = sampled("xyz")
+NAMES = draw.sampled(("Bone.0", "Bone.1", "Bone.2", "Beside.0", "A", "Zed", 'B "c" \\'))
+OPTIONS = draw.one_of("use_inherit_rotation use_local_location use_relative_parent")
+TIES = draw.one_of("COPY_LOCATION COPY_ROTATION CHILD_OF LIMIT_ROTATION LIMIT_SCALE IK")
+RANGES = draw.sampled(((-0.5, 0.5), (0.0, 1.5), (-3.2, 3.2), (-1.0, 0.0), (0.0, 0.0)))
+XYZ = draw.sampled("xyz")
 MOST_BONES = 8
 OF_OWN_BONE = {**OF_OWN_BONES, "bone": OF_BONE["bone"]}
 
 setters(
     OF_BONE,
-    scale_bone=("scale", SCALE),
-    set_rotation_mode=("rotation_mode", sampled(rigs.ROTATION_MODES)),
-    set_ik_stretch=("ik_stretch", sampled((0.0, 0.1, 1.0))),
-    lock_ik=("lock_ik_{}", XYZ, FLAG),
-    stiffen_bone=("ik_stiffness_{}", XYZ, sampled((0.0, 0.5, 0.99))),
-    lock_other_channel=("lock_{}.{}", one_of("location scale"), AXIS, FLAG),
+    scale_bone=("scale", draw.SCALE),
+    set_rotation_mode=("rotation_mode", draw.sampled(rigs.ROTATION_MODES)),
+    set_ik_stretch=("ik_stretch", draw.sampled((0.0, 0.1, 1.0))),
+    lock_ik=("lock_ik_{}", XYZ, draw.FLAG),
+    stiffen_bone=("ik_stiffness_{}", XYZ, draw.sampled((0.0, 0.5, 0.99))),
+    lock_other_channel=("lock_{}.{}", draw.one_of("location scale"), draw.AXIS, draw.FLAG),
 )
 setters(
     OF_OWN_BONE,
     set_inherit_scale=(
         "bone.inherit_scale",
-        one_of("FULL FIX_SHEAR ALIGNED AVERAGE NONE NONE_LEGACY"),
+        draw.one_of("FULL FIX_SHEAR ALIGNED AVERAGE NONE NONE_LEGACY"),
     ),
-    set_bone_option=("bone.{}", OPTIONS, FLAG),
+    set_bone_option=("bone.{}", OPTIONS, draw.FLAG),
 )
-setters(OF_OWN_BONES, rest_or_pose=("data.pose_position", one_of("POSE REST")))
+setters(OF_OWN_BONES, rest_or_pose=("data.pose_position", draw.one_of("POSE REST")))
 
 
-@edit(OF_BONE, turn=SEED)
+@edit(OF_BONE, turn=draw.SEED)
 def turn_bone(bone, turn):
     quaternion = Quaternion(Vector(make_rng(turn).normal(size=3)), float(scene.angles(turn)[0]))
     if bone.rotation_mode == "QUATERNION":
@@ -61,7 +52,7 @@ def turn_bone(bone, turn):
         bone.rotation_euler = scene.angles(turn)
 
 
-@edit(OF_BONE, place=SEED)
+@edit(OF_BONE, place=draw.SEED)
 def move_bone(bone, place):
     bone.location = 0.2 * scene.angles(place)
 
@@ -72,7 +63,7 @@ def unscale_bones(ob):
         bone.scale = (1.0, 1.0, 1.0)
 
 
-@edit(OF_BONE, axis=integers(0, 3), value=FLAG)
+@edit(OF_BONE, axis=draw.integers(0, 3), value=draw.FLAG)
 def lock_rotation(bone, axis, value):
     if axis == 3:
         bone.lock_rotations_4d = bone.lock_rotation_w = value
@@ -80,7 +71,7 @@ def lock_rotation(bone, axis, value):
         bone.lock_rotation[axis] = value
 
 
-@edit(OF_BONE, axis=AXIS, range_=RANGES, value=FLAG)
+@edit(OF_BONE, axis=draw.AXIS, range_=RANGES, value=draw.FLAG)
 def limit_bone(bone, axis, range_, value):
     name = "xyz"[axis]
     setattr(bone, f"use_ik_limit_{name}", value)
@@ -88,7 +79,7 @@ def limit_bone(bone, axis, range_, value):
     setattr(bone, f"ik_max_{name}", range_[1])
 
 
-@edit(OF_BONE, j=THING, other=THING, tie=TIES, on_bone=FLAG)
+@edit(OF_BONE, j=draw.THING, other=draw.THING, tie=TIES, on_bone=draw.FLAG)
 def tie_bone(bone, j, other, tie, on_bone):
     target = scene.any_object(j)
     if len(bone.constraints) > 2:
@@ -103,7 +94,7 @@ def tie_bone(bone, j, other, tie, on_bone):
         constraint.use_limit_x = True
 
 
-@edit(OF_BONE, which=THING, what=sampled(("remove", "mute", "influence")))
+@edit(OF_BONE, which=draw.THING, what=draw.sampled(("remove", "mute", "influence")))
 def untie_bone(bone, which, what):
     constraint = scene.picked(bone.constraints, which)
     if constraint is None:
@@ -122,7 +113,7 @@ def rename_bone(ob, bone, name):
         bone.name = name
 
 
-@edit(OF_RIG, bone=THING, seed=SEED, is_connected=FLAG)
+@edit(OF_RIG, bone=draw.THING, seed=draw.SEED, is_connected=draw.FLAG)
 def add_bone(ob, bone, seed, is_connected):
     if not enter(ob, "EDIT"):
         return
@@ -137,14 +128,14 @@ def add_bone(ob, bone, seed, is_connected):
     leave_modes()
 
 
-@edit(OF_RIG, bone=THING)
+@edit(OF_RIG, bone=draw.THING)
 def delete_bone(ob, bone):
     if len(ob.data.bones) > 1 and enter(ob, "EDIT"):
         ob.data.edit_bones.remove(scene.picked(ob.data.edit_bones, bone))
         leave_modes()
 
 
-@edit(OF_RIG, bone=THING, seed=SEED)
+@edit(OF_RIG, bone=draw.THING, seed=draw.SEED)
 def shape_bone(ob, bone, seed):
     if ob.data.bones and enter(ob, "EDIT"):
         shaped = scene.picked(ob.data.edit_bones, bone)
@@ -153,7 +144,7 @@ def shape_bone(ob, bone, seed):
         leave_modes()
 
 
-@edit(OF_RIG, bone=THING, other=THING, is_connected=FLAG)
+@edit(OF_RIG, bone=draw.THING, other=draw.THING, is_connected=draw.FLAG)
 def hang_bone_elsewhere(ob, bone, other, is_connected):
     if not ob.data.bones or not enter(ob, "EDIT"):
         return
