@@ -115,15 +115,12 @@ def command(*arguments: object) -> int:
     return main([str(each) for each in arguments])
 
 
-def program(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "blender_ik_addon", *map(str, arguments)]
-
-
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
     """Start it, with what it writes to be read."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(program(*arguments), env=variables, **{**pipes, **options})
+    line = [sys.executable, "-m", "blender_ik_addon", *map(str, arguments)]
+    return subprocess.Popen(line, env=variables, **{**pipes, **options})
 
 
 def wait_for_line(process: subprocess.Popen[str], beginning: str) -> None:

@@ -104,7 +104,11 @@ def test_a_click_on_the_control_activates_its_chain_and_one_on_the_diamond_the_c
     assert ob.data.bones.active.name == "Leg Target.L"
 
 
-def test_a_foot_without_a_toe_has_heel_and_tip_only():
+def test_a_foot_without_a_toe_has_heel_and_tip_only_and_a_leg_without_a_foot_its_chain():
+    ob = make_limbs("{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg Other", ".L")
+    press(rolled.setup, control="BONE")
+    assert "Leg.L" in ob.chain_ik.chains
+    assert not rolled.mechanism(ob)
     ob = make_limbs("{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg {0}Foot", ".L")
     rigs.updated()
     before = posed(ob)
@@ -159,22 +163,23 @@ def test_a_leg_whose_target_or_pole_is_nowhere_is_not_mirrored_and_says_why(rigi
     assert (ob.data.bones.keys(), bpy.data.objects.keys()) == names
 
 
-def test_a_leg_without_a_foot_is_set_up_as_well():
-    ob = make_limbs("{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg Other", ".L")
-    press(rolled.setup, control="BONE")
-    assert "Leg.L" in [chain.name for chain in ob.chain_ik.chains]
-    assert not rolled.mechanism(ob)
-
-
-def test_a_foot_and_a_hand_that_are_scaled_to_nothing_keep_the_others(rigify):
+def test_what_is_scaled_to_nothing_is_not_set_up_and_the_others_are(rigify):
     ob = add_rig("human")
-    ob.pose.bones["foot.L"].scale = (0.0, 0.0, 0.0)
-    ob.pose.bones["hand.L"].scale = (0.0, 0.0, 0.0)
+    ob.pose.bones["foot.L"].scale = ob.pose.bones["hand.L"].scale = (0.0, 0.0, 0.0)
     rigs.updated()
     bpy.ops.pose.chain_ik_setup(control="BONE")
-    names = [chain.name for chain in ob.chain_ik.chains]
-    assert {"Leg.R", "Toe.R", "Arm.R"} <= set(names)
+    assert {"Leg.R", "Toe.R", "Arm.R"} <= chains(ob)
     assert all(np.isfinite(matrix).all() for matrix in posed(ob).values())
+    # Nor toes under the control of a foot.
+    ob = rolled.human()
+    made = chains(ob)
+    for chain in ("Toe.L", "Arm.L"):
+        rolled.activate(ob, chain)
+        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    ob.pose.bones["Leg Target.L"].scale = (0.0, 0.0, 0.0)
+    rigs.updated()
+    press(rolled.setup, control="BONE")
+    assert made - chains(ob) == {"Toe.L"}
 
 
 @pytest.mark.parametrize("gone", ["", "Leg Ball.L"])
@@ -255,18 +260,6 @@ def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rig
     rolled.turn(ob, rolled.ROLL, 20)
     assert rolled.off(before, posed(ob), "toe.L") < 1e-5
     assert refusal(rolled.setup, control="BONE").startswith("Every limb that was found")
-
-
-def test_a_foot_that_is_scaled_to_nothing_gets_no_toes_and_another_limb_its_chain(rigify):
-    ob = rolled.human()
-    made = chains(ob)
-    for chain in ("Toe.L", "Arm.L"):
-        rolled.activate(ob, chain)
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    ob.pose.bones["Leg Target.L"].scale = (0.0, 0.0, 0.0)
-    rigs.updated()
-    press(rolled.setup, control="BONE")
-    assert made - chains(ob) == {"Toe.L"}
 
 
 def test_mirrored_the_other_foot_rolls_the_same(rigify):

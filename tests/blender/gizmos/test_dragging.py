@@ -39,14 +39,10 @@ def chain() -> bpy.types.PropertyGroup:
     return found
 
 
-def way_from(context: bpy.types.Context, place: np.ndarray) -> list[Pixel]:
-    x, y = pixel_of(context, place)
-    return [(x, y), *((x + right, y + up) for right, up in WAY)]
-
-
 def start(name: str, context: bpy.types.Context, chain: bpy.types.PropertyGroup) -> Drag:
     if name == "move_target":
-        path, settings = way_from(context, rigs.position(chain.target)), {}
+        x, y = pixel_of(context, rigs.position(chain.target))
+        path, settings = [(x, y), *((x + right, y + up) for right, up in WAY)], {}
     elif name == "turn_pole":
         path, settings = ring(context, chain, (0.0, 0.3, 0.6)), {}
     else:

@@ -13,13 +13,7 @@ from mathutils import Vector
 from blender_ik_addon.preferences.colours import colours
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
-from tests.blender.gizmos.grabbed import (
-    GRABBED,
-    FakeGizmo,
-    in_viewport,
-    shown_gizmos,
-    started_by_gizmos,
-)
+from tests.blender.gizmos import grabbed
 from tests.blender.overlay.viewports import in_viewport as in_drawn_viewport
 from tests.blender.overlay.viewports import strokes
 from tests.blender.setups import rigs
@@ -41,16 +35,16 @@ def make_arm(*, is_live: bool = True) -> tuple[bpy.types.Object, bpy.types.Prope
     return ob, ob.chain_ik.chains[0]
 
 
-def gizmos_of(operator: str) -> list[FakeGizmo]:
-    return [each for each in shown_gizmos() if operator in each.started]
+def gizmos_of(operator: str) -> list[grabbed.FakeGizmo]:
+    return [each for each in grabbed.shown_gizmos() if operator in each.started]
 
 
 def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
     _ob, chain = make_arm()
-    assert started_by_gizmos() == {MOVE_TARGET, MOVE_POLE, TURN_POLE}
+    assert grabbed.started_by_gizmos() == {MOVE_TARGET, MOVE_POLE, TURN_POLE}
     chain.solver = "FOLLOW"
     rigs.updated()
-    assert started_by_gizmos() == {MOVE_TARGET}
+    assert grabbed.started_by_gizmos() == {MOVE_TARGET}
     before = rigs.position(chain.pole_target)
     for operator, value in (("move_pole", {"location": (1.0, 1.0, 1.0)}), ("turn_pole", {})):
         press = getattr(bpy.ops.pose, f"chain_ik_{operator}")
@@ -79,20 +73,20 @@ def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_h
         (ring,) = gizmos_of(operator)
         np.testing.assert_allclose(ring.matrix_basis.translation, rigs.position(moved), atol=1e-6)
     for setting, value, usual in (("mute", True, False), ("influence", 0.0, 1.0)):
-        assert started_by_gizmos() == shown
+        assert grabbed.started_by_gizmos() == shown
         setattr(chain, setting, value)
         rigs.updated()
-        assert started_by_gizmos() == set()
+        assert grabbed.started_by_gizmos() == set()
         setattr(chain, setting, usual)
         rigs.updated()
     # The diamond of another chain.
     rigs.add_chain(ob, "Bone.0", None)
     ob.chain_ik.active_index = 0
     rigs.updated()
-    assert started_by_gizmos() == GRABBED
-    with in_viewport() as context:
+    assert grabbed.started_by_gizmos() == grabbed.GRABBED
+    with grabbed.in_viewport() as context:
         context.space_data.show_gizmo = False
-        assert not started_by_gizmos()
+        assert not grabbed.started_by_gizmos()
         context.space_data.show_gizmo = True
 
 
@@ -117,8 +111,8 @@ def test_each_dot_moves_the_end_that_it_stands_on(kind):
 
 def test_a_handle_is_hit_where_it_is_and_nowhere_else():
     make_arm()
-    with in_viewport() as context:
-        handles = FakeGizmo("VIEW3D_GT_chain_ik_handles")
+    with grabbed.in_viewport() as context:
+        handles = grabbed.FakeGizmo("VIEW3D_GT_chain_ik_handles")
         handles.show({1: Vector((100.0, 50.0)), 3: Vector((110.0, 50.0))}, 1.0)
         for mouse, part in (((98, 52), 1), ((108, 50), 3), ((104, 51), 1), ((100, 70), -1)):
             assert handles.test_select(context, mouse) == part
@@ -134,10 +128,10 @@ def test_linked_rigs_show_none_and_overrides_of_them_do(tmp_path: Path):
     bpy.ops.object.mode_set(mode="OBJECT")
     of_library, _ = linked(tmp_path / "library.blend", "Rig", "Rig Target")
     select_objects(active=of_library)
-    assert not started_by_gizmos()
+    assert not grabbed.started_by_gizmos()
     own = of_library.override_create(remap_local_usages=True)
     select_objects(active=own)
-    assert MOVE_TARGET in started_by_gizmos()
+    assert MOVE_TARGET in grabbed.started_by_gizmos()
 
 
 snap_target = bpy.ops.pose.chain_ik_snap_target
@@ -183,14 +177,14 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
     for name in ("hide_viewport", "hide_render"):
         setattr(moved, name, True)
         rigs.updated()
-        assert RINGS[word] in started_by_gizmos()
+        assert RINGS[word] in grabbed.started_by_gizmos()
         setattr(moved, name, False)
     rigs.updated()
-    assert started_by_gizmos() == {*RINGS.values(), TURN_POLE}
+    assert grabbed.started_by_gizmos() == {*RINGS.values(), TURN_POLE}
     lines = drawn()
     assert lines[1]
     gone = delete(ob, word)
-    assert started_by_gizmos() == {RINGS[other]}
+    assert grabbed.started_by_gizmos() == {RINGS[other]}
     # Nor does the overlay draw a line to it.
     assert drawn()[0] < lines[0]
     assert drawn()[1] == (word == "target")
@@ -203,6 +197,6 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
     press(MOVES[other])
     rigs.link(gone)
     rigs.updated()
-    assert started_by_gizmos() == {*RINGS.values(), TURN_POLE}
+    assert grabbed.started_by_gizmos() == {*RINGS.values(), TURN_POLE}
     assert drawn() == lines
     press(MOVES[word])

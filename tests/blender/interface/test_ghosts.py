@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from itertools import pairwise
 
 import bpy
@@ -55,16 +56,14 @@ def test_ghosts_stay_whatever_chain_and_armature_are_called_until_they_are_switc
     assert not drawn()
 
 
-def pixels(*, use_lines: bool = True, use_dots: bool = True) -> Pixels:
+def pixels(
+    in_scene: Callable[[], None] = ghosts.draw_in_scene,
+    on_screen: Callable[[], None] = ghosts.draw_on_screen,
+) -> Pixels:
     """Return what is drawn of ghosts; what is out of date for Blender fails."""
-
-    def nothing() -> None:
-        pass
-
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        in_scene = ghosts.draw_in_scene if use_lines else nothing
-        found, states = draw(in_scene, ghosts.draw_on_screen if use_dots else nothing)
+        found, states = draw(in_scene, on_screen)
     assert states == [("NONE", "NONE")] * 2
     return found
 
@@ -78,7 +77,7 @@ def test_pixels_of_lines_are_between_joints_and_those_of_dots_at_them():
     with in_viewport():
         (ghost,) = drawn()
         joints, colour = ghost.joints, np.array(ghost.colour[:3])
-        lines, dots = pixels(use_dots=False), pixels(use_lines=False)
+        lines, dots = pixels(on_screen=lambda: None), pixels(in_scene=lambda: None)
         for i, (start, end) in enumerate(pairwise(joints)):
             for found, point in ((lines, 0.5 * (start + end)), (dots, start)):
                 # Inside of the edge of a dot.

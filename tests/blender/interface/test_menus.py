@@ -7,16 +7,7 @@ import pytest
 
 from blender_ik_addon.preferences import pie_key
 from tests.blender.gizmos.grabbed import GRABBED
-from tests.blender.interface.drawn import (
-    FakePanel,
-    RecordingLayout,
-    compared_cells,
-    draw,
-    make_active_arm,
-    names,
-    operator_type,
-    row_of,
-)
+from tests.blender.interface import drawn as ui
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.selecting import press, select_objects
 
@@ -31,8 +22,8 @@ def operators() -> set[str]:
 
 
 def drawn_by(draw_function: object) -> list:
-    layout = RecordingLayout()
-    draw_function(FakePanel(bpy.types.Menu, layout), bpy.context)
+    layout = ui.RecordingLayout()
+    draw_function(ui.FakePanel(bpy.types.Menu, layout), bpy.context)
     return layout.drawn
 
 
@@ -70,15 +61,15 @@ def test_the_pie_menu_has_eight_slices_with_opposites_facing_each_other():
 
 
 def test_every_operator_can_be_reached_from_panels_and_menus():
-    ob, chain = make_active_arm(solver="FORCE")
+    ob, chain = ui.make_active_arm(solver="FORCE")
     select_objects(active=ob)
     chain.joints.add().bone = "Bone.1"
     rigs.updated()
     assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
-    drawn = draw() + compared_cells(0) + entries_of_pose_menu()
+    drawn = ui.draw() + ui.compared_cells(0) + entries_of_pose_menu()
     drawn += drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
-    assert names(drawn, "operator") == operators() - CALLED_BY_BLENDER - GRABBED
-    assert "CHAINIK_PT_presets" in names(drawn, "popover")
+    assert ui.names(drawn, "operator") == operators() - CALLED_BY_BLENDER - GRABBED
+    assert "CHAINIK_PT_presets" in ui.names(drawn, "popover")
     presets = bpy.types.CHAINIK_PT_presets
     assert {presets.preset_add_operator, presets.preset_operator} == CALLED_BY_BLENDER
 
@@ -114,26 +105,26 @@ def test_the_menu_is_for_rigs_in_object_and_pose_mode():
 def test_the_ends_of_a_range_are_asked_for_last_and_only_where_there_is_one(name, own):
     drawn = getattr(bpy.types, f"POSE_OT_chain_ik_{name}")
     for use_range, ends in ((False, []), (True, ["frame_start", "frame_end"])):
-        layout = RecordingLayout()
+        layout = ui.RecordingLayout()
         asked = type("Asked", (), {"__annotations__": drawn.__annotations__})()
-        asked.bl_rna, asked.layout = operator_type(f"pose.chain_ik_{name}"), layout
+        asked.bl_rna, asked.layout = ui.operator_type(f"pose.chain_ik_{name}"), layout
         asked.use_range = use_range
         drawn.draw(asked, bpy.context)
         assert [item.name for item in layout.drawn] == [*own, "use_range", *ends]
 
 
 def said() -> list[str]:
-    return [item.name for item in draw(only="Shared") if item.kind == "label"]
+    return [item.name for item in ui.draw(only="Shared") if item.kind == "label"]
 
 
 def test_chains_that_share_bones_say_so_show_their_weights_and_what_is_left():
-    make_active_arm(solver="NEWTON")
-    assert not draw(only="Shared")
+    ui.make_active_arm(solver="NEWTON")
+    assert not ui.draw(only="Shared")
     rig = tree_rigs.make_y()
     rig.follow()
     select_objects(active=rig.ob)
     assert said() == ["Solved together with Right"]
-    assert [item.name for item in draw(only="Shared") if item.kind == "prop"] == ["weight"] * 2
+    assert [item.name for item in ui.draw(only="Shared") if item.kind == "prop"] == ["weight"] * 2
     rig.target("Left").location = (2.0, 0.0, 1.0)
     rig.target("Right").location = (-2.0, 0.0, 1.0)
     rigs.updated()
@@ -142,62 +133,62 @@ def test_chains_that_share_bones_say_so_show_their_weights_and_what_is_left():
     assert rig.chain("Left").status == f"Outweighed by Right: {left}"
     rig.chain("Right").mute = True
     rigs.updated()
-    assert not draw(only="Shared")
-    assert names(draw(), "list") == {"chains", "joints"}
+    assert not ui.draw(only="Shared")
+    assert ui.names(ui.draw(), "list") == {"chains", "joints"}
 
 
 def header() -> set[str]:
-    panel, layout = bpy.types.VIEW3D_PT_chain_ik_body, RecordingLayout()
-    panel.draw_header(FakePanel(panel, layout), bpy.context)
+    panel, layout = bpy.types.VIEW3D_PT_chain_ik_body, ui.RecordingLayout()
+    panel.draw_header(ui.FakePanel(panel, layout), bpy.context)
     return {item.name for item in layout.drawn}
 
 
 def test_a_body_has_a_tick_and_settings_and_its_chains_a_priority_a_pull_and_a_pin():
-    ob, chain = make_active_arm(solver="NEWTON")
+    ob, chain = ui.make_active_arm(solver="NEWTON")
     assert header() == set()
     assert not ob.chain_ik.is_property_set("body"), "a closed panel stores nothing"
-    assert [item.name for item in draw(only="Whole Body")] == ["root", "pose.chain_ik_body"]
-    assert names(draw()).isdisjoint({"priority", "use_pin", "pull"})
-    assert [item.name for item in row_of(chain)] == ["name", "mute"]
+    assert [item.name for item in ui.draw(only="Whole Body")] == ["root", "pose.chain_ik_body"]
+    assert ui.names(ui.draw()).isdisjoint({"priority", "use_pin", "pull"})
+    assert [item.name for item in ui.row_of(chain)] == ["name", "mute"]
     ob.chain_ik.body.root = "Bone.0"
     press(bpy.ops.pose.chain_ik_body)
-    drawn = draw(only="Whole Body")
-    assert names(drawn) == {"root", "influence", "floor", "use_body"}
-    assert names(drawn, "label") == {"The location of 'Bone.0' is written"}
-    assert not names(drawn, "operator")
-    assert names(draw(only="Target")) >= {"priority", "use_pin", "pull"}
+    drawn = ui.draw(only="Whole Body")
+    assert ui.names(drawn) == {"root", "influence", "floor", "use_body"}
+    assert ui.names(drawn, "label") == {"The location of 'Bone.0' is written"}
+    assert not ui.names(drawn, "operator")
+    assert ui.names(ui.draw(only="Target")) >= {"priority", "use_pin", "pull"}
     for chain.use_pin, icon in ((False, "UNPINNED"), (True, "PINNED")):
-        _, pin, mute = row_of(chain)
+        _, pin, mute = ui.row_of(chain)
         assert (pin.name, pin.icon, mute.name) == ("use_pin", icon, "mute")
     for ob.chain_ik.body.use_body in (True, False):
         rigs.updated()
         assert header() == {"use_body"}
-    assert names(draw(only="Whole Body"), "operator") == {"pose.chain_ik_body"}
+    assert ui.names(ui.draw(only="Whole Body"), "operator") == {"pose.chain_ik_body"}
 
 
 def last_cells() -> dict[str, tuple[str, str]]:
     """Return the last cell of each row of the comparison by its name: text and icon."""
     solvers = bpy.context.window_manager.chain_ik.solvers
-    cells = {row.name: compared_cells(index)[-1] for index, row in enumerate(solvers)}
+    cells = {row.name: ui.compared_cells(index)[-1] for index, row in enumerate(solvers)}
     return {name: (cell.text or cell.name, cell.icon) for name, cell in cells.items()}
 
 
 def test_a_comparison_has_a_row_for_each_solver_of_which_the_one_in_use_has_a_tick():
-    _, chain = make_active_arm(solver="FABRIK")
-    assert not draw(only="Compare")
+    _, chain = ui.make_active_arm(solver="FABRIK")
+    assert not ui.draw(only="Compare")
     assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
     kept = bpy.context.window_manager.chain_ik
     kept.active_index = [row.name for row in kept.solvers].index("Follow")
-    drawn = draw(only="Compare")
-    assert names(drawn, "list") == {"solvers"}
-    assert {"pose.chain_ik_compare_clear"} <= names(drawn, "operator")
-    assert "show_ghosts" in names(drawn)
+    drawn = ui.draw(only="Compare")
+    assert ui.names(drawn, "list") == {"solvers"}
+    assert {"pose.chain_ik_compare_clear"} <= ui.names(drawn, "operator")
+    assert "show_ghosts" in ui.names(drawn)
     text = " ".join(item.name for item in drawn if item.kind == "label")
     assert "'Chain' at frame 1 Solver Residual Iterations Time" in text
     assert kept.solvers["Follow"].status in text
     for index, row in enumerate(kept.solvers):
         told = [row.name, row.gap or "-", row.count or "-", row.time or "-"]
-        assert [item.name for item in compared_cells(index)][:4] == told
+        assert [item.name for item in ui.compared_cells(index)][:4] == told
     solvers = {"FABRIK and Newton", "FABRIK", "CCD and Newton", "CCD", "Newton", "Force", "Follow"}
     changes = (
         (lambda: None, "FABRIK and Newton"),
@@ -210,6 +201,6 @@ def test_a_comparison_has_a_row_for_each_solver_of_which_the_one_in_use_has_a_ti
         assert {name for name, (_, icon) in cells.items() if icon == "CHECKMARK"} == {in_use}
         usable = {name for name, cell in cells.items() if cell == ("Use", "")}
         assert usable == {"Two-Bone", *solvers} - {in_use}
-    make_active_arm(name="Other")
-    text = " ".join(item.name for item in draw(only="Compare") if item.kind == "label")
+    ui.make_active_arm(name="Other")
+    text = " ".join(item.name for item in ui.draw(only="Compare") if item.kind == "label")
     assert "'Chain' at frame 1, not the active chain" in text

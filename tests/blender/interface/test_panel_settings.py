@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.panels import sidebar
-from tests.blender.interface.drawn import (
-    ROOT_PANEL,
-    draw,
-    draw_panel,
-    make_active_arm,
-    names,
-    panels,
-    row_of,
-)
+from tests.blender.interface import drawn as ui
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects, state
 
@@ -117,17 +109,17 @@ def panels_in_order() -> list[type]:
         value
         for module in sidebar.PANELS
         for name, value in vars(getattr(sidebar, module)).items()
-        if name.startswith(ROOT_PANEL) and getattr(value, "bl_parent_id", "")
+        if name.startswith(ui.ROOT_PANEL) and getattr(value, "bl_parent_id", "")
     ]
-    assert set(classes) == set(panels()[1:])
+    assert set(classes) == set(ui.panels()[1:])
     assert not any(hasattr(panel, "bl_order") and panel.bl_order for panel in classes)
-    assert {(each.bl_region_type, each.bl_category) for each in panels()} == {("UI", "Chain IK")}
+    assert {(each.bl_region_type, each.bl_category) for each in ui.panels()} == {("UI", "Chain IK")}
     return classes
 
 
 @pytest.mark.parametrize("solver", SHOWN)
 def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
-    ob, chain = make_active_arm(solver=solver)
+    ob, chain = ui.make_active_arm(solver=solver)
     assert SHOWN.keys() == set(chain.bl_rna.properties["solver"].enum_items.keys())
     chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
     chain.negative_scale = "KEEP"
@@ -137,17 +129,17 @@ def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
     follow = ["Status", "FK/IK", "Target", "Solver", "Limits", *LATER[-2:]]
     assert labels == (follow if solver == "FOLLOW" else FIRST + force + LATER)
     for label, expected in CONTENTS.items():
-        shown = [item.name for item in draw(only=label) if item.kind == "prop"]
+        shown = [item.name for item in ui.draw(only=label) if item.kind == "prop"]
         assert shown == [name for name in expected if name in SHOWN[solver]]
-    drawn = draw()
+    drawn = ui.draw()
     # The root is that of the whole body, whatever solves its chains.
-    assert names(drawn) - {"root"} == SHOWN[solver]
-    settings = [item.name for item in row_of(chain) + drawn if item.kind == "prop"]
+    assert ui.names(drawn) - {"root"} == SHOWN[solver]
+    settings = [item.name for item in ui.row_of(chain) + drawn if item.kind == "prop"]
     assert len(settings) == len(set(settings)), "drawn twice"
     elsewhere = set(chain.bl_rna.properties.keys()) - set.union(*SHOWN.values())
     assert elsewhere - set(settings) == UNSEEN
-    assert "joints" in names(drawn, "list")
-    assert "pose.chain_ik_joint_add" in names(drawn, "operator")
+    assert "joints" in ui.names(drawn, "list")
+    assert "pose.chain_ik_joint_add" in ui.names(drawn, "operator")
 
 
 def bring_about(what: str, chain: bpy.types.PropertyGroup) -> None:
@@ -167,7 +159,7 @@ def places(drawn: list) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("solver", ["NEWTON", "FORCE", "FOLLOW"])
 def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(solver):
-    ob, chain = make_active_arm(solver=solver)
+    ob, chain = ui.make_active_arm(solver=solver)
     calls, said, found = [], set(), {}
     for what in STATUSES:
         rigs.enter(ob, "OBJECT")
@@ -178,7 +170,7 @@ def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(
             rigs.updated()
             before = state()
             bpy.app.handlers.depsgraph_update_post.append(lambda *_: calls.append(1))
-            drawn = places(draw())
+            drawn = places(ui.draw())
             bpy.context.view_layer.update()
             bpy.app.handlers.depsgraph_update_post.pop()
             assert found.setdefault(mode, drawn) == drawn, what
@@ -188,13 +180,13 @@ def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(
 
 
 def test_fields_are_split_into_label_and_value_so_that_what_can_be_keyed_has_its_dot():
-    _, chain = make_active_arm(solver="FORCE")
+    _, chain = ui.make_active_arm(solver="FORCE")
     chain.joints.add().bone = "Bone.1"
     chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
     select_objects(active=chain.id_data)
     can_be_keyed = set()
-    for panel in panels():
-        for item in draw_panel(panel):
+    for panel in ui.panels():
+        for item in ui.draw_panel(panel):
             if item.kind == "prop" and item.is_animatable:
                 can_be_keyed.add(item.name)
                 assert item.is_split, item.name

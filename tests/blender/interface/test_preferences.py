@@ -96,7 +96,7 @@ def test_new_chains_take_what_a_person_prefers(own):
     assert (chain.solver, chain.tolerance) == ("NEWTON", pytest.approx(1e-5))
 
 
-def test_colours_are_those_of_the_theme_until_a_person_has_their_own(own):
+def test_colours_are_those_of_the_theme_until_a_person_has_their_own_and_widths_grow(own):
     context = bpy.context
     interface = context.preferences.themes[0].user_interface
     found = colours(context)
@@ -109,19 +109,14 @@ def test_colours_are_those_of_the_theme_until_a_person_has_their_own(own):
     for name in found:
         setattr(own, f"{name}_colour", (0.5, 0.25, 0.125))
         assert colours(context)[name] == (0.5, 0.25, 0.125)
-
-
-def test_ghosts_have_colours_that_differ_and_widths_grow_with_the_interface(own):
-    found = ghost_colours(bpy.context, 9)
-    gaps = [np.abs(np.subtract(a, b)).max() for a, b in combinations(found, 2)]
-    assert min(gaps) > 0.1
+    # Those of ghosts differ, and widths grow with the interface, which is zero in background.
+    gaps = combinations(ghost_colours(context, 9), 2)
+    assert min(np.abs(np.subtract(a, b)).max() for a, b in gaps) > 0.1
+    scale = context.preferences.system.ui_scale or 1.0
     for name, value in WIDE.items():
         setattr(own, name, value)
-    # Zero in background.
-    scale = bpy.context.preferences.system.ui_scale or 1.0
-    expected = [value * scale for value in WIDE.values()]
-    found = [width_of(bpy.context, name) for name in WIDE]
-    assert found == pytest.approx(expected)
+    found = [width_of(context, name) for name in WIDE]
+    assert found == pytest.approx([value * scale for value in WIDE.values()])
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -109,18 +109,17 @@ def shown(ob: bpy.types.Object, frame: float) -> np.ndarray:
     return rigs.pose(ob, rigs.go_to(frame))
 
 
-def assert_as_if_new(ob: bpy.types.Object, frame: float, found: np.ndarray) -> None:
-    live.memory.clear()
-    np.testing.assert_allclose(found, shown(ob, frame), atol=1e-5)
-
-
-def assert_shown_as_if_new(ob: bpy.types.Object) -> None:
-    """Fail unless the pose is what it is to somebody who knows nothing yet."""
-    found = rigs.pose(ob)
+def assert_shown_as_if_new(
+    ob: bpy.types.Object, frame: int | None = None, found: np.ndarray | None = None
+) -> None:
+    """Fail unless the pose, or a frame, is what it is to somebody who knows nothing yet."""
+    found = rigs.pose(ob) if found is None else found
     live.memory.clear()
     ob.update_tag()
     rigs.updated()
-    np.testing.assert_allclose(found, rigs.pose(ob), atol=1e-5)
+    np.testing.assert_allclose(
+        found, rigs.pose(ob) if frame is None else shown(ob, frame), atol=1e-5
+    )
 
 
 # Settings by which no chain is solved, or that report a change by themselves; then those that are
@@ -186,8 +185,8 @@ def test_what_a_script_sets_as_a_frame_begins_is_seen_at_that_frame(change: str)
         bpy.app.handlers.frame_change_pre.remove(set_at)
     assert np.abs(found - before).max() > 1e-6 or change in UNSEEN
     after = shown(ob, 7)
-    assert_as_if_new(ob, 7, after)
-    assert_as_if_new(ob, 6, found)
+    assert_shown_as_if_new(ob, 7, after)
+    assert_shown_as_if_new(ob, 6, found)
 
 
 def make_torso() -> bpy.types.Object:

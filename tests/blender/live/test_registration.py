@@ -137,13 +137,17 @@ def test_registering_again_and_again_leaves_nothing(times):
         blender_ik_addon.register()
 
 
+def make_arm_and_rope() -> tuple[bpy.types.Object, bpy.types.Object]:
+    ob, target = rigs.make_arm()
+    rigs.add_chain(rigs.make_rig(rigs.zigzag(5), name="Rope"), "Bone.4", target, solver="NEWTON")
+    return ob, target
+
+
 @pytest.mark.slow
 @pytest.mark.oldest
 @cycles(400, 10_000)
 def test_updates_hold_on_to_nothing(times):
-    ob, target = rigs.make_arm()
-    rope = rigs.make_rig(rigs.zigzag(5), name="Rope")
-    rigs.add_chain(rope, "Bone.4", target, solver="NEWTON")
+    ob, target = make_arm_and_rope()
     elbow = ob.pose.bones["Bone.1"]
     elbow.use_ik_limit_x = True
     bpy.context.view_layer.objects.active = ob
@@ -168,9 +172,7 @@ def test_updates_hold_on_to_nothing(times):
 @pytest.mark.oldest
 @cycles(50, 1000)
 def test_opening_files_holds_on_to_nothing(times, tmp_path):
-    _, target = rigs.make_arm()
-    rope = rigs.make_rig(rigs.zigzag(5), name="Rope")
-    rigs.add_chain(rope, "Bone.4", target, solver="NEWTON")
+    make_arm_and_rope()
     file = str(tmp_path / "chains.blend")
     bpy.ops.wm.save_as_mainfile(filepath=file)
     before = list_traces()

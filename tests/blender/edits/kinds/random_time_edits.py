@@ -8,12 +8,7 @@ import bpy
 
 import blender_ik_addon
 from tests.blender.edits import random_scene as scene
-from tests.blender.edits.kinds.random_round_trips import (
-    Snapshot,
-    save_and_load_in,
-    settle,
-    with_unsaved,
-)
+from tests.blender.edits.kinds import random_round_trips as trips
 from tests.blender.edits.random_checks import tag_all
 from tests.blender.edits.random_draws import EDITS, draw, edit, press
 from tests.blender.edits.random_scene import OF_BONE, OF_OWN_CHAIN, OF_OWN_OBJECT, leave_modes
@@ -156,22 +151,22 @@ def undo_and_redo(machine, count, seed):
     """Make changes with a step each, take all back, and make them again."""
     changes = make_rng(seed).choice(UNDOABLE, count).tolist()
     leave_modes()
-    settle()
+    trips.settle()
     press(bpy.ops.ed.undo_push, message="before")
-    shown = [Snapshot()]
+    shown = [trips.Snapshot()]
     for number, name in enumerate(changes):
         change(machine, name, f"{seed} {number}")
-        settle()
+        trips.settle()
         press(bpy.ops.ed.undo_push, message=name)
-        shown.append(Snapshot())
+        shown.append(trips.Snapshot())
     # Steps of undo keep what files keep.
-    exempt = set.union(with_unsaved(), *(each.exempt for each in shown))
+    exempt = set.union(trips.with_unsaved(), *(each.exempt for each in shown))
     for step, operator in (
         *((step, bpy.ops.ed.undo) for step in reversed(range(count))),
         *((step, bpy.ops.ed.redo) for step in range(1, count + 1)),
     ):
         press(operator)
-        settle()
+        trips.settle()
         shown[step].exempt = exempt
         shown[step].check(f"undo and redo of {changes}, at {step}")
 
@@ -199,7 +194,7 @@ def _go_down():
 @edit()
 def save_and_load(machine):
     leave_modes()
-    save_and_load_in(machine.folder)
+    trips.save_and_load_in(machine.folder)
 
 
 @edit(i=THING, j=THING, is_linked=FLAG, is_override=FLAG)
