@@ -106,11 +106,7 @@ def channels(ob: bpy.types.Object) -> dict[str, np.ndarray]:
     """Return what the channels of bones hold, shape (10,) each: location, rotation, scale."""
     return {
         bone.name: np.array(
-            (
-                *bone.location,
-                *getattr(bone, rigs.rotation_property(bone)),
-                *bone.scale,
-            )
+            (*bone.location, *getattr(bone, rigs.rotation_property(bone)), *bone.scale)
         )
         for bone in ob.pose.bones
     }

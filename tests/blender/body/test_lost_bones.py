@@ -32,10 +32,7 @@ def delete_bone(ob: bpy.types.Object) -> str:
     return f"The target bone '{name}' no longer exists: choose another."
 
 
-@pytest.mark.parametrize(
-    ("lose", "control"),
-    [(delete_target, "EMPTY"), (delete_bone, "BONE")],
-)
+@pytest.mark.parametrize(("lose", "control"), [(delete_target, "EMPTY"), (delete_bone, "BONE")])
 def test_a_pin_whose_target_is_gone_says_so_and_the_other_foot_stays(rigify, lose, control):
     ob = bodies.make_body(control=control)
     sentence = lose(ob)

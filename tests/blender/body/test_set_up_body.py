@@ -175,17 +175,25 @@ def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_
     assert bodies.farthest(before, bodies.places(ob)) > 0.01
 
 
-def test_a_chain_added_to_a_body_has_the_priority_that_it_would_begin_with(body):
-    added = body.chain_ik.chains.add()
+def test_a_chain_added_to_a_body_has_its_priority_and_one_that_is_mirrored_its_pin_and_pull(body):
+    chains = body.chain_ik.chains
+    added = chains.add()
     added.bone = "shoulder.L"
     assert added.priority == 3
     select_bones(body, ["hand.L"])
     press(bpy.ops.pose.chain_ik_add)
-    added = body.chain_ik.chains[body.chain_ik.active_index]
+    added = chains[body.chain_ik.active_index]
     assert (added.bone, added.priority) == ("hand.L", 2)
     body.chain_ik.body.use_body = False
     body.chain_ik.body.use_body = True
     assert added.priority == 2
+    body.chain_ik.active_index = chains.find("Leg.R")
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    chains["Leg.L"].priority, chains["Leg.L"].pull = 4, 0.5
+    body.chain_ik.active_index = chains.find("Leg.L")
+    press(bpy.ops.pose.chain_ik_mirror)
+    mirrored = chains["Leg.R"]
+    assert (mirrored.priority, mirrored.use_pin, mirrored.pull) == (4, True, 0.5)
 
 
 def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on(rigify):
@@ -262,10 +270,7 @@ def _connected(ob: bpy.types.Object) -> None:
 
 
 BAD = {
-    "flat": (
-        lambda ob: setattr(ob.scale, "x", 0.0),
-        "The armature object has a scale of zero",
-    ),
+    "flat": (lambda ob: setattr(ob.scale, "x", 0.0), "The armature object has a scale of zero"),
     "without chains": (
         lambda ob: ob.chain_ik.chains.clear(),
         "Select an armature that has a chain",
@@ -323,17 +328,6 @@ def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(rigify
     assert "Arm.L" in ob.chain_ik.chains
     assert not ob.chain_ik.body.use_body
     assert f"Warning: The location of bone '{bodies.HIPS}' is locked" in capfd.readouterr().out
-
-
-def test_a_limb_of_a_body_is_mirrored_with_its_priority_pin_and_pull(body):
-    chains = body.chain_ik.chains
-    body.chain_ik.active_index = chains.find("Leg.R")
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    chains["Leg.L"].priority, chains["Leg.L"].pull = 4, 0.5
-    body.chain_ik.active_index = chains.find("Leg.L")
-    press(bpy.ops.pose.chain_ik_mirror)
-    mirrored = chains["Leg.R"]
-    assert (mirrored.priority, mirrored.use_pin, mirrored.pull) == (4, True, 0.5)
 
 
 def test_a_bone_that_only_carries_a_limb_is_none_of_its_own(body):

@@ -19,11 +19,7 @@ from tests.blender.setups.selecting import press, refusal, state
 setup = bpy.ops.pose.chain_ik_setup
 remove = bpy.ops.pose.chain_ik_remove
 
-HIPS = {
-    "human": "spine",
-    "horse": "spine.001",
-    "bird": "spine.003",
-}
+HIPS = {"human": "spine", "horse": "spine.001", "bird": "spine.003"}
 
 
 def _world(ob: bpy.types.Object) -> dict[str, np.ndarray]:

@@ -198,16 +198,17 @@ def not_stable(
 def moved_objects(before: dict[str, scene.Values], after: dict[str, scene.Values]) -> list[str]:
     """Return the objects that an update has moved although they are not animated."""
     # Blender finds nothing by its full name, which those of libraries need.
-    animated = {ob.name_full for ob in bpy.data.objects if _is_placed_by_animation(ob)}
+    channels = ("location", "rotation", "scale")
+    animated = {
+        ob.name_full
+        for ob in bpy.data.objects
+        if any(path.startswith(channels) for path in paths(ob))
+    }
     return [
         f"{name} {difference(before[name], values)}"
         for name, values in after.items()
         if name in before and name not in animated and not same(before[name], values)
     ]
-
-
-def _is_placed_by_animation(ob: Object) -> bool:
-    return any(path.startswith(("location", "rotation", "scale")) for path in paths(ob))
 
 
 def not_finite(found: Poses) -> set[tuple[str, str, int]]:

@@ -34,8 +34,10 @@ def mechanisms() -> Mechanisms:
     pole, so that it is nothing new to compare once that chain is gone.
     """
     found: Mechanisms = {}
+    chains = [chain for owner in armatures() for chain in owner.chain_ik.chains]
     for ob in armatures():
-        written = driven(ob) | _poles_among(ob)
+        poles = {chain.pole_subtarget for chain in chains if chain.pole_target == ob}
+        written = driven(ob) | poles
         keyed = {path for path in paths(ob) if not path.endswith("rotation_euler")}
         for bone in ob.pose.bones:
             own = bone.path_from_id()
@@ -51,12 +53,6 @@ def mechanisms() -> Mechanisms:
             if match and bpy.utils.unescape_identifier(match[1]) not in ob.pose.bones:
                 found[ob.name_full, curve.data_path] = "without a bone"
     return found
-
-
-def _poles_among(ob: bpy.types.Object) -> set[str]:
-    """Return the names of the bones of an object that are poles of any chain."""
-    chains = [chain for owner in armatures() for chain in owner.chain_ik.chains]
-    return {chain.pole_subtarget for chain in chains if chain.pole_target == ob}
 
 
 def _stands_between(bone: bpy.types.PoseBone) -> bool:

@@ -146,7 +146,11 @@ def _run_process(job: Job, notes: Path) -> str:
         "OMP_NUM_THREADS": "1",
     }
     seconds, pipes = SECONDS * len(job.seeds), {"stdout": subprocess.DEVNULL}
-    pipes["stderr"], command = subprocess.PIPE, [*_python(), code]
+    pipes["stderr"], bpy = subprocess.PIPE, sys.modules.get("bpy")
+    command = [sys.executable, "-c", code]
+    if bpy is not None and bpy.app.binary_path:
+        application = [bpy.app.binary_path, "--background", "--factory-startup"]
+        command = [*application, "--python-expr", code]
     try:
         done = subprocess.run(command, cwd=ROOT, env=variables, timeout=seconds, **pipes)
     except subprocess.TimeoutExpired:
@@ -157,14 +161,6 @@ def _run_process(job: Job, notes: Path) -> str:
         return f"Blender went down with signal {-done.returncode}"
     told = done.stderr.decode(errors="replace").splitlines()
     return f"ended with code {done.returncode}: " + "\n".join(told[-12:])
-
-
-def _python() -> list[str]:
-    """Return what runs code in a process that knows bpy."""
-    bpy = sys.modules.get("bpy")
-    if bpy is not None and bpy.app.binary_path:
-        return [bpy.app.binary_path, "--background", "--factory-startup", "--python-expr"]
-    return [sys.executable, "-c"]
 
 
 def jobs(first: int, steps: int, kinds: Sequence[str]) -> Iterator[Job]:

@@ -79,13 +79,9 @@ def chain_of(ob: bpy.types.Object, number: int) -> bpy.types.PropertyGroup | Non
     return picked(ob.chain_ik.chains, number)
 
 
-def _editable(ob: bpy.types.Object | None) -> bpy.types.Object | None:
-    return ob if ob is not None and ob.is_editable else None
-
-
-def _with_own_bones(number: int, _known: Known) -> bpy.types.Object | None:
-    ob = armature(number)
-    return ob if ob is not None and ob.data.is_editable else None
+def _editable(ob: bpy.types.Object | None, part: str = "") -> bpy.types.Object | None:
+    """Return an object of which itself, or its data, can be edited."""
+    return ob if ob is not None and (ob.data if part else ob).is_editable else None
 
 
 BONE = Found(lambda number, known: bone_of(known["ob"], number))
@@ -96,7 +92,7 @@ OF_OWN_OBJECT = {"ob": Found(lambda number, _: _editable(any_object(number)))}
 OF_TARGET = {"ob": Found(lambda number, _: other_object(number))}
 OF_RIG = {"ob": Found(lambda number, _: armature(number))}
 OF_OWN_RIG = {"ob": Found(lambda number, _: _editable(armature(number)))}
-OF_OWN_BONES = {"ob": Found(_with_own_bones)}
+OF_OWN_BONES = {"ob": Found(lambda number, _: _editable(armature(number), "data"))}
 OF_BONE = {**OF_RIG, "bone": BONE}
 OF_CHAIN = {**OF_RIG, "chain": CHAIN}
 OF_OWN_CHAIN = {**OF_OWN_RIG, "chain": CHAIN}

@@ -298,24 +298,3 @@ def test_set_up_limbs_switches_it_on_where_nothing_moves_by_it_and_nothing_drive
     after = matrices(ob)
     for name, matrix in before.items():
         np.testing.assert_allclose(after[name], matrix, atol=2e-5)
-
-
-def test_the_other_side_is_spread_as_well():
-    arm = {name: bone for name, bone in UNREAL.items() if name != "finger_l"}
-    other = {
-        name[:-1] + "r": (
-            parent and parent[:-1] + "r",
-            np.multiply(head, (-1.0, 1.0, 1.0)),
-            np.multiply(tail, (-1.0, 1.0, 1.0)),
-        )
-        for name, (parent, head, tail) in arm.items()
-    }
-    ob, *_ = make_arm({**arm, **other}, chain_count=2, use_twist_spread=True)
-    select_bones(ob, ["lowerarm_l"])
-    press(bpy.ops.pose.chain_ik_mirror)
-    assert ob.chain_ik.chains[1].use_twist_spread
-    mirrored = ob.chain_ik.chains[1].target
-    mirrored.rotation_mode = "QUATERNION"
-    mirrored.rotation_quaternion = Quaternion((1, 0, 0), 0.9) @ mirrored.rotation_quaternion
-    rigs.updated()
-    assert abs(ob.pose.bones["lowerarm_twist_01_r"].rotation_quaternion.w) < 0.99

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import bpy
@@ -187,32 +186,3 @@ def test_what_a_script_sets_as_a_frame_begins_is_seen_at_that_frame(change: str)
     after = shown(ob, 7)
     assert_shown_as_if_new(ob, 7, after)
     assert_shown_as_if_new(ob, 6, found)
-
-
-def make_torso() -> bpy.types.Object:
-    """Return a rig whose arm hangs on a shoulder that hangs on a chain, all with control bones."""
-    ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 0.3)])
-    rigs.add_bones(ob, [(0, 0, 1), (0, 0.3, 2), (0, 0, 3)], prefix="Spine", parent="Bone.0")
-    rigs.add_bones(ob, [(0, 0, 3), (0.5, 0, 3.1)], prefix="Shoulder", parent="Spine.1")
-    arm = [(0.5, 0, 3), (1.5, 0.3, 2.8), (2.5, 0, 2.6)]
-    rigs.add_bones(ob, arm, prefix="Arm", parent="Shoulder.0")
-    for tip, place in (("Spine.1", (0.3, 0.4, 2.5)), ("Arm.1", (1.4, 0.6, 2.2))):
-        rigs.add_bones(ob, [place, np.add(place, (0, 0, 0.3))], prefix=f"{tip} Target")
-        chain = rigs.add_chain(ob, tip, ob, chain_count=2)
-        chain.subtarget = f"{tip} Target.0"
-    rigs.updated()
-    return ob
-
-
-def test_what_hangs_on_a_chain_is_where_its_parents_are_after_each_move() -> None:
-    ob = make_torso()
-    names = ("Bone.0", "Spine.0", "Spine.1 Target.0", "Shoulder.0", "Arm.1 Target.0")
-    for bone, step in itertools.product(names, range(1, 4)):
-        moved = ob.pose.bones[bone]
-        moved.location = (0.02 * step, 0.01 * step, 0.03 * step)
-        moved.rotation_quaternion = (1.0, 0.03 * step, 0.0, 0.05 * step)
-        rigs.updated()
-        posed = rigs.evaluated(ob).pose.bones
-        for chain in ob.chain_ik.chains:
-            assert (posed[chain.bone].tail - posed[chain.subtarget].head).length < 2e-5
-    assert_shown_as_if_new(ob)

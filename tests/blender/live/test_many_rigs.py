@@ -120,10 +120,7 @@ ANIMATED = {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "ways",
-    [
-        ("influence", "mute", "bones", "object"),
-        ("flip", "hide", "parent", "tie", "driver"),
-    ],
+    [("influence", "mute", "bones", "object"), ("flip", "hide", "parent", "tie", "driver")],
     ids=str,
 )
 def test_a_crowd_that_plays_stands_on_every_frame_as_if_nothing_were_known(crowd, ways):

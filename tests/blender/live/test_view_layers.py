@@ -84,8 +84,7 @@ def test_a_file_saved_in_another_view_layer_keeps_the_stored_pose(tmp_path, fram
 
 
 @pytest.mark.parametrize(
-    ("kind", "mode"),
-    [("mesh", "EDIT"), ("mesh", "SCULPT"), ("armature", "EDIT")],
+    ("kind", "mode"), [("mesh", "EDIT"), ("mesh", "SCULPT"), ("armature", "EDIT")]
 )
 def test_view_layers_may_be_added_while_something_is_edited(kind, mode):
     ob, target = rigs.make_arm()
