@@ -198,10 +198,8 @@ def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(mov
         count = 3 if path.endswith("euler") else 4
         assert [each for found, each in sorted(made) if found == path] == list(range(count)), name
     blender_ik_addon.unregister()
-    try:
-        np.testing.assert_allclose(played(moving), live, atol=SAME)
-    finally:
-        blender_ik_addon.register()
+    np.testing.assert_allclose(played(moving), live, atol=SAME)
+    blender_ik_addon.register()
 
 
 def test_keys_of_one_chain_hold_the_bones_that_carry_it_and_are_made_frame_by_frame(moving, capfd):

@@ -185,7 +185,9 @@ def test_a_file_stays_compressed_or_not_and_finds_what_it_refers_to(file, capfd,
     assert bpy.data.images["Picture"].filepath == "//../picture.png"
 
 
-def test_a_chain_that_cannot_be_solved_stops_a_bake_and_nothing_is_written(file, capfd):
+def test_a_chain_that_cannot_be_solved_or_moves_nothing_stops_a_bake_and_nothing_is_written(
+    file, capfd
+):
     bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].target = None
     lines.save(file)
     output = file.with_name("out.blend")
@@ -198,14 +200,12 @@ def test_a_chain_that_cannot_be_solved_stops_a_bake_and_nothing_is_written(file,
     ob = bpy.data.objects["Rig 0"]
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
     assert {path.split('"')[1] for path, _ in rigs.keys_of(ob)} == {f"Bone.{i}" for i in range(4)}
-
-
-def test_a_chain_that_moves_nothing_stops_a_bake(file, capfd):
+    lines.opened(file)
     bpy.data.objects["Rig 0"].data.pose_position = "REST"
     lines.save(file)
-    output, why = file.with_name("out.blend"), "Not solved: the armature shows its rest position"
-    assert f"moves nothing in this range: {why}" in refusal(capfd, 1, "bake", "--output", output)
-    code, out, _ = run(capfd, "report")
+    why, other = "Not solved: the armature shows its rest position", file.with_name("other.blend")
+    assert f"moves nothing in this range: {why}" in refusal(capfd, 1, "bake", "--output", other)
+    code, out, _ = run(capfd, "report", "--chains", "Bone")
     assert (code, {each["text"] for each in lines.results_of(out)["Bone"]}) == (3, {why})
 
 

@@ -88,10 +88,8 @@ def frames_seen(limb: Limb) -> list[float]:
     rigs.go_to(1)
     select_bones(limb.ob, [limb.bones[-1]])
     bpy.app.handlers.frame_change_pre.append(note)
-    try:
-        press(convert)
-    finally:
-        bpy.app.handlers.frame_change_pre.remove(note)
+    press(convert)
+    bpy.app.handlers.frame_change_pre.remove(note)
     if not found:
         return found
     # The way back to the present frame, twice.

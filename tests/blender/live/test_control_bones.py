@@ -153,18 +153,15 @@ def test_blender_tells_settings_from_poses() -> None:
     places = [each for each in settings_of("Rig", "chain_ik") if each.name not in BOOKS]
     assert len(places) > 60
     bpy.app.handlers.depsgraph_update_post.insert(0, note)
-    try:
-        for place in places:
-            told.clear()
-            place.set(place.get())
-            rigs.updated()
-            # Blender gives each group of settings a name, too, that nobody sees.
-            assert told[:1] == [True] or place.name == "name", place
+    for place in places:
         told.clear()
-        drag(ob, 7)
-        assert told[:1] == [False]
-    finally:
-        bpy.app.handlers.depsgraph_update_post.remove(note)
+        place.set(place.get())
+        rigs.updated()
+        # Blender gives each group of settings a name, too, that nobody sees.
+        assert told[:1] == [True] or place.name == "name", place
+    told.clear()
+    drag(ob, 7)
+    assert told[:1] == [False]
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -178,10 +175,8 @@ def test_what_a_script_sets_as_a_frame_begins_is_seen_at_that_frame(change: str)
             CHANGES[change](bpy.data.objects["Rig"])
 
     bpy.app.handlers.frame_change_pre.append(set_at)
-    try:
-        found = shown(ob, 6)
-    finally:
-        bpy.app.handlers.frame_change_pre.remove(set_at)
+    found = shown(ob, 6)
+    bpy.app.handlers.frame_change_pre.remove(set_at)
     assert np.abs(found - before).max() > 1e-6 or change in UNSEEN
     after = shown(ob, 7)
     assert_shown_as_if_new(ob, 7, after)
