@@ -189,12 +189,17 @@ def make_crossed():
     return ob, chest, hand
 
 
-def test_arms_reach_their_targets_from_where_the_spine_has_gone():
+def test_arms_reach_their_targets_from_where_the_spine_has_gone_and_rest_while_they_are_muted():
     ob, chest, hand = make_crossed()
+    for frame, is_muted in ((1, False), (10, True), (16, False)):
+        ob.chain_ik.chains["Arm"].mute = is_muted
+        ob.chain_ik.chains["Arm"].keyframe_insert("mute", frame=frame)
     before, after = shaken.bettered(ob, {"Bone.3": chest, "Arm.2": hand}, 2.4)
-    shoulder = [bone.name for bone in ob.pose.bones].index("Shoulder.0")
-    assert np.abs(after.poses - before.poses)[:, shoulder].max() > 1e-3
+    rows = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
+    assert np.abs(after.poses - before.poses)[:, rows["Shoulder.0"]].max() > 1e-3
     assert after.acceleration < before.acceleration
+    muted = np.s_[9:15, rows["Arm.0"] : rows["Arm.2"] + 1]
+    np.testing.assert_allclose(after.local[muted], before.local[muted], atol=1e-5)
 
 
 def told(capfd):

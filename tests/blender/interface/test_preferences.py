@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import blender_ik_addon
+from blender_ik_addon.preferences.addon import preferences
 from blender_ik_addon.preferences.colours import colours, ghost_colours, width_of
 from tests.blender.operators.test_operator_list import make_limbs
 from tests.blender.setups import rigs
@@ -56,6 +57,7 @@ USUAL = {
 
 def test_without_preferences_new_chains_are_what_they_always_were():
     assert PACKAGE not in bpy.context.preferences.addons
+    assert not hasattr(preferences(), "no such thing")
     ob = make_limbs()
     arm, tail = added(ob, "Arm.0", "Arm.1"), added(ob, "Tail.0", "Tail.1", "Tail.2", "Tail.3")
     assert arm == {**USUAL, "solver": "TWO_BONE", "has_pole": True}
