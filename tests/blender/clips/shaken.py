@@ -80,10 +80,7 @@ def bake(**options: object) -> None:
 
 
 def targets_of(target: bpy.types.Object) -> Array:
-    found = []
-    for frame in range(1, LAST + 1):
-        found.append(rigs.position(target, rigs.go_to(frame)))
-    return np.array(found)
+    return np.array([rigs.position(target, rigs.go_to(frame)) for frame in range(1, LAST + 1)])
 
 
 def bettered(

@@ -23,8 +23,7 @@ from tests.blender.edits.kinds import (  # noqa: F401  they add the edits
     random_time_edits,
 )
 from tests.blender.edits.random_checks import without_rest
-from tests.blender.edits.random_draws import EDITS, draw
-from tests.blender.edits.random_output import Output, is_fault
+from tests.blender.edits.random_draws import EDITS, Output, draw, is_fault
 from tests.blender.edits.random_scene import START, carrying, driven_in_order, hand_of, make_scene
 from tests.blender.setups import rigs
 
@@ -67,7 +66,6 @@ class RandomEdits:
             bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
     def close(self) -> None:
-        self._output.close()
         self._holder.cleanup()
 
     def make_rigs(self) -> None:

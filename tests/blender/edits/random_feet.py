@@ -5,7 +5,8 @@ from __future__ import annotations
 import bpy
 
 from blender_ik_addon.rig.controls.foot_roll import BANK, MECHANISM, ROLL
-from tests.blender.edits.random_checks import BONE, armatures, driven, drivers_of, paths
+from tests.blender.edits.random_checks import BONE, drivers_of, paths
+from tests.blender.edits.random_scene import armatures, driven
 
 CHANNELS = (ROLL, BANK)
 
