@@ -218,9 +218,6 @@ def make_busy_rig() -> bpy.types.Object:
 
 READINGS = {
     "a keyed bone": lambda ob: np.array(ob.pose.bones["Bystander.0"].matrix),
-    "a keyed bone's channels": lambda ob: np.array(
-        (ob.pose.bones["Bystander.0"].location, ob.pose.bones["Bystander.0"].rotation_euler)
-    ),
     "a keyed custom property": lambda ob: ob["strength"],
     "a keyed custom property of a bone": lambda ob: ob.pose.bones["Bystander.0"]["grip"],
     "a driven custom property": lambda ob: ob["pair"][1],
