@@ -17,7 +17,6 @@ from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, state
 
 setup = bpy.ops.pose.chain_ik_setup
-remove = bpy.ops.pose.chain_ik_remove
 
 HIPS = {"human": "spine", "horse": "spine.001", "bird": "spine.003"}
 
@@ -154,20 +153,15 @@ def test_a_limb_alone_has_no_body_and_a_parent_takes_the_place_of_all_spaces(rig
     assert human.data.bones["Arm Target.L"].parent.name == "spine"
 
 
-def make_former(ob: bpy.types.Object) -> None:
-    """Make a character as it was before there were bodies: chains, and controls without spaces."""
+def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigify, capfd):
+    ob = opened(make_character, name="human")
+    wanted = spaces(ob)
+    # Made before there were bodies: chains, and controls without spaces.
     for bone in ob.pose.bones:
         for constraint in list(bone.constraints):
             bone.constraints.remove(constraint)
     rigs.delete_bones(ob, "Root")
     ob.chain_ik.body.root = ""
-    rigs.updated()
-
-
-def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigify, capfd):
-    ob = opened(make_character, name="human")
-    wanted = spaces(ob)
-    make_former(ob)
     control = ob.pose.bones["Arm Target.L"]
     control.location = (0.0, -0.1, 0.05)
     ob.pose.bones["spine"].rotation_quaternion = (0.99, 0.1, 0.0, 0.1)
@@ -196,8 +190,6 @@ def test_a_space_that_somebody_has_chosen_stays(rigify):
     assert [bone.name for bone in ob.data.bones if bone.name.startswith("Root")] == ["Root"]
 
 
-mirror = bpy.ops.pose.chain_ik_mirror
-
 Box = tuple[np.ndarray, np.ndarray]
 
 
@@ -223,12 +215,8 @@ def boxes(ob: bpy.types.Object) -> dict[str, Box]:
 
 def overlap(first: Box, second: Box, axes: str) -> bool:
     along = ["XYZ".index(axis) for axis in axes]
-    return bool(
-        np.all(
-            np.minimum(first[1], second[1]) > np.maximum(first[0], second[0]),
-            where=[axis in along for axis in range(3)],
-        )
-    )
+    low, high = np.maximum(first[0], second[0]), np.minimum(first[1], second[1])
+    return bool((high > low)[along].all())
 
 
 @pytest.mark.parametrize("name", ["human", "cat", "horse", "bird", "mixamo_names"])
@@ -260,6 +248,15 @@ def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(ri
         np.testing.assert_allclose(level, min(end.z for end in ends), atol=1e-5 * max(way))
         assert high[2] - low[2] <= 0.2 * max(way[:2])
         assert max(way[:2]) <= max((high - low)[:2]) <= 1.5 * max(way[:2])
+
+
+def test_feet_beside_each_other_leave_each_other_room(rigify):
+    ob = characters.add_rig("human")
+    for side, turn in (("L", 0.05), ("R", -0.05)):
+        thigh = ob.pose.bones[f"thigh.{side}"]
+        thigh.rotation_mode, thigh.rotation_euler.z = "XYZ", turn
+    press(setup, control="BONE")
+    assert not overlap(boxes(ob)["Leg.L"], boxes(ob)["Leg.R"], "X")
 
 
 def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
@@ -301,6 +298,6 @@ def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
         activate(ob, f"{limb}.R")
         press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
         activate(ob, f"{limb}.L")
-        press(mirror)
+        press(bpy.ops.pose.chain_ik_mirror)
         for point in drawn(ob, f"{limb} Target.R"):
             assert np.abs(expected - point).max(axis=1).min() < 1e-5
