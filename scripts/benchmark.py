@@ -8,7 +8,7 @@
     python3 scripts/benchmark.py --held-back               targets beyond what limits allow
     python3 scripts/benchmark.py --calls                   calls of NumPy, without a clock
     python3 scripts/benchmark.py --calls --against ../old  the same, beside another checkout
-    python3 scripts/benchmark.py --rivals pin,fullik --rounds 9
+    python3 scripts/benchmark.py --rivals pin --rounds 9
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
 checkout on first use; fullik needs node and npm. What counts is the ratio, a median over rounds
@@ -31,11 +31,10 @@ from pathlib import Path
 import environment
 from benchmarks.measuring import Result, Row, make_page, measure, settle, short
 from benchmarks.pages import PAGES
-from benchmarks.workers import RIVALS, Programs, Worker, WorkerError
+from benchmarks.workers import BLENDER, RIVALS, Worker, WorkerError, start
 from common.console import ROOT, say
 from common.tables import make_table
 
-BLENDER = "bpy-5.2"
 # With SciPy and without Blender.
 PROGRAM = "core-3.11"
 SOLVERS = ("NEWTON", "FABRIK", "CCD")
@@ -68,17 +67,17 @@ def choose(page: str, only: str) -> list[Row]:
     ]
 
 
-def measure_page(programs: Programs, options: argparse.Namespace) -> list[Result]:
+def measure_page(variables: dict[str, str], options: argparse.Namespace) -> list[Result]:
     """Measure a page, and write it."""
 
-    def start(program: str, *arguments: str) -> Worker:
+    def start_named(program: str, *arguments: str) -> Worker:
         if program in RIVALS and program not in options.rivals:
             raise environment.UnavailableError(f"--rivals does not name {program}")
-        return programs.start(program, *arguments)
+        return start(variables, program, *arguments)
 
     page, found = options.page, list[Result]()
     title, explained, _ = PAGES[page]
-    for result in measure(choose(page, options.only), start, options.rounds):
+    for result in measure(choose(page, options.only), start_named, options.rounds):
         found.append(result)
         say(result.row.group, result.reason or f"{result.row.name}: {result.cell()}")
     results = settle(found)
@@ -182,8 +181,8 @@ def main() -> int:
             print_page(options.page, options.against, options.only, options.rounds)
             return 0
         with environment.own_variables(PYTHONPATH=environment.PYTHON_PATH) as variables:
-            results = measure_page(Programs(BLENDER, variables), options)
-    except (environment.UnavailableError, WorkerError, environment.InstallError) as error:
+            results = measure_page(variables, options)
+    except (environment.UnavailableError, WorkerError) as error:
         sys.exit(str(error))
     return 1 if any(each.ours.reason for each in results) else 0
 

@@ -59,7 +59,7 @@ def main() -> int:
     shutil.rmtree(SITE, ignore_errors=True)
     try:
         errors = build("docs", BUILDERS[0], is_check=False)
-    except (environment.UnavailableError, environment.InstallError) as error:
+    except environment.UnavailableError as error:
         sys.exit(str(error))
     if errors:
         say("docs", *errors)

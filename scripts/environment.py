@@ -7,6 +7,7 @@ looked for on this machine, else fetched by uv. Nothing outside of `.venv/` is w
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -29,8 +30,8 @@ ONE_THREAD = {
 PYTHON_PATH = os.pathsep.join((str(ROOT / "scripts"), str(ROOT)))
 STAMP = "chain_ik_recipe.txt"
 
-# The one list of everything the project is tested with. Lower bounds are what was really run.
-# Lint tools have upper bounds: a new release of them must not turn a good commit red.
+# Lower bounds are what was really run. Lint tools have upper bounds: a new release of them must not
+# turn a good commit red.
 _TESTING = ("pytest>=8.3,<10", "hypothesis>=6.112")
 # An independent minimiser for the resting poses of FORCE; tests do without where it is missing.
 _MINIMISING = "scipy>=1.11"
@@ -39,13 +40,7 @@ _PAGES = ("sphinx>=9.1,<10", "myst-parser>=5.1,<6", "furo>=2025.12.19", "numpy>=
 
 
 class Environment(NamedTuple):
-    """What one virtual environment holds.
-
-    Attributes:
-        python: Version of its interpreter, "3.11".
-        requirements: What pip installs.
-        size: What to expect of the download, for the person who waits.
-    """
+    """A virtual environment: its Python, what pip installs, and how large that download is."""
 
     python: str
     requirements: tuple[str, ...]
@@ -68,23 +63,19 @@ ENVIRONMENTS = {
     "docs": Environment("3.13", (*_PAGES, "latex2mathml>=3.81,<4"), "50 MB"),
 }
 
-# Runs side by side may want the same environment: one makes it, the others wait.
+# Runs side by side may want the same environment, or Python: one makes it, the others wait.
 _making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 # Importing venv and ensurepip fails where a distribution ships Python without them, and such a
 # Python cannot make an environment.
 _PROBE = "import sys, venv, ensurepip; print(sys.executable, '%d.%d' % sys.version_info[:2])"
 _SUFFIX = ".exe" if os.name == "nt" else ""
 
-# Two environments may ask for the same version at the same time; one search is enough.
-_lock = threading.Lock()
-_found: dict[str, Path] = {}
-
 
 class UnavailableError(Exception):
     """This machine cannot have what was asked for; the text says what to do."""
 
 
-class InstallError(Exception):
+class InstallError(UnavailableError):
     """An environment could not be installed although its interpreter is there."""
 
 
@@ -96,52 +87,38 @@ def ensure(name: str, wanted: Environment | None = None) -> Path:
     """
     version, requirements, size = wanted or ENVIRONMENTS[name]
     folder, recipe = FOLDER / name, "\n".join((f"python {version}", *requirements, ""))
-    python = python_in(folder)
+    python, stamp = python_in(folder), folder / STAMP
     with _making[name]:
-        if python.exists() and _is_made_from(folder, recipe):
-            return python
-        base = find_python(version)
-        say(name, f"installing on Python {version}, downloads about {size}")
-        shutil.rmtree(folder, ignore_errors=True)
-        code, output = stream(name, [str(base), "-m", "venv", str(folder)])
-        if code != 0:
-            raise InstallError(f"{base} made no virtual environment: {' '.join(output[-3:])}")
-        _pip_install(name, python, requirements, recipe)
+        if not (python.exists() and stamp.exists() and stamp.read_text() == recipe):
+            base = find_python(version)
+            say(name, f"installing on Python {version}, downloads about {size}")
+            shutil.rmtree(folder, ignore_errors=True)
+            code, output = stream(name, [str(base), "-m", "venv", str(folder)])
+            if code != 0:
+                raise InstallError(f"{base} made no virtual environment: {' '.join(output[-3:])}")
+            _pip_install(name, python, requirements)
+            # Last: without it, all is installed again.
+            stamp.write_text(recipe)
         return python
 
 
-def ensure_packages(python_version: str) -> Path:
+def ensure_packages(version: str) -> Path:
     """Return a folder with pytest and hypothesis for the Python inside a Blender application."""
-    folder = FOLDER / f"app-{python_version}"
-    recipe = "\n".join((*_TESTING, ""))
-    if not _is_made_from(folder, recipe):
-        pip_python = ensure("core-3.11")
-        say(folder.name, "installing pytest and hypothesis, about 2 MB")
-        shutil.rmtree(folder, ignore_errors=True)
-        target = ["--target", str(folder), "--python-version", python_version]
-        arguments = [*target, "--only-binary", ":all:", *_TESTING]
-        _pip_install(folder.name, pip_python, arguments, recipe)
-    return folder
+    python = ensure(f"app-{version}", Environment(version, _TESTING, "2 MB"))
+    (packages,) = python.parents[1].glob("[Ll]ib/**/site-packages")
+    return packages
 
 
-def _is_made_from(folder: Path, recipe: str) -> bool:
-    """Tell whether a finished installation in the folder was made from a recipe."""
-    stamp = folder / STAMP
-    return stamp.exists() and stamp.read_text() == recipe
-
-
-def _pip_install(name: str, python: Path, arguments: Iterable[str], recipe: str) -> None:
-    """Install packages into the folder of that name, with a line for each download, and stamp it.
+def _pip_install(name: str, python: Path, requirements: Iterable[str]) -> None:
+    """Install packages, with a line for each download.
 
     ``UnavailableError`` if there is no bpy wheel for this platform.
     """
     start = time.monotonic()
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
-    command = [str(python), "-m", "pip", "install", *options, *arguments]
+    command = [str(python), "-m", "pip", "install", *options, *requirements]
     code, output = stream(name, command, _condense_pip_line)
     if code == 0:
-        # Last: without it, all is installed again.
-        (FOLDER / name / STAMP).write_text(recipe)
         say(name, f"installed in {time.monotonic() - start:.0f} s")
         return
     text = " ".join([line for line in output if line.startswith("ERROR")] or output[-3:])
@@ -179,7 +156,7 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
     """
     try:
         command = [str(ensure(label)), *map(str, arguments)]
-    except (UnavailableError, InstallError) as error:
+    except UnavailableError as error:
         sys.exit(str(error))
     # Matplotlib's list of fonts would else go into the person's own folder.
     own = {"PYTHONPATH": PYTHON_PATH, "MPLCONFIGDIR": str(FOLDER / label / "matplotlib")}
@@ -198,17 +175,14 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
 
 def find_python(version: str) -> Path:
     """Return an interpreter of a version such as "3.11" that can make virtual environments."""
-    with _lock:
-        found = _found.get(version) or _search(version)
-        if found is None:
-            _fetch(version)
-            found = _search(version)
-        if found is None:
-            raise UnavailableError(
-                f"Python {version} was not found and could not be downloaded: install Python "
-                f"{version} (with its venv module) or uv, then run this again."
-            )
-        return _found.setdefault(version, found)
+    with _making["python"]:
+        found = _search(version) or _fetch(version)
+    if found is None:
+        raise UnavailableError(
+            f"Python {version} was not found and could not be downloaded: install Python {version} "
+            "(with its venv module) or uv, then run this again."
+        )
+    return found
 
 
 def python_in(environment: Path) -> Path:
@@ -218,28 +192,25 @@ def python_in(environment: Path) -> Path:
 def _search(version: str) -> Path | None:
     """Return the first usable interpreter of this version on the machine."""
     # Every folder of PATH, not only the first hit: a pyenv shim may stand before a real one.
-    parts = [Path(part) for part in os.environ.get("PATH", "").split(os.pathsep) if part]
+    parts = os.environ.get("PATH", "").split(os.pathsep)
     names = (f"python{version}", "python3", "python")
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = [Path(sys.executable), *(part / (name + _SUFFIX) for name in names for part in parts)]
-    found += [python_in(path) for path in sorted(pyenv.glob(f"{version}*"), reverse=True)]
-    for name in ("python.exe", f"bin/python{version}"):
-        found += sorted((FOLDER / "python").glob(f"cpython-{version}*/{name}"))
-    commands = [[str(path)] for path in found if path.is_file()]
-    for command in [*commands, *([["py", f"-{version}"]] if os.name == "nt" else [])]:
+    on_path = (Path(part) / (name + _SUFFIX) for name in names for part in parts if part)
+    places = ("python.exe", f"bin/python{version}")
+    fetched = ((FOLDER / "python").glob(f"cpython-{version}*/{place}") for place in places)
+    for path in itertools.chain([Path(sys.executable)], on_path, *fetched):
         try:
             probe = subprocess.run(
-                [*command, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
+                [path, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             continue
-        path, _, answer = probe.stdout.strip().rpartition(" ")
+        found, _, answer = probe.stdout.strip().rpartition(" ")
         if probe.returncode == 0 and answer == version:
-            return Path(path)
+            return Path(found)
     return None
 
 
-def _fetch(version: str) -> None:
+def _fetch(version: str) -> Path | None:
     """Have uv download an interpreter, if it can; uv comes from pip where it is not here."""
     uv = shutil.which("uv") or str(FOLDER / "uv" / "bin" / f"uv{_SUFFIX}")
     if not Path(uv).exists():
@@ -252,3 +223,4 @@ def _fetch(version: str) -> None:
         places = {"UV_PYTHON_INSTALL_DIR": str(FOLDER / "python"), "UV_PYTHON_INSTALL_BIN": "0"}
         command = [uv, "python", "install", version]
         stream("python", command, str.strip, env={**os.environ, **places})
+    return _search(version)

@@ -10,8 +10,6 @@
 
 The run "window" installs the zip in a Blender with a window and uses all of it, by mouse and keys:
 in the one that BLENDER names, else in the one on the path. It needs a display, or Xvfb to make one.
-Its pictures and what Blender printed are in out, a folder for each tour.
-
 Needs nothing but this Python (3.9 or newer): environments are installed on first use.
 """
 
@@ -20,6 +18,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import dataclasses
+import functools
 import os
 import re
 import shutil
@@ -78,36 +77,32 @@ class Outcome:
         """Return the counts as the last line shows them."""
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
-    def note(self, label: str, check: str, errors: list[str]) -> None:
-        """Count a check, and print what it found."""
-        say(label, f"{check}: {'FAILED' if errors else 'ok'}", *errors)
-        self.passed += not errors
-        self.failed += bool(errors)
-        self.failures += [f"FAILED {check}"] if errors else []
-
 
 def lint(label: str) -> Outcome:
     """Run the linter, the formatter and the type checker; each counts as one check."""
-    python, outcome = environment.ensure("lint"), Outcome()
+    python, errors = str(environment.ensure("lint")), dict[str, list[str]]()
     for check in LINT_CHECKS:
-        code, output = stream(label, [str(python), "-m", *check])
-        outcome.note(label, " ".join(check), (output or [f"exit code {code}"]) if code else [])
-    return outcome
+        code, output = stream(label, [python, "-m", *check])
+        errors[" ".join(check)] = (output or [f"exit code {code}"]) if code else []
+    return _count_checks(label, errors)
 
 
 def check_docs(label: str) -> Outcome:
     """Build the site of the documentation, warnings as errors, and run its examples."""
-    outcome = Outcome()
-    for builder in build_docs.BUILDERS:
-        outcome.note(label, f"docs, {builder}", build_docs.build(label, builder, is_check=True))
-    return outcome
+    build = functools.partial(build_docs.build, label, is_check=True)
+    return _count_checks(label, {f"docs, {each}": build(each) for each in build_docs.BUILDERS})
 
 
-def run_in_environment(
-    label: str, arguments: list[str], name: str = "", **variables: str
-) -> Outcome:
-    """Run pytest in a virtual environment, named as the run unless told."""
-    python = environment.ensure(name or label)
+def _count_checks(label: str, errors: dict[str, list[str]]) -> Outcome:
+    for check, found in errors.items():
+        say(label, f"{check}: {'FAILED' if found else 'ok'}", *found)
+    failures = [f"FAILED {check}" for check, found in errors.items() if found]
+    return Outcome(len(errors) - len(failures), len(failures), failures=failures)
+
+
+def run_in_environment(label: str, arguments: list[str], name: str, **variables: str) -> Outcome:
+    """Run pytest in a virtual environment."""
+    python = environment.ensure(name)
     return _run_pytest(label, [str(python), "-m", "pytest"], arguments, **variables)
 
 
@@ -134,11 +129,11 @@ def run_in_application(label: str, arguments: list[str]) -> Outcome:
         _, output = stream(label, [*start, "--python-expr", ask])
     except OSError as error:
         output = [str(error)]
-    version = re.search(r"^PYTHON (\S+)$", "\n".join(output), re.MULTILINE)
-    if version is None:
+    versions = [line[7:] for line in output if line.startswith("PYTHON ")]
+    if not versions:
         say(label, f"BLENDER={named} did not answer which Python it has:", *output)
         return Outcome(failed=1)
-    paths = [str(environment.ensure_packages(version.group(1))), str(ROOT)]
+    paths = [str(environment.ensure_packages(versions[0])), str(ROOT)]
     code = IN_APPLICATION.format(paths=paths)
     command = [*start, "--python-exit-code", "3", "--python-expr", code, "--"]
     return _run_pytest(label, command, arguments)
@@ -226,11 +221,9 @@ def carry_out(name: str, run: Callable[[str], Outcome]) -> Outcome:
     try:
         return run(name)
     except environment.UnavailableError as reason:
-        say(name, f"SKIPPED: {reason}")
-        return Outcome(skipped=1)
-    except environment.InstallError as error:
-        say(name, f"FAILED: {error}")
-        return Outcome(failed=1)
+        word = "failed" if isinstance(reason, environment.InstallError) else "skipped"
+        say(name, f"{word.upper()}: {reason}")
+        return Outcome(**{word: 1})
 
 
 def parse_command_line() -> argparse.Namespace:

@@ -15,7 +15,7 @@ PUBLISHED = json.loads(Path(__file__).with_name("data").joinpath("cases.json").r
 # None of these may be lost or loosened on the way. Of the default page by what is beside.
 TABLE = {
     "built-in": [0.5, 0.65], "floor": [0.12, 2.5], "unsolved": [1.35, 4.0],
-    "fullik": [0.35, 0.5], "momentum": [0.07, 0.1], "pin": [0.8, 1.0, 1.0], "pyfabrik": [0.04],
+    "fullik": [0.35, 0.5], "pin": [0.8, 1.0, 1.0],
     "core": [2.2, 2.2, 2.2, 2.2, 11.0], "chains": [2.2, 2.2], "": [8.0],
 }  # fmt: skip
 HUMANS = [4.0, 4.0, 5.0, 3.0, 2.0, 2.5, 1.3, 1.3, 1.3, 2.0, 2.2, 1.5, 1.6, 1.3]

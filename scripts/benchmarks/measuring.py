@@ -15,7 +15,7 @@ from typing import Any, Callable
 from benchmarks.workers import Worker, WorkerError
 from common.console import say
 from common.tables import make_table
-from environment import InstallError, UnavailableError
+from environment import UnavailableError
 
 NOTHING = "-"
 # Where so many times the work passes on the wall's clock, others had the machine.
@@ -244,7 +244,7 @@ def _measure_sides(
                 else:
                     clocks = pool[side.process].ask(side.task, **side.arguments)
                     samples.clocks.append(clocks)
-            except (WorkerError, UnavailableError, InstallError) as error:
+            except (WorkerError, UnavailableError) as error:
                 samples.reason = str(error)
                 say(side.label, f"not measured: {error}")
                 # A worker ends where it fails.

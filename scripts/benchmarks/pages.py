@@ -48,18 +48,11 @@ UPDATES: tuple[tuple[str, str, Goals], ...] = (
 )  # fmt: skip
 """Layout, what it is, and who is compared, with the goals. Layouts: armatures x limbs x bones."""
 CORE: tuple[tuple[str, float, str, Goals], ...] = (
+    ("2 x 1000", 1e-3, "1000 two-bone chains at once", {"fullik": 0.5}),
     (
-        "2 x 1000", 1e-3, "1000 two-bone chains at once",
-        {"fullik": 0.5, "momentum": 0.07, "pyfabrik": None},
+        "10 x 400", 1e-3, "400 ten-bone chains at once, to 1e-3 L", {"fullik": 0.35, "pin": None},
     ),
-    (
-        "10 x 400", 1e-3, "400 ten-bone chains at once, to 1e-3 L",
-        {"fullik": 0.35, "momentum": 0.1, "pin": None, "pyfabrik": None},
-    ),
-    (
-        "10 x 100", 1e-6, "one ten-bone chain, to 1e-6 L",
-        {"pin": 0.8, "pyfabrik": 0.04, "momentum": None, "fullik": None},
-    ),
+    ("10 x 100", 1e-6, "one ten-bone chain, to 1e-6 L", {"pin": 0.8, "fullik": None}),
     (
         "10 x 100 climbing", 1e-6, f"one ten-bone chain, to 1e-6 L{OUT_OF_PLANE}", {"pin": None},
     ),

@@ -6,7 +6,6 @@ A request is a line of JSON, and so is an answer. A worker lives until its input
 from __future__ import annotations
 
 import collections
-import dataclasses
 import json
 import shutil
 import statistics
@@ -23,25 +22,12 @@ from environment import Environment, InstallError, UnavailableError
 
 # Blender and libraries print, too; only lines that begin with this are answers.
 ANSWER = "answer: "
+BLENDER = "bpy-5.2"
 # The longest question is the slowest rival's round.
 MOST_SECONDS = 600.0
 # Fixed: a goal is a ratio to something that stays the same.
-RIVALS = {
-    "pyfabrik": "pyfabrik==0.4.0",
-    "pin": "pin==4.1.0",
-    "momentum": "pymomentum-cpu==0.1.114.post0",
-    "fullik": "@aminere/fullik@1.3.3",
-}
-_NUMPY = "numpy>=2.2,<3"
-# Without its dependencies: one of them is PyTorch, 200 MB that this part of it does not use.
-_MOMENTUM = ("--no-deps", RIVALS["momentum"], _NUMPY, "scipy>=1.14")
-_ENVIRONMENTS = {
-    "pyfabrik": Environment("3.11", (RIVALS["pyfabrik"], "numpy==1.26.*"), "20 MB"),
-    "pin": Environment("3.13", (RIVALS["pin"], _NUMPY), "60 MB"),
-    "momentum": Environment("3.13", _MOMENTUM, "100 MB"),
-}
-
-
+RIVALS = {"pin": "pin==4.1.0", "fullik": "@aminere/fullik@1.3.3"}
+_PIN = Environment("3.13", (RIVALS["pin"], "numpy>=2.2,<3"), "60 MB")
 # A round repeats its work so often, or stops earlier after so many seconds.
 LEAST_REPEATS, MOST_REPEATS, SECONDS = 3, 40, 0.5
 
@@ -130,57 +116,41 @@ def round_clocks(
     return {"wall": wall, "work": worked}
 
 
-@dataclasses.dataclass(frozen=True)
-class Programs:
-    """Starts workers.
+def start(variables: dict[str, str], program: str, *arguments: str) -> Worker:
+    """Start a worker: "core", a rival, or a module of `benchmarks`, which runs in Blender.
 
-    Attributes:
-        blender: The environment with the bpy module, "bpy-5.2"; its Python runs our core, too.
-        variables: Of processes, as `environment.own_variables` yields them.
+    Our core runs in Blender's Python, too. The variables are those that
+    `environment.own_variables` yields.
     """
-
-    blender: str
-    variables: dict[str, str]
-
-    def start(self, program: str, *arguments: str) -> Worker:
-        """Start a worker: "core", a rival, or a module of `benchmarks`, which runs in Blender."""
-        if program == "fullik":
-            return self._start_fullik()
-        name, module = self.blender, program
-        if program == "core" or program in RIVALS:
-            module, arguments = "core.solvers", (program,)
-        if program in RIVALS:
-            name = f"rival-{program}"
-        python = str(environment.ensure(name, _ENVIRONMENTS.get(program)))
-        return Worker(module, [python, "-m", f"benchmarks.{module}", *arguments], self.variables)
-
-    def _start_fullik(self) -> Worker:
-        node, folder = ensure_fullik()
-        cases = Path(self.variables["BLENDER_USER_RESOURCES"]) / "cases.json"
-        if not cases.exists():
-            core = self.start("core")
-            core.ask("write_cases", path=str(cases))
-            core.close()
-        script = Path(__file__).parent / "core" / "with_fullik.mjs"
-        return Worker("fullik", [node, str(script), str(cases), str(folder)], None)
+    if program == "fullik":
+        return _start_fullik(variables)
+    is_pin, module = program == "pin", program
+    if is_pin or program == "core":
+        module, arguments = "core.solvers", (program,)
+    python = environment.ensure("rival-pin", _PIN) if is_pin else environment.ensure(BLENDER)
+    return Worker(module, [str(python), "-m", f"benchmarks.{module}", *arguments], variables)
 
 
-def ensure_fullik() -> tuple[str, Path]:
-    """Return node, and the folder with fullik, which is installed first if needed."""
+def _start_fullik(variables: dict[str, str]) -> Worker:
+    """Install fullik if needed, and start it on our cases."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         raise UnavailableError("node and npm are needed for it, and are not on this machine.")
     folder, wanted = environment.FOLDER / "rival-fullik", RIVALS["fullik"]
     manifest = folder / "node_modules" / "@aminere" / "fullik" / "package.json"
     version = wanted.rsplit("@", 1)[1]
-    if manifest.exists() and json.loads(manifest.read_text("utf-8"))["version"] == version:
-        return node, folder
-    say("rival-fullik", "installing, about 1 MB")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
-    options = ["--prefix", str(folder), "--cache", str(folder / "cache"), "--no-audit", "--no-fund"]
-    command = [npm, "install", *options, wanted]
-    code, output = stream("rival-fullik", command, lambda line: None)
-    if code != 0:
-        raise InstallError(f"npm could not install {wanted}: {' '.join(output[-3:])}")
-    return node, folder
+    if not manifest.exists() or json.loads(manifest.read_text("utf-8"))["version"] != version:
+        say("rival-fullik", "installing, about 1 MB")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
+        options = ["--prefix", str(folder), "--cache", str(folder / "cache"), "--no-fund"]
+        code, output = stream("rival-fullik", [npm, "install", *options, "--no-audit", wanted])
+        if code != 0:
+            raise InstallError(f"npm could not install {wanted}: {' '.join(output[-3:])}")
+    cases = Path(variables["BLENDER_USER_RESOURCES"]) / "cases.json"
+    if not cases.exists():
+        core = start(variables, "core")
+        core.ask("write_cases", path=str(cases))
+        core.close()
+    script = Path(__file__).parent / "core" / "with_fullik.mjs"
+    return Worker("fullik", [node, str(script), str(cases), str(folder)], None)

@@ -1,6 +1,6 @@
-"""This project's core and its Python rivals on the cases: one loop for all. A worker.
+"""This project's core and its rival in Python on the cases: one loop for both. A worker.
 
-    python -m benchmarks.core.solvers SOLVER      core, pin, momentum, or pyfabrik
+    python -m benchmarks.core.solvers SOLVER      core or pin
 
 Models are built outside of the clock; what one solve needs is made within.
 """
@@ -24,7 +24,7 @@ from benchmarks.workers import round_clocks, serve
 ITERATIONS = 500
 # So often all targets are solved singly in a round, unless that takes long.
 MOST_PASSES = 30
-# Beyond the tolerance: rounding, and the single precision that some rivals compute in.
+# Rounding, beyond the tolerance, and of bones.
 SLACK, LONGER = 1e-6, 1e-5
 
 
