@@ -32,7 +32,7 @@ def place(passed: float) -> Matrix:
 
 def build() -> bpy.types.Object:
     rig = human.add_person("Arm")
-    chain = human.add_limb(rig, "Arm.L", human.ARM, "L")
+    chain = human.add_arm(rig, "L")
     human.give_body(rig, {"upper_arm.L": "chain", "forearm.L": "chain", "hand.L": "second"})
     rigs.key_bone(rig, chain.subtarget, FRAMES, place)
     studio.draw_path("hand", [path(step / 64) for step in range(64)], "target")

@@ -18,9 +18,9 @@ SEED = 7
 
 
 def build() -> bpy.types.Object:
-    first = human.add_person("Person", is_hinged=False)
+    first = human.add_person("Person")
     for side, sign in human.SIDES.items():
-        chain = human.add_limb(first, f"Arm.{side}", human.ARM, side, "EMPTY")
+        chain = human.add_arm(first, side, "EMPTY")
         chain.use_limits = False
         for control in (chain.target, chain.pole_target):
             control.parent = first

@@ -59,8 +59,6 @@ def play(frames: Iterable[int]) -> Played:
 
 def effector(chain: bpy.types.PropertyGroup, evaluated: bpy.types.Object) -> Vector:
     """Return the end of a chain that goes to its target, world space."""
-    if chain.solver == "FOLLOW" and chain.follow_lead == "ROOT":
-        return root(chain, evaluated)
     bone = evaluated.pose.bones[chain.bone]
     return evaluated.matrix_world @ (bone.tail if chain.use_tail else bone.head)
 

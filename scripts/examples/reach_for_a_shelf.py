@@ -38,7 +38,7 @@ def build() -> bpy.types.Object:
 
 def _reached(passed: float) -> Matrix:
     """Return the matrix of the left hand: from the counter to the jar, a while there, and back."""
-    eased = rigs.there_and_back(passed)
+    eased = rigs.eased(min(1.0, 1.15 * (0.5 - 0.5 * math.cos(math.tau * passed))))
     place = AT_COUNTER.lerp(AT_JAR, eased)
     # Around the edge of the shelf, not through it.
     place.y += 0.16 * math.sin(math.pi * eased)

@@ -19,18 +19,16 @@ from examples import (
     climb_a_ladder,
     crowd,
     dragon_neck,
-    leg,
     playing,
     reach_for_a_shelf,
     snake,
     spider,
-    tail,
 )
 from examples.parts import studio
 from examples.parts.rigs import Example
 
 MARK = "examples: "
-MODULES = (arm, leg, spider, tail, snake, dragon_neck, crowd, reach_for_a_shelf, climb_a_ladder)
+MODULES = (arm, spider, snake, dragon_neck, crowd, reach_for_a_shelf, climb_a_ladder)
 EXAMPLES = {each.EXAMPLE.name: each.EXAMPLE for each in MODULES}
 # Metres: what a chain accepts, and what Blender's single precision adds.
 REACHED = 5e-5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import bpy
 
 from examples.parts import bodies, rigs
@@ -30,31 +32,30 @@ _SIDE = {
     "foot": (Bone((0.10, 0.03, 0.09), (0.11, -0.11, 0.025), "shin"), 0.042, 0.034),
     "toes": (Bone((0.11, -0.11, 0.025), (0.11, -0.18, 0.025), "foot"), 0.033, 0.022),
 }
-ARM, LEG = ("upper_arm", "forearm", "hand"), ("thigh", "shin", "foot")
 
 
-def add_person(name: str, *, is_hinged: bool = True) -> bpy.types.Object:
-    """Return the rig of a person without body and chains; elbows and knees may be hinges."""
+def add_person(name: str) -> bpy.types.Object:
+    """Return the rig of a person without body and chains; elbows and knees are hinges."""
     table = dict(_MIDDLE)
     for side in SIDES:
         for key, (bone, *_) in _SIDE.items():
             parent = f"{bone.parent}.{side}" if bone.parent in _SIDE else bone.parent
             table[f"{key}.{side}"] = Bone(*_ends(bone, side), parent, bone.bends_to)
     rig = rigs.add_rig(name, table)
-    for side in SIDES if is_hinged else ():
-        rigs.make_hinge(rig, f"forearm.{side}", -20.0, 130.0)
-        rigs.make_hinge(rig, f"shin.{side}", -9.0, 140.0)
+    for side in SIDES:
+        for name, least, most in ((f"forearm.{side}", -20.0, 130.0), (f"shin.{side}", -9.0, 140.0)):
+            bone = rig.pose.bones[name]
+            bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
+            bone.ik_min_x, bone.ik_max_x = math.radians(least), math.radians(most)
     return rig
 
 
-def add_limb(
-    rig: bpy.types.Object, name: str, parts: tuple[str, ...], side: str, control: str = "BONE"
-) -> bpy.types.PropertyGroup:
-    """Put a Two-Bone chain with target, pole and hand or foot on ``ARM`` or ``LEG``, return it."""
-    bones = [f"{part}.{side}" for part in parts]
+def add_arm(rig: bpy.types.Object, side: str, control: str = "BONE") -> bpy.types.PropertyGroup:
+    """Put a Two-Bone chain with target, pole and hand on an arm, and return it."""
+    bones = [f"{part}.{side}" for part in ("upper_arm", "forearm", "hand")]
     rigs.colour_chain(rig, bones, "THEME04" if side == "L" else "THEME03")
     options = {"solver": "TWO_BONE", "use_pole": True, "control": control}
-    return rigs.add_chain(rig, name, bones, **options)
+    return rigs.add_chain(rig, f"Arm.{side}", bones, **options)
 
 
 def make_whole_body(rig: bpy.types.Object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterable, Sequence
 
 import bpy
@@ -136,14 +135,6 @@ def add_chain(
     return chain
 
 
-def make_hinge(rig: bpy.types.Object, bone: str, least: float, most: float) -> None:
-    """Have a bone turn about its own X axis only, within a range in degrees from rest."""
-    pose_bone = rig.pose.bones[bone]
-    pose_bone.lock_ik_y = pose_bone.lock_ik_z = True
-    pose_bone.use_ik_limit_x = True
-    pose_bone.ik_min_x, pose_bone.ik_max_x = math.radians(least), math.radians(most)
-
-
 def key_bone(
     rig: bpy.types.Object, name: str, frames: int, place: Callable[[float], Matrix], step: int = 2
 ) -> None:
@@ -169,11 +160,6 @@ def key_object(
 def eased(share: float) -> float:
     """Return a share of a way that begins and ends slowly."""
     return share * share * (3.0 - 2.0 * share)
-
-
-def there_and_back(passed: float) -> float:
-    """Return how much of a way is done: to its end, a while there, and back."""
-    return eased(min(1.0, 1.15 * (0.5 - 0.5 * math.cos(math.tau * passed))))
 
 
 def key_frames(frames: int, step: int) -> Iterable[int]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-CHAINS = {"arm": 1, "leg": 2, "spider": 8, "tail": 1, "snake": 1, "dragon_neck": 1, "crowd": 200}
+CHAINS = {"arm": 1, "spider": 8, "snake": 1, "dragon_neck": 1, "crowd": 200}
 CHAINS |= {"reach_for_a_shelf": 8, "climb_a_ladder": 8}
 NAMES = tuple(CHAINS)
 FRAMES, DEMO_FRAMES = (1, 2, 9, 24), (1, 21, 69, 93)
