@@ -9,31 +9,19 @@ from __future__ import annotations
 import bpy
 from mathutils import Vector
 
-from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
+from examples.parts.rigs import add_empty, add_rig, bones_along, hang_chain
 from window.driver import REDRAW, Session, Viewport, check, check_moved, check_near
 from window.tour import Tour, clear_scene, line
 
 RIG, TARGET = "Arm", "Target"
-BONES = {
-    "Upper": Bone((0.0, 0.0, 0.0), (0.0, 0.1, 1.0), "", None),
-    "Lower": Bone((0.0, 0.1, 1.0), (0.0, 0.0, 2.0), "Upper", None),
-}
+JOINTS = (0.0, 0.0, 0.0), (0.0, 0.1, 1.0), (0.0, 0.0, 2.0)
 BY_HAND = (0.98, 0.0, 0.0, 0.2)
 VIEW = Vector((0.0, 0.0, 1.0)), 6.0, (1.57, 0.0, 0.0)
 START, TOO_FAR = Vector((0.6, 0.0, 1.2)), Vector((0.0, 0.0, 2.6))
 LEFT, RIGHT = Vector((-0.7, 0.0, 1.0)), Vector((0.7, 0.0, 0.9))
-FRAME = 21
 POSED_ELSEWHERE = "Not solved here: another scene or window"
 # Metres. Blender stores float32; a solve accepts 1e-5.
 SAME = 2e-5
-
-
-def select_target(view_layer: bpy.types.ViewLayer) -> None:
-    target = bpy.data.objects[TARGET]
-    for ob in view_layer.objects:
-        ob.select_set(ob == target, view_layer=view_layer)
-    view_layer.objects.active = target
-    bpy.ops.ed.undo_push(message="Select Target")
 
 
 class Steps(Tour):
@@ -46,21 +34,20 @@ class Steps(Tour):
         self.viewports = self.first, self.second = self.viewport, Viewport(1)
         clear_scene()
         with self.first.context():
-            rig = add_rig(RIG, BONES)
+            rig = add_rig(RIG, bones_along(("Upper", "Lower"), JOINTS, "", (0.0, -1.0, 0.0)))
             rig.pose.bones[0].rotation_quaternion = BY_HAND
             hang_chain(rig, RIG, "Lower", add_empty(TARGET, START, 1.0), chain_count=2)
         second = bpy.context.scene.view_layers.new("Second")
         self.first.area.spaces.active.show_region_ui = False
-        self.first.look(*VIEW)
         yield REDRAW
         with self.first.context():
             bpy.ops.wm.window_new_main()
         yield REDRAW
-        self.second.look(*VIEW)
         self.second.window.view_layer = second
         yield REDRAW
         for viewport in self.viewports:
-            select_target(viewport.window.view_layer)
+            viewport.look(*VIEW)
+            self._select_target(viewport)
         yield REDRAW
         self._check_alike("After the second window was opened")
 
@@ -74,26 +61,29 @@ class Steps(Tour):
     def undo_in_both(self) -> Session:
         """Press Ctrl Z in the second window and Ctrl Shift Z in the first."""
         far = self._check_alike("Before undo")
-        yield from self._undo(self.second)
-        check_moved(self._check_alike("After undo"), far, 0.1, "With undo the elbow")
-        yield from self._undo(self.first, shift=True)
-        check_near(self._check_alike("After redo"), far, SAME, "After redo the elbow")
+        for viewport, is_redone in ((self.second, False), (self.first, True)):
+            yield from viewport.point_at(VIEW[0])
+            viewport.press("Z", ctrl=True, shift=is_redone)
+            # Blender draws one window after the other, and updates what is undone after that.
+            yield 2 * REDRAW
+            elbow = self._check_alike("After redo" if is_redone else "After undo")
+            if is_redone:
+                check_near(elbow, far, SAME, "After redo the elbow")
+            else:
+                check_moved(elbow, far, 0.1, "With undo the elbow")
 
-    def switch_back(self) -> Session:
-        """Show the first view layer in both windows, and drag."""
+    def show_scenes(self) -> Session:
+        """Show one view layer in both windows, then another scene with the same rig, and drag."""
         self.second.window.view_layer = self.first.window.view_layer
         yield REDRAW
         self._check_alike("With one view layer in both windows")
         yield from self._drag(self.second, RIGHT)
-
-    def show_scenes(self) -> Session:
-        """Show another scene, with the same rig, in the second window, and drag in both."""
         scene = bpy.data.scenes.new("Other")
         for name in (RIG, TARGET):
             scene.collection.objects.link(bpy.data.objects[name])
         self.second.window.scene = scene
         yield REDRAW
-        select_target(scene.view_layers[0])
+        self._select_target(self.second)
         yield REDRAW
         self._check_alike("With another scene")
         yield from self._drag(self.second, LEFT)
@@ -101,10 +91,10 @@ class Steps(Tour):
     def show_other_frames(self) -> Session:
         """Set the scenes to other frames: one shows the other's pose and says so, and rests."""
         target, updates = bpy.data.objects[TARGET], []
-        for frame, place in ((1, RIGHT), (FRAME, LEFT)):
+        for frame, place in ((1, RIGHT), (21, LEFT)):
             target.location = place
             target.keyframe_insert("location", frame=frame)
-        for viewport, frame in ((self.first, 1), (self.second, FRAME), (self.first, 5)):
+        for viewport, frame in ((self.first, 1), (self.second, 21), (self.first, 5)):
             viewport.window.scene.frame_set(frame)
             yield 2 * REDRAW
             for each in self.viewports:
@@ -132,6 +122,13 @@ class Steps(Tour):
         yield REDRAW
         self._look(self.first, "With one window again", "Reached")
 
+    def _select_target(self, viewport: Viewport) -> None:
+        layer, target = viewport.window.view_layer, bpy.data.objects[TARGET]
+        for ob in layer.objects:
+            ob.select_set(ob == target, view_layer=layer)
+        layer.objects.active = target
+        bpy.ops.ed.undo_push(message="Select Target")
+
     def _drag(self, viewport: Viewport, end: Vector) -> Session:
         """Press G in a window, move the mouse in two steps and click; check both windows."""
         self.viewport, number = viewport, viewport.number
@@ -142,12 +139,6 @@ class Steps(Tour):
         yield from self.drop()
         self._check_alike(f"Dropped in window {number}")
         check_near(bpy.data.objects[TARGET].location, end, 0.02, "The target that was dragged")
-
-    def _undo(self, viewport: Viewport, **shift: bool) -> Session:
-        yield from viewport.point_at(VIEW[0])
-        viewport.press("Z", ctrl=True, **shift)
-        # Blender draws one window after the other, and updates what is undone after that.
-        yield 2 * REDRAW
 
     def _check_alike(self, when: str) -> Vector:
         """Check that the windows show one pose, and return its elbow."""
