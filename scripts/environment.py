@@ -195,9 +195,11 @@ def _search(version: str) -> Path | None:
     parts = os.environ.get("PATH", "").split(os.pathsep)
     names = (f"python{version}", "python3", "python")
     on_path = (Path(part) / (name + _SUFFIX) for name in names for part in parts if part)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    folders = (*pyenv.glob(f"{version}*"), *(FOLDER / "python").glob(f"cpython-{version}*"))
     places = ("python.exe", f"bin/python{version}")
-    fetched = ((FOLDER / "python").glob(f"cpython-{version}*/{place}") for place in places)
-    for path in itertools.chain([Path(sys.executable)], on_path, *fetched):
+    others = (folder / place for folder in folders for place in places)
+    for path in itertools.chain([Path(sys.executable)], on_path, others):
         try:
             probe = subprocess.run(
                 [path, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
