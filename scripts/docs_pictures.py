@@ -3,6 +3,7 @@
     BLENDER=/path/to/blender python3 scripts/docs_pictures.py              all of them
     BLENDER=/path/to/blender python3 scripts/docs_pictures.py interface    those of one tour
     python3 scripts/docs_pictures.py examples                              those of the examples
+    python3 scripts/docs_pictures.py solvers                               figures of the solvers
 
 Builds the zip and has each tour below install and use it in that Blender. What they leave in
 out/docs, and what scripts/examples.py leaves in out/examples, is made small and put into
@@ -41,11 +42,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", help=f"{', '.join(TOURS)}, examples; all if left out")
-    tours = [name for name in parser.parse_args().names or TOURS if name != "examples"]
-    unknown = [name for name in tours if name not in TOURS]
-    if unknown:
-        parser.error(f"no tour {', '.join(unknown)}; there are {', '.join(TOURS)}")
+    known = (*TOURS, "examples", "solvers")
+    parser.add_argument("names", nargs="*", default=[*known], metavar="NAME", help=", ".join(known))
+    names = parser.parse_args().names
+    tours = [name for name in names if name in TOURS]
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"no pictures {', '.join(unknown)}; there are {', '.join(known)}")
     blender, code = shutil.which(os.environ.get("BLENDER", "blender")), 0
     if tours and blender is None:
         sys.exit("Set BLENDER to the program: the pictures are taken in its window.")
@@ -53,7 +55,11 @@ def main() -> int:
         code = environment.run_in("bpy-5.2", ROOT / "scripts" / "build_extension.py")
     for tour in tours:
         code = code or take(os.path.abspath(blender), tour)
-    shrink = "-m", "figures.shrinking", ROOT / "out", ROOT / "docs" / "images"
+    images = ROOT / "docs" / "images"
+    if "solvers" in names:
+        # Without Blender: from what the core really does.
+        code = code or environment.run_in("drawing-3.13", "-m", "figures.drawings", images)
+    shrink = "-m", "figures.shrinking", ROOT / "out", images
     return code or environment.run_in("drawing-3.13", *shrink)
 
 

@@ -152,7 +152,7 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
 
     It finds our modules, and has a Blender without this person's preferences. Where there can be no
     such environment, the script ends with a sentence. With a mark only lines that start with it are
-    printed, unless it fails.
+    printed, for the person who waits, unless it fails.
     """
     try:
         command = [str(ensure(label)), *map(str, arguments)]
@@ -164,8 +164,9 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
         if not mark:
             return subprocess.run(command, env=env, check=False).returncode
 
-        def show(line: str) -> str | None:
-            return line[len(mark) :] if line.startswith(mark) else None
+        def show(line: str) -> None:
+            if line.startswith(mark):
+                print(line[len(mark) :], flush=True)
 
         code, output = stream(label, command, show, env=env)
     if code != 0:

@@ -3,7 +3,6 @@
     python -m demo.scene out      in scripts/, with the bpy module
 
 Started by demo.py. Writes .blend and .png of demo and of creatures into the folder, and demo.json.
-Lines that start with MARK are for the person who waits.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from common.tables import make_table
 from demo.creatures import ACTS, CREATURES, place
 from demo.figure import FIGURE, FRAMES, LIMBS, Limb, dress
 from examples import playing
-from examples import scene as examples
 from examples.parts import studio
 from window.driver import read_pixels, write_pixels
 
@@ -111,7 +109,7 @@ def as_json(rows: Sequence[Row], muted: float, blender: str) -> dict[str, object
 def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
     """Build the figure, play it with each solver, and save what was measured and the file."""
     frames = list(frames)
-    examples.build(FIGURE)
+    studio.build(FIGURE)
     rig = bpy.context.scene.objects["Figure"]
     say(f"{len(LIMBS)} chains on {len(rig.pose.bones)} bones of Rigify's metarig")
     mute(rig, True)
@@ -125,6 +123,7 @@ def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
         residuals = {limb.name: _residuals(limb, rig, played) for limb in LIMBS}
         rows.append(Row(title, len(frames), residuals, statistics.median(played.milliseconds)))
     measured = as_json(rows, statistics.median(idle.milliseconds), bpy.app.version_string)
+    say(f"\nBlender {measured['blender']}\n\n{measured['table']}\n")
     (folder / "demo.json").write_text(json.dumps(measured), encoding="utf-8")
     choose(rig, FIRST_TITLE)
     dress(rig)
@@ -190,7 +189,7 @@ def draw_figure(rows: Sequence[Row], path: Path) -> None:
 
 
 def add_creatures(path: Path) -> None:
-    examples.build(CREATURES)
+    studio.build(CREATURES)
     bpy.context.scene.frame_set(1)
     studio.save(path)
 
@@ -210,17 +209,23 @@ def draw_creatures(path: Path) -> None:
     save(strips, path)
 
 
-def say(line: str) -> None:
-    print(MARK + line, flush=True)
+def say(text: str) -> None:
+    for line in text.split("\n"):
+        print(MARK + line, flush=True)
 
 
 def main(folder: Path) -> None:
     blender_ik_addon.register()
     folder.mkdir(parents=True, exist_ok=True)
-    draw_figure(play_figure(folder), folder / "demo.png")
+    rows = play_figure(folder)
+    draw_figure(rows, folder / "demo.png")
     say("three creatures")
     add_creatures(folder / "creatures.blend")
     draw_creatures(folder / "creatures.png")
+    say(f"written: demo and creatures, .blend and .png, and demo.json, in {folder}")
+    if not all(row.is_good for row in rows):
+        raise SystemExit(BAD)
+    say(GOOD)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
     python -m examples.scene out/examples arm leg      in scripts/, with the bpy module
 
 Started by examples.py. Writes a .blend and a .png for each name; fails if a chain does not follow.
-Lines that start with MARK are for the person who waits.
 """
 
 from __future__ import annotations
@@ -34,12 +33,6 @@ EXAMPLES = {each.EXAMPLE.name: each.EXAMPLE for each in MODULES}
 REACHED = 5e-5
 
 
-def build(example: Example) -> None:
-    """Fill an empty file with an example."""
-    studio.begin(example)
-    studio.finish(example, example.build())
-
-
 def faults(example: Example, played: playing.Played) -> list[str]:
     """Return what is wrong with chains that were played, a sentence each; none if all is well."""
     followed = {key: gap for key, gap in played.gaps.items() if key[2] not in example.giving_way}
@@ -55,28 +48,28 @@ def save_all(folder: str) -> None:
     """Write all files, and nothing else; the whole work of a process."""
     blender_ik_addon.register()
     for example in EXAMPLES.values():
-        build(example)
+        studio.build(example)
         studio.save(Path(folder) / f"{example.name}.blend")
 
 
 def make(example: Example, folder: Path) -> None:
     """Write the file and the picture of an example; end if one of its chains does not follow."""
-    build(example)
-    studio.save(folder / f"{example.name}.blend")
+    path = folder / f"{example.name}.blend"
+    studio.build(example)
+    studio.save(path)
     played = playing.play(range(1, example.frames + 1))
     found = faults(example, played)
     median = statistics.median(played.milliseconds)
     count = len(played.gaps) // example.frames
-    size = (folder / f"{example.name}.blend").stat().st_size / 1024.0
     print(
         f"{MARK}{example.name}: {count} chain{'s' * (count > 1)}, {median:.1f} ms a frame,"
-        f" at most {1e3 * played.worst:.4f} mm off, {size:.0f} KB",
+        f" at most {1e3 * played.worst:.4f} mm off, {path.stat().st_size / 1024.0:.0f} KB",
         flush=True,
     )
-    studio.take_picture(example, folder / f"{example.name}.png")
+    studio.take_picture(example, path.with_suffix(".png"))
     if found:
-        print(*(MARK + sentence for sentence in found[:9]), sep="\n", flush=True)
-        raise SystemExit(f"{len(found)} times a chain of '{example.name}' did not follow.")
+        sentence = f"{len(found)} times a chain of '{example.name}' did not follow."
+        raise SystemExit("\n".join((*found[:9], sentence)))
 
 
 def main(folder: Path, names: list[str]) -> None:
@@ -88,6 +81,7 @@ def main(folder: Path, names: list[str]) -> None:
         raise SystemExit(f"No example {', '.join(unknown)}; there are {', '.join(EXAMPLES)}.")
     for name in names:
         make(EXAMPLES[name], folder)
+    print(f"{MARK}written: {folder}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ And the files with the translations, in the gettext format.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import json
 import re
@@ -16,6 +17,8 @@ from typing import Any, NamedTuple
 import bpy
 from bl_ui.utils import PresetPanel
 
+import blender_ik_addon
+from blender_ik_addon.translations import catalogue
 from blender_ik_addon.translations.catalogue import LABEL, OPERATOR, SENTENCE
 
 
@@ -184,13 +187,12 @@ def source_entries(package: Path) -> Iterator[Entry]:
 
 def _layout_entries(tree: ast.Module, place: str) -> Iterator[Entry]:
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        context = OPERATOR if node.func.attr in _OPERATORS else LABEL
-        for word in node.keywords:
-            if word.arg in _LAYOUT_WORDS:
-                for text in _layout_texts(word.value):
-                    yield Entry(context, text, place)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            context = OPERATOR if node.func.attr in _OPERATORS else LABEL
+            words = [word.value for word in node.keywords if word.arg in _LAYOUT_WORDS]
+            yield from (
+                Entry(context, text, place) for each in words for text in _layout_texts(each)
+            )
 
 
 def _layout_texts(value: ast.expr) -> Iterator[str]:
@@ -199,9 +201,10 @@ def _layout_texts(value: ast.expr) -> Iterator[str]:
         yield from _choices(_template(value), LAYOUT_CHOICES)
     elif isinstance(value, ast.Constant) and isinstance(value.value, str):
         yield value.value
-    elif isinstance(value, (ast.BoolOp, ast.IfExp)):
-        for part in value.values if isinstance(value, ast.BoolOp) else (value.body, value.orelse):
-            yield from _layout_texts(part)
+    elif isinstance(value, ast.BoolOp):
+        yield from (text for part in value.values for text in _layout_texts(part))
+    elif isinstance(value, ast.IfExp):
+        yield from (*_layout_texts(value.body), *_layout_texts(value.orelse))
 
 
 def _sentences(tree: ast.Module, place: str) -> Iterator[Entry]:
@@ -259,7 +262,10 @@ def _template(node: ast.expr) -> str:
     text, known = "", dict[str, str]()
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            text += f"{{{_free_name(part.value, known)}}}"
+            # The same name for the same, another one for another.
+            written, name = ast.unparse(part.value), _name(part.value)
+            count = sum(each.rstrip("0123456789") == name for each in known.values())
+            text += f"{{{known.setdefault(written, f'{name}{count + 1}' if count else name)}}}"
         elif isinstance(part, ast.Constant):
             text += _escaped(str(part.value))
     return text
@@ -269,35 +275,20 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _free_name(value: ast.expr, known: dict[str, str]) -> str:
-    """Return the name of what differs: the same one for the same, another one for another."""
-    written = ast.unparse(value)
-    if written not in known:
-        name = _name(value)
-        count = sum(each.rstrip("0123456789") == name for each in known.values())
-        known[written] = f"{name}{count + 1}" if count else name
-    return known[written]
-
-
-def _name(value: ast.expr) -> str:
+def _name(value: ast.AST) -> str:
     """Return a word for what differs, as the source calls it."""
-    inner: ast.expr | None = None
     if isinstance(value, ast.Name):
         return value.id.strip("_").lower()
     if isinstance(value, ast.Attribute):
         return value.attr.strip("_").removeprefix("bl_").lower()
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "len":
+        return "count"
     if isinstance(value, ast.Call):
-        if isinstance(value.func, ast.Name) and value.func.id == "len":
-            return "count"
-        is_method = isinstance(value.func, ast.Attribute)
-        inner = value.args[0] if value.args else value.func.value if is_method else value.func
-    elif isinstance(value, (ast.ListComp, ast.GeneratorExp)):
-        inner = value.elt
-    elif isinstance(value, ast.Subscript):
-        inner = value.value
-    elif isinstance(value, ast.BoolOp):
-        inner = value.values[0]
-    return "value" if inner is None else _name(inner)
+        return _name(value.args[0] if value.args else getattr(value.func, "value", value.func))
+    if isinstance(value, ast.BoolOp):
+        return _name(value.values[0])
+    inner = getattr(value, "elt", getattr(value, "value", None))
+    return _name(inner) if isinstance(inner, ast.AST) else "value"
 
 
 def _choices(template: str, choices: dict[str, tuple[str, ...]]) -> Iterator[str]:
@@ -308,3 +299,27 @@ def _choices(template: str, choices: dict[str, tuple[str, ...]]) -> Iterator[str
         for name, word in zip(names, chosen):
             text = text.replace(f"{{{name}}}", word)
         yield text
+
+
+def main() -> None:
+    """Write the file of each language anew, and print how far it is."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--add", action="append", default=[], metavar="LANGUAGE")
+    added = parser.parse_args().add
+    blender_ik_addon.register()
+    wanted = harvest(Path(blender_ik_addon.__file__).parent)
+    for language in sorted({*catalogue.languages(), *added}):
+        path = catalogue.path_of(language)
+        words = catalogue.words_of(language) if path.is_file() else {}
+        write_words(path, wanted, words)
+        gone = {key: says for key, says in words.items() if key not in wanted}
+        for (context, text), says in gone.items():
+            print(f"{language}: no longer said: [{context}] {text} | {says}")
+        missing = sum(not words.get(key) for key in wanted)
+        print(f"{language}: {len(wanted)} texts, {missing} missing, {len(gone)} gone")
+
+
+if __name__ == "__main__":
+    from common import blender_process
+
+    blender_process.run(main)

@@ -26,16 +26,14 @@ back. The file needs the extension Chain IK; without it nothing follows.
 STAGE = Path(__file__).with_name("stage.blend")
 
 
-def begin(example: Example) -> None:
-    """Open a file with camera, light and views, where nothing is solved until ``finish``."""
+def build(example: Example) -> None:
+    """Open a file with camera, light and views, and fill it with an example and its note."""
     bpy.ops.wm.open_mainfile(filepath=str(STAGE))
-    bpy.context.scene.frame_end = example.frames
-    bpy.context.scene.chain_ik.use_live = False
-
-
-def finish(example: Example, rig: bpy.types.Object) -> None:
-    """Show a built scene with its note, and select what a person is to grab first."""
     scene = bpy.context.scene
+    scene.frame_end = example.frames
+    # Else every chain that is added would have all the others solved.
+    scene.chain_ik.use_live = False
+    rig = example.build()
     look(*example.look)
     _show_note(example)
     scene.chain_ik.use_live = True

@@ -53,7 +53,7 @@ def made(scene, tmp_path_factory):
 
     def make(name: str) -> Path:
         if name not in done:
-            scene.build(scene.EXAMPLES[name])
+            scene.studio.build(scene.EXAMPLES[name])
             done[name] = folder / f"{name}.blend"
             scene.studio.save(done[name])
         return done[name]
