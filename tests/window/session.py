@@ -6,6 +6,7 @@ A tour, played by scripts/window/play.py: what goes wrong in it is printed, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -34,9 +35,7 @@ from window.driver import (
     wait_until,
 )
 from window.shown import POPUP, close_up
-from window.tour import MODULE
-from window.tours import arm
-from window.tours.arm import REACHED, SAME_PLACE, TIP, chain, read_arm
+from window.tour import MODULE, Tour, line
 
 SOLVERS = ("TWO_BONE", "NEWTON", "FABRIK", "CCD", "FORCE", "FOLLOW")
 STEPS = (
@@ -47,11 +46,49 @@ STEPS = (
 
 # Eleven: three frames are played between two looks, which would meet the same ones of twelve.
 FRAMES, PLAYED, LOOKED_AT = range(1, 12), 8, 5
-# In no chain.
-OTHER_BONE = "spine"
+# The last bone of the chain, and one in no chain.
+TIP, OTHER_BONE = "forearm.L", "spine"
+# Metres. Blender stores float32; a solve accepts 1e-5.
+REACHED, SAME_PLACE = 2e-5, 1e-6
+# The rig is seen from its front and left; the sidebar hides a quarter of the view, so the centre is
+# beside the rig.
+VIEW = Vector((0.40, 0.0, 1.45)), 1.7, (1.45, 0.0, 0.4)
+DRAG_TO = Vector((0.52, 0.0, 1.72))
 SHIFT = Vector((-0.1, 0.1, 0.15))
 # Force comes to rest between springs, Follow drags: neither has to arrive.
 ARRIVING = ("TWO_BONE", "NEWTON", "FABRIK", "CCD")
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Where the arm and its target are, world space; the effector is its wrist."""
+
+    target: Vector | None
+    elbow: Vector
+    wrist: Vector
+    status: str
+
+    def check_reached(self, when: str) -> None:
+        check_near(self.wrist, self.target, REACHED, f"{when} the wrist")
+        check(self.status.startswith("Reached"), f"{when} the status is '{self.status}'.")
+
+    def check_same_pose(self, other: Arm, when: str) -> None:
+        check_near(self.elbow, other.elbow, SAME_PLACE, when)
+        check_near(self.wrist, other.wrist, SAME_PLACE, when)
+
+
+def chain() -> bpy.types.PropertyGroup:
+    """Return the chain of the arm. By name: undo replaces all references."""
+    return rig().chain_ik.chains[0]
+
+
+def read_arm() -> Arm:
+    """Return the arm as Blender has evaluated it; its rig stands at the world's origin."""
+    bones = rig().evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    ends = bones[TIP].head.copy(), bones[TIP].tail.copy()
+    if not rig().chain_ik.chains:
+        return Arm(None, *ends, "")
+    return Arm(bones[chain().subtarget].head.copy(), *ends, str(chain().status))
 
 
 def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
@@ -135,10 +172,12 @@ def _fill_panels(viewport: Viewport) -> Session:
         bpy.ops.pose.chain_ik_compare()
 
 
-class Steps(arm.Steps):
-    """The session; every method is a step, and so are those of the tour of the arm."""
+class Steps(Tour):
+    """The session; every method is a step."""
 
     ui_scale = 1.0
+    rest: Arm
+    dropped: Arm
 
     def __init__(self, zip_path: Path, folder: Path) -> None:
         super().__init__(zip_path, folder)
@@ -160,6 +199,38 @@ class Steps(arm.Steps):
         yield from super().install()
         left = left_behind(self.before, list_traces())
         check("classes" in left and "handlers" in left, f"Installed, there is only {left}.")
+
+    def add_rig(self) -> Session:
+        """Replace the startup scene by Rigify's human metarig and look at its left arm."""
+        yield from self.add_metarig(VIEW)
+        self.rest = read_arm()
+
+    def add_chain(self) -> Session:
+        """Select upper arm, forearm and hand, and press the sidebar's plus."""
+        yield from self.set_mode("POSE")
+        yield from self.select(rig(), "upper_arm.L", TIP, "hand.L")
+        yield from self.press_button("add")
+        (added,) = rig().chain_ik.chains
+        found = added.chain_count, added.solver, added.pole_subtarget != "", added.use_rotation
+        # Its bones, its solver; whether it has a pole, and turns the hand as the target does.
+        check(found == (2, "TWO_BONE", True, True), f"The chain that was added has {found}.")
+        self.picture("added")
+        read_arm().check_same_pose(self.rest, "After the chain was added the arm")
+        read_arm().check_reached("After the chain was added")
+
+    def drag_target(self) -> Session:
+        """Select the hand's control, press G, move the mouse, and click; the arm follows."""
+        yield from self.select(rig(), chain().subtarget)
+        start = read_arm().target
+        yield from self.grab(
+            line(start, DRAG_TO, 8),
+            lambda step: read_arm().check_reached(f"At step {step} of the drag"),
+        )
+        check_moved(read_arm().target, start, 0.2, "With the mouse the target")
+        self.picture("dragging")
+        yield from self.drop()
+        self.dropped = read_arm()
+        self.dropped.check_reached("After the drop")
 
     def save(self) -> Session:
         """Save the file."""
@@ -259,7 +330,7 @@ class Steps(arm.Steps):
         yield from self.open_file()
         read_arm().check_same_pose(self.dropped, "In the file that was opened the arm")
         yield from self.viewport.fill_window()
-        self.viewport.look(*arm.VIEW)
+        self.viewport.look(*VIEW)
         name = self.folder / "unfolded"
         solvers = self.solvers()
         yield from shown.show_unfolded(self.viewport, name, islice(solvers, 1), most=3)
