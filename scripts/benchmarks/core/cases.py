@@ -7,10 +7,10 @@ most rigs are modelled flat, and posed ones are not.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,22 +24,11 @@ CLIMB = 0.3
 SEED = 0
 
 
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """One start pose and the targets that it is solved for, each from that pose.
-
-    Attributes:
-        initial: Joints of the start pose, shape (n + 1, 3).
-        targets: Shape (m, 3).
-    """
+class Case(NamedTuple):
+    """Joints of a start pose (n + 1, 3), and targets (m, 3), each solved for from that pose."""
 
     initial: Array
     targets: Array
-
-    @property
-    def bones(self) -> int:
-        """How many bones the chain has; its length too."""
-        return len(self.initial) - 1
 
     @classmethod
     def named(cls, name: str) -> Case:
@@ -79,9 +68,5 @@ def targets_in_reach(bones: int, count: int) -> Array:
 
 def write(path: Path, names: list[str]) -> None:
     """Write cases as JSON, for solvers in other languages: name to initial and targets."""
-    cases = {name: Case.named(name) for name in names}
-    contents = {
-        name: {"initial": case.initial.tolist(), "targets": case.targets.tolist()}
-        for name, case in cases.items()
-    }
-    path.write_text(json.dumps(contents), encoding="utf-8")
+    cases = {name: Case.named(name)._asdict() for name in names}
+    path.write_text(json.dumps(cases, default=np.ndarray.tolist), encoding="utf-8")

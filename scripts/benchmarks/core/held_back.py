@@ -23,13 +23,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.core.cases import Array
-from benchmarks.core.with_core import ball_joints
 from benchmarks.workers import round_clocks, serve
 from blender_ik_addon.core import (
     Chain,
     Chains,
     Goal,
     Goals,
+    JointKind,
+    Joints,
     SolveOptions,
     Solver,
     solve,
@@ -138,18 +139,25 @@ def start_of(bones: int) -> Array:
     return np.stack((np.sqrt(1.0 - x * x - z * z), x, np.zeros(bones), z), axis=1)
 
 
+def ball_joints(wxyz: Array) -> Joints:
+    """Return joints that start at local rotations (..., n, 4), with one range about all axes."""
+    shape = wxyz.shape[:-1]
+    high, turned = np.full((*shape, 3), LIMIT), np.tile(np.eye(3), (*shape, 1, 1))
+    return Joints((JointKind.BALL,) * shape[-1], turned, wxyz, -high, high)
+
+
 def options_of(solver: str) -> SolveOptions:
     return SolveOptions(Solver(solver), iterations=ITERATIONS, tolerance=TOLERANCE)
 
 
 def make_chain(bones: int) -> Chain:
     start = start_of(bones)
-    return Chain(joints(start), joints=ball_joints(start, LIMIT))
+    return Chain(joints(start), joints=ball_joints(start))
 
 
 def make_chains(bones: int, many: int) -> Chains:
     starts = np.tile(start_of(bones), (many, 1, 1))
-    return Chains(joints(starts), joints=ball_joints(starts, LIMIT))
+    return Chains(joints(starts), joints=ball_joints(starts))
 
 
 MAKERS = (

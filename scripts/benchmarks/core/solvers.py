@@ -12,6 +12,7 @@ import importlib
 import itertools
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from benchmarks.core import cases
 from benchmarks.core.cases import Array, Case
 from benchmarks.pages import AT_ONCE, CORE
 from benchmarks.workers import round_clocks, serve
+from blender_ik_addon import core
 
-# The cap that every solver with one has.
+# The cap that every solver has.
 ITERATIONS = 500
 # So often all targets are solved singly in a round, unless that takes long.
 MOST_PASSES = 30
@@ -28,46 +30,58 @@ MOST_PASSES = 30
 SLACK, LONGER = 1e-6, 1e-5
 
 
-class Solver:
-    """A model of one chain, built from the joints of its start pose."""
+class Core:
+    """A chain of this project, called for one target, or for all at once."""
+
+    def __init__(self, initial: Array) -> None:
+        self.chain = core.Chain(initial)
+        kind = core.Solver.TWO_BONE if len(initial) == 3 else core.Solver.NEWTON
+        # By what they are made for: settings and chains are no part of a solve.
+        self.options = functools.cache(
+            lambda tolerance: core.SolveOptions(kind, tolerance=tolerance, iterations=ITERATIONS)
+        )
+        self.chains = functools.cache(lambda count: core.Chains(np.stack([initial] * count)))
 
     def solve(self, target: Array, tolerance: float) -> None:
         """Solve from the start pose; this call is timed."""
-        raise NotImplementedError
+        self.solution = core.solve(self.chain, core.Goal(target), self.options(tolerance))
 
     def joints(self) -> Array:
         """Return the joints of the last solution, shape (n + 1, 3)."""
-        raise NotImplementedError
+        return self.solution.joint_positions
 
-    def solve_all(self, targets: Array, tolerance: float, *, is_timed: bool) -> Array:
-        """Solve all and return their joints, none where it is timed."""
-        found = []
-        for target in targets:
-            self.solve(target, tolerance)
-            if not is_timed:
-                found.append(self.joints())
-        return np.array(found)
+    def solve_all(self, targets: Array, tolerance: float) -> Array:
+        chains, options = self.chains(len(targets)), self.options(tolerance)
+        return core.solve_batch(chains, core.Goals(targets), options).joint_positions
 
 
 class Clock:
     """The tasks of a worker that measures one solver."""
 
     def __init__(self, name: str) -> None:
-        module = importlib.import_module(f"benchmarks.core.with_{name}")
+        pin = "benchmarks.core.with_pin"
+        make = importlib.import_module(pin).Pin if name == "pin" else Core
         self.case = functools.cache(Case.named)
-        self.solver = functools.cache(lambda case: module.Solver(self.case(case).initial))
+        self.solver = functools.cache(lambda case: make(self.case(case).initial))
 
     def write_cases(self, path: str) -> None:
         cases.write(Path(path), [case for case, *_ in CORE])
 
     def check(self, case: str, tolerance: float) -> dict[str, float]:
         """Return the share of targets reached, and the worst distance in lengths of the chain."""
-        solver, subject, absolute = self._prepared(case, tolerance)
-        solve_all = Solver.solve_all if tolerance < AT_ONCE else type(solver).solve_all
-        joints = solve_all(solver, subject.targets, absolute, is_timed=False)
-        distances = np.linalg.norm(joints[:, -1] - subject.targets, axis=1) / subject.bones
+        solver, (initial, targets), absolute = self._prepared(case, tolerance)
+        bones = len(initial) - 1
+        if tolerance >= AT_ONCE and isinstance(solver, Core):
+            joints = solver.solve_all(targets, absolute)
+        else:
+            found = []
+            for target in targets:
+                solver.solve(target, absolute)
+                found.append(solver.joints())
+            joints = np.array(found)
+        distances = np.linalg.norm(joints[:, -1] - targets, axis=1) / bones
         lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
-        if max(np.abs(lengths - 1.0).max(), np.abs(joints[:, 0]).max()) > LONGER * subject.bones:
+        if max(np.abs(lengths - 1.0).max(), np.abs(joints[:, 0]).max()) > LONGER * bones:
             raise ValueError("It stretches bones, or its root is not where it was.")
         return {
             "reached": float(np.mean(distances <= tolerance * (1.0 + SLACK))),
@@ -75,20 +89,27 @@ class Clock:
         }
 
     def single(self, case: str, tolerance: float) -> dict[str, float]:
-        solver, subject, absolute = self._prepared(case, tolerance)
-        targets = itertools.cycle(subject.targets)
-        most = MOST_PASSES * len(subject.targets)
-        return round_clocks(lambda: None, lambda: solver.solve(next(targets), absolute), most)
+        solver, (_, targets), absolute = self._prepared(case, tolerance)
+        following = itertools.cycle(targets)
+        most = MOST_PASSES * len(targets)
+        return round_clocks(lambda: None, lambda: solver.solve(next(following), absolute), most)
 
     def batch(self, case: str, tolerance: float) -> dict[str, float]:
-        solver, subject, absolute = self._prepared(case, tolerance)
-        return round_clocks(
-            lambda: None, lambda: solver.solve_all(subject.targets, absolute, is_timed=True)
-        )
+        solver, (_, targets), absolute = self._prepared(case, tolerance)
 
-    def _prepared(self, case: str, tolerance: float) -> tuple[Solver, Case, float]:
+        def solve_all() -> None:
+            if isinstance(solver, Core):
+                solver.solve_all(targets, absolute)
+            else:
+                for target in targets:
+                    solver.solve(target, absolute)
+
+        return round_clocks(lambda: None, solve_all)
+
+    def _prepared(self, case: str, tolerance: float) -> tuple[Any, Case, float]:
+        """Return solver and case, and the tolerance in lengths of bones."""
         subject = self.case(case)
-        return self.solver(case), subject, tolerance * subject.bones
+        return self.solver(case), subject, tolerance * (len(subject.initial) - 1)
 
 
 if __name__ == "__main__":

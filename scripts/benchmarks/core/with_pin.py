@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 import pinocchio
 
-from benchmarks.core import solvers
 from benchmarks.core.cases import Array
+from benchmarks.core.solvers import ITERATIONS
 
 DAMPING = 0.1
 # Keeps the system solvable where the chain is straight and the error nearly zero.
 LEAST_DAMPING = 1e-12
 
 
-class Solver(solvers.Solver):
+class Pin:
     """A chain of ball joints, and a frame at its tip."""
 
     def __init__(self, initial: Array) -> None:
@@ -48,7 +48,7 @@ class Solver(solvers.Solver):
         model, data, tip = self.model, self.data, self.tip
         axes, identity, accepted = pinocchio.LOCAL_WORLD_ALIGNED, np.eye(3), tolerance**2
         pose = self.start
-        for _ in range(solvers.ITERATIONS):
+        for _ in range(ITERATIONS):
             pinocchio.computeJointJacobians(model, data, pose)
             error = target - pinocchio.updateFramePlacement(model, data, tip).translation
             squared = error @ error
