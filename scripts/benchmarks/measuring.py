@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Callable
+from typing import Callable
 
 from benchmarks.workers import Worker, WorkerError
 from common.console import say
@@ -133,10 +133,6 @@ class Result:
         has_reached = self.ours.facts.get("reached", 1.0) >= 1.0
         return self.value <= self.row.goal and (has_reached or not self.row.must_reach)
 
-    @property
-    def beside(self) -> str:
-        return self.row.other.label if self.row.other else NOTHING
-
     def cell(self) -> str:
         if self.value is None:
             return NOTHING
@@ -174,13 +170,19 @@ def make_page(results: Sequence[Result], explained: str) -> str:
         columns = list(dict.fromkeys(each.row.column for each in chosen))
         by_line: dict[tuple[str, str], dict[str, Result]] = {}
         for each in chosen:
-            by_line.setdefault((each.row.name, each.beside), {})[each.row.column] = each
+            beside = each.row.other.label if each.row.other else NOTHING
+            by_line.setdefault((each.row.name, beside), {})[each.row.column] = each
         head = ("", "beside", *(name or "figure / goal (ms)" for name in columns), "met", "reached")
         rows = [(*key, *_cells(line, columns)) for key, line in by_line.items()]
         lines += ["", make_table(head, rows, 2)] if rows else []
-    missing = [f"Not measured: {each.row.group}: {each.reason}" for each in results if each.reason]
-    met = ["", summarize(results)] if any(each.row.goal for each in results) else []
-    return "\n".join((*lines, *met, *missing))
+    goals = [each for each in results if each.row.goal is not None]
+    if goals:
+        missing = sum(each.is_met is None for each in goals)
+        met = sum(each.is_met is True for each in goals)
+        more = f", {missing} not measured" if missing else ""
+        lines += ["", f"{met} of {len(goals)} goals met{more}"]
+    lines += [f"Not measured: {each.row.group}: {each.reason}" for each in results if each.reason]
+    return "\n".join(lines)
 
 
 def _cells(line: Mapping[str, Result], columns: Sequence[str]) -> Iterator[str]:
@@ -193,13 +195,6 @@ def _cells(line: Mapping[str, Result], columns: Sequence[str]) -> Iterator[str]:
     else:
         shares = [each and each.ours.facts.get("reached") for each in found]
         yield " ".join(NOTHING if share is None else f"{share:.0%}" for share in shares)
-
-
-def summarize(results: Sequence[Result]) -> str:
-    goals = [result for result in results if result.row.goal is not None]
-    missing = sum(result.is_met is None for result in goals)
-    met = sum(result.is_met is True for result in goals)
-    return f"{met} of {len(goals)} goals met{f', {missing} not measured' if missing else ''}"
 
 
 def measure(rows: Sequence[Row], start: Callable[..., Worker], rounds: int) -> Iterator[Result]:
@@ -233,17 +228,21 @@ def _measure_sides(
 ) -> dict[Side, Samples]:
     """Measure all sides in turn; a side that fails is left out from there."""
     found = {side: Samples() for side in sides}
-    # The first round prepares: caches, first frames, compiled code.
+    # The first round prepares: caches, first frames, compiled code. And it sees what is reached.
     for number in range(rounds + 1):
         for side, samples in found.items():
             if samples.reason:
                 continue
             try:
-                if number == 0:
-                    _prepare(side, samples, start, pool)
-                else:
-                    clocks = pool[side.process].ask(side.task, **side.arguments)
-                    samples.clocks.append(clocks)
+                if side.process not in pool:
+                    pool[side.process] = start(*side.process)
+                worker = pool[side.process]
+                if number == 0 and side.setting:
+                    worker.ask("set_up", setting=side.setting)
+                if number == 0 and side.checks:
+                    samples.facts = worker.ask("check", **side.arguments)
+                clocks = worker.ask(side.task, **side.arguments)
+                samples.clocks += [clocks] if number else []
             except (WorkerError, UnavailableError) as error:
                 samples.reason = str(error)
                 say(side.label, f"not measured: {error}")
@@ -251,17 +250,3 @@ def _measure_sides(
                 if side.process in pool:
                     pool.pop(side.process).close()
     return found
-
-
-def _prepare(
-    side: Side, samples: Samples, start: Callable[..., Worker], pool: dict[Any, Worker]
-) -> None:
-    """Start the worker where there is none, and see that it does its work before it is timed."""
-    if side.process not in pool:
-        pool[side.process] = start(*side.process)
-    worker = pool[side.process]
-    if side.setting:
-        worker.ask("set_up", setting=side.setting)
-    if side.checks:
-        samples.facts = worker.ask("check", **side.arguments)
-    worker.ask(side.task, **side.arguments)
