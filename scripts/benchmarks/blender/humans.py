@@ -12,7 +12,6 @@ arms and legs hang on the spine, which is a chain itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import bpy
 import numpy as np
@@ -66,20 +65,22 @@ class Humans(Scene):
     def baked(self) -> dict[str, float]:
         """Return the times of a bake of all frames and chains."""
         self.key()
-        bake = partial(bpy.ops.pose.chain_ik_bake, which="ALL", mute=False)
-        return round_clocks(self._unbake, self._step if self.manner == "live" else bake, most=1)
-
-    def _unbake(self) -> None:
-        for rig in self.rigs:
-            rig.animation_data_clear()
-        bpy.context.view_layer.objects.active = self.rigs[0]
         scene = bpy.context.scene
         scene.frame_start, scene.frame_end = 1, self.frames
-        scene.frame_set(1)
 
-    def _step(self) -> None:
-        for frame in range(1, self.frames + 1):
-            bpy.context.scene.frame_set(frame)
+        def unbake() -> None:
+            for rig in self.rigs:
+                rig.animation_data_clear()
+            bpy.context.view_layer.objects.active = self.rigs[0]
+            scene.frame_set(1)
+
+        def work() -> None:
+            if self.manner != "live":
+                bpy.ops.pose.chain_ik_bake(which="ALL", mute=False)
+            for frame in range(1, self.frames + 1) if self.manner == "live" else ():
+                scene.frame_set(frame)
+
+        return round_clocks(unbake, work, most=1)
 
     def _set_up(self, rig: bpy.types.Object) -> Iterator[tuple[Limb, tuple]]:
         """Give a rig chains and control bones; yield all limbs but the toes."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 import gc
 import math
 import tracemalloc
-from collections.abc import Callable
 
 import bpy
 import gpu
@@ -100,17 +99,7 @@ class Rigs(Scene):
         self.kept = dict.fromkeys(("wall", "work"), sizes[1] - sizes[0])
         return self.kept
 
-    def redrawn(self) -> dict[str, float]:
-        return self._redraw(self.count)
-
-    def redrawn_anew(self) -> dict[str, float]:
-        def move() -> None:
-            self.move_on()
-            self.update()
-
-        return self._redraw(move)
-
-    def _redraw(self, prepare: Callable[[], None]) -> dict[str, float]:
+    def redrawn(self, is_moved: bool = False) -> dict[str, float]:
         """Call what Blender calls for a redraw, in a viewport without a window, into an image."""
         from blender_ik_addon.overlay import viewport
 
@@ -124,14 +113,21 @@ class Rigs(Scene):
         region = next(region for region in area.regions if region.type == "WINDOW")
         place, image = bpy.context.temp_override, gpu.types.GPUOffScreen(16, 16)
 
+        def move() -> None:
+            self.move_on() if is_moved else self.count()
+            self.update()
+
         def draw() -> None:
             viewport.draw_in_scene()
             viewport.draw_on_screen()
 
         with place(window=window, area=area, region=region), image.bind():
-            clocks = round_clocks(prepare, draw)
+            clocks = round_clocks(move, draw)
         image.free()
         return clocks
+
+    def redrawn_anew(self) -> dict[str, float]:
+        return self.redrawn(is_moved=True)
 
     def move(self, numbers: range) -> None:
         if "handles" in self.setting.rig:
@@ -169,9 +165,8 @@ class Rigs(Scene):
         """Return where limbs begin, in armature space."""
         if self.count_of_limbs == 1:
             return np.zeros((1, 3))
-        numbers = np.arange(self.count_of_limbs)
-        return np.stack(
-            (0.5 * (-1.0) ** numbers, 0.0 * numbers, 1.0 + 0.5 * (numbers // 2)), axis=1
+        return np.array(
+            [(0.5 * (-1) ** i, 0.0, 1.0 + 0.5 * (i // 2)) for i in range(self.count_of_limbs)]
         )
 
     def _find_places(self) -> Array:

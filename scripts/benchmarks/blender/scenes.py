@@ -77,11 +77,7 @@ class Scene:
         return round_clocks(self.move_on, self.update)
 
     def dragged(self) -> dict[str, float]:
-        def move() -> None:
-            self.count()
-            self.move((self.led,))
-
-        return round_clocks(move, self.update)
+        return round_clocks(lambda: self.move_on((self.led,)), self.update)
 
     def idle(self) -> dict[str, float]:
         """Return the times of an update after an object has moved that nothing depends on."""
@@ -96,11 +92,8 @@ class Scene:
     def played(self) -> dict[str, float]:
         """Return the times of a frame of playback; the first call keys the targets."""
         self.key()
-
-        def show() -> None:
-            bpy.context.scene.frame_set(1 + self.step % self.frames)
-
-        return round_clocks(self.count, show)
+        show = bpy.context.scene.frame_set
+        return round_clocks(self.count, lambda: show(1 + self.step % self.frames))
 
     def opened(self) -> dict[str, float]:
         """Return the times of opening the scene's file until everything is posed."""
@@ -140,9 +133,10 @@ class Scene:
     def count(self) -> None:
         self.step += 1
 
-    def move_on(self) -> None:
+    def move_on(self, numbers: Sequence[int] = ()) -> None:
+        """Move targets to their next places: some by their numbers, else all."""
         self.count()
-        self.move(range(len(self.limbs)))
+        self.move(numbers or range(len(self.limbs)))
 
     def move(self, numbers: Sequence[int]) -> None:
         places = self.places[self.step % len(self.places)].tolist()
