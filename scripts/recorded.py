@@ -1,0 +1,105 @@
+"""Plant the feet of recorded clips, bake them as clips, and print the figures of docs/clips.md.
+
+    python3 scripts/recorded.py
+
+The clips come with the source package of bvhtools on the package index, and are kept in
+out/recorded. Needs nothing but this Python (3.9 or newer).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import environment
+from common.console import ROOT
+
+PACKAGE = "bvhtools==1.6.0"
+FOLDER = ROOT / "out" / "recorded"
+# Files that count in centimetres or in metres, and the first and the last frame that is looked at.
+CLIPS = (("test1.bvh", 0.01, 1500, 1740), ("test2.bvh", 0.01, 900, 1140))
+FEET = {"L": "LeftFoot", "R": "RightFoot"}
+
+
+def measure(path: str, unit: str, first: str, last: str) -> None:
+    """Plant and bake a clip in this Blender, and print what has changed."""
+    import bpy
+    import numpy as np
+
+    import blender_ik_addon
+    from blender_ik_addon.rig.reading.animation import curves
+
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    blender_ik_addon.register()
+    bpy.ops.preferences.addon_enable(module="io_anim_bvh")
+    bpy.ops.import_anim.bvh(filepath=path, global_scale=float(unit), update_scene_fps=True)
+    rig, frames = bpy.context.object, range(int(first), int(last) + 1)
+    bpy.context.scene.frame_set(frames[0])
+    bpy.ops.pose.chain_ik_setup(control="BONE")
+    for chain in rig.chain_ik.chains:
+        chain.mute = True
+    names = [bone.name for bone in rig.data.bones if bone.use_deform]
+
+    def joints() -> np.ndarray:
+        """Return heads and tails of the recorded bones, shape (f, n, 2, 3)."""
+        found = []
+        for frame in frames:
+            bpy.context.scene.frame_set(frame)
+            bones = [rig.pose.bones[name] for name in names]
+            found.append(np.array([(bone.head, bone.tail) for bone in bones]))
+        return np.array(found)
+
+    def press(name: str, **words: object) -> float:
+        """Press a button, and return how many seconds it took."""
+        begun = time.perf_counter()
+        operator = getattr(bpy.ops.pose, f"chain_ik_{name}")
+        operator(which="ALL", frame_start=frames[0], frame_end=frames[-1], **words)
+        return time.perf_counter() - begun
+
+    def slide(places: np.ndarray) -> float:
+        """Return the mean way in a frame of what stands, in millimetres."""
+        steps = []
+        for side, foot in FEET.items():
+            path = rig.chain_ik.chains[f"Leg.{side}"].path_from_id("planted")
+            (curve,) = (each for each in curves(rig) if each.data_path == path)
+            kinds = np.array([round(curve.evaluate(frame)) for frame in frames])
+            ways = np.linalg.norm(np.diff(places[:, names.index(foot)], axis=0), axis=2)
+            for end, bit in enumerate((1, 2)):  # the bits of heel and toe in Planted
+                stands = (kinds & bit) > 0
+                steps += ways[stands[1:] & stands[:-1], end].tolist()
+        return 1e3 * float(np.mean(steps))
+
+    before = joints()
+    print(f"{Path(path).name}, {len(frames)} frames, planted in {press('plant'):.1f} s")
+    after = joints()
+    print(f"  what stands moved by {slide(before):.2f} mm a frame, now by {slide(after):.3f}")
+    for part in (*FEET.values(), "LeftLeg", "RightLeg", "Hips"):
+        heads = (places[:, names.index(part), 0] for places in (after, before))
+        now, then = (np.sqrt(np.square(np.diff(each, 2, axis=0)).mean()) for each in heads)
+        print(f"  acceleration of {part} beside the clip: {now / then:.3f}")
+    seconds = press("bake", method="CLIP")
+    moved = 1e3 * np.linalg.norm(joints() - after, axis=-1).max()
+    print(f"  baked as a clip in {seconds:.1f} s; joints moved by at most {moved:.2f} mm")
+
+
+def main() -> int:
+    """Fetch the clips where they are not there yet, and measure each."""
+    if len(sys.argv) > 1:
+        from common import blender_process
+
+        blender_process.run(measure, *sys.argv[1:])
+    if not list(FOLDER.glob("bvhtools-*/")):
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary"]
+        subprocess.run([*command, ":all:", "--dest", str(FOLDER), PACKAGE], check=True)
+        (archive,) = FOLDER.glob("bvhtools-*.tar.gz")
+        shutil.unpack_archive(archive, FOLDER)
+    (clips,) = FOLDER.glob("bvhtools-*/tutorials")
+    codes = [environment.run_in("bpy-5.2", __file__, clips / name, *more) for name, *more in CLIPS]
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
