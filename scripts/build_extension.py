@@ -21,18 +21,6 @@ from pathlib import Path
 from common.console import ROOT
 
 
-def stage(folder: Path) -> None:
-    """Copy what the extension is made of: a manifest beside the package's own files.
-
-    Blender wants `__init__.py` and the manifest in one folder; the checkout keeps the manifest at
-    its root, where the package has a name that Python can import.
-    """
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
-    shutil.copytree(ROOT / "blender_ik_addon", folder, ignore=ignored)
-    for name in ("blender_manifest.toml", "LICENSE"):
-        shutil.copy(ROOT / name, folder)
-
-
 def find_builder() -> tuple[list[str], list[str]] | None:
     """Return what starts a builder that is at hand, and its options; or None."""
     blender = shutil.which(os.environ.get("BLENDER", ""))
@@ -50,10 +38,17 @@ def find_builder() -> tuple[list[str], list[str]] | None:
 
 
 def build(command: list[str], options: list[str], destination: Path) -> Path:
-    """Build the zip with a builder, which ends where it finds a fault, and return its path."""
+    """Build the zip with a builder, which ends where it finds a fault, and return its path.
+
+    Blender wants `__init__.py` and the manifest in one folder; the checkout keeps the manifest at
+    its root, where the package has a name that Python can import.
+    """
     with tempfile.TemporaryDirectory(prefix="chain_ik_build_") as temporary:
         source, output = Path(temporary) / "source", Path(temporary) / "output"
-        stage(source)
+        ignored = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
+        shutil.copytree(ROOT / "blender_ik_addon", source, ignore=ignored)
+        for name in ("blender_manifest.toml", "LICENSE"):
+            shutil.copy(ROOT / name, source)
         output.mkdir()
         folders = ["--source-dir", str(source), "--output-dir", str(output)]
         subprocess.run([*command, "build", *folders, *options], check=True)

@@ -9,7 +9,7 @@ the checkout on first use. A test fails where the page is not what this writes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import environment
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import bpy
 
 PAGE = ROOT / "docs" / "reference_blender.md"
-BLENDER = "bpy-5.2"
-
 HEAD = """# Properties and operators
 
 As scripts see them; made by `python3 scripts/docs_reference.py` from what Blender shows as
@@ -41,8 +39,8 @@ GROUPS = {
 """Titles of property groups, and where they are found; of others what their docstrings say."""
 
 
-OF_BLENDER = ("rna_type", "filter_glob", "check_existing")
-"""What operators have beside their own arguments."""
+# What operators have beside their own arguments, and groups beside what scripts set.
+OF_BLENDER = ("rna_type", "filter_glob", "check_existing", "active_joint_index")
 
 
 def page() -> str:
@@ -57,9 +55,7 @@ def _property_lines() -> Iterator[str]:
         group = groups[name]
         title, where = GROUPS.get(name, (group.__doc__.split("\n")[0].rstrip("."), ""))
         yield f"## {title}\n\n{where}\n"
-        hidden = ("rna_type", "active_joint_index")
-        props = [p for p in group.bl_rna.properties if p.is_runtime and p.identifier not in hidden]
-        yield from _table("property", props)
+        yield from _table("property", [p for p in group.bl_rna.properties if p.is_runtime])
 
 
 def _operator_lines() -> Iterator[str]:
@@ -70,12 +66,11 @@ def _operator_lines() -> Iterator[str]:
         module, _, name = operator.bl_idname.partition(".")
         kind = getattr(getattr(bpy.ops, module), name).get_rna_type()
         yield f"### {kind.name}\n\n`{module}.{name}`: {kind.description}.\n"
-        shown = [p for p in kind.properties if p.identifier not in OF_BLENDER]
-        yield from _table("argument", shown)
+        yield from _table("argument", kind.properties)
 
 
-def _table(word: str, props: list[bpy.types.Property]) -> Iterator[str]:
-    if props:
+def _table(word: str, props: Iterable[bpy.types.Property]) -> Iterator[str]:
+    if props := [each for each in props if each.identifier not in OF_BLENDER]:
         yield f"| {word} | label | kind, default | |\n|---|---|---|---|"
         for prop in props:
             label = f"*{prop.name}*" if prop.name not in ("", prop.identifier) else ""
@@ -111,7 +106,7 @@ def _kind(prop: bpy.types.Property) -> str:
 def main() -> int:
     """Write the page: here, where Blender is a module, else in an environment that has it."""
     if "--write" not in sys.argv:
-        return environment.run_in(BLENDER, __file__, "--write")
+        return environment.run_in("bpy-5.2", __file__, "--write")
     import blender_ik_addon
     from common import blender_process
 

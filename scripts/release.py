@@ -10,7 +10,6 @@ hand.
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -58,9 +57,9 @@ def check_zip(path: Path, files: list[str]) -> list[str]:
         held = {name for name in archive.namelist() if not name.endswith("/")}
     faults = [f"The zip holds {name}, which is not part of it." for name in sorted(held - wanted)]
     faults += [f"The zip lacks {name}." for name in sorted(wanted - held)]
-    size = path.stat().st_size
-    is_small = size <= LARGEST_ZIP
-    return faults + ([] if is_small else [f"The zip has {size} bytes, {LARGEST_ZIP} is the most."])
+    if (size := path.stat().st_size) > LARGEST_ZIP:
+        faults.append(f"The zip has {size} bytes, {LARGEST_ZIP} is the most.")
+    return faults
 
 
 def checks(*, are_tests_run: bool) -> Iterator[tuple[str, list[str]]]:
@@ -75,20 +74,17 @@ def checks(*, are_tests_run: bool) -> Iterator[tuple[str, list[str]]]:
     if not code:
         path = ROOT / "dist" / f"chain_ik-{version}.zip"
         yield "zip is small and holds the package", check_zip(path, git("ls-files"))
-    if not are_tests_run:
-        yield "tests", ["Nobody ran the tests: use --tests."]
-        return
-    code = subprocess.call([sys.executable, str(ROOT / "scripts" / "test.py"), "--thorough"])
-    yield "tests", [f"exit code {code}"] if code else []
+    faults = ["Nobody ran the tests: use --tests."]
+    if are_tests_run:
+        command = [sys.executable, str(ROOT / "scripts" / "test.py"), "--thorough"]
+        code = subprocess.call(command)
+        faults = [f"exit code {code}"] if code else []
+    yield "tests", faults
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tests", action="store_true", help="run them")
     failed = 0
-    for name, faults in checks(are_tests_run=parser.parse_args().tests):
+    for name, faults in checks(are_tests_run="--tests" in sys.argv):
         failed += bool(faults)
         says = "FAILED" if faults else "ok    "
         print(f"{says}  {name}", *faults, sep="\n          ", flush=True)

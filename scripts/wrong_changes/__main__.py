@@ -15,6 +15,7 @@ import argparse
 import ast
 import concurrent.futures
 import io
+import itertools
 import json
 import os
 import queue
@@ -73,9 +74,9 @@ class Change(NamedTuple):
     def applied(self, source: str) -> str:
         lines = source.splitlines(keepends=True)
         text = lines[self.line - 1]
-        end = self.column + len(self.old)
-        assert text[self.column : end] == self.old, f"{self}: the source has changed"
-        lines[self.line - 1] = text[: self.column] + self.new + text[end:]
+        before, after = text[: self.column], text[self.column :]
+        assert after.startswith(self.old), f"{self}: the source has changed"
+        lines[self.line - 1] = before + self.new + after[len(self.old) :]
         return "".join(lines)
 
     def does_something(self, source: str) -> bool:
@@ -118,16 +119,13 @@ def _program(source: str) -> str:
 
 def run_tests(tree: Path, arguments: list[str], timeout: float, **variables: str) -> str:
     """Run pytest in a tree and return what it printed; "timeout" if it did not end in time."""
-    python = environment.ensure(PYTHON)
+    python, how = environment.ensure(PYTHON), {"capture_output": True, "text": True}
     with environment.own_variables(PYTHONDONTWRITEBYTECODE="1", **variables) as env:
         command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
         try:
-            done = subprocess.run(
-                command, cwd=tree, env=env, timeout=timeout, capture_output=True, text=True
-            )
+            return subprocess.run(command, cwd=tree, env=env, timeout=timeout, **how).stdout
         except subprocess.TimeoutExpired:
             return "timeout"
-    return done.stdout
 
 
 def record() -> None:
@@ -154,15 +152,11 @@ def covering(changes: list[Change]) -> list[list[tuple[float, str]]]:
     Where none does (lines that run once, at the import), those that execute any of its file.
     """
     exact, near = ([list[tuple[float, str]]() for _ in changes] for _ in "12")
-    for path in sorted(COVERED.glob("*.jsonl")):
-        for line in path.open(encoding="utf-8"):
-            note = json.loads(line)
-            for number, change in enumerate(changes):
-                executed = note["lines"].get(change.path)
-                if executed is not None:
-                    near[number].append((note["seconds"], note["test"]))
-                    if int(executed, 16) >> change.line & 1:
-                        exact[number].append((note["seconds"], note["test"]))
+    notes = [json.loads(line) for path in sorted(COVERED.glob("*.jsonl")) for line in path.open()]
+    for note, (number, change) in itertools.product(notes, enumerate(changes)):
+        test, executed = (note["seconds"], note["test"]), note["lines"].get(change.path)
+        near[number] += [test] if executed else []
+        exact[number] += [test] if executed and int(executed, 16) >> change.line & 1 else []
     return [found or others for found, others in zip(exact, near)]
 
 
@@ -173,11 +167,11 @@ def ordered(tests: list[tuple[float, str]]) -> list[str]:
         file = name.partition("::")[0]
         rounds.append((turns[file], seconds, name))
         turns[file] += 1
-    kept, total = [], 0.0
+    kept, left = [], ENOUGH
     for _, seconds, name in sorted(rounds):
-        if total + seconds <= ENOUGH or not kept:
+        if seconds <= left or not kept:
             kept.append(name)
-            total += seconds
+            left -= seconds
     return kept
 
 
