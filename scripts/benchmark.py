@@ -28,7 +28,7 @@ import sys
 from pathlib import Path
 
 import environment
-from benchmarks.measuring import Result, Row, make_page, measure, settle, short
+from benchmarks.measuring import Result, Row, make_page, measure, short
 from benchmarks.pages import PAGES
 from benchmarks.workers import BLENDER, RIVALS, Worker, WorkerError, start
 from common.console import ROOT, say
@@ -74,12 +74,11 @@ def measure_page(variables: dict[str, str], options: argparse.Namespace) -> list
             raise environment.UnavailableError(f"--rivals does not name {program}")
         return start(variables, program, *arguments)
 
-    page, found = options.page, list[Result]()
+    page, results = options.page, list[Result]()
     title, explained, _ = PAGES[page]
     for result in measure(choose(page, options.only), start_named, options.rounds):
-        found.append(result)
+        results.append(result)
         say(result.row.group, result.reason or f"{result.row.name}: {result.cell()}")
-    results = settle(found)
     text = f"# {title}\n\n{describe(options.rounds)}\n\n{make_page(results, explained)}\n"
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / f"{page}.md").write_text(text, encoding="utf-8")

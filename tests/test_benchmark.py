@@ -107,13 +107,7 @@ def make_result(ours, others, *, reached=1.0, unit=""):
     from benchmarks.measuring import Result, Row, Samples, Side
 
     side = Side("side", ("core",))
-    ours, others = (
-        Samples(
-            {"reached": reached, "worst": 0.0},
-            [{"wall": each, "work": each} for each in times],
-        )
-        for times in (ours, others)
-    )
+    ours, others = (Samples({"reached": reached, "worst": 0.0}, times) for times in (ours, others))
     return Result(Row("row", "row", side, side, 2.0, unit, must_reach=True), ours, others)
 
 

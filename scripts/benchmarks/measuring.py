@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Callable
 
 from benchmarks.workers import Worker, WorkerError
@@ -18,12 +18,6 @@ from common.tables import make_table
 from environment import UnavailableError
 
 NOTHING = "-"
-# Where so many times the work passes on the wall's clock, others had the machine.
-BUSY = 1.25
-WORKED = (
-    "Others had the machine meanwhile: what is told is the time that all threads of each process"
-    " worked, not the time that passed."
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,14 +72,14 @@ class Row:
 
 @dataclasses.dataclass
 class Samples:
-    """What one side has delivered: a pair of clocks each round, or the reason why there are none.
+    """What one side has delivered: a time each round, or the reason why there are none.
 
     The facts are the share of targets that were reached, and the worst distance that was left, as
     a share of the chain's length.
     """
 
     facts: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    clocks: list[dict[str, float]] = dataclasses.field(default_factory=list)
+    times: list[float] = dataclasses.field(default_factory=list)
     reason: str = ""
 
     def told(self) -> str:
@@ -97,12 +91,11 @@ class Samples:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """A measured row, told by one of its two clocks."""
+    """A measured row."""
 
     row: Row
     ours: Samples
     other: Samples | None = None
-    clock: str = "wall"
 
     @property
     def reason(self) -> str:
@@ -110,16 +103,12 @@ class Result:
         return self.ours.reason or (self.other.reason if self.other else "")
 
     @property
-    def times(self) -> list[list[float]]:
-        sides = [self.ours, *([self.other] if self.other else [])]
-        return [[each[self.clock] for each in side.clocks] for side in sides]
-
-    @property
     def rounds(self) -> list[float]:
         """What is judged, of every round."""
         if self.reason or self.other is None:
-            return [] if self.reason else self.times[0]
-        return [a - b if self.row.unit else a / b for a, b in zip(*self.times)]
+            return [] if self.reason else self.ours.times
+        pairs = zip(self.ours.times, self.other.times)
+        return [a - b if self.row.unit else a / b for a, b in pairs]
 
     @property
     def value(self) -> float | None:
@@ -137,8 +126,11 @@ class Result:
         if self.value is None:
             return NOTHING
         goal = "" if self.row.goal is None else f" / {self.row.goal:g}"
-        times = "; ".join(short(statistics.median(each)) for each in self.times)
-        return f"{short(self.value)}{goal}{self.row.unit}" + (f" ({times})" if self.other else "")
+        figure = f"{short(self.value)}{goal}{self.row.unit}"
+        if self.other is None:
+            return figure
+        times = (short(statistics.median(each.times)) for each in (self.ours, self.other))
+        return f"{figure} ({'; '.join(times)})"
 
 
 def short(number: float) -> str:
@@ -146,24 +138,12 @@ def short(number: float) -> str:
     return f"{float(f'{number:.3g}'):g}"
 
 
-def settle(results: Iterable[Result]) -> list[Result]:
-    """Have results told by the clock that counts: the wall's, unless others had the machine.
-
-    By the sum of all: short updates end before anybody else has a turn, long ones tell.
-    """
-    results = list(results)
-    clocks = [each for result in results for each in result.ours.clocks]
-    walls, works = (sum(each[clock] for each in clocks) for clock in ("wall", "work"))
-    clock = "work" if walls > BUSY * works else "wall"
-    return [dataclasses.replace(each, clock=clock) for each in results]
-
-
 def make_page(results: Sequence[Result], explained: str) -> str:
     """Return what has been measured as Markdown: rows one below the other, then those in columns.
 
     A cell is the figure / its goal (milliseconds: ours; the other's).
     """
-    lines = [explained, *([WORKED] if any(each.clock == "work" for each in results) else [])]
+    lines = [explained]
     singles = [each for each in results if not each.row.column]
     columned = [each for each in results if each.row.column]
     for chosen in (singles, columned):
@@ -241,8 +221,8 @@ def _measure_sides(
                     worker.ask("set_up", setting=side.setting)
                 if number == 0 and side.checks:
                     samples.facts = worker.ask("check", **side.arguments)
-                clocks = worker.ask(side.task, **side.arguments)
-                samples.clocks += [clocks] if number else []
+                time = worker.ask(side.task, **side.arguments)
+                samples.times += [time] if number else []
             except (WorkerError, UnavailableError) as error:
                 samples.reason = str(error)
                 say(side.label, f"not measured: {error}")

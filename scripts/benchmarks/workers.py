@@ -91,29 +91,23 @@ def serve(worker: object) -> None:
         print(ANSWER + json.dumps(answer), flush=True)
 
 
-def round_clocks(
+def time_round(
     prepare: Callable[[], object],
     work: Callable[[], object],
     most: int = MOST_REPEATS,
     seconds: float = SECONDS,
-) -> dict[str, float]:
-    """Return the median milliseconds of one round's repetitions, by two clocks.
-
-    What is prepared before each repetition is not timed. "work" is what all threads of the process
-    have worked: where it falls far behind "wall", other programs had the machine, and "wall" says
-    less.
-    """
-    took: list[tuple[float, float]] = []
+) -> float:
+    """Return the median milliseconds of one round's repetitions; preparing each is not timed."""
+    took: list[float] = []
     begin = time.perf_counter()
     while len(took) < most:
         if len(took) >= LEAST_REPEATS and time.perf_counter() - begin > seconds:
             break
         prepare()
-        start_work, start = time.process_time(), time.perf_counter()
+        start = time.perf_counter()
         work()
-        took.append((time.perf_counter() - start, time.process_time() - start_work))
-    wall, worked = (1e3 * statistics.median(each) for each in zip(*took))
-    return {"wall": wall, "work": worked}
+        took.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(took)
 
 
 def start(variables: dict[str, str], program: str, *arguments: str) -> Worker:

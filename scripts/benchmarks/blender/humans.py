@@ -19,7 +19,7 @@ from mathutils import Vector
 
 from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
 from benchmarks.core.cases import Array
-from benchmarks.workers import round_clocks
+from benchmarks.workers import time_round
 from examples.parts.rigs import add_empty
 
 LIMBS = {
@@ -62,7 +62,7 @@ class Humans(Scene):
         self.places = np.stack([_go_about(*each, n) for n, each in enumerate(places)], axis=1)
         bpy.context.view_layer.update()
 
-    def baked(self) -> dict[str, float]:
+    def baked(self) -> float:
         """Return the times of a bake of all frames and chains."""
         self.key()
         scene = bpy.context.scene
@@ -80,7 +80,7 @@ class Humans(Scene):
             for frame in range(1, self.frames + 1) if self.manner == "live" else ():
                 scene.frame_set(frame)
 
-        return round_clocks(unbake, work, most=1)
+        return time_round(unbake, work, most=1)
 
     def _set_up(self, rig: bpy.types.Object) -> Iterator[tuple[Limb, tuple]]:
         """Give a rig chains and control bones; yield all limbs but the toes."""

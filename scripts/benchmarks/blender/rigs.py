@@ -27,7 +27,7 @@ from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
 from benchmarks.blender.setting_rigs import bone_name, handle_name
 from benchmarks.core.cases import Array, arc, split, targets_in_reach
 from benchmarks.setting_rows import ROWS
-from benchmarks.workers import round_clocks
+from benchmarks.workers import time_round
 from blender_ik_addon import handlers
 from examples.parts.rigs import Bone, add_empty, add_rig
 
@@ -47,7 +47,7 @@ class Rigs(Scene):
         (self.count_of_rigs, self.count_of_limbs, self.bones), self.climb = split(layout)
         # 5e-6 of a limb of two bones is a chain's default tolerance, 1e-5.
         self.tolerance = self.bones * (5e-6 if self.bones == 2 else 1e-4)
-        self.kept: dict[str, float] = {}
+        self.kept = 0.0
         self.set_up("plain")
 
     def set_up(self, setting: str) -> None:
@@ -83,7 +83,7 @@ class Rigs(Scene):
         self.move_on()
         self.update()
 
-    def remembered(self) -> dict[str, float]:
+    def remembered(self) -> float:
         """Return what Python and NumPy keep of live updates, in KB a chain, found once."""
         if self.kept:
             return self.kept
@@ -96,10 +96,10 @@ class Rigs(Scene):
                 self.update()
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0] / 1024 / len(self.limbs))
-        self.kept = dict.fromkeys(("wall", "work"), sizes[1] - sizes[0])
+        self.kept = sizes[1] - sizes[0]
         return self.kept
 
-    def redrawn(self, is_moved: bool = False) -> dict[str, float]:
+    def redrawn(self, is_moved: bool = False) -> float:
         """Call what Blender calls for a redraw, in a viewport without a window, into an image."""
         from blender_ik_addon.overlay import viewport
 
@@ -122,11 +122,11 @@ class Rigs(Scene):
             viewport.draw_on_screen()
 
         with place(window=window, area=area, region=region), image.bind():
-            clocks = round_clocks(move, draw)
+            milliseconds = time_round(move, draw)
         image.free()
-        return clocks
+        return milliseconds
 
-    def redrawn_anew(self) -> dict[str, float]:
+    def redrawn_anew(self) -> float:
         return self.redrawn(is_moved=True)
 
     def move(self, numbers: range) -> None:

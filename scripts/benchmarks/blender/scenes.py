@@ -12,7 +12,7 @@ import numpy as np
 
 import blender_ik_addon
 from benchmarks.core.cases import Array
-from benchmarks.workers import round_clocks, serve
+from benchmarks.workers import serve, time_round
 from common import blender_process
 from examples.parts.rigs import add_empty, hang_chain
 
@@ -73,13 +73,13 @@ class Scene:
         reached = float(np.mean(np.array(gaps) <= self.allowed))
         return {"reached": reached, "worst": max(gaps) / self.length}
 
-    def moved(self) -> dict[str, float]:
-        return round_clocks(self.move_on, self.update)
+    def moved(self) -> float:
+        return time_round(self.move_on, self.update)
 
-    def dragged(self) -> dict[str, float]:
-        return round_clocks(lambda: self.move_on((self.led,)), self.update)
+    def dragged(self) -> float:
+        return time_round(lambda: self.move_on((self.led,)), self.update)
 
-    def idle(self) -> dict[str, float]:
+    def idle(self) -> float:
         """Return the times of an update after an object has moved that nothing depends on."""
         unrelated = add_empty("Unrelated", (0.0, 0.0, 0.0), 1.0)
 
@@ -87,15 +87,15 @@ class Scene:
             unrelated.location.x += 1.0
 
         bpy.context.view_layer.update()
-        return round_clocks(move, bpy.context.view_layer.update)
+        return time_round(move, bpy.context.view_layer.update)
 
-    def played(self) -> dict[str, float]:
+    def played(self) -> float:
         """Return the times of a frame of playback; the first call keys the targets."""
         self.key()
         show = bpy.context.scene.frame_set
-        return round_clocks(self.count, lambda: show(1 + self.step % self.frames))
+        return time_round(self.count, lambda: show(1 + self.step % self.frames))
 
-    def opened(self) -> dict[str, float]:
+    def opened(self) -> float:
         """Return the times of opening the scene's file until everything is posed."""
         file = f"{bpy.app.tempdir}scene.blend"
         bpy.ops.wm.save_as_mainfile(filepath=file)
@@ -104,9 +104,9 @@ class Scene:
             bpy.ops.wm.open_mainfile(filepath=file)
             bpy.context.view_layer.update()
 
-        return round_clocks(lambda: None, reopen, most=1)
+        return time_round(lambda: None, reopen, most=1)
 
-    def undone(self) -> dict[str, float]:
+    def undone(self) -> float:
         """Return the times of undoing a move of a target until everything is posed."""
 
         def move() -> None:
@@ -120,7 +120,7 @@ class Scene:
             bpy.ops.ed.undo()
             bpy.context.view_layer.update()
 
-        return round_clocks(move, undo, most=1)
+        return time_round(move, undo, most=1)
 
     def key(self) -> None:
         """Key the targets at all frames, once."""

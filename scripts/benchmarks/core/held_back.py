@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.core.cases import Array
-from benchmarks.workers import round_clocks, serve
+from benchmarks.workers import serve, time_round
 from blender_ik_addon.core import (
     Chain,
     Chains,
@@ -240,13 +240,13 @@ class Tasks:
     """The tasks of the worker: figures by their names."""
 
     def clock(self, bones: int, solver: str) -> dict[str, float]:
-        """Return milliseconds that this process works for a solve, medians over targets."""
+        """Return milliseconds of a solve, medians over targets."""
         chain, options, took = make_chain(bones), options_of(solver), {}
         for name in ("held", "reached"):
             goals = itertools.cycle(map(Goal, getattr(targets_of(bones), name)[:TIMED]))
-            took[name] = round_clocks(
+            took[name] = time_round(
                 lambda: None, lambda goals=goals: solve(chain, next(goals), options), 3 * TIMED, 60
-            )["work"]
+            )
         return {**took, "ratio": took["held"] / took["reached"]}
 
     def judge(self, bones: int, solver: str) -> dict[str, float]:

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.core import cases
 from benchmarks.core.cases import Array, Case
 from benchmarks.pages import AT_ONCE, CORE
-from benchmarks.workers import round_clocks, serve
+from benchmarks.workers import serve, time_round
 from blender_ik_addon import core
 
 # The cap that every solver has.
@@ -88,13 +88,13 @@ class Clock:
             "worst": float(distances.max()),
         }
 
-    def single(self, case: str, tolerance: float) -> dict[str, float]:
+    def single(self, case: str, tolerance: float) -> float:
         solver, (_, targets), absolute = self._prepared(case, tolerance)
         following = itertools.cycle(targets)
         most = MOST_PASSES * len(targets)
-        return round_clocks(lambda: None, lambda: solver.solve(next(following), absolute), most)
+        return time_round(lambda: None, lambda: solver.solve(next(following), absolute), most)
 
-    def batch(self, case: str, tolerance: float) -> dict[str, float]:
+    def batch(self, case: str, tolerance: float) -> float:
         solver, (_, targets), absolute = self._prepared(case, tolerance)
 
         def solve_all() -> None:
@@ -104,7 +104,7 @@ class Clock:
                 for target in targets:
                     solver.solve(target, absolute)
 
-        return round_clocks(lambda: None, solve_all)
+        return time_round(lambda: None, solve_all)
 
     def _prepared(self, case: str, tolerance: float) -> tuple[Any, Case, float]:
         """Return solver and case, and the tolerance in lengths of bones."""

@@ -2,7 +2,7 @@
 //
 //     node with_fullik.mjs CASES FOLDER      FOLDER holds its node_modules
 //
-// The same loops as solvers.py, and clocks and answers as in workers.py.
+// The same loops as solvers.py, and times and answers as in workers.py.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -22,7 +22,7 @@ const WARMING_SECONDS = 0.7;
 const milliseconds = () => Number(process.hrtime.bigint()) / 1e6;
 const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 
-function roundClocks(work, most) {
+function timeRound(work, most) {
   const [times, begin] = [[], milliseconds()];
   while (times.length < most) {
     if (times.length >= LEAST_REPEATS && milliseconds() - begin > 1e3 * SECONDS) break;
@@ -31,8 +31,7 @@ function roundClocks(work, most) {
     times.push(milliseconds() - start);
   }
   times.sort((a, b) => a - b);
-  const median = (times[(times.length - 1) >> 1] + times[times.length >> 1]) / 2;
-  return { wall: median, work: median };
+  return (times[(times.length - 1) >> 1] + times[times.length >> 1]) / 2;
 }
 
 function makeSolver(initial) {
@@ -78,12 +77,12 @@ function prepared({ case: name, tolerance }) {
 function single(request) {
   const { solve, targets, absolute } = prepared(request);
   const work = (number) => solve(targets[number % targets.length], absolute);
-  return roundClocks(work, MOST_PASSES * targets.length);
+  return timeRound(work, MOST_PASSES * targets.length);
 }
 
 function batch(request) {
   const { solve, targets, absolute } = prepared(request);
-  return roundClocks(() => targets.forEach((target) => solve(target, absolute)), MOST_REPEATS);
+  return timeRound(() => targets.forEach((target) => solve(target, absolute)), MOST_REPEATS);
 }
 
 function check(request) {

@@ -98,7 +98,7 @@ def test_rows_of_each_page_are_measured_from_end_to_end(tmp_path):
 
     rows = [row for page, group in GROUPS_OF_PAGES for row in rows_of(pages, page, group)]
     assert len(rows) == 6
-    results = measuring.settle(measuring.measure(rows, start, 1))
+    results = list(measuring.measure(rows, start, 1))
     for each in results:
         assert each.reason == ""
         assert 0.0 < each.value < 1e5
