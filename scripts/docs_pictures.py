@@ -23,7 +23,7 @@ import environment
 from common.console import ROOT
 
 # Those of window/tours that take them.
-TOURS = ("docs", "interface", "workflow", "clip", "whole_body")
+TOURS = ("docs", "interface", "workflow", "whole_body")
 
 
 def take(blender: str, tour: str) -> int:

@@ -2,13 +2,12 @@
 
     python -m demo.scene out      in scripts/, with the bpy module
 
-Started by demo.py. Writes .blend and .png of demo and of creatures into the folder, and demo.json.
+Started by demo.py. Writes .blend and .png of demo and of creatures into the folder.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import statistics
 import sys
 import tempfile
@@ -88,26 +87,17 @@ class Row:
         )
 
 
-def as_json(rows: Sequence[Row], muted: float, blender: str) -> dict[str, object]:
-    """Return everything, with what the command prints; ``muted``: milliseconds without a solve."""
-    is_good = all(row.is_good for row in rows)
+def make_tables(rows: Sequence[Row], muted: float) -> str:
+    """Return what has been measured; ``muted``: milliseconds without a solve."""
     last = ("chains muted", "-", str(rows[0].frames), "-", "-", "-", f"{muted:.2f}")
     names = list(rows[0].residuals)
     worst = [(row.title, *(f"{row.worst(name):.1e}" for name in names)) for row in rows]
     solvers = make_table(HEADS, [*(row.cells() for row in rows), last])
-    limbs = make_table(("worst / L of each limb", *names), worst)
-    return {
-        "blender": blender,
-        "rows": [dataclasses.asdict(row) for row in rows],
-        "muted_milliseconds": muted,
-        "table": f"{solvers}\n\n{limbs}\n{LEGEND}",
-        "is_good": is_good,
-        "verdict": GOOD if is_good else BAD,
-    }
+    return f"{solvers}\n\n{make_table(('worst / L of each limb', *names), worst)}\n{LEGEND}"
 
 
 def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
-    """Build the figure, play it with each solver, and save what was measured and the file."""
+    """Build the figure, play it with each solver, tell what was measured, and save the file."""
     frames = list(frames)
     studio.build(FIGURE)
     rig = bpy.context.scene.objects["Figure"]
@@ -122,9 +112,8 @@ def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
         played = playing.play(frames)
         residuals = {limb.name: _residuals(limb, rig, played) for limb in LIMBS}
         rows.append(Row(title, len(frames), residuals, statistics.median(played.milliseconds)))
-    measured = as_json(rows, statistics.median(idle.milliseconds), bpy.app.version_string)
-    say(f"\nBlender {measured['blender']}\n\n{measured['table']}\n")
-    (folder / "demo.json").write_text(json.dumps(measured), encoding="utf-8")
+    tables = make_tables(rows, statistics.median(idle.milliseconds))
+    say(f"\nBlender {bpy.app.version_string}\n\n{tables}\n")
     choose(rig, FIRST_TITLE)
     dress(rig)
     bpy.context.scene.frame_set(1)
@@ -222,7 +211,7 @@ def main(folder: Path) -> None:
     say("three creatures")
     add_creatures(folder / "creatures.blend")
     draw_creatures(folder / "creatures.png")
-    say(f"written: demo and creatures, .blend and .png, and demo.json, in {folder}")
+    say(f"written: demo and creatures, .blend and .png, in {folder}")
     if not all(row.is_good for row in rows):
         raise SystemExit(BAD)
     say(GOOD)

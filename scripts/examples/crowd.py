@@ -35,8 +35,7 @@ def build() -> bpy.types.Object:
         row, column = divmod(number, COLUMNS)
         across, turn = random.uniform(-0.12, 0.12, 2), random.uniform(-0.3, 0.3)
         at = Vector(((column - 0.5 * (COLUMNS - 1)) * APART.x, row * APART.y))
-        rig.location = (at.x + across[0], at.y + across[1], 0.0)
-        rig.rotation_euler.z = turn
+        rig.location.xy, rig.rotation_euler.z = at + Vector(across), turn
         rig.scale = [random.uniform(0.93, 1.07)] * 3
         start = -int(random.integers(0, BEAT))
         for chain in rig.chain_ik.chains:

@@ -79,10 +79,9 @@ def _sticks(joints: list[Point], names: list[str]) -> list[Stick]:
 def _spike(neck: Stick) -> Stick:
     """Return the spike on the back of a neck bone."""
     head, tail, radius = Vector(neck.start), Vector(neck.end), neck.radius
-    along = (tail - head).normalized()
-    out = along.cross(Vector((1.0, 0.0, 0.0)))
-    middle = 0.5 * (head + tail)
-    ends = tuple(middle + 0.8 * radius * out), tuple(middle + 1.75 * radius * out - 0.08 * along)
+    along, middle = (tail - head).normalized(), 0.5 * (head + tail)
+    out = radius * along.cross(Vector((1.0, 0.0, 0.0)))
+    ends = tuple(middle + 0.8 * out), tuple(middle + 1.75 * out - 0.08 * along)
     return Stick(neck.bone, *ends, 0.3 * radius, 0.06 * radius, "chain")
 
 

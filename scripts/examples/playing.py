@@ -46,8 +46,7 @@ def play(frames: Iterable[int]) -> Played:
         played.milliseconds.append(1e3 * (time.perf_counter() - start))
         for rig in (each for each in scene.objects if each.type == "ARMATURE"):
             for chain in rig.chain_ik.chains:
-                key = frame, rig.name, chain.name
-                evaluated = rig.evaluated_get(graph)
+                key, evaluated = (frame, rig.name, chain.name), rig.evaluated_get(graph)
                 played.tips[key] = effector(chain, evaluated)
                 played.roots[key] = root(chain, evaluated)
                 # A copy: Blender's own moves on with the next frame.

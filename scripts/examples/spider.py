@@ -114,9 +114,9 @@ def _sticks() -> list[Stick]:
         Stick(BODY, at(0.0, 0.045, 0.008), at(0.0, 0.075, 0.006), 0.026, 0.031, "dark", 0.85),
     ]
     for sign in (1.0, -1.0):
-        sticks.append(Stick(BODY, *[at(sign * 0.006, -0.036, 0.009)] * 2, 0.004, colour="light"))
-        ends = at(sign * 0.008, -0.034, -0.003), at(sign * 0.012, -0.052, -0.02)
-        sticks.append(Stick(BODY, *ends, 0.006, 0.003, "dark"))
+        eye, fang = at(sign * 0.006, -0.036, 0.009), at(sign * 0.008, -0.034, -0.003)
+        sticks.append(Stick(BODY, eye, eye, 0.004, colour="light"))
+        sticks.append(Stick(BODY, fang, at(sign * 0.012, -0.052, -0.02), 0.006, 0.003, "dark"))
     radii, colours = (0.0085, 0.008, 0.0062, 0.0045, 0.002), ("chain", "chain", "second", "chain")
     for _, names, joints in _legs():
         sticks += bodies.sticks_along(names, joints, radii, colours)

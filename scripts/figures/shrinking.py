@@ -16,7 +16,7 @@ from PIL import Image
 PICTURES = {
     "docs/docs/start_*.png": "",
     "docs/interface/interface_*.png": "",
-    "docs/clip/clips_*.png": "",
+    "docs/workflow/clips_*.png": "",
     "docs/workflow/3_turned_by_hand.png": "posed_by_hand.png",
     "docs/whole_body/whole_body_*.png": "",
 }

@@ -21,12 +21,10 @@ TOURS = {
     "gizmos": ("gizmos", (1000, 640), 7),
     # One rig in two windows with other view layers, scenes and frames: both show what is true.
     "two_windows": ("two_windows", (480, 400), 0),
-    # A day with a character: nothing pops, and undo restores all.
-    "workflow": ("workflow", (1000, 560), 10),
-    # A recorded clip: Esc leaves nothing, one undo restores all.
-    "clip": ("clip", (1000, 560), 4),
-    # A whole body: pinned feet stay beyond reach, undone, and in the file that is opened.
-    "whole_body": ("whole_body", (1000, 560), 5),
+    # A day with a character: nothing pops, Esc leaves nothing, and undo restores all.
+    "workflow": ("workflow", (1000, 560), 14),
+    # A whole body: pinned feet stay beyond reach, undone, and where it crouches.
+    "whole_body": ("whole_body", (1000, 560), 4),
 }
 
 

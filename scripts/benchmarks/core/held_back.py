@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -199,41 +199,25 @@ def _seen_as(kind: type[np.ndarray], value: Any) -> Any:
     return value
 
 
-def _counting(make: Any) -> Any:
-    def made(*args: Any, **options: Any) -> Any:
-        return _compute(make, args, options)
-
-    return made
-
-
-def count_calls(prepare: Callable[[], Callable[[], Any]]) -> dict[str, int]:
-    """Return the calls of a solve that has been done once before, and the most iterations.
-
-    Args:
-        prepare: Makes the chains, and returns what solves them.
-    """
-    with contextlib.ExitStack() as stack:
-        for name in MAKERS:
-            counted = _counting(getattr(np, name))
-            stack.enter_context(mock.patch.object(np, name, counted))
-        solve = prepare()
-        # Then all is compiled.
-        solve()
-        calls[0] = 0
-        found = solve()
-    return {"calls": calls[0], "iterations": int(np.max(found.iterations))}
-
-
 def count(bones: int, solver: str, many: int) -> dict[str, int]:
-    """Return the calls of NumPy of a solve of one chain or of many, held back by their limits."""
+    """Return calls and most iterations of a solve of one chain or of many, held back by limits."""
     held, options = targets_of(bones).held[:many], options_of(solver)
 
-    def prepare() -> Callable[[], Any]:
-        if many == 1:
-            return functools.partial(solve, make_chain(bones), Goal(held[0]), options)
-        return functools.partial(solve_batch, make_chains(bones, many), Goals(held), options)
+    def counting(make: Any) -> Any:
+        return lambda *args, **options: _compute(make, args, options)
 
-    return count_calls(prepare)
+    with contextlib.ExitStack() as stack:
+        for name in MAKERS:
+            stack.enter_context(mock.patch.object(np, name, counting(getattr(np, name))))
+        if many == 1:
+            work = functools.partial(solve, make_chain(bones), Goal(held[0]), options)
+        else:
+            work = functools.partial(solve_batch, make_chains(bones, many), Goals(held), options)
+        # Then all is compiled.
+        work()
+        calls[0] = 0
+        found = work()
+    return {"calls": calls[0], "iterations": int(np.max(found.iterations))}
 
 
 class Tasks:

@@ -80,10 +80,8 @@ def give_body(
     rig: bpy.types.Object, sticks: Sequence[Stick], round_: int = ROUND
 ) -> bpy.types.Object:
     """Hang a mesh of sticks on a rig and return it."""
-    mesh, colours = (
-        bpy.data.meshes.new(f"{rig.name} Body"),
-        sorted({each.colour for each in sticks}),
-    )
+    mesh = bpy.data.meshes.new(f"{rig.name} Body")
+    colours = sorted({each.colour for each in sticks})
     unit, faces = _capsule(round_)
     points = np.concatenate([_points(stick, unit) for stick in sticks])
     firsts = range(0, len(points), len(unit))

@@ -35,7 +35,11 @@ def build(example: Example) -> None:
     scene.chain_ik.use_live = False
     rig = example.build()
     look(*example.look)
-    _show_note(example)
+    # The text editor stands in the place of the properties editor.
+    text, editor = bpy.data.texts.new("READ ME"), _space("TEXT_EDITOR")
+    text.write((NOTES / f"{example.name}.txt").read_text(encoding="utf-8") + FOOT)
+    text.cursor_set(0)
+    editor.text, editor.top = text, 0
     scene.chain_ik.use_live = True
     scene.frame_set(1)
     _select(example, rig)
@@ -47,8 +51,7 @@ def look(centre: Point, distance: float, angles: tuple[float, float]) -> None:
     camera = bpy.context.scene.camera
     camera.rotation_euler, camera.data.clip_start = turn, 0.01 * distance
     camera.location = Vector(centre) + turn.to_matrix() @ Vector((0.0, 0.0, distance))
-    (area,) = (area for area in bpy.context.screen.areas if area.type == "VIEW_3D")
-    view = area.spaces.active
+    view = _space("VIEW_3D")
     view.clip_start = 0.01 * distance
     view.region_3d.view_rotation, view.region_3d.view_location = turn.to_quaternion(), centre
     view.region_3d.view_distance = 0.7 * distance
@@ -122,13 +125,9 @@ def bake(rig: bpy.types.Object, last: int) -> None:
     bpy.ops.pose.chain_ik_bake(frame_start=1, frame_end=last)
 
 
-def _show_note(example: Example) -> None:
-    """Write the note into the text editor, in the place of the properties editor."""
-    text = bpy.data.texts.new("READ ME")
-    text.write((NOTES / f"{example.name}.txt").read_text(encoding="utf-8") + FOOT)
-    text.cursor_set(0)
-    (area,) = (area for area in bpy.context.screen.areas if area.type == "TEXT_EDITOR")
-    area.spaces.active.text, area.spaces.active.top = text, 0
+def _space(kind: str) -> bpy.types.Space:
+    (area,) = (area for area in bpy.context.screen.areas if area.type == kind)
+    return area.spaces.active
 
 
 def _select(example: Example, rig: bpy.types.Object) -> None:

@@ -1,6 +1,7 @@
 """A day in Blender's window: set up, pose, animate, switch, bake; undo all of it, and redo it.
 
-A picture of docs/workflow.md is made so.
+Then what was baked is a clip: its feet are planted, and it is baked as one; both are stopped,
+undone and redone. A picture of docs/workflow.md and those of docs/clips.md are made so.
 """
 
 from __future__ import annotations
@@ -10,8 +11,18 @@ import numpy as np
 from mathutils import Vector
 
 from window import character
-from window.character import HANDS, TORSO, Place, check_reached, check_same, play_through, pose, rig
-from window.driver import Session, check, check_moved, select_bones
+from window.character import (
+    FEET,
+    HANDS,
+    TORSO,
+    Place,
+    check_reached,
+    check_same,
+    play_through,
+    pose,
+    rig,
+)
+from window.driver import REDRAW, Session, check, check_moved, read_pixels, select_bones
 from window.tour import Tour, line
 
 LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L", "Toe.R", "Spine", "Neck"}
@@ -25,6 +36,9 @@ AT_BOX = Place((0.36, -0.3, -0.1))
 # More than a day has; Blender keeps 32.
 UNDO_STEPS = 64
 VIEW = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
+FEET_VIEW = Vector((0.35, -0.75, 0.45)), 2.2, (1.1, 0.0, 0.75)
+# Pixels that dots below feet change at the least.
+SEEN = 20
 
 
 def frames_up_to(last: int) -> list[int]:
@@ -165,6 +179,69 @@ class Steps(Tour):
             yield from self.viewport.undo(is_redone=True)
             character.check_file(expected, "Redone")
         self.picture("10_redone")
+
+    def plant(self) -> Session:
+        """Press Plant Feet and Esc, and again; see the dots below feet, and switch them off."""
+        scene, held = bpy.context.scene, character.curves(rig())
+        # Of a recorded body the bones alone have keys.
+        for curve in [each for each in held if "Target" in each.data_path]:
+            held.remove(curve)
+        for name in FEET:
+            rig().pose.bones[name].matrix_basis.identity()
+        for chain in rig().chain_ik.chains:
+            chain.mute = False
+        scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+        scene.frame_set(FRAMES[0])
+        yield from self.select(rig(), FEET[0])
+        recorded = character.read_file()
+        yield from self._stop_and_finish("plant", "clips_1_plant")
+        for frame in reversed(FRAMES):
+            scene.frame_set(frame)
+            chains = [rig().chain_ik.chains[name] for name in ("Leg.L", "Leg.R")]
+            if all(chain.planted == "FOOT" for chain in chains):
+                break
+        self.viewport.look(*FEET_VIEW)
+        seen = []
+        for is_shown, name in ((True, "clips_2_planted"), (False, "without_dots")):
+            scene.chain_ik.overlay.show_contacts = is_shown
+            yield REDRAW
+            seen.append(read_pixels(self.picture(name)))
+        scene.chain_ik.overlay.show_contacts = True
+        changed = int((np.abs(seen[0] - seen[1]).max(axis=-1) > 0.1).sum())
+        check(changed >= SEEN, f"Dots change {changed} pixels only.")
+        scene.frame_set(FRAMES[0])
+        yield REDRAW
+        yield from character.undo_and_redo(self, recorded)
+
+    def bake_clip(self) -> Session:
+        """Bake all chains as a clip, stopped at first."""
+        planted = character.read_file()
+        yield from self._stop_and_finish("bake", "clips_3_bake", which="ALL", method="CLIP")
+        check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
+        yield from character.undo_and_redo(self, planted)
+
+    def _stop_and_finish(self, name: str, picture: str, **settings: str) -> Session:
+        """Press a button and Esc, which leaves nothing, and again; the status bar tells of it."""
+        yield from self.rest_mouse()
+        before, quiet = character.read_file(), self._read_hints("before")
+        yield from self.start(name, picture, **settings)
+        yield from self.stop(name)
+        character.check_file(before, "Stopped")
+        is_same = (self._read_hints("stopped") == quiet).all()
+        check(is_same, f"The status bar is not what it was before {name}.")
+        yield from self.start(name, **settings)
+        yield REDRAW
+        busy = self._read_hints("during")
+        if self.is_running(name):
+            check((busy != quiet).any(), f"The status bar does not say that {name} goes on.")
+        else:
+            # Quick work may be done before the picture is taken.
+            check(name == "plant", "The bake has ended before it was seen at work.")
+        yield from self.finish(name)
+
+    def _read_hints(self, name: str) -> np.ndarray:
+        """Return the pixels of the hints in the status bar; reports come further to the right."""
+        return read_pixels(self.picture(name))[:20, :250]
 
     def _check_set_up(self, before: np.ndarray, when: str) -> None:
         """Check that all limbs have chains, and that these have moved nothing."""
