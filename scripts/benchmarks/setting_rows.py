@@ -50,9 +50,6 @@ class Setting:
     has_pole: bool = False
     not_in: tuple[str, ...] = ()
 
-    def goal(self, scene: str) -> float:
-        return self.goals[list(SCENES).index(scene)]
-
 
 ALL = (MOST, MOST, MOST)
 PLAIN, SOFT = (1.0, 0.6, 2.5), (1.0, 0.6, 4.0)

@@ -15,6 +15,7 @@ FRAMES, ROWS, COLUMNS = 96, 10, 10
 BEAT = 48  # frames of one action; each person begins somewhere in it
 APART = Vector((1.05, 1.25))
 SEED = 7
+COLOURS = ("chain", "second", "target", "green", "light")
 
 
 def build() -> bpy.types.Object:
@@ -40,7 +41,9 @@ def build() -> bpy.types.Object:
         start = -int(random.integers(0, BEAT))
         for chain in rig.chain_ik.chains:
             _begin_at(chain.target, start)
-        _paint(_body(rig), number)
+        # A colour of its own; the mesh stays shared. The other slot has the eyes.
+        slot = _body(rig).material_slots[0]
+        slot.link, slot.material = "OBJECT", bodies.material(COLOURS[number * 7 % len(COLOURS)])
     studio.add_floor(60.0)
     return first
 
@@ -78,14 +81,6 @@ def _begin_at(control: bpy.types.Object, start: int) -> None:
     strip = data.nla_tracks.new().strips.new("Cheer", start, action)
     strip.action_frame_start, strip.action_frame_end = 1, 1 + BEAT
     strip.repeat = 2 + FRAMES / BEAT
-
-
-def _paint(skin: bpy.types.Object, number: int) -> None:
-    """Give a copy a colour of its own; the mesh stays shared."""
-    names = ("chain", "second", "target", "green", "light")
-    slot = skin.material_slots[0]  # of the body; the other one has the eyes
-    slot.link = "OBJECT"
-    slot.material = bodies.material(names[(number * 7) % len(names)])
 
 
 LOOK = (0.2, 3.2, 0.9), 15.5, (74.0, 14.0)

@@ -47,32 +47,17 @@ def play(frames: Iterable[int]) -> Played:
         for rig in (each for each in scene.objects if each.type == "ARMATURE"):
             for chain in rig.chain_ik.chains:
                 key, evaluated = (frame, rig.name, chain.name), rig.evaluated_get(graph)
-                played.tips[key] = effector(chain, evaluated)
-                played.roots[key] = root(chain, evaluated)
+                world, tip = evaluated.matrix_world, evaluated.pose.bones[chain.bone]
+                played.tips[key] = world @ (tip.tail if chain.use_tail else tip.head)
+                # A bone that only turns is not counted.
+                above = chain.chain_count - int(chain.use_tail) if chain.chain_count else -1
+                played.roots[key] = world @ [tip, *tip.parent_recursive][above].head
+                item = chain.target.evaluated_get(graph)
                 # A copy: Blender's own moves on with the next frame.
-                played.targets[key] = target(chain, graph).copy()
-                played.gaps[key] = math.dist(played.tips[key], played.targets[key])
+                place = item.matrix_world.translation.copy()
+                if chain.subtarget:
+                    place = item.matrix_world @ item.pose.bones[chain.subtarget].head
+                played.targets[key] = place
+                played.gaps[key] = math.dist(played.tips[key], place)
                 played.statuses[key] = str(chain.status)
     return played
-
-
-def effector(chain: bpy.types.PropertyGroup, evaluated: bpy.types.Object) -> Vector:
-    """Return the end of a chain that goes to its target, world space."""
-    bone = evaluated.pose.bones[chain.bone]
-    return evaluated.matrix_world @ (bone.tail if chain.use_tail else bone.head)
-
-
-def root(chain: bpy.types.PropertyGroup, evaluated: bpy.types.Object) -> Vector:
-    """Return the head of the first bone of a chain, world space."""
-    bone = evaluated.pose.bones[chain.bone]
-    # A bone that only turns is not counted.
-    above = chain.chain_count - int(chain.use_tail) if chain.chain_count else -1
-    return evaluated.matrix_world @ [bone, *bone.parent_recursive][above].head
-
-
-def target(chain: bpy.types.PropertyGroup, graph: bpy.types.Depsgraph) -> Vector:
-    """Return where the target of a chain is, world space."""
-    item = chain.target.evaluated_get(graph)
-    if chain.subtarget:
-        return item.matrix_world @ item.pose.bones[chain.subtarget].head
-    return item.matrix_world.translation

@@ -96,13 +96,10 @@ def _foot(start: Vector, turn: float, passed: float) -> Matrix:
 def _at(start: Vector, step: float) -> Vector:
     """Return where a foot stands in the middle of a step, on the floor or on a stone."""
     place = Matrix.Rotation(-math.tau * step / STEPS, 3, "Z") @ start
-    place.z = max([0.0, *(_height(stone, place) for stone in STONES)])
+    for *middle, wide, high in STONES:
+        share = (place.xy - Vector(middle)).length_squared / wide**2
+        place.z = max(place.z, high * math.sqrt(max(0.0, 1.0 - share)))
     return place
-
-
-def _height(stone: tuple[float, ...], place: Vector) -> float:
-    *middle, wide, high = stone
-    return high * math.sqrt(max(0.0, 1.0 - (place.xy - Vector(middle)).length_squared / wide**2))
 
 
 def _sticks() -> list[Stick]:

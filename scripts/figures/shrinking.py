@@ -12,26 +12,26 @@ from pathlib import Path
 
 from PIL import Image
 
-# What pages show, and where a tour has left it; no second name where it is the same.
+# By where a tour or an example has left it: its name in the pages, and how many pixels wide.
 PICTURES = {
-    "docs/docs/start_*.png": "",
-    "docs/interface/interface_*.png": "",
-    "docs/workflow/clips_*.png": "",
-    "docs/workflow/3_turned_by_hand.png": "posed_by_hand.png",
-    "docs/whole_body/whole_body_*.png": "",
+    "docs/docs/start_*.png": ("{}", 1280),
+    "docs/interface/interface_*.png": ("{}", 1280),
+    "docs/workflow/clips_*.png": ("{}", 1280),
+    "docs/workflow/3_turned_by_hand.png": ("posed_by_hand.png", 1280),
+    "docs/whole_body/whole_body_*.png": ("{}", 1280),
+    "examples/*.png": ("example_{}", 640),
 }
-# By example: left, top, width and height in the featured image of the extensions site.
+# By example: left, top and width in the featured image of the extensions site.
 FEATURED = (1920, 1080)
 TILES = {
-    "spider": (0, 0, 1280, 720),
-    "dragon_neck": (1280, 0, 640, 360),
-    "climb_a_ladder": (1280, 360, 640, 360),
-    "arm": (0, 720, 640, 360),
-    "snake": (640, 720, 640, 360),
-    "crowd": (1280, 720, 640, 360),
+    "spider": (0, 0, 1280),
+    "dragon_neck": (1280, 0, 640),
+    "climb_a_ladder": (1280, 360, 640),
+    "arm": (0, 720, 640),
+    "snake": (640, 720, 640),
+    "crowd": (1280, 720, 640),
 }
-# Pixels: a page shows no more.
-WIDTH, MOVING_WIDTH, EXAMPLE_WIDTH, FILM_GAP = 1280, 880, 640, 2
+MOVING_WIDTH, FILM_GAP = 880, 2
 # Shares of width and height: left, top, right and bottom of what is shown of a window.
 WHOLE, MOVING, FILMED = (0.0, 0.0, 1.0, 1.0), (0.16, 0.07, 1.0, 0.96), (0.34, 0.09, 0.66, 0.95)
 # Of each film the width of a frame, and what is shown of it.
@@ -85,9 +85,9 @@ def _palette(picture: Image.Image, colour_count: int) -> Image.Image:
 
 def main(source: Path, folder: Path) -> None:
     """Make all pictures small that have been taken."""
-    for pattern, name in PICTURES.items():
+    for pattern, (name, width) in PICTURES.items():
         for path in source.glob(pattern):
-            write([take(path, WIDTH)], folder / (name or path.name))
+            write([take(path, width)], folder / name.format(path.name))
     moving = [take(path, MOVING_WIDTH, MOVING) for path in sorted(source.glob("docs/docs/drag_*"))]
     if moving:
         join(moving, folder / "drag.gif")
@@ -95,13 +95,11 @@ def main(source: Path, folder: Path) -> None:
         paths = sorted(source.glob(f"docs/docs/{name}_?.png"))
         if paths:
             write([take(path, *film) for path in paths], folder / f"{name}.png")
-    examples = source / "examples"
-    for path in examples.glob("*.png"):
-        write([take(path, EXAMPLE_WIDTH)], folder / f"example_{path.name}")
-    if all((examples / f"{name}.png").is_file() for name in TILES):
+    tiles = {source / "examples" / f"{name}.png": tile for name, tile in TILES.items()}
+    if all(path.is_file() for path in tiles):
         featured = Image.new("RGB", FEATURED)
-        for name, (left, top, width, _) in TILES.items():
-            featured.paste(take(examples / f"{name}.png", width), (left, top))
+        for path, (left, top, width) in tiles.items():
+            featured.paste(take(path, width), (left, top))
         write([featured], folder / "release" / "featured.png")
 
 

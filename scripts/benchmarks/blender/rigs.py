@@ -195,7 +195,10 @@ class Rigs(Scene):
             for name, value in row.force.items():
                 setattr(chain.force, name, value)
             if row.joint:
-                setting_rigs.give_joint(chain, self.names[limb], dict(row.joint))
+                joint, own = chain.joints.add(), dict(row.joint)
+                joint.bone = self.names[limb][0 if own.pop("on_first", False) else 1]
+                for name, value in own.items():
+                    setattr(joint, name, value)
             if row.has_pole:
                 self._add_pole(chain, rig, limb)
             if row.has_hand and chain.use_tail:

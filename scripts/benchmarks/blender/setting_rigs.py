@@ -65,16 +65,6 @@ def posed_places(rigs: Rigs, names: Names, sets: int) -> Array:
     return np.array(found)
 
 
-def give_joint(
-    chain: bpy.types.PropertyGroup, names: Sequence[str], settings: dict[str, object]
-) -> None:
-    """Give the second bone of a chain a joint, or the first."""
-    joint = chain.joints.add()
-    joint.bone = names[0 if settings.pop("on_first", False) else 1]
-    for name, value in settings.items():
-        setattr(joint, name, value)
-
-
 Limb = Sequence[bpy.types.PoseBone]
 
 

@@ -24,18 +24,7 @@ from scipy.optimize import minimize
 
 from benchmarks.core.cases import Array
 from benchmarks.workers import serve, time_round
-from blender_ik_addon.core import (
-    Chain,
-    Chains,
-    Goal,
-    Goals,
-    JointKind,
-    Joints,
-    SolveOptions,
-    Solver,
-    solve,
-    solve_batch,
-)
+from blender_ik_addon import core
 from common.console import ROOT
 
 LIMIT, SEED = 0.6, 20280311
@@ -139,25 +128,25 @@ def start_of(bones: int) -> Array:
     return np.stack((np.sqrt(1.0 - x * x - z * z), x, np.zeros(bones), z), axis=1)
 
 
-def ball_joints(wxyz: Array) -> Joints:
+def ball_joints(wxyz: Array) -> core.Joints:
     """Return joints that start at local rotations (..., n, 4), with one range about all axes."""
     shape = wxyz.shape[:-1]
     high, turned = np.full((*shape, 3), LIMIT), np.tile(np.eye(3), (*shape, 1, 1))
-    return Joints((JointKind.BALL,) * shape[-1], turned, wxyz, -high, high)
+    return core.Joints((core.JointKind.BALL,) * shape[-1], turned, wxyz, -high, high)
 
 
-def options_of(solver: str) -> SolveOptions:
-    return SolveOptions(Solver(solver), iterations=ITERATIONS, tolerance=TOLERANCE)
+def options_of(solver: str) -> core.SolveOptions:
+    return core.SolveOptions(core.Solver(solver), iterations=ITERATIONS, tolerance=TOLERANCE)
 
 
-def make_chain(bones: int) -> Chain:
+def make_chain(bones: int) -> core.Chain:
     start = start_of(bones)
-    return Chain(joints(start), joints=ball_joints(start))
+    return core.Chain(joints(start), joints=ball_joints(start))
 
 
-def make_chains(bones: int, many: int) -> Chains:
+def make_chains(bones: int, many: int) -> core.Chains:
     starts = np.tile(start_of(bones), (many, 1, 1))
-    return Chains(joints(starts), joints=ball_joints(starts))
+    return core.Chains(joints(starts), joints=ball_joints(starts))
 
 
 MAKERS = (
@@ -210,9 +199,11 @@ def count(bones: int, solver: str, many: int) -> dict[str, int]:
         for name in MAKERS:
             stack.enter_context(mock.patch.object(np, name, counting(getattr(np, name))))
         if many == 1:
-            work = functools.partial(solve, make_chain(bones), Goal(held[0]), options)
+            work = functools.partial(core.solve, make_chain(bones), core.Goal(held[0]), options)
         else:
-            work = functools.partial(solve_batch, make_chains(bones, many), Goals(held), options)
+            work = functools.partial(
+                core.solve_batch, make_chains(bones, many), core.Goals(held), options
+            )
         # Then all is compiled.
         work()
         calls[0] = 0
@@ -227,16 +218,21 @@ class Tasks:
         """Return milliseconds of a solve, medians over targets."""
         chain, options, took = make_chain(bones), options_of(solver), {}
         for name in ("held", "reached"):
-            goals = itertools.cycle(map(Goal, getattr(targets_of(bones), name)[:TIMED]))
+            goals = itertools.cycle(map(core.Goal, getattr(targets_of(bones), name)[:TIMED]))
             took[name] = time_round(
-                lambda: None, lambda goals=goals: solve(chain, next(goals), options), 3 * TIMED, 60
+                lambda: None,
+                lambda goals=goals: core.solve(chain, next(goals), options),
+                3 * TIMED,
+                60,
             )
         return {**took, "ratio": took["held"] / took["reached"]}
 
     def judge(self, bones: int, solver: str) -> dict[str, float]:
         """Return how much farther solutions stay from targets than need be, in lengths."""
         targets = targets_of(bones)
-        found = solve_batch(make_chains(bones, COUNT), Goals(targets.held), options_of(solver))
+        found = core.solve_batch(
+            make_chains(bones, COUNT), core.Goals(targets.held), options_of(solver)
+        )
         excess = found.residual - targets.least
         return {
             **{f"within {share:g}": float((excess <= share).mean()) for share in NEAR},

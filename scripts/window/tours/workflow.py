@@ -11,17 +11,7 @@ import numpy as np
 from mathutils import Vector
 
 from window import character
-from window.character import (
-    FEET,
-    HANDS,
-    TORSO,
-    Place,
-    check_reached,
-    check_same,
-    play_through,
-    pose,
-    rig,
-)
+from window.character import HANDS, TORSO, Place, check_reached, check_same, play_through, pose, rig
 from window.driver import REDRAW, Session, check, check_moved, read_pixels, select_bones
 from window.tour import Tour, line
 
@@ -186,13 +176,13 @@ class Steps(Tour):
         # Of a recorded body the bones alone have keys.
         for curve in [each for each in held if "Target" in each.data_path]:
             held.remove(curve)
-        for name in FEET:
+        for name in character.FEET:
             rig().pose.bones[name].matrix_basis.identity()
         for chain in rig().chain_ik.chains:
             chain.mute = False
         scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
         scene.frame_set(FRAMES[0])
-        yield from self.select(rig(), FEET[0])
+        yield from self.select(rig(), character.FEET[0])
         recorded = character.read_file()
         yield from self._stop_and_finish("plant", "clips_1_plant")
         for frame in reversed(FRAMES):
