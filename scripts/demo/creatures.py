@@ -5,9 +5,9 @@ Units are lengths of a bone. Every creature stands on the floor, z is up.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import bpy
 from mathutils import Vector
@@ -19,9 +19,11 @@ from examples.parts.rigs import Example, Look, Point
 APART = 60.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Act:
-    """One creature: its joints at rest, root first, and where its target is on each frame."""
+class Act(NamedTuple):
+    """One creature: its joints at rest, root first, and where its target is on each frame.
+
+    Pictures are drawn of some frames; of the colours each is that of every other bone.
+    """
 
     name: str
     solver: str
@@ -29,10 +31,8 @@ class Act:
     target: Callable[[int], Point]
     frames: int
     drawn: tuple[int, ...]
-    """Frames of the pictures."""
     radius: float
     colours: tuple[str, str]
-    """Of every other bone."""
     look: Look
     front: Point = (0.0, -1.0, 0.0)
     """Where the bones' Z axes point at rest."""
