@@ -87,38 +87,48 @@ def ensure(name: str, wanted: Environment | None = None) -> Path:
     """
     version, requirements, size = wanted or ENVIRONMENTS[name]
     folder, recipe = FOLDER / name, "\n".join((f"python {version}", *requirements, ""))
-    python, stamp = python_in(folder), folder / STAMP
+    python = python_in(folder)
     with _making[name]:
-        if not (python.exists() and stamp.exists() and stamp.read_text() == recipe):
+        if not (python.exists() and _is_made_from(folder, recipe)):
             base = find_python(version)
             say(name, f"installing on Python {version}, downloads about {size}")
             shutil.rmtree(folder, ignore_errors=True)
             code, output = stream(name, [str(base), "-m", "venv", str(folder)])
             if code != 0:
                 raise InstallError(f"{base} made no virtual environment: {' '.join(output[-3:])}")
-            _pip_install(name, python, requirements)
-            # Last: without it, all is installed again.
-            stamp.write_text(recipe)
+            _pip_install(name, python, requirements, recipe)
         return python
 
 
 def ensure_packages(version: str) -> Path:
     """Return a folder with pytest and hypothesis for the Python inside a Blender application."""
-    python = ensure(f"app-{version}", Environment(version, _TESTING, "2 MB"))
-    (packages,) = python.parents[1].glob("[Ll]ib/**/site-packages")
-    return packages
+    folder, recipe = FOLDER / f"app-{version}", "\n".join((*_TESTING, ""))
+    if not _is_made_from(folder, recipe):
+        shutil.rmtree(folder, ignore_errors=True)
+        # This machine need not have such a Python.
+        target = ("--target", str(folder), "--python-version", version, "--only-binary", ":all:")
+        _pip_install(folder.name, ensure("core-3.11"), (*target, *_TESTING), recipe)
+    return folder
 
 
-def _pip_install(name: str, python: Path, requirements: Iterable[str]) -> None:
-    """Install packages, with a line for each download.
+def _is_made_from(folder: Path, recipe: str) -> bool:
+    """Tell whether a finished installation in the folder was made from a recipe."""
+    stamp = folder / STAMP
+    return stamp.exists() and stamp.read_text() == recipe
+
+
+def _pip_install(name: str, python: Path, arguments: Iterable[str], recipe: str) -> None:
+    """Install packages into the folder of that name, with a line for each download, and stamp it.
 
     ``UnavailableError`` if there is no bpy wheel for this platform.
     """
     start = time.monotonic()
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
-    command = [str(python), "-m", "pip", "install", *options, *requirements]
+    command = [str(python), "-m", "pip", "install", *options, *arguments]
     code, output = stream(name, command, _condense_pip_line)
     if code == 0:
+        # Last: without it, all is installed again.
+        (FOLDER / name / STAMP).write_text(recipe)
         say(name, f"installed in {time.monotonic() - start:.0f} s")
         return
     text = " ".join([line for line in output if line.startswith("ERROR")] or output[-3:])
