@@ -23,12 +23,9 @@ from blender_ik_addon.translations.catalogue import LABEL, OPERATOR, SENTENCE
 
 
 class Entry(NamedTuple):
-    """One thing to translate.
+    """One thing to translate, English with {placeholders}, and where it comes from.
 
-    Attributes:
-        context: As Blender has it; sentences have one of their own.
-        text: In English; of sentences with {placeholders}.
-        place: Where it comes from, for the translator.
+    The context is Blender's; sentences have one of their own.
     """
 
     context: str
@@ -72,14 +69,7 @@ CHOICES = {
 }
 """Placeholders that stand for few words: each makes a sentence of its own."""
 LAYOUT_CHOICES = {"axis": ("X", "Y", "Z")}
-BASES = (
-    bpy.types.Operator,
-    bpy.types.Panel,
-    bpy.types.Menu,
-    bpy.types.UIList,
-    bpy.types.PropertyGroup,
-    bpy.types.AddonPreferences,
-)
+BASES = "Operator Panel Menu UIList PropertyGroup AddonPreferences".split()
 OF_NAMES = bpy.types.PropertyGroup.bl_rna.properties["name"].description
 """Blender's own words for the name of anything, which it translates itself."""
 _HEADER = """\
@@ -126,7 +116,8 @@ def write_words(
 def _interface_entries(package: str) -> Iterator[Entry]:
     """Yield what the registered classes of a package show."""
     for base in BASES:
-        for shown in sorted(subclasses(base), key=lambda each: (each.__module__, each.__name__)):
+        classes = subclasses(getattr(bpy.types, base))
+        for shown in sorted(classes, key=lambda each: (each.__module__, each.__name__)):
             # Blender gives a panel of presets the name of the last one as its label, else its own.
             is_ours = shown.__module__.startswith(f"{package}.") and shown.is_registered
             if is_ours and not issubclass(shown, PresetPanel):
@@ -232,15 +223,12 @@ def _not_said(tree: ast.Module) -> set[int]:
         elif isinstance(node, ast.keyword) and node.arg in _OF_PROPERTIES | _LAYOUT_WORDS:
             # What a layout shows of a sentence, its call of ``translate`` has translated.
             inner = [] if isinstance(node.value, ast.Call) else list(ast.walk(node.value))
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and _is_of_blender(node):
-            inner = list(ast.walk(node))
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = (each.id for each in targets if isinstance(each, ast.Name))
+            inner = list(ast.walk(node)) if any(name.startswith("bl_") for name in names) else []
         passed.update(map(id, inner))
     return passed
-
-
-def _is_of_blender(node: ast.Assign | ast.AnnAssign) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return any(isinstance(each, ast.Name) and each.id.startswith("bl_") for each in targets)
 
 
 def _is_sentence(text: str, least_words: int) -> bool:
