@@ -179,12 +179,10 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
     core = ["tests/core", *sorted(str(path) for path in (ROOT / "tests").glob("test_*.py"))]
 
     def pytest(name: str, *arguments: str, label: str = "") -> Callable[[str], Outcome]:
-        some = () if is_whole or not label else ("--few", str(CASES.get(label, 1)))
-        words = [*arguments, *some, *(HALVES.get(label, ()) if some else ()), *extra]
+        words = [*arguments, *extra]
+        if label and not is_whole:
+            words += ["--few", str(CASES.get(label, 1)), *HALVES.get(label, ())]
         return lambda label: run_in_environment(label, words, name)
-
-    def marked(marks: tuple[str, ...]) -> tuple[str, ...]:
-        return () if options.thorough else marks
 
     runs: dict[str, Callable[[str], Outcome]] = {"lint": lint, "docs": check_docs}
     # The longest are begun first, so that no core waits at the end.
@@ -194,25 +192,26 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
         # Slow tests have hardly ever told of an older Blender what they do not of the newest, but
         # for what random and spoiled input does.
         marks = {NEWEST_BLENDER: (), OLDEST_BLENDER: ON_OLDEST}.get(version, NOT_SLOW)
-        name = f"bpy-{version}"
-        runs[name] = pytest(name, "tests/blender", *marked(marks), label=name)
+        name, marks = f"bpy-{version}", () if options.thorough else marks
+        runs[name] = pytest(name, "tests/blender", *marks, label=name)
     # The core knows no Blender: all of it on its oldest Python and NumPy. What the newest do
     # otherwise shows in any case of a test.
     runs[OLDEST] = pytest(OLDEST, *core, *NOT_SLOW)
-    runs["core-newest"] = pytest(NEWEST, "tests/core", *marked(NOT_SLOW), label="core-newest")
+    marks = () if options.thorough else NOT_SLOW
+    runs["core-newest"] = pytest(NEWEST, "tests/core", *marks, label="core-newest")
     if os.environ.get("BLENDER"):
         runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
     runs["window"] = lambda label: run_in_window(label, ["tests/window", *options.pytest])
     if options.only:
         return {name: run for name, run in runs.items() if options.only in name}
-    if options.quick:
-        # Two halves, side by side.
-        halves = {
-            f"{NEWEST}, {name}": pytest(NEWEST, "tests/blender", "--half", half)
-            for name, half in (("a", "0"), ("b", "1"))
-        }
-        return halves | {name: run for name, run in runs.items() if name in QUICK_RUNS}
-    return runs
+    if not options.quick:
+        return runs
+    # Two halves, side by side.
+    halves = {
+        f"{NEWEST}, {name}": pytest(NEWEST, "tests/blender", "--half", half)
+        for name, half in (("a", "0"), ("b", "1"))
+    }
+    return {**halves, **{name: run for name, run in runs.items() if name in QUICK_RUNS}}
 
 
 def carry_out(name: str, run: Callable[[str], Outcome]) -> Outcome:
