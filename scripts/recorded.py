@@ -1,4 +1,4 @@
-"""Plant the feet of recorded clips, bake them as clips, and print the figures of docs/clips.md.
+"""Plant the feet of recorded clips, and print the figures of docs/clips.md.
 
     python3 scripts/recorded.py
 
@@ -25,7 +25,7 @@ FEET = {"L": "LeftFoot", "R": "RightFoot"}
 
 
 def measure(path: str, unit: str, first: str, last: str) -> None:
-    """Plant and bake a clip in this Blender, and print what has changed."""
+    """Plant a clip in this Blender, and print what has changed."""
     import bpy
     import numpy as np
 
@@ -52,13 +52,6 @@ def measure(path: str, unit: str, first: str, last: str) -> None:
             found.append(np.array([(bone.head, bone.tail) for bone in bones]))
         return np.array(found)
 
-    def press(name: str, **words: object) -> float:
-        """Press a button, and return how many seconds it took."""
-        begun = time.perf_counter()
-        operator = getattr(bpy.ops.pose, f"chain_ik_{name}")
-        operator(which="ALL", frame_start=frames[0], frame_end=frames[-1], **words)
-        return time.perf_counter() - begun
-
     def slide(places: np.ndarray) -> float:
         """Return the mean way in a frame of what stands, in millimetres."""
         steps = []
@@ -72,17 +65,15 @@ def measure(path: str, unit: str, first: str, last: str) -> None:
                 steps += ways[stands[1:] & stands[:-1], end].tolist()
         return 1e3 * float(np.mean(steps))
 
-    before = joints()
-    print(f"{Path(path).name}, {len(frames)} frames, planted in {press('plant'):.1f} s")
-    after = joints()
+    before, begun = joints(), time.perf_counter()
+    bpy.ops.pose.chain_ik_plant(which="ALL", frame_start=frames[0], frame_end=frames[-1])
+    seconds, after = time.perf_counter() - begun, joints()
+    print(f"{Path(path).name}, {len(frames)} frames, planted in {seconds:.1f} s")
     print(f"  what stands moved by {slide(before):.2f} mm a frame, now by {slide(after):.3f}")
-    for part in (*FEET.values(), "LeftLeg", "RightLeg", "Hips"):
+    for part in (*FEET.values(), "LeftLeg", "RightLeg"):
         heads = (places[:, names.index(part), 0] for places in (after, before))
         now, then = (np.sqrt(np.square(np.diff(each, 2, axis=0)).mean()) for each in heads)
         print(f"  acceleration of {part} beside the clip: {now / then:.3f}")
-    seconds = press("bake", method="CLIP")
-    moved = 1e3 * np.linalg.norm(joints() - after, axis=-1).max()
-    print(f"  baked as a clip in {seconds:.1f} s; joints moved by at most {moved:.2f} mm")
 
 
 def main() -> int:
