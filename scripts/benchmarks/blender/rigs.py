@@ -85,18 +85,15 @@ class Rigs(Scene):
 
     def remembered(self) -> float:
         """Return what Python and NumPy keep of live updates, in KB a chain, found once."""
-        if self.kept:
-            return self.kept
-        tracemalloc.start()
-        sizes = []
-        for is_live in (False, True):
-            bpy.context.scene.chain_ik.use_live = is_live
-            for _ in range(3):
-                self.move_on()
-                self.update()
-            gc.collect()
-            sizes.append(tracemalloc.get_traced_memory()[0] / 1024 / len(self.limbs))
-        self.kept = sizes[1] - sizes[0]
+        if not self.kept:
+            tracemalloc.start()
+            for sign, self.manner in ((-1.0, "bare"), (1.0, "chains")):
+                self.set_up("plain")
+                for _ in range(3):
+                    self.move_on()
+                    self.update()
+                gc.collect()
+                self.kept += sign * tracemalloc.get_traced_memory()[0] / 1024 / len(self.limbs)
         return self.kept
 
     def redrawn(self, is_moved: bool = False) -> float:
