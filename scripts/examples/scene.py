@@ -36,14 +36,6 @@ def faults(example: Example, played: playing.Played) -> list[str]:
     ]
 
 
-def save_all(folder: str) -> None:
-    """Write all files, and nothing else; the whole work of a process."""
-    blender_ik_addon.register()
-    for example in EXAMPLES.values():
-        studio.build(example)
-        studio.save(Path(folder) / f"{example.name}.blend")
-
-
 def make(example: Example, folder: Path) -> None:
     """Write the file and the picture of an example; end if one of its chains does not follow."""
     path = folder / f"{example.name}.blend"

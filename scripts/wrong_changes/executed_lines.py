@@ -20,8 +20,6 @@ import pytest
 EXTENSION = "blender_ik_addon"
 _TOOL = sys.monitoring.COVERAGE_ID
 _executed: defaultdict[str, int] = defaultdict(int)
-# Reports of the test under way that say something else than that it has passed.
-_other: list[pytest.TestReport] = []
 _notes: TextIO | None = None
 
 
@@ -46,22 +44,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     One that fails without a wrong change would count as noticing each of them.
     """
     _executed.clear()
-    _other.clear()
     sys.monitoring.restart_events()
-    start = time.perf_counter()
+    failed, start = item.session.testsfailed, time.perf_counter()
     result = yield
     seconds = time.perf_counter() - start
     lines = {
         EXTENSION + path.rpartition(f"/{EXTENSION}")[2]: f"{bits:x}"
         for path, bits in _executed.items()
     }
-    if not _other:
+    if item.session.testsfailed == failed:
         note = {"test": item.nodeid, "seconds": round(seconds, 4), "lines": lines}
         _notes.write(json.dumps(note) + "\n")
         _notes.flush()
     return result
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if not report.passed:
-        _other.append(report)
+def pytest_sessionfinish() -> None:
+    sys.monitoring.set_events(_TOOL, 0)

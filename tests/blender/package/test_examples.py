@@ -189,9 +189,18 @@ def test_a_hundred_copies_share_their_data_and_play_in_real_time(made):
 SAVING = """
 import sys
 sys.path[:0] = {paths!r}
+from pathlib import Path
+import blender_ik_addon
 from common import blender_process
-from examples import scene
-blender_process.run(scene.save_all, {folder!r})
+from examples.scene import EXAMPLES, studio
+
+def save():
+    blender_ik_addon.register()
+    for example in EXAMPLES.values():
+        studio.build(example)
+        studio.save(Path({folder!r}) / f"{{example.name}}.blend")
+
+blender_process.run(save)
 """
 
 
