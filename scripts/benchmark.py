@@ -4,6 +4,7 @@
     python3 scripts/benchmark.py --rivals all              with the packages it can be held against
     python3 scripts/benchmark.py --only "50-bone"          only the rows whose text contains this
     python3 scripts/benchmark.py --settings                Rigify's human, and every setting
+    python3 scripts/benchmark.py --limits                  what limited joints reach, and when
     python3 scripts/benchmark.py --held-back               targets beyond what limits allow
     python3 scripts/benchmark.py --calls                   calls of NumPy, without a clock
     python3 scripts/benchmark.py --calls --against ../old  the same, beside another checkout
@@ -12,7 +13,7 @@
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
 checkout on first use; fullik needs node and npm. What counts is the ratio, a median over rounds
 in which both did the same work one after the other; milliseconds differ between machines.
-The first two pages are written as Markdown, the others are printed.
+The first three pages are written as Markdown, the others are printed.
 """
 
 from __future__ import annotations
@@ -150,6 +151,7 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmark", metavar="DIR")
     for page, what in (
         ("settings", "what every setting costs"),
+        ("limits", "what limited joints reach"),
         ("held-back", "targets out of limits' reach"),
         ("calls", "calls of NumPy, counted"),
     ):

@@ -1,4 +1,4 @@
-"""The rows of all pages: whole updates and the core, humans and settings."""
+"""The rows of all pages: whole updates and the core, humans and settings, limits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from benchmarks.measuring import Row, Side
-from benchmarks.setting_rows import ROWS, SCENES, TREE
+from benchmarks.setting_rows import LIMITED, LIMITED_ROWS, ROWS, SCENES, TREE
 from benchmarks.workers import RIVALS
 
 OURS, BUILT_IN, UNSOLVED = "Chain IK", "IK constraint", "live, nothing solved"
@@ -162,6 +162,18 @@ def list_setting_rows() -> Iterator[Row]:
             yield Row(f"redraw {layout}", name, updated("chains", layout, task), None, None, " ms")
 
 
+def list_limit_rows() -> Iterator[Row]:
+    """Yield limbs with the limits of real ones: what they reach, and how soon."""
+    for row in LIMITED_ROWS:
+        for rigs, limbs in ((1, 1), (40, 4)):
+            # One limb alone says the same of all solvers.
+            if limbs > 1 or "NEWTON" in row.name:
+                layout = f"{rigs} x {limbs} x {LIMITED[row.rig[0]]}"
+                sides = (updated(each, layout, setting=row.name) for each in ("chains", "built-in"))
+                name = f"{row.name}, {rigs * limbs} limb{'s' * (limbs > 1)}"
+                yield Row(name, name, *sides)
+
+
 PAGES = {
     "table": (
         "The whole table",
@@ -175,6 +187,15 @@ PAGES = {
         "Whole updates in times of what Blender's IK constraint takes for plain chains of the same"
         " lengths, both measured in turn: the median / the goal (milliseconds: ours; the other's).",
         tuple(list_setting_rows()),
+    ),
+    "limits": (
+        "Limits",
+        "Limbs with the joint limits of real ones, whole updates beside the built-in constraint"
+        " with the same limits: the ratio (milliseconds: ours; the other's), the share of targets"
+        " within 80 % of the joints' ranges that is reached to 1e-4 of the chain's length, up"
+        " to 1280 where there are 160 limbs and 8 where there is one, and the worst distance left,"
+        " as a share of that length.",
+        tuple(list_limit_rows()),
     ),
 }
 """Title, what is to be said of the figures, and the rows."""

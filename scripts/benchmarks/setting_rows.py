@@ -202,6 +202,19 @@ _TREES_AND_TAILS = (
 ROWS: tuple[Setting, ...] = (
     *_PLAIN, *_POLES_AND_TURNS, *_LIMITS, *_JOINTS, *_FORCES, *_TREES_AND_TAILS,
 )  # fmt: skip
+LIMITED = {"arm": 3, "six-bone tail": 6, "ten hinges": 10, "spider leg": 4, "finger": 4}
+"""Limbs with the limits of real ones, and how many bones they have."""
+LIMITED_ROWS = tuple(
+    Setting(
+        f"{limb}{pole}: {solver}", ALL, {"solver": solver},
+        rig=(limb,), targets="of joints", has_pole=bool(pole),
+    )
+    for limb in LIMITED
+    for pole in ("", ", pole")
+    for solver in BALLS
+)  # fmt: skip
+"""Beside Blender's constraint with the same limits."""
+
 NO_ROW = {
     "solver=TWO_BONE": "what chains of two bones have where a row sets no other",
     "name": "a word for people",

@@ -26,7 +26,7 @@ from benchmarks.blender import setting_rigs
 from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
 from benchmarks.blender.setting_rigs import bone_name, handle_name
 from benchmarks.core.cases import Array, arc, split, targets_in_reach
-from benchmarks.setting_rows import ROWS
+from benchmarks.setting_rows import LIMITED_ROWS, ROWS
 from benchmarks.workers import time_round
 from blender_ik_addon import handlers
 from examples.parts.rigs import Bone, add_empty, add_rig
@@ -53,7 +53,7 @@ class Rigs(Scene):
     def set_up(self, setting: str) -> None:
         """Build the scene and what poses it."""
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        (self.setting,) = (row for row in ROWS if row.name == setting)
+        (self.setting,) = (row for row in (*ROWS, *LIMITED_ROWS) if row.name == setting)
         self.step, is_ours = 0, self.manner == "chains"
         self.rigs = self._build(self.bones + self.setting.has_hand)
         targets = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterable, Sequence
+from itertools import product, repeat
 from typing import Callable
 
 import bpy
@@ -84,15 +84,18 @@ def _key(limb: Limb) -> None:
             bone.keyframe_insert("rotation_quaternion", frame=frame)
 
 
-def _limit_as(ranges: Ranges, of: slice = ALL) -> Callable[[Limb], None]:
+def _limit_as(ranges: Iterable[Ranges], of: slice = ALL) -> Callable[[Limb], None]:
     """Return what gives a limb's bones ranges in degrees about the axes that are free."""
 
     def limit_all(limb: Limb) -> None:
-        for bone, axis in product(limb[of], "xyz"):
-            setattr(bone, f"lock_ik_{axis}", axis not in ranges)
-            setattr(bone, f"use_ik_limit_{axis}", axis in ranges)
-            for word, end in zip(("min", "max"), ranges.get(axis, ())):
-                setattr(bone, f"ik_{word}_{axis}", math.radians(end))
+        for bone, own in zip(limb[of], ranges):
+            for axis in "xyz":
+                setattr(bone, f"lock_ik_{axis}", axis not in own)
+            for axis, ends in own.items():
+                low, high = map(math.radians, ends)
+                setattr(bone, f"use_ik_limit_{axis}", True)
+                setattr(bone, f"ik_min_{axis}", low)
+                setattr(bone, f"ik_max_{axis}", high)
 
     return limit_all
 
@@ -107,15 +110,24 @@ def _add_handles(rig: bpy.types.Object, names: Names) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
+SHOULDER: Ranges = {"x": (-90, 90), "y": (-60, 60), "z": (-90, 90)}
+LIMITED: dict[str, list[Ranges]] = {
+    "arm": [SHOULDER, {"x": (0, 150)}, {"x": (-40, 40), "z": (-60, 60)}],
+    "six-bone tail": [{"x": (-30, 30), "y": (-20, 20), "z": (-30, 30)}] * 6,
+    "ten hinges": [{"z": (-40, 40)}, {"x": (-40, 40)}] * 5,
+    "spider leg": [{"z": (-60, 60)}, *[{"x": (-80, 80)}] * 3],
+    "finger": [{"z": (-20, 20)}, *[{"x": (0, 90)}] * 3],
+}
 OF_LIMBS: dict[str, Callable[[Limb], None]] = {
     "keyed": _key,
     "stretchy": _set_all(0.1, "ik_stretch"),
     "locked": _set_all((False, True, False), "lock_rotation", of=SECOND),
     "uneven": _set_all((1.2, 1.0, 0.8), "scale", of=slice(1)),
     "unturned": _set_all(False, "bone.use_inherit_rotation", of=SECOND),
-    "balls": _limit_as(BALL),
+    "balls": _limit_as(repeat(BALL)),
     # The limbs bend about Z.
-    "hinges": _limit_as({"z": (-149.0, 149.0)}, of=slice(1, None)),
+    "hinges": _limit_as(repeat({"z": (-149.0, 149.0)}), of=slice(1, None)),
+    **{name: _limit_as(ranges) for name, ranges in LIMITED.items()},
     "stiff": _set_all(0.5, "ik_stiffness_x", "ik_stiffness_z"),
     **{mode: _set_all(mode, "bone.inherit_scale") for mode in ("FIX_SHEAR", "AVERAGE", "ALIGNED")},
     **{mode: _set_all(mode, "rotation_mode") for mode in ("XYZ", "AXIS_ANGLE")},

@@ -68,7 +68,7 @@ def test_every_property_has_a_row_or_a_reason_to_have_none():
 
 # The first two share their processes.
 GROUPS_OF_PAGES = (
-    ("settings", "limits and pole, NEWTON, one of four bones"),
+    ("limits", "finger: NEWTON, 1 limb"),
     ("settings", "start from REST, one of four bones"),
     ("settings", "redraw 1 x 20 x 2"),
     ("settings", "human, one dragged, x without spaces"),
