@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
-from ..properties.chains import ChainGroup, chain_key, chains_of, owner_of
+from ..properties.chains import ChainGroup, body_of, chain_key, chains_of, owner_of
 from ..properties.records import chain_spec, live_rigs
 from ..rig.clips.whole_clip_bake import ClipBake
 from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
@@ -85,6 +85,14 @@ class OnClip(Ranged, Stepwise):
         return [chain_key(settings)[1] for settings in found]
 
 
+def proposed_chains(context: bpy.types.Context) -> str:
+    """Return which chains the dialog proposes: all of a body, which one alone would leave."""
+    owner = owner_of(selection.chain(context))
+    if body_of(owner) is not None:
+        return "ALL"
+    return "SELECTED" if len(selection.selected_chains(context, owner)) > 1 else "ACTIVE"
+
+
 class POSE_OT_chain_ik_bake(OnClip):
     """Key what chains do to their bones, frame by frame."""
 
@@ -147,6 +155,11 @@ class POSE_OT_chain_ik_bake(OnClip):
     )
 
     _clip: ClipBake | None = None
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if not self.properties.is_property_set("which"):
+            self.which = proposed_chains(context)
+        return super().invoke(context, event)
 
     def draw(self, _context: bpy.types.Context) -> None:
         """Draw the options; those of a clip are greyed out for others."""

@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.operators.bake import proposed_chains
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.keying.baking import Keying
 from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
@@ -102,6 +103,16 @@ def test_selected_chains_are_those_of_selected_bones_and_targets():
     select_bones(ob, [])
     assert refusal(bake, which="SELECTED").startswith("No live chain is selected")
     assert state() == before
+
+
+def test_the_dialog_proposes_the_chains_of_a_body_else_those_selected_where_they_are_several():
+    ob, _ = make_two()
+    select_bones(ob, ["Control.0"])
+    assert proposed_chains(bpy.context) == "ACTIVE"
+    select_bones(ob, ["Control.0", "Bone.0"])
+    assert proposed_chains(bpy.context) == "SELECTED"
+    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
+    assert proposed_chains(bpy.context) == "ALL"
 
 
 def test_a_new_action_plays_everything_and_the_old_one_stays_with_the_slots_of_others():
