@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, Chains, JointKind, Joints, Solution, Solutions
+from blender_ik_addon.core.kinematics.swing_twist import HELD
 from tests.core.chains import turned_about, unit
 
 Array = npt.NDArray[np.float64]
@@ -207,7 +208,8 @@ def _swing_outside(sx: float, sz: float, low: Array, high: Array) -> float:
                 excess = _outside(2.0 * np.arcsin(np.clip(part, -1, 1)), low[axis], high[axis])
         return excess
     bound = np.sin(np.abs([(high if sx > 0 else low)[X], (high if sz > 0 else low)[Z]]) / 2.0)
-    if (bound < 1e-12).any():
+    # So narrow a range holds its axis: the other one may go to its end.
+    if (bound < HELD).any():
         excess_x, excess_z = max(0.0, abs(sx) - bound[0]), max(0.0, abs(sz) - bound[1])
         return float(2.0 * max(excess_x, excess_z))
     outside = np.hypot(sx / bound[0], sz / bound[1])
