@@ -36,7 +36,7 @@ class PulledAt:
         Args:
             at: The energy without the springs.
             off: Ways of outputs to where they are pulled, shape (B, rows).
-            springs: How stiff they are, (1, rows) for all trees alike, or (B, 1) for all rows.
+            springs: How stiff they are, shape (B, rows), or (B, 1) for all rows alike.
         """
         self._at, self._springs, self._pull = at, springs, off * springs
         self.total: Array = at.total + 0.5 * (off * self._pull).sum(axis=1)
