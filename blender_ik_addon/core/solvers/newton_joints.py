@@ -60,19 +60,14 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     error = target - state[-1, :rows]
     error_norm = norm(error)
     move, slide, active = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
-    share = shrink(move)
+    largest = norm(move).max(axis=0)
+    share: Array = LARGEST_TURN / np.maximum(largest, LARGEST_TURN)
     turn = turns.turn_by(state[:-1, :TURN], move * share)
     slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
     moved = tree.clamp_state(turn, slide, active)
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     following = next_damping(ARRAYS, damping, is_better)
     return tree.choose_states(is_better, moved, state), following
-
-
-def shrink(move: Array, largest: float = LARGEST_TURN) -> Array:
-    """Return the shares (B,) of moves (n, 3, B) that turn no joint farther than the largest."""
-    share: Array = largest / np.maximum(norm(move).max(axis=0), largest)
-    return share
 
 
 class _Limits(NamedTuple):

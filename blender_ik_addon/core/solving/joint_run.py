@@ -127,20 +127,6 @@ class Run(Rows):
             can = can | (farther > WORTH_A_JUMP * self.tree.reach)
         return can
 
-    def sweep(
-        self,
-        method: Method,
-        state: Array,
-        used: Counts,
-        caps: Counts,
-        carried: Array | float = FIRST_DAMPING,
-    ) -> tuple[Array, Counts]:
-        """Repeat a step toward the targets' positions; ``carried`` as in ``iterate_states``."""
-        work = Work(self.tree, self.target, self.tolerance, caps)
-        if isinstance(carried, float):
-            carried = np.full(state.shape[-1], carried)
-        return iterate_states(method, work, state, used, carried)
-
     def close(self, state: Array, used: Counts, among: Flags | None = None) -> tuple[Array, Counts]:
         """Have NEWTON bring effectors to the targets, where the caps allow.
 
@@ -153,7 +139,8 @@ class Run(Rows):
         if not among.any():
             return state, used
         caps = np.where(among, np.minimum(self.iterations, used + ENOUGH), used)
-        return self.sweep(NEWTON, state, used, caps)
+        work = Work(self.tree, self.target, self.tolerance, caps)
+        return iterate_states(NEWTON, work, state, used, np.full(len(used), FIRST_DAMPING))
 
     def settle(
         self, state: Array, used: Counts, among: Flags | None = None, aims: Aims | None = None

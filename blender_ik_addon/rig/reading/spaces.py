@@ -233,13 +233,13 @@ def head_in_parent(
     return offset[..., :3, 3] + np.where(use_connect[..., None], 0.0, moved)
 
 
-def matrices_from_buffer(buffer: npt.NDArray[np.float32], count: int, size: int = 4) -> Array:
-    """Return matrices (count, size, size), [row, column], from a ``foreach_get`` buffer.
+def matrices_from_buffer(buffer: npt.NDArray[np.float32], count: int) -> Array:
+    """Return matrices (count, 4, 4), [row, column], from a ``foreach_get`` buffer.
 
     Raises:
-        ValueError: If the buffer does not hold ``count * size * size`` numbers.
+        ValueError: If the buffer does not hold 16 numbers for each.
     """
-    matrices = buffer.reshape(count, size, size).swapaxes(-1, -2)
+    matrices = buffer.reshape(count, 4, 4).swapaxes(-1, -2)
     return np.array(matrices, dtype=np.float64, order="C")
 
 
