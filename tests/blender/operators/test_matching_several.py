@@ -233,6 +233,9 @@ def test_several_chains_are_applied_and_their_targets_snapped_frame_by_frame():
     mute(ob, "Arm.R")
     posed = tails(ob)
     press(apply, use_keys=True)
+    turned = {path: keys for (path, _), keys in rigs.keys_of(ob).items() if "rotation" in path}
+    assert turned
+    assert all([frame for frame, _ in keys] == [1] for keys in turned.values())
     assert set(sides(ob).values()) == {0.0}
     np.testing.assert_allclose(tails(ob), posed, atol=SAME)
     for frame in (1, 3):
