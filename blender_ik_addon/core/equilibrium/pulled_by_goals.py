@@ -2,6 +2,9 @@
 
 The force leads a pose on where what holds a goal lets it go; what it is more with the distance
 shares the way between goals that cannot be met together.
+
+Source: exact penalties (Nocedal and Wright, "Numerical Optimization", 2006, section 17.2), smoothed
+near to the target; tested against differences in tests/core/equilibrium/test_near_start.py.
 """
 
 from __future__ import annotations

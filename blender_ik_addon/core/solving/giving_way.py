@@ -8,9 +8,8 @@ with that force and a spring. So a pose changes steadily as a target leaves what
 Points that would pass the floor are held on it, as pins are, until they would have to be pulled
 down to stay there. A pin wins against the floor.
 
-Source: exact penalties, the norm of a gap by what the multiplier may be (Nocedal and Wright,
-"Numerical Optimization", 2006, section 17.2); smoothed near to the target and with springs beside,
-which is derived for this project and tested in tests/core/solving/test_giving_way.py.
+Source: exact penalties (``equilibrium.pulled_by_goals``); the bounds on the forces are derived for
+this project, and tested in tests/core/solving/test_giving_way.py.
 """
 
 from __future__ import annotations
