@@ -97,6 +97,11 @@ def dragged_root(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
     return int(root[0])
 
 
+def moved_whole(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
+    """Return the bone of which a chain or its body writes the whole location; -1 for none."""
+    return dragged_root(skeleton, plan, spec) if spec.is_dragged else plan.body_root
+
+
 def located_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     """Return the bones whose location a chain writes.
 

@@ -13,6 +13,7 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Integers, Pose, converted
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
+from .located import moved_whole
 from .order import Job
 
 VectorName = Literal["scale", "location"]
@@ -102,6 +103,7 @@ def stored_bones(
         spec: Its settings: where bones grow, scales are stored as well.
         located: Bones of which to store the location as well.
     """
+    whole = moved_whole(skeleton, plan, spec)
     return tuple(
         StoredBone(
             name=skeleton.names[bone],
@@ -109,7 +111,7 @@ def stored_bones(
             rotation=_numbers(pose.rotation[bone]),
             scale=_numbers(pose.scale[bone]) if spec.use_stretch else (),
             location=_numbers(pose.location[bone]) if bone in located else (),
-            is_dragged=spec.is_dragged and bone in located,
+            is_dragged=bone == whole,
         )
         for bone in plan.written.tolist()
     )
@@ -128,6 +130,7 @@ def completed(
         return stored
     pairs = paired(stored, skeleton, plan)
     if spec.use_stretch or located:
+        whole = moved_whole(skeleton, plan, spec)
         lacking = {
             bone.name: index
             for bone, index in zip(pairs, plan.written.tolist(), strict=True)
@@ -140,7 +143,7 @@ def completed(
                 bone = bone._replace(scale=_numbers(pose.scale[index]))
             if index is not None and index in located and not bone.location:
                 location = _numbers(pose.location[index])
-                bone = bone._replace(location=location, is_dragged=spec.is_dragged)
+                bone = bone._replace(location=location, is_dragged=index == whole)
             return bone
 
         stored = tuple([filled(bone) for bone in stored])

@@ -11,11 +11,11 @@ from ..batches.changes import OtherChannels
 from ..live import live
 from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels
-from ..planning.located import dragged_root, located_bones
+from ..planning.located import located_bones, moved_whole
 from ..planning.slide import slide_axes
 from ..planning.start_channels import VectorName, stored_bones
 from ..reading.animation import rotation_paths, with_keys
-from ..reading.chain_plan import ChainPlan, plan_or_none, planned
+from ..reading.chain_plan import plan_or_none, planned
 from ..reading.channels import MODE_NUMBERS, Pose, converted, read_flags, read_pose
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton, compiled
@@ -50,17 +50,7 @@ def take(
     except RigError:
         # It is not solved before its joints are corrected; the locations are stored then.
         located = frozenset()
-    stored = stored_bones(skeleton, pose, plan, spec, located)
-    whole = _moved_whole(skeleton, plan, spec)
-    return tuple(
-        bone._replace(is_dragged=index == whole)
-        for bone, index in zip(stored, written.tolist(), strict=True)
-    )
-
-
-def _moved_whole(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
-    """Return the bone of which a chain or its body writes the whole location; -1 for none."""
-    return dragged_root(skeleton, plan, spec) if spec.is_dragged else plan.body_root
+    return stored_bones(skeleton, pose, plan, spec, located)
 
 
 def give_back(
@@ -135,7 +125,7 @@ def idle_locations(
     skeleton = compiled(armature_object, known)
     try:
         plan = planned(skeleton, spec)
-        sliding, whole = located_bones(skeleton, plan, spec), _moved_whole(skeleton, plan, spec)
+        sliding, whole = located_bones(skeleton, plan, spec), moved_whole(skeleton, plan, spec)
     except RigError:
         return frozenset()
     stored = _bones(skeleton, spec)

@@ -223,6 +223,24 @@ def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on
     assert "cannot be solved together: choose Newton or FABRIK" in chains["Spine"].status
 
 
+def test_a_chain_that_comes_to_its_body_later_gives_the_root_back_where_it_was():
+    ob = rigs.make_rig(rigs.zigzag(3))
+    chain = rigs.add_chain(ob, "Bone.2", rigs.make_empty("Target", (6.0, 0.0, 0.0)), solver="FORCE")
+    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
+    rigs.updated()
+    chain.solver, root = "NEWTON", ob.pose.bones["Bone.0"]
+    rigs.updated()
+    assert root.location.length > 1.0
+    held = bodies.places(ob)
+    for _ in range(3):
+        ob.update_tag()
+        rigs.updated()
+        assert bodies.farthest(held, bodies.places(ob)) == 0.0
+    ob.chain_ik.body.use_body = False
+    rigs.updated()
+    assert root.location.length == 0.0
+
+
 def test_a_second_time_nothing_changes(human):
     press(whole_body, use_pins=False)
     assert not any(each.use_pin for each in human.chain_ik.chains)
