@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .chains import ChainGroup
+from ..core import Solver
+from ..rig.reading.spec import CARRIED
+from .chains import ChainGroup, body_of, owner_of
 
 OWN_WORDS = "Chain IK"
 """Context of labels that Blender itself translates as something else: Lead as the metal."""
@@ -131,13 +133,11 @@ ROOTED = frozenset(
     )
 )
 ITERATED = ROOTED | {"iterations", "tolerance"}
-# What a chain is in a body: bodies carry all others, but do not go along with their targets.
-OF_BODY = frozenset(("priority", "use_pin", "pull"))
 USES = {
-    "TWO_BONE": ROOTED | OF_BODY,
-    "FABRIK": ITERATED | OF_BODY | {"use_finish"},
-    "CCD": ITERATED | OF_BODY | {"use_finish"},
-    "NEWTON": ITERATED | OF_BODY,
+    "TWO_BONE": ROOTED,
+    "FABRIK": ITERATED | {"use_finish"},
+    "CCD": ITERATED | {"use_finish"},
+    "NEWTON": ITERATED,
     "FORCE": ITERATED | {"force"},
     "FOLLOW": frozenset(("follow_lead", "use_anchor", "max_bend", "use_limits", "joints")),
 }
@@ -150,5 +150,5 @@ def uses(settings: ChainGroup, name: str) -> bool:
 
 
 def may_lead_body(settings: ChainGroup) -> bool:
-    """Tell whether a body goes along with the target of a chain, as its solver is."""
-    return uses(settings, "priority")
+    """Tell whether the object of a chain has a body that may go along with the chain's target."""
+    return body_of(owner_of(settings)) is not None and Solver(settings.solver) not in CARRIED

@@ -22,6 +22,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import norm
 from ..algebra.nested import Rows, are_all, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
 from ..descent.descent_settings import Settings
@@ -311,7 +312,7 @@ class _Asked:
         if not last:
             return came, is_met
         pulled = [goal for goal in self._bounded if goal[1] in last]
-        needed = [_measure(came.force[rows]) / STRENGTHS[priority] for rows, priority in pulled]
+        needed = [norm(came.force[rows]) / STRENGTHS[priority] for rows, priority in pulled]
         # What pulls with less than it is worth can be held after all.
         near = np.flatnonzero(is_met & (np.max(needed, axis=0) < 1.0))
         near = repeat_single(near, len(is_met))
@@ -349,7 +350,7 @@ class _Asked:
         left = np.abs(np.concatenate((came.gap[held], came.lift)))
         is_met = (left <= AIM_TOLERANCE * self._tree.reach).all(axis=0)
         for (rows, _), (_, strength) in zip(goals, bounds, strict=True):
-            is_met &= _measure(came.force[rows]) <= strength
+            is_met &= norm(came.force[rows]) <= strength
         return came, is_met | (not goals)
 
     def _pull(self, pulled: Sequence[tuple[Counts, int]]) -> Pulls:
@@ -407,9 +408,3 @@ def _find_goals(run: Run, priorities: Sequence[int], first: int) -> Iterator[tup
 
 def _joined(rows: Iterable[Counts]) -> Counts:
     return np.concatenate([*rows, np.zeros(0, dtype=np.int64)])
-
-
-def _measure(vectors: Array) -> Array:
-    """Return the lengths (B,) of vectors (k, B)."""
-    size: Array = np.sqrt((vectors * vectors).sum(axis=0))
-    return size

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 
 from ...preferences.colours import LOOKS
-from ...properties.chains import active_armature, body_of, owner_of
+from ...properties.chains import active_armature
 from ...properties.choices import may_lead_body
 from ...properties.settings import ChainSettings
 from ...properties.status import paths_in_words, state
@@ -31,7 +31,7 @@ class CHAINIK_UL_chains(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False, icon=LOOKS[state(item)].icon)
-        if body_of(owner_of(item)) is not None and may_lead_body(item):
+        if may_lead_body(item):
             row.prop(
                 item,
                 "use_pin",

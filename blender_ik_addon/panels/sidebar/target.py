@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties.chains import body_of, owner_of
 from ...properties.choices import may_lead_body
 from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel, draw_anchor
@@ -20,7 +19,7 @@ class VIEW3D_PT_chain_ik_target(ActiveChainPanel):
         column = layout.column()
         column.prop_search(settings, "bone", settings.id_data.data, "bones")
         column.prop(settings, "chain_count")
-        if body_of(owner_of(settings)) is not None and may_lead_body(settings):
+        if may_lead_body(settings):
             column.prop(settings, "priority")
             column.prop(settings, "use_pin")
             column.prop(settings, "pull", slider=True)

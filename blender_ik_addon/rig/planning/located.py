@@ -108,20 +108,18 @@ def located_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> froze
     Raises:
         RigError: If an own joint cannot be used; the text says what to do next.
     """
-    if spec.is_dragged:
-        return frozenset({dragged_root(skeleton, plan, spec)}) - {-1}
-    of_body = frozenset({plan.body_root}) - {-1}
-    return sliding_bones(skeleton, plan, spec) | of_body
+    whole = frozenset({moved_whole(skeleton, plan, spec)}) - {-1}
+    return whole if spec.is_dragged else sliding_bones(skeleton, plan, spec) | whole
 
 
 def located_components(
     skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
 ) -> dict[int, tuple[int, ...]]:
     """Return the components of the location that a chain writes, by bone; as ``located_bones``."""
-    whole = dragged_root(skeleton, plan, spec), plan.body_root
+    whole = moved_whole(skeleton, plan, spec)
     found: dict[int, tuple[int, ...]] = {}
     for bone in sorted(located_bones(skeleton, plan, spec)):
         axes = slide_axes(skeleton, np.array([bone]))[0]
-        moved = range(3) if bone in whole else np.flatnonzero(axes).tolist()
+        moved = range(3) if bone == whole else np.flatnonzero(axes).tolist()
         found[bone] = tuple(moved)
     return found

@@ -11,6 +11,9 @@ import bpy
 
 from ...core import JointKind, Lead, SolveOptions, Solver, StepMode
 
+CARRIED = frozenset((Solver.FORCE, Solver.FOLLOW))
+"""Solvers of chains that a body carries, but does not go along with the targets of."""
+
 
 class StartFrom(enum.StrEnum):
     """The pose that a solve starts from."""
@@ -243,8 +246,8 @@ class ChainSpec:
 
     @property
     def body_root(self) -> str | None:
-        """The root of its body; bodies only carry chains that forces pull, or that are dragged."""
-        is_carried = self.options.solver in (Solver.FORCE, Solver.FOLLOW)
+        """The root of its body; None for a chain by itself, also if a body carries it."""
+        is_carried = self.options.solver in CARRIED
         return None if self.body is None or is_carried else self.body.root
 
     @property
