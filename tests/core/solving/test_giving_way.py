@@ -113,6 +113,14 @@ def test_a_body_follows_steadily_as_a_hand_is_pulled_ever_farther():
     assert speeds.max() < 2.0
 
 
+def test_a_hand_is_hardly_let_go_of_where_it_takes_just_more_than_it_is_worth():
+    """It still pulls with that; a spring alone leaves 8 mm of the way."""
+    way = random_way(4, 1.0, 1.0)
+    held, let_go = _stretch(np.array((0.98, 0.982))[:, None] * way)
+    assert held.residual[2] < 1e-6
+    assert 1e-3 < let_go.residual[2] < 6e-3
+
+
 def test_a_joint_that_turns_less_readily_turns_less():
     chain, spine = PERSON.chain, [PERSON.names.index(name) for name in ("spine", "chest")]
     mobility = np.ones((len(PERSON.names), 3))
