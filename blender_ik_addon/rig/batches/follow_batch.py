@@ -69,7 +69,7 @@ class FollowBatch(Batch):
             pairs = zip(rows.tolist(), targets, strict=True)
             inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
         begun = self._begun(rows, targets, present, stands, inputs, moment)
-        for start, (solved, turns, roots, codes, holds) in self._drag(begun):
+        for start, (solved, turns, roots, whole, codes, holds) in self._drag(begun):
             assert solved.location is not None
             for i, row in enumerate(start.rows.tolist()):
                 told = start.turns[i].tobytes() + start.location[i].tobytes()
@@ -81,6 +81,7 @@ class FollowBatch(Batch):
                     stand = Stand(
                         turns[i],
                         roots[i],
+                        whole[i].astype(np.float32),
                         *written,
                         inputs.get(row, b""),
                         codes[i],
@@ -125,10 +126,13 @@ class FollowBatch(Batch):
         if stands:
             turns[is_known] = [stand.turns for stand in stands]
             location[is_known] = [stand.location for stand in stands]
-            near[is_known] = [stand.channels for stand in stands]
+            near[is_known] = [stand.whole for stand in stands]
         begun = Begun.anew(rows, targets, turns, location, near, home, len(own.plan.segments))
         for i, (row, last) in enumerate(zip(rows.tolist(), lasts, strict=True)):
-            if last is not None and inputs and inputs[row] == last.inputs:
+            if last is None:
+                continue
+            begun.shown[i] = last.channels
+            if inputs and inputs[row] == last.inputs:
                 begun.codes[i], begun.holds[i] = last.code, last.holds
         return begun
 

@@ -19,6 +19,7 @@ class Stand(NamedTuple):
     Attributes:
         turns: Local rotations wxyz without influence, shape (k, 4): it goes on from these.
         location: Of the root, without influence, shape (3,).
+        whole: Rotation channels without influence, shape (k, 4).
         channels: Rotation channels as they were written, shape (k, 4).
         written_location: Location channels of the root as they were written, shape (3,).
         inputs: What it depended on, to compare.
@@ -28,6 +29,7 @@ class Stand(NamedTuple):
 
     turns: Array
     location: Array
+    whole: Channels
     channels: Channels
     written_location: Channels
     inputs: bytes
@@ -45,6 +47,7 @@ class Begun(Alike):
         turns: Local rotations wxyz, shape (b, k, 4).
         location: Of the roots, shape (b, 3).
         near: Rotation channels to stay near, and that locked ones hold, shape (b, k, 4).
+        shown: The same for what influence leaves of them, likewise.
         home: Location of the roots without the chains, shape (b, 3); read where these have
             influence in part only.
         codes: How chains have ended that have been dragged to the same already and are to stay, as
@@ -57,6 +60,7 @@ class Begun(Alike):
     turns: Array
     location: Array
     near: Array
+    shown: Array
     home: Array
     codes: Codes
     holds: Flags
@@ -75,7 +79,7 @@ class Begun(Alike):
         """Return what chains with so many segments start from that have not been dragged yet."""
         codes = np.full(len(rows), -1, dtype=np.int8)
         holds = np.zeros((len(rows), segments, 3), dtype=np.bool_)
-        return cls(rows, targets, turns, location, near, home, codes, holds)
+        return cls(rows, targets, turns, location, near, near.copy(), home, codes, holds)
 
 
 class Dragged(NamedTuple):
@@ -85,6 +89,7 @@ class Dragged(NamedTuple):
         solved: What stands on the bones, with influence.
         turns: Local rotations wxyz without, shape (b, k, 4).
         location: Of the roots without, shape (b, 3).
+        whole: Rotation channels without, shape (b, k, 4).
         codes: How they have ended without, indices into ``core.STATUSES``, shape (b,).
         holds: Which limits have held them back, as ``core.Solutions``, shape (b, m, 3).
     """
@@ -92,5 +97,6 @@ class Dragged(NamedTuple):
     solved: Solved
     turns: Array
     location: Array
+    whole: Array
     codes: Codes
     holds: Flags

@@ -148,7 +148,7 @@ class FollowSolve:
         whole = Whole(poses, turns, location, channels)
         shown = self._part(frames, roots, whole, begun)
         solved = self._solved(begun, places, shown, codes, holds, is_kept)
-        return Dragged(solved, turns, location, codes, holds)
+        return Dragged(solved, turns, location, channels, codes, holds)
 
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
         """Return what a drag depends on besides its last pose, to compare."""
@@ -278,7 +278,7 @@ class FollowSolve:
         some, share = rows[part], own.influence[rows[part]]
         local = own.channels.blended(some, whole.turns[part])
         channels, location = whole.channels.copy(), whole.location.copy()
-        channels[part] = own.channels.held(some, local, begun.near[part])[0]
+        channels[part] = own.channels.held(some, local, begun.shown[part])[0]
         home = begun.home[part]
         location[part] = home + share * (location[part] - home)
         frames = replace(frames, root=roots.heads_at(location)).take(part)

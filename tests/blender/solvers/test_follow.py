@@ -236,6 +236,21 @@ def test_influence_shows_a_share_of_the_way_and_the_chain_goes_on_from_the_whole
     assert part.chain_ik.chains[0].status.startswith("Part of the way")
 
 
+def test_once_influence_is_full_a_chain_stands_as_it_would_have_without_a_share():
+    """What is at its target already is not drawn there again: its whole way is known."""
+    ends = []
+    for influence in (1.0, 0.5):
+        name = f"Tail {influence}"
+        ob, target = make_tail(name, is_still=True, influence=influence, use_anchor=True)
+        target.location = (1.0, 1.0, 3.0)
+        bpy.context.view_layer.update()
+        ob.chain_ik.chains[0].influence = 1.0
+        bpy.context.view_layer.update()
+        assert ob.chain_ik.chains[0].status.startswith("Reached")
+        ends.append(joints(ob))
+    np.testing.assert_allclose(ends[1], ends[0], atol=10 * SAME)
+
+
 def test_solve_once_drags_the_chain_and_its_root_if_that_can_be_dragged():
     ob, target = make_tail(is_still=True)
     ob.chain_ik.chains[0].mute = True
