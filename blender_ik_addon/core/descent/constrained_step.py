@@ -39,7 +39,7 @@ MOST_FOR_EIGENVALUES, GROWTH = 100, 4.0
 # The most that a system is shifted by, compared with the stiffest joint.
 MOST_SHIFT = 1e8
 # A way leads down if the energy curves so much, compared with the stiffest joint.
-LEADS_DOWN = -1e-7
+LEADS_DOWN = -1e-5
 # A joint that its edge has stopped may send another over its own: that is looked at so often.
 MOST_PASSES = 6
 

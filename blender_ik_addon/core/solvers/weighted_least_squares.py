@@ -48,7 +48,7 @@ def compromise(
     settings = SETTINGS
     if len(tree.ends) > 1:
         # Valleys are followed, those that are flat in long steps; a single effector has none.
-        settings = replace(settings, led=EVERY, least_shift=1e-9)
+        settings = replace(settings, rests=1e-7, led=EVERY, least_shift=1e-9)
     acting = target, tolerance
     ended = minimise(settings, tree, state, acting, target[:0], caps, is_alone=is_alone)
     return tree.clamp_state(ended.turn, state[:-1, TURN]), ended.used
@@ -92,7 +92,7 @@ def measure_errors(
 SLIGHT = 1e-11
 SETTINGS = Settings(
     measure_errors,
-    rests=1e-7,
+    rests=1e-5,
     least_shift=1e-7,
     first_shift=1e-6,
     largest_turn=LARGEST_TURN,
