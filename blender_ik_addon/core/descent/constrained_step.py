@@ -12,7 +12,6 @@ tests/core/equilibrium/test_force_equilibrium.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import EllipsisType
 from typing import NamedTuple
 
 import numpy as np
@@ -98,7 +97,7 @@ class ConstrainedStep:
         """
         (self._slope, self._curvature), (self._held, error) = derivatives, held
         self._axes, self._edges, (self._least, self._first) = free_axes, edges, shifts
-        self.shift = shift
+        self.shift = shift.copy()
         # Of each joint's block half the trace: it does not depend on the axes that turns count in.
         diagonal = np.einsum("bkk->bk", self._curvature)
         largest = 0.5 * np.abs(diagonal.reshape(len(shift), -1, 3).sum(axis=2)).max(axis=1)
@@ -112,9 +111,12 @@ class ConstrainedStep:
             # Some that were shut before may be far away now.
             is_shut = is_shut & edges.is_near
         if edges is not None and (bent := edges.bend(press)) is not None:
-            self._curvature = self._stiffen(self._curvature, bent)
+            self._curvature = _stiffen(self._curvature, bent)
+        self.move, self._left = np.empty_like(known.press), np.empty_like(lead)
+        self._reduced = np.empty((len(shift), free_axes.size, free_axes.size))
+        rows: Counts | slice = slice(None)
         for _ in range(MOST_PASSES):
-            self.move = self._solve(lead, is_shut, known.press)
+            self._solve(rows, lead, is_shut, known.press)
             if edges is None or not edges.has_any:
                 break
             beyond = apply(edges.normals, self.move) - edges.rooms
@@ -123,8 +125,10 @@ class ConstrainedStep:
             stays = press > (-NO_PRESS * self.scale)[:, None, None]
             is_last, is_shut = is_shut, np.where(is_shut, stays, beyond > LEAST_LEAVING)
             is_shut &= edges.is_near
-            if np.array_equal(is_shut, is_last):
+            has_changed = (is_shut != is_last).any(axis=(1, 2))
+            if not has_changed.any():
                 break
+            rows = slice(None) if has_changed.all() else np.flatnonzero(has_changed)
         # Edges that no move can keep to would press ever more.
         press = np.clip(press, 0.0, (STIFF * self.scale)[:, None, None])
         self.known = Known(is_shut, press, self._held.find_force(self._left))
@@ -132,66 +136,56 @@ class ConstrainedStep:
         middle = self._slope + apply(self._curvature, lead + 0.5 * free)
         self.gain: Array = -(middle * free).sum(axis=1)
 
-    def _stiffen(self, curved: Array, blocks: Array) -> Array:
-        """Return curvatures (B, 3 n, 3 n) with more at each joint, (B, n, 3, 3)."""
-        chains, count = blocks.shape[:2]
-        bones, curved = np.arange(count), curved.copy()
-        by_bone = curved.reshape(chains, count, 3, count, 3)
-        by_bone[:, bones, :, bones] += blocks.swapaxes(0, 1)
-        return curved
+    def _solve(self, rows: Counts | slice, lead: Array, is_shut: Flags, press: Array) -> None:
+        """Find the moves of some chains that keep to shut edges, on which joints press.
 
-    def _solve(self, lead: Array, is_shut: Flags, press: Array) -> Array:
-        """Return the moves (B, n, 3) that keep to shut edges, on which joints are known to press.
-
-        What is known is what edges bear without giving way: as it settles they hold.
+        What is known to press is what edges bear without giving way: as it settles they hold.
         """
-        curved, slope, edges = self._curvature, self._slope, self._edges
-        stiff = is_shut if edges is None else is_shut | edges.is_locked
+        curved, slope, edges = self._curvature[rows], self._slope[rows], self._edges
+        lead, scale, stiff = lead[rows], self.scale[rows], is_shut[rows]
+        if edges is not None:
+            stiff = stiff | edges.is_locked[rows]
         if edges is not None and stiff.any():
-            across, weight = (
-                edges.normals.swapaxes(-1, -2),
-                STIFF * self.scale[:, None, None] * stiff,
-            )
-            curved = self._stiffen(curved, (across * weight[:, :, None]) @ edges.normals)
-            borne = np.where(stiff, press, 0.0) - weight * edges.rooms
+            normals, weight = edges.normals[rows], STIFF * scale[:, None, None] * stiff
+            across = normals.swapaxes(-1, -2)
+            curved = _stiffen(curved, (across * weight[:, :, None]) @ normals)
+            borne = np.where(stiff, press[rows], 0.0) - weight * edges.rooms[rows]
             slope = slope + apply(across, borne).reshape(slope.shape)
         axes, right = self._axes, -slope - apply(curved, lead)
-        self._reduced, chosen = curved, right.take(axes, axis=1)
+        reduced, chosen = curved, right.take(axes, axis=1)
         if axes.size < right.shape[1]:
-            self._reduced = curved.take(axes, axis=1).take(axes, axis=2)
-        self._reduced, chosen = self._held.reduce(self._reduced, chosen, self.scale)
-        shifted = self._shift()
+            reduced = curved.take(axes, axis=1).take(axes, axis=2)
+        reduced, chosen = self._held.reduce(rows, reduced, chosen, scale)
+        shifted, self.shift[rows] = self._make_positive(reduced, self.shift[rows], scale)
         free = np.zeros_like(lead)
         free[:, axes] = np.linalg.solve(shifted, chosen[..., None])[..., 0]
-        self._left = apply(curved, free) - right
-        return (lead + free).reshape(len(lead), -1, 3)
+        self._reduced[rows], self._left[rows] = reduced, apply(curved, free) - right
+        self.move[rows] = (lead + free).reshape(len(lead), -1, 3)
 
-    def _shift(self) -> Array:
-        """Return the system, positive definite; shift what is not."""
-        raised = self._raise()
+    def _make_positive(self, systems: Array, shift: Array, scale: Array) -> tuple[Array, Array]:
+        """Return systems (b, m, m) shifted until they are positive definite, and the shifts."""
+        raised = self._raise(systems, shift, scale)
         if _are_positive(raised):
-            return raised
-        self.shift = self.shift.copy()
-        if self._reduced.shape[-1] <= MOST_FOR_EIGENVALUES:
-            lowest = np.linalg.eigvalsh(self._reduced)[:, 0] / self.scale
-            is_fit = lowest + self._least + self.shift > 0.0
+            return raised, shift
+        shift = shift.copy()
+        if systems.shape[-1] <= MOST_FOR_EIGENVALUES:
+            lowest = np.linalg.eigvalsh(systems)[:, 0] / scale
             more = np.maximum(-FARTHER * lowest, self._first)
-            self.shift = np.where(is_fit, self.shift, more)
-            raised = self._raise()
+            shift = np.where(lowest + self._least + shift > 0.0, shift, more)
+            raised = self._raise(systems, shift, scale)
             if _are_positive(raised):
-                return raised
+                return raised, shift
         for row, system in enumerate(raised):
-            while self.shift[row] < MOST_SHIFT and not _are_positive(system):
-                self.shift[row] = max(GROWTH * self.shift[row], self._first)
-                system = self._raise(row)
-        return self._raise()
+            while shift[row] < MOST_SHIFT and not _are_positive(system):
+                shift[row] = max(GROWTH * shift[row], self._first)
+                system = self._raise(systems[row], shift[row], scale[row])
+        return self._raise(systems, shift, scale), shift
 
-    def _raise(self, rows: int | EllipsisType = ...) -> Array:
-        """Return some of the systems with their shifts on the diagonals."""
-        system = self._reduced[rows]
-        stiffest = np.abs(np.einsum("...kk->...k", system)).max(axis=-1, initial=0.0)
-        least = np.maximum(((self._least + self.shift) * self.scale)[rows], ROUNDING * stiffest)
-        raised: Array = system + least[..., None, None] * np.eye(system.shape[-1])
+    def _raise(self, systems: Array, shift: Array, scale: Array) -> Array:
+        """Return systems (..., m, m) with shifts (...) on their diagonals."""
+        stiffest = np.abs(np.einsum("...kk->...k", systems)).max(axis=-1, initial=0.0)
+        least = np.maximum((self._least + shift) * scale, ROUNDING * stiffest)
+        raised: Array = systems + least[..., None, None] * np.eye(systems.shape[-1])
         return raised
 
     def find_way_down(self, rests: Flags) -> tuple[Array, Flags]:
@@ -214,6 +208,15 @@ class ConstrainedStep:
         largest = measure(ways_down).max(axis=1)
         leads_down &= largest > 0.0
         return ways_down / np.where(largest > 0.0, largest, 1.0)[:, None, None], leads_down
+
+
+def _stiffen(curved: Array, blocks: Array) -> Array:
+    """Return curvatures (B, 3 n, 3 n) with more at each joint, (B, n, 3, 3)."""
+    chains, count = blocks.shape[:2]
+    bones, curved = np.arange(count), curved.copy()
+    by_bone = curved.reshape(chains, count, 3, count, 3)
+    by_bone[:, bones, :, bones] += blocks.swapaxes(0, 1)
+    return curved
 
 
 def _are_positive(systems: Array) -> bool:

@@ -61,14 +61,17 @@ class HeldOutputs:
         """Return the same of poses that do not rest: less by outputs that are hardly held."""
         return self.find_force(slope, self._shares)
 
-    def reduce(self, system: Array, right: Array, scale: Array) -> tuple[Array, Array]:
-        """Return a system (B, m, m), and its right, of turns that leave the outputs alone.
+    def reduce(
+        self, rows: Counts | slice, system: Array, right: Array, scale: Array
+    ) -> tuple[Array, Array]:
+        """Return systems (b, m, m) of some chains, and their right, that leave the outputs alone.
 
-        Turns that move them resist by a scale (B,).
+        Turns that move them resist by a scale (b,).
         """
         if not self.ways.shape[1]:
             return system, right
-        ways, back = self.ways, self.ways.swapaxes(1, 2)
+        ways = self.ways[rows]
+        back = ways.swapaxes(1, 2)
         across = ways @ system
         ends = across @ back + scale[:, None, None] * np.eye(ways.shape[1])
         across -= 0.5 * ends @ ways
