@@ -52,10 +52,10 @@ NO_GAIN = 1e-15
 STRAY, ASTRAY = 10.0, 1e-4
 # Steps in which outputs that can be held nearly are, as a share of the reach, and from where the
 # last step brings them all the way; with a greater shift a step leads nowhere.
-ENOUGH_TO_HOLD, NEARLY_HELD, TOO_SHORT = 15, 1e-4, 1.0
-# Poles and limits lead into corners, where steps have such shifts: there what is slight is so many
-# times as much.
-MORE_IN_CORNERS = 1e4
+ENOUGH_TO_HOLD, NEARLY_HELD, TOO_SHORT = 20, 1e-4, 10.0
+# Poles and limits lead into corners, where steps have greater shifts than this: there what is
+# slight is so many times as much.
+IN_CORNERS, MORE_IN_CORNERS = 1.0, 1e4
 # A gap of held outputs counts so many times more than the force on them saves along it. A quarter,
 # and steps are taken from which limits let no output come back.
 GAP_COUNTS = 4.0
@@ -275,7 +275,7 @@ class _Descent:
             move = np.where(leads_down[:, None, None], down * (ESCAPE / more)[:, None, None], move)
             size, rests = np.where(leads_down, 1.0, size), rests & ~leads_down
             shrunk = np.where(leads_down, 1.0, shrunk)
-        rests |= self._is_done(step, gain, error)
+        rests |= self._is_done(gain, error)
         move, led = move * shrunk[:, None, None], self._led
         planned = output[:, led] + apply(whole[:, led], move.reshape(len(move), -1))
         planned = np.concatenate((self._target, planned), axis=1)
@@ -283,13 +283,11 @@ class _Descent:
         near = (RETURNED + by_step) * self._bones.tree.reach
         return PlannedStep(step, move, size, rests, planned, edges, near)
 
-    def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
-        """Tell which trees have come near enough, or would need too much force, (B,)."""
+    def _is_done(self, gain: Array, error: Array) -> Flags:
+        """Tell which trees have come near enough, (B,)."""
         settings = self._settings
         is_done: Flags = measure(error) <= NEARLY_HELD * self._bones.tree.reach
         is_done &= (gain < settings.least_gain) & (settings.least_gain > 0.0)
-        for rows, most in settings.bounds:
-            is_done |= measure(step.known.force[:, rows]) > most
         return is_done
 
     def _judge(
@@ -313,7 +311,7 @@ class _Descent:
         saved = total - left
         is_better = saved >= -ROUNDING * scale
         # Between springs that are met and left, along a flat ridge or in a corner it would go on.
-        is_short = plan.step.shift > TOO_SHORT
+        is_short = plan.step.shift > IN_CORNERS
         slight = settings.slight * np.where(is_short, MORE_IN_CORNERS, 1.0) * scale
         creeps = is_better & (saved <= slight) & (is_short | (plan.size >= 0.5 * last))
         if self._holds and settings.keeps:

@@ -326,13 +326,7 @@ class _Asked:
         pulled = [goal for goal in self._bounded if goal[1] in last]
         pulls = self._pull(pulled)
         goals = [goal for goal in self._bounded if goal[1] not in last]
-        held, bounds, first = self._pins, [], len(self._points) + len(self._pins)
-        # What holds also bears what pulls.
-        borne = FARTHEST * SPRING * bool(pulled)
-        for rows, priority in goals:
-            held, last_row = np.concatenate((held, rows)), first + len(rows)
-            bounds.append((slice(first, last_row), STRENGTHS[priority] + borne))
-            first = last_row
+        held = _joined((self._pins, *(rows for rows, _ in goals)))
         settings = Settings(
             partial(measure_pulls, pulls=pulls),
             rests=1e-5,
@@ -342,15 +336,16 @@ class _Asked:
             held=OutputRows(held, self._points, self._normal),
             led=OutputRows.of(_joined(rows for rows, _ in pulled)),
             returned=1e-2,
-            bounds=tuple(bounds),
             holds_soon=bool(goals) and not pulled,
             least_gain=LEAST_GAIN,
         )
         came = self._descend(came, pulls, settings)
         left = np.abs(np.concatenate((came.gap[held], came.lift)))
         is_met = (left <= AIM_TOLERANCE * self._tree.reach).all(axis=0)
-        for (rows, _), (_, strength) in zip(goals, bounds, strict=True):
-            is_met &= norm(came.force[rows]) <= strength
+        # What holds also bears what pulls.
+        borne = FARTHEST * SPRING * bool(pulled)
+        for rows, priority in goals:
+            is_met &= norm(came.force[rows]) <= STRENGTHS[priority] + borne
         return came, is_met | (not goals)
 
     def _pull(self, pulled: Sequence[tuple[Counts, int]]) -> Pulls:
