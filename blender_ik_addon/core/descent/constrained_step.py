@@ -114,14 +114,28 @@ class ConstrainedStep:
             self._curvature = _stiffen(self._curvature, bent)
         self.move, self._left = np.empty_like(known.press), np.empty_like(lead)
         self._reduced = np.empty((len(shift), free_axes.size, free_axes.size))
+        is_shut, press = self._find_pressed(lead, is_shut, known.press)
+        self.known = Known(is_shut, press, self._held.find_force(self._left))
+        free = self.move.reshape(lead.shape) - lead
+        middle = self._slope + apply(self._curvature, lead + 0.5 * free)
+        self.gain: Array = -(middle * free).sum(axis=1)
+
+    def _find_pressed(self, lead: Array, is_shut: Flags, known: Array) -> tuple[Flags, Array]:
+        """Find the moves that cross no edge; return which are shut then, and what presses on them.
+
+        Args:
+            lead: Turns that bring outputs back, shape (B, 3 n).
+            is_shut: Which edges are shut at first, shape (B, n, 3 edges).
+            known: What is known to press on them, likewise.
+        """
+        edges, press, stiff = self._edges, known, (STIFF * self.scale)[:, None, None]
         rows: Counts | slice = slice(None)
         for _ in range(MOST_PASSES):
-            self._solve(rows, lead, is_shut, known.press)
+            self._solve(rows, lead, is_shut, known)
             if edges is None or not edges.has_any:
                 break
             beyond = apply(edges.normals, self.move) - edges.rooms
-            press = known.press + beyond * (STIFF * self.scale)[:, None, None]
-            press = np.where(is_shut, press, 0.0)
+            press = np.where(is_shut, known + beyond * stiff, 0.0)
             stays = press > (-NO_PRESS * self.scale)[:, None, None]
             is_last, is_shut = is_shut, np.where(is_shut, stays, beyond > LEAST_LEAVING)
             is_shut &= edges.is_near
@@ -130,11 +144,7 @@ class ConstrainedStep:
                 break
             rows = slice(None) if has_changed.all() else np.flatnonzero(has_changed)
         # Edges that no move can keep to would press ever more.
-        press = np.clip(press, 0.0, (STIFF * self.scale)[:, None, None])
-        self.known = Known(is_shut, press, self._held.find_force(self._left))
-        free = self.move.reshape(lead.shape) - lead
-        middle = self._slope + apply(self._curvature, lead + 0.5 * free)
-        self.gain: Array = -(middle * free).sum(axis=1)
+        return is_shut, np.clip(press, 0.0, stiff)
 
     def _solve(self, rows: Counts | slice, lead: Array, is_shut: Flags, press: Array) -> None:
         """Find the moves of some chains that keep to shut edges, on which joints press.
