@@ -29,7 +29,6 @@ STEPS, TURN = 6, math.radians(40.0)
 DIAL_RADIUS, HANDLE = 0.6 * 75.0, 16
 
 Places = dict[str, Vector]
-Pixel = tuple[int, int]
 
 
 def build() -> None:
@@ -68,12 +67,6 @@ def places(side: str) -> Places:
         else:
             found[word] = bpy.data.objects[name].evaluated_get(graph).matrix_world.translation
     return {name: place.copy() for name, place in found.items()}
-
-
-def check_same(side: str, before: Places, when: str) -> None:
-    now = places(side)
-    for name, place in before.items():
-        check_near(now[name], place, SAME_PLACE, f"{when} {name}")
 
 
 class Steps(Tour):
@@ -143,7 +136,8 @@ class Steps(Tour):
     def _drag_control(self, word: str, side: str) -> Session:
         """Drag a target or pole: it is under the mouse, the chain follows, one undo is enough."""
         before, active = places(side), bpy.context.active_pose_bone.name
-        path, followed = self._path_from(before[word]), 0
+        (x, y), followed = self.viewport.pixel_of(before[word]), 0
+        path = [(x - 9 * step, y - 7 * step) for step in range(STEPS)]
         for wait in self.viewport.drag(path, button="LEFTMOUSE"):
             yield wait
             now = places(side)
@@ -169,7 +163,8 @@ class Steps(Tour):
         last = bpy.context.window_manager.operators[-1].name
         check(last == name, f"The step is called '{last}' instead of '{name}'.")
         yield from self.viewport.undo()
-        check_same(side, before, f"After undo of {name}")
+        for part, place in places(side).items():
+            check_near(place, before[part], SAME_PLACE, f"After undo of {name} {part}")
 
     def _ring(self, at: Places) -> list[Vector]:
         """Return points of the dial that the mouse is to go through."""
@@ -184,8 +179,3 @@ class Steps(Tour):
         second = line.cross(first)
         angles = np.linspace(0.0, TURN, STEPS)
         return [centre + radius * (first * math.cos(a) + second * math.sin(a)) for a in angles]
-
-    def _path_from(self, place: Vector) -> list[Pixel]:
-        """Return pixels of a drag that begins at a place of the scene."""
-        x, y = self.viewport.pixel_of(place)
-        return [(x - 9 * i, y - 7 * i) for i in range(STEPS)]
