@@ -88,7 +88,7 @@ def read_arm() -> Arm:
 
 def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
     """Open each panel by itself as a popover, or where it belongs, with a solver that has it."""
-    panels = [*shown.registered(bpy.types.Panel), *shown.added_to(bpy.types.Panel)]
+    panels = [*shown.registered(bpy.types.Panel, MODULE), *shown.added_to(bpy.types.Panel)]
     left = {shown.name_of(cls): cls for cls in panels if hasattr(cls, "bl_label")}
     check(len(left) > 5, f"Only these panels were found: {sorted(left)}.")
     yield from _fill_panels(viewport)
