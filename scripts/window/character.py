@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from math import radians
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -139,9 +139,12 @@ def act(tour: Tour, motion: Motion) -> Session:
         check(not left, f"I has not keyed {sorted(left)} at frame {frame}.")
 
 
-def curves(ob: bpy.types.Object) -> Iterable[bpy.types.FCurve]:
-    """Return the F-curves of an object's action; none without."""
-    return sys.modules[f"{MODULE}.rig.reading.animation"].curves(ob)
+def curves(ob: bpy.types.Object) -> Any:
+    """Return the F-curves of an object's action, as Blender holds them; none without."""
+    data, animation = ob.animation_data, sys.modules[f"{MODULE}.rig.reading.animation"]
+    if not (data and data.action):
+        return ()
+    return animation.bags_of_action(data.action, getattr(data, "action_slot", None))[0].fcurves
 
 
 def read_file() -> dict[str, object]:

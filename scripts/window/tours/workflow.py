@@ -175,11 +175,10 @@ class Steps(Tour):
 
     def plant(self) -> Session:
         """Press Plant Feet and Esc, and again; see the dots below feet, and switch them off."""
-        scene = bpy.context.scene
+        scene, held = bpy.context.scene, character.curves(rig())
         # Of a recorded body the bones alone have keys.
-        for curve in character.curves(rig()):
-            if "Target" in curve.data_path:
-                curve.keyframe_points.clear()
+        for curve in [each for each in held if "Target" in each.data_path]:
+            held.remove(curve)
         for name in character.FEET:
             rig().pose.bones[name].matrix_basis.identity()
         for chain in rig().chain_ik.chains:
