@@ -2,8 +2,7 @@
 
     python3 scripts/docs_reference.py
 
-Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
-the checkout on first use. A test fails where the page is not what this writes.
+A test fails where the page is not what this writes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Make the virtual environments of the project, inside the checkout.
 
-Needs nothing but this Python (3.9 or newer). The Pythons that Blender wants (3.11, 3.13) are
-looked for on this machine, else fetched by uv. Nothing outside of `.venv/` is written.
+All that scripts need beside the Python (3.9 or newer) that starts them comes from here. The Pythons
+that Blender wants (3.11, 3.13) are looked for, else fetched by uv. Only `.venv/` is written.
 """
 
 from __future__ import annotations
