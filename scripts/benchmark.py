@@ -6,56 +6,32 @@
     python3 scripts/benchmark.py --settings                Rigify's human, and every setting
     python3 scripts/benchmark.py --limits                  what limited joints reach, and when
     python3 scripts/benchmark.py --held-back               targets beyond what limits allow
-    python3 scripts/benchmark.py --calls                   calls of NumPy, without a clock
-    python3 scripts/benchmark.py --calls --against ../old  the same, beside another checkout
     python3 scripts/benchmark.py --rivals pin --rounds 9
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
 checkout on first use; fullik needs node and npm. What counts is the ratio, a median over rounds
 in which both did the same work one after the other; milliseconds differ between machines.
-The first three pages are written as Markdown, the others are printed.
+The first three pages are written as Markdown, that of held back targets is printed.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import platform
 import re
-import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 import environment
-from benchmarks.measuring import Result, Row, make_page, measure, short
+from benchmarks.measuring import Result, Row, make_page, measure
 from benchmarks.pages import PAGES
 from benchmarks.workers import BLENDER, RIVALS, Worker, WorkerError, start
 from common.console import ROOT, say
-from common.tables import make_table
 
 # With SciPy and without Blender.
 PROGRAM = "core-3.11"
-SOLVERS = ("NEWTON", "FABRIK", "CCD")
-# By page: tasks of the worker, what they tell, and of how many bones.
-TABLES = {
-    "held-back": (
-        (
-            "clock",
-            "One chain of ball joints within 0.6 rad: milliseconds of a solve whose target limits"
-            " keep out of reach, and of one whose target is reached; medians of rounds",
-            (2, 3, 5, 10),
-        ),
-        (
-            "judge",
-            "200 targets out of reach: shares of solutions that stay within parts of the length of"
-            " the best of 16 drawn poses led to a minimum, and how far they stay from it",
-            (3, 5, 10),
-        ),
-    ),
-    "calls": (("count", "Calls of NumPy, held back, counted without a clock", (3, 5, 10)),),
-}
 
 
 def choose(page: str, only: str) -> list[Row]:
@@ -102,45 +78,6 @@ def describe(rounds: int) -> str:
     )
 
 
-def print_page(page: str, against: Path | None, only: str, rounds: int) -> None:
-    """Print the tables of a page; both checkouts measure by our scripts."""
-    checkouts = {"here": ROOT} if against is None else {"reference": against, "here": ROOT}
-    command = [str(environment.ensure(PROGRAM)), "-P", "-m", "benchmarks.core.held_back"]
-    sides: dict[str, Worker] = {}
-    try:
-        for name, path in checkouts.items():
-            paths = os.pathsep.join((str(path.resolve()), str(ROOT / "scripts")))
-            variables = {**os.environ, "PYTHONPATH": paths, **environment.ONE_THREAD}
-            sides[name] = Worker(name, command, variables)
-        for task, title, bones in TABLES[page]:
-            head, rows = ["solver, bones", ""], []
-            for solver, count in itertools.product(SOLVERS, bones):
-                row = f"{solver}, {count}"
-                if only.lower() in row.lower():
-                    say(page, row)
-                    for name, found in _ask(sides, task, rounds, bones=count, solver=solver):
-                        head[2:] = found
-                        rows.append((row, name, *map(short, found.values())))
-            print(f"\n{title}\n\n{make_table(head, rows, 2)}")
-    finally:
-        for side in sides.values():
-            side.close()
-
-
-def _ask(
-    sides: dict[str, Worker], task: str, rounds: int, **given: object
-) -> list[tuple[str, dict[str, float]]]:
-    """Return the figures of each side, by their names; of times the medians of rounds in turn."""
-    # The first round warms up.
-    often = rounds + 1 if task == "clock" else 1
-    asked = [{name: side.ask(task, **given) for name, side in sides.items()} for _ in range(often)]
-    last = asked[-rounds:]
-    return [
-        (name, {key: statistics.median(each[name][key] for each in last) for key in last[0][name]})
-        for name in sides
-    ]
-
-
 def parse_command_line() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -153,12 +90,10 @@ def parse_command_line() -> argparse.Namespace:
         ("settings", "what every setting costs"),
         ("limits", "what limited joints reach"),
         ("held-back", "targets out of limits' reach"),
-        ("calls", "calls of NumPy, counted"),
     ):
         parser.add_argument(
             f"--{page}", dest="page", action="store_const", const=page, default="table", help=what
         )
-    parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout to compare with")
     options = parser.parse_args()
     names = RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
@@ -177,8 +112,8 @@ def main() -> int:
     options = parse_command_line()
     try:
         if options.page not in PAGES:
-            print_page(options.page, options.against, options.only, options.rounds)
-            return 0
+            module = "benchmarks.core.held_back"
+            return environment.run_in(PROGRAM, "-m", module, options.only, options.rounds)
         with environment.own_variables(PYTHONPATH=environment.PYTHON_PATH) as variables:
             results = measure_page(variables, options)
     except (environment.UnavailableError, WorkerError) as error:

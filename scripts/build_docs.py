@@ -4,8 +4,6 @@
 
 The site needs no other server: whatever it shows, formulas too, is part of it. `scripts/test.py
 --only docs` builds it with warnings as errors, and runs the examples.
-
-Needs nothing but this Python (3.9 or newer): Sphinx is installed inside the checkout on first use.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
     python3 scripts/demo.py
 
-Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
-the checkout on first use. Prints a table; writes out/demo.png and out/demo.blend, and a picture and
-a file of three creatures: a snake, a neck and a rope. Fails if a target in reach is missed by more
-than 1e-4 of the limb's length.
+Prints a table; writes out/demo.png and out/demo.blend, and a picture and a file of three creatures:
+a snake, a neck and a rope. Fails if a target in reach is missed by more than 1e-4 of the limb's
+length.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
     python3 scripts/docs_reference.py
 
-Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
-the checkout on first use. A test fails where the page is not what this writes.
+A test fails where the page is not what this writes.
 """
 
 from __future__ import annotations
@@ -50,7 +49,9 @@ def page() -> str:
 def _property_lines() -> Iterator[str]:
     import bpy
 
-    groups = {group.__name__: group for group in _classes(bpy.types.PropertyGroup)}
+    from common.blender_process import registered
+
+    groups = {group.__name__: group for group in registered(bpy.types.PropertyGroup, PACKAGE)}
     for name in (*GROUPS, *sorted(groups.keys() - GROUPS.keys())):
         group = groups[name]
         title, where = GROUPS.get(name, (group.__doc__.split("\n")[0].rstrip("."), ""))
@@ -61,8 +62,11 @@ def _property_lines() -> Iterator[str]:
 def _operator_lines() -> Iterator[str]:
     import bpy
 
+    from common.blender_process import registered
+
     yield "## Operators\n\n`bpy.ops.pose.chain_ik_...`, most of them for the active chain.\n"
-    for operator in sorted(_classes(bpy.types.Operator), key=lambda each: each.bl_idname):
+    operators = registered(bpy.types.Operator, PACKAGE)
+    for operator in sorted(operators, key=lambda each: each.bl_idname):
         module, _, name = operator.bl_idname.partition(".")
         kind = getattr(getattr(bpy.ops, module), name).get_rna_type()
         yield f"### {kind.name}\n\n`{module}.{name}`: {kind.description}.\n"
@@ -76,14 +80,6 @@ def _table(word: str, props: Iterable[bpy.types.Property]) -> Iterator[str]:
             label = f"*{prop.name}*" if prop.name not in ("", prop.identifier) else ""
             yield f"| `{prop.identifier}` | {label} | {_kind(prop)} | {prop.description} |"
         yield ""
-
-
-def _classes(base: type) -> list[type]:
-    """Return the registered classes of the extension that have a base."""
-    from translating.harvest import subclasses
-
-    ours = [each for each in subclasses(base) if each.__module__.startswith(f"{PACKAGE}.")]
-    return [each for each in ours if each.is_registered]
 
 
 def _kind(prop: bpy.types.Property) -> str:

@@ -1,13 +1,12 @@
 """Make the virtual environments of the project, inside the checkout.
 
-Needs nothing but this Python (3.9 or newer). The Pythons that Blender wants (3.11, 3.13) are
-looked for on this machine, else fetched by uv. Nothing outside of `.venv/` is written.
+All that scripts need beside the Python (3.9 or newer) that starts them comes from here. The Pythons
+that Blender wants (3.11, 3.13) are looked for, else fetched by uv. Only `.venv/` is written.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import shutil
 import subprocess
@@ -65,10 +64,6 @@ ENVIRONMENTS = {
 
 # Runs side by side may want the same environment, or Python: one makes it, the others wait.
 _making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-# Importing venv and ensurepip fails where a distribution ships Python without them, and such a
-# Python cannot make an environment.
-_PROBE = "import sys, venv, ensurepip; print(sys.executable, '%d.%d' % sys.version_info[:2])"
-_SUFFIX = ".exe" if os.name == "nt" else ""
 
 
 class UnavailableError(Exception):
@@ -90,12 +85,9 @@ def ensure(name: str, wanted: Environment | None = None) -> Path:
     python = python_in(folder)
     with _making[name]:
         if not (python.exists() and _is_made_from(folder, recipe)):
-            base = find_python(version)
             say(name, f"installing on Python {version}, downloads about {size}")
-            shutil.rmtree(folder, ignore_errors=True)
-            code, output = stream(name, [str(base), "-m", "venv", str(folder)])
-            if code != 0:
-                raise InstallError(f"{base} made no virtual environment: {' '.join(output[-3:])}")
+            with _making["python"]:
+                _make_empty(name, version)
             _pip_install(name, python, requirements, recipe)
         return python
 
@@ -184,56 +176,39 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
     return code
 
 
-def find_python(version: str) -> Path:
-    """Return an interpreter of a version such as "3.11" that can make virtual environments."""
-    with _making["python"]:
-        found = _search(version) or _fetch(version)
-    if found is None:
-        raise UnavailableError(
-            f"Python {version} was not found and could not be downloaded: install Python {version} "
-            "(with its venv module) or uv, then run this again."
-        )
-    return found
-
-
 def python_in(environment: Path) -> Path:
-    return environment / ("Scripts" if os.name == "nt" else "bin") / f"python{_SUFFIX}"
+    is_windows = os.name == "nt"
+    return environment / ("Scripts/python.exe" if is_windows else "bin/python")
 
 
-def _search(version: str) -> Path | None:
-    """Return the first usable interpreter of this version on the machine."""
-    # Every folder of PATH, not only the first hit: a pyenv shim may stand before a real one.
-    parts = os.environ.get("PATH", "").split(os.pathsep)
-    names = (f"python{version}", "python3", "python")
-    on_path = (Path(part) / (name + _SUFFIX) for name in names for part in parts if part)
+def _make_empty(name: str, version: str) -> None:
+    """Make an environment with a Python such as "3.11": of this machine, else one fetched by uv.
+
+    virtualenv and uv come from pip. ``UnavailableError`` if there is no such Python.
+    """
+    tools, pythons = FOLDER / "tools", FOLDER / "python"
+    if not tools.exists():
+        say("tools", "installing virtualenv and uv, about 30 MB")
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tools)]
+        say("tools", *stream("tools", [*pip, "virtualenv>=20.31", "uv"])[1][-3:])
+    # On the path pyenv has shims alone, which start no version but the chosen one.
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    folders = (*pyenv.glob(f"{version}*"), *(FOLDER / "python").glob(f"cpython-{version}*"))
-    places = ("python.exe", f"bin/python{version}")
-    others = (folder / place for folder in folders for place in places)
-    for path in itertools.chain([Path(sys.executable)], on_path, others):
-        try:
-            probe = subprocess.run(
-                [path, "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        found, _, answer = probe.stdout.strip().rpartition(" ")
-        if probe.returncode == 0 and answer == version:
-            return Path(found)
-    return None
-
-
-def _fetch(version: str) -> Path | None:
-    """Have uv download an interpreter, if it can; uv comes from pip where it is not here."""
-    uv = shutil.which("uv") or str(FOLDER / "uv" / "bin" / f"uv{_SUFFIX}")
-    if not Path(uv).exists():
-        say("python", "installing uv, about 20 MB")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(FOLDER / "uv")]
-        say("python", *stream("python", [*pip, "uv"])[1][-3:])
-    if Path(uv).exists():
+    found = [*pyenv.glob(f"{version}*"), *pythons.glob(f"cpython-{version}*")]
+    path = [str(place) for folder in found for place in (folder / "bin", folder)]
+    # Into the checkout, and no link to it in the person's own folder of programs.
+    own = {"UV_PYTHON_INSTALL_DIR": str(pythons), "UV_PYTHON_INSTALL_BIN": "0"}
+    own |= {"PATH": os.pathsep.join((*path, os.environ["PATH"])), "PYTHONPATH": str(tools)}
+    own["VIRTUALENV_OVERRIDE_APP_DATA"] = str(tools / "data")
+    command = [sys.executable, "-m", "virtualenv", "--clear", "--python", version]
+    code, output = stream(name, [*command, str(FOLDER / name)], env={**os.environ, **own})
+    if code and not any(pythons.glob(f"cpython-{version}*")):
         say("python", f"Python {version} is not on this machine: uv downloads it, about 30 MB")
-        # Into the checkout, and no link to it in the person's own folder of programs.
-        places = {"UV_PYTHON_INSTALL_DIR": str(FOLDER / "python"), "UV_PYTHON_INSTALL_BIN": "0"}
-        command = [uv, "python", "install", version]
-        stream("python", command, str.strip, env={**os.environ, **places})
-    return _search(version)
+        uv = [sys.executable, "-m", "uv", "python", "install", version]
+        if stream("python", uv, str.strip, env={**os.environ, **own})[0] == 0:
+            return _make_empty(name, version)
+        raise UnavailableError(
+            f"Python {version} was not found and could not be downloaded: install Python {version},"
+            " then run this again."
+        )
+    if code:
+        raise InstallError(f"Python {version} made no environment: {' '.join(output[-3:])}")

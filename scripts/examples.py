@@ -3,9 +3,8 @@
     python3 scripts/examples.py                  all of them
     python3 scripts/examples.py arm spider       some of them
 
-Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
-the checkout on first use. The files are made with the oldest Blender that Chain IK knows, so that
-every later one opens them. Fails if a chain does not follow its target.
+The files are made with the oldest Blender that Chain IK knows, so that every later one opens them.
+Fails if a chain does not follow its target.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
     python3 scripts/recorded.py
 
-The clips come with the source package of bvhtools on the package index, and are kept in
-out/recorded. Needs nothing but this Python (3.9 or newer).
+The clips come with the source package of bvhtools on the package index, kept in out/recorded.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def test_a_crash_without_results_is_a_failure(command_module, capsys, code):
 @pytest.mark.parametrize(
     ("blender", "expected", "said"),
     [
-        (None, (0, 0, 1), "BLENDER names no full Blender"),
-        ("/no/such/blender", (0, 1, 0), "is not a program"),
+        (None, (0, 0, 10), "BLENDER names no full Blender"),
+        ("/no/such/blender", (0, 10, 0), "is not a program"),
     ],
 )
 def test_the_window_run_says_why_it_does_not_run(

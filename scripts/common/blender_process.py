@@ -1,4 +1,4 @@
-"""How a process ends that has Blender as a Python module."""
+"""How a process ends that has Blender as a Python module, and what is registered in it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from collections.abc import Callable
 from typing import NoReturn
 
 import bpy
+
+
+def registered(base: type, package: str) -> list[type]:
+    """Return the registered classes of a package below one of Blender's, bases first."""
+    found, left = dict[type, None](), [base]
+    while left:
+        left += (each := left.pop(0)).__subclasses__()
+        if each.__module__.startswith(package) and each.is_registered:
+            found[each] = None
+    return list(found)
 
 
 def run(main: Callable[..., object], *arguments: object) -> NoReturn:

@@ -110,11 +110,5 @@ def _add(act: Act) -> bpy.types.Object:
     return rig
 
 
-CREATURES = Example(
-    name="creatures",
-    build=build,
-    control="target of snake",
-    frames=max(act.frames for act in ACTS),
-    pictured=10,
-    look=ACTS[0].look,
-)
+FRAMES = max(act.frames for act in ACTS)
+CREATURES = Example("creatures", build, "target of snake", FRAMES, 10, ACTS[0].look)

@@ -11,6 +11,8 @@ import contextlib
 import dataclasses
 import io
 import math
+from collections.abc import Callable
+from functools import partial
 
 import bpy
 from mathutils import Matrix, Vector
@@ -69,55 +71,50 @@ def hips(passed: float) -> Vector:
     return Vector((0.5 * BOX[0] * side, 0.5 * BOX[1] * depth - 0.03, 0.02 * rise - 0.055))
 
 
-def head(passed: float) -> Vector:
+def head(passed: float) -> tuple[Vector, float]:
     """Return the position of the top of the neck: it stays behind while the hips go round."""
     angle = math.tau * passed
     sway = Vector((0.08 * math.sin(2.0 * angle), -0.05 - 0.04 * math.cos(angle), 1.69))
     sway.z += 0.035 * math.cos(2.0 * angle)
-    return hips(passed) * Vector((0.1, 0.2, 1.0)) + sway
+    return hips(passed) * Vector((0.1, 0.2, 1.0)) + sway, 0.0
 
 
-def left_hand(passed: float) -> Vector:
+def left_hand(passed: float) -> tuple[Vector, float]:
     angle = 3.0 * math.tau * passed
     across, up = math.cos(angle), math.sin(angle)
-    return Vector((0.39 + 0.13 * across, -0.2 + 0.06 * up, 1.34 + 0.13 * up))
+    return Vector((0.39 + 0.13 * across, -0.2 + 0.06 * up, 1.34 + 0.13 * up)), 0.0
 
 
-def right_hand(passed: float) -> Vector:
+def right_hand(passed: float) -> tuple[Vector, float]:
     angle = math.tau * (passed + 0.1)
     across, up = math.cos(angle), math.sin(2.0 * angle)
-    return Vector((-0.42 + 0.16 * across, -0.26 + 0.096 * across, 1.62 + 0.1 * up))
-
-
-# Position and forward tip of each limb's target.
-TARGETS = {
-    "spine": lambda passed: (head(passed), 0.0),
-    "left arm": lambda passed: (left_hand(passed), 0.0),
-    "right arm": lambda passed: (right_hand(passed), 0.0),
-    "left leg": lambda passed: foot("L", passed),
-    "right leg": lambda passed: foot("R", passed),
-}
+    return Vector((-0.42 + 0.16 * across, -0.26 + 0.096 * across, 1.62 + 0.1 * up)), 0.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Limb:
-    """One chain: the bones from its root to its effector, their colour and that of the path."""
+    """One chain: the bones from its root to its effector, their colour and that of the path.
+
+    The target has a position and a forward tip at each share of the loop.
+    """
 
     name: str
     bones: tuple[str, ...]
     colour: str
+    target: Callable[[float], tuple[Vector, float]]
     end: str | None = None
     """Bone after them that takes the target's rotation: soles and the head stay level."""
     pole: Point | None = None
 
 
 SPINE = tuple(f"spine.00{number}" for number in range(1, 6))
+LEFT_LEG, RIGHT_LEG = ("thigh.L", "shin.L"), ("thigh.R", "shin.R")
 LIMBS = (
-    Limb("spine", SPINE, "#f2c14e", end="spine.006"),
-    Limb("left arm", ("upper_arm.L", "forearm.L"), "#ff7a59", pole=(0.6, 0.8, 0.3)),
-    Limb("right arm", ("upper_arm.R", "forearm.R"), "#38c6d9", pole=(-0.9, 0.1, 0.3)),
-    Limb("left leg", ("thigh.L", "shin.L"), "#e05c9a", "foot.L", (0.2, -1.5, 0.6)),
-    Limb("right leg", ("thigh.R", "shin.R"), "#7f8cff", "foot.R", (-0.2, -1.5, 0.6)),
+    Limb("spine", SPINE, "#f2c14e", head, "spine.006"),
+    Limb("left arm", ("upper_arm.L", "forearm.L"), "#ff7a59", left_hand, None, (0.6, 0.8, 0.3)),
+    Limb("right arm", ("upper_arm.R", "forearm.R"), "#38c6d9", right_hand, None, (-0.9, 0.1, 0.3)),
+    Limb("left leg", LEFT_LEG, "#e05c9a", partial(foot, "L"), "foot.L", (0.2, -1.5, 0.6)),
+    Limb("right leg", RIGHT_LEG, "#7f8cff", partial(foot, "R"), "foot.R", (-0.2, -1.5, 0.6)),
 )
 
 
@@ -160,7 +157,7 @@ def _add_chain(rig: bpy.types.Object, limb: Limb) -> None:
     axes = rig.data.bones[limb.end].matrix_local.to_3x3() if limb.end else Matrix.Identity(3)
 
     def place(passed: float) -> Matrix:
-        position, tip = TARGETS[limb.name](passed)
+        position, tip = limb.target(passed)
         turn = Matrix.Rotation(tip, 4, "X") @ axes.to_4x4()
         return Matrix.Translation(position) @ turn
 
@@ -180,16 +177,10 @@ def dress(rig: bpy.types.Object) -> None:
             sticks.append(Stick(bone.name, *ends, radius, 0.6 * radius, colour))
     bodies.give_body(rig, sticks)
     for limb in LIMBS:
-        way = [TARGETS[limb.name](i / FRAMES)[0] for i in range(FRAMES)]
+        way = [limb.target(i / FRAMES)[0] for i in range(FRAMES)]
         studio.draw_path(limb.name, way, limb.colour)
     studio.add_floor(12.0)
 
 
-FIGURE = Example(
-    name="demo",
-    build=build,
-    control="target of right arm",
-    frames=FRAMES,
-    pictured=69,
-    look=((0.0, 0.0, 0.92), 4.2, (80.0, 30.0)),
-)
+LOOK = (0.0, 0.0, 0.92), 4.2, (80.0, 30.0)
+FIGURE = Example("demo", build, "target of right arm", FRAMES, 69, LOOK)

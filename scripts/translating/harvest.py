@@ -20,6 +20,7 @@ from bl_ui.utils import PresetPanel
 import blender_ik_addon
 from blender_ik_addon.translations import catalogue
 from blender_ik_addon.translations.catalogue import LABEL, OPERATOR, SENTENCE
+from scripts.common.blender_process import registered, run
 
 
 class Entry(NamedTuple):
@@ -116,17 +117,11 @@ def write_words(
 def _interface_entries(package: str) -> Iterator[Entry]:
     """Yield what the registered classes of a package show."""
     for base in BASES:
-        classes = subclasses(getattr(bpy.types, base))
+        classes = registered(getattr(bpy.types, base), f"{package}.")
         for shown in sorted(classes, key=lambda each: (each.__module__, each.__name__)):
             # Blender gives a panel of presets the name of the last one as its label, else its own.
-            is_ours = shown.__module__.startswith(f"{package}.") and shown.is_registered
-            if is_ours and not issubclass(shown, PresetPanel):
+            if not issubclass(shown, PresetPanel):
                 yield from _entries_of(shown)
-
-
-def subclasses(base: type) -> set[Any]:
-    own = set(base.__subclasses__())
-    return own.union(*(subclasses(each) for each in own))
 
 
 def _entries_of(shown: Any) -> Iterator[Entry]:
@@ -308,6 +303,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from common import blender_process
-
-    blender_process.run(main)
+    run(main)

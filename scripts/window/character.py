@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from math import radians
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from mathutils import Matrix, Vector
 
 from window.driver import REDRAW, Session, check, check_near, select_bones
-from window.tour import RIG, Tour
+from window.tour import MODULE, RIG, Tour
 
 TORSO, CHEST = "spine", "Spine Target"
 HANDS, FEET = ("Arm Target.L", "Arm Target.R"), ("Leg Target.L", "Leg Target.R")
@@ -140,14 +141,10 @@ def act(tour: Tour, motion: Motion) -> Session:
 
 def curves(ob: bpy.types.Object) -> Any:
     """Return the F-curves of an object's action, as Blender holds them; none without."""
-    action = ob.animation_data and ob.animation_data.action
-    if not action:
+    data, animation = ob.animation_data, sys.modules[f"{MODULE}.rig.reading.animation"]
+    if not (data and data.action):
         return ()
-    found = getattr(action, "fcurves", None)
-    if found is None:
-        # Blender 5.0 has them in a bag of the slot alone.
-        found = action.layers[0].strips[0].channelbag(ob.animation_data.action_slot).fcurves
-    return found
+    return animation.bags_of_action(data.action, getattr(data, "action_slot", None))[0].fcurves
 
 
 def read_file() -> dict[str, object]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import bpy
 
+from common.blender_process import registered
 from window.driver import MOMENT, REDRAW, Session, Viewport
 from window.tour import MODULE, TAB
 
@@ -24,17 +25,6 @@ PAGES = 6
 def is_ours(found: object) -> bool:
     """Tell whether a class or function comes from the extension."""
     return str(getattr(found, "__module__", "")).startswith(MODULE)
-
-
-def registered(kind: type) -> list[type]:
-    """Return the extension's registered classes of a kind, in the order of their definition."""
-    found, below = [], [kind]
-    while below:
-        each = below.pop(0)
-        below += each.__subclasses__()
-        if is_ours(each) and "bl_rna" in vars(each):
-            found.append(each)
-    return found
 
 
 def added_to(kind: type) -> list[type]:
@@ -59,7 +49,7 @@ def operators() -> list[str]:
     """Return the names of the operators that can be adjusted after they were run."""
     return sorted(
         cls.bl_idname
-        for cls in registered(bpy.types.Operator)
+        for cls in registered(bpy.types.Operator, MODULE)
         if {"REGISTER", "UNDO"} <= set(getattr(cls, "bl_options", ()))
     )
 
@@ -67,7 +57,9 @@ def operators() -> list[str]:
 def unfold(*blenders: type, are_ours_open: bool = True) -> None:
     """Register the extension anew, with panels open, those of Blender too: no click opens all."""
     package = sys.modules[MODULE]
-    ours = [cls for cls in registered(bpy.types.Panel) if cls.bl_region_type in {"UI", "WINDOW"}]
+    ours = [
+        cls for cls in registered(bpy.types.Panel, MODULE) if cls.bl_region_type in {"UI", "WINDOW"}
+    ]
     package.unregister()
     for cls in blenders:
         bpy.utils.unregister_class(cls)
@@ -95,7 +87,7 @@ def show_unfolded(viewport: Viewport, name: Path, solvers: Iterable[str], most: 
 
 def open_menus(viewport: Viewport, name: Path) -> Session:
     """Open each menu, and each of Blender's with entries of the extension."""
-    for cls in [*registered(bpy.types.Menu), *added_to(bpy.types.Menu)]:
+    for cls in [*registered(bpy.types.Menu, MODULE), *added_to(bpy.types.Menu)]:
         menu = name_of(cls)
         call = bpy.ops.wm.call_menu_pie if "pie" in menu.lower() else bpy.ops.wm.call_menu
         yield from viewport.pop_up(POPUP, partial(call, "INVOKE_DEFAULT", name=menu))

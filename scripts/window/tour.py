@@ -47,6 +47,7 @@ class Tour:
             if callable(step) and not name.startswith("_"):
                 print(f"STEP {name}", flush=True)
                 yield from step(self)
+                yield REDRAW
 
     def install(self) -> Session:
         """Install the zip and switch it on, as Preferences > Get Extensions > From Disk does."""

@@ -38,11 +38,6 @@ from window.shown import POPUP, close_up
 from window.tour import MODULE, Tour, line
 
 SOLVERS = ("TWO_BONE", "NEWTON", "FABRIK", "CCD", "FORCE", "FOLLOW")
-STEPS = (
-    *("install", "add_rig", "add_chain", "drag_target", "save", "play", "render", "use_solvers"),
-    *("unfold_panels", "open_panels", "open_menus", "open_preferences"),
-    *("adjust_last_operation", "compare", "disable", "go_on_without", "enable_again"),
-)
 
 # Eleven: three frames are played between two looks, which would meet the same ones of twelve.
 FRAMES, PLAYED, LOOKED_AT = range(1, 12), 8, 5
@@ -93,7 +88,7 @@ def read_arm() -> Arm:
 
 def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
     """Open each panel by itself as a popover, or where it belongs, with a solver that has it."""
-    panels = [*shown.registered(bpy.types.Panel), *shown.added_to(bpy.types.Panel)]
+    panels = [*shown.registered(bpy.types.Panel, MODULE), *shown.added_to(bpy.types.Panel)]
     left = {shown.name_of(cls): cls for cls in panels if hasattr(cls, "bl_label")}
     check(len(left) > 5, f"Only these panels were found: {sorted(left)}.")
     yield from _fill_panels(viewport)
@@ -184,24 +179,10 @@ class Steps(Tour):
         self.file = folder / "session.blend"
         self.before = list_traces()
 
-    def steps(self) -> Session:
-        """Yield the seconds to wait, from the first step to the last."""
-        for name in STEPS:
-            print(f"STEP {name}", flush=True)
-            yield from getattr(self, name)()
-            yield REDRAW
-        bpy.ops.wm.quit_blender()
-        yield 30.0
-        raise SessionError("Blender has not ended when it was told to.")
-
-    def install(self) -> Session:
-        """Install the zip from disk."""
-        yield from super().install()
-        left = left_behind(self.before, list_traces())
-        check("classes" in left and "handlers" in left, f"Installed, there is only {left}.")
-
     def add_rig(self) -> Session:
         """Replace the startup scene by Rigify's human metarig and look at its left arm."""
+        left = left_behind(self.before, list_traces())
+        check("classes" in left and "handlers" in left, f"Installed, there is only {left}.")
         yield from self.add_metarig(VIEW)
         self.rest = read_arm()
 
@@ -327,18 +308,18 @@ class Steps(Tour):
         bpy.ops.wm.read_homefile(use_factory_startup=True)
         yield REDRAW
         shown.unfold()
-        yield from self.open_file()
+        yield from self._open_file()
         read_arm().check_same_pose(self.dropped, "In the file that was opened the arm")
         yield from self.viewport.fill_window()
         self.viewport.look(*VIEW)
         name = self.folder / "unfolded"
-        solvers = self.solvers()
+        solvers = self._solvers()
         yield from shown.show_unfolded(self.viewport, name, islice(solvers, 1), most=3)
         yield from shown.show_unfolded(self.viewport, name, solvers, most=1)
 
     def open_panels(self) -> Session:
         """Open every panel on its own."""
-        yield from open_panels(self.viewport, self.folder, self.solvers())
+        yield from open_panels(self.viewport, self.folder, self._solvers())
 
     def open_menus(self) -> Session:
         """Open every menu, and those of Blender that the extension adds to."""
@@ -352,7 +333,7 @@ class Steps(Tour):
 
     def adjust_last_operation(self) -> Session:
         """Run every operator, and open what can be adjusted afterwards."""
-        yield from self.open_file()
+        yield from self._open_file()
         with self.viewport.context():
             select_bones(rig(), TIP)
         yield from run_operators(self.viewport, self.folder)
@@ -411,13 +392,19 @@ class Steps(Tour):
         after.check_reached("Switched on again,")
         self.picture("enabled_again")
 
-    def solvers(self) -> Iterator[str]:
+    def end(self) -> Session:
+        """Have Blender end."""
+        bpy.ops.wm.quit_blender()
+        yield 30.0
+        raise SessionError("Blender has not ended when it was told to.")
+
+    def _solvers(self) -> Iterator[str]:
         """Yield each solver, set; the first once more at the end, which leaves it set."""
         for solver in (*SOLVERS, SOLVERS[0]):
             chain().solver = solver
             yield solver
 
-    def open_file(self) -> Session:
+    def _open_file(self) -> Session:
         """Open the file that was saved, in the window as it is."""
         bpy.ops.wm.open_mainfile(filepath=str(self.file), load_ui=False)
         yield REDRAW

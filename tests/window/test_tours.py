@@ -20,7 +20,7 @@ TOURS = {
     # Gizmos, dragged and clicked; each drag is undone in one step.
     "gizmos": ("gizmos", (1000, 640), 7),
     # One rig in two windows with other view layers, scenes and frames: both show what is true.
-    "two_windows": ("two_windows", (480, 400), 0),
+    "two_windows": ("tests.window.two_windows", (480, 400), 0),
     # A day with a character: nothing pops, Esc leaves nothing, and undo restores all.
     "workflow": ("workflow", (1000, 560), 14),
     # A whole body: pinned feet stay beyond reach, undone, and where it crouches.

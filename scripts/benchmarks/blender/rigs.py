@@ -29,7 +29,7 @@ from benchmarks.core.cases import Array, arc, split, targets_in_reach
 from benchmarks.setting_rows import LIMITED_ROWS, ROWS
 from benchmarks.workers import time_round
 from blender_ik_addon import handlers
-from examples.parts.rigs import Bone, add_empty, add_rig
+from examples.parts.rigs import Bone, add_empty, add_rig, bones_along
 
 SETS = 8
 # Between rigs, in limbs' lengths. How far targets beyond the reach are, in times of those within.
@@ -146,9 +146,7 @@ class Rigs(Scene):
             above = "Root"
             made[above] = Bone((0.0, 0.0, 0.0), (0.0, 0.0, 0.5), bends_to=None)
         for names, root in zip(self.names, self._roots()):
-            joints = arc(bones, self.climb) + root
-            for i, name in enumerate(names):
-                made[name] = Bone(joints[i], joints[i + 1], names[i - 1] if i else above, None)
+            made |= bones_along(names, arc(bones, self.climb) + root, above, None)
         first = add_rig("Rig", made)
         rigs = [first, *(copy_rig(first) for _ in range(self.count_of_rigs - 1))]
         columns = math.ceil(math.sqrt(len(rigs)))

@@ -1,39 +1,46 @@
-"""Chains that limits keep from their targets: how soon, how near, in how many calls. A worker.
+"""Chains that limits keep from their targets: how soon, how near; printed as two tables.
 
-    python -m benchmarks.core.held_back      a Python with NumPy and SciPy, a checkout on its path
+    python -m benchmarks.core.held_back "NEWTON, 3" 5      a Python with NumPy and SciPy
 
 Bones are ball joints within 0.6 rad, the chain is 1 long. Targets are drawn evenly from a ball of
 95 % of that; those count that no pose comes nearer to than 1e-4, of 16 that are drawn and led to a
 minimum by SciPy. Beside them stand targets that poses within 80 % of the ranges reach.
-
-Calls of NumPy are counted by arrays of a class of their own, which count the ufuncs and functions
-that they pass through; functions that make arrays are wrapped. Methods such as ``reshape`` and
-indexing are not counted.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
-from typing import Any, NamedTuple
-from unittest import mock
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.core.cases import Array
-from benchmarks.workers import serve, time_round
+from benchmarks.measuring import short
+from benchmarks.workers import time_round
 from blender_ik_addon import core
 from common.console import ROOT
+from common.tables import make_table
 
 LIMIT, SEED = 0.6, 20280311
 COUNT, STARTS, HELD = 200, 16, 1e-4
 TOLERANCE, ITERATIONS = 1e-5, 500
-# How many targets are timed.
-TIMED = 24
+# How many targets are timed, and how many solves a round.
+TIMED, MOST = 24, 72
 NEAR = 1e-4, 1e-3
 """Shares of the length by which residuals may exceed the least."""
+SOLVERS = ("NEWTON", "FABRIK", "CCD")
+CLOCKED = (
+    "One chain of ball joints within 0.6 rad: milliseconds of a solve whose target limits"
+    " keep out of reach, and of one whose target is reached; medians of rounds"
+)
+JUDGED = (
+    "200 targets out of reach: shares of solutions that stay within parts of the length of"
+    " the best of 16 drawn poses led to a minimum, and how far they stay from it"
+)
 CACHE = ROOT / "out" / "held_back"
 """Not in the repository: drawn again, the same, where it is missing."""
 
@@ -139,118 +146,49 @@ def options_of(solver: str) -> core.SolveOptions:
     return core.SolveOptions(core.Solver(solver), iterations=ITERATIONS, tolerance=TOLERANCE)
 
 
-def make_chain(bones: int) -> core.Chain:
-    start = start_of(bones)
-    return core.Chain(joints(start), joints=ball_joints(start))
+def clock(bones: int, solver: str, rounds: int) -> dict[str, float]:
+    """Return milliseconds of a solve, medians over targets and rounds."""
+    start, targets = start_of(bones), targets_of(bones)
+    chain, options = core.Chain(joints(start), joints=ball_joints(start)), options_of(solver)
+
+    def time_solves(goals: Iterator[core.Goal]) -> float:
+        return time_round(lambda: None, lambda: core.solve(chain, next(goals), options), MOST, 60)
+
+    sides = [itertools.cycle(map(core.Goal, each[:TIMED])) for each in (targets[0], targets[2])]
+    # The first round warms up.
+    took = [[time_solves(goals) for goals in sides] for _ in range(rounds + 1)][1:]
+    held, reached = np.median(took, axis=0).tolist()
+    return {"held": held, "reached": reached, "ratio": held / reached}
 
 
-def make_chains(bones: int, many: int) -> core.Chains:
-    starts = np.tile(start_of(bones), (many, 1, 1))
-    return core.Chains(joints(starts), joints=ball_joints(starts))
+def judge(bones: int, solver: str) -> dict[str, float]:
+    """Return how much farther solutions stay from targets than need be, in lengths."""
+    targets = targets_of(bones)
+    starts = np.tile(start_of(bones), (len(targets.held), 1, 1))
+    chains = core.Chains(joints(starts), joints=ball_joints(starts))
+    found = core.solve_batch(chains, core.Goals(targets.held), options_of(solver))
+    excess = found.residual - targets.least
+    return {
+        **{f"within {share:g}": float((excess <= share).mean()) for share in NEAR},
+        "median excess": float(np.median(excess)),
+        "worst": float(excess.max()),
+        "below the best": float(-excess.min()),
+        "iterations": float(np.median(found.iterations)),
+    }
 
 
-MAKERS = (
-    *("array", "asarray", "ascontiguousarray", "empty", "zeros", "ones", "full", "arange", "eye"),
-    *("identity", "linspace", "fromiter"),
-)
-calls = [0]
-
-
-class Counted(np.ndarray):  # type: ignore[type-arg]
-    """An array that counts what it passes through."""
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return _compute(getattr(ufunc, method), inputs, options)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return _compute(func, args, kwargs)
-
-
-def _compute(work: Any, inputs: Any, options: dict[str, Any]) -> Any:
-    """Count, and compute on plain arrays."""
-    calls[0] += 1
-    out = options.get("out")
-    found = work(*_seen_as(np.ndarray, inputs), **_seen_as(np.ndarray, options))
-    if out is None:
-        return _seen_as(Counted, found)
-    return out[0] if isinstance(out, tuple) and len(out) == 1 else out
-
-
-def _seen_as(kind: type[np.ndarray], value: Any) -> Any:
-    """Return arrays, also within what holds some, as one of the two classes."""
-    if isinstance(value, np.ndarray):
-        return value.view(kind)
-    if isinstance(value, dict):
-        return {name: _seen_as(kind, each) for name, each in value.items()}
-    if isinstance(value, (tuple, list)):
-        each = [_seen_as(kind, one) for one in value]
-        return type(value)(*each) if hasattr(value, "_fields") else type(value)(each)
-    return value
-
-
-def count(bones: int, solver: str, many: int) -> dict[str, int]:
-    """Return calls and most iterations of a solve of one chain or of many, held back by limits."""
-    held, options = targets_of(bones).held[:many], options_of(solver)
-
-    def counting(make: Any) -> Any:
-        return lambda *args, **options: _compute(make, args, options)
-
-    with contextlib.ExitStack() as stack:
-        for name in MAKERS:
-            stack.enter_context(mock.patch.object(np, name, counting(getattr(np, name))))
-        if many == 1:
-            work = functools.partial(core.solve, make_chain(bones), core.Goal(held[0]), options)
-        else:
-            work = functools.partial(
-                core.solve_batch, make_chains(bones, many), core.Goals(held), options
-            )
-        # Then all is compiled.
-        work()
-        calls[0] = 0
-        found = work()
-    return {"calls": calls[0], "iterations": int(np.max(found.iterations))}
-
-
-class Tasks:
-    """The tasks of the worker: figures by their names."""
-
-    def clock(self, bones: int, solver: str) -> dict[str, float]:
-        """Return milliseconds of a solve, medians over targets."""
-        chain, options, took = make_chain(bones), options_of(solver), {}
-        for name in ("held", "reached"):
-            goals = itertools.cycle(map(core.Goal, getattr(targets_of(bones), name)[:TIMED]))
-            took[name] = time_round(
-                lambda: None,
-                lambda goals=goals: core.solve(chain, next(goals), options),
-                3 * TIMED,
-                60,
-            )
-        return {**took, "ratio": took["held"] / took["reached"]}
-
-    def judge(self, bones: int, solver: str) -> dict[str, float]:
-        """Return how much farther solutions stay from targets than need be, in lengths."""
-        targets = targets_of(bones)
-        found = core.solve_batch(
-            make_chains(bones, COUNT), core.Goals(targets.held), options_of(solver)
-        )
-        excess = found.residual - targets.least
-        return {
-            **{f"within {share:g}": float((excess <= share).mean()) for share in NEAR},
-            "median excess": float(np.median(excess)),
-            "worst": float(excess.max()),
-            "below the best": float(-excess.min()),
-            "iterations": float(np.median(found.iterations)),
-        }
-
-    def count(self, bones: int, solver: str) -> dict[str, float]:
-        """Return calls and iterations of one chain, and of many."""
-        found: dict[str, float] = {}
-        for many in (1, 100):
-            each = count(bones, solver, many)
-            each["calls an iteration"] = round(each["calls"] / max(each["iterations"], 1))
-            found.update({f"{name}, of {many}": value for name, value in each.items()})
-        return found
+def main(only: str, rounds: int) -> None:
+    """Print both tables, of the rows whose text contains something."""
+    for title, task, sizes in (
+        (CLOCKED, functools.partial(clock, rounds=rounds), (2, 3, 5, 10)),
+        (JUDGED, judge, (3, 5, 10)),
+    ):
+        pairs = {f"{each}, {count}": (count, each) for each in SOLVERS for count in sizes}
+        rows = {row: task(*pair) for row, pair in pairs.items() if only.lower() in row.lower()}
+        cells = [(row, *map(short, found.values())) for row, found in rows.items()]
+        head = ("solver, bones", *next(iter(rows.values()), ()))
+        print(f"\n{title}\n\n{make_table(head, cells)}", flush=True)
 
 
 if __name__ == "__main__":
-    serve(Tasks())
+    main(sys.argv[1], int(sys.argv[2]))

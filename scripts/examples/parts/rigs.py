@@ -59,7 +59,7 @@ def bones_along(
     names: Sequence[str],
     joints: Sequence[Point],
     parent: str = "",
-    bends_to: Point = (0.0, 0.0, 1.0),
+    bends_to: Point | None = (0.0, 0.0, 1.0),
 ) -> dict[str, Bone]:
     """Return the bones of a chain from joint to joint, the first of them under a parent."""
     above = [parent, *names]

@@ -12,13 +12,13 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
+from examples.parts import human
 from window.character import rig
-from window.driver import REDRAW, Session, check, check_near, select_bones
+from window.driver import REDRAW, Session, check, check_near
 from window.tour import MODULE, RIG, Tour, clear_scene
 
-EMPTIES = {"Target.L": (0.45, -0.1, 0.8), "Pole.L": (0.4, -0.5, 0.5)}
-MIDDLE = Vector((0.0, 0.0, 0.55))
+TARGET = "hand Target.R"
+VIEW = Vector((0.0, 0.2, 1.2)), 2.0, (1.3, 0.0, 3.5)
 # Metres: float32, and a tolerance of 1e-5.
 SAME_PLACE, REACHED = 1e-6, 3e-5
 MOVED = 10.0 * REACHED
@@ -29,51 +29,22 @@ STEPS, TURN = 6, math.radians(40.0)
 DIAL_RADIUS, HANDLE = 0.6 * 75.0, 16
 
 Places = dict[str, Vector]
-Pixel = tuple[int, int]
-
-
-def build() -> None:
-    """Make the rig in pose mode, with a chain for each arm."""
-    clear_scene()
-    bones = {
-        name: Bone((-0.4, y, z), (-0.4, y + 0.1, z), "", None)
-        for name, y, z in (("Target.R", 0.0, 0.8), ("Pole.R", -0.5, 0.5))
-    }
-    for side, x in (("L", 0.4), ("R", -0.4)):
-        bones[f"Upper.{side}"] = Bone((x, 0.0, 0.0), (x, -0.05, 0.5), "", None)
-        bones[f"Lower.{side}"] = Bone((x, -0.05, 0.5), (x, 0.0, 1.0), f"Upper.{side}", None)
-    arms = add_rig(RIG, bones)
-    arms.data.display_type = "OCTAHEDRAL"
-    bpy.ops.object.mode_set(mode="POSE")
-    empties = [add_empty(name, place, 0.04) for name, place in EMPTIES.items()]
-    for side, holders in (("L", empties), ("R", [arms] * 2)):
-        ends = {"subtarget": f"Target.{side}", "pole_subtarget": f"Pole.{side}"}
-        ends |= {"solver": "TWO_BONE", "pole_target": holders[1]}
-        hang_chain(arms, f"Arm.{side}", f"Lower.{side}", holders[0], **ends)
-    select_bones(arms, "Upper.L")
-    arms.chain_ik.active_index = 0
 
 
 def places(side: str) -> Places:
     """Return where what belongs to an arm was evaluated last, by name; evaluates nothing."""
-    graph = bpy.context.view_layer.depsgraph
-    arms = rig().evaluated_get(graph)
-    world, bones = arms.matrix_world, arms.pose.bones
-    upper, lower = bones[f"Upper.{side}"], bones[f"Lower.{side}"]
-    found = {"Root": world @ upper.head, "Elbow": world @ lower.head, "Tip": world @ lower.tail}
-    for word in ("Target", "Pole"):
-        name = f"{word}.{side}"
-        if name in bones:
-            found[word] = world @ bones[name].head
-        else:
-            found[word] = bpy.data.objects[name].evaluated_get(graph).matrix_world.translation
+    graph, chain = bpy.context.view_layer.depsgraph, rig().chain_ik.chains[f"Arm.{side}"]
+    bones = rig().evaluated_get(graph).pose.bones
+    # The rig stands at the world's origin.
+    found = {"Root": bones[f"upper_arm.{side}"].head, "Elbow": bones[f"forearm.{side}"].head}
+    found["Tip"] = bones[f"forearm.{side}"].tail
+    for word, holder, bone in (
+        ("Target", chain.target, chain.subtarget),
+        ("Pole", chain.pole_target, chain.pole_subtarget),
+    ):
+        matrix = holder.evaluated_get(graph).matrix_world
+        found[word] = bones[bone].head if bone else matrix.translation
     return {name: place.copy() for name, place in found.items()}
-
-
-def check_same(side: str, before: Places, when: str) -> None:
-    now = places(side)
-    for name, place in before.items():
-        check_near(now[name], place, SAME_PLACE, f"{when} {name}")
 
 
 class Steps(Tour):
@@ -82,10 +53,15 @@ class Steps(Tour):
     ui_scale = 1.0
 
     def begin(self) -> Session:
+        clear_scene()
         with self.viewport.context():
-            build()
-        yield from self.note_step("Build")
-        self.viewport.look(MIDDLE, 2.6, (1.35, 0.0, 0.5))
+            person = human.add_person(RIG)
+            for side, control in (("L", "EMPTY"), ("R", "BONE")):
+                human.add_arm(person, side, control)
+        person.chain_ik.active_index = 0
+        yield from self.set_mode("POSE")
+        yield from self.select(person, "upper_arm.L")
+        self.viewport.look(*VIEW)
         yield REDRAW
         self.picture("1_gizmos")
 
@@ -115,7 +91,7 @@ class Steps(Tour):
         yield REDRAW
         self.picture("4_click")
         found = {bone.name for bone in bpy.context.selected_pose_bones}
-        check(found == {"Upper.L", "Target.R"}, f"A click has selected {sorted(found)}.")
+        check(found == {"upper_arm.L", TARGET}, f"A click has selected {sorted(found)}.")
         active = rig().chain_ik.active_index
         check(active == 1, f"The handle has made chain {active} the active one.")
         yield from self._drag_control("Target", "R")
@@ -123,13 +99,13 @@ class Steps(Tour):
     def drag_limit(self) -> Session:
         """Drag the upper end of a joint's limits along its arc; and undo."""
         joint = rig().chain_ik.chains[1].joints.add()
-        joint.bone, joint.kind, joint.use_limit_x = "Upper.R", "HINGE_X", True
+        joint.bone, joint.kind, joint.use_limit_x = "upper_arm.R", "HINGE_X", True
         joint.min_x, joint.max_x = -1.5, 1.0
         yield from self.select(rig(), joint.bone)
         before = places("R")
         find_ends = sys.modules[f"{MODULE}.rig.shapes.limit_ends"].find_ends
         spec = sys.modules[f"{MODULE}.properties.records"].chain_spec(rig().chain_ik.chains[1])
-        ends = find_ends(rig(), spec, "Upper.R")
+        ends = find_ends(rig(), spec, "upper_arm.R")
         (end,) = (each for each in ends if each.axis == 0 and each.is_max)
         arc = end.points(np.linspace(1.0, 0.4, STEPS + 1))
         pixels = [self.viewport.pixel_of(Vector(each)) for each in arc]
@@ -143,7 +119,8 @@ class Steps(Tour):
     def _drag_control(self, word: str, side: str) -> Session:
         """Drag a target or pole: it is under the mouse, the chain follows, one undo is enough."""
         before, active = places(side), bpy.context.active_pose_bone.name
-        path, followed = self._path_from(before[word]), 0
+        (x, y), followed = self.viewport.pixel_of(before[word]), 0
+        path = [(x - 9 * step, y + 7 * step) for step in range(STEPS)]
         for wait in self.viewport.drag(path, button="LEFTMOUSE"):
             yield wait
             now = places(side)
@@ -169,7 +146,8 @@ class Steps(Tour):
         last = bpy.context.window_manager.operators[-1].name
         check(last == name, f"The step is called '{last}' instead of '{name}'.")
         yield from self.viewport.undo()
-        check_same(side, before, f"After undo of {name}")
+        for part, place in places(side).items():
+            check_near(place, before[part], SAME_PLACE, f"After undo of {name} {part}")
 
     def _ring(self, at: Places) -> list[Vector]:
         """Return points of the dial that the mouse is to go through."""
@@ -184,8 +162,3 @@ class Steps(Tour):
         second = line.cross(first)
         angles = np.linspace(0.0, TURN, STEPS)
         return [centre + radius * (first * math.cos(a) + second * math.sin(a)) for a in angles]
-
-    def _path_from(self, place: Vector) -> list[Pixel]:
-        """Return pixels of a drag that begins at a place of the scene."""
-        x, y = self.viewport.pixel_of(place)
-        return [(x - 9 * i, y - 7 * i) for i in range(STEPS)]

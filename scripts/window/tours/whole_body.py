@@ -64,7 +64,8 @@ class Steps(Tour):
         """Press G on the left hand's control and lead it to a shelf beyond its arm, and beyond."""
         hips = place_of("spine")
         yield from self._pull(HANDS[0], TO_SHELF, "on the way to the shelf")
-        self._check_arm("At the shelf")
+        status = rig().chain_ik.chains[ARM].status
+        check(status.startswith("Reached"), f"At the shelf: {status}")
         target = rig().pose.bones[HANDS[0]].head.copy()
         check_near(place_of("hand.L"), target, 1e-4, "The hand, which says that it has arrived,")
         shoulder = rig().data.bones["upper_arm.L"].head_local
@@ -114,8 +115,3 @@ class Steps(Tour):
         moved, turned = float(gaps[:, :3, 3].max()) / height, float(gaps[:, :3, :3].max())
         check(moved <= HELD, f"{when} a pinned foot has moved by {moved:.2g} of the height.")
         check(turned <= TURN, f"{when} a pinned foot has turned by {turned:.2g} radians.")
-
-    def _check_arm(self, when: str) -> None:
-        """Check that the left hand says that it has arrived."""
-        status = rig().chain_ik.chains[ARM].status
-        check(status.startswith("Reached"), f"{when}: {status}")

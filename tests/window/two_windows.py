@@ -90,7 +90,8 @@ class Steps(Tour):
 
     def show_other_frames(self) -> Session:
         """Set the scenes to other frames: one shows the other's pose and says so, and rests."""
-        target, updates = bpy.data.objects[TARGET], []
+        target, handlers = bpy.data.objects[TARGET], bpy.app.handlers.depsgraph_update_post
+        updates: list[object] = []
         for frame, place in ((1, RIGHT), (21, LEFT)):
             target.location = place
             target.keyframe_insert("location", frame=frame)
@@ -102,12 +103,12 @@ class Steps(Tour):
                 self._look(each, f"With frame {frame} in window {viewport.number}", says)
         self._look(self.second, "With two scenes at other frames", POSED_ELSEWHERE)
 
-        def count(*_arguments: object) -> None:
-            updates.append(True)
+        def count(*arguments: object) -> None:
+            updates.append(arguments)
 
-        bpy.app.handlers.depsgraph_update_post.append(count)
+        handlers.append(count)
         yield 2 * REDRAW
-        bpy.app.handlers.depsgraph_update_post.remove(count)
+        handlers.remove(count)
         check(not updates, f"Two windows at rest have updated {len(updates)} times.")
 
     def close_second_window(self) -> Session:
