@@ -1,19 +1,24 @@
-"""Chains that limits keep from their targets: how soon, how near; printed as two tables.
+"""Chains that limits keep from their targets: how soon, how near, in how many calls of NumPy.
 
     python -m benchmarks.core.held_back "NEWTON, 3" 5      a Python with NumPy and SciPy
 
 Bones are ball joints within 0.6 rad, the chain is 1 long. Targets are drawn evenly from a ball of
 95 % of that; those count that no pose comes nearer to than 1e-4, of 16 that are drawn and led to a
 minimum by SciPy. Beside them stand targets that poses within 80 % of the ranges reach.
+
+Calls need no clock. Arrays of a class of their own count the ufuncs and functions that they pass
+through; functions that make arrays are wrapped. Methods and indexing are not counted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 from scipy.optimize import minimize
@@ -41,6 +46,8 @@ JUDGED = (
     "200 targets out of reach: shares of solutions that stay within parts of the length of"
     " the best of 16 drawn poses led to a minimum, and how far they stay from it"
 )
+COUNTED = "Calls of NumPy in a solve of one chain or a hundred that limits hold back"
+MAKERS = "array asarray ascontiguousarray empty zeros ones full arange eye".split()
 CACHE = ROOT / "out" / "held_back"
 """Not in the repository: drawn again, the same, where it is missing."""
 
@@ -177,11 +184,66 @@ def judge(bones: int, solver: str) -> dict[str, float]:
     }
 
 
+class Counted(np.ndarray):  # type: ignore[type-arg]
+    """An array that counts what it passes through."""
+
+    calls = 0
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return pass_through(getattr(ufunc, method), *inputs, **options)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return pass_through(func, *args, **kwargs)
+
+
+def pass_through(work: Any, *inputs: Any, **options: Any) -> Any:
+    """Count, and compute on plain arrays."""
+    Counted.calls += 1
+    out = options.get("out")
+    found = work(*seen_as(np.ndarray, inputs), **seen_as(np.ndarray, options))
+    if out is None:
+        return seen_as(Counted, found)
+    return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+
+
+def seen_as(kind: type[np.ndarray], value: Any) -> Any:
+    """Return arrays, also within what holds some, as one of the two classes."""
+    if isinstance(value, np.ndarray):
+        return value.view(kind)
+    if isinstance(value, dict):
+        return {name: seen_as(kind, each) for name, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        each = [seen_as(kind, one) for one in value]
+        return type(value)(*each) if hasattr(value, "_fields") else type(value)(each)
+    return value
+
+
+def count(bones: int, solver: str) -> dict[str, float]:
+    """Return calls and most iterations of one chain, and of many side by side."""
+    found: dict[str, float] = {}
+    for many in (1, 100):
+        starts, held = np.tile(start_of(bones), (many, 1, 1)), targets_of(bones).held[:many]
+        with contextlib.ExitStack() as stack:
+            for name in MAKERS:
+                maker = functools.partial(pass_through, getattr(np, name))
+                stack.enter_context(mock.patch.object(np, name, maker))
+            chains = core.Chains(joints(starts), joints=ball_joints(starts))
+            # In the first solve all is compiled.
+            for _ in range(2):
+                Counted.calls = 0
+                solved = core.solve_batch(chains, core.Goals(held), options_of(solver))
+        steps = int(np.max(solved.iterations))
+        found[f"calls of {many}"], found[f"iterations of {many}"] = Counted.calls, steps
+        found[f"a step of {many}"] = round(Counted.calls / max(steps, 1))
+    return found
+
+
 def main(only: str, rounds: int) -> None:
-    """Print both tables, of the rows whose text contains something."""
+    """Print all tables, of the rows whose text contains something."""
     for title, task, sizes in (
         (CLOCKED, functools.partial(clock, rounds=rounds), (2, 3, 5, 10)),
         (JUDGED, judge, (3, 5, 10)),
+        (COUNTED, count, (3, 10)),
     ):
         pairs = {f"{each}, {count}": (count, each) for each in SOLVERS for count in sizes}
         rows = {row: task(*pair) for row, pair in pairs.items() if only.lower() in row.lower()}
