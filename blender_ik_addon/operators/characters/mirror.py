@@ -30,14 +30,12 @@ from ..controls import make_controls
 
 
 class POSE_OT_chain_ik_mirror(ChainOperator):
-    """Add the same chain on the other side of the character."""
+    """Add the same chain on the other side, with its settings, joints, target and pole.
 
-    bl_idname = "pose.chain_ik_mirror"
+    The bones there are found by their names, such as .L and .R.
+    """
+
     bl_label = "Mirror to Other Side"
-    bl_description = (
-        "Add the same chain on the other side, with its settings, joints, target"
-        " and pole. The bones there are found by their names, such as .L and .R"
-    )
 
     def act(self, context: bpy.types.Context) -> None:
         source = selection.chain(context)
