@@ -32,8 +32,6 @@ from .rig_state import RigState
 # What starts from its own last pose reads it back as float32: differences of that size are no
 # movement.
 CURRENT_NOISE = 1e-6
-# How often what has not arrived is solved again from its own results.
-MOST_AGAIN = 16
 NOBODY = np.zeros((), dtype=np.bool_)
 NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
 
@@ -322,7 +320,7 @@ class ChainBatch(Batch):
         sides of poles are others.
         """
         rows, part, is_current = np.arange(len(asked.rows)), solved, self.driven[0].is_current
-        for _ in range(MOST_AGAIN):
+        for _ in range(self.most_again):
             channels = part.channels.astype(np.float32).astype(np.float64)
             moves = (np.abs(channels - asked.present) > CURRENT_NOISE)[:, is_current]
             may_move = (part.status_codes != REACHED).any(axis=1) | (not self.is_even)

@@ -11,7 +11,7 @@ import numpy as np
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ..batches.changes import note
-from ..batches.rig_state import RigState, place
+from ..batches.rig_state import RigState
 from ..live.graph_state import Batch, GraphState
 from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
@@ -80,13 +80,8 @@ class Trial:
         owner, uid = compared.object, compared.object.session_uid
         self.state = RigState(owner, uid)
         specs = compared.specs_with(solver, use_finish=use_finish)
-        # Stored poses are left as they are.
-        self.state.read([], specs, compared.update, graph.skeletons, lambda *taken: taken[-1])
-        if home is not None and solver is not Solver.FOLLOW:
-            self.state.pose = home.copy()
-        place([self.state])
-        graph.rigs[uid] = self.state
-        graph.assemble()
+        home = None if solver is Solver.FOLLOW else home
+        graph.read_alone(self.state, specs, compared.update, home)
         refused = self.state.errors.get(compared.index) or graph.refused.get((uid, compared.index))
         if refused:
             raise RigError(refused)
