@@ -22,6 +22,7 @@ from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import (
+    OF_BONES,
     Anchor,
     BodyGoal,
     ChainSpec,
@@ -30,6 +31,7 @@ from ..rig.reading.spec import (
     PoleMode,
     RotationBone,
     StartFrom,
+    bones_asked,
 )
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_by_all
@@ -138,15 +140,8 @@ def bones_spec(settings: ChainGroup) -> ChainSpec:
 
 def _bones_of(settings: ChainGroup) -> dict[str, Any]:
     """Return what tells which bones a chain drives, by the names of fields."""
-    return {
-        "name": settings.name,
-        "bone": settings.bone,
-        "chain_count": settings.chain_count,
-        "use_tail": settings.use_tail,
-        "use_rotation": settings.use_rotation,
-        "rotation_bone": RotationBone(settings.rotation_bone),
-        "use_twist_spread": settings.use_twist_spread,
-    }
+    asked = dict(zip(OF_BONES, bones_asked(settings), strict=True))
+    return asked | {"name": settings.name, "rotation_bone": RotationBone(settings.rotation_bone)}
 
 
 def stored_spec(settings: ChainGroup) -> ChainSpec:
