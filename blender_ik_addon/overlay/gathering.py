@@ -223,10 +223,8 @@ def _compile(
     if shape is not None and made_of is live_chain:
         return shape
     try:
-        job = None if live_chain is None else live_chain.job
-        spec = chain_spec(active, with_stored=False) if job is None else job.spec
-        skeleton = own.skeleton if job is None else job.skeleton
-        shape = compile_shape(owner_of(active), skeleton, spec, live_chain)
+        known = live_chain or chain_spec(active, with_stored=False)
+        shape = compile_shape(owner_of(active), own.skeleton, known)
     except IKError:
         # The status says what is wrong with it.
         return None

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..planning.live_chain import LiveChain, known_chain
+from ..planning.live_chain import Known, known_chain, spec_of
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
@@ -57,26 +57,18 @@ class ChainShape:
 
 
 def compile_shape(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    spec: ChainSpec,
-    solved: LiveChain | None = None,
+    armature_object: bpy.types.Object, skeleton: Skeleton, known: Known
 ) -> CompiledShape:
-    """Return the shape of a chain without its pose.
-
-    Args:
-        armature_object: The original object.
-        skeleton: Its bones.
-        spec: The chain's settings.
-        solved: The chain as it was solved last; without one its joints are read.
+    """Return the shape of a chain of an original object with these bones, without its pose.
 
     Raises:
         RigError: If the chain has no bones.
     """
+    spec = spec_of(known)
     plan, joints = planned(skeleton, spec), None
     # The chain's status says what is wrong with a joint; the rest can be shown.
     with suppress(RigError):
-        *_, joints = known_chain(armature_object, spec, solved)
+        *_, joints = known_chain(armature_object, known)
     limits = None if joints is None else compile_outlines(skeleton, plan.written, joints)
     return CompiledShape(spec, plan, limits)
 
@@ -105,9 +97,7 @@ def place_shape(
         angle = sense_of_pole_angle(posed.world, spec) * spec.pole_angle
         end = points[-1] if target is None else target
         plane = find_pole_plane(points, end, pole, angle)
-    limits = None
-    if outlines is not None:
-        limits = place_outlines(outlines, posed, outlines.read_signs(posed))
+    limits = None if outlines is None else place_outlines(outlines, posed)
     reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
     return ChainShape(reach, plane, limits)
 

@@ -19,8 +19,7 @@ from blender_ik_addon.rig.shapes.chain_shape import (
     find_place,
     place_shape,
 )
-from blender_ik_addon.rig.shapes.limit_outlines import Part
-from blender_ik_addon.rig.shapes.limit_shapes import find_shape
+from blender_ik_addon.rig.shapes.limit_shapes import Part, find_bounds
 from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import jointed_rigs, rigs
 from tests.core.limited_rigs import FREE_AXES
@@ -139,7 +138,8 @@ def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
 def test_a_swing_that_is_limited_about_one_axis_is_drawn_as_a_band_up_to_half_a_turn() -> None:
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     low[0], high[0] = np.radians(RANGES["x"])
-    line = find_shape(JointKind.SWING, tuple(low), tuple(high)).swing
+    (swing,) = find_bounds(JointKind.SWING, tuple(low), tuple(high))
+    line = swing.line
     turned = rotation.between(np.broadcast_to(np.eye(3)[1], line.shape), line)
     is_half = line[:, 1] < -0.999
     bends = np.degrees(2.0 * np.arcsin(turned[~is_half, 1]))
