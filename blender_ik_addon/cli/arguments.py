@@ -35,36 +35,38 @@ def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
         )
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def add(name: str, text: str) -> argparse.ArgumentParser:
-        return commands.add_parser(
+    def add(name: str, verb: str, text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(
             name, help=text, description=text, epilog=EXIT_CODES, allow_abbrev=False
         )
+        added.set_defaults(verb=verb)
+        return added
 
-    solve = add("solve", "Go to a frame, solve, and save the pose.")
+    solve = add("solve", "Solved", "Go to a frame, solve, and save the pose.")
     _add_choice(solve, "the scene's present one")
     _add_output(solve, is_required=False)
     _add_report(solve, None)
 
-    bake = add("bake", "Key what chains do at every frame, and save.")
+    bake = add("bake", "Baked", "Key what chains do at every frame, and save.")
     _add_choice(bake, "the scene's range")
     _add_output(bake, is_required=True)
     _add_bake(bake)
     _add_method(bake)
     _add_jobs(bake)
 
-    plant = add("plant", "Keep feet and hands where they stand in a clip, and save.")
+    plant = add("plant", "Planted", "Keep feet and hands where they stand in a clip, and save.")
     _add_choice(plant, "the scene's range")
     _add_output(plant, is_required=True)
     _add_plant(plant)
 
-    report = add("report", "Solve, and tell what became of each chain at each frame.")
+    report = add("report", "Reported", "Solve, and tell what became of each chain at each frame.")
     _add_choice(report, "the scene's range")
     _add_report(report, STDOUT)
     _add_jobs(report)
 
-    _add_chunk(add("chunk", "Solve some of the frames of a bake into a file, for merge."))
+    _add_chunk(add("chunk", "Solved", "Solve some of the frames of a bake into a file, for merge."))
 
-    merge = add("merge", "Key what chunks have solved, and save.")
+    merge = add("merge", "Merged", "Key what chunks have solved, and save.")
     merge.add_argument("chunks", type=Path, nargs="+", metavar="CHUNK", help="files of chunk")
     _add_frames(merge, "the scene's range")
     _add_output(merge, is_required=True)
