@@ -76,9 +76,9 @@ def _opposite_target(
     control = _opposite_anchor(context, owner, control_above(target), "CUBE", length)
     # What was made is to be evaluated before anything hangs under it.
     context.view_layer.update()
-    foot = mirrored_foot(owner, target, control.bone, length)
-    made = make_controls(context, owner, foot.controls, "BONE")
-    drive_foot(control, made, foot.pivots)
+    pivots, controls = mirrored_foot(owner, target, control.bone, length)
+    made = make_controls(context, owner, controls, "BONE")
+    drive_foot(control, made, pivots)
     return made[-1]
 
 

@@ -16,6 +16,7 @@ from ..anatomy.bone_names import Side
 from ..controls.control_shapes import Shape
 from ..controls.control_sizes import Look
 from ..controls.control_spaces import finite_place
+from ..controls.foot_roll import Pivot
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
@@ -273,6 +274,25 @@ class Control:
     parent: str = ""
     look: Look | None = None
     below: int = 0
+
+
+@dataclass(frozen=True)
+class NewChain:
+    """A chain that is to be added, with the controls that are to be made for it.
+
+    Attributes:
+        spec: Its settings, without the target.
+        place: Where its controls belong.
+        controls: Those to be made; the last one is its target.
+        pivots: Of a foot that rolls, what the first one turns the next ones by.
+        soft: Its soft distance.
+    """
+
+    spec: ChainSpec
+    place: Placement
+    controls: Sequence[Control]
+    pivots: Sequence[Pivot] = ()
+    soft: float = 0.0
 
 
 def target_control(
