@@ -115,13 +115,14 @@ def _release_unwritten(settings: ChainGroup, update: Update) -> bool:
         return False
     owner, spec = owner_of(settings), chain_spec(settings)
     known = live.memory.skeleton(update.key, owner.session_uid)
-    left = gone = restoring.gone_bones(owner, spec, known) if update.has_new_relations else NO_BONES
+    gone, idle = restoring.unwritten(owner, spec, known)
+    left = gone = gone if update.has_new_relations else NO_BONES
     for other in chains_of(owner) if gone else ():
         if not is_idle(other):
             written = frozenset(bones_of_chain(other, with_body=True))
             left -= written - _stored_names(other)
             gone -= written
-    idle = restoring.idle_locations(owner, spec, known) - left
+    idle -= left
     if not (left or idle):
         return False
     restoring.give_back(owner, spec, update.frame, gone)
