@@ -199,7 +199,7 @@ def _check_output(options: argparse.Namespace) -> None:
         raise UsageError(f"{output} is the file that is open: say --overwrite to write to it.")
     if getattr(options, "overwrite", False):
         saving.check_place(source)
-    if getattr(options, "report", None) not in (None, STDOUT):
+    if options.report not in (None, STDOUT):
         written.append(Path(options.report))
         if any(saving.are_same(written[-1], other) for other in (source, *written[:-1])):
             raise UsageError(f"{options.report} is a .blend file: write the report elsewhere.")
