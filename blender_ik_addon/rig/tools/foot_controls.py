@@ -24,7 +24,7 @@ from ..controls.foot_roll import (
     pivots,
 )
 from ..reading.skeleton import compiled
-from ..reading.spec import Anchor, ChainSpec, RotationBone
+from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import ends_of
 from .control_bones import look_of_bone, rest_matrices
 from .controls import Control, NewChain, Placement, named, placement, target_control
@@ -142,13 +142,8 @@ def _placed_toes(
     toe = _toe_of(armature_object, armature_object.pose.bones[limb.end], driven)
     if toe is None:
         return None
-    spec = ChainSpec(
-        name=limb.name.replace("Leg", "Toe"),
-        bone=toe,
-        chain_count=1,
-        use_rotation=True,
-        rotation_bone=RotationBone.TIP,
-    )
+    name = limb.name.replace("Leg", "Toe")
+    spec = ChainSpec(name, toe, chain_count=1, use_rotation=True)
     try:
         return spec, placement(armature_object, spec)
     except IKError:
