@@ -121,7 +121,6 @@ class POSE_OT_chain_ik_bake(OnClip):
             " by more than this, in radians, or move or grow by more than this share of its"
             " length. 0: all keys stay"
         ),
-        default=0.0,
         min=0.0,
         soft_max=0.1,
         step=0.1,

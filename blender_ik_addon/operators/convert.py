@@ -36,7 +36,6 @@ class POSE_OT_chain_ik_convert(ChainOperator):
     use_all: BoolProperty(
         name="All",
         description="Convert all constraints or chains of the armature",
-        default=False,
         options=ANEW,
     )
 

@@ -42,7 +42,6 @@ class POSE_OT_chain_ik_plant(OnClip):
     use_pins: BoolProperty(
         name="Key Pins",
         description="Key the pins of a whole body as well: a foot is pinned while it stands",
-        default=False,
         options=ANEW,
     )
     relative_to: StringProperty(
