@@ -188,6 +188,15 @@ def bones_of_chains(
     return driven_by_all(armature_object, specs) if specs else []
 
 
+def drivers_of(
+    armature_object: bpy.types.Object, bones: Collection[str], *, with_body: bool = False
+) -> list[tuple[ChainGroup, list[str]]]:
+    """Return the chains of an object that drive any of some bones, and which of them."""
+    driven = bones_of_chains(armature_object, with_body=with_body)
+    shared = [[bone for bone in own if bone in bones] for own in driven]
+    return [pair for pair in zip(chains_of(armature_object), shared, strict=True) if pair[1]]
+
+
 def belongs_to_body(settings: ChainGroup) -> bool:
     """Tell whether a chain begins at or below the root of the body that its object has."""
     owner = owner_of(settings)

@@ -18,6 +18,7 @@ from .chains import ChainGroup, chains_of, is_idle, owner_of, tag
 from .records import (
     bones_of_chain,
     chain_spec,
+    drivers_of,
     stored_spec,
     sync_anchors_if_changed,
 )
@@ -149,10 +150,9 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     Raises:
         RigError: With the name of the live chain.
     """
-    wanted = set(restoring.driven_by_all(armature_object, [spec])[0])
-    for settings in chains_of(armature_object):
-        shared = wanted.intersection(bones_of_chain(settings, with_body=True))
-        if shared and not is_idle(settings):
+    wanted = restoring.driven_by_all(armature_object, [spec])[0]
+    for settings, shared in drivers_of(armature_object, wanted, with_body=True):
+        if not is_idle(settings):
             raise RigError(
                 f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"
                 " mute that chain, or move its target."
