@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import bpy
-import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import Known, known_chain, spec_of
@@ -17,7 +16,7 @@ from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec
-from .chain_lines import PosedBones, are_near
+from .chain_lines import PosedBones
 from .limit_outlines import LimitOutlines, PlacedLimits, compile_outlines, place_outlines
 from .reach_and_pole import PolePlane, ReachZone, find_pole_plane, find_reach
 
@@ -100,23 +99,6 @@ def place_shape(
     limits = None if outlines is None else place_outlines(outlines, posed)
     reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
     return ChainShape(reach, plane, limits)
-
-
-def find_place(
-    anchor: Anchor | None,
-    depsgraph: bpy.types.Depsgraph,
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    posed: PosedBones,
-    present: Container[int],
-) -> Array | None:
-    """Return where one target or pole is, world space, shape (3,).
-
-    None if that is unknown, or too far away to be drawn.
-    """
-    (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed, present)
-    found = np.array(place)
-    return found if are_near(found) else None
 
 
 def find_places(

@@ -16,7 +16,7 @@ from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_posed
 from blender_ik_addon.rig.shapes.chain_shape import (
     ChainShape,
     compile_shape,
-    find_place,
+    find_places,
     place_shape,
 )
 from blender_ik_addon.rig.shapes.limit_shapes import Part, find_bounds
@@ -51,7 +51,8 @@ def shape_of(ob: bpy.types.Object) -> tuple[ChainShape, Array]:
     spec = chain_spec(ob.chain_ik.chains[0])
     posed = read_posed(ob.evaluated_get(graph), len(skeleton.names))
     known = graph, ob, skeleton, posed, uids_in(bpy.context.scene)
-    places = [find_place(each, *known) for each in (spec.target, spec.pole)]
+    found = np.array(find_places([spec.target, spec.pole], *known))
+    places = [each if np.isfinite(each).all() else None for each in found]
     shape = compile_shape(ob, skeleton, spec)
     points = ChainRows.of(skeleton, [shape.plan]).place([posed])
     return place_shape(shape, points, posed, *places), points
