@@ -123,7 +123,6 @@ def _settle(
     chain = run.tree
     weighted = None
     if aims is not None:
-        aims = aims.tell_distances(chain.posed(state))
         weighted = replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
     joints = chain.joints
     if joints.has_stiffness:

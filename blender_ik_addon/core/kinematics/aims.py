@@ -24,10 +24,6 @@ from .start_pose import compile_start_poses
 
 # A bulge smaller than this share of the limb has no side.
 NO_SIDE = 1e-6
-# Distances from sides are shares of bulges, or of this share of the limb if they are smaller.
-LEAST_SIZE = 1e-3
-# A limb that is past its pole by more, in radians, does not face it.
-FACING = 0.02
 # A vector a quarter turn on from another one has its parts along two axes, exchanged, times these.
 _ACROSS = np.array([-1.0, 1.0])[:, None]
 
@@ -177,9 +173,6 @@ class Poles(Rows):
         angle: Radians about the chord, shape (P, B).
         sign: -1 where limbs are flipped to the other side, shape (B,).
         keeps_start: As ``Pole`` has it.
-        size: The bulges that distances from the sides are shares of, shape (P, B). They are told
-            instead of angles, and change smoothly where a limb has no side. Zero where angles are
-            told, None where all are.
     """
 
     limbs: Limbs
@@ -188,7 +181,6 @@ class Poles(Rows):
     angle: Array
     sign: Array
     keeps_start: bool = False
-    size: Array | None = None
 
     def measure(self, posed: Posed) -> Bulges:
         """Return how limbs bulge from their chords; what was measured last is kept."""
@@ -234,39 +226,9 @@ class Poles(Rows):
         at = self.measure(posed)
         return np.where(at.inverse > 0.0, np.arctan2(at.parts[:, 1], at.parts[:, 0]), 0.0)
 
-    def tell_distances(self, posed: Posed) -> Poles:
-        """Return poles that tell distances from their sides, as shares of the bulges at a pose.
-
-        Of limbs that do not face their poles they tell angles: a limb that bulges more at the same
-        distance has turned. Derived for this project, tested in tests/core/kinematics/test_aims.py.
-        """
-        size = np.maximum(norm(self.measure(posed).parts), LEAST_SIZE * self.limbs.reach)
-        is_beside = np.abs(self.find_past(posed)) < FACING
-        return replace(self, size=np.where(is_beside, size, 0.0))
-
-    def find_output(self, posed: Posed) -> Array:
-        """Return what shall become zero, shape (P, B)."""
-        past = self.find_past(posed)
-        if self.size is None:
-            return past
-        along, across = self.measure(posed).parts.swapaxes(0, 1)
-        # From the half line of the side: behind its end that is the distance from the end.
-        distance = np.where(along > 0.0, across, np.copysign(np.hypot(along, across), across))
-        is_told = self.size > 0.0
-        left: Array = np.where(is_told, distance / np.where(is_told, self.size, 1.0), past)
-        return left
-
     def _find_shares(self, at: Bulges) -> Array:
         """Return how outputs change with the parts of bulges, shape (P, 2, B)."""
-        by_angle: Array = at.parts[:, ::-1] * at.inverse[:, None] * _ACROSS
-        if self.size is None:
-            return by_angle
-        along, across = at.parts.swapaxes(0, 1)
-        away = at.parts * np.copysign(np.sqrt(at.inverse), across)[:, None]
-        beside = np.array([0.0, 1.0])[:, None]
-        by_distance, size = np.where(along[:, None] > 0.0, beside, away), self.size[:, None]
-        is_told = size > 0.0
-        shares: Array = np.where(is_told, by_distance / np.where(is_told, size, 1.0), by_angle)
+        shares: Array = at.parts[:, ::-1] * at.inverse[:, None] * _ACROSS
         return shares
 
     def find_curvature(self, posed: Posed) -> PoleCurvature:
@@ -277,12 +239,6 @@ class Poles(Rows):
         along, across = at.parts.swapaxes(0, 1)
         both, unlike = along * across, across * across - along * along
         bends = np.array(((2.0 * both, unlike), (unlike, -2.0 * both))) * at.inverse**2
-        if self.size is not None:
-            # Beside a half line distances grow evenly, behind it as those from its end.
-            is_told, behind = self.size > 0.0, along <= 0.0
-            away = np.array(((across * across, -both), (-both, along * along)))
-            away *= np.copysign(behind * at.inverse**1.5, across)
-            bends = np.where(is_told, away / np.where(is_told, self.size, 1.0), bends)
         bends = np.einsum("stpb,psib,ptjb->pijb", bends, at.sides, at.sides)
         return PoleCurvature(levers, slopes, bends)
 
@@ -381,10 +337,6 @@ class Aims(Rows):
     weight: Array
     sqrt_weights: Array
 
-    def tell_distances(self, posed: Posed) -> Aims:
-        """Return aims whose poles tell distances, as shares of the bulges at a pose."""
-        return self if self.poles is None else replace(self, poles=self.poles.tell_distances(posed))
-
     def take_share(self, posed: Posed, share: float) -> Aims:
         """Return aims whose tips turn a share of the way from where they stand."""
         if self.tips is None or share == 1.0:
@@ -412,7 +364,7 @@ class Aims(Rows):
 
     def find_output(self, posed: Posed) -> Array:
         """Return what shall become zero, shape (rows, B)."""
-        rows = [] if self.poles is None else [self.poles.find_output(posed)]
+        rows = [] if self.poles is None else [self.poles.find_past(posed)]
         if self.tips is not None:
             past = self.tips.find_turns_past(posed)
             rows.append(past.reshape(-1, past.shape[-1]))

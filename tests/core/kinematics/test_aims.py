@@ -1,4 +1,4 @@
-"""What poles lack, as angles and as distances from their sides, and how both change with turns."""
+"""What poles lack, and how it changes with turns."""
 
 from dataclasses import replace
 
@@ -30,11 +30,9 @@ def posed(tree, turn):
     return tree.posed(tree.make_state(turn))
 
 
-@pytest.mark.parametrize("size", [None, 0.0, 0.3])
 @pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])
-def test_slopes_of_poles_are_those_of_differences(name, size):
+def test_slopes_of_poles_are_those_of_differences(name):
     tree, turn, poles = poles_of(name, 5)
-    poles = poles if size is None else replace(poles, size=np.full((1, COUNT), size))
     past = poles.find_past(posed(tree, turn))
     # On either side of the quarter turn from which on the way leads back to the root.
     assert (np.abs(past) < 0.5 * np.pi).any()
@@ -45,19 +43,17 @@ def test_slopes_of_poles_are_those_of_differences(name, size):
             move = np.zeros((len(turn), 3, COUNT))
             move[bone, axis] = STEP
             ends = [
-                poles.find_output(posed(tree, turns.multiply(turns.from_vectors(each), turn)))
+                poles.find_past(posed(tree, turns.multiply(turns.from_vectors(each), turn)))
                 for each in (move, -move)
             ]
             rise = (ends[0] - ends[1]) / (2.0 * STEP)
             np.testing.assert_allclose(slopes[bone, :, axis], rise, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("size", [None, 0.3])
 @pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])
-def test_poles_curve_as_differences_do(name, size):
+def test_poles_curve_as_differences_do(name):
     """The second derivatives of the work of forces on effectors and poles, along moves."""
     tree, turn, poles = poles_of(name, 6)
-    poles = poles if size is None else replace(poles, size=np.full((1, COUNT), size))
     tree = replace(tree, aims=Aims(tree.topology, poles, None, tree.reach, tree.sqrt_weights))
     rows, rng = BoneRows(tree, np.zeros((len(turn), COUNT))), make_rng(6)
     force, move = rng.normal(size=(COUNT, 4)), rng.normal(size=(len(turn), 3, COUNT))
@@ -72,6 +68,4 @@ def test_poles_curve_as_differences_do(name, size):
     along = np.einsum("bi,bij,bj->b", way, curved, way)
     before, here, after = (work_after(share) for share in (-LONG_STEP, 0.0, LONG_STEP))
     rise = (2.0 * here - before - after) / LONG_STEP**2
-    # Behind a half line's end the distance turns about it at once.
-    assert np.median(np.abs(along - rise) / (1.0 + np.abs(rise))) < 1e-5
-    assert (np.abs(along - rise) <= 1e-3 * (1.0 + np.abs(rise))).mean() > 0.9
+    assert (np.abs(along - rise) <= 1e-3 * (1.0 + np.abs(rise))).all()
