@@ -260,7 +260,7 @@ class _Descent:
         for _ in range(MOST_FORESEEN):
             slope, curve = at.derive(whole)
             pushed = slope if edges is None else slope + edges.push(known.is_shut, known.press)
-            curvature = curve(self._held.spread(held.guess_force(pushed), whole.shape[1]))
+            curvature = curve(self._held.spread(held.find_force(pushed), whole.shape[1]))
             back = held, error
             step = ConstrainedStep(axes, (slope, curvature), back, edges, known, shift, shifts)
             largest = measure(step.move).max(axis=1)

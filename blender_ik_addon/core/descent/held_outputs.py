@@ -17,9 +17,6 @@ from ..algebra.chains_first import apply
 
 # Less energy than this is none.
 NO_ENERGY = 1e-30
-# Of outputs that move less than this share of what others do, squared, little is known before a
-# pose rests: of limbs that are straight. All of it, and steps lead astray there.
-UNSURE = 1e-9
 # Outputs that move less than this share of what others do, squared, cannot be held. Ten times more,
 # and chains that are nearly straight are; a hundred times less, and rounding is held.
 LEAST_HELD = 1e-13
@@ -36,30 +33,24 @@ class HeldOutputs:
             axes: Which turns are free, of the 3 n.
         """
         jacobian = jacobian.take(axes, axis=-1)
-        self._axes, self.ways, self._shares = axes, jacobian, np.ones(())
+        self._axes, self.ways = axes, jacobian
         if not jacobian.shape[1]:
             return
         values, vectors = np.linalg.eigh(jacobian @ jacobian.swapaxes(1, 2))
         least = LEAST_HELD * values.sum(axis=1, keepdims=True) + NO_ENERGY
         root = np.where(values > least, 1.0 / np.sqrt(np.maximum(values, least)), 0.0)
         self._roots = root[:, None] * vectors
-        self._shares = values / (values + UNSURE * values.sum(axis=1, keepdims=True) + NO_ENERGY)
         self.ways = self._roots.swapaxes(1, 2) @ jacobian
 
     def lead(self, error: Array) -> Array:
         """Return the least turns of free axes (B, m) that bring outputs back by errors (B, k)."""
         return apply(self.ways.swapaxes(1, 2), apply(self._roots.swapaxes(1, 2), error))
 
-    def find_force(self, slope: Array, shares: Array | float = 1.0) -> Array:
+    def find_force(self, slope: Array) -> Array:
         """Return the force (B, k) on the outputs that balances slopes (B, 3 n) best."""
         if not self.ways.shape[1]:
             return np.zeros(self.ways.shape[:2])
-        borne = apply(self.ways, slope.take(self._axes, axis=1))
-        return apply(self._roots, shares * borne)
-
-    def guess_force(self, slope: Array) -> Array:
-        """Return the same of poses that do not rest: less by outputs that are hardly held."""
-        return self.find_force(slope, self._shares)
+        return apply(self._roots, apply(self.ways, slope.take(self._axes, axis=1)))
 
     def reduce(
         self, rows: Counts | slice, system: Array, right: Array, scale: Array

@@ -50,6 +50,9 @@ LEAST_GAIN = 1e-6
 FARTHEST = 2.0
 # How often points join those that are held on the floor, or leave them.
 MOST_CHANGES = 10
+# Points join that are at least so deep as a share of the deepest one: what others do once these are
+# up is not known, and more points than a foot has ways to turn would be held.
+DEEP = 0.9
 # What is asked of each tree by itself.
 OF_TREES = ("_tree", "_turn", "_place", "_level", "_target", "_start", "_caps")
 
@@ -131,7 +134,8 @@ def _keep_above(
     may_leave, leads_to_pins = ~is_barred, _lead_to_pins(run, priorities, floor)
     for _ in range(MOST_CHANGES):
         heights = floor.find_heights(_float(run.tree, found.place), found.turn)
-        joins = ~found.is_on & ~is_barred & (heights < -near)
+        depths = np.where(found.is_on | is_barred, 0.0, -heights)
+        joins = (depths > near) & (depths > DEEP * depths.max(axis=0))
         # What comes back is put back, and stays: it would come and go for ever.
         back = np.flatnonzero((joins & ~may_leave).any(axis=0))
         found = found.put(back, before.take(back))

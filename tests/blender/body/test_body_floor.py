@@ -78,8 +78,13 @@ def test_knees_of_a_body_that_crouches_stop_on_the_floor_and_hold_it_back(body):
 def test_feet_that_are_not_pinned_stand_on_their_soles(body):
     for name in ("Leg.L", "Leg.R"):
         body.chain_ik.chains[name].use_pin = False
-    floor = lay_floor(body, Matrix.Translation((0.0, 0.0, 0.04)))
-    assert places(body, ("toe.L", "toe.R"))[:, 2].min() >= 0.04 - PLACE
+    floor, stood = lay_floor(body), places(body)
+    # A floor that rises lifts them as they are, whether heels or toes come to it first.
+    for up in (0.02, 0.04, 0.08):
+        floor.location.z = up
+        rigs.updated()
+        assert places(body, ("toe.L", "toe.R"))[:, 2].min() >= up - PLACE
+        np.testing.assert_allclose(places(body) - stood, [(0.0, 0.0, up)] * 2, atol=0.01)
     floor.location.z = 0.0
     for side in "LR":
         move(body, f"Leg Target.{side}", (0.0, 0.0, -0.3))
