@@ -18,7 +18,7 @@ TOURS = {
     # Promise 8: install the zip, use all of it, switch it off, end Blender.
     "window": ("tests.window.session", (1000, 640), 50),
     # Gizmos, dragged and clicked; each drag is undone in one step.
-    "gizmos": ("gizmos", (1000, 640), 7),
+    "gizmos": ("tests.window.gizmos", (1000, 640), 7),
     # One rig in two windows with other view layers, scenes and frames: both show what is true.
     "two_windows": ("tests.window.two_windows", (480, 400), 0),
     # A day with a character: nothing pops, Esc leaves nothing, and undo restores all.

@@ -87,7 +87,10 @@ class Steps(Tour):
         """Click the handle of the other chain: it becomes active, and its target is selected."""
         x, y = self.viewport.pixel_of(places("R")["Tip"])
         size = round(HANDLE * bpy.context.preferences.system.ui_scale)
-        yield from self.viewport.click((x + size, y + size), shift=True)
+        way = [(x + size + off, y + size + off) for off in (40, 3, 0)]
+        yield from self.viewport.drag(way, shift=True)
+        yield REDRAW
+        self.viewport.press("LEFTMOUSE", shift=True)
         yield REDRAW
         self.picture("4_click")
         found = {bone.name for bone in bpy.context.selected_pose_bones}
