@@ -148,23 +148,6 @@ def test_other_keys_stay_and_those_in_the_range_are_replaced():
     assert set(before) <= set(keys_of(ob))
 
 
-def test_bake_is_one_undo_step_that_leaves_no_trace():
-    ob, _ = make_tail()
-    rigs.go_to(4)
-    bpy.ops.ed.undo_push(message="before")
-    before, live = state(), rigs.pose(ob)
-    press(bake)
-    assert rigs.curves_of(bpy.data.objects["Rig"])
-    bpy.ops.ed.undo()
-    bpy.context.view_layer.update()
-    ob = bpy.data.objects["Rig"]
-    assert not rigs.curves_of(ob)
-    assert state() == before
-    np.testing.assert_allclose(rigs.pose(ob), live, atol=SAME)
-    bpy.ops.ed.redo()
-    assert len(rigs.curves_of(bpy.data.objects["Rig"])) == 16
-
-
 def make_three():
     """Return a rig with three chains, and their target."""
     ob, target = make_tail()
