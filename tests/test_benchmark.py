@@ -128,6 +128,6 @@ def test_what_limits_hold_back_is_timed_and_judged(monkeypatch, capsys):
     monkeypatch.setattr(held_back, "targets_of", lambda _: targets)
     held_back.main("Newton, 3", 1)
     rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "NEWTON" in line]
-    assert [len(row) for row in rows] == [6, 9]
+    assert [len(row) for row in rows] == [6, 9, 9]
     # No solution is as near as less than nothing.
     assert [float(each) for each in rows[1][2:4]] == [0.0, 0.0]

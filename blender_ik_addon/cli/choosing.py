@@ -37,16 +37,16 @@ class Chosen:
         """Return the settings of a chain; not to be kept."""
         return chains_of(self.object)[index]
 
-    def specs(self) -> list[ChainSpec]:
-        """Return the settings of all as records.
+    def specs(self) -> dict[int, ChainSpec]:
+        """Return the settings of all as records, by index.
 
         Raises:
             CommandError: If one of them is not sound.
         """
-        found = []
+        found = {}
         for index, name in self.chains.items():
             try:
-                found.append(chain_spec(self.settings(index), with_stored=False))
+                found[index] = chain_spec(self.settings(index), with_stored=False)
             except IKError as error:
                 raise CommandError(f"Chain '{name}' cannot be baked: {error}") from error
         return found

@@ -121,15 +121,7 @@ def _part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -> Par
     if f"matrices_{number}" in arrays:
         notes = Notes(*(arrays[f"{field.name}_{number}"] for field in dataclasses.fields(Notes)))
     chains = [
-        ChainResults(
-            each["index"],
-            each["name"],
-            tuple(each["bones"]),
-            tuple(
-                Result(**result | {"limits_hit": tuple(result["limits_hit"])})
-                for result in each["results"]
-            ),
-        )
+        ChainResults(**each | {"results": tuple(Result(**one) for one in each["results"])})
         for each in header["chains"]
     ]
     channels, frames = (Channel(*each) for each in header["channels"]), header["frames"]

@@ -122,7 +122,7 @@ def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
             first,
             tell,
             with_values=with_values,
-            with_notes=_is_clip(options),
+            with_notes=with_values and _is_clip(options),
         )
     rigs = tuple(each.object.name_full for each in chosen)
     chunks.write(options.output, made_of, chunks.Chunk(rigs, with_values, tuple(parts)))
@@ -199,7 +199,7 @@ def _check_output(options: argparse.Namespace) -> None:
         raise UsageError(f"{output} is the file that is open: say --overwrite to write to it.")
     if getattr(options, "overwrite", False):
         saving.check_place(source)
-    if getattr(options, "report", None) not in (None, STDOUT):
+    if options.report not in (None, STDOUT):
         written.append(Path(options.report))
         if any(saving.are_same(written[-1], other) for other in (source, *written[:-1])):
             raise UsageError(f"{options.report} is a .blend file: write the report elsewhere.")
@@ -337,7 +337,7 @@ def _save(options: argparse.Namespace) -> None:
 def _tell_done(
     options: argparse.Namespace, parts: Sequence[Part], frames: Sequence[int], place: object
 ) -> None:
-    done = report.done_in_words(options.command, parts, frames, place)
+    done = report.done_in_words(options.verb, parts, frames, place)
     print(done, file=sys.stderr, flush=True)
 
 

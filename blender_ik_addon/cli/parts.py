@@ -48,7 +48,7 @@ class Result:
     reached: bool | None
     residual: float | None = None
     iterations: int | None = None
-    limits_hit: tuple[str, ...] = ()
+    limits_hit: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ChainResults:
 
     index: int
     name: str
-    bones: tuple[str, ...]
+    bones: Sequence[str]
     results: tuple[Result, ...]
     jumps: tuple[int, ...] | None = None
     left: str = ""
@@ -145,11 +145,10 @@ class _Recorder:
         self._scene = scene
         self._chosen = chosen
         self._with_values = with_values
-        rig = chosen.object
-        self._channels = tuple(written_channels(rig, chosen.specs())) if with_values else ()
+        rig, specs = chosen.object, chosen.specs() if with_values else {}
+        self._channels = tuple(written_channels(rig, specs.values()))
         self._read = reader(rig, self._channels)
         self._values: list[Array] = []
-        specs = dict(zip(chosen.chains, chosen.specs(), strict=True)) if with_notes else {}
         self._clip = Recorder(scene, rig, specs) if with_notes else None
         self._results: dict[int, list[Result]] = {index: [] for index in chosen.chains}
 
@@ -174,7 +173,7 @@ class _Recorder:
         """Return what has been noted."""
         chosen = self._chosen
         chains = [
-            ChainResults(index, name, tuple(bones_of_chain(chosen.settings(index))), tuple(results))
+            ChainResults(index, name, bones_of_chain(chosen.settings(index)), tuple(results))
             for (index, name), results in zip(
                 chosen.chains.items(), self._results.values(), strict=True
             )

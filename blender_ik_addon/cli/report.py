@@ -13,13 +13,6 @@ from .frames import in_words
 from .parts import ChainResults, Part, is_reached
 
 FORMAT = 1
-VERBS = {
-    "solve": "Solved",
-    "bake": "Baked",
-    "report": "Reported",
-    "chunk": "Solved",
-    "merge": "Merged",
-}
 
 
 def text_of(parts: Sequence[Part]) -> str:
@@ -36,11 +29,11 @@ def text_of(parts: Sequence[Part]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def done_in_words(command: str, parts: Sequence[Part], frames: Sequence[int], place: object) -> str:
+def done_in_words(verb: str, parts: Sequence[Part], frames: Sequence[int], place: object) -> str:
     """Return what a command has done, for the one who waits for it.
 
     Args:
-        command: Its name.
+        verb: What it does, as a sentence begins with it.
         parts: What the chains did.
         frames: At which frames.
         place: The file that holds it; None without.
@@ -50,7 +43,7 @@ def done_in_words(command: str, parts: Sequence[Part], frames: Sequence[int], pl
     counted = f"{len(chains)} chains" if len(chains) != 1 else "1 chain"
     when = in_words(frames)
     where = "" if place is None else f" into {place}"
-    text = f"{VERBS[command]} {counted} at {when[0].lower()}{when[1:]}{where}."
+    text = f"{verb} {counted} at {when[0].lower()}{when[1:]}{where}."
     return (
         f"{text} Chains that missed their targets: {missed} of {len(chains)}." if missed else text
     )

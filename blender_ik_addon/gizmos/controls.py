@@ -10,12 +10,12 @@ from ..core import IKError
 from ..preferences.colours import colours
 from ..properties.chains import ChainGroup, owner_of
 from ..properties.choices import uses
-from ..properties.records import chain_spec, controls_of_chain
+from ..properties.records import controls_of_chain
 from ..rig.reading.spec import Anchor
 from ..rig.reading.world import uids_in
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
-from .shown import ChainGizmos, chain_of, paint, solved_chain, theme
+from .shown import ChainGizmos, chain_of, known_of, paint, solved_chain, theme
 
 # Shares of the size of Blender's own gizmos.
 TARGET_SIZE, POLE_SIZE, DIAL_SIZE = 0.22, 0.16, 0.6
@@ -95,10 +95,8 @@ def _followed(
 
 def _axis_of(context: bpy.types.Context, settings: ChainGroup) -> PoleAxis | None:
     """Return the line that the pole angle turns about; None if there is none."""
-    solved = solved_chain(context, settings)
     try:
-        spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)
-        line = pole_axis(owner_of(settings), spec, solved)
+        line = pole_axis(owner_of(settings), known_of(context, settings))
     except IKError:
         return None
     return line if np.isfinite((line.root, line.end)).all() else None

@@ -9,9 +9,9 @@ from mathutils import Matrix
 from ..core import IKError
 from ..properties.chains import ChainGroup, owner_of
 from ..properties.joints.own import held_bone
-from ..properties.records import bones_of_chain, chain_spec
+from ..properties.records import bones_of_chain
 from ..rig.shapes.limit_ends import LimitEnd, find_ends
-from .shown import ChainGizmos, chain_of, paint, solved_chain, theme
+from .shown import ChainGizmos, chain_of, known_of, paint, solved_chain, theme
 
 OPERATOR = "pose.chain_ik_set_limit"
 SIZE, LINE_WIDTH = 0.09, 3.0
@@ -79,10 +79,8 @@ def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
 
 def _ends_of(context: bpy.types.Context, settings: ChainGroup, bone: str) -> list[LimitEnd]:
     """Return the ends that can be dragged; none where limits cannot be read."""
-    solved = solved_chain(context, settings)
     try:
-        spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)
-        ends = find_ends(owner_of(settings), spec, bone, solved)
+        ends = find_ends(owner_of(settings), known_of(context, settings), bone)
     except IKError:
         return []
     return [end for end in ends if np.isfinite(end.point).all()]

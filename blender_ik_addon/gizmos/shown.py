@@ -6,8 +6,9 @@ import bpy
 from mathutils import Color
 
 from ..properties.chains import ChainGroup, active_chain, chain_key, is_idle
+from ..properties.records import chain_spec
 from ..rig.live import live
-from ..rig.planning.live_chain import LiveChain
+from ..rig.planning.live_chain import Known, LiveChain
 from ..rig.reading.update import shown_graph
 
 
@@ -58,6 +59,15 @@ def solved_chain(context: bpy.types.Context, settings: ChainGroup) -> LiveChain 
     if scene is None or view_layer is None or not scene.chain_ik.use_live:
         return None
     return live.memory.live_chain(shown_graph(scene, view_layer), chain_key(settings))
+
+
+def known_of(context: bpy.types.Context, settings: ChainGroup) -> Known:
+    """Return a chain as it was solved last, otherwise its settings.
+
+    Raises:
+        IKError: If these are not sound.
+    """
+    return solved_chain(context, settings) or chain_spec(settings, with_stored=False)
 
 
 def theme(context: bpy.types.Context) -> bpy.types.ThemeUserInterface:

@@ -45,16 +45,14 @@ def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tupl
 
 
 class POSE_OT_chain_ik_add(ChainOperator):
-    """Add a chain of the selected bones; the pose does not move."""
+    """Add a chain for the selected bones.
 
-    bl_idname = "pose.chain_ik_add"
+    Another selected object or bone becomes its target, a second one its pole; where there is none,
+    a new control is made. The pose does not move, unless you select the pole, or the target is an
+    object other than an empty.
+    """
+
     bl_label = "Add Chain"
-    bl_description = (
-        "Add a chain for the selected bones. Another selected object or bone"
-        " becomes its target, a second one its pole; where there is none, a new control is"
-        " made. The pose does not move, unless you select the pole, or the target is an object"
-        " other than an empty"
-    )
     bl_property = "tip"
 
     bone: StringProperty(
@@ -228,11 +226,9 @@ class POSE_OT_chain_ik_add(ChainOperator):
 
 
 class POSE_OT_chain_ik_pole_add(ChainOperator):
-    """Add a pole to the active chain, on the side to which it bends."""
+    """Add a pole to the active chain, on the side to which it bends now."""
 
-    bl_idname = "pose.chain_ik_pole_add"
     bl_label = "Add Pole"
-    bl_description = "Add a pole to the active chain, on the side to which it bends now"
 
     control: EnumProperty(
         name="Control",

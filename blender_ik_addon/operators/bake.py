@@ -94,14 +94,12 @@ def proposed_chains(context: bpy.types.Context) -> str:
 
 
 class POSE_OT_chain_ik_bake(OnClip):
-    """Key what chains do to their bones, frame by frame."""
+    """Key what chains do to their bones, frame by frame.
 
-    bl_idname = "pose.chain_ik_bake"
+    Keys of these bones in the range are replaced, all others stay.
+    """
+
     bl_label = "Bake Chains"
-    bl_description = (
-        "Key what chains do to their bones, frame by frame. Keys of these bones in the range are"
-        " replaced, all others stay"
-    )
 
     step: IntProperty(
         name="Step",
@@ -123,7 +121,6 @@ class POSE_OT_chain_ik_bake(OnClip):
             " by more than this, in radians, or move or grow by more than this share of its"
             " length. 0: all keys stay"
         ),
-        default=0.0,
         min=0.0,
         soft_max=0.1,
         step=0.1,
@@ -199,14 +196,12 @@ class POSE_OT_chain_ik_bake(OnClip):
 
 
 class POSE_OT_chain_ik_motion_paths(Stepwise):
-    """Fill Blender's motion paths with what chains do."""
+    """Fill all existing motion paths of the scene again, with what chains do.
 
-    bl_idname = "pose.chain_ik_motion_paths"
+    First make the paths with Blender's own buttons, which ignore chains.
+    """
+
     bl_label = "Update Motion Paths"
-    bl_description = (
-        "Fill all existing motion paths of the scene again, with what chains do. First make the"
-        " paths with Blender's own buttons, which ignore chains"
-    )
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:

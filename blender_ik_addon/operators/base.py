@@ -26,6 +26,14 @@ class ChainOperator(bpy.types.Operator):
 
     bl_options = {"REGISTER", "UNDO"}
 
+    def __init_subclass__(cls) -> None:
+        """Name an operator after its class; its tooltip is its docstring unless it has another."""
+        super().__init_subclass__()
+        if "_OT_" in cls.__name__:
+            cls.bl_idname = cls.__name__.lower().replace("_ot_", ".")
+            if "bl_description" not in vars(cls):
+                cls.bl_description = " ".join((cls.__doc__ or "").split()).removesuffix(".")
+
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         """Return what keeps it from running, in words; empty if nothing does."""

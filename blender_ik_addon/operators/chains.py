@@ -27,11 +27,9 @@ from .drags.picking import pick
 
 
 class POSE_OT_chain_ik_remove(ChainOperator):
-    """Remove the active chain and give its bones the pose back that they had before."""
+    """Remove the active chain and give its bones back the pose that they had before."""
 
-    bl_idname = "pose.chain_ik_remove"
     bl_label = "Remove Chain"
-    bl_description = "Remove the active chain and give its bones back the pose that they had before"
 
     keep_pose: BoolProperty(
         name="Keep Pose",
@@ -80,13 +78,9 @@ class POSE_OT_chain_ik_remove(ChainOperator):
 
 
 class POSE_OT_chain_ik_restore(ChainOperator):
-    """Mute chains and give their bones the pose back that they had before they went live."""
+    """Mute the active chain and give its bones back the pose that they had before it went live."""
 
-    bl_idname = "pose.chain_ik_restore"
     bl_label = "Restore and Mute"
-    bl_description = (
-        "Mute the active chain and give its bones back the pose that they had before it went live"
-    )
 
     use_all: BoolProperty(
         name="All Chains",
@@ -114,7 +108,6 @@ class POSE_OT_chain_ik_restore(ChainOperator):
 class POSE_OT_chain_ik_store(ChainOperator):
     """Take the present pose of the active chain's bones as the one to start from and restore."""
 
-    bl_idname = "pose.chain_ik_store"
     bl_label = "Store Pose"
     bl_description = (
         "Take the present pose of the active chain's bones as the pose to start from and to restore"
@@ -129,9 +122,7 @@ class POSE_OT_chain_ik_store(ChainOperator):
 class POSE_OT_chain_ik_activate(ChainOperator):
     """Make a chain of the active armature the active one, and select its target."""
 
-    bl_idname = "pose.chain_ik_activate"
     bl_label = "Activate Chain"
-    bl_description = "Make a chain of the active armature the active one, and select its target"
 
     index: IntProperty(
         name="Index",

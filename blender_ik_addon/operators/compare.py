@@ -22,7 +22,6 @@ NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
 class POSE_OT_chain_ik_compare(Stepwise):
     """Solve the active chain by every solver and by Blender's IK constraint; change nothing."""
 
-    bl_idname = "pose.chain_ik_compare"
     bl_label = "Compare Solvers"
     bl_description = (
         "Solve the active chain with every solver and with Blender's IK constraint, and show"
@@ -49,11 +48,9 @@ class POSE_OT_chain_ik_compare(Stepwise):
 
 
 class POSE_OT_chain_ik_compare_use(ChainOperator):
-    """Give the compared chain one of the solvers."""
+    """Use this solver for the compared chain from now on."""
 
-    bl_idname = "pose.chain_ik_compare_use"
     bl_label = "Use"
-    bl_description = "Use this solver for the compared chain from now on"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     index: IntProperty(
@@ -83,11 +80,9 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
 
 
 class POSE_OT_chain_ik_compare_clear(ChainOperator):
-    """Forget the comparison, ghosts too."""
+    """Remove the comparison and its ghosts."""
 
-    bl_idname = "pose.chain_ik_compare_clear"
     bl_label = "Clear Comparison"
-    bl_description = "Remove the comparison and its ghosts"
     bl_options = {"REGISTER", "INTERNAL"}
 
     @classmethod

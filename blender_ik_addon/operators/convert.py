@@ -19,15 +19,13 @@ DIRECTIONS = (
 
 
 class POSE_OT_chain_ik_convert(ChainOperator):
-    """Convert IK constraints to chains, or chains to IK constraints."""
+    """Replace IK constraints of the selected bones with chains, or chains with IK constraints.
 
-    bl_idname = "pose.chain_ik_convert"
+    Settings, keys and drivers are converted too. A report names what cannot be converted and how
+    far the pose changes.
+    """
+
     bl_label = "Convert Chains"
-    bl_description = (
-        "Replace IK constraints of the selected bones with chains, or chains with IK constraints."
-        " Settings, keys and drivers are converted too. A report names what cannot be converted"
-        " and how far the pose changes"
-    )
 
     direction: EnumProperty(
         name="Direction",
@@ -38,7 +36,6 @@ class POSE_OT_chain_ik_convert(ChainOperator):
     use_all: BoolProperty(
         name="All",
         description="Convert all constraints or chains of the armature",
-        default=False,
         options=ANEW,
     )
 

@@ -45,9 +45,7 @@ SHIPPED = (
 class POSE_OT_chain_ik_creature_load(ChainOperator):
     """Give the active chain the stiffness, comfort, weight and joints of a creature."""
 
-    bl_idname = "pose.chain_ik_creature_load"
     bl_label = "Load Creature"
-    bl_description = "Give the active chain the stiffness, comfort, weight and joints of a creature"
 
     creature: EnumProperty(
         name="Creature",
@@ -91,7 +89,6 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
 class POSE_OT_chain_ik_creature_save(ChainOperator):
     """Write the stiffness, comfort, weight and joints of the active chain to a file or a text."""
 
-    bl_idname = "pose.chain_ik_creature_save"
     bl_label = "Save Creature"
     bl_description = (
         "Write the stiffness, comfort, weight and joints of the active chain to a file or to a text"

@@ -26,15 +26,12 @@ ABOUT_PRESETS = {
 
 
 class POSE_OT_chain_ik_joints_copy(ChainOperator):
-    """Copy the IK limits, locks and stiffness of the chain's bones into joints of its own."""
+    """Copy the IK limits, locks and stiffness of the chain's bones into joints of the chain.
 
-    bl_idname = "pose.chain_ik_joints_copy"
+    They replace the joints that it has, except for slides; the pose does not move.
+    """
+
     bl_label = "Copy Joints from Bones"
-    bl_description = (
-        "Copy the IK limits, locks and stiffness of the chain's bones into"
-        " joints of the chain. They replace the joints that it has, except for slides; the"
-        " pose does not move"
-    )
 
     def act(self, context: bpy.types.Context) -> None:
         self.warn_of_readers(copy_joints(selection.chain(context)))
@@ -43,7 +40,6 @@ class POSE_OT_chain_ik_joints_copy(ChainOperator):
 class POSE_OT_chain_ik_joint_add(ChainOperator):
     """Add joints of the chain for the selected bones, as copies of the bones' IK settings."""
 
-    bl_idname = "pose.chain_ik_joint_add"
     bl_label = "Add Joint"
     bl_description = (
         "Give the selected bones of the chain joints of their own in it, which begin as copies of"
@@ -99,7 +95,6 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
 class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
     """Copy the joint of the active bone to all selected bones, mirrored on the other side."""
 
-    bl_idname = "pose.chain_ik_joint_to_selected"
     bl_label = "Copy Joint to Selected"
     bl_description = (
         "Copy the joint of the active bone, or else the one chosen in the list, to the selected"
@@ -129,7 +124,6 @@ class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
 class POSE_OT_chain_ik_joint_preset(ChainOperator):
     """Give the selected bones joints by anatomy; the pose does not move."""
 
-    bl_idname = "pose.chain_ik_joint_preset"
     bl_label = "Joint by Anatomy"
     bl_description = (
         "Give the selected bones joints with ranges from books of anatomy, about the axes that they"
@@ -158,13 +152,12 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
 
 
 class POSE_OT_chain_ik_joint_remove(ChainOperator):
-    """Remove the joint that is chosen in the list."""
+    """Remove the joint that is chosen in the list.
 
-    bl_idname = "pose.chain_ik_joint_remove"
+    Its bone then uses its own IK settings again.
+    """
+
     bl_label = "Remove Joint"
-    bl_description = (
-        "Remove the joint that is chosen in the list. Its bone then uses its own IK settings again"
-    )
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:

@@ -70,15 +70,13 @@ def _values(settings: ChainGroup) -> dict[str, object]:
 
 
 class POSE_OT_chain_ik_preset_apply(ChainOperator):
-    """Give the active chain the settings of a preset, in one undo step."""
+    """Apply the settings of this preset to the active chain.
 
-    bl_idname = "pose.chain_ik_preset_apply"
+    Settings that are not in the preset get the values of a new chain; bones, target, pole, joints,
+    influence, soft distance and the chain's part in a body stay.
+    """
+
     bl_label = "Apply Chain Preset"
-    bl_description = (
-        "Apply the settings of this preset to the active chain. Settings that are not in the preset"
-        " get the values of a new chain; bones, target, pole, joints, influence, soft distance and"
-        " the chain's part in a body stay"
-    )
     # Blender's own operator for presets makes no undo step.
     bl_options = {"UNDO"}
 
@@ -119,9 +117,7 @@ def _change_in_words(file: Path, settings: ChainGroup, before: dict[str, object]
 class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore[misc]
     """Add the settings of the active chain to the presets, or remove a preset."""
 
-    bl_idname = "pose.chain_ik_preset_add"
     bl_label = "Add Chain Preset"
-    bl_description = "Add the settings of the active chain to the presets, or remove a preset"
     # The same properties of the base have no tooltips.
     remove_name: BoolProperty(description="Remove the preset of this name", options=HIDDEN)
     remove_active: BoolProperty(description="Remove the preset that was chosen", options=HIDDEN)

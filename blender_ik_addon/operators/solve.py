@@ -24,7 +24,6 @@ from .base import ANEW, ChainOperator
 class POSE_OT_chain_ik_solve(ChainOperator):
     """Bring the selected bones to the selected target once; no chain is added."""
 
-    bl_idname = "pose.chain_ik_solve"
     bl_label = "Solve Once"
     bl_description = (
         "Bring the tip of the selected bones to the object or bone that is selected with them,"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import gpu
 import numpy as np
 from mathutils import Matrix, Vector
 
 from .colours import Colour
-from .strokes import Pieces, Points, Rim, Strokes, Word
+from .strokes import Pieces, Points, Rim, Strokes
 
 # Widths of thin lines and outlines, as shares of the line width of chains.
 THIN, OUTLINE = 0.45, 0.33
@@ -22,36 +22,13 @@ Kind = Literal["LINES", "LINE_STRIP", "POINTS", "TRIS"]
 LINES, AREAS = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
 
 
-class Drawn(NamedTuple):
-    """The batches of one viewport, drawn again until something changes.
-
-    Attributes:
-        thick: Wide lines; None without any.
-        thin: Narrow lines.
-        areas: Triangles.
-        dots: Points.
-        rims: Outlines of spheres, each with a unit circle: their place depends on the view.
-        words: Texts; their place depends on the view as well.
-    """
-
-    thick: gpu.types.GPUBatch | None
-    thin: gpu.types.GPUBatch | None
-    areas: gpu.types.GPUBatch | None
-    dots: gpu.types.GPUBatch | None
-    rims: tuple[tuple[Rim, gpu.types.GPUBatch], ...]
-    words: tuple[Word, ...]
-
-
-def upload(strokes: Strokes) -> Drawn:
-    """Return strokes ready to be drawn."""
-    return Drawn(
-        make_batch("LINES", strokes.thick.join()),
-        make_batch("LINES", strokes.thin.join()),
-        make_batch("TRIS", strokes.areas.join()),
-        make_batch("POINTS", strokes.dots.join()),
-        tuple([(rim, make_circle(rim.colour)) for rim in strokes.rims]),
-        tuple(strokes.words),
-    )
+def upload(strokes: Strokes) -> Strokes:
+    """Return strokes ready to be drawn, again until something changes."""
+    for pieces in (strokes.thick, strokes.thin):
+        pieces.batch = make_batch("LINES", pieces.join())
+    strokes.areas.batch = make_batch("TRIS", strokes.areas.join())
+    strokes.dots.batch = make_batch("POINTS", strokes.dots.join())
+    return strokes
 
 
 def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GPUBatch | None:
@@ -66,19 +43,19 @@ def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GP
     return gpu.types.GPUBatch(type=kind, buf=buffer)
 
 
-def draw_scene(drawn: Drawn, size: tuple[int, int], width: float) -> None:
+def draw_scene(drawn: Strokes, size: tuple[int, int], width: float) -> None:
     """Draw areas and lines in the space of the scene.
 
     Args:
-        drawn: What to draw.
+        drawn: What to draw, uploaded.
         size: Width and height of the region, pixels.
         width: Line width of chains, pixels.
     """
-    if drawn.areas is not None:
-        drawn.areas.draw(gpu.shader.from_builtin(AREAS))
-    for batch, share in ((drawn.thin, THIN), (drawn.thick, 1.0)):
-        if batch is not None:
-            draw_lines(batch, size, share * width)
+    if drawn.areas.batch is not None:
+        drawn.areas.batch.draw(gpu.shader.from_builtin(AREAS))
+    for pieces, share in ((drawn.thin, THIN), (drawn.thick, 1.0)):
+        if pieces.batch is not None:
+            draw_lines(pieces.batch, size, share * width)
 
 
 def draw_lines(batch: gpu.types.GPUBatch, size: tuple[int, int], width: float) -> None:
@@ -112,7 +89,7 @@ def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
     return Matrix.Translation(centre.to_tuple()) @ turned @ Matrix.Scale(radius, 4)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def make_circle(colour: Colour) -> gpu.types.GPUBatch:
     """Return the unit circle in XY; cached by colour, as there are few."""
     pieces, angles = Pieces(), np.linspace(0.0, math.tau, ROUND + 1)

@@ -22,7 +22,6 @@ from ..rig.shapes.chain_shape import (
     CompiledShape,
     Place,
     compile_shape,
-    find_place,
     find_places,
     place_shape,
 )
@@ -199,10 +198,11 @@ def _add_active(
     if shape is None:
         return
     present = known.find_present(graph)
-    pole = find_place(shape.spec.pole, graph, shown.rig, shown.own.skeleton, shown.posed, present)
+    rig, own, posed, _ = shown
+    pole = np.array(find_places([shape.spec.pole], graph, rig, own.skeleton, posed, present)[0])
     target = seen.targets[number] if number in seen.aimed else None
     points = seen.points[slice(*seen.rows.starts[number : number + 2].tolist())]
-    placed = place_shape(shape, points, shown.posed, target, pole)
+    placed = place_shape(shape, points, posed, target, pole if are_near(pole) else None)
     add_active(strokes, placed, items, view.colours)
 
 
@@ -223,10 +223,8 @@ def _compile(
     if shape is not None and made_of is live_chain:
         return shape
     try:
-        job = None if live_chain is None else live_chain.job
-        spec = chain_spec(active, with_stored=False) if job is None else job.spec
-        skeleton = own.skeleton if job is None else job.skeleton
-        shape = compile_shape(owner_of(active), skeleton, spec, live_chain)
+        known = live_chain or chain_spec(active, with_stored=False)
+        shape = compile_shape(owner_of(active), own.skeleton, known)
     except IKError:
         # The status says what is wrong with it.
         return None

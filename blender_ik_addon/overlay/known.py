@@ -16,15 +16,13 @@ from ..properties.records import bones_spec, target_and_pole
 from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none
 from ..rig.reading.skeleton import Skeleton, compiled
-from ..rig.reading.spec import Anchor
+from ..rig.reading.spec import Anchor, bones_asked
 from ..rig.reading.world import uids_in
 from ..rig.shapes.chain_lines import ChainRows
 from ..rig.shapes.chain_shape import CompiledShape
 
 # With more changes than this it is faster to read all rigs again than to look at each change.
 MANY = 30
-Asked = tuple[object, ...]
-"""The settings that decide which bones a chain has."""
 FullName = tuple[str, str | None]
 """Name and library file of an object: a linked object may have the name of a local one."""
 
@@ -47,7 +45,7 @@ class KnownRig:
     """
 
     skeleton: Skeleton
-    plans: list[tuple[Asked, ChainPlan | None]] = field(default_factory=list)
+    plans: list[tuple[object, ChainPlan | None]] = field(default_factory=list)
     chains: tuple[int, ...] = ()
     rows: ChainRows | None = None
     anchors: list[Anchor | None] = field(default_factory=list)
@@ -63,13 +61,7 @@ class KnownRig:
         self.skeleton, settings = skeleton, chains_of(armature_object)
         kept = self.compiled.items() if known else ()
         self.compiled = {index: pair for index, pair in kept if pair[0] is not None}
-        asked: list[Asked] = [
-            (
-                *(each.bone, each.chain_count, each.use_tail),
-                *(each.use_rotation, each.rotation_bone, each.use_twist_spread),
-            )
-            for each in settings
-        ]
+        asked = [bones_asked(each) for each in settings]
         if [each for each, _ in known] != asked or not known:
             self.plans = [
                 (wanted, plan_or_none(skeleton, bones_spec(each)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
+import gpu
 import numpy as np
 import numpy.typing as npt
 
@@ -43,17 +44,19 @@ class Word(NamedTuple):
     colour: Colour
 
 
-@dataclass
+@dataclass(eq=False)
 class Pieces:
     """Pieces of one kind: points and their colours, in parts that are joined at the end.
 
     Attributes:
         points: Shape (p, 3) each.
         colours: For each part one colour, or one for each point, shape (p, 4).
+        batch: All of them as the GPU draws them, once they are uploaded; None without any.
     """
 
     points: list[Array] = field(default_factory=list)
     colours: list[Colour | Array] = field(default_factory=list)
+    batch: gpu.types.GPUBatch | None = None
 
     def add(self, points: Array, colour: Colour | Array) -> None:
         """Add points of a colour."""
@@ -73,7 +76,7 @@ class Pieces:
         return points, colours
 
 
-@dataclass
+@dataclass(eq=False)
 class Strokes:
     """All that one viewport shows.
 

@@ -13,7 +13,6 @@ from ..preferences.colours import width_of
 from . import ghosts
 from .batches import (
     OUTLINE,
-    Drawn,
     draw_lines,
     draw_scene,
     find_rim,
@@ -25,6 +24,7 @@ from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
 from .known import is_on, known
+from .strokes import Strokes
 from .words import draw_words
 
 # More than there are viewports, as each colour that a user tries makes a new view.
@@ -33,7 +33,7 @@ MOST_VIEWS = 32
 _handles: list[Any] = []
 
 
-def find_drawn(context: bpy.types.Context) -> tuple[Drawn, Colours] | None:
+def find_drawn(context: bpy.types.Context) -> tuple[Strokes, Colours] | None:
     """Return the batches and colours of a context's viewport, cached while nothing changes."""
     scene = context.scene
     if scene is None or context.preferences is None or not is_on(scene):
@@ -81,12 +81,12 @@ def draw_in_scene() -> None:
     from_view = view.view_matrix.inverted_safe()
     eye = from_view.translation if view.is_perspective else None
     ahead = from_view.to_3x3() @ Vector((0.0, 0.0, 1.0))
-    for rim, circle in drawn.rims:
+    for rim in drawn.rims:
         matrix = find_rim(rim, eye, ahead)
         if matrix is not None:
             with gpu.matrix.push_pop():
                 gpu.matrix.multiply_matrix(matrix)
-                draw_lines(circle, size, OUTLINE * wide)
+                draw_lines(make_circle(rim.colour), size, OUTLINE * wide)
     gpu.state.blend_set("NONE")
 
 
@@ -99,8 +99,8 @@ def draw_on_screen() -> None:
     drawn, colours, across = found
     matrix, scale = context.region_data.perspective_matrix, _scale(context)
     gpu.state.blend_set("ALPHA")
-    if drawn.dots is not None:
-        draw_dots(drawn.dots, matrix, across, scale, colours.back)
+    if drawn.dots.batch is not None:
+        draw_dots(drawn.dots.batch, matrix, across, scale, colours.back)
     if drawn.words:
         draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.plate)
     gpu.state.blend_set("NONE")

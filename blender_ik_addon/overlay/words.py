@@ -36,7 +36,7 @@ def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int
 
 
 def draw_words(
-    words: tuple[Word, ...], matrix: Array, size: tuple[int, int], scale: float, plate: Colour
+    words: Sequence[Word], matrix: Array, size: tuple[int, int], scale: float, plate: Colour
 ) -> None:
     """Write words on plates beside their places, moved so that they stay inside the region.
 

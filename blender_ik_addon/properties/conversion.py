@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,9 +31,9 @@ from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
-from .chains import ChainGroup, chains_of, copy_settings, free_name
+from .chains import ChainGroup, chains_of, copy_settings, free_name, owner_of
 from .lists import remove_chain
-from .records import bones_of_chain, chain_spec
+from .records import bones_of_chain, chain_spec, drivers_of
 from .stored import store
 
 Key = tuple[Any, ...]
@@ -333,11 +332,9 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
 
 def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:
     """Have new chains, from the first one on, take a solver that can share bones where they do."""
-    bones = [bones_of_chain(settings) for settings in chains]
-    live = zip(chains, bones, strict=True)
-    users = Counter(bone for settings, own in live if not settings.mute for bone in own)
-    for settings, own in zip(chains[first:], bones[first:], strict=True):
-        if any(users[bone] > (0 if settings.mute else 1) for bone in own):
+    for settings in chains[first:]:
+        drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
+        if any(other != settings and not other.mute for other, _ in drivers):
             settings.solver = "NEWTON"
 
 

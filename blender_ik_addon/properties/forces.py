@@ -65,7 +65,6 @@ class ForceSettings(bpy.types.PropertyGroup):
         name="Gravity",
         description="How strongly the bones are pulled down, along -Z of the world; no unit. 0:"
         " off",
-        default=0.0,
         soft_min=0.0,
         soft_max=10.0,
         **KEYABLE,
@@ -87,7 +86,6 @@ class ForceSettings(bpy.types.PropertyGroup):
         name="Step Size",
         description="How far each step turns a joint, for a pull as long as the chain, in"
         " degrees. 0: the largest step that is stable",
-        default=0.0,
         min=0.0,
         soft_max=1.0,
         subtype="ANGLE",
@@ -114,7 +112,6 @@ class ForceSettings(bpy.types.PropertyGroup):
         name="Max Speed",
         translation_context=OWN_WORDS,
         description="How far a joint turns in a second at most; in degrees. 0: no limit",
-        default=0.0,
         min=0.0,
         soft_max=20.0,
         subtype="ANGLE",

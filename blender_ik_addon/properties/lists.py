@@ -11,7 +11,7 @@ from ..rig.controls.foot_roll import control_above, hangs_on, is_mechanism, mech
 from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
-from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
+from ..rig.reading.spec import OF_BONES, Anchor, ChainSpec, PoleMode
 from ..rig.tools.overrides import has_linked
 from ..rig.trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from .chains import ANCHORS, ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
@@ -45,12 +45,8 @@ def add_chain(
     settings: ChainGroup = holder.chains.add()
     holder.active_index = len(holder.chains) - 1
     settings.name = wanted.name
-    settings.use_tail = wanted.use_tail
-    settings.use_rotation = wanted.use_rotation
-    settings.rotation_bone = wanted.rotation_bone
-    settings.use_twist_spread = wanted.use_twist_spread
-    settings.chain_count = wanted.chain_count
-    settings.bone = wanted.bone
+    # The tip comes last: from then on there are bones.
+    copy_settings(wanted, settings, reversed(OF_BONES))
     if new is not None and not solver:
         shares = shares_bones(settings)
         solver = new.solver_of_two if bone_count == 2 and not shares else new.solver

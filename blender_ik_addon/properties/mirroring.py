@@ -6,10 +6,10 @@ import bpy
 
 from ..rig.anatomy.bone_names import opposite
 from ..rig.reading.refusals import RigError
-from .chains import ChainGroup, chains_of, owner_of, set_values
+from .chains import ChainGroup, owner_of, set_values
 from .choices import OF_ONE_CHAIN
 from .joints.selected import has_mirrored_axes, values_of
-from .records import bones_of_chain
+from .records import bones_of_chain, drivers_of
 
 # What a mirrored chain has of its own, or cannot be written.
 OWN = OF_ONE_CHAIN | {"force"}
@@ -35,9 +35,8 @@ def check_opposite(settings: ChainGroup) -> None:
             )
         if other not in owner.pose.bones:
             raise RigError(f"There is no bone '{other}' on the other side of '{name}'.")
-    for chain in chains_of(owner):
-        if set(bones_of_chain(chain)) & set(others):
-            raise RigError(f"Chain '{chain.name}' drives the other side already: remove it first.")
+    for chain, _ in drivers_of(owner, others):
+        raise RigError(f"Chain '{chain.name}' drives the other side already: remove it first.")
 
 
 def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:

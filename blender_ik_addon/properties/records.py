@@ -22,6 +22,7 @@ from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import (
+    OF_BONES,
     Anchor,
     BodyGoal,
     ChainSpec,
@@ -30,6 +31,7 @@ from ..rig.reading.spec import (
     PoleMode,
     RotationBone,
     StartFrom,
+    bones_asked,
 )
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_by_all
@@ -138,15 +140,8 @@ def bones_spec(settings: ChainGroup) -> ChainSpec:
 
 def _bones_of(settings: ChainGroup) -> dict[str, Any]:
     """Return what tells which bones a chain drives, by the names of fields."""
-    return {
-        "name": settings.name,
-        "bone": settings.bone,
-        "chain_count": settings.chain_count,
-        "use_tail": settings.use_tail,
-        "use_rotation": settings.use_rotation,
-        "rotation_bone": RotationBone(settings.rotation_bone),
-        "use_twist_spread": settings.use_twist_spread,
-    }
+    asked = dict(zip(OF_BONES, bones_asked(settings), strict=True))
+    return asked | {"name": settings.name, "rotation_bone": RotationBone(settings.rotation_bone)}
 
 
 def stored_spec(settings: ChainGroup) -> ChainSpec:
@@ -191,6 +186,15 @@ def bones_of_chains(
     chains = chains_of(armature_object)
     specs = [_driving(settings, with_body=with_body) for settings in chains]
     return driven_by_all(armature_object, specs) if specs else []
+
+
+def drivers_of(
+    armature_object: bpy.types.Object, bones: Collection[str], *, with_body: bool = False
+) -> list[tuple[ChainGroup, list[str]]]:
+    """Return the chains of an object that drive any of some bones, and which of them."""
+    driven = bones_of_chains(armature_object, with_body=with_body)
+    shared = [[bone for bone in own if bone in bones] for own in driven]
+    return [pair for pair in zip(chains_of(armature_object), shared, strict=True) if pair[1]]
 
 
 def belongs_to_body(settings: ChainGroup) -> bool:

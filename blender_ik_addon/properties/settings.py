@@ -111,7 +111,6 @@ class ChainSettings(bpy.types.PropertyGroup):
         translation_context=OWN_WORDS,
         description="How many bones the chain has, counted from the tip bone up its parents; 0:"
         " all up to the first",
-        default=0,
         min=0,
         max=300,
         **OF_BONES,
@@ -175,7 +174,6 @@ class ChainSettings(bpy.types.PropertyGroup):
         description="The bend flips where the limb points opposite to its rest direction. This"
         " angle moves that place to where the limb does not go: above zero away from the side"
         " that it bends to, below zero toward that side. Arms: -60 degrees",
-        default=0.0,
         min=-pi,
         max=pi,
         subtype="ANGLE",
@@ -302,7 +300,6 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Soft Distance",
         description="The chain straightens more slowly once it is this near to full reach, so"
         " that knees do not pop; it then stops short of the target. In scene units. 0: off",
-        default=0.0,
         min=0.0,
         soft_max=1.0,
         subtype="DISTANCE",

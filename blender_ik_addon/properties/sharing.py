@@ -9,7 +9,7 @@ from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import StoredBone
 from .chains import ChainGroup, chains_of, is_idle, owner_of
-from .records import bones_of_chain
+from .records import bones_of_chain, drivers_of
 
 Stored = tuple[StoredBone, ...]
 
@@ -37,12 +37,8 @@ def tell_others(settings: ChainGroup, taken: Stored) -> None:
 
 def shares_bones(settings: ChainGroup) -> bool:
     """Return whether a live chain of the object drives bones that this one does."""
-    own = set(bones_of_chain(settings))
-    return any(
-        not is_idle(other) and not own.isdisjoint(bones_of_chain(other))
-        for other in chains_of(owner_of(settings))
-        if other.as_pointer() != settings.as_pointer()
-    )
+    drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
+    return any(other != settings and not is_idle(other) for other, _ in drivers)
 
 
 def _others(settings: ChainGroup) -> Iterator[tuple[ChainGroup, Stored]]:

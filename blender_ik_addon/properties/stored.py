@@ -18,6 +18,7 @@ from .chains import ChainGroup, chains_of, is_idle, owner_of, tag
 from .records import (
     bones_of_chain,
     chain_spec,
+    drivers_of,
     stored_spec,
     sync_anchors_if_changed,
 )
@@ -115,13 +116,14 @@ def _release_unwritten(settings: ChainGroup, update: Update) -> bool:
         return False
     owner, spec = owner_of(settings), chain_spec(settings)
     known = live.memory.skeleton(update.key, owner.session_uid)
-    left = gone = restoring.gone_bones(owner, spec, known) if update.has_new_relations else NO_BONES
+    gone, idle = restoring.unwritten(owner, spec, known)
+    left = gone = gone if update.has_new_relations else NO_BONES
     for other in chains_of(owner) if gone else ():
         if not is_idle(other):
             written = frozenset(bones_of_chain(other, with_body=True))
             left -= written - _stored_names(other)
             gone -= written
-    idle = restoring.idle_locations(owner, spec, known) - left
+    idle -= left
     if not (left or idle):
         return False
     restoring.give_back(owner, spec, update.frame, gone)
@@ -148,10 +150,9 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     Raises:
         RigError: With the name of the live chain.
     """
-    wanted = set(restoring.driven_by_all(armature_object, [spec])[0])
-    for settings in chains_of(armature_object):
-        shared = wanted.intersection(bones_of_chain(settings, with_body=True))
-        if shared and not is_idle(settings):
+    wanted = restoring.driven_by_all(armature_object, [spec])[0]
+    for settings, shared in drivers_of(armature_object, wanted, with_body=True):
+        if not is_idle(settings):
             raise RigError(
                 f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"
                 " mute that chain, or move its target."

@@ -31,14 +31,14 @@ from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import ChainSpec, names_of_chains
 from ...rig.tools.control_bones import takes_bones
 from ...rig.tools.controls import (
-    Control,
+    NewChain,
     Placement,
     placement,
     root_control,
     soft_distance,
     target_control,
 )
-from ...rig.tools.foot_controls import Foot, drive_foot, foot_of, lacking_toes
+from ...rig.tools.foot_controls import drive_foot, lacking_toes, rolling
 from ..controls import make_controls
 
 ALL_HAVE = (
@@ -106,8 +106,8 @@ def add_limbs(
     if not (free or toes or wanted.use_body or (trunk and _lacks(owner, trunk, found))):
         raise RigError(ALL_HAVE)
     placed, problems = _placed(owner, free)
-    names = _add_chains(context, owner, placed, wanted, driven if has_bones else None)
-    names += _add_toes(context, owner, toes)
+    new = _new_chains(owner, placed, wanted, driven if has_bones else None)
+    names = _add(context, owner, [*new, *toes], wanted.kind)
     limited = [limb for limb, *_ in placed]
     joints = _limit(owner, limited, names) if wanted.use_limits else None
     hung = _hang(context, owner, trunk, found) if trunk and (names or not free) else 0
@@ -137,52 +137,36 @@ def _placed(
     return placed, problems
 
 
-def _add_chains(
-    context: bpy.types.Context,
+def _new_chains(
     owner: bpy.types.Object,
     placed: list[tuple[Limb, ChainSpec, Placement]],
     wanted: Wanted,
     driven: set[str] | None,
-) -> list[str]:
-    """Make all controls at once, add the chains and return their names.
+) -> list[NewChain]:
+    """Return the chains of limbs with their controls, and those of the toes of feet that roll.
 
     Args:
-        context: See ``add_limbs``.
         owner: The original armature object.
         placed: Limbs with their chains and where their controls go.
         wanted: What is asked for.
         driven: Bones that chains drive, of an armature whose feet can roll; else None.
     """
-    controls: list[Control] = []
+    found: list[NewChain] = []
     places = {limb.name: place.target for limb, _, place in placed}
-    feet: list[Foot | None] = []
     for limb, spec, place in placed:
         other = places.get(opposite(limb.name)) if opposite(limb.name) != limb.name else None
         look = look_of(owner, limb, place.target, other)
-        controls.append(target_control(spec.name, place, wanted.parent, look))
-        feet.append(None if driven is None else foot_of(owner, limb, controls[-1], driven))
-        controls += feet[-1].controls if feet[-1] else ()
-    made = iter(make_controls(context, owner, controls, wanted.kind))
-    names = []
-    for (limb, spec, place), foot in zip(placed, feet, strict=True):
-        target = next(made)
-        if foot:
-            turned = [next(made) for _ in foot.pivots]
-            drive_foot(target, turned, foot.pivots)
-            target = next(made)
+        control = target_control(spec.name, place, wanted.parent, look)
         soft = soft_distance(place) if PRESETS[limb.kind].is_soft else 0.0
-        names.append(_add_limb(context, owner, replace(spec, target=target), place, soft))
-        if foot and foot.toes:
-            toes, place_of_toes = foot.toes
-            of_toes = replace(toes, target=next(made))
-            names.append(_add_limb(context, owner, of_toes, place_of_toes))
-    return names
+        chain = NewChain(spec, place, [control], soft=soft)
+        found += [chain] if driven is None else rolling(owner, limb, chain, driven)
+    return found
 
 
 def _lacking_toes(
     owner: bpy.types.Object, limbs: Sequence[Limb], driven: set[str]
-) -> list[tuple[ChainSpec, Placement, Control]]:
-    """Return the chains of toes that feet of legs with chains lack, and their controls."""
+) -> list[NewChain]:
+    """Return the chains of toes that feet of legs with chains lack."""
     found = []
     legs = {limb.end: limb for limb in limbs if limb.kind is LimbKind.LEG and limb.end}
     for chain in chains_of(owner):
@@ -192,34 +176,26 @@ def _lacking_toes(
     return [each for each in found if each]
 
 
-def _add_toes(
-    context: bpy.types.Context,
-    owner: bpy.types.Object,
-    toes: Sequence[tuple[ChainSpec, Placement, Control]],
+def _add(
+    context: bpy.types.Context, owner: bpy.types.Object, chains: Sequence[NewChain], kind: str
 ) -> list[str]:
-    """Make the controls of toes, add their chains and return the names of these."""
-    made = make_controls(context, owner, [control for *_, control in toes], "BONE")
-    return [
-        _add_limb(context, owner, replace(spec, target=target), place)
-        for (spec, place, _), target in zip(toes, made, strict=True)
-    ]
-
-
-def _add_limb(
-    context: bpy.types.Context,
-    owner: bpy.types.Object,
-    wanted: ChainSpec,
-    place: Placement,
-    soft: float = 0.0,
-) -> str:
-    """Add a chain whose target is there, and return its name."""
-    name = free_name(names_of_chains(owner), wanted.name)
-    wanted = replace(wanted, name=name, pole_angle=float(place.pole_angle))
-    settings = add_chain(owner, wanted, place.bone_count, preferences(context))
-    if soft:
-        settings.soft_distance = soft
-    store(settings)
-    return name
+    """Make all controls at once, add the chains and return their names."""
+    controls = [control for chain in chains for control in chain.controls]
+    made, names = iter(make_controls(context, owner, controls, kind)), []
+    for chain in chains:
+        first, *others = [next(made) for _ in chain.controls]
+        if chain.pivots:
+            drive_foot(first, others, chain.pivots)
+        name = free_name(names_of_chains(owner), chain.spec.name)
+        angle = float(chain.place.pole_angle)
+        target = others[-1] if others else first
+        spec = replace(chain.spec, name=name, pole_angle=angle, target=target)
+        settings = add_chain(owner, spec, chain.place.bone_count, preferences(context))
+        if chain.soft:
+            settings.soft_distance = chain.soft
+        store(settings)
+        names.append(name)
+    return names
 
 
 def _lacks(owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]) -> bool:

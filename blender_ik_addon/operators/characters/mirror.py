@@ -30,14 +30,12 @@ from ..controls import make_controls
 
 
 class POSE_OT_chain_ik_mirror(ChainOperator):
-    """Add the same chain on the other side of the character."""
+    """Add the same chain on the other side, with its settings, joints, target and pole.
 
-    bl_idname = "pose.chain_ik_mirror"
+    The bones there are found by their names, such as .L and .R.
+    """
+
     bl_label = "Mirror to Other Side"
-    bl_description = (
-        "Add the same chain on the other side, with its settings, joints, target"
-        " and pole. The bones there are found by their names, such as .L and .R"
-    )
 
     def act(self, context: bpy.types.Context) -> None:
         source = selection.chain(context)
@@ -78,9 +76,9 @@ def _opposite_target(
     control = _opposite_anchor(context, owner, control_above(target), "CUBE", length)
     # What was made is to be evaluated before anything hangs under it.
     context.view_layer.update()
-    foot = mirrored_foot(owner, target, control.bone, length)
-    made = make_controls(context, owner, foot.controls, "BONE")
-    drive_foot(control, made, foot.pivots)
+    pivots, controls = mirrored_foot(owner, target, control.bone, length)
+    made = make_controls(context, owner, controls, "BONE")
+    drive_foot(control, made, pivots)
     return made[-1]
 
 

@@ -36,7 +36,6 @@ SCOPES = (
 class POSE_OT_chain_ik_setup(ChainOperator):
     """Add chains for the limbs of a whole character."""
 
-    bl_idname = "pose.chain_ik_setup"
     bl_label = "Set Up Limbs"
     bl_description = (
         "Find the limbs of the armature by the names and parents of its bones,"

@@ -61,7 +61,6 @@ def make_body(
 class POSE_OT_chain_ik_body(ChainOperator):
     """Make one body of all chains under the hips."""
 
-    bl_idname = "pose.chain_ik_body"
     bl_label = "Make Whole Body"
     bl_description = (
         "Solve all chains of the armature as one body: where a limb does not reach, the body goes"

@@ -23,7 +23,6 @@ WHICH = (
 class POSE_OT_chain_ik_plant(OnClip):
     """Keep feet and hands where they stand in a clip."""
 
-    bl_idname = "pose.chain_ik_plant"
     bl_label = "Plant Feet"
     bl_description = (
         "Find when feet and hands stand in the clip of the range, and key targets, poles and hips"
@@ -43,7 +42,6 @@ class POSE_OT_chain_ik_plant(OnClip):
     use_pins: BoolProperty(
         name="Key Pins",
         description="Key the pins of a whole body as well: a foot is pinned while it stands",
-        default=False,
         options=ANEW,
     )
     relative_to: StringProperty(

@@ -33,7 +33,6 @@ ENDS = (("MIN", "Min", "The least rotation"), ("MAX", "Max", "The greatest rotat
 class POSE_OT_chain_ik_set_limit(Dragging):
     """Move one end of the range that a bone may turn in."""
 
-    bl_idname = "pose.chain_ik_set_limit"
     bl_label = "Move Limit"
     bl_description = (
         "Move one end of the range that a bone of the active chain may turn in: in the chain's own"

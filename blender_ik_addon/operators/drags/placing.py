@@ -110,23 +110,19 @@ class Placing(Dragging):
 
 
 class POSE_OT_chain_ik_move_target(Placing):
-    """Move the target of the active chain."""
+    """Move the target of the active chain, an object or a bone, without leaving pose mode.
 
-    bl_idname = "pose.chain_ik_move_target"
+    Auto Keying keys its location.
+    """
+
     bl_label = "Move Target"
-    bl_description = (
-        "Move the target of the active chain, an object or a bone, without leaving pose mode."
-        " Auto Keying keys its location"
-    )
 
 
 class POSE_OT_chain_ik_move_pole(Placing):
-    """Move the pole of the active chain."""
+    """Move the pole of the active chain, an object or a bone, without leaving pose mode.
 
-    bl_idname = "pose.chain_ik_move_pole"
+    Auto Keying keys its location.
+    """
+
     bl_label = "Move Pole"
-    bl_description = (
-        "Move the pole of the active chain, an object or a bone, without leaving pose mode."
-        " Auto Keying keys its location"
-    )
     word = "pole"

@@ -21,14 +21,12 @@ from .view import View
 
 
 class POSE_OT_chain_ik_turn_pole(Dragging):
-    """Turn the bend of the active chain away from its pole."""
+    """Turn the bend of the active chain away from its pole, about the line from root to target.
 
-    bl_idname = "pose.chain_ik_turn_pole"
+    Auto Keying keys an angle that has keys.
+    """
+
     bl_label = "Turn Pole Angle"
-    bl_description = (
-        "Turn the bend of the active chain away from its pole, about the line from root to target."
-        " Auto Keying keys an angle that has keys"
-    )
     hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
 
     angle: FloatProperty(

@@ -16,7 +16,6 @@ from .chosen import AnyFrames, Matching, new_interpolation
 class POSE_OT_chain_ik_apply(AnyFrames, Matching):
     """Keep the pose that chains give their bones, and mute them (IK to FK)."""
 
-    bl_idname = "pose.chain_ik_apply"
     bl_label = "Apply to Bones"
     bl_description = (
         "Bones keep the pose that their chains give them, and these chains are muted (IK to FK):"

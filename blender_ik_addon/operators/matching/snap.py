@@ -25,7 +25,6 @@ from .chosen import (
 class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
     """Move targets and poles so that they match the present pose (FK to IK)."""
 
-    bl_idname = "pose.chain_ik_snap_target"
     bl_label = "Snap Target"
     bl_description = (
         "Move targets and poles to match the present pose, so that nothing moves when a chain takes"

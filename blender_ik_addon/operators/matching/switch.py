@@ -40,7 +40,6 @@ SAME_BEND = 1e-4
 class POSE_OT_chain_ik_switch(Matching):
     """Switch chains between FK and IK at this frame, with keys, without a pop."""
 
-    bl_idname = "pose.chain_ik_switch"
     bl_label = "Switch FK/IK"
     bl_description = (
         "Switch the chains of the selected bones, targets and poles, else the active chain,"

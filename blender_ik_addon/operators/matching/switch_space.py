@@ -31,15 +31,13 @@ def spaces(operator: bpy.types.Operator, context: bpy.types.Context | None, text
 
 
 class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
-    """Have target or pole of the active chain go along with something else, with keys."""
+    """From this frame on, the target or pole of the active chain goes along with something else.
 
-    bl_idname = "pose.chain_ik_switch_space"
+    It stays where it is, and keys are set so that it does not pop. Its later keys count in the new
+    space.
+    """
+
     bl_label = "Switch Space"
-    bl_description = (
-        "From this frame on, the target or pole of the active chain goes along with something"
-        " else. It stays where it is, and keys are set so that it does not pop. Its later keys"
-        " count in the new space"
-    )
 
     which: EnumProperty(
         name="Control",

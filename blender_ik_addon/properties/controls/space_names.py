@@ -49,37 +49,28 @@ def space_name(settings: ChainGroup, which: str) -> str:
     return "" if space is None else label(space)
 
 
-def find_space(settings: ChainGroup, name: str) -> Anchor | None:
-    """Return the bone of a chain's armature, or else the object, of a name; None for the world.
-
-    Raises:
-        RigError: If there is none.
-    """
-    owner = owner_of(settings)
-    if not name:
-        return None
-    if name in owner.pose.bones:
-        return Anchor(owner, name)
-    found = bpy.data.objects.get(name)
-    if found is None:
-        raise RigError(f"There is no bone or object '{name}': choose another space.")
-    return Anchor(found)
-
-
 def check_space_name(settings: ChainGroup, which: str, name: str) -> tuple[Anchor, Anchor | None]:
-    """Return a control of a chain, and what it can go along with.
+    """Return a control of a chain, and what it can go along with by a name; None for the world.
 
     Raises:
         RigError: If it cannot, with what to do instead.
     """
+    owner = owner_of(settings)
     control = controls_of_chain(settings)[WHICH.index(which)]
     if control is None:
         raise RigError(f"This chain has no {which.lower()}: choose one first.")
     channels_of(control)
-    space = find_space(settings, name)
-    if space is not None:
-        check_control(control)
-        check_space(control, space, movers())
+    if not name:
+        return control, None
+    # A bone of the chain's armature comes before an object of that name.
+    if name in owner.pose.bones:
+        space = Anchor(owner, name)
+    elif (found := bpy.data.objects.get(name)) is not None:
+        space = Anchor(found)
+    else:
+        raise RigError(f"There is no bone or object '{name}': choose another space.")
+    check_control(control)
+    check_space(control, space, movers())
     return control, space
 
 

@@ -25,10 +25,10 @@ from ...rig.planning.located import check_moved
 from ...rig.planning.order import Job
 from ...rig.reading.animation import bone_of_path, curves, keyed_frames
 from ...rig.reading.chain_plan import planned
-from ...rig.reading.dependencies import MovedBy
+from ...rig.reading.dependencies import Dependencies
 from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
-from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, RotationBone, names_of_chains
+from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, names_of_chains
 from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.matching import match_controls
 from ..chains import body_of, chains_of, free_name
@@ -93,9 +93,8 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
         )
     skeleton = compiled(armature_object)
     spec = replace(_chain_of(hips), body=BodyGoal(hips))
-    job = Job(
-        armature_object, 0, spec, skeleton, planned(skeleton, spec), MovedBy((), (), False, (), ())
-    )
+    moved_by = Dependencies().found()
+    job = Job(armature_object, 0, spec, skeleton, planned(skeleton, spec), moved_by)
     # A body mutes these itself.
     with spaces_muted(Anchor(armature_object, hips)):
         check_moved(job)
@@ -182,11 +181,4 @@ def pin_legs(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> None:
 
 def _chain_of(hips: str) -> ChainSpec:
     """Return the chain of the hips; its target is still to be made."""
-    return ChainSpec(
-        name="Hips",
-        bone=hips,
-        chain_count=1,
-        use_tail=True,
-        use_rotation=True,
-        rotation_bone=RotationBone.TIP,
-    )
+    return ChainSpec("Hips", hips, chain_count=1, use_rotation=True)

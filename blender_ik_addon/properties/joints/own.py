@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ...core import JointKind
+from ...core.kinematics.joint_limits import FREE
 from ...rig.planning.checks import check_settings
 from ...rig.reading.bone_joints import KINDS, MOST_STIFFNESS
 from ...rig.reading.spec import OwnJoint, RelativeTo
@@ -42,17 +43,8 @@ ZEROS = (
         " on from this bone",
     ),
 )
-RANGED_AXES = {
-    "BALL": "xyz",
-    "CONE": "y",
-    "HINGE_X": "x",
-    "HINGE_Y": "y",
-    "HINGE_Z": "z",
-    "ELBOW_X": "xy",
-    "ELBOW_Z": "yz",
-    "SWING": "xz",
-    "FIXED": "",
-}
+RANGED_AXES = {kind.name: "".join(compress("xyz", free)) for kind, free in FREE.items()}
+RANGED_AXES["CONE"] = "y"
 """The axes about which the kinds have a range each."""
 STIFF_AXES = RANGED_AXES | {"CONE": "xyz"}
 

@@ -16,8 +16,8 @@ from ...rig.reading.chain_plan import planned
 from ...rig.reading.channels import quaternions_of, read_pose
 from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import OwnJoint
-from ..chains import ChainGroup, chains_of, owner_of, set_values
-from ..records import bones_of_chain, bones_of_chains, bones_spec
+from ..chains import ChainGroup, owner_of, set_values
+from ..records import bones_of_chain, bones_spec, drivers_of
 from .ends import joint_of
 from .own import RANGED_AXES, JointSettings, held_bone
 
@@ -130,8 +130,7 @@ def _chain_of(
     armature_object: bpy.types.Object, bone: str, first: ChainGroup | None
 ) -> ChainGroup | None:
     """Return the chain that a bone's joint belongs in: the first choice, or else the first."""
-    chains = zip(chains_of(armature_object), bones_of_chains(armature_object), strict=True)
-    driving = [chain for chain, bones in chains if bone in bones]
+    driving = [chain for chain, _ in drivers_of(armature_object, [bone])]
     return first if first in driving else next(iter(driving), None)
 
 

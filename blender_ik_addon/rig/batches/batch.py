@@ -57,8 +57,11 @@ class Batch:
         errors: What is wrong with a chain, by row.
         is_even: Whether they are rigid, and hang in spaces that keep their shape.
         goes_on: Whether they go on from their last pose.
+        most_again: How often what starts from what stands there, and has not arrived, is solved
+            again from its own results.
     """
 
+    most_again = 16
     _rigs: BatchRigs[Any]
 
     def __init__(self, members: Members, *, is_even: bool) -> None:

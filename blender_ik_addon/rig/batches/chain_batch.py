@@ -13,7 +13,7 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
-from ..posing.eased_poses import Eased, Step, Stepped, next_step
+from ..posing.eased_poses import Eased, Step, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.outcome import Outcome
 from ..posing.solved import REACHED, Asked, Solved
@@ -32,8 +32,6 @@ from .rig_state import RigState
 # What starts from its own last pose reads it back as float32: differences of that size are no
 # movement.
 CURRENT_NOISE = 1e-6
-# How often what has not arrived is solved again from its own results.
-MOST_AGAIN = 16
 NOBODY = np.zeros((), dtype=np.bool_)
 NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
 
@@ -259,10 +257,9 @@ class ChainBatch(Batch):
         for name, values in starts.items():
             self._starts[name][rows] = values[rows]
         location = starts.get("location")
-        inputs, steps = [], None
+        steps = None
         if self._easing is not None:
-            inputs = [self._inputs(row) for row in rows.tolist()]
-            steps = [self._step(row, moment, own) for row, own in zip(rows, inputs, strict=True)]
+            steps = [self._step(row, moment) for row in rows.tolist()]
         count = len(self.driven)
         pick = slice(None) if len(rows) == count else rows
         poles, floors = self._poles, self._floors
@@ -280,19 +277,18 @@ class ChainBatch(Batch):
         is_mixed = bool(starts) and not self.driven[0].is_current.all()
         # Blender has just set what is keyed: what stands there at a new frame no solve has left.
         if is_mixed and moment.is_first and not moment.is_new:
-            solved, stepped = self._go_on(asked), list[Stepped]()
+            solved, stepped = self._go_on(asked), list[Eased]()
         else:
             solved, stepped = self._solved_where(asked)
         if starts and self._easing is None:
             solved = self._brought_to_rest(asked, solved)
         self._wanted[pick] = solved.channels
         self._keep(rows, solved)
-        for row, own, each in zip(rows.tolist(), inputs, stepped, strict=False):
-            job = self.live_chains[row].job
-            self._states[row].remember(job, moment, Eased(own, job.spec, each))
+        for row, each in zip(rows.tolist(), stepped, strict=False):
+            self._states[row].remember(self.live_chains[row].job, moment, each)
             self._frames[row] = moment.frame
 
-    def _solved_where(self, asked: Asked) -> tuple[Solved, list[Stepped]]:
+    def _solved_where(self, asked: Asked) -> tuple[Solved, list[Eased]]:
         """Return what brings chains or trees to their targets from where they hang."""
         places = self._rigs.places
         if isinstance(self._solve, BaseSolve):
@@ -322,7 +318,7 @@ class ChainBatch(Batch):
         sides of poles are others.
         """
         rows, part, is_current = np.arange(len(asked.rows)), solved, self.driven[0].is_current
-        for _ in range(MOST_AGAIN):
+        for _ in range(self.most_again):
             channels = part.channels.astype(np.float32).astype(np.float64)
             moves = (np.abs(channels - asked.present) > CURRENT_NOISE)[:, is_current]
             may_move = (part.status_codes != REACHED).any(axis=1) | (not self.is_even)
@@ -352,8 +348,8 @@ class ChainBatch(Batch):
         arrays = places.from_world, places.above, places.root, places.unmirrored
         return b"".join([array[row].tobytes() for array in arrays]) + self._followed(row)
 
-    def _step(self, row: int, moment: Moment, inputs: bytes) -> Step:
-        job = self.live_chains[row].job
+    def _step(self, row: int, moment: Moment) -> Step:
+        job, inputs = self.live_chains[row].job, self._inputs(row)
         return next_step(self._states[row].last_of(job, moment), job.spec, moment, inputs)
 
     def _weights(self, row: int) -> Array | None:

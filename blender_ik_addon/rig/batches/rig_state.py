@@ -212,12 +212,12 @@ class RigState:
 
     def last_of(self, job: Job, moment: Moment) -> Memento[Any] | None:
         """Return what a chain goes on from at a moment; None where it starts again."""
-        return before(self.histories.get(job.history_key), job.skeleton, moment)
+        return before(self.histories.get(job.history_key, ()), job.skeleton, moment)
 
     def remember(self, job: Job, moment: Moment, kept: object) -> None:
         """Keep what a chain goes on from after a moment."""
         key = job.history_key
-        self.histories[key] = remembered(self.histories.get(key), job.skeleton, moment, kept)
+        self.histories[key] = remembered(self.histories.get(key, ()), job.skeleton, moment, kept)
 
     def read_pose(self, update: Update) -> None:
         """Read the pose, as the graph has evaluated it."""

@@ -38,21 +38,6 @@ IS_ABOVE = "bones below it are baked so"
 OF_BODY = "it belongs to a whole body"
 
 
-@dataclass(frozen=True)
-class BetteredClip:
-    """What became of a clip.
-
-    Attributes:
-        channels: Rotation channels of the noted bones, shape (F, N, 4).
-        jumps: Rows of frames that no path leads to without a jump, by chain.
-        left: Chains that are baked frame by frame, and why.
-    """
-
-    channels: Array
-    jumps: dict[int, Indices]
-    left: dict[int, str]
-
-
 @dataclass(eq=False)
 class _Group:
     """What is bettered together: a chain, or a tree."""
@@ -101,14 +86,17 @@ class Clip:
         self._groups = self._find_groups(tuple(chains), recorder.driven)
         self._leave_some(armature_object, chains)
 
-    def bettered(self, smoothness: float) -> Generator[None, None, BetteredClip]:
-        """Return the clip with jumps and shaking gone that no goal asks for; a chain a step."""
+    def better(self, smoothness: float) -> Generator[None, None, None]:
+        """Take jumps and shaking away that no goal asks for; a chain a step."""
         # The last try but one fixes all frames, so the last one moves nothing above.
         for number in range(len(self._notes.channels).bit_length() + 2):
             self._fix_above()
             is_needed = yield from self._try(smoothness, 2**number)
             if not is_needed:
                 break
+
+    def channels(self) -> Array:
+        """Return the rotation channels of the noted bones, shape (F, N, 4)."""
         channels = self._notes.channels.astype(np.float64)
         for group in self._groups:
             if group.goals is None:
@@ -117,11 +105,15 @@ class Clip:
             is_moved = (group.found != group.local).any(axis=(1, 2))
             new = rotation_channels(group.found, group.near, group.driven.modes)
             channels[:, rows] = np.where(is_moved[:, None, None], new, channels[:, rows])
-        return BetteredClip(
-            channels,
-            {chain: group.jumps for group in self._groups for chain in group.chains},
-            {chain: group.why for group in self._groups for chain in group.chains if group.why},
-        )
+        return channels
+
+    def jumps(self) -> dict[int, Indices]:
+        """Return the rows of frames that no path leads to without a jump, by chain."""
+        return {chain: group.jumps for group in self._groups for chain in group.chains}
+
+    def left(self) -> dict[int, str]:
+        """Return which chains are baked frame by frame, and why."""
+        return {chain: group.why for group in self._groups for chain in group.chains if group.why}
 
     def _new_hung(self) -> HungBones:
         return HungBones(self._skeleton, self._bones, self._modes, self._notes)

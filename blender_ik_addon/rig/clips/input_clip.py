@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import bpy
-import numpy as np
 
 from ..keying.keys import ChannelKeys, path_of, write_keys
 from ..reading.animation import curves
@@ -20,8 +19,6 @@ KEPT, SETTINGS = "chain_ik_clip", "chain_ik_settings"
 BEFORE, AFTER = "(unplanted)", "Planted"
 """How the names end of clips that are kept, and of new actions with planted feet."""
 
-Value = tuple[str, str, int, float]
-"""Bone, property and component of a channel, as ``ChannelKeys``, and what it holds."""
 Settings = dict[str, dict[str, float]]
 """Settings of chains, by the chains' names and by their own."""
 
@@ -63,20 +60,18 @@ class InputClip:
 
 @contextmanager
 def shown_as_it_came(
-    values: Mapping[bpy.types.Object, Sequence[Value]],
+    values: Mapping[bpy.types.Object, Sequence[ChannelKeys]],
     chains: bpy.types.Object,
     settings: Settings,
-    frame: int,
 ) -> Iterator[list[InputClip]]:
     """Have objects play the clip as it came; afterwards they play what they did.
 
     Nothing of the clips has changed at the end unless they were kept.
 
     Args:
-        values: By object, what the clip needs and may hold no keys of: these are given one.
+        values: By object, a key each of what the clip needs, given to what has none.
         chains: The one that has chains.
         settings: Of these, with which the clip came if it has not been kept yet.
-        frame: Where to key.
 
     Yields:
         The clips.
@@ -87,7 +82,7 @@ def shown_as_it_came(
         for owner, held in values.items():
             copy = _of_owner(owner, clips).copy
             _play(owner, copy)
-            _key_missing(owner, held, frame)
+            _key_missing(owner, held)
             if owner == chains:
                 known = copy.get(SETTINGS, {})
                 kept = settings | {name: dict(each) for name, each in known.items()}
@@ -146,13 +141,8 @@ def _play(owner: bpy.types.Object, action: bpy.types.Action | None) -> None:
         data.action_slot = fitting[0]
 
 
-def _key_missing(owner: bpy.types.Object, values: Sequence[Value], frame: int) -> None:
-    """Give what has no keys in the clip that an object plays one key each."""
+def _key_missing(owner: bpy.types.Object, keys: Sequence[ChannelKeys]) -> None:
+    """Give what has no keys in the clip that an object plays these."""
     known = {(curve.data_path, curve.array_index) for curve in curves(owner)}
-    frames = np.array([float(frame)])
-    missing = [
-        ChannelKeys(bone, prop, component, frames, np.array([value]))
-        for bone, prop, component, value in values
-        if (path_of(bone, prop), component) not in known
-    ]
+    missing = [each for each in keys if (path_of(*each[:2]), each.component) not in known]
     write_keys(owner, missing, "CONSTANT")

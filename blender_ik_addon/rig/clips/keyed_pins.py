@@ -20,12 +20,10 @@ class Pin(NamedTuple):
     """The pin of a chain.
 
     Attributes:
-        path: From the armature object.
         value: Whether it is on where nothing keys it.
         keys: None without any.
     """
 
-    path: str
     value: bool
     keys: ChannelKeys | None
 
@@ -40,7 +38,7 @@ def pins_of(armature_object: bpy.types.Object, indices: Iterable[int]) -> dict[s
         if path in known:
             co = read_floats(known[path].keyframe_points, "co", 2).astype(np.float64)
             keys = ChannelKeys("", path, 0, co[::2], co[1::2])
-        found[settings.name] = Pin(path, settings.use_pin, keys)
+        found[settings.name] = Pin(settings.use_pin, keys)
     return found
 
 
@@ -54,12 +52,12 @@ def give_back(armature_object: bpy.types.Object, came: dict[str, Pin]) -> None:
     data: Any = armature_object.animation_data
     noted = _noted(armature_object)
     for name in noted & came.keys():
-        pin = came[name]
+        pin, settings = came[name], armature_object.chain_ik.chains[name]
         for bag in bags_of_action(data.action, getattr(data, "action_slot", None)):
-            curve = bag.fcurves.find(pin.path)
+            curve = bag.fcurves.find(settings.path_from_id("use_pin"))
             if curve is not None:
                 bag.fcurves.remove(curve)
-        armature_object.chain_ik.chains[name].use_pin = pin.value
+        settings.use_pin = pin.value
         if pin.keys is not None:
             write_keys(armature_object, [pin.keys], "CONSTANT")
     if noted:

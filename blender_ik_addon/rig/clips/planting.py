@@ -12,7 +12,7 @@ from ...core.algebra.arithmetic import Counts
 from ..controls.control_spaces import is_keyed
 from ..controls.foot_roll import control_above
 from ..keying.baking import live_for_good
-from ..keying.keys import check_keyable
+from ..keying.keys import ChannelKeys, check_keyable
 from ..keying.playing import check_live, frame_kept, played_unchanged
 from ..keying.renumbering import path_of_setting
 from ..reading.animation import animated_bones, curves, driven_axes, strips
@@ -24,7 +24,7 @@ from ..reading.world import channels_of
 from ..tools.matching import channel_names
 from ..tools.placing import check_movable
 from . import keyed_pins
-from .input_clip import Settings, Value, shown_as_it_came
+from .input_clip import Settings, shown_as_it_came
 from .planted_clip import PlantedClip, Planting
 from .played_clip import PlayedClip
 
@@ -106,8 +106,7 @@ def plant(
     clip = PlayedClip(armature_object, planting.anchors(armature_object, chains.values()))
     values = _values(armature_object, chains, planting)
     settings = _settings(armature_object, chains)
-    first = planting.frames[0]
-    with shown_as_it_came(values, armature_object, settings, first) as inputs:
+    with shown_as_it_came(values, armature_object, settings) as inputs:
         pins = keyed_pins.pins_of(armature_object, chains)
         with frame_kept(scene, is_reading=True):
             for frame in played_unchanged(scene, [armature_object], planting.frames, CHANGED):
@@ -170,19 +169,21 @@ def _settings(armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
 
 def _values(
     armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec], planting: Planting
-) -> dict[bpy.types.Object, list[Value]]:
-    """Return the channels that will be overwritten, by object."""
-    found: dict[bpy.types.Object, list[Value]] = {armature_object: []}
-    for anchor in [control for spec in chains.values() for control, _ in _followed(spec)]:
-        moved: Any = channels_of(anchor)
+) -> dict[bpy.types.Object, list[ChannelKeys]]:
+    """Return a key each of the channels that will be overwritten, by object."""
+    found: dict[bpy.types.Object, list[ChannelKeys]] = {armature_object: []}
+    frames = np.array([float(planting.frames[0])])
+
+    def add(anchor: Anchor, *props: str) -> None:
+        moved = channels_of(anchor)
         found.setdefault(anchor.object, []).extend(
-            (anchor.bone, prop, component, value)
-            for prop in channel_names(moved)
+            ChannelKeys(anchor.bone, prop, component, frames, np.array([value]))
+            for prop in props
             for component, value in enumerate(getattr(moved, prop))
         )
+
+    for control in [control for spec in chains.values() for control, _ in _followed(spec)]:
+        add(control, *channel_names(channels_of(control)))
     if planting.root:
-        location: Any = armature_object.pose.bones[planting.root].location
-        found[armature_object] += [
-            (planting.root, "location", axis, value) for axis, value in enumerate(location)
-        ]
+        add(Anchor(armature_object, planting.root), "location")
     return found

@@ -9,7 +9,7 @@ import bpy
 from ...core.algebra.arithmetic import Array
 from ..keying.written import Channel
 from ..reading.spec import ChainSpec
-from .bettering import BetteredClip, Clip
+from .bettering import Clip
 from .notes import Notes, Recorder
 
 # Of more frames that jump only so many are named.
@@ -19,7 +19,7 @@ MOST_NAMED = 5
 class ClipBake(Recorder):
     """The frames of a bake, noted and bettered together."""
 
-    _found: BetteredClip
+    _clip: Clip
 
     def __init__(
         self,
@@ -37,25 +37,25 @@ class ClipBake(Recorder):
 
     def bettered(self, notes: Notes | None = None) -> Iterator[object]:
         """Better what has been noted, here or elsewhere; a chain a step."""
-        clip = Clip(self._object, self._chains, self, self.notes() if notes is None else notes)
-        self._found = yield from clip.bettered(self._smoothness)
+        self._clip = Clip(self._object, self._chains, self, notes or self.notes())
+        yield from self._clip.better(self._smoothness)
 
     def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
         """Return what is to be keyed of channels in some rows of what was noted."""
-        names, keyed = self.skeleton.names, values.copy()
+        names, keyed, bettered = self.skeleton.names, values.copy(), self._clip.channels()
         row_of = {names[bone]: row for row, bone in enumerate(self.bones.tolist())}
         for column, (bone, prop, component) in enumerate(channels):
             if prop.startswith("rotation"):
-                keyed[:, column] = self._found.channels[list(rows), row_of[bone], component]
+                keyed[:, column] = bettered[list(rows), row_of[bone], component]
         return keyed
 
     def left(self, index: int) -> str:
         """Return why a chain is baked frame by frame; empty if it is not."""
-        return self._found.left.get(index, "")
+        return self._clip.left().get(index, "")
 
     def jumps(self, index: int, frames: Sequence[int]) -> list[int]:
         """Return the frames, of those that were noted, to which a chain still jumps."""
-        return [frames[row] for row in self._found.jumps.get(index, ())]
+        return [frames[row] for row in self._clip.jumps().get(index, ())]
 
     def sentences(self, frames: Sequence[int]) -> Iterator[str]:
         """Yield what users should know of chains, with the frames that were noted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ...core import IKError, Lead, Solver
 from ..planning.live_chain import LiveChain
 from ..planning.start_channels import start_vector
 from ..posing.outcome import Outcome
-from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose, read_pose
 from ..reading.refusals import RigError
 from ..reading.world import WorldMatrices
@@ -38,23 +37,6 @@ CONTENDERS = (
 FROM_PRESENT = "One drag from the present pose"
 
 
-@dataclass(frozen=True)
-class Posed:
-    """The pose that a solver has found, to be evaluated on a stage; without references.
-
-    Attributes:
-        attempt: Without joints and residual.
-        pose: Of the whole armature.
-        plan: The bones of the chain.
-        is_led: Whether the root goes to the target, not the tip.
-    """
-
-    attempt: Attempt
-    pose: Pose
-    plan: ChainPlan
-    is_led: bool
-
-
 def find_home(compared: Compared) -> Pose | None:
     """Return the pose with the root where it is without the chain; None if Follow has not moved it.
 
@@ -75,10 +57,8 @@ def find_home(compared: Compared) -> Pose | None:
     return pose
 
 
-def solve(
-    compared: Compared, home: Pose | None, solver: Solver, *, use_finish: bool
-) -> Posed | Attempt:
-    """Return the pose that a solver finds, or an attempt that says why it finds none."""
+def solve(compared: Compared, home: Pose | None, solver: Solver, *, use_finish: bool) -> Attempt:
+    """Return the attempt of a solver, with the pose that it finds, still to be evaluated."""
     world = WorldMatrices(compared.update.depsgraph)
     try:
         trial = Trial(compared, solver, use_finish=use_finish, home=home)
@@ -92,17 +72,18 @@ def solve(
     milliseconds = 1e3 * quickest(seconds, lambda: trial.solve_again(world))
     said = outcome_in_words(outcome, compared.unit)
     status = f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said
-    attempt = Attempt(
+    job = trial.live_chain.job
+    return Attempt(
         *(solver, use_finish, status),
         iterations=outcome.iterations,
         milliseconds=milliseconds,
+        pose=pose,
+        plan=job.plan,
+        is_led=job.spec.is_dragged and job.spec.options.lead is Lead.ROOT,
     )
-    job = trial.live_chain.job
-    is_led = job.spec.is_dragged and job.spec.options.lead is Lead.ROOT
-    return Posed(attempt, pose, job.plan, is_led)
 
 
-def show(compared: Compared, home: Pose | None, found: Sequence[Posed | Attempt]) -> list[Attempt]:
+def show(compared: Compared, home: Pose | None, found: Sequence[Attempt]) -> list[Attempt]:
     """Return the attempts of solvers on poses that Blender has evaluated, its constraint's last.
 
     Args:
@@ -114,9 +95,9 @@ def show(compared: Compared, home: Pose | None, found: Sequence[Posed | Attempt]
     with _on_stage(trial) as stage:
         shown = []
         for each in found:
-            if isinstance(each, Posed):
+            if each.pose is not None:
                 stage.show(each.pose)
-                each = _measured(trial, stage, each.attempt, each.plan, is_led=each.is_led)
+                each = _measured(trial, stage, each)
             shown.append(each)
         try:
             return [*shown, _built_in(trial, stage, home)]
@@ -136,16 +117,15 @@ def _on_stage(trial: Trial) -> Iterator[Stage]:
         yield stage
 
 
-def _measured(
-    trial: Trial, stage: Stage, attempt: Attempt, plan: ChainPlan, *, is_led: bool
-) -> Attempt:
+def _measured(trial: Trial, stage: Stage, attempt: Attempt) -> Attempt:
     """Return an attempt with joints and residual measured on a stage."""
     compared = trial.compared
     target = compared.spec.target
     assert target is not None
-    joints = converting.shown_joints(stage.evaluated, trial.live_chain.job.skeleton, plan)
+    job = trial.live_chain.job
+    joints = converting.shown_joints(stage.evaluated, job.skeleton, attempt.plan or job.plan)
     there = WorldMatrices(compared.update.depsgraph).matrix(target, "target")[:3, 3]
-    residual = float(np.linalg.norm(joints[0 if is_led else -1] - there))
+    residual = float(np.linalg.norm(joints[0 if attempt.is_led else -1] - there))
     return replace(attempt, residual=residual, joints=joints)
 
 
@@ -172,8 +152,7 @@ def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
     for each in trial.driven.live_chains:
         _constrain(stage, each, pose, world)
     milliseconds = 1e3 * max(stage.seconds() - without, 0.0)
-    found = Attempt(None, True, "Reached", milliseconds=milliseconds)
-    found = _measured(trial, stage, found, trial.live_chain.job.plan, is_led=False)
+    found = _measured(trial, stage, Attempt(None, True, "Reached", milliseconds=milliseconds))
     if (
         is_visible(found.residual, compared.unit)
         and found.residual > compared.spec.options.tolerance

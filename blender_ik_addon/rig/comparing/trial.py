@@ -11,10 +11,11 @@ import numpy as np
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ..batches.changes import note
-from ..batches.rig_state import RigState, place
+from ..batches.rig_state import RigState
 from ..live.graph_state import Batch, GraphState
 from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
+from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.moment import moment_of
 from ..reading.refusals import RigError
@@ -39,6 +40,9 @@ class Attempt:
         iterations: How many it took; None if unknown.
         milliseconds: How long the solve takes; NaN without a pose.
         joints: Of that pose, world space, shape (m + 1, 3); (0, 3) without a pose.
+        pose: That of the whole armature; None without one.
+        plan: The bones of the chain; None without one.
+        is_led: Whether the root goes to the target, not the tip.
     """
 
     solver: Solver | None
@@ -48,6 +52,9 @@ class Attempt:
     iterations: int | None = None
     milliseconds: float = math.nan
     joints: Array = field(default_factory=lambda: np.empty((0, 3)))
+    pose: Pose | None = None
+    plan: ChainPlan | None = None
+    is_led: bool = False
 
     @property
     def is_solved(self) -> bool:
@@ -61,7 +68,6 @@ class Trial:
     Attributes:
         compared: The chain.
         solver: Solves it.
-        use_finish: Whether Newton finishes what FABRIK or CCD leave.
         state: What is known of the armature object.
         batch: The batch that has the chain.
         row: Row of the chain in it.
@@ -76,17 +82,11 @@ class Trial:
         home: Pose | None = None,
     ) -> None:
         self.compared, graph = compared, GraphState()
-        self.solver, self.use_finish = solver, use_finish
-        owner, uid = compared.object, compared.object.session_uid
-        self.state = RigState(owner, uid)
+        self.solver, uid = solver, compared.object.session_uid
+        self.state = RigState(compared.object, uid)
         specs = compared.specs_with(solver, use_finish=use_finish)
-        # Stored poses are left as they are.
-        self.state.read([], specs, compared.update, graph.skeletons, lambda *taken: taken[-1])
-        if home is not None and solver is not Solver.FOLLOW:
-            self.state.pose = home.copy()
-        place([self.state])
-        graph.rigs[uid] = self.state
-        graph.assemble()
+        home = None if solver is Solver.FOLLOW else home
+        graph.read_alone(self.state, specs, compared.update, home)
         refused = self.state.errors.get(compared.index) or graph.refused.get((uid, compared.index))
         if refused:
             raise RigError(refused)

@@ -136,28 +136,15 @@ def add_space(control: Anchor, space: Anchor, carrying: Array | None = None) -> 
     made.influence, made.name = 0.0, f"{SPACE} {label(space)}"
     held = made.targets.new() if is_simple else made
     held.target, held.subtarget = space.object, space.bone
-    if not is_simple:
-        made.inverse_matrix = Matrix(_inverse(control, space, stands, carrying).tolist())
+    if is_simple:
+        return made
+    # On a bone Child Of starts from the space of its armature, and ends in world space.
+    start = array_of(control.object.matrix_world) if control.bone else np.eye(4)
+    if is_own and carrying is None:
+        stands, start = array_of(space.object.data.bones[space.bone].matrix_local), np.eye(4)
+    inverse = np.linalg.solve(stands, start if carrying is None else start @ carrying)
+    made.inverse_matrix = Matrix(inverse.tolist())
     return made
-
-
-def _inverse(control: Anchor, space: Anchor, stands: Array, carrying: Array | None) -> Array:
-    """Return the inverse for Child Of: a bone goes along as from rest, all else as both stand.
-
-    On a bone this constraint starts from the space of its armature, and ends in world space.
-
-    Args:
-        control: The object or bone.
-        space: What it goes along with.
-        stands: Where that stands, world space, shape (4, 4).
-        carrying: As for ``add_space``.
-    """
-    start = np.eye(4)
-    if control.bone and control.object == space.object and carrying is None:
-        stands = array_of(space.object.data.bones[space.bone].matrix_local)
-    elif control.bone:
-        start = array_of(control.object.matrix_world)
-    return np.linalg.solve(stands, start if carrying is None else start @ carrying)
 
 
 def replace_space(constraint: bpy.types.Constraint, control: Anchor, space: Anchor) -> None:

@@ -11,10 +11,11 @@ from ..batches.chain_batch import ChainBatch
 from ..batches.changes import Change
 from ..batches.follow_batch import FollowBatch
 from ..batches.resting import Resting, find_resting
-from ..batches.rig_state import RigState
+from ..batches.rig_state import RigState, Specs, place
 from ..planning.live_chain import LiveChain
 from ..planning.located import located_bones
 from ..planning.order import Group, Job, above, levels
+from ..reading.channels import Pose
 from ..reading.refusals import listed
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
@@ -88,6 +89,24 @@ class GraphState:
     _groups: tuple[Group, ...] = ()
     _refused: dict[int, str] = field(default_factory=dict)
     _numbers: list[int] = field(default_factory=list)
+
+    def read_alone(
+        self, state: RigState, specs: Specs, update: Update, home: Pose | None = None
+    ) -> None:
+        """Read an armature object as the only one there is; its stored poses are left as they are.
+
+        Args:
+            state: The object; told later what is wrong with its chains.
+            specs: As for ``RigState.read``.
+            update: Which graph.
+            home: The pose to solve from; None for that of the graph.
+        """
+        state.read([], specs, update, self.skeletons, lambda *taken: taken[-1])
+        if home is not None:
+            state.pose = home.copy()
+        place([state])
+        self.rigs[state.uid] = state
+        self.assemble()
 
     def touched(self, update: Update) -> frozenset[int]:
         """Return the session uids of rigs that may have changed, of others perhaps as well."""

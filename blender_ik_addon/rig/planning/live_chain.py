@@ -78,24 +78,28 @@ class LiveChain:
         return is_one and self.stretch is None and self.slide is None and not spec.is_dragged
 
 
-def known_chain(
-    armature_object: bpy.types.Object, spec: ChainSpec, solved: LiveChain | None = None
-) -> tuple[Skeleton, ChainPlan, BoneJoints | None]:
-    """Return the bones of a chain's armature, the chain's own, and the joints of these.
+Known = ChainSpec | LiveChain
+"""A chain as it was solved last, or its settings alone: then its bones and joints are read."""
 
-    Args:
-        armature_object: The original object.
-        spec: The chain's settings.
-        solved: The chain as it was solved last; without one its bones and joints are read.
+
+def spec_of(known: Known) -> ChainSpec:
+    """Return the settings of a chain."""
+    return known.job.spec if isinstance(known, LiveChain) else known
+
+
+def known_chain(
+    armature_object: bpy.types.Object, known: Known
+) -> tuple[Skeleton, ChainPlan, BoneJoints | None]:
+    """Return the bones of a chain's armature, the original object, its own, and their joints.
 
     Raises:
         RigError: If the chain has no bones, or a joint of it cannot be used.
     """
-    if solved is not None:
-        return solved.job.skeleton, solved.job.plan, solved.joints
+    if isinstance(known, LiveChain):
+        return known.job.skeleton, known.job.plan, known.joints
     skeleton = compiled(armature_object)
-    plan = planned(skeleton, spec)
-    return skeleton, plan, chain_joints(read_joints(armature_object), skeleton, plan, spec)
+    plan = planned(skeleton, known)
+    return skeleton, plan, chain_joints(read_joints(armature_object), skeleton, plan, known)
 
 
 def segments_of(

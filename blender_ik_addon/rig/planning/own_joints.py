@@ -8,14 +8,14 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..reading.bone_joints import KINDS, MOST_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
+from ...core.kinematics.joint_limits import FREE
+from ..reading.bone_joints import MOST_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
 from ..reading.chain_plan import ChainPlan
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, OwnJoint, RelativeTo
 from .acting_forces import creature_of
 
-FREE_AXES = {kind: free for free, kind in KINDS.items()}
 ALONG = np.array([0.0, 1.0, 0.0])
 
 
@@ -60,7 +60,7 @@ def _of_creature(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJo
     if kinds is None:
         return joints
     is_locked = joints.is_locked.copy()
-    is_locked[:count] = np.logical_not([FREE_AXES[kind] for kind in kinds])
+    is_locked[:count] = np.logical_not([FREE[kind] for kind in kinds])
     return replace(joints, is_locked=is_locked)
 
 
@@ -112,7 +112,7 @@ def _with_own(
     for row, joint in own.items():
         bone = int(plan.written[row])
         _check(joint, skeleton.names[bone])
-        is_locked[row] = np.logical_not(FREE_AXES[joint.kind])
+        is_locked[row] = np.logical_not(FREE[joint.kind])
         low[row], high[row], slides[row] = joint.low, joint.high, joint.slide
         stiffness[row] = np.minimum(joint.stiffness, MOST_STIFFNESS)
         if joint.relative_to is not RelativeTo.REST:

@@ -92,7 +92,7 @@ def paired(
 
 
 def stored_bones(
-    skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int] = ()
+    skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
 ) -> tuple[StoredBone, ...]:
     """Return what the channels of a chain's written bones hold now.
 

@@ -34,41 +34,35 @@ class Step(NamedTuple):
 
     Attributes:
         seconds: Since it stood as it remembers; zero or more.
+        inputs: What the solve depends on besides the chain.
+        spec: Its settings.
         now: How it stood; None to stand in the start pose.
         before: What it aimed at then; None for what it aims at now.
     """
 
     seconds: float
-    now: Stance | None
-    before: Stance | None
+    inputs: bytes
+    spec: ChainSpec
+    now: Stance | None = None
+    before: Stance | None = None
 
 
-class Stepped(NamedTuple):
-    """What a step has led one chain to.
+class Eased(NamedTuple):
+    """What a chain that eases remembers of one moment: what a step has led to.
 
     Attributes:
-        now: How it stands.
-        wanted: How it aims to stand.
-        start: How it starts from.
+        now: How it stood.
+        wanted: How it aimed to stand.
+        start: How it started from.
+        inputs: As in ``Step``.
+        spec: Its settings.
     """
 
     now: Stance
     wanted: Stance
     start: Stance
-
-
-class Eased(NamedTuple):
-    """What a chain that eases remembers of one moment.
-
-    Attributes:
-        inputs: What the solve depended on.
-        spec: Its settings.
-        stepped: Where it stood, and where it was going.
-    """
-
     inputs: bytes
     spec: ChainSpec
-    stepped: Stepped
 
 
 def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inputs: bytes) -> Step:
@@ -84,14 +78,14 @@ def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inpu
         inputs: What the solve depends on besides.
     """
     if last is None:
-        return Step(0.0, None, None)
+        return Step(0.0, inputs, spec)
     was, frames = last.kept, moment.frame - last.frame
     if frames == 0.0:
         is_same = inputs == was.inputs and spec == was.spec
-        return Step(0.0 if is_same else moment.seconds, was.stepped.now, was.stepped.wanted)
+        return Step(0.0 if is_same else moment.seconds, inputs, spec, was.now, was.wanted)
     # What was dragged about at the first frame is no part of the motion that begins there.
-    now = was.stepped.start if last.frame == moment.first else was.stepped.now
-    return Step(frames * moment.seconds, now, was.stepped.wanted)
+    now = was.start if last.frame == moment.first else was.now
+    return Step(frames * moment.seconds, inputs, spec, now, was.wanted)
 
 
 def step_poses(
@@ -101,7 +95,7 @@ def step_poses(
     joints: ChainJoints,
     easing: Easing,
     steps: Sequence[Step],
-) -> tuple[SolvedPoses, list[Stepped]]:
+) -> tuple[SolvedPoses, list[Eased]]:
     """Return chains on their way to solved poses.
 
     Args:
@@ -126,8 +120,8 @@ def step_poses(
     there = np.flatnonzero(has_arrived)
     stands = stands.put(there, wanted.take(there))
     stepped = [
-        Stepped(*[take_rows(each, np.array([row])) for each in (stands, wanted, begun)])
-        for row in range(len(steps))
+        Eased(*take_rows((stands, wanted, begun), np.array([row])), step.inputs, step.spec)
+        for row, step in enumerate(steps)
     ]
     posed = frames.posed(
         rotation.matrix_from_quaternion(joints.local_of(stands.turn)),

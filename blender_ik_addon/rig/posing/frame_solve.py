@@ -34,7 +34,7 @@ from ..reading.bone_joints import free_bones
 from ..reading.channels import Pose
 from ..reading.refusals import scaled_flat
 from ..trees.tree_plan import TreePlan
-from .eased_poses import Stepped, step_poses
+from .eased_poses import Eased, step_poses
 from .free_solving import Posing, SolvedPoses, free_chains_for_core, solve_freely
 from .jointed_solving import AGREES, chains_for_core, solve_with_joints, turn_tips
 from .solved import Asked, Solved, name_ending
@@ -77,7 +77,7 @@ class FrameSolve:
             return self._frames.floating is not None
         return self._frames.slide.moves_root
 
-    def solved(self, asked: Asked, places: Places) -> tuple[Solved, list[Stepped]]:
+    def solved(self, asked: Asked, places: Places) -> tuple[Solved, list[Eased]]:
         """Return what brings some of the chains or trees, which hang there, to their targets.
 
         Raises:
@@ -86,7 +86,7 @@ class FrameSolve:
         rows = asked.rows
         if places.is_flat[rows].any():
             raise scaled_flat()
-        frames, stepped = self._placed(places, rows), list[Stepped]()
+        frames, stepped = self._placed(places, rows), list[Eased]()
         if asked.steps is None:
             found = self._solve(asked, places, frames)[1]
         else:
@@ -251,7 +251,7 @@ class FrameSolve:
 
     def _step(
         self, asked: Asked, places: Places, frames: ChainFrames
-    ) -> tuple[SolvedPoses, list[Stepped]]:
+    ) -> tuple[SolvedPoses, list[Eased]]:
         """Return chains that ease on their way; while only time passes they go to the same."""
         rows, easing, joints = asked.rows, self.settings.spec.easing, self._joints
         assert easing is not None

@@ -23,43 +23,39 @@ LOOKED_AHEAD = 1.0
 
 @dataclass(frozen=True)
 class Memento(Generic[Kept]):
-    """What is remembered of one moment: its frame, with subframe, and what was kept then."""
+    """What one chain in one dependency graph remembers of one moment.
 
+    Attributes:
+        skeleton: Of the bones that it drove.
+        frame: With subframe.
+        kept: What was kept then.
+    """
+
+    skeleton: Skeleton
     frame: float
     kept: Kept
 
 
-@dataclass(frozen=True)
-class History(Generic[Kept]):
-    """What one chain in one dependency graph remembers.
-
-    Attributes:
-        skeleton: Of the bones that it drove.
-        mementos: Of the last moments, oldest first; never empty.
-    """
-
-    skeleton: Skeleton
-    mementos: tuple[Memento[Kept], ...]
+History = tuple[Memento[Kept], ...]
+"""What it remembers of the last moments, oldest first, all of one skeleton."""
 
 
-def before(
-    history: History[Kept] | None, skeleton: Skeleton, moment: Moment
-) -> Memento[Kept] | None:
+def before(history: History[Kept], skeleton: Skeleton, moment: Moment) -> Memento[Kept] | None:
     """Return what a moment follows on, its own frame or one not long ago; None after a jump.
 
     The first frame of the scene set again is one as well, for from there on the motion is to be the
     same each time. Whole frames before it lead on to it; what is looked at around it does not.
 
     Args:
-        history: What the chain remembers; None for nothing.
+        history: What the chain remembers.
         skeleton: The bones as they are now.
         moment: When.
     """
-    if history is None or history.skeleton is not skeleton:
+    if not history or history[-1].skeleton is not skeleton:
         return None
-    last = history.mementos[-1]
+    last = history[-1]
     if moment.frame < last.frame < moment.frame + LOOKED_AHEAD:
-        earlier = [each for each in history.mementos if each.frame <= moment.frame]
+        earlier = [each for each in history if each.frame <= moment.frame]
         if not earlier:
             return None
         last = earlier[-1]
@@ -70,10 +66,10 @@ def before(
 
 
 def remembered(
-    history: History[Kept] | None, skeleton: Skeleton, moment: Moment, kept: Kept
+    history: History[Kept], skeleton: Skeleton, moment: Moment, kept: Kept
 ) -> History[Kept]:
     """Return what a chain remembers with one moment more; the arguments are as for ``before``."""
-    known = () if history is None or history.skeleton is not skeleton else history.mementos
+    known = [each for each in history if each.skeleton is skeleton]
     # Those of one frame ago and later can be come back to.
     recent = [each for each in known if 0.0 < moment.frame - each.frame < LOOKED_AHEAD]
-    return History(skeleton, (*recent, Memento(moment.frame, kept)))
+    return (*recent, Memento(skeleton, moment.frame, kept))

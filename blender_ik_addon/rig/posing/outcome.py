@@ -13,8 +13,7 @@ from ...core.model.status import STATUSES
 from ..planning.driven import Driven
 from ..planning.order import Job
 from ..planning.own_joints import cones
-from ..reading.channels import matrices_of
-from .reasons import Reasons, reasons_of, turns_tip_first
+from .reasons import Reasons, reasons_of
 from .solved import Solved
 
 # Chains that pull less than this share of the hardest pull are not named, and one that weighs less
@@ -89,7 +88,7 @@ def outcome_of(
         chain: Its number there.
         weights: Of the effectors, shape (E,); None for a chain alone.
     """
-    live_chain, hang, joints = driven.live_chains[chain], driven.hanging, driven.joints
+    live_chain, hang = driven.live_chains[chain], driven.hanging
     job, slide, rows = live_chain.job, live_chain.slide, np.array(hang.rows[chain])
     status, tip_gap = _statuses(solved, row)[chain], float(solved.tip_gaps[row, chain])
     channels = solved.channels[row, rows]
@@ -105,15 +104,7 @@ def outcome_of(
         only_turns=weights is None and live_chain.only_turns,
         held_by=_holding(solved, driven, row, segments, job) if status is Status.LIMITED else (),
         tip_gap=tip_gap,
-        why=reasons_of(
-            driven.options,
-            None if joints is None else joints.take(rows),
-            lambda: matrices_of(channels, driven.modes[rows]),
-            len(segments),
-            tip_gap,
-            is_tip_beyond=hang.turns_afterwards(chain),
-            turns_tip_first=weights is None and turns_tip_first(job.plan, job.spec),
-        ),
+        why=reasons_of(driven, chain, channels, tip_gap, is_alone=weights is None),
         others={name: values[row] for name, values in others.items() if values is not None},
         lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,
         lacks_hand=job.spec.use_rotation and not (job.plan.turns_tip or job.spec.is_dragged),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,8 +10,10 @@ from ...core import SolveOptions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import clamp_rotations as clamped
+from ..planning.driven import Driven
 from ..reading.bone_joints import BoneJoints
 from ..reading.chain_plan import ChainPlan
+from ..reading.channels import matrices_of
 from ..reading.spec import ChainSpec, NegativeScale
 
 # A joint nearer than this to an end of its range, in radians, stands there: half a degree.
@@ -44,37 +45,36 @@ class Reasons:
 
 
 def reasons_of(
-    options: SolveOptions,
-    joints: BoneJoints | None,
-    rotations: Callable[[], Array],
-    segments: int,
-    tip_gap: float,
-    *,
-    is_tip_beyond: bool = False,
-    turns_tip_first: bool = False,
+    driven: Driven, chain: int, channels: Array, tip_gap: float, *, is_alone: bool
 ) -> Reasons:
     """Return what may have kept a chain.
 
     Args:
-        options: Of the chain, or of its tree.
-        joints: Of its n bones; None where all turn freely.
-        rotations: Tells their local rotations, shape (n, 3, 3), where they matter.
-        segments: How many of the bones, from the root, lead to the effector.
+        driven: What it drives, alone or with others.
+        chain: Its number there.
+        channels: Rotation channels of its written bones, shape (k, 4).
         tip_gap: Radians that are left to the wanted orientation of the tip.
-        is_tip_beyond: As ``Reasons``.
-        turns_tip_first: As ``Reasons``, of a chain whose joints are free.
+        is_alone: Whether it is no part of a tree.
     """
-    if joints is None:
-        is_one_left = turns_tip_first and segments == 2
-        return Reasons(options, turns_tip_first=turns_tip_first, is_one_left=is_one_left)
+    hang, job, rows = (
+        driven.hanging,
+        driven.live_chains[chain].job,
+        list(driven.hanging.rows[chain]),
+    )
+    segments = sum(row < hang.count for row in rows)
+    if driven.joints is None:
+        is_first = is_alone and turns_tip_first(job.plan, job.spec)
+        is_one_left = is_first and segments == 2
+        return Reasons(driven.options, turns_tip_first=is_first, is_one_left=is_one_left)
+    joints, is_tip_beyond = driven.joints.take(np.array(rows)), hang.turns_afterwards(chain)
     is_off, leading = tip_gap > 0.0 and not is_tip_beyond, joints.take(slice(segments))
     has_room = leading.high - leading.low > 2.0 * AT_END
     can_turn = ~leading.is_locked & has_room
     return Reasons(
-        options,
+        driven.options,
         has_locked_joints=bool(leading.is_locked.any() or not has_room.all()),
         is_rigid=leading.slides is None and not can_turn.any(),
-        is_at_limits=is_off and _are_at_ends(joints, rotations()),
+        is_at_limits=is_off and _are_at_ends(joints, matrices_of(channels, driven.modes[rows])),
         is_tip_beyond=is_tip_beyond,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...core import JointKind
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
+from ...core.kinematics.joint_limits import FREE
 from .channels import read_flags, read_floats
 from .rows import Alike
 
@@ -19,16 +20,7 @@ AXES = "xyz"
 MOST_STIFFNESS = 0.99
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 # By which axes are free, X first.
-KINDS = {
-    (True, True, True): JointKind.BALL,
-    (True, False, True): JointKind.SWING,
-    (True, True, False): JointKind.ELBOW_X,
-    (False, True, True): JointKind.ELBOW_Z,
-    (True, False, False): JointKind.HINGE_X,
-    (False, True, False): JointKind.HINGE_Y,
-    (False, False, True): JointKind.HINGE_Z,
-    (False, False, False): JointKind.FIXED,
-}
+KINDS = {free: kind for kind, free in FREE.items()}
 
 
 @dataclass(frozen=True)

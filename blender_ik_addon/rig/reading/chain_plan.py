@@ -15,7 +15,7 @@ from .animation import driven_paths
 from .dependencies import Dependencies, MovedBy
 from .refusals import RigError
 from .skeleton import Skeleton
-from .spec import Anchor, ChainSpec, RotationBone
+from .spec import Anchor, ChainSpec, RotationBone, bones_asked
 from .world import check_in_scene
 
 # A chain of more of them turns its tip where it lacks the hand that it is to turn.
@@ -81,11 +81,7 @@ def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     Raises:
         RigError: If the tip bone does not exist or nothing is left to drive.
     """
-    asked = (
-        *(spec.bone, spec.chain_count, spec.use_tail),
-        *(spec.use_rotation, spec.rotation_bone, spec.use_twist_spread),
-        spec.body_root,
-    )
+    asked = (*bones_asked(spec), spec.body_root)
     known: ChainPlan | None = skeleton.plans.get(asked)
     if known is None:
         known = skeleton.plans[asked] = _planned(skeleton, spec)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import operator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -55,6 +56,13 @@ class RotationBone(enum.StrEnum):
 
 
 Axes = tuple[float, float, float]
+OF_BONES = (
+    *("bone", "chain_count", "use_tail"),
+    *("use_rotation", "rotation_bone", "use_twist_spread"),
+)
+"""What tells which bones a chain drives, named alike in its settings and in ``ChainSpec``."""
+bones_asked = operator.attrgetter(*OF_BONES)
+"""Return the values of these, of settings or of a record."""
 
 
 @dataclass(frozen=True, slots=True)

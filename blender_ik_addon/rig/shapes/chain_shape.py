@@ -8,16 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import bpy
-import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..planning.live_chain import LiveChain, known_chain
+from ..planning.live_chain import Known, known_chain, spec_of
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec
-from .chain_lines import PosedBones, are_near
+from .chain_lines import PosedBones
 from .limit_outlines import LimitOutlines, PlacedLimits, compile_outlines, place_outlines
 from .reach_and_pole import PolePlane, ReachZone, find_pole_plane, find_reach
 
@@ -57,26 +56,18 @@ class ChainShape:
 
 
 def compile_shape(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    spec: ChainSpec,
-    solved: LiveChain | None = None,
+    armature_object: bpy.types.Object, skeleton: Skeleton, known: Known
 ) -> CompiledShape:
-    """Return the shape of a chain without its pose.
-
-    Args:
-        armature_object: The original object.
-        skeleton: Its bones.
-        spec: The chain's settings.
-        solved: The chain as it was solved last; without one its joints are read.
+    """Return the shape of a chain of an original object with these bones, without its pose.
 
     Raises:
         RigError: If the chain has no bones.
     """
+    spec = spec_of(known)
     plan, joints = planned(skeleton, spec), None
     # The chain's status says what is wrong with a joint; the rest can be shown.
     with suppress(RigError):
-        *_, joints = known_chain(armature_object, spec, solved)
+        *_, joints = known_chain(armature_object, known)
     limits = None if joints is None else compile_outlines(skeleton, plan.written, joints)
     return CompiledShape(spec, plan, limits)
 
@@ -105,28 +96,9 @@ def place_shape(
         angle = sense_of_pole_angle(posed.world, spec) * spec.pole_angle
         end = points[-1] if target is None else target
         plane = find_pole_plane(points, end, pole, angle)
-    limits = None
-    if outlines is not None:
-        limits = place_outlines(outlines, posed, outlines.read_signs(posed))
+    limits = None if outlines is None else place_outlines(outlines, posed)
     reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
     return ChainShape(reach, plane, limits)
-
-
-def find_place(
-    anchor: Anchor | None,
-    depsgraph: bpy.types.Depsgraph,
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    posed: PosedBones,
-    present: Container[int],
-) -> Array | None:
-    """Return where one target or pole is, world space, shape (3,).
-
-    None if that is unknown, or too far away to be drawn.
-    """
-    (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed, present)
-    found = np.array(place)
-    return found if are_near(found) else None
 
 
 def find_places(

@@ -11,11 +11,10 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..planning.live_chain import LiveChain, known_chain
-from ..reading.spec import ChainSpec
+from ..planning.live_chain import Known, known_chain
 from .chain_lines import read_posed
-from .limit_outlines import Part, PlacedLimits, compile_outlines, place_outlines
-from .limit_shapes import point_arc, point_swing
+from .limit_outlines import PlacedLimits, compile_outlines, place_outlines
+from .limit_shapes import Part, point_arc, point_swing
 
 # The axes that each part of a joint turns about; that of a bend is in its arc.
 TURNS = {Part.SWING: (0, 2), Part.TWIST: (1,)}
@@ -59,24 +58,18 @@ class LimitEnd:
         return self.limits.point_at(self.outline, point_swing(x, z))
 
 
-def find_ends(
-    armature_object: bpy.types.Object,
-    spec: ChainSpec,
-    bone: str,
-    solved: LiveChain | None = None,
-) -> list[LimitEnd]:
+def find_ends(armature_object: bpy.types.Object, known: Known, bone: str) -> list[LimitEnd]:
     """Return the ends of the ranges of one bone in a chain, none where it turns freely.
 
     Args:
         armature_object: The original object, with a viewport's evaluated pose.
-        spec: The chain's settings.
+        known: The chain.
         bone: One of its bones.
-        solved: The chain as it was solved last; without one its bones and joints are read.
 
     Raises:
         RigError: If the chain has no bones, or a joint of it cannot be used.
     """
-    skeleton, plan, joints = known_chain(armature_object, spec, solved)
+    skeleton, plan, joints = known_chain(armature_object, known)
     rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
     if joints is None or not rows.size:
         return []
@@ -84,7 +77,7 @@ def find_ends(
     posed = read_posed(armature_object, len(skeleton.names))
     if outlines is None or posed is None:
         return []
-    limits = place_outlines(outlines, posed, outlines.read_signs(posed))
+    limits = place_outlines(outlines, posed)
     return list(_ends_of(limits, int(rows[0])))
 
 

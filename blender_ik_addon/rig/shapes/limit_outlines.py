@@ -16,7 +16,7 @@ from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import PosedBones
-from .limit_shapes import Arc, LimitShape, find_shape, swing_axes
+from .limit_shapes import Arc, Part, find_bounds, swing_axes
 
 # Shares of a bone's length: radius of its limits, that of its twist, and where the twist is drawn.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
@@ -24,14 +24,6 @@ BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
 FLAT = 1e-9
 # The least length to divide by, so that a zero vector stays zero.
 SHORTEST = 1e-300
-
-
-class Part(enum.Enum):
-    """What a line bounds."""
-
-    BEND = "BEND"
-    SWING = "SWING"
-    TWIST = "TWIST"
 
 
 class Outline(NamedTuple):
@@ -94,12 +86,7 @@ class LimitOutlines:
     @cached_property
     def mesh(self) -> LimitMesh:
         """The lines and triangles that draw them."""
-        each = self.outlines
-        return make_mesh(
-            [line.stop for line in each],
-            [line.is_closed for line in each],
-            [line.has_ends for line in each],
-        )
+        return make_mesh(self.outlines)
 
     @cached_property
     def roots(self) -> Indices:
@@ -126,13 +113,6 @@ class LimitOutlines:
     @cached_property
     def _is_twist(self) -> Flags:
         return np.array([each.part is Part.TWIST for each in self.outlines], dtype=np.bool_)
-
-    def read_signs(self, posed: PosedBones) -> Array | None:
-        """Return the signs of the bones' own scales, shape (o, 3); None where none is negative."""
-        scales = [posed.bones[name].scale[:] for name in self.names]
-        if min(map(min, scales)) >= 0.0:
-            return None
-        return np.where(np.array(scales) < 0.0, -1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -176,7 +156,7 @@ def compile_outlines(
     directions: list[Array] = []
     count, ranges = 0, zip(joints.low.tolist(), joints.high.tolist(), strict=True)
     for row, (kind, ends) in enumerate(zip(joints.kinds, ranges, strict=True)):
-        for part, arc, line in _lines(find_shape(kind, *map(tuple, ends))):
+        for part, arc, line in find_bounds(kind, *map(tuple, ends)):
             directions.append(line)
             count += len(line)
             outlines.append(Outline(row, part, arc, count))
@@ -200,33 +180,16 @@ def compile_outlines(
     )
 
 
-def _lines(shape: LimitShape) -> Sequence[tuple[Part, Arc | None, Array]]:
-    lines: list[tuple[Part, Arc | None, Array]] = []
-    if shape.bend is not None:
-        lines.append((Part.BEND, shape.bend, shape.bend.trace()))
-    if shape.swing is not None:
-        lines.append((Part.SWING, None, shape.swing))
-    if shape.twist is not None:
-        lines.append((Part.TWIST, shape.twist, shape.twist.trace()))
-    return lines
-
-
 @np.errstate(over="ignore", invalid="ignore")
-def place_outlines(outlines: LimitOutlines, posed: PosedBones, signs: Array | None) -> PlacedLimits:
-    """Return the limits of a chain on a pose; not finite where bones are not.
-
-    Args:
-        outlines: The limits.
-        posed: The bones.
-        signs: From ``LimitOutlines.read_signs``.
-    """
+def place_outlines(outlines: LimitOutlines, posed: PosedBones) -> PlacedLimits:
+    """Return the limits of a chain on a pose; not finite where bones are not."""
     to_world, columns = posed.world[:3, :3].T, posed.columns.take(outlines.owners, axis=0)
     axes, frames = columns[:, :3, :3] @ to_world, _find_zero_frames(outlines, posed)
     lengths = _length(axes)
-    own = axes / lengths
-    if signs is not None:
+    own, scales = axes / lengths, [posed.bones[name].scale[:] for name in outlines.names]
+    if min(map(min, scales)) < 0.0:
         # A bone mirrored by its own scale shows its axes reversed.
-        own = own * signs[:, :, None]
+        own = own * np.where(np.array(scales) < 0.0, -1.0, 1.0)[:, :, None]
     twists = outlines.twists
     if twists.size:
         zeros = frames[twists]
@@ -287,26 +250,19 @@ class LimitMesh(NamedTuple):
     triangles: Indices
 
 
-def make_mesh(
-    stops: Sequence[int], is_closed: Sequence[bool], has_ends: Sequence[bool]
-) -> LimitMesh:
-    """Return the mesh of outlines, whose points follow one another.
-
-    Args:
-        stops: One past the last point of each outline.
-        is_closed: Whether its last point is joined to its first one.
-        has_ends: Whether it bounds an area; else it goes all around.
-    """
-    count, total, first = len(stops), stops[-1], 0
+def make_mesh(outlines: Sequence[Outline]) -> LimitMesh:
+    """Return the mesh of outlines, whose points follow one another."""
+    count, total, first = len(outlines), outlines[-1].stop, 0
     lines: list[Indices] = []
     strokes: list[Stroke] = []
     triangles: list[Indices] = [np.zeros(0, dtype=np.int64)]
-    for number, (stop, closed, bounds) in enumerate(zip(stops, is_closed, has_ends, strict=True)):
-        centre, points = total + number, np.arange(first, stop)
-        first = stop
+    for number, outline in enumerate(outlines):
+        centre, points, bounds = total + number, np.arange(first, outline.stop), outline.has_ends
+        first = outline.stop
         pieces = np.column_stack((points, np.roll(points, -1)))
-        pieces = pieces if closed else pieces[:-1]
-        sides = [centre, points[0], centre, points[-1]] if bounds and not closed else []
+        pieces = pieces if outline.is_closed else pieces[:-1]
+        is_open = bounds and not outline.is_closed
+        sides = [centre, points[0], centre, points[-1]] if is_open else []
         lines += [pieces.ravel(), np.array([*sides, centre, centre + count], dtype=np.int64)]
         boundary = Stroke.LIMIT if bounds else Stroke.WHOLE_TURN
         strokes += [boundary] * (pieces.size + len(sides)) + [Stroke.PRESENT] * 2

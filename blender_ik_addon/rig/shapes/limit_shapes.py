@@ -7,6 +7,7 @@ Both are sampled from the compiled range that the clamp takes.
 
 from __future__ import annotations
 
+import enum
 import math
 from functools import lru_cache
 from typing import NamedTuple
@@ -27,6 +28,14 @@ ARC_DENSITY = 16.0
 BEYOND = 4.0
 # The quarters one after the other, by the sides of the middle about X and Z.
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
+
+
+class Part(enum.Enum):
+    """What a line bounds."""
+
+    BEND = "BEND"
+    SWING = "SWING"
+    TWIST = "TWIST"
 
 
 class Arc(NamedTuple):
@@ -50,23 +59,23 @@ class Arc(NamedTuple):
         return point_arc(self.axis, np.linspace(self.least, self.most, count))
 
 
-class LimitShape(NamedTuple):
-    """What one joint allows.
+class Bound(NamedTuple):
+    """One boundary of what a joint allows.
 
     Attributes:
-        bend: The arc of a hinge or elbow about X or Z; None for other kinds.
-        swing: The boundary of a swing, a closed line of directions, shape (m, 3); None for none.
-        twist: The arc of the twist; None for none.
+        part: What it bounds.
+        arc: Axis and ends of a bend or twist; None for a swing.
+        line: Its directions, shape (m, 3); those of a swing are a closed line.
     """
 
-    bend: Arc | None
-    swing: Array | None
-    twist: Arc | None
+    part: Part
+    arc: Arc | None
+    line: Array
 
 
 # So many are kept: more than the joints of one chain.
 @lru_cache(maxsize=256)
-def find_shape(kind: JointKind, least: Axes, most: Axes) -> LimitShape:
+def find_bounds(kind: JointKind, least: Axes, most: Axes) -> tuple[Bound, ...]:
     """Return the boundaries of a joint.
 
     Args:
@@ -74,14 +83,18 @@ def find_shape(kind: JointKind, least: Axes, most: Axes) -> LimitShape:
         least: Least turns about X, Y and Z in radians, -inf for no limit.
         most: Greatest turns.
     """
-    bend = {**HINGES, **ELBOWS}.get(kind)
-    arc = None if bend in (None, 1) else find_arc(bend, least[bend], most[bend])
-    swing = None
+    found = list[Bound]()
+    if (axis := {**HINGES, **ELBOWS}.get(kind)) not in (None, 1):
+        bend = find_arc(axis, least[axis], most[axis])
+        found.append(Bound(Part.BEND, bend, bend.trace()))
     if kind in (JointKind.BALL, JointKind.SWING):
         swing = trace_swing(swing_twist.compile_range(FLOATS, least, most))
-    twist = find_arc(1, least[1], most[1]) if FREE[kind][1] else None
+        found += [] if swing is None else [Bound(Part.SWING, None, swing)]
+    twist = find_arc(1, least[1], most[1])
     # A free twist is nothing to be seen; an axis to turn about is, also where nothing stops it.
-    return LimitShape(arc, swing, twist if twist is not None and twist.has_ends else None)
+    if FREE[kind][1] and twist.has_ends:
+        found.append(Bound(Part.TWIST, twist, twist.trace()))
+    return tuple(found)
 
 
 def find_arc(axis: int, low: float, high: float) -> Arc:

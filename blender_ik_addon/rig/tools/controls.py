@@ -11,11 +11,12 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags
+from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
 from ..controls.control_shapes import Shape
 from ..controls.control_sizes import Look
 from ..controls.control_spaces import finite_place
+from ..controls.foot_roll import Pivot
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
@@ -136,11 +137,13 @@ def placements(
         moved = np.linalg.inv(world) @ goals @ np.linalg.inv(target) @ world
         ends = spaces.transform_point(moved[:, None], asked[:, 1:])
         asked, tips = np.concatenate((asked[:, :1], ends), axis=1), moved[:, :3, :3] @ tips
-    shown = find_unmirrored(armature_object) if is_kept.any() else None
     carried = CarriedSides.of([(skeleton, plan, spec)])
     angle = np.zeros(len(poses))
     if carried is not None:
-        points = _carried_points(carried, frames, asked, tips, is_kept, shown)
+        shown = find_unmirrored(armature_object) if is_kept.any() else None
+        seen = np.tile(np.eye(3) if shown is None else shown, (len(poses), 1, 1))
+        rows = carried.take(np.zeros(len(poses), dtype=np.int64))
+        points = rows.poles_of(frames, asked[:, -1], tips, seen, is_kept)
         angle = sense * _angles_about(_chords(asked[:, bends]), points - asked[:, 0], side)
         # Noise would stand in the panel as an angle.
         angle = np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
@@ -169,31 +172,6 @@ def _read_poses(
     local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
     posed = frames.posed(np.array(local))
     return world, frames, posed
-
-
-def _carried_points(
-    carried: CarriedSides,
-    frames: ChainFrames,
-    joints: Array,
-    tips: Array,
-    is_kept: Flags,
-    unmirrored: Array | None,
-) -> Array:
-    """Return points that a chain bends toward in F poses by itself, armature space, (F, 3).
-
-    Args:
-        carried: What of its rest pose tells it.
-        frames: Of the poses.
-        joints: Armature space, shape (F, n + 1, 3).
-        tips: Matrices of the bone that takes the target's rotation, likewise, shape (F, 3, 3).
-        is_kept: Where it bends as if nothing were mirrored, shape (F,).
-        unmirrored: As ``find_unmirrored`` tells; None where nothing is mirrored.
-    """
-    count = len(joints)
-    spaces_shown = np.tile(np.eye(3) if unmirrored is None else unmirrored, (count, 1, 1))
-    keeps = is_kept & (unmirrored is not None)
-    rows = carried.take(np.zeros(count, dtype=np.int64))
-    return rows.poles_of(frames, joints[:, -1], tips, spaces_shown, keeps)
 
 
 def _poles_beside(bending: Array, side: Array, length: Array) -> Array:
@@ -273,6 +251,25 @@ class Control:
     parent: str = ""
     look: Look | None = None
     below: int = 0
+
+
+@dataclass(frozen=True)
+class NewChain:
+    """A chain that is to be added, with the controls that are to be made for it.
+
+    Attributes:
+        spec: Its settings, without the target.
+        place: Where its controls belong.
+        controls: Those to be made; the last one is its target.
+        pivots: Of a foot that rolls, what the first one turns the next ones by.
+        soft: Its soft distance.
+    """
+
+    spec: ChainSpec
+    place: Placement
+    controls: Sequence[Control]
+    pivots: Sequence[Pivot] = ()
+    soft: float = 0.0
 
 
 def target_control(

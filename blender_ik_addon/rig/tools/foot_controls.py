@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import bpy
 import numpy as np
@@ -24,10 +24,10 @@ from ..controls.foot_roll import (
     pivots,
 )
 from ..reading.skeleton import compiled
-from ..reading.spec import Anchor, ChainSpec, RotationBone
+from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import ends_of
 from .control_bones import look_of_bone, rest_matrices
-from .controls import Control, Placement, named, placement, target_control
+from .controls import Control, NewChain, Placement, named, placement, target_control
 
 # Of a foot without a heel bone: how far behind the ankle its heel is, of its width.
 BEHIND = 0.5
@@ -35,37 +35,23 @@ BEHIND = 0.5
 ABOVE, HIGH = 1.2, 1.5
 
 
-@dataclass(frozen=True)
-class Foot:
-    """A foot that rolls.
+def rolling(
+    armature_object: bpy.types.Object, limb: Limb, chain: NewChain, driven: set[str]
+) -> list[NewChain]:
+    """Return the chain of a limb, whose foot rolls, with that of its toes if it has some.
 
-    Attributes:
-        pivots: What turns it, from the control to the ankle.
-        controls: Its bones from the first pivot to the ankle, each under the one before it; the
-            last is the control of its toes where it has some, under the tip.
-        toes: The chain of the toes and where its control belongs; None without.
-    """
-
-    pivots: Sequence[Pivot]
-    controls: Sequence[Control]
-    toes: tuple[ChainSpec, Placement] | None
-
-
-def foot_of(
-    armature_object: bpy.types.Object, limb: Limb, control: Control, driven: set[str]
-) -> Foot | None:
-    """Return what makes the foot of a limb roll; None for other limbs, and feet on their tips.
+    That of other limbs, and of feet on their tips, as it is.
 
     Args:
         armature_object: The original object.
         limb: The limb.
-        control: That of its foot, drawn at the sole.
+        chain: Its chain, whose one control is drawn at the sole of a foot.
         driven: Bones that chains drive already.
     """
-    if limb.kind is not LimbKind.LEG or not limb.end:
-        return None
-    if control.look is None or not _is_flat(control.look):
-        return None
+    (control,) = chain.controls
+    is_flat = control.look is not None and _is_flat(control.look)
+    if limb.kind is not LimbKind.LEG or not limb.end or not is_flat:
+        return [chain]
     bones, side = armature_object.pose.bones, read(limb.name).side
     toes = _placed_toes(armature_object, limb, driven)
     ball = None if toes is None else bones[toes[0].bone]
@@ -73,23 +59,25 @@ def foot_of(
     places = _places(armature_object, control, side, bones[limb.end], ball)
     places["Ankle"] = control.matrix
     words = [*(each.word for each in turning), "Ankle"]
+    # From the first pivot to the ankle, each under the one before it.
     made = [
         Control(named(limb.name, word), places[word], control.length, None, control.parent, below=1)
         for word in words
     ]
-    if toes is None or ball is None:
-        return Foot(turning, made, None)
+    foot = replace(chain, controls=[control, *made], pivots=turning)
+    if toes is None or ball is None or control.look is None:
+        return [foot]
     look = _toe_look(armature_object, control.look, ball)
     # Under the tip, so that toes stay on the floor while the foot turns about the ball.
     below = len(made) - words.index("Tip")
-    made.append(replace(target_control(toes[0].name, toes[1], control.parent, look), below=below))
-    return Foot(turning, made, toes)
+    of_toes = replace(target_control(toes[0].name, toes[1], control.parent, look), below=below)
+    return [foot, NewChain(*toes, [of_toes])]
 
 
 def lacking_toes(
     armature_object: bpy.types.Object, limb: Limb, target: Anchor, driven: set[str]
-) -> tuple[ChainSpec, Placement, Control] | None:
-    """Return the chain of the toes that a foot lacks, and their control; None where it lacks none.
+) -> NewChain | None:
+    """Return the chain of the toes that a foot lacks; None where it lacks none.
 
     Args:
         armature_object: The original object.
@@ -114,7 +102,7 @@ def lacking_toes(
     except IKError:
         # Nothing can hang under a foot that is scaled to nothing, or is nowhere.
         return None
-    return (*toes, control)
+    return NewChain(*toes, [control])
 
 
 def drive_foot(control: Anchor, turned: Sequence[Anchor], turning: Sequence[Pivot]) -> None:
@@ -154,13 +142,8 @@ def _placed_toes(
     toe = _toe_of(armature_object, armature_object.pose.bones[limb.end], driven)
     if toe is None:
         return None
-    spec = ChainSpec(
-        name=limb.name.replace("Leg", "Toe"),
-        bone=toe,
-        chain_count=1,
-        use_rotation=True,
-        rotation_bone=RotationBone.TIP,
-    )
+    name = limb.name.replace("Leg", "Toe")
+    spec = ChainSpec(name, toe, chain_count=1, use_rotation=True)
     try:
         return spec, placement(armature_object, spec)
     except IKError:
@@ -223,8 +206,8 @@ def _toe_look(armature_object: bpy.types.Object, sole: Look, toe: bpy.types.Pose
 
 def mirrored_foot(
     armature_object: bpy.types.Object, target: Anchor, other: str, length: float
-) -> Foot:
-    """Return what makes the foot of the other side roll as this one; its toes are its own.
+) -> tuple[list[Pivot], list[Control]]:
+    """Return what makes the foot of the other side roll as this one: pivots, and their bones.
 
     Args:
         armature_object: The original object.
@@ -246,7 +229,7 @@ def mirrored_foot(
     ]
     side = read(other).side
     has_ball = len(bones) > len(pivots(has_ball=False, outward=1.0)) + 1
-    return Foot(_turning(has_ball=has_ball, side=side), made, None)
+    return _turning(has_ball=has_ball, side=side), made
 
 
 def _turning(*, has_ball: bool, side: Side) -> list[Pivot]:

@@ -9,10 +9,9 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import POLE_RULES
-from ..planning.live_chain import LiveChain, known_chain
+from ..planning.live_chain import Known, known_chain, spec_of
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading.refusals import RigError
-from ..reading.spec import ChainSpec
 from ..reading.world import array_of
 from .converting import shown_joints
 from .placing import place_of
@@ -43,20 +42,17 @@ class PoleAxis:
         return line / np.linalg.norm(line)
 
 
-def pole_axis(
-    armature_object: bpy.types.Object, spec: ChainSpec, solved: LiveChain | None = None
-) -> PoleAxis:
+def pole_axis(armature_object: bpy.types.Object, known: Known) -> PoleAxis:
     """Return what the pole angle of a chain turns about in its present pose.
 
     Args:
         armature_object: The original object, with a viewport's evaluated pose.
-        spec: The chain's settings.
-        solved: The chain as it was solved last; without one its bones and joints are read.
+        known: The chain.
 
     Raises:
         RigError: If the chain has no bones, a joint of it cannot be used, or its ends meet.
     """
-    skeleton, plan, joints = known_chain(armature_object, spec, solved)
+    spec, (skeleton, plan, joints) = spec_of(known), known_chain(armature_object, known)
     points = shown_joints(armature_object, skeleton, plan)
     length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
     # The tip takes the target's rotation first: what bends are the bones before it.

@@ -96,26 +96,12 @@ def give_back(
     live.memory.given_back.add(armature_object.session_uid)
 
 
-def gone_bones(
+def unwritten(
     armature_object: bpy.types.Object, spec: ChainSpec, known: Skeleton | None
-) -> frozenset[str]:
+) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of bones that are stored and that their chain no longer writes.
 
-    Args: As ``idle_locations``.
-    """
-    skeleton = compiled(armature_object, known)
-    plan = plan_or_none(skeleton, spec)
-    if plan is None:
-        return frozenset()
-    stored = {skeleton.index.get(bone.name, -1): bone.name for bone in spec.stored_pose}
-    written = {-1, *plan.written.tolist()}
-    return frozenset([name for index, name in stored.items() if index not in written])
-
-
-def idle_locations(
-    armature_object: bpy.types.Object, spec: ChainSpec, known: Skeleton | None
-) -> frozenset[str]:
-    """Return the names of bones whose location is stored and that their chain no longer slides.
+    Then of those whose location is stored and that it no longer slides.
 
     Args:
         armature_object: The original object.
@@ -123,18 +109,21 @@ def idle_locations(
         known: The object's bones so far, which saves time if they are the same.
     """
     skeleton = compiled(armature_object, known)
+    plan = plan_or_none(skeleton, spec)
+    if plan is None:
+        return frozenset(), frozenset()
+    stored, written = _bones(skeleton, spec), set(plan.written.tolist())
+    gone = frozenset([bone.name for index, bone in stored.items() if index not in written])
     try:
-        plan = planned(skeleton, spec)
         sliding, whole = located_bones(skeleton, plan, spec), moved_whole(skeleton, plan, spec)
     except RigError:
-        return frozenset()
-    stored = _bones(skeleton, spec)
+        return gone, frozenset()
     kept = {
         bone.name
         for index, bone in stored.items()
         if index in sliding and bone.is_dragged == (index == whole)
     }
-    return frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
+    return gone, frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
 
 
 def _give_back_vector(

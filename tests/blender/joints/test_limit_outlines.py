@@ -16,11 +16,10 @@ from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_posed
 from blender_ik_addon.rig.shapes.chain_shape import (
     ChainShape,
     compile_shape,
-    find_place,
+    find_places,
     place_shape,
 )
-from blender_ik_addon.rig.shapes.limit_outlines import Part
-from blender_ik_addon.rig.shapes.limit_shapes import find_shape
+from blender_ik_addon.rig.shapes.limit_shapes import Part, find_bounds
 from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import jointed_rigs, rigs
 from tests.core.limited_rigs import FREE_AXES
@@ -52,7 +51,8 @@ def shape_of(ob: bpy.types.Object) -> tuple[ChainShape, Array]:
     spec = chain_spec(ob.chain_ik.chains[0])
     posed = read_posed(ob.evaluated_get(graph), len(skeleton.names))
     known = graph, ob, skeleton, posed, uids_in(bpy.context.scene)
-    places = [find_place(each, *known) for each in (spec.target, spec.pole)]
+    found = np.array(find_places([spec.target, spec.pole], *known))
+    places = [each if np.isfinite(each).all() else None for each in found]
     shape = compile_shape(ob, skeleton, spec)
     points = ChainRows.of(skeleton, [shape.plan]).place([posed])
     return place_shape(shape, points, posed, *places), points
@@ -139,7 +139,8 @@ def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
 def test_a_swing_that_is_limited_about_one_axis_is_drawn_as_a_band_up_to_half_a_turn() -> None:
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     low[0], high[0] = np.radians(RANGES["x"])
-    line = find_shape(JointKind.SWING, tuple(low), tuple(high)).swing
+    (swing,) = find_bounds(JointKind.SWING, tuple(low), tuple(high))
+    line = swing.line
     turned = rotation.between(np.broadcast_to(np.eye(3)[1], line.shape), line)
     is_half = line[:, 1] < -0.999
     bends = np.degrees(2.0 * np.arcsin(turned[~is_half, 1]))
