@@ -148,19 +148,13 @@ def test_other_keys_stay_and_those_in_the_range_are_replaced():
     assert set(before) <= set(keys_of(ob))
 
 
-def make_three():
-    """Return a rig with three chains, and their target."""
+def test_the_active_chain_alone_or_all_but_those_that_are_idle_in_the_whole_range():
     ob, target = make_tail()
     for i, limb in enumerate(("Arm", "Leg")):
         rigs.add_bones(ob, rigs.zigzag(2) + np.array([3 + 2 * i, 0, 0]), prefix=limb)
         rigs.add_chain(ob, f"{limb}.1", target, chain_count=2)
     select_objects(active=ob)
     ob.chain_ik.active_index = 0
-    return ob, target
-
-
-def test_the_active_chain_alone_or_all_but_those_that_are_idle_in_the_whole_range():
-    ob, _ = make_three()
     press(bake)
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, False]
     assert all("Bone" in path for path, _ in keys_of(ob))

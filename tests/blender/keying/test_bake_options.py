@@ -280,15 +280,6 @@ def make_easing():
     return ob, target
 
 
-def channels(ob):
-    """Return the rotation, location and scale channels of all bones as they stand."""
-    bones = ob.pose.bones
-    return {
-        bone.name: (tuple(getattr(bone, rigs.rotation_property(bone))), *bone.location, *bone.scale)
-        for bone in bones
-    }
-
-
 def in_steps(ob, frames=range(1, LAST + 1)):
     """Return the steps of a bake of the first chain, as a window does them."""
     settings = ob.chain_ik.chains[0]
@@ -301,7 +292,7 @@ def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
     rigs.key_bones(ob, frames=(20, 30))
     for frame in range(1, 5):
         rigs.go_to(frame)
-    before, of_bones, pose = (state(), keys_of(ob)), channels(ob), rigs.pose(ob)
+    before, of_bones, pose = (state(), keys_of(ob)), rigs.channels(ob), rigs.pose(ob)
     work = in_steps(ob, range(2, 2 + LAST))
     for _ in range(steps):
         next(work)
@@ -309,7 +300,7 @@ def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
     rigs.updated()
     assert bpy.context.scene.frame_current == 4
     assert (state(), keys_of(ob)) == before
-    assert channels(ob) == of_bones
+    assert rigs.channels(ob) == of_bones
     np.testing.assert_array_equal(rigs.pose(ob), pose)
     # And it plays on as if nothing had been.
     on = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
@@ -328,10 +319,10 @@ def test_a_bake_that_fails_in_the_middle_leaves_everything_as_it_was():
     select_objects(active=ob)
     for frame in range(1, 5):
         rigs.go_to(frame)
-    before, pose = (state(), channels(ob)), rigs.pose(ob)
+    before, pose = (state(), rigs.channels(ob)), rigs.pose(ob)
     assert "cannot be baked at frame 8" in refusal(bake)
     rigs.updated()
-    assert (state(), channels(ob)) == before
+    assert (state(), rigs.channels(ob)) == before
     np.testing.assert_array_equal(rigs.pose(ob), pose)
 
 

@@ -10,6 +10,7 @@ from blender_ik_addon.core import Lead
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
+from tests.blender.setups.sliding_rigs import locations
 from tests.core.solvers.test_follow import follow
 from tests.helpers import make_rng
 
@@ -61,10 +62,6 @@ def lengths(points):
 
 def played(ob, frames=range(1, LAST + 1)):
     return np.array([joints(ob, rigs.go_to(frame)) for frame in frames])
-
-
-def locations(ob):
-    return np.array([tuple(bone.location) for bone in ob.pose.bones])
 
 
 @pytest.mark.parametrize("lead", ["TIP", "ROOT"])
