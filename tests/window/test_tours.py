@@ -24,7 +24,7 @@ TOURS = {
     # A day with a character: nothing pops, Esc leaves nothing, and undo restores all.
     "workflow": ("workflow", (1000, 560), 14),
     # A whole body: pinned feet stay beyond reach, undone, and where it crouches.
-    "whole_body": ("whole_body", (1000, 560), 4),
+    "whole_body": ("tests.window.whole_body", (1000, 560), 4),
 }
 
 
