@@ -126,7 +126,8 @@ def record() -> None:
         del found["poses"]
         if np.array_equal(found["others"], np.broadcast_to(UNMOVED, found["others"].shape)):
             del found["others"]
-        rows = {key: _short(rows) for key, rows in found.items()}
+        # Adding zero: there is no minus zero then.
+        rows = {key: (np.round(rows, DIGITS) + 0.0).tolist() for key, rows in found.items()}
         lines.append(f"{json.dumps(name)}: {json.dumps(rows, separators=(',', ':'))}")
     POSES.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
@@ -142,11 +143,6 @@ def recorded() -> Seen:
         count = rows["rotations"].shape[:2]
         rows.setdefault("others", np.broadcast_to(UNMOVED, (*count, len(UNMOVED))))
     return found
-
-
-def _short(rows: Array) -> Any:
-    # Adding zero: there is no minus zero then.
-    return (np.round(rows, DIGITS) + 0.0).tolist()
 
 
 def seen_elsewhere(frames: Sequence[int], folder: Path) -> Seen:

@@ -70,14 +70,6 @@ def test_a_flipped_chain_that_keeps_its_start_stays_where_its_pole_is_in_line(so
         assert np.max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
 
 
-def in_frame(chains: Chains, frame: np.ndarray, scale: float, shift: np.ndarray) -> Chains:
-    """Return the chains turned (or mirrored), scaled and moved: limits and turns stay."""
-    offsets = chains.joints.offsets.copy()
-    offsets[:, 0] = frame @ offsets[:, 0]
-    points = scale * chains.joint_positions @ frame.T + shift
-    return Chains(points, joints=replace(chains.joints, offsets=offsets))
-
-
 @every_case
 def test_moved_mirrored_or_scaled_the_answer_moves_along(name, solver, has_pole):
     rig, rng = RIGS[name](), make_rng(25)
@@ -89,7 +81,11 @@ def test_moved_mirrored_or_scaled_the_answer_moves_along(name, solver, has_pole)
         shift = scale * rng.normal(size=3) * rig.length
         away = scale * targets @ frame.T + shift
         goals = Goals(away, None if poles is None else scale * poles @ frame.T + shift)
-        moved = in_frame(chains, frame, scale, shift)
+        # Limits and turns stay.
+        offsets = chains.joints.offsets.copy()
+        offsets[:, 0] = frame @ offsets[:, 0]
+        points = scale * chains.joint_positions @ frame.T + shift
+        moved = Chains(points, joints=replace(chains.joints, offsets=offsets))
         there = solve_batch(moved, goals, options_for(rig, solver, scale))
         assert np.max(moves_between(here, there)) <= SAME_TURN
 
