@@ -22,8 +22,9 @@ import sys
 import environment
 from common.console import ROOT
 
-# Those of window/tours that take them.
-TOURS = ("docs", "interface", "workflow", "whole_body")
+# Tours that take them, by the folder that they leave them in.
+TOURS = {name: name for name in ("docs", "interface", "workflow")}
+TOURS["whole_body"] = "tests.window.whole_body"
 
 
 def take(blender: str, tour: str) -> int:
@@ -33,7 +34,7 @@ def take(blender: str, tour: str) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     command = [blender, "--factory-startup", "--enable-event-simulate", "--python"]
     command += [str(ROOT / "scripts" / "window" / "play.py")]
-    command += ["--", str(newest), str(folder), tour, "fine"]
+    command += ["--", str(newest), str(folder), TOURS[tour], "fine"]
     with environment.own_variables() as env:
         return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 

@@ -43,10 +43,10 @@ OF_BLENDER = ("rna_type", "filter_glob", "check_existing", "active_joint_index")
 
 
 def page() -> str:
-    return "\n".join((HEAD, *_property_lines(), *_operator_lines()))
+    return "\n".join((HEAD, *_lines()))
 
 
-def _property_lines() -> Iterator[str]:
+def _lines() -> Iterator[str]:
     import bpy
 
     from common.blender_process import registered
@@ -57,13 +57,6 @@ def _property_lines() -> Iterator[str]:
         title, where = GROUPS.get(name, (group.__doc__.split("\n")[0].rstrip("."), ""))
         yield f"## {title}\n\n{where}\n"
         yield from _table("property", [p for p in group.bl_rna.properties if p.is_runtime])
-
-
-def _operator_lines() -> Iterator[str]:
-    import bpy
-
-    from common.blender_process import registered
-
     yield "## Operators\n\n`bpy.ops.pose.chain_ik_...`, most of them for the active chain.\n"
     operators = registered(bpy.types.Operator, PACKAGE)
     for operator in sorted(operators, key=lambda each: each.bl_idname):

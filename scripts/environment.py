@@ -82,7 +82,7 @@ def ensure(name: str, wanted: Environment | None = None) -> Path:
     """
     version, requirements, size = wanted or ENVIRONMENTS[name]
     folder, recipe = FOLDER / name, "\n".join((f"python {version}", *requirements, ""))
-    python = python_in(folder)
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     with _making[name]:
         if not (python.exists() and _is_made_from(folder, recipe)):
             say(name, f"installing on Python {version}, downloads about {size}")
@@ -174,11 +174,6 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
     if code != 0:
         say(label, *output, f"{' '.join(command)} ended with exit code {code}.")
     return code
-
-
-def python_in(environment: Path) -> Path:
-    is_windows = os.name == "nt"
-    return environment / ("Scripts/python.exe" if is_windows else "bin/python")
 
 
 def _make_empty(name: str, version: str) -> None:

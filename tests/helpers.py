@@ -28,6 +28,13 @@ def assert_rotations_close(
     _assert_close(actual, expected, tolerance, (1.0, -1.0))
 
 
+def angles_between(one: npt.ArrayLike, other: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return the angles in radians between rotations, unit quaternions wxyz (..., 4)."""
+    one, other = np.asarray(one, float), np.asarray(other, float)
+    ways = np.minimum(*(np.linalg.norm(one - sign * other, axis=-1) for sign in (1.0, -1.0)))
+    return 4.0 * np.arcsin(0.5 * ways)
+
+
 def _assert_close(
     actual: npt.ArrayLike, expected: npt.ArrayLike, tolerance: float, signs: tuple[float, ...]
 ) -> None:

@@ -1,7 +1,7 @@
 """What the extensions site refuses is not in this checkout; the release script sees the rest."""
 
 import ast
-import importlib.util
+import importlib
 import re
 import struct
 import subprocess
@@ -44,11 +44,7 @@ def release():
     """scripts/release.py."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "scripts"))
-        path = ROOT / "scripts" / "release.py"
-        spec = importlib.util.spec_from_file_location("chain_ik_release", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield module
+        yield importlib.import_module("release")
 
 
 def tracked() -> list[str]:

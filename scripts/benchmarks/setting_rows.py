@@ -215,31 +215,24 @@ LIMITED_ROWS = tuple(
 )  # fmt: skip
 """Beside Blender's constraint with the same limits."""
 
-NO_ROW = {
-    "solver=TWO_BONE": "what chains of two bones have where a row sets no other",
-    "name": "a word for people",
-    "mute": "a muted chain is not solved",
-    "bone": "which bone is no cost; how many are, the scenes differ by",
-    "chain_count": "the scenes have chains of two, four and ten bones",
-    "target": "every row has one",
-    "joints": "its entries have rows of their own",
-    "joints.name": "every group has one, and it is not shown",
-    "joints.bone": "which bone is no cost",
-    "active_joint_index": "says which row of a list is shown",
-    "force": "its entries have rows of their own",
-    "force.name": "every group has one, and it is not shown",
-    "space": "a constraint of Blender's own on the control, which no solve reads",
-    "pole_space": "the same of the pole",
-    "use_twist_spread": "the scenes have no twist bones to spread a turn along",
-    **dict.fromkeys(
-        ("priority", "use_pin", "pull"), "counts in a whole body only, which no scene has"
+_REASONS = {
+    "what chains of two bones have where a row sets no other": ("solver=TWO_BONE",),
+    "a word for people": ("name",),
+    "a muted chain is not solved": ("mute",),
+    "which bone is no cost; how many are, the scenes differ by": ("bone", "chain_count"),
+    "which bone is no cost": ("joints.bone",),
+    "every row has one": ("target",),
+    "its entries have rows of their own": ("joints", "force"),
+    "every group has one, and it is not shown": ("joints.name", "force.name"),
+    "says which row of a list is shown": ("active_joint_index",),
+    "a constraint of Blender's own on the control, which no solve reads": ("space", "pole_space"),
+    "the scenes have no twist bones to spread a turn along": ("use_twist_spread",),
+    "counts in a whole body only, which no scene has": ("priority", "use_pin", "pull"),
+    "read by Plant Feet and drawn, which no solve does": tuple(
+        f"planted={kind}" for kind in ("NONE", "HEEL", "TOE", "FOOT")
     ),
-    **dict.fromkeys(
-        [f"planted={kind}" for kind in ("NONE", "HEEL", "TOE", "FOOT")],
-        "read by Plant Feet and drawn, which no solve does",
-    ),
-    "stored_pose": "written by the chain itself, read by every row",
-    "status": "read by panels only",
-    "residual": "read by panels only",
+    "written by the chain itself, read by every row": ("stored_pose",),
+    "read by panels only": ("status", "residual"),
 }
+NO_ROW = {name: reason for reason, names in _REASONS.items() for name in names}
 """Properties that have no row, and why."""

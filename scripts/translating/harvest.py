@@ -69,7 +69,6 @@ CHOICES = {
     "body": ("chain", "tree"),
 }
 """Placeholders that stand for few words: each makes a sentence of its own."""
-LAYOUT_CHOICES = {"axis": ("X", "Y", "Z")}
 BASES = "Operator Panel Menu UIList PropertyGroup AddonPreferences".split()
 OF_NAMES = bpy.types.PropertyGroup.bl_rna.properties["name"].description
 """Blender's own words for the name of anything, which it translates itself."""
@@ -135,8 +134,6 @@ def _entries_of(shown: Any) -> Iterator[Entry]:
     else:
         context = getattr(shown, "bl_translation_context", None) or LABEL
         yield Entry(context, getattr(shown, "bl_label", None) or "", name)
-        for attribute in ("bl_description", "bl_category"):
-            yield Entry(LABEL, getattr(shown, attribute, None) or "", name)
     package = shown.__module__.partition(".")[0]
     own = [each for each in shown.__mro__ if each.__module__.partition(".")[0] == package]
     annotated = {key for each in own for key in vars(each).get("__annotations__", {})}
@@ -172,25 +169,16 @@ def source_entries(package: Path) -> Iterator[Entry]:
 
 
 def _layout_entries(tree: ast.Module, place: str) -> Iterator[Entry]:
+    """Yield what is written out in arguments of layouts, such as both sides of an ``or``."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             context = OPERATOR if node.func.attr in _OPERATORS else LABEL
             words = [word.value for word in node.keywords if word.arg in _LAYOUT_WORDS]
-            yield from (
-                Entry(context, text, place) for each in words for text in _layout_texts(each)
-            )
-
-
-def _layout_texts(value: ast.expr) -> Iterator[str]:
-    """Yield what is written out in an argument of a layout, such as both sides of an ``or``."""
-    if isinstance(value, ast.JoinedStr):
-        yield from _choices(_template(value), LAYOUT_CHOICES)
-    elif isinstance(value, ast.Constant) and isinstance(value.value, str):
-        yield value.value
-    elif isinstance(value, ast.BoolOp):
-        yield from (text for part in value.values for text in _layout_texts(part))
-    elif isinstance(value, ast.IfExp):
-        yield from (*_layout_texts(value.body), *_layout_texts(value.orelse))
+            # What a call of ``translate`` gives is a sentence.
+            shown = [word for word in words if not isinstance(word, ast.Call)]
+            for each in (part for word in shown for part in ast.walk(word)):
+                if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                    yield Entry(context, each.value, place)
 
 
 def _sentences(tree: ast.Module, place: str) -> Iterator[Entry]:
@@ -202,7 +190,7 @@ def _sentences(tree: ast.Module, place: str) -> Iterator[Entry]:
         # Parts of sentences begin with what joins them.
         text = re.sub(r"^(?:; |\. )", "", _template(node))
         if text not in NO_SENTENCES and _is_sentence(text, 1 if place in SAYING else _LEAST_WORDS):
-            for sentence in _choices(text, CHOICES):
+            for sentence in _choices(text):
                 yield Entry(SENTENCE, sentence, place)
 
 
@@ -218,9 +206,8 @@ def _not_said(tree: ast.Module) -> set[int]:
         elif isinstance(node, ast.keyword) and node.arg in _OF_PROPERTIES | _LAYOUT_WORDS:
             # What a layout shows of a sentence, its call of ``translate`` has translated.
             inner = [] if isinstance(node.value, ast.Call) else list(ast.walk(node.value))
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = (each.id for each in targets if isinstance(each, ast.Name))
+        elif isinstance(node, ast.Assign):
+            names = (each.id for each in node.targets if isinstance(each, ast.Name))
             inner = list(ast.walk(node)) if any(name.startswith("bl_") for name in names) else []
         passed.update(map(id, inner))
     return passed
@@ -274,10 +261,10 @@ def _name(value: ast.AST) -> str:
     return _name(inner) if isinstance(inner, ast.AST) else "value"
 
 
-def _choices(template: str, choices: dict[str, tuple[str, ...]]) -> Iterator[str]:
+def _choices(template: str) -> Iterator[str]:
     """Yield a template once for each choice of those of its placeholders that have some."""
-    names = [name for name in choices if f"{{{name}}}" in template]
-    for chosen in product(*(choices[name] for name in names)):
+    names = [name for name in CHOICES if f"{{{name}}}" in template]
+    for chosen in product(*(CHOICES[name] for name in names)):
         text = template
         for name, word in zip(names, chosen):
             text = text.replace(f"{{{name}}}", word)

@@ -239,16 +239,6 @@ class Viewport:
             self._simulate(button, "RELEASE")
             yield MOMENT
 
-    def click(self, pixel: tuple[int, int], **keys: bool) -> Session:
-        """Come to a pixel and click with the left button; keys as for ``press``."""
-        x, y = pixel
-        yield from self.drag([(x + 40, y + 40), (x + 3, y + 3), pixel], **keys)
-        # What is under the mouse is known once it is drawn.
-        yield REDRAW
-        for value in ("PRESS", "RELEASE"):
-            self._simulate("LEFTMOUSE", value, **keys)
-            yield MOMENT
-
     def pop_up(self, pixel: tuple[int, int], call: Callable[[], set[str]]) -> Session:
         """Open a menu, pie menu or popover at a pixel."""
         x, y = pixel

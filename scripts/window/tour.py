@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import bpy
 from mathutils import Vector
 
+from common.blender_process import registered
 from window.driver import REDRAW, Session, Viewport, check, select_bones, wait_until
 
 MODULE, TAB = "bl_ext.user_default.chain_ik", "Chain IK"
@@ -26,6 +28,22 @@ def line(start: Vector, end: Vector, steps: int) -> list[Vector]:
 def clear_scene() -> None:
     for ob in list(bpy.data.objects):
         bpy.data.objects.remove(ob)
+
+
+def unfold(*blenders: type, are_ours_open: bool = True) -> None:
+    """Register the extension anew, with panels open, those of Blender too: no click opens all."""
+    package = sys.modules[MODULE]
+    ours = [
+        cls for cls in registered(bpy.types.Panel, MODULE) if cls.bl_region_type in {"UI", "WINDOW"}
+    ]
+    package.unregister()
+    for cls in blenders:
+        bpy.utils.unregister_class(cls)
+    for cls in (*blenders, *(ours if are_ours_open else ())):
+        cls.bl_options = set(getattr(cls, "bl_options", ())) - {"DEFAULT_CLOSED"}
+    for cls in blenders:
+        bpy.utils.register_class(cls)
+    package.register()
 
 
 class Tour:
@@ -81,6 +99,14 @@ class Tour:
         self.viewport.region("UI").active_panel_category = TAB
         yield REDRAW
         yield from self.viewport.widen_sidebar(wider)
+
+    def open_preferences(self) -> Session:
+        """Turn the editor into the preferences, and unfold those of the extension."""
+        yield from self.viewport.turn_into("PREFERENCES")
+        bpy.context.preferences.active_section = "ADDONS"
+        bpy.context.window_manager.addon_search = TAB
+        bpy.ops.preferences.addon_expand(module=MODULE)
+        yield REDRAW
 
     def set_up_limbs(self, **settings: object) -> Session:
         yield from self.press_button("setup", **settings)

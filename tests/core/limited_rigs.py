@@ -144,22 +144,6 @@ def at_rest(count: int) -> Array:
     return np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
 
 
-def angle_between(a: Array, b: Array) -> float:
-    """Return the angle in radians between two rotations."""
-    turn = multiply(a * [1.0, -1.0, -1.0, -1.0], b)
-    return 2.0 * float(np.arctan2(np.linalg.norm(turn[1:]), abs(turn[0])))
-
-
-def largest_turns(first: Array, second: Array) -> Array:
-    """Return the largest angle between the bones of two poses (n, 4), of each pair of them."""
-    return np.array(
-        [
-            max(angle_between(a, b) for a, b in zip(*poses, strict=True))
-            for poses in zip(first, second, strict=True)
-        ]
-    )
-
-
 def swing_and_twist(wxyz: Array) -> tuple[float, float, float]:
     """Return X and Z of the swing's vector part, and the twist about Y in radians."""
     w, x, y, z = wxyz

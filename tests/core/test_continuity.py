@@ -62,17 +62,10 @@ def farthest(first, second):
     return np.max(np.linalg.norm(first - second, axis=1))
 
 
-def steps_on(joints):
-    """Return the places and the joint steps between them on the sampled path."""
+def assert_no_jump(joints):
     places = np.linspace(0.0, 1.0, SAMPLES + 1)
     poses = [joints(place) for place in places]
-    steps = [farthest(a, b) for a, b in pairwise(poses)]
-    return places, poses, np.array(steps)
-
-
-def assert_no_jump(joints):
-    places, poses, steps = steps_on(joints)
-    steepest = int(np.argmax(steps))
+    steepest = int(np.argmax([farthest(a, b) for a, b in pairwise(poses)]))
     start, end = places[steepest : steepest + 2]
     first, last = poses[steepest : steepest + 2]
     for _ in range(HALVINGS):
@@ -90,11 +83,6 @@ def path_in(frame, chain, name):
     """Return a path about the root of a chain."""
     root, scale = chain.joint_positions[0], chain.max_reach
     return lambda place: root + scale * frame @ np.array(PATHS[name](place))
-
-
-def pole_off(frame, chain):
-    """Return a pole well off the plane that the paths run in."""
-    return chain.joint_positions[0] + 2.0 * chain.max_reach * frame @ unit([0.1, 0.2, 1.0])
 
 
 SMOOTH_CASES = [(2, Solver.TWO_BONE), (2, Solver.NEWTON), (3, Solver.NEWTON), (10, Solver.NEWTON)]
@@ -122,7 +110,9 @@ def test_joints_follow_the_target_without_a_jump(count, solver, pose, ratio, use
         rng = make_rng(count)
         chain = start_chain(pose, count, rng, ratio)
         frame = random_frame(rng)
-        pole = pole_off(frame, chain) if use_pole else None
+        # Well off the plane that the paths run in.
+        aside = 2.0 * chain.max_reach * frame @ unit([0.1, 0.2, 1.0])
+        pole = chain.joint_positions[0] + aside if use_pole else None
         assert_no_jump(poses_on(chain, path_in(frame, chain, name), solver, pole))
 
 

@@ -66,14 +66,7 @@ def mirror(rng):
     return Motion(np.eye(3) - 2.0 * np.outer(normal, normal), rng.normal(size=3), is_mirror=True)
 
 
-def scale_by(scale):
-    return Motion(scale * np.eye(3), np.zeros(3), scale)
-
-
-MOTIONS = {
-    "moved": rigid,
-    "mirrored": mirror,
-}
+MOTIONS = {"moved": rigid, "mirrored": mirror}
 
 
 def problems(count, pose):
@@ -143,7 +136,8 @@ def test_a_power_of_two_scales_the_answer_to_the_last_bit(count, solver):
     for chain, goal in problems(count, "arc"):
         at_origin = Motion(np.eye(3), -chain.joint_positions[0])
         chain, goal = at_origin.chain(chain), at_origin.goal(goal)
-        plain, scaled, _ = solve_both(chain, goal, scale_by(0.0625), solver)
+        scale = Motion(0.0625 * np.eye(3), np.zeros(3), 0.0625)
+        plain, scaled, _ = solve_both(chain, goal, scale, solver)
         assert np.array_equal(scaled.joint_positions, 0.0625 * plain.joint_positions)
         assert scaled.iterations == plain.iterations
 

@@ -7,15 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import (
-    Chain,
-    Chains,
-    JointKind,
-    Joints,
-    Solution,
-    SolveOptions,
-    Topology,
-)
+from blender_ik_addon.core import Chain, Chains, JointKind, Joints, Solution, SolveOptions, Topology
 from tests.core.limited_rigs import FREE_AXES, Rig, at_rest, matrix
 
 Array = npt.NDArray[np.float64]

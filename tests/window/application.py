@@ -100,7 +100,8 @@ def screen(blender: str, folder: Path) -> Iterator[dict[str, str] | None]:
 
     What starts Blender may make a display by itself, so it is asked as well.
     """
-    if not sys.platform.startswith("linux") or has_display():
+    named = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if named or not sys.platform.startswith("linux"):
         yield {}
     elif shutil.which("Xvfb"):
         command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1600x900x24", "-nolisten", "tcp"]
@@ -117,8 +118,3 @@ def screen(blender: str, folder: Path) -> Iterator[dict[str, str] | None]:
         command = [blender, "--factory-startup", "--python-expr", ask]
         asked = run(command, 120, folder / "display.txt", BLENDER_USER_RESOURCES=str(folder))
         yield {} if "A WINDOW IS OPEN" in asked.console else None
-
-
-def has_display() -> bool:
-    """Tell whether the environment names a display."""
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -18,8 +18,9 @@ from mathutils import Vector
 from examples.parts.bodies import Stick, give_body
 from examples.parts.rigs import add_empty, hang_chain
 from tests.blender.live.traces import has_translations, left_behind, list_traces
+from tests.window import shown
 from tests.window.application import REFUSED
-from window import shown
+from tests.window.shown import POPUP, close_up
 from window.character import rig
 from window.driver import (
     MOMENT,
@@ -34,8 +35,7 @@ from window.driver import (
     select_bones,
     wait_until,
 )
-from window.shown import POPUP, close_up
-from window.tour import MODULE, Tour, line
+from window.tour import MODULE, Tour, line, unfold
 
 SOLVERS = ("TWO_BONE", "NEWTON", "FABRIK", "CCD", "FORCE", "FOLLOW")
 
@@ -307,7 +307,7 @@ class Steps(Tour):
         """Open the file in a fresh window, every panel of the tab unfolded, with every solver."""
         bpy.ops.wm.read_homefile(use_factory_startup=True)
         yield REDRAW
-        shown.unfold()
+        unfold()
         yield from self._open_file()
         read_arm().check_same_pose(self.dropped, "In the file that was opened the arm")
         yield from self.viewport.fill_window()
@@ -325,9 +325,9 @@ class Steps(Tour):
         """Open every menu, and those of Blender that the extension adds to."""
         yield from shown.open_menus(self.viewport, self.folder / "menu")
 
-    def open_preferences(self) -> Session:
+    def see_preferences(self) -> Session:
         """Open the preferences of the extension."""
-        yield from shown.open_preferences(self.viewport)
+        yield from self.open_preferences()
         self.picture("preferences")
         yield from self.viewport.turn_into("VIEW_3D")
 

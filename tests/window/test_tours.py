@@ -18,13 +18,13 @@ TOURS = {
     # Promise 8: install the zip, use all of it, switch it off, end Blender.
     "window": ("tests.window.session", (1000, 640), 50),
     # Gizmos, dragged and clicked; each drag is undone in one step.
-    "gizmos": ("gizmos", (1000, 640), 7),
+    "gizmos": ("tests.window.gizmos", (1000, 640), 7),
     # One rig in two windows with other view layers, scenes and frames: both show what is true.
     "two_windows": ("tests.window.two_windows", (480, 400), 0),
     # A day with a character: nothing pops, Esc leaves nothing, and undo restores all.
     "workflow": ("workflow", (1000, 560), 14),
     # A whole body: pinned feet stay beyond reach, undone, and where it crouches.
-    "whole_body": ("whole_body", (1000, 560), 4),
+    "whole_body": ("tests.window.whole_body", (1000, 560), 4),
 }
 
 

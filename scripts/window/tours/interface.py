@@ -12,8 +12,7 @@ from mathutils import Vector
 from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
 from window.character import rig
 from window.driver import REDRAW, Session, read_pixels, select_bones, write_pixels
-from window.shown import open_preferences, unfold
-from window.tour import RIG, Tour, clear_scene
+from window.tour import RIG, Tour, clear_scene, unfold
 
 # By name: heads from the root down, and the last tail; where their targets are.
 LIMBS = {
@@ -159,7 +158,7 @@ class Steps(Tour):
     def show_preferences(self) -> Session:
         """Turn the other editor into the preferences, and unfold those of the extension."""
         self.viewport.kind = "VIEW_3D"
-        yield from open_preferences(self.viewport)
+        yield from self.open_preferences()
         yield from self.viewport.scroll("WINDOW", pages=6)
         # Where this machine has put the extension is nobody's business.
         region = self.viewport.region("WINDOW")

@@ -67,7 +67,8 @@ def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
 
 
 def farthest(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    return max(float(np.abs(after[name] - ends).max()) for name, ends in before.items())
+    """Return by how much places or channels of bones differ at most, of those in the first."""
+    return max(float(np.abs(np.subtract(after[name], held)).max()) for name, held in before.items())
 
 
 def all_reach(ob: bpy.types.Object) -> bool:
@@ -100,18 +101,3 @@ FEET = ("foot.L", "foot.R")
 def human() -> bpy.types.Object:
     """Return the human of the file that is open: undo and load replace all objects."""
     return bpy.data.objects["metarig"]
-
-
-def channels(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return what the channels of bones hold, shape (10,) each: location, rotation, scale."""
-    return {
-        bone.name: np.array(
-            (*bone.location, *getattr(bone, rigs.rotation_property(bone)), *bone.scale)
-        )
-        for bone in ob.pose.bones
-    }
-
-
-def most_changed(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    assert before.keys() == after.keys()
-    return max(float(np.abs(after[name] - held).max()) for name, held in before.items())

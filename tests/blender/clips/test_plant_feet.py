@@ -12,7 +12,7 @@ from blender_ik_addon.rig.controls.control_spaces import move_to
 from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor
 from blender_ik_addon.rig.reading.world import channels_of
-from tests.blender.body.human_bodies import make_character, make_human
+from tests.blender.body.human_bodies import farthest, make_character, make_human
 from tests.blender.clips import walking
 from tests.blender.clips.walking import forget_controls
 from tests.blender.setups import rigs
@@ -256,21 +256,12 @@ def check_planted(
         assert walking.acceleration(after[name]) <= 1.2 * walking.acceleration(before[name])
 
 
-def make_twin(human: bpy.types.Object) -> bpy.types.Object:
-    twin = rigs.link(human.copy())
-    for chain in twin.chain_ik.chains:
-        chain.target = twin
-    twin.location, twin.rotation_euler.z = (2.0, 1.0, 0.3), 0.7
-    bpy.context.view_layer.update()
-    return twin
-
-
-def moved_by(paths: walking.Paths, others: walking.Paths) -> float:
-    return max(float(np.abs(paths[name] - others[name]).max()) for name in paths)
-
-
 def test_people_who_share_an_action_are_planted_one_by_one(human):
-    people = [human, make_twin(human)]
+    people = [human, rigs.link(human.copy())]
+    for chain in people[1].chain_ik.chains:
+        chain.target = people[1]
+    people[1].location, people[1].rotation_euler.z = (2.0, 1.0, 0.3), 0.7
+    bpy.context.view_layer.update()
     bpy.context.scene.frame_end = 25
     assert people[0].animation_data.action == people[1].animation_data.action
     before = walking.paths_of_all(people)
@@ -279,8 +270,8 @@ def test_people_who_share_an_action_are_planted_one_by_one(human):
         plant()
         after = walking.paths_of_all(people)
         assert walking.slides(human, after[row]) < SLIDE
-        assert moved_by(after[row], before[row]) > 10 * SLIDE
-        assert moved_by(after[1 - row], before[1 - row]) <= AGAIN
+        assert farthest(after[row], before[row]) > 10 * SLIDE
+        assert farthest(after[1 - row], before[1 - row]) <= AGAIN
         before = after
     assert people[0].animation_data.action != people[1].animation_data.action
 
@@ -306,7 +297,11 @@ def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> dict[str, n
     legs = [each.name for each in chains if any(limb in each.name for limb in limbs)]
     controls = {each.name: control_above(Anchor(each.target, each.subtarget)) for each in chains}
     stands: dict[str, list[bool]] = {name: [] for name in legs}
-    rest = {control: _place_of(control) for control in (*controls.values(), root)}
+    rest = {
+        each: each.object.matrix_world
+        @ (each.object.pose.bones[each.bone].matrix if each.bone else Matrix())
+        for each in (*controls.values(), root)
+    }
     scene.chain_ik.use_live = False
     for frame in STEPPED:
         scene.frame_set(frame)
@@ -334,11 +329,6 @@ def height_of(ob: bpy.types.Object) -> float:
     """Return how high a body is as it stands; the dimensions of its object count controls."""
     spots = [ob.matrix_world @ bone.head for bone in ob.pose.bones if bone.bone.use_deform]
     return float(np.ptp([spot.z for spot in spots]))
-
-
-def _place_of(anchor: Anchor) -> Matrix:
-    matrix = anchor.object.matrix_world
-    return matrix @ anchor.object.pose.bones[anchor.bone].matrix if anchor.bone else matrix.copy()
 
 
 def _put(anchor: Anchor, matrix: Matrix, frame: int) -> None:

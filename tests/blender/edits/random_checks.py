@@ -37,7 +37,10 @@ def poses() -> Poses:
 
 def placings() -> dict[str, scene.Values]:
     """Return the channels of all objects."""
-    return {ob.name_full: scene.own_channels(ob) for ob in bpy.data.objects}
+    return {
+        ob.name_full: np.float32([each for name in scene.CHANNELS for each in getattr(ob, name)])
+        for ob in bpy.data.objects
+    }
 
 
 def written() -> dict[str, set[str]]:

@@ -171,11 +171,6 @@ def channels_of(ob: bpy.types.Object) -> Channels:
     return Channels(tuple(bones.keys()), np.hstack(columns))
 
 
-def own_channels(ob: bpy.types.Object) -> Values:
-    """Return the channels of an object itself, in one row."""
-    return np.array([value for name in CHANNELS for value in getattr(ob, name)], dtype=np.float32)
-
-
 def enter(ob: bpy.types.Object, mode: str) -> bool:
     """Make an object the active one and switch its mode, if it can be; tell whether it was."""
     view_layer = bpy.context.view_layer

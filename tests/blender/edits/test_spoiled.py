@@ -75,7 +75,7 @@ class Watch:
             said = f"{what} = {str(value)[:12]}"
             self.check(said, place)
             is_refused = not SAYS_HOW_IT_ENDED.match(self._status())
-            is_named = place.index < 0 and spoiling.is_nan(value) and is_refused
+            is_named = place.index < 0 and value is spoiling.NAN and is_refused
             self.check_status(said, place.label if is_named else "")
             named += is_named
         place.set(before)

@@ -194,17 +194,6 @@ def test_auto_keying_keys_the_location_and_nothing_else(is_on, only_available, e
     assert found == expected
 
 
-def test_a_drag_is_one_step_back():
-    ob = make_arm()
-    bpy.ops.ed.undo_push(message="Before")
-    before = rigs.position(ob.chain_ik.chains[0].target)
-    move_target("EXEC_DEFAULT", True, location=POINT)
-    bpy.ops.ed.undo_push(message="After")
-    bpy.ops.ed.undo()
-    bpy.ops.ed.undo()
-    np.testing.assert_array_equal(rigs.position(bpy.data.objects["Rig Target"]), before)
-
-
 def test_what_cannot_be_moved_is_refused_with_what_to_do():
     ob = make_arm()
     chain = ob.chain_ik.chains[0]

@@ -166,13 +166,6 @@ def test_a_body_has_a_tick_and_settings_and_its_chains_a_priority_a_pull_and_a_p
     assert ui.names(ui.draw(only="Whole Body"), "operator") == {"pose.chain_ik_body"}
 
 
-def last_cells() -> dict[str, tuple[str, str]]:
-    """Return the last cell of each row of the comparison by its name: text and icon."""
-    solvers = bpy.context.window_manager.chain_ik.solvers
-    cells = {row.name: ui.compared_cells(index)[-1] for index, row in enumerate(solvers)}
-    return {name: (cell.text or cell.name, cell.icon) for name, cell in cells.items()}
-
-
 def test_a_comparison_has_a_row_for_each_solver_of_which_the_one_in_use_has_a_tick():
     _, chain = ui.make_active_arm(solver="FABRIK")
     assert not ui.draw(only="Compare")
@@ -197,9 +190,10 @@ def test_a_comparison_has_a_row_for_each_solver_of_which_the_one_in_use_has_a_ti
     )
     for change, in_use in changes:
         change()
-        cells = last_cells()
-        assert {name for name, (_, icon) in cells.items() if icon == "CHECKMARK"} == {in_use}
-        usable = {name for name, cell in cells.items() if cell == ("Use", "")}
+        last = {row.name: ui.compared_cells(index)[-1] for index, row in enumerate(kept.solvers)}
+        assert {name for name, cell in last.items() if cell.icon == "CHECKMARK"} == {in_use}
+        texts = {name: cell.text or cell.name for name, cell in last.items() if not cell.icon}
+        usable = {name for name, text in texts.items() if text == "Use"}
         assert usable == {"Two-Bone", *solvers} - {in_use}
     ui.make_active_arm(name="Other")
     text = " ".join(item.name for item in ui.draw(only="Compare") if item.kind == "label")

@@ -11,11 +11,10 @@ would be left to compare with then: what comes later gets a file of its own.
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Quaternion
 
+import blender_ik_addon
 from blender_ik_addon.properties.records import chain_spec
+from scripts.common.blender_process import run
 from tests.blender.setups import rigs
 
 Array = npt.NDArray[np.float64]
@@ -125,7 +126,8 @@ def record() -> None:
         del found["poses"]
         if np.array_equal(found["others"], np.broadcast_to(UNMOVED, found["others"].shape)):
             del found["others"]
-        rows = {key: _short(rows) for key, rows in found.items()}
+        # Adding zero: there is no minus zero then.
+        rows = {key: (np.round(rows, DIGITS) + 0.0).tolist() for key, rows in found.items()}
         lines.append(f"{json.dumps(name)}: {json.dumps(rows, separators=(',', ':'))}")
     POSES.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
@@ -143,11 +145,6 @@ def recorded() -> Seen:
     return found
 
 
-def _short(rows: Array) -> Any:
-    # Adding zero: there is no minus zero then.
-    return (np.round(rows, DIGITS) + 0.0).tolist()
-
-
 def seen_elsewhere(frames: Sequence[int], folder: Path) -> Seen:
     """Return what a new process sees on frames of the file, in this order."""
     out = folder / "seen"
@@ -162,26 +159,10 @@ def seen_elsewhere(frames: Sequence[int], folder: Path) -> Seen:
 
 def note(out: str, frames: Sequence[int]) -> None:
     """Note what is seen for another process."""
-    do_alone(lambda: Path(out).write_bytes(pickle.dumps(seen(open_file(), frames))))
-
-
-def do_alone(work: Callable[[], object]) -> None:
-    """Do all that this process is for, and end it."""
-    import blender_ik_addon
-
-    exit_code = 1
-    try:
-        blender_ik_addon.register()
-        work()
-        exit_code = 0
-    finally:
-        if exit_code:
-            sys.excepthook(*sys.exc_info())
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # The 4.2 module would crash at the normal end, see conftest.py.
-        os._exit(exit_code)
+    blender_ik_addon.register()
+    run(lambda: Path(out).write_bytes(pickle.dumps(seen(open_file(), frames))))
 
 
 if __name__ == "__main__":
-    do_alone(record)
+    blender_ik_addon.register()
+    run(record)

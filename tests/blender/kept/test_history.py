@@ -21,11 +21,6 @@ def push(step: str) -> None:
     bpy.ops.ed.undo_push(message=step)
 
 
-def make_arm_with_history(**settings: object) -> None:
-    rigs.make_arm(NEAR, **settings)
-    push("made")
-
-
 @pytest.mark.parametrize("is_added", [False, True])
 def test_a_linked_rig_is_left_alone_and_a_chain_of_its_override_follows_a_local_target(
     tmp_path, is_added
@@ -73,7 +68,8 @@ def test_a_file_in_which_the_target_was_moved_without_a_solve_is_solved_on_load(
 
 @pytest.mark.parametrize("is_own_target", [False, True])
 def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
-    make_arm_with_history()
+    rigs.make_arm(NEAR)
+    push("made")
     if is_own_target:
         ob = named("Rig")
         rigs.add_bones(ob, ((0.6, 0.5, 1.2), (0.6, 0.5, 1.5)), prefix="Control")

@@ -17,7 +17,7 @@ from tests.blender.kept import kept_file
 from tests.blender.kept.kept_file import APART, ONLY_TIPS, Seen
 from tests.blender.setups import rigs
 from tests.blender.setups.renders import render_frames
-from tests.helpers import make_rng
+from tests.helpers import angles_between, make_rng
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
@@ -70,12 +70,7 @@ def test_bones_turn_and_tips_stand_as_they_did_and_are_said_to_miss_as_much(show
 
 def turned(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
     """Return the greatest angle between bones, radians."""
-    chords = [
-        np.linalg.norm(one["rotations"] - sign * other["rotations"], axis=-1)
-        for sign in (1.0, -1.0)
-    ]
-    # Half the angle, as quaternions have it.
-    return float(2.0 * np.minimum(*chords).max())
+    return float(angles_between(one["rotations"], other["rotations"]).max())
 
 
 def assert_equal_to_the_last_bit(found: Seen, shown: Seen, frames: slice = slice(None)) -> None:

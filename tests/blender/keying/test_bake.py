@@ -148,36 +148,13 @@ def test_other_keys_stay_and_those_in_the_range_are_replaced():
     assert set(before) <= set(keys_of(ob))
 
 
-def test_bake_is_one_undo_step_that_leaves_no_trace():
-    ob, _ = make_tail()
-    rigs.go_to(4)
-    bpy.ops.ed.undo_push(message="before")
-    before, live = state(), rigs.pose(ob)
-    press(bake)
-    assert rigs.curves_of(bpy.data.objects["Rig"])
-    bpy.ops.ed.undo()
-    bpy.context.view_layer.update()
-    ob = bpy.data.objects["Rig"]
-    assert not rigs.curves_of(ob)
-    assert state() == before
-    np.testing.assert_allclose(rigs.pose(ob), live, atol=SAME)
-    bpy.ops.ed.redo()
-    assert len(rigs.curves_of(bpy.data.objects["Rig"])) == 16
-
-
-def make_three():
-    """Return a rig with three chains, and their target."""
+def test_the_active_chain_alone_or_all_but_those_that_are_idle_in_the_whole_range():
     ob, target = make_tail()
     for i, limb in enumerate(("Arm", "Leg")):
         rigs.add_bones(ob, rigs.zigzag(2) + np.array([3 + 2 * i, 0, 0]), prefix=limb)
         rigs.add_chain(ob, f"{limb}.1", target, chain_count=2)
     select_objects(active=ob)
     ob.chain_ik.active_index = 0
-    return ob, target
-
-
-def test_the_active_chain_alone_or_all_but_those_that_are_idle_in_the_whole_range():
-    ob, _ = make_three()
     press(bake)
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, False]
     assert all("Bone" in path for path, _ in keys_of(ob))

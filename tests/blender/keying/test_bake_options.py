@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import bpy
 import numpy as np
@@ -18,11 +16,13 @@ from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.keying.test_bake import LAST, SAME, SWING, make_tail, played
+from tests.blender.live.test_registration import resident_memory
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import give, make_pulled
 from tests.blender.setups.rigs import keys_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 from tests.blender.setups.sliding_rigs import place, robot
+from tests.helpers import angles_between
 
 bake = bpy.ops.pose.chain_ik_bake
 LONG = 40
@@ -191,12 +191,6 @@ def shifts(ob, frames):
     return values[..., :3] / lengths[:, None], values[..., 3:]
 
 
-def angles(one, other):
-    """Return the angles between unit quaternions."""
-    ways = np.minimum(*(np.linalg.norm(one - sign * other, axis=-1) for sign in (1.0, -1.0)))
-    return 4.0 * np.arcsin(np.minimum(0.5 * ways, 1.0))
-
-
 def count_of_keys(ob):
     return sum(len(keys) for keys in keys_of(ob).values())
 
@@ -246,7 +240,7 @@ def make_stretchy(name):
 def test_keys_left_out_turn_move_and_grow_no_bone_by_more_than_the_tolerance(make, tolerance):
     frames = range(1, LONG + 1)
     whole, ob = baked_twins(make, tolerance)
-    off = [angles(turns(ob, frames), turns(whole, frames)).max()]
+    off = [angles_between(turns(ob, frames), turns(whole, frames)).max()]
     off += [
         np.linalg.norm(one - other, axis=-1).max()
         for one, other in zip(shifts(ob, frames), shifts(whole, frames), strict=True)
@@ -286,15 +280,6 @@ def make_easing():
     return ob, target
 
 
-def channels(ob):
-    """Return the rotation, location and scale channels of all bones as they stand."""
-    bones = ob.pose.bones
-    return {
-        bone.name: (tuple(getattr(bone, rigs.rotation_property(bone))), *bone.location, *bone.scale)
-        for bone in bones
-    }
-
-
 def in_steps(ob, frames=range(1, LAST + 1)):
     """Return the steps of a bake of the first chain, as a window does them."""
     settings = ob.chain_ik.chains[0]
@@ -307,7 +292,7 @@ def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
     rigs.key_bones(ob, frames=(20, 30))
     for frame in range(1, 5):
         rigs.go_to(frame)
-    before, of_bones, pose = (state(), keys_of(ob)), channels(ob), rigs.pose(ob)
+    before, of_bones, pose = (state(), keys_of(ob)), rigs.channels(ob), rigs.pose(ob)
     work = in_steps(ob, range(2, 2 + LAST))
     for _ in range(steps):
         next(work)
@@ -315,7 +300,7 @@ def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
     rigs.updated()
     assert bpy.context.scene.frame_current == 4
     assert (state(), keys_of(ob)) == before
-    assert channels(ob) == of_bones
+    assert rigs.channels(ob) == of_bones
     np.testing.assert_array_equal(rigs.pose(ob), pose)
     # And it plays on as if nothing had been.
     on = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
@@ -334,10 +319,10 @@ def test_a_bake_that_fails_in_the_middle_leaves_everything_as_it_was():
     select_objects(active=ob)
     for frame in range(1, 5):
         rigs.go_to(frame)
-    before, pose = (state(), channels(ob)), rigs.pose(ob)
+    before, pose = (state(), rigs.channels(ob)), rigs.pose(ob)
     assert "cannot be baked at frame 8" in refusal(bake)
     rigs.updated()
-    assert (state(), channels(ob)) == before
+    assert (state(), rigs.channels(ob)) == before
     np.testing.assert_array_equal(rigs.pose(ob), pose)
 
 
@@ -387,12 +372,6 @@ def test_keys_are_read_no_more_often_in_more_frames(monkeypatch, method):
     assert counts[0] == counts[1]
 
 
-def resident_bytes():
-    """Return how much memory this process takes, as Linux tells it."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is told in /proc")
 def test_three_thousand_frames_need_no_more_memory_than_a_thousand():
@@ -403,7 +382,7 @@ def test_three_thousand_frames_need_no_more_memory_than_a_thousand():
     found = []
     for frame in work:
         if frame % warm == 0:
-            found.append(resident_bytes())
+            found.append(2**20 * resident_memory())
     # Once the last page of the values is touched it is all that they take.
     values = last * 8 * 8
     assert len(found) == last // warm

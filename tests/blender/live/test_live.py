@@ -26,12 +26,6 @@ def make_spine(name: str = "Spine") -> tuple[bpy.types.Object, bpy.types.Object]
     return ob, target
 
 
-def assert_all_right(*chains: tuple[bpy.types.Object, str, bpy.types.Object]) -> None:
-    depsgraph = rigs.updated()
-    for ob, bone, target in chains:
-        rigs.assert_reaches(ob, bone, target, depsgraph)
-
-
 def make_limb(ob: bpy.types.Object, parent: str = "") -> tuple[str, bpy.types.Object]:
     """Add a limb with a chain of its own, first in the list; return its tip and target."""
     rigs.add_bones(ob, LIMB, prefix="Limb", parent=parent)
@@ -99,7 +93,7 @@ def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(
     tie.chain_count, tie.use_tail = 2, use_tail
     for place in ((0.7, 0.4, 1.4), (0.5, -0.6, 1.3)):
         spine_target.location = place
-        assert_all_right((ob, tip, target))
+        rigs.assert_reaches(ob, tip, target, rigs.updated())
 
 
 def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused():

@@ -12,7 +12,7 @@ from mathutils import Vector
 from blender_ik_addon.rig.keying.curve_points import split
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal, select_bones
-from tests.helpers import make_rng
+from tests.helpers import angles_between, make_rng
 
 snap = bpy.ops.pose.chain_ik_snap_target
 apply = bpy.ops.pose.chain_ik_apply
@@ -41,14 +41,6 @@ def turns(ob: bpy.types.Object) -> np.ndarray:
     return np.array([rigs.evaluated(ob).pose.bones[name].matrix.to_quaternion() for name in ARM])
 
 
-def apart(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the greatest angle between the bones of two poses."""
-    cosines = np.abs((one * other).sum(axis=-1)).clip(0.0, 1.0)
-    # Exact for little angles as well.
-    gaps = np.minimum(np.linalg.norm(one - other, axis=-1), np.linalg.norm(one + other, axis=-1))
-    return float(np.where(cosines < 0.9, 2.0 * np.arccos(cosines), 2.0 * gaps).max())
-
-
 UNEVEN = (1.2, 0.8, 1.5)
 
 
@@ -73,7 +65,7 @@ def test_a_snapped_target_has_the_chain_take_over_without_a_move(kind, scale, se
         before, elbow = turns(ob), rigs.head(ob, "forearm")
         press(snap)
         # At zero influence the chain writes nothing.
-        assert apart(turns(ob), before) <= 1e-6
+        assert angles_between(turns(ob), before).max() <= 1e-6
         ob.chain_ik.chains[0].influence = 1.0
         rigs.updated()
         assert ob.chain_ik.chains[0].status.startswith("Reached")
@@ -81,7 +73,7 @@ def test_a_snapped_target_has_the_chain_take_over_without_a_move(kind, scale, se
             # Not the pose, but the pole holds the elbow.
             np.testing.assert_allclose(rigs.head(ob, "forearm"), elbow, atol=2e-5)
         else:
-            assert apart(turns(ob), before) <= MOST * (10 if scale == UNEVEN else 1)
+            assert angles_between(turns(ob), before).max() <= MOST * (10 if scale == UNEVEN else 1)
         ob.chain_ik.chains[0].influence = 0.0
         rigs.updated()
 
@@ -99,7 +91,7 @@ def test_what_is_applied_with_keys_stays_though_muting_was_keyed(interpolation, 
     for frame in (5, 20, 1, 12):
         rigs.go_to(frame)
         assert ob.chain_ik.chains[0].mute
-        assert apart(turns(ob), before) <= 1e-6
+        assert angles_between(turns(ob), before).max() <= 1e-6
     curves = [each for each in rigs.curves_of(ob) if "rotation" in each.data_path]
     found = {point.interpolation for each in curves for point in each.keyframe_points}
     assert found == {interpolation}

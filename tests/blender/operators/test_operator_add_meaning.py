@@ -116,18 +116,12 @@ def test_in_object_mode_the_tip_is_asked_for_and_the_selected_empty_is_the_targe
     rigs.assert_reaches(ob, "Bone.4", target)
 
 
-def make_hips(*, is_connected: bool = True) -> bpy.types.Object:
-    """Return hips with a spine at their tail and a leg of two bones beside it."""
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_tip_alone_takes_the_bones_up_to_the_first_that_is_not_connected(is_connected, capfd):
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2)], prefix="Hips")
     rigs.add_bones(ob, [(0, 0, 1.2), (0, 0, 1.5)], prefix="Spine", parent="Hips.0")
     knee = [(0.3, 0, 1.2), (0.3, -0.1, 0.6), (0.3, 0, 0)]
     rigs.add_bones(ob, knee, prefix="Leg", parent="Spine.0", is_connected=is_connected)
-    return ob
-
-
-@pytest.mark.parametrize("is_connected", [True, False])
-def test_a_tip_alone_takes_the_bones_up_to_the_first_that_is_not_connected(is_connected, capfd):
-    ob = make_hips(is_connected=is_connected)
     select_bones(ob, ["Leg.1"])
     press(add)
     assert bones_of_chain(ob.chain_ik.chains[0]) == ["Leg.0", "Leg.1"]

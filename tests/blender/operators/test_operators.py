@@ -18,6 +18,7 @@ from tests.blender.setups.selecting import (
     select_objects,
     state,
 )
+from tests.core.chains import unit
 from tests.helpers import assert_positions_close
 
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
@@ -141,10 +142,6 @@ def test_an_added_pole_stands_on_the_bend_side_and_the_limb_bends_toward_it(scal
 
 def across(point: np.ndarray, chord: np.ndarray) -> np.ndarray:
     return point - chord * (point @ chord) / (chord @ chord)
-
-
-def unit(vector: np.ndarray) -> np.ndarray:
-    return vector / np.linalg.norm(vector)
 
 
 def test_every_chain_gets_a_name_of_its_own_and_becomes_the_active_one():

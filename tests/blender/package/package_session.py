@@ -6,10 +6,7 @@ line of JSON behind MARK.
 
 import json
 import logging
-import os
-import shutil
 import sys
-import traceback
 from pathlib import Path
 
 import bpy
@@ -18,6 +15,7 @@ import numpy as np
 # Blender puts neither the checkout nor, in the application, this folder on its path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from scripts.common.blender_process import run
 from tests.blender.live.traces import has_translations, left_behind, list_traces
 from tests.blender.setups import rigs
 
@@ -84,15 +82,4 @@ def main(zip_path: str) -> None:
 
 
 if __name__ == "__main__":
-    exit_code = 1
-    try:
-        main(sys.argv[-1])
-        exit_code = 0
-    finally:
-        if exit_code:
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # The 4.2 module would crash at the normal end, see conftest.py.
-        shutil.rmtree(bpy.app.tempdir, ignore_errors=True)
-        os._exit(exit_code)
+    run(main, sys.argv[-1])

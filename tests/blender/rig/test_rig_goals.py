@@ -19,10 +19,6 @@ SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
-def limb_of(solver, *, extra=0, seed=0):
-    return scaled_rigs.random_rig(make_rng(seed), (2 if solver == "TWO_BONE" else 4) + extra)
-
-
 def chain_to(ob, bones, target, **settings):
     settings = {"chain_count": len(bones), "tolerance": 1e-7, **settings}
     chain = rigs.add_chain(ob, bones[-1], target, **settings)
@@ -32,7 +28,8 @@ def chain_to(ob, bones, target, **settings):
 
 def turned_limb(use_tail, solver="NEWTON", scale=(1.0, 1.0, 1.0), seed=0):
     """Return a limb whose tip takes its target's rotation half way to its root."""
-    ob, bones = limb_of(solver, extra=1, seed=seed)
+    count = 3 if solver == "TWO_BONE" else 5
+    ob, bones = scaled_rigs.random_rig(make_rng(seed), count)
     ob.scale = scale
     scaled_rigs.update()
     point = rigs.tail(ob, bones[-1]) * 0.5 + rigs.head(ob, bones[0]) * 0.5

@@ -46,12 +46,6 @@ def elbow_of_arm(
     return rigs.tail(ob, "Bone.0")
 
 
-def bent_toward(y):
-    """Return the elbow that a target at half of REACH along X gives, bent toward y = -1 or 1."""
-    height = np.sqrt(1.04 - (REACH / 2.0) ** 2)
-    return np.array([REACH / 2.0, y * height, 0.0])
-
-
 @pytest.mark.every_case
 @both_settings
 @every_solver
@@ -65,7 +59,8 @@ def test_mirror_bends_as_the_mirror_image_and_keep_toward_minus_y_in_the_world(
     elbow = elbow_of_arm(scale, target, solver=solver, negative_scale=setting, through_parent=above)
     is_followed = setting == "MIRROR" or np.prod(scale) > 0.0
     side = scale if is_followed else (scale[0], 1.0, 1.0)
-    np.testing.assert_allclose(elbow, bent_toward(-1.0) * side, atol=CLOSE)
+    toward_minus_y = REACH / 2.0, -np.sqrt(1.04 - (REACH / 2.0) ** 2), 0.0
+    np.testing.assert_allclose(elbow, np.multiply(toward_minus_y, side), atol=CLOSE)
     if solver == "NEWTON":
         flipped = elbow_of_arm(scale, target, negative_scale=setting, use_flip_bend=True)
         np.testing.assert_allclose(flipped, elbow * (1.0, -1.0, 1.0), atol=CLOSE)

@@ -26,10 +26,6 @@ SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 Change = Callable[[bpy.types.Object, list[str], np.random.Generator], object]
 
 
-def bones_of(solver):
-    return 2 if solver == "TWO_BONE" else 4
-
-
 def reach(ob, bones, rng, solver="NEWTON", angle=0.7, miss=MISS):
     """Check that a limb reaches where its bones can bring it."""
     point = scaled_rigs.reachable_point(ob, bones, rng, angle)
@@ -148,8 +144,8 @@ CASES = [(name, SOLVERS[i % 4]) for i, name in enumerate((*BONES, *SCALED))]
 @pytest.mark.every_case
 @pytest.mark.parametrize(("name", "solver"), CASES)
 def test_target_is_reached_with_any_bones_and_scales(name, solver):
-    rng = make_rng(SOLVERS.index(solver))
-    ob, bones = scaled_rigs.random_rig(rng, bones_of(solver), spread=rng.choice((0.0, 0.5)))
+    rng, count = make_rng(SOLVERS.index(solver)), 2 if solver == "TWO_BONE" else 4
+    ob, bones = scaled_rigs.random_rig(rng, count, spread=rng.choice((0.0, 0.5)))
     (BONES | SCALED)[name](ob, bones, rng)
     angle = 0.5 if name == "everywhere" else 0.7
     reach(ob, bones, rng, solver, angle, MISS if name in BONES else MISS_IN_SCALES)

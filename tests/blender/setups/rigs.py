@@ -205,6 +205,12 @@ def rotations(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
     return {bone.name: tuple(getattr(bone, rotation_property(bone))) for bone in ob.pose.bones}
 
 
+def channels(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
+    """Return what all channels of the original's bones hold: location, rotation, scale."""
+    turns = rotations(ob)
+    return {bone.name: (*bone.location, *turns[bone.name], *bone.scale) for bone in ob.pose.bones}
+
+
 def turn_bones(
     ob: bpy.types.Object, seed: int = 1, angle: float = 0.4, names: Iterable[str] = ()
 ) -> None:

@@ -106,10 +106,6 @@ def bad_values(place: Place) -> tuple[object, ...]:
     return by_type[prop.type]
 
 
-def is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
 def numbers(ob: bpy.types.Object) -> dict[str, np.ndarray]:
     """Return the transform channels of an object and of all its bones, by their names."""
     found = {"": ob, **{bone.name: bone for bone in (ob.pose.bones if ob.pose else ())}}

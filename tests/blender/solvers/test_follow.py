@@ -10,6 +10,7 @@ from blender_ik_addon.core import Lead
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
+from tests.blender.setups.sliding_rigs import locations
 from tests.core.solvers.test_follow import follow
 from tests.helpers import make_rng
 
@@ -33,14 +34,6 @@ def swim(frame, last=LAST):
     return (2.0 * np.sin(5.0 * time), 3.0 * time + np.sin(7.0 * time), 6.0 + 4.0 * time)
 
 
-def key_swim(target, last=LAST, scale=1.0):
-    rigs.key(
-        target,
-        "location",
-        {frame: scale * np.array(swim(frame, last)) for frame in range(1, last + 1)},
-    )
-
-
 def make_tail(name="Tail", *, last=LAST, is_still=False, **settings):
     """Return a rig of six bones whose target swims, selected."""
     modes, parent = settings.pop("modes", "QUATERNION"), settings.pop("parent", "")
@@ -50,7 +43,7 @@ def make_tail(name="Tail", *, last=LAST, is_still=False, **settings):
     rigs.add_bones(ob, rigs.zigzag(COUNT), modes=modes, parent=f"{parent}.0" if parent else "")
     target = rigs.make_empty(f"{name} Target", swim(1))
     if not is_still:
-        key_swim(target, last)
+        rigs.key(target, "location", {each: swim(each, last) for each in range(1, last + 1)})
     rigs.add_chain(ob, f"Bone.{COUNT - 1}", target, solver="FOLLOW", chain_count=COUNT, **settings)
     select_objects(active=ob)
     bpy.context.view_layer.update()
@@ -69,10 +62,6 @@ def lengths(points):
 
 def played(ob, frames=range(1, LAST + 1)):
     return np.array([joints(ob, rigs.go_to(frame)) for frame in frames])
-
-
-def locations(ob):
-    return np.array([tuple(bone.location) for bone in ob.pose.bones])
 
 
 @pytest.mark.parametrize("lead", ["TIP", "ROOT"])

@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Quaternion
 
-from blender_ik_addon.core import (
-    Goal,
-    SolveOptions,
-    Solver,
-    StepMode,
-    solve,
-)
+from blender_ik_addon.core import Goal, SolveOptions, Solver, StepMode, solve
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import (
     SETTINGS,

@@ -67,10 +67,6 @@ def of_bones() -> Names:
     return (ours[-1], *ours, goal, theirs[1], *stored)
 
 
-def assert_named() -> None:
-    assert named_in_chain() == of_bones()
-
-
 def assert_follows(hand: str) -> None:
     controls().pose.bones[hand].location.x += 0.15
     depsgraph = rigs.updated()
@@ -174,7 +170,7 @@ def test_names_follow_through_random_renames_states_and_undos(seed):
         rigs.updated()
         bpy.context.scene.chain_ik.use_live = True
         rigs.updated()
-        assert_named()
+        assert named_in_chain() == of_bones()
         is_held = chain().mute or chain().target is None or arm().data.pose_position == "REST"
         assert is_held or chain().status.startswith("Reached"), chain().status
 

@@ -47,16 +47,12 @@ def set_value(ob: str, bone: str, name: str, value: object) -> object:
     return former
 
 
-def make_grown_pair() -> None:
-    """Make warm rigs on which every flag of a bone matters."""
+def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
     warm_rigs.make_pair()
+    # So that every flag of a bone matters.
     warm_rigs.pose_bone("Above.0").scale = (1.1, 1.1, 1.1)
     warm_rigs.pose_bone("Bone.0").location = (0.05, 0.02, 0.03)
     warm_rigs.warm_up()
-
-
-def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
-    make_grown_pair()
     for *what, value in VALUES:
         with warm_rigs.told((what, value)):
             before = warm_rigs.shown()["Other"]

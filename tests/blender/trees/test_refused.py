@@ -14,19 +14,11 @@ FRAMES = (1, 4, 10, 16)
 SAME = 1e-6
 
 
-def channels(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
-    """Return all channels that chains write, by bone."""
-    return {
-        bone.name: (*bone.rotation_quaternion, *bone.scale, *bone.location)
-        for bone in ob.pose.bones
-    }
-
-
 def make_rig(**settings: object) -> tuple[tree_rigs.Rig, dict[str, tuple[float, ...]]]:
     """Return a Y posed by hand whose right chain has these settings, and its pose of before."""
     rig = tree_rigs.make_y()
     rigs.turn_bones(rig.ob, angle=0.3)
-    before = channels(rig.ob)
+    before = rigs.channels(rig.ob)
     rig.follow()
     for name, value in settings.items():
         setattr(rig.chain("Right"), name, value)
@@ -53,8 +45,8 @@ def test_frames_show_the_same_in_any_order(settings):
     shown: dict[int, dict[str, tuple[float, ...]]] = {}
     for frame in (*FRAMES, *FRAMES[::-1], 10, 1, 16, 4, 1, 10, 4):
         rigs.go_to(frame)
-        first = shown.setdefault(frame, channels(rig.ob))
-        for name, values in channels(rig.ob).items():
+        first = shown.setdefault(frame, rigs.channels(rig.ob))
+        for name, values in rigs.channels(rig.ob).items():
             np.testing.assert_allclose(values, first[name], atol=SAME, err_msg=f"{frame} {name}")
     assert "cannot be solved together" not in rig.chain("Right").status
     rigs.go_to(10)
@@ -75,7 +67,7 @@ def test_a_chain_that_is_refused_later_gives_its_own_bones_their_stored_pose(set
         assert "cannot be solved together" in rig.chain("Right").status
         assert "went back" not in rig.chain("Right").status
         for name in OWN:
-            np.testing.assert_allclose(channels(rig.ob)[name], before[name], atol=SAME)
+            np.testing.assert_allclose(rigs.channels(rig.ob)[name], before[name], atol=SAME)
         assert rig.gaps()["Left"] <= 2e-6
     rig.chain("Left").mute = True
     rigs.updated()
@@ -93,8 +85,8 @@ def test_keyed_bones_of_a_refused_chain_play_their_keys_and_chains_below_follow_
         rigs.go_to(frame)
         expected = [curve.evaluate(frame) for curve in rigs.curves_of(rig.ob)]
         np.testing.assert_allclose(bones["Right.0"].rotation_quaternion, expected, atol=SAME)
-        first = shown.setdefault(frame, channels(rig.ob))
-        assert channels(rig.ob) == first
+        first = shown.setdefault(frame, rigs.channels(rig.ob))
+        assert rigs.channels(rig.ob) == first
     rig.chain("Right").solver = "NEWTON"
     rigs.updated()
     assert rig.chain("Right").status.startswith("Reached")
@@ -130,7 +122,7 @@ def test_bones_of_a_refused_chain_that_go_back_are_told_of_until_the_frame_chang
     for _ in range(2):
         rig.ob.pose.bones["Right.1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
         rigs.updated()
-        np.testing.assert_allclose(channels(rig.ob)["Right.1"], before["Right.1"], atol=SAME)
+        np.testing.assert_allclose(rigs.channels(rig.ob)["Right.1"], before["Right.1"], atol=SAME)
         assert rig.chain("Right").status == (
             "This chain keeps Right.1 as stored or keyed, so it went back: mute the chain to pose"
             f" by hand. {refusal}"

@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core.algebra import (
-    angles,
-    matrices,
-    quaternions,
-    turns,
-    vectors,
-)
+from blender_ik_addon.core.algebra import angles, matrices, quaternions, turns, vectors
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from tests.helpers import make_rng
 

@@ -8,13 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.core.algebra.twist_spread import (
-    Segment,
-    TwistSpread,
-    about,
-    twist_about,
-)
-from tests.helpers import make_rng
+from blender_ik_addon.core.algebra.twist_spread import Segment, TwistSpread, about, twist_about
+from tests.helpers import assert_rotations_close, make_rng
 
 Y = np.array([0.0, 1.0, 0.0])
 EXACT = 1e-12
@@ -86,11 +81,6 @@ def spread(limb, local, influence=1.0, zero=None, clamped=None):
     return limb.spread.spread(local, zero, np.full((3, 8), influence), clamped)
 
 
-def assert_alike(one, other, tolerance=EXACT):
-    """Check that quaternions are the same rotations."""
-    assert np.minimum(np.abs(one - other), np.abs(one + other)).max() <= tolerance
-
-
 @few
 @given(seeds, st.floats(-1.0, 1.0), st.floats(-1.0, 1.0), st.sampled_from((0.0, 0.4, 1.0)))
 def test_less_influence_leaves_bones_their_share_of_what_they_are_off_without_it(
@@ -138,4 +128,5 @@ def test_bones_roll_as_far_as_a_limit_allows(most):
     after = spread(limb, local, clamped=clamped)
     roll = twist_about(after[:, 4], limb.before[:, 4])
     np.testing.assert_allclose(roll, min(0.5 * hand, most), atol=3e-6)
-    assert_alike(limb.posed(after)[0][:, 5], limb.posed(local)[0][:, 5])
+    hands = (limb.posed(each)[0][:, 5] for each in (after, local))
+    assert_rotations_close(*hands, EXACT)

@@ -11,8 +11,8 @@ from blender_ik_addon.core.kinematics.joint_limits import FREE
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
 from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange, clamp
 from tests.core.algebra.test_algebra import rotations as tuples_of_rotations
-from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, angle_between, multiply, violation
-from tests.helpers import assert_rotations_close
+from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, multiply, violation
+from tests.helpers import angles_between, assert_rotations_close
 
 EDGE = st.floats(0.0, np.pi)
 # Half turns and tiny turns among them.
@@ -49,7 +49,7 @@ def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
     if min(abs(rotation[0]), np.hypot(rotation[0], rotation[2])) >= 1e-9:
         assert_rotations_close(clamp_one(kind, -rotation, *edges), once, 1e-9)
     twice = clamp_one(kind, once, *edges)
-    assert angle_between(once, twice) <= 1e-9 / max(cosine, 1e-3)
+    assert angles_between(once, twice) <= 1e-9 / max(cosine, 1e-3)
 
 
 @every_kind

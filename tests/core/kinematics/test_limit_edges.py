@@ -11,21 +11,13 @@ from blender_ik_addon.core.algebra.arithmetic import ARRAYS
 from blender_ik_addon.core.descent.near_edges import NEAR, bend_edges
 from blender_ik_addon.core.kinematics import joint_limits, limit_edges
 from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange
-from tests.helpers import make_rng
+from tests.helpers import angles_between, make_rng
 
 COUNT = 2000
 # Radians: so small a turn moves a joint along the plane of its edge.
 STEP = 1e-5
 # What a curved edge takes back of such a step, as a share of it.
 CURVED = 2e-3
-
-
-def apart(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the angles between turns (4, B)."""
-    nearer = np.minimum(
-        np.linalg.norm(first - second, axis=0), np.linalg.norm(first + second, axis=0)
-    )
-    return 2.0 * nearer
 
 
 def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, limit_edges.Edges, np.ndarray]:
@@ -45,7 +37,7 @@ def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, limit_edges.
 def taken_back(ranges: SwingTwistRange, turn: np.ndarray, move: np.ndarray) -> np.ndarray:
     """Return how much of a small move the ranges take back, as a share of it."""
     moved = turns.multiply(turns.from_vectors(STEP * move), turn)
-    return apart(moved, joint_limits.clamp_turns(ranges, moved)) / STEP
+    return angles_between(moved.T, joint_limits.clamp_turns(ranges, moved).T) / STEP
 
 
 every_kind = pytest.mark.parametrize(

@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Goal,
-    SolveOptions,
-    Solver,
-    Status,
-    solve,
-)
+from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, Status, solve
 from tests.core.chains import (
     EVERY_SOLVER,
     ITERATIVE,

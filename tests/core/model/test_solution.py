@@ -74,17 +74,12 @@ def test_every_goal_gives_a_sound_solution_and_no_warning(count, solver, pose, r
         assert solution.residual == pytest.approx(distance, abs=1e-12)
         assert (solution.status is Status.REACHED) == solution.is_converged
         assert abs(np.linalg.norm(solution.chain_rotation_wxyz) - 1.0) <= UNIT_TOLERANCE
-        assert_rotations_make_the_joints(chain, solution)
-
-
-def assert_rotations_make_the_joints(chain, solution):
-    rotations = bone_rotations(chain, solution)
-    assert rotations.shape == (len(chain.segment_lengths), 4)
-    assert np.max(np.abs(np.linalg.norm(rotations, axis=1) - 1.0)) <= UNIT_TOLERANCE
-    turned = rotation.rotate(rotations, segments_of(chain.joint_positions))
-    assert_positions_close(
-        turned, segments_of(solution.joint_positions), ROTATION_TOLERANCE * chain.max_reach
-    )
+        # The rotations make the joints.
+        rotations = bone_rotations(chain, solution)
+        assert rotations.shape == (len(chain.segment_lengths), 4)
+        assert np.max(np.abs(np.linalg.norm(rotations, axis=1) - 1.0)) <= UNIT_TOLERANCE
+        turned = rotation.rotate(rotations, segments_of(chain.joint_positions))
+        assert_positions_close(turned, segments_of(joints), ROTATION_TOLERANCE * chain.max_reach)
 
 
 @pytest.mark.parametrize("solver", ITERATIVE)

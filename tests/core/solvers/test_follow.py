@@ -32,7 +32,7 @@ from blender_ik_addon.core.solving.dragging import (
     Drag,
     drag_points,
 )
-from tests.core.chains import POSES, random_frame, start_joints, uneven_lengths, unit
+from tests.core.chains import POSES, lengths_of, random_frame, start_joints, uneven_lengths, unit
 from tests.core.limited_rigs import RIGS
 from tests.helpers import make_rng
 
@@ -64,10 +64,6 @@ def arc(count=10, size=1):
     steps /= np.linalg.norm(steps, axis=1, keepdims=True)
     joints = np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
     return np.repeat(joints[:, :, None], size, axis=-1)
-
-
-def lengths_of(points):
-    return np.linalg.norm(np.diff(points, axis=0), axis=1)
 
 
 def led(points, lead):

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, solve
-from tests.core.chains import (
-    POSES,
-    random_direction,
-    solved,
-    start_chain,
-    target_at,
-)
+from tests.core.chains import POSES, random_direction, solved, start_chain, target_at
 from tests.core.peer_cases import CAP, median_iterations, peer_case, peer_solutions
 from tests.helpers import make_rng
 

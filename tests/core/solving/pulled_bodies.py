@@ -10,7 +10,7 @@ import numpy.typing as npt
 from blender_ik_addon.core import Goal, Goals, SolveOptions, solve, solve_batch
 from tests.core.bodies import FEET, Array, Person
 from tests.core.limited_rigs import violation
-from tests.helpers import make_rng
+from tests.helpers import angles_between, make_rng
 
 NEAR = SolveOptions(tolerance=1e-6, stays_near=True)
 UPRIGHT = np.tile((1.0, 0.0, 0.0, 0.0), (3, 1))
@@ -59,12 +59,11 @@ def pull_at(person: Person, seed: int, options: SolveOptions = NEAR) -> Pulled:
     goal = pull(person, random_way(seed))
     solution = solve(person.chain, goal, options)
     local = solution.local_rotations_wxyz
-    return Pulled(
-        solution.residual,
-        float(np.max(solution.tip_gap[:2])),
-        past_ranges(person, local),
-        find_nearness(person, local, solution.joint_positions[0]),
-    )
+    angles = angles_between(local, [1.0, 0.0, 0.0, 0.0])
+    moved = np.linalg.norm(solution.joint_positions[0] - person.heads[0]) / REACH
+    nearness = float(0.5 * (angles**2).sum() + 0.5 * moved**2)
+    gap = float(np.max(solution.tip_gap[:2]))
+    return Pulled(solution.residual, gap, past_ranges(person, local), nearness)
 
 
 def past_ranges(person: Person, local: Array) -> float:
@@ -74,13 +73,6 @@ def past_ranges(person: Person, local: Array) -> float:
     rows = zip(joints.kinds, local, joints.low, joints.high, strict=True)
     # The root floats.
     return max(violation(*row) for row in [*rows][1:])
-
-
-def find_nearness(person: Person, local: Array, place: Array) -> float:
-    """Return half the sum of squared turns, and of the root's way in lengths of the reach."""
-    angles = 2.0 * np.arctan2(np.linalg.norm(local[:, 1:], axis=1), np.abs(local[:, 0]))
-    moved = np.linalg.norm(place - person.heads[0]) / REACH
-    return float(0.5 * (angles**2).sum() + 0.5 * moved**2)
 
 
 def smooth_path(person: Person, seed: int) -> Array:

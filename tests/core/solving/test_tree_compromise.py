@@ -28,15 +28,7 @@ from blender_ik_addon.core import (
 from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import random_frame
 from tests.core.limited_rigs import about, multiply
-from tests.core.tree_rigs import (
-    LIMITED,
-    TREES,
-    TreeRig,
-    heads_of,
-    options_for,
-    tips_of,
-    tree_of,
-)
+from tests.core.tree_rigs import LIMITED, TREES, TreeRig, heads_of, options_for, tips_of, tree_of
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 COUNT = 6

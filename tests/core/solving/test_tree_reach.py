@@ -12,16 +12,9 @@ import pytest
 
 from blender_ik_addon.core import Goal, Goals, Solver, solve, solve_batch
 from tests.core.chains import side_of, unit
-from tests.core.limited_rigs import angle_between, matrix, quaternion
-from tests.core.tree_rigs import (
-    LIMITED,
-    TREES,
-    TreeRig,
-    heads_of,
-    make_tree,
-    options_for,
-    tips_of,
-)
+from tests.core.limited_rigs import matrix, quaternion
+from tests.core.tree_rigs import LIMITED, TREES, TreeRig, heads_of, make_tree, options_for, tips_of
+from tests.helpers import angles_between
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 COUNT = 20
@@ -206,7 +199,7 @@ def test_tips_take_the_rotations_asked_for(is_free: bool) -> None:
         assert solution.is_converged.all()
         found = whole_turns(rig, solution.local_rotations_wxyz)
         gaps = [
-            angle_between(quaternion(found[bone]), turn)
+            angles_between(quaternion(found[bone]), turn)
             for bone, turn in zip(rig.effector_bones, wanted, strict=True)
         ]
         assert np.abs(np.array(gaps) - solution.tip_gap).max() < 1e-6

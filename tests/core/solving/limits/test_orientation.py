@@ -10,13 +10,12 @@ from tests.core.limited_rigs import (
     K,
     Y,
     about,
-    angle_between,
     make_rig,
     multiply,
     quaternion,
     worst_violation,
 )
-from tests.helpers import make_rng
+from tests.helpers import angles_between, make_rng
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +24,7 @@ every_solver = pytest.mark.parametrize("solver", ITERATIVE)
 
 def gap_of(rig, solution, wanted):
     """Return the radians between the posed tip's axes and the wanted ones."""
-    return angle_between(quaternion(rig.frames(solution.local_rotations_wxyz)[-1]), wanted)
+    return angles_between(quaternion(rig.frames(solution.local_rotations_wxyz)[-1]), wanted)
 
 
 def posed(rig, rng, share=0.5):

@@ -7,8 +7,8 @@ import pytest
 
 from blender_ik_addon.core import Goal, Goals, SolveOptions, Solver, solve, solve_batch
 from tests.core.chains import ITERATIVE, SOLVERS, degrees_past, turned_about, unit
-from tests.core.limited_rigs import K, X, angle_between, make_rig, worst_violation
-from tests.helpers import make_rng
+from tests.core.limited_rigs import K, X, make_rig, worst_violation
+from tests.helpers import angles_between, make_rng
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +110,7 @@ def turns_of(bone, stiffness, solver, targets):
     solutions = solve_batch(rig.chains(len(targets)), Goals(targets), options)
     assert np.max(solutions.residual) <= 1e-3
     assert worst_violation(rig, solutions) <= 1e-6
-    return [angle_between(turns[bone], REST) for turns in solutions.local_rotations_wxyz]
+    return [angles_between(turns[bone], REST) for turns in solutions.local_rotations_wxyz]
 
 
 def near_rest(count):
@@ -144,7 +144,7 @@ def test_bones_equally_stiff_turn_as_if_none_were(solver):
             for stiffness in (0.0, 0.5, 0.99)
         ]
         for pose in poses[1:]:
-            turns = [angle_between(a, b) for a, b in zip(poses[0], pose, strict=True)]
+            turns = [angles_between(a, b) for a, b in zip(poses[0], pose, strict=True)]
             assert max(turns) <= 0.03, np.round(turns, 3)
 
 

@@ -3,23 +3,12 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Goals,
-    SolveOptions,
-    Solver,
-    solve_batch,
-)
+from blender_ik_addon.core import Goals, SolveOptions, Solver, solve_batch
 from blender_ik_addon.core.solving import restarts
 from blender_ik_addon.core.solving.joint_run import Run
 from tests.core.chains import ITERATIVE, SOLVERS
 from tests.core.equilibrium.test_force_robust import random_rig
-from tests.core.limited_rigs import (
-    RIGS,
-    knee,
-    misses,
-    poles_of,
-    targets_of,
-)
+from tests.core.limited_rigs import RIGS, knee, misses, poles_of, targets_of
 from tests.core.limited_rigs import worst_violation as worst
 from tests.helpers import make_rng
 

@@ -1,11 +1,7 @@
-"""All that Blender shows of the extension: its panels and menus, and what it adds to others.
-
-Found, not listed: what comes later is opened as well.
-"""
+"""All that Blender shows of the extension: found, not listed, so that what is new opens, too."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -54,22 +50,6 @@ def operators() -> list[str]:
     )
 
 
-def unfold(*blenders: type, are_ours_open: bool = True) -> None:
-    """Register the extension anew, with panels open, those of Blender too: no click opens all."""
-    package = sys.modules[MODULE]
-    ours = [
-        cls for cls in registered(bpy.types.Panel, MODULE) if cls.bl_region_type in {"UI", "WINDOW"}
-    ]
-    package.unregister()
-    for cls in blenders:
-        bpy.utils.unregister_class(cls)
-    for cls in (*blenders, *(ours if are_ours_open else ())):
-        cls.bl_options = set(getattr(cls, "bl_options", ())) - {"DEFAULT_CLOSED"}
-    for cls in blenders:
-        bpy.utils.register_class(cls)
-    package.register()
-
-
 def show_unfolded(viewport: Viewport, name: Path, solvers: Iterable[str], most: int) -> Session:
     """Show the tab with each solver, and take so many pages of it, from its top to its bottom."""
     region = viewport.region("UI")
@@ -92,15 +72,6 @@ def open_menus(viewport: Viewport, name: Path) -> Session:
         call = bpy.ops.wm.call_menu_pie if "pie" in menu.lower() else bpy.ops.wm.call_menu
         yield from viewport.pop_up(POPUP, partial(call, "INVOKE_DEFAULT", name=menu))
         yield from close_up(viewport, name.with_name(f"{name.name}_{menu}.png"))
-
-
-def open_preferences(viewport: Viewport) -> Session:
-    """Turn the editor into the preferences, and unfold those of the extension."""
-    yield from viewport.turn_into("PREFERENCES")
-    bpy.context.preferences.active_section = "ADDONS"
-    bpy.context.window_manager.addon_search = TAB
-    bpy.ops.preferences.addon_expand(module=MODULE)
-    yield REDRAW
 
 
 def close_up(viewport: Viewport, picture: Path) -> Session:
