@@ -68,6 +68,8 @@ class LiveChain:
             stored=self.stored[:count],
             modes=self.modes[:count],
             joints=None if self.joints is None else self.joints.take(np.arange(count)),
+            stretch=None if self.stretch is None else self.stretch.of_first(count),
+            slide=None if self.slide is None else self.slide.of_first(count),
             home=None,
         )
 

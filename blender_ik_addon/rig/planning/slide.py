@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,6 +45,11 @@ class ChainSlide(Alike):
     root: Array
     connected: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()
+
+    def of_first(self, count: int) -> ChainSlide:
+        """Return the same of so many bones of one chain."""
+        names = ("low", "high", "axes", "heads", "home")
+        return replace(self, **{name: getattr(self, name)[:count] for name in names})
 
     @property
     def moves_root(self) -> Flags:

@@ -59,6 +59,11 @@ class ChainStretch(Alike):
     scale: Array
     use_keep_volume: Flags
 
+    def of_first(self, count: int) -> ChainStretch:
+        """Return the same of so many bones of one chain."""
+        own = self.share[:count], self.is_locked[:count], self.scale[:count]
+        return ChainStretch(*own, self.use_keep_volume)
+
     @property
     def may_grow(self) -> Flags:
         """Whether any bone grows at all, shape (...)."""

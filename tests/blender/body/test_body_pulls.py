@@ -121,6 +121,16 @@ def test_props_of_several_rigs_are_solved_without_a_floor_with_one_and_where_the
         assert np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target)) < 1e-4
 
 
+def test_a_lone_limb_of_a_body_may_stretch_below_bones_that_carry_it():
+    ob = rigs.make_armature()
+    rigs.add_bones(ob, rigs.zigzag(5))
+    target = rigs.make_empty(location=(0.6, 0.1, 4.4))
+    chain = rigs.add_chain(ob, "Bone.4", target, chain_count=2, use_stretch=True)
+    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
+    rigs.updated()
+    assert chain.status.startswith("Reached"), chain.status
+
+
 DRAGS = 8
 # Feet stay to this share of the height, and to so many radians.
 PLACE, TURN = 2e-5, 1e-4
