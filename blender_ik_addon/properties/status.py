@@ -32,6 +32,7 @@ from .records import (
     bones_of_chain,
     bones_of_chains,
     chain_spec,
+    count_bending,
     idle_joints,
     target_and_pole,
 )
@@ -153,13 +154,13 @@ def _graph_shown() -> GraphKey | None:
 def _starts_from_new_keys(settings: ChainGroup) -> bool:
     """Tell whether all bones of a chain have their only keys at this frame, and bend as they say.
 
-    More keys are a motion that somebody has keyed or captured. A limb of two bones bends to one
-    side only. Whoever animates the influence has keyed the bones on purpose, as *Switch FK/IK*
-    does.
+    More keys are a motion that somebody has keyed or captured. Two bones, besides a hand or foot,
+    bend to one side only. Whoever animates the influence has keyed the bones on purpose, as
+    *Switch FK/IK* does.
     """
     scene, bones = bpy.context.scene, bones_of_chain(settings)
     is_keyed = settings.start_from == "KEYED" and uses(settings, "start_from")
-    if scene is None or len(bones) <= 2 or not is_keyed:
+    if scene is None or count_bending(settings) <= 2 or not is_keyed:
         return False
     owner, (_, index) = owner_of(settings), chain_key(settings)
     counts = rotation_keys(owner, scene.frame_current_final).items()
