@@ -43,6 +43,12 @@ NEW_KEYS = (
 )
 
 
+INSTANCED = (
+    "the armature itself is not in this scene, as in a collection instance: add its collection to"
+    " the scene, or bake its chains before you instance it"
+)
+
+
 IN_LINE = (
     "The pole is nearly in line with the root and the target, so the chain may flip: move the pole"
     " aside, or set Bend to With Body"
@@ -235,12 +241,14 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
         return "the armature is in edit mode"
     if owner.data.pose_position == "REST":
         return "the armature shows its rest position"
-    view_layer = bpy.context.view_layer
-    graph = None if view_layer is None else view_layer.depsgraph
-    if graph is None or owner.evaluated_get(graph).is_evaluated or owner.visible_get():
-        # What the eye hides is evaluated; what is new is not, until the next update.
+    scene, view_layer = bpy.context.scene, bpy.context.view_layer
+    if scene is None or view_layer is None or owner.visible_get():
+        # What is new is not evaluated until the next update.
         return ""
-    return "the armature is hidden, or not in this view layer"
+    if not owner.evaluated_get(view_layer.depsgraph).is_evaluated:
+        return "the armature is hidden, or not in this view layer"
+    # What the eye hides is evaluated.
+    return "" if owner in scene.objects.values() else INSTANCED
 
 
 def residual(settings: ChainGroup) -> float:
