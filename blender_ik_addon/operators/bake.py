@@ -117,9 +117,9 @@ class POSE_OT_chain_ik_bake(OnClip):
     tolerance: FloatProperty(
         name="Tolerance",
         description=(
-            "Leave out keys that change little. Without them, at no keyed frame does a bone turn"
-            " by more than this, in radians, or move or grow by more than this share of its"
-            " length. 0: all keys stay"
+            "How much the motion may change where keys are left out. For turns it is an angle in"
+            " radians; for moves and growth it is a share of the bone's length. It holds at each"
+            " keyed frame. 0: all keys stay"
         ),
         min=0.0,
         soft_max=0.1,

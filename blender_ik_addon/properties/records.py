@@ -206,6 +206,14 @@ def belongs_to_body(settings: ChainGroup) -> bool:
     return plan is not None and plan.body_root >= 0
 
 
+def count_bending(settings: ChainGroup) -> int:
+    """Return how many bones of a chain bend: all but a tip that takes the target's rotation."""
+    plan = plan_or_none(compiled(owner_of(settings)), bones_spec(settings))
+    if plan is None:
+        return 0
+    return len(plan.segments) - (plan.bends_without_tip and settings.orient_weight > 0.0)
+
+
 def _driving(settings: ChainGroup, *, with_body: bool) -> ChainSpec:
     spec = bones_spec(settings)
     return spec if with_body else replace(spec, body=None)

@@ -171,9 +171,9 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_lean: FloatProperty(
         name="Lean",
         translation_context=OWN_WORDS,
-        description="The bend flips where the limb points opposite to its rest direction. This"
-        " angle moves that place to where the limb does not go: above zero away from the side"
-        " that it bends to, below zero toward that side. Arms: -60 degrees",
+        description="Change it only if the bend flips in a pose that you need. It flips where the"
+        " limb points opposite to its rest direction. Above zero moves that place away from the"
+        " side that the limb bends to, below zero toward that side. Arms: -60 degrees",
         min=-pi,
         max=pi,
         subtype="ANGLE",

@@ -32,6 +32,7 @@ from .records import (
     bones_of_chain,
     bones_of_chains,
     chain_spec,
+    count_bending,
     idle_joints,
     target_and_pole,
 )
@@ -39,6 +40,12 @@ from .records import (
 NEW_KEYS = (
     "The chain starts from the keys of its bones, so it bends another way at other frames than"
     " before. To keep its bends, key the target only, and delete the keys of the bones"
+)
+
+
+INSTANCED = (
+    "the armature itself is not in this scene, as in a collection instance: add its collection to"
+    " the scene, or bake its chains before you instance it"
 )
 
 
@@ -153,13 +160,13 @@ def _graph_shown() -> GraphKey | None:
 def _starts_from_new_keys(settings: ChainGroup) -> bool:
     """Tell whether all bones of a chain have their only keys at this frame, and bend as they say.
 
-    More keys are a motion that somebody has keyed or captured. A limb of two bones bends to one
-    side only. Whoever animates the influence has keyed the bones on purpose, as *Switch FK/IK*
-    does.
+    More keys are a motion that somebody has keyed or captured. Two bones, besides a hand or foot,
+    bend to one side only. Whoever animates the influence has keyed the bones on purpose, as
+    *Switch FK/IK* does.
     """
     scene, bones = bpy.context.scene, bones_of_chain(settings)
     is_keyed = settings.start_from == "KEYED" and uses(settings, "start_from")
-    if scene is None or len(bones) <= 2 or not is_keyed:
+    if scene is None or count_bending(settings) <= 2 or not is_keyed:
         return False
     owner, (_, index) = owner_of(settings), chain_key(settings)
     counts = rotation_keys(owner, scene.frame_current_final).items()
@@ -234,12 +241,14 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
         return "the armature is in edit mode"
     if owner.data.pose_position == "REST":
         return "the armature shows its rest position"
-    view_layer = bpy.context.view_layer
-    graph = None if view_layer is None else view_layer.depsgraph
-    if graph is None or owner.evaluated_get(graph).is_evaluated or owner.visible_get():
-        # What the eye hides is evaluated; what is new is not, until the next update.
+    scene, view_layer = bpy.context.scene, bpy.context.view_layer
+    if scene is None or view_layer is None or owner.visible_get():
+        # What is new is not evaluated until the next update.
         return ""
-    return "the armature is hidden, or not in this view layer"
+    if not owner.evaluated_get(view_layer.depsgraph).is_evaluated:
+        return "the armature is hidden, or not in this view layer"
+    # What the eye hides is evaluated.
+    return "" if owner in scene.objects.values() else INSTANCED
 
 
 def residual(settings: ChainGroup) -> float:

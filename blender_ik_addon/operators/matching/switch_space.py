@@ -47,7 +47,8 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
     )
     space: StringProperty(
         name="Space",
-        description="A bone of the armature, or an object. Empty: the world",
+        description="A bone of the armature, or an object. Empty: the armature object for a"
+        " control bone, the world for an empty",
         search=spaces,
         search_options=set(),
         options=ANEW,

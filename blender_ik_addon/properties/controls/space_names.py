@@ -135,7 +135,8 @@ def space_properties(which: str) -> Any:
     return StringProperty(
         name="Space" if which == "TARGET" else "Pole Space",
         description=f"What the {word} goes along with: a bone or an object. Switched here, the"
-        f" {word} stays where it is, and no key is set. Empty: the world",
+        f" {word} stays where it is, and no key is set. Empty: the armature object for a control"
+        " bone, the world for an empty",
         get=get,
         set=switch,
         search=search,

@@ -84,11 +84,11 @@ def _stiffness(axis: str) -> Any:
 
 
 def _slide_end(word: str, default: float) -> Any:
-    least = {"Min": "Least", "Max": "Greatest"}[word]
+    ends = {"Min": "begins", "Max": "ends"}[word]
     return FloatProperty(
         name=f"{word} Slide",
-        description=f"{least} way along the bone's Y axis at rest, from its stored location; in"
-        " scene units",
+        description=f"Where the slide {ends}, along the bone's Y axis at rest. Counted from its"
+        " stored location; in scene units",
         default=default,
         subtype="DISTANCE",
         **FIXED,

@@ -160,7 +160,8 @@ def _tip_in_words(outcome: Outcome) -> str:
         first = "its own joint holds it"
     elif outcome.why.is_at_limits or outcome.why.has_locked_joints:
         first = "position and joints come first"
-    angle = f"{math.degrees(outcome.tip_gap):.1f} degrees"
+    degrees = f"{math.degrees(outcome.tip_gap):.1f}"
+    angle = f"{degrees} degrees" if degrees != "1.0" else "1 degree"
     return f"the rotation is {angle} off the target's, as {first}"
 
 

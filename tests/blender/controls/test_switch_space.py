@@ -113,12 +113,17 @@ def test_a_setting_switches_what_a_control_goes_along_with_and_nothing_moves(kin
 
 @pytest.mark.parametrize(
     ("kind", "space"),
-    [("BONE", "Body.0"), ("EMPTY", "Curved"), ("BONE", "Prop"), ("EMPTY", "Prop")],
+    [
+        *(("BONE", "Body.0"), ("EMPTY", "Curved"), ("BONE", "Prop"), ("EMPTY", "Prop")),
+        # Without a space it goes along with the armature object, an empty with nothing.
+        *(("BONE", ""), ("EMPTY", "")),
+    ],
 )
 def test_a_control_goes_along_with_its_space_as_a_part_of_it(kind, space):
     ob, rng = make_body(kind), make_rng(1)
     chain, control = ob.chain_ik.chains[0], control_of(ob, "TARGET")
-    held = bpy.data.objects["Prop"] if space == "Prop" else ob.pose.bones[space]
+    world = ob if kind == "BONE" else rigs.make_empty("Still")
+    held = {"Prop": bpy.data.objects["Prop"], "": world}.get(space) or ob.pose.bones[space]
     move_things(ob, rng)
     chain.space = space
     rigs.updated()
@@ -130,7 +135,7 @@ def test_a_control_goes_along_with_its_space_as_a_part_of_it(kind, space):
     before = _world(control)
     ob.location.x += 1.0
     rigs.updated()
-    moves = space != "Prop"
+    moves = space != "Prop" and (kind, space) != ("EMPTY", "")
     np.testing.assert_allclose((_world(control) - before)[:3, 3], (moves, 0, 0), atol=MOST)
 
 

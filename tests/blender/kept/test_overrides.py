@@ -175,3 +175,29 @@ def test_one_undo_brings_back_what_was_removed_from_an_override(library, operato
     bpy.ops.ed.undo()
     press(operator)
     assert chains(overridden()) == after
+
+
+def test_an_instance_of_a_linked_character_is_not_solved_until_it_is_made_an_override(library):
+    write_library(library, "Left")
+    character = bpy.data.collections.new("Character")
+    bpy.context.scene.collection.children.link(character)
+    for each in bpy.data.objects:
+        character.objects.link(each)
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_found, wanted):
+        wanted.collections = ["Character"]
+    # As File > Link makes it.
+    instance = rigs.make_empty("Instance")
+    instance.instance_type, instance.instance_collection = "COLLECTION", wanted.collections[0]
+    rigs.updated()
+    (linked,) = [ob for ob in bpy.data.objects if ob.type == "ARMATURE"]
+    told = "Not solved: the armature itself is not in this scene, as in a collection instance"
+    assert linked.chain_ik.chains["Left"].status.startswith(told)
+    bpy.context.view_layer.objects.active = instance
+    instance.select_set(True)
+    press(bpy.ops.object.make_override_library)
+    rigs.updated()
+    ob, target = overridden(), overridden().chain_ik.chains["Left"].target
+    assert ob.chain_ik.chains["Left"].status.startswith("Reached")
+    np.testing.assert_allclose(rigs.tail(ob, "Left.2"), rigs.position(target), atol=1e-4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from tests.blender.body.human_bodies import make_character
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
 
@@ -51,6 +52,24 @@ def test_keying_all_bones_of_a_long_chain_changes_its_bends_and_is_told_until_th
         bone.keyframe_delete("rotation_quaternion")
     rigs.updated()
     assert TOLD not in status(ob)
+
+
+def test_nothing_is_told_of_limbs_whose_bones_but_the_hand_or_foot_are_two(rigify):
+    ob = make_character("human")
+    select_bones(ob, [bone.name for bone in ob.pose.bones])
+    key_selected()
+    assert len(ob.chain_ik.chains) > 6
+    assert [chain.name for chain in ob.chain_ik.chains if TOLD in chain.status] == []
+    # A tip that takes the target's rotation does not bend, but for a weight of zero.
+    assert [told_of(tip=True, **many) for many in ({"count": 3}, {"count": 4})] == [False, True]
+    assert told_of(tip=True, count=3, orient_weight=0.0)
+
+
+def told_of(*, tip, **settings):
+    """Tell whether keys of all bones of a tail are told, whose tip may turn with the target."""
+    ob = make_tail(use_rotation=tip, rotation_bone="TIP", **settings)
+    key_selected()
+    return TOLD in status(ob)
 
 
 def test_nothing_is_told_of_keys_of_a_motion():

@@ -10,6 +10,7 @@ from tests.blender.words.steps import (
     chain,
     excluded,
     goes,
+    instanced,
     joint,
     limits,
     locks,
@@ -203,4 +204,5 @@ STATES = [
     Case("Not solved: the armature shows its rest position", on("data", pose_position="REST")),
     Case(HIDDEN, on("Rig", hide_viewport=True)),
     *(Case(HIDDEN, step) for step in (excluded(), unlink("Rig"))),
+    Case("Not solved: the armature itself is not in this scene, as in a collection", instanced()),
 ]

@@ -208,6 +208,18 @@ def excluded(ob: bpy.types.Object) -> Iterator[None]:
 
 
 @later
+def instanced(ob: bpy.types.Object) -> Iterator[None]:
+    """Have only an empty show the limb, as a collection instance."""
+    empty = rigs.make_empty("Instance")
+    empty.instance_type, empty.instance_collection = "COLLECTION", bpy.data.collections.new("Own")
+    bpy.context.scene.collection.objects.unlink(ob)
+    empty.instance_collection.objects.link(ob)
+    yield
+    rigs.link(ob)
+    bpy.data.objects.remove(empty)
+
+
+@later
 def hangs_below(ob: bpy.types.Object, role: str = "target", bone: str = "") -> Iterator[None]:
     """Have the limb follow, or bend to, what hangs deep below one of its bones; or its bone."""
     child = rigs.make_empty("Child", (0, 0.1, 0), parent=ob, parent_bone="Limb.1")

@@ -297,6 +297,10 @@ def outcome(
         (outcome(Status.REACHED, 2e-7, 5), "Reached (5 iterations)"),
         (outcome(Status.REACHED, 0.0), "Reached"),
         (
+            outcome(Status.REACHED, 0.0, tip_gap=np.radians(1.03)),
+            "Reached; the rotation is 1 degree off the target's",
+        ),
+        (
             outcome(Status.OUTWEIGHED, 0.12, 9, pins=("Leg.L", "Leg.R"), outweighed_by=("Floor",)),
             "Held back by Leg.L, Leg.R (pinned), Floor: 12 cm",
         ),
