@@ -20,6 +20,9 @@ from .shown import ChainGizmos, chain_of, known_of, paint, solved_chain, theme
 # Shares of the size of Blender's own gizmos.
 TARGET_SIZE, POLE_SIZE, DIAL_SIZE = 0.22, 0.16, 0.6
 LINE_WIDTH = 2.0
+# A new pole may lie on the dial, which would always be picked instead. Ends of limits, which are
+# smaller still, are before both.
+IN_FRONT = 5.0
 
 
 class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
@@ -62,6 +65,7 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
         gizmo.draw_style, gizmo.draw_options = "RING_2D", {"ALIGN_VIEW", "FILL_SELECT"}
         gizmo.target_set_operator(operator)
         gizmo.scale_basis, gizmo.line_width = size, LINE_WIDTH
+        gizmo.select_bias = IN_FRONT
         return gizmo
 
     def _put(self, gizmo: bpy.types.Gizmo, anchor: Anchor | None) -> None:

@@ -8,12 +8,14 @@ from dataclasses import replace
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
+from ..core import SolveOptions, Solver
 from ..preferences.addon import CONTROLS, preferences, wants_pole
 from ..properties.chains import active_armature, chain_key, free_name, owner_of
 from ..properties.choices import OWN_WORDS, SOLVERS
 from ..properties.controls.space_names import movers
 from ..properties.lists import add_chain
 from ..properties.records import bones_spec, controls_of_chain
+from ..properties.sharing import check_new
 from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
 from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
@@ -136,10 +138,13 @@ class POSE_OT_chain_ik_add(ChainOperator):
         selected = selection.read(context, tip)
         owner = selected.armature_object
         wanted = self._wanted(selected)
+        solver = "" if self.solver == AUTOMATIC[0] else self.solver
+        # Chains that share bones get one of the solvers of trees by themselves.
+        options = SolveOptions(solver=Solver(solver or Solver.NEWTON))
+        check_new(owner, replace(wanted, options=options))
         placed = placement(owner, wanted)
         self._choose(context, selected, wanted, placed)
         wanted = self._with_controls(context, selected, wanted, placed)
-        solver = "" if self.solver == AUTOMATIC[0] else self.solver
         settings = add_chain(owner, wanted, placed.bone_count, preferences(context), solver)
         store(settings)
         frame = selection.scene_of(context).frame_current_final

@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 
 from ..core import IKError, Lead, SolveOptions, Solver
+from ..rig.clips.feet import may_stand
 from ..rig.clips.planting import check_plantable
 from ..rig.controls.foot_roll import control_above
 from ..rig.keying.baking import may_move
@@ -130,6 +131,18 @@ def plantable(
     if not chains:
         raise RigError(problems[0] if problems else "No chain is selected: select its bones.")
     return chains, problems
+
+
+def may_be_planted(armature_object: bpy.types.Object) -> set[int]:
+    """Return the chains of an object that may have a foot or hand to plant, by index.
+
+    Of those whose bones are not found, nobody knows.
+    """
+    skeleton = compiled(armature_object)
+    found = enumerate(chains_of(armature_object))
+    plans = {i: plan_or_none(skeleton, bones_spec(settings)) for i, settings in found}
+    known = {i: plan for i, plan in plans.items() if plan is not None}
+    return plans.keys() - known.keys() | may_stand(skeleton, known)
 
 
 def bones_spec(settings: ChainGroup) -> ChainSpec:

@@ -1,15 +1,23 @@
-"""The stored poses of bones that several chains drive: all of these chains tell the same."""
+"""Bones that several chains drive: whether they can, and the stored poses, which all tell alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
+import bpy
+
+from ..core import IKError
+from ..rig.planning.live_chain import known_chain
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
+from ..rig.reading.chain_plan import ChainPlan, planned
 from ..rig.reading.refusals import RigError
-from ..rig.reading.spec import StoredBone
-from .chains import ChainGroup, chains_of, is_idle, owner_of
-from .records import bones_of_chain, drivers_of
+from ..rig.reading.skeleton import compiled
+from ..rig.reading.spec import BodyGoal, ChainSpec, StoredBone
+from ..rig.trees.shared_bones import cure_of
+from .chains import ChainGroup, body_of, chains_of, is_idle, owner_of
+from .records import bones_of_chain, chain_spec, drivers_of
 
 Stored = tuple[StoredBone, ...]
 
@@ -39,6 +47,44 @@ def shares_bones(settings: ChainGroup) -> bool:
     """Return whether a live chain of the object drives bones that this one does."""
     drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
     return any(other != settings and not is_idle(other) for other, _ in drivers)
+
+
+def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:
+    """Raise if a new chain cannot be solved together with the live ones that drive bones of it.
+
+    Args:
+        owner: The original armature object.
+        wanted: The chain, with its solver.
+
+    Raises:
+        RigError: With the name of the first such chain.
+    """
+    if (body := body_of(owner)) is not None:
+        wanted = replace(wanted, body=BodyGoal(body.root))
+    skeleton = compiled(owner)
+    plan = planned(skeleton, wanted)
+    own_cure = cure_of(plan, wanted, slides=False)
+    for name, other, others_cure in _present(owner):
+        shared = [bone for bone in plan.written if bone in other.written]
+        if shared and (cure := own_cure or others_cure) is not None:
+            bone, whose = skeleton.names[shared[0]], "this chain" if own_cure else f"'{name}'"
+            raise RigError(
+                f"Bone '{bone}' already belongs to chain '{name}', and a second one cannot be"
+                f" solved together with it: {cure} for {whose}, select other bones, or remove"
+                f" chain '{name}' first."
+            )
+
+
+def _present(owner: bpy.types.Object) -> Iterator[tuple[str, ChainPlan, str | None]]:
+    """Yield names and bones of live chains, and what they need to share these; None for nothing."""
+    for settings in chains_of(owner):
+        # One that cannot be solved is no trouble of a new one.
+        with suppress(IKError):
+            if not is_idle(settings):
+                spec = chain_spec(settings, with_stored=False)
+                _, plan, joints = known_chain(owner, spec)
+                slides = joints is not None and joints.slides is not None
+                yield settings.name, plan, cure_of(plan, spec, slides=slides)
 
 
 def _others(settings: ChainGroup) -> Iterator[tuple[ChainGroup, Stored]]:

@@ -77,6 +77,17 @@ class Steps(Tour):
         check_near(rig().chain_ik.chains[0].pole_angle, TURN, 1e-4, "With Ctrl the dial")
         yield from self._undo("Turn Pole Angle", before, "L")
 
+    def drag_pole_on_dial(self) -> Session:
+        """Drag the pole where it lies on the dial: it is moved, and the dial is not turned."""
+        pole = rig().chain_ik.chains[0].pole_target
+        before = pole.location.copy()
+        pole.location = self._ring(places("L"))[0]
+        yield from self.select(rig(), "upper_arm.L")
+        yield from self._drag_control("Pole", "L")
+        pole = rig().chain_ik.chains[0].pole_target
+        pole.location = before
+        yield from self.select(rig(), "upper_arm.L")
+
     def click_handle(self) -> Session:
         """Click the handle of the other chain: it becomes active, and its target is selected."""
         x, y = self.viewport.pixel_of(places("R")["Tip"])

@@ -42,8 +42,8 @@ from ...rig.tools.foot_controls import drive_foot, lacking_toes, rolling
 from ..controls import make_controls
 
 ALL_HAVE = (
-    "Every limb that was found has a chain already: to add another one, select its bones in pose"
-    " mode and press +."
+    "Every limb that was found has a chain already: for a chain of other bones, select these in"
+    " pose mode and press +."
 )
 
 

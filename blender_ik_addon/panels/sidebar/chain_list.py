@@ -9,6 +9,7 @@ import bpy
 from ...preferences.colours import LOOKS
 from ...properties.chains import active_armature
 from ...properties.choices import may_lead_body
+from ...properties.records import may_be_planted
 from ...properties.settings import ChainSettings
 from ...properties.status import paths_in_words, state
 from ...rig.keying.motion_paths import has_paths
@@ -68,7 +69,9 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
         row.operator("pose.chain_ik_bake")
-        layout.operator("pose.chain_ik_plant")
+        # Where there is no chain yet, the button tells what it needs.
+        if not chains.chains or may_be_planted(owner):
+            layout.operator("pose.chain_ik_plant")
         _draw_paths(layout, context)
 
 

@@ -6,9 +6,10 @@ from typing import cast
 
 import bpy
 
-from ...properties.chains import active_chain
+from ...properties.chains import active_chain, chain_key, owner_of
 from ...properties.choices import uses
 from ...properties.controls.space_names import control_of
+from ...properties.records import may_be_planted
 from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel
 
@@ -29,7 +30,8 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
         column.prop(settings, "influence", slider=True)
         if not uses(settings, "start_from"):
             return
-        column.prop(settings, "planted")
+        if chain_key(settings)[1] in may_be_planted(owner_of(settings)):
+            column.prop(settings, "planted")
         # Not greyed out for a muted chain: muted is FK, one of the two sides.
         column = self.layout.column(align=True)
         column.operator("pose.chain_ik_switch", icon="ARROW_LEFTRIGHT")

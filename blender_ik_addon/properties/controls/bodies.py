@@ -9,11 +9,26 @@ import bpy
 
 from ...core import IKError
 from ...rig.anatomy.bone_names import Part, read
-from ...rig.controls.control_spaces import constraints_of
+from ...rig.controls.control_spaces import (
+    Mover,
+    acting,
+    constraints_of,
+    makes_ring,
+    remove_space,
+    replace_space,
+    set_space,
+    spaces_of,
+)
+from ...rig.keying.keys import remove_animation
+from ...rig.reading.anchors import space_of
+from ...rig.reading.animation import curves
+from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import Anchor
 from ..chains import ChainGroup, body_of, chains_of, owner_of
+from ..records import bones_of_chains, controls_of_chain, moved_by_hand
 from ..stored import release
 from .hierarchy import hips_chain
+from .space_names import movers
 
 ARMS = frozenset((Part.UPPER_ARM, Part.FOREARM, Part.HAND, Part.ARM))
 # Whatever is no arm gives way to arms.
@@ -31,6 +46,8 @@ def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
     for root in (settings.held_root, settings.root):
         _hold(owner, root, is_root=settings.use_body and root == settings.root)
     settings.held_root = settings.root if settings.use_body else ""
+    if settings.use_body:
+        _move_spaces(owner)
     owner.update_tag()
 
 
@@ -51,6 +68,51 @@ def spaces_muted(control: Anchor) -> Iterator[None]:
     finally:
         for each in acting:
             each.mute = False
+
+
+def _move_spaces(owner: bpy.types.Object) -> None:
+    """Have controls that go along with a bone of their body follow what that bone follows.
+
+    They would move with themselves. They stay where they are.
+    """
+    known = movers()
+    controls = [control for chain in chains_of(owner) for control in moved_by_hand(chain)]
+    for control in dict.fromkeys(controls):
+        for constraint in constraints_of(control) if control.object.is_editable else ():
+            space = space_of(constraint)
+            if space is None or space.object != owner or constraint.is_override_data:
+                continue
+            # What has no sound place stays, and the status says so.
+            with suppress(IKError):
+                if space.bone and makes_ring(control, space, known):
+                    _move_space(control, constraint, _followed(control, space, known))
+
+
+def _followed(control: Anchor, space: Anchor, known: list[Mover]) -> Anchor | None:
+    """Return what the nearest bone that carries a space follows, and a control may; else None."""
+    owner = space.object
+    skeleton = compiled(owner)
+    driven = list(zip(chains_of(owner), bones_of_chains(owner), strict=True))
+    index = skeleton.index.get(space.bone)
+    for bone in () if index is None else skeleton.ancestors(index):
+        for chain, bones in driven:
+            target = controls_of_chain(chain)[0] if skeleton.names[bone] in bones else None
+            if target is not None and not makes_ring(control, target, known):
+                return target
+    return None
+
+
+def _move_space(control: Anchor, constraint: bpy.types.Constraint, space: Anchor | None) -> None:
+    """Have a control go along with something else instead of one of its spaces."""
+    path = constraint.path_from_id("influence")
+    has_keys = any(curve.data_path == path for curve in curves(control.object))
+    if space is not None and (has_keys or space not in spaces_of(control)):
+        replace_space(constraint, control, space)
+        return
+    if constraint == acting(control):
+        set_space(control, space)
+    remove_animation(control.object, [constraint.path_from_id()])
+    remove_space(control, constraint)
 
 
 def _hold(owner: bpy.types.Object, root: str, *, is_root: bool) -> None:

@@ -19,9 +19,9 @@ from ...rig.controls.control_spaces import (
     label,
     makes_ring,
     set_space,
-    space_of,
     spaces_of,
 )
+from ...rig.reading.anchors import space_of
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor
 from ...rig.reading.world import channels_of

@@ -52,8 +52,6 @@ def limbs_of(
 ) -> dict[int, Limb]:
     """Return chains in a clip, by their indices.
 
-    Neither a trunk ever stands, nor what hangs on a foot or a hand, as toes and fingers do.
-
     Args:
         skeleton: The bones of their armature.
         specs: Their settings.
@@ -61,18 +59,26 @@ def limbs_of(
         poses: Of their armature object, frame by frame.
     """
     plans = {index: planned(skeleton, spec) for index, spec in specs.items()}
-    limbs = {i for i, plan in plans.items() if _part(skeleton, plan.tip) not in TRUNK}
-    ends = {plans[index].tip for index in limbs}
+    standing = may_stand(skeleton, plans)
     spaces, found = np.array([pose.world[:3, :3] for pose in poses]), {}
     for index, plan in plans.items():
         target = placed[index].target
         turns = rotation.without_flips(rotation.quaternion_from_matrix(target[:, :3, :3]))
         motion = Motion(target[:, :3, 3], turns, spaces)
-        above = skeleton.ancestors(int(plan.segments[0]))[1:]
-        stands = index in limbs and ends.isdisjoint(above)
-        foot = _foot_of(skeleton, plan, motion, poses) if stands else None
+        foot = _foot_of(skeleton, plan, motion, poses) if index in standing else None
         found[index] = Limb(specs[index], plan, placed[index], motion, foot)
     return found
+
+
+def may_stand(skeleton: Skeleton, plans: Mapping[int, ChainPlan]) -> set[int]:
+    """Return the chains of an armature that may stand, by index.
+
+    Neither a trunk ever stands, nor what hangs on a foot or a hand, as toes and fingers do.
+    """
+    limbs = {i for i, plan in plans.items() if _part(skeleton, plan.tip) not in TRUNK}
+    ends = {plans[i].tip for i in limbs}
+    roots = {i: int(plans[i].segments[0]) for i in limbs}
+    return {i for i in limbs if ends.isdisjoint(skeleton.ancestors(roots[i])[1:])}
 
 
 def _part(skeleton: Skeleton, bone: int) -> Part:

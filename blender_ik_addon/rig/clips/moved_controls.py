@@ -9,8 +9,9 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..controls.control_spaces import acting, space_of
+from ..controls.control_spaces import acting
 from ..keying.keys import ChannelKeys
+from ..reading.anchors import space_of
 from ..reading.channels import (
     CHANNEL_SIZES,
     MODE_NUMBERS,

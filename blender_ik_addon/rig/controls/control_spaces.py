@@ -19,7 +19,7 @@ from mathutils import Matrix
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..planning.checks import bone_not_finite
-from ..reading.anchors import SPACE
+from ..reading.anchors import SPACE, space_of
 from ..reading.animation import animated_bones, curves
 from ..reading.channels import MODE_NUMBERS, property_of_mode
 from ..reading.dependencies import Dependencies
@@ -64,15 +64,6 @@ def constraints_of(control: Anchor) -> list[bpy.types.Constraint]:
         RigError: If its bone is gone.
     """
     return [each for each in channels_of(control).constraints if each.name.startswith(SPACE)]
-
-
-def space_of(constraint: bpy.types.Constraint) -> Anchor | None:
-    """Return what a space goes along with; None if that object is gone. The bone may be gone."""
-    held: Any = constraint
-    if constraint.type == "ARMATURE":
-        held = constraint.targets[0] if constraint.targets else None
-    target = None if held is None else held.target
-    return None if target is None else Anchor(target, held.subtarget)
 
 
 def acting(control: Anchor) -> bpy.types.Constraint | None:

@@ -22,6 +22,15 @@ SPACE = "Chain IK Space"
 """How the names of constraints begin by which a control goes along with something."""
 
 
+def space_of(constraint: bpy.types.Constraint) -> Anchor | None:
+    """Return what a space goes along with; None if that object is gone. The bone may be gone."""
+    held: Any = constraint
+    if constraint.type == "ARMATURE":
+        held = constraint.targets[0] if constraint.targets else None
+    target = None if held is None else held.target
+    return None if target is None else Anchor(target, held.subtarget)
+
+
 def keep_evaluated(
     armature_object: bpy.types.Object,
     wanted: Iterable[tuple[str, Anchor]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import bpy
@@ -11,12 +11,13 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.algebra.twist_spread import Segment
+from .anchors import SPACE, space_of
 from .animation import driven_paths
-from .dependencies import Dependencies, MovedBy
+from .dependencies import Dependencies, MovedBy, Point
 from .refusals import RigError
 from .skeleton import Skeleton
 from .spec import Anchor, ChainSpec, RotationBone, bones_asked
-from .world import check_in_scene
+from .world import channels_of, check_in_scene
 
 # A chain of more of them turns its tip where it lacks the hand that it is to turn.
 MOST_BONES_OF_LIMB = 2
@@ -236,7 +237,7 @@ def check(
             _check_anchor(armature_object, anchor, word, present)
             moved_by.add_anchor(anchor)
             if not own.isdisjoint(moved_by.points):
-                raise _below_itself(armature_object, anchor, word)
+                raise _below_itself(armature_object, anchor, word, own)
     _check_drivers(armature_object, skeleton, plan, use_stretch=spec.use_stretch)
     root = skeleton.names[plan.segments[0]]
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
@@ -295,7 +296,19 @@ def _check_anchor(
         raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
 
 
-def _below_itself(armature_object: bpy.types.Object, anchor: Anchor, word: str) -> RigError:
+def _below_itself(
+    armature_object: bpy.types.Object, anchor: Anchor, word: str, own: set[Point]
+) -> RigError:
+    if (armature_object.session_uid, anchor.bone) not in own:
+        for control, space in _spaces_of(anchor):
+            moved_by = Dependencies()
+            moved_by.add_anchor(space)
+            if not own.isdisjoint(moved_by.points):
+                return RigError(
+                    f"The space '{space.bone or space.object.name}' of the {word}"
+                    f" '{control.name}' is moved by the chain that would follow it:"
+                    " choose another Space."
+                )
     if anchor.object == armature_object:
         return RigError(
             f"The {word} bone '{anchor.bone}' is moved by the chain that would follow it:"
@@ -305,3 +318,16 @@ def _below_itself(armature_object: bpy.types.Object, anchor: Anchor, word: str) 
         f"The {word} '{anchor.object.name}' is moved by the chain that would follow it:"
         " clear its parent or constraint, or choose another object."
     )
+
+
+def _spaces_of(
+    anchor: Anchor,
+) -> Iterator[tuple[bpy.types.Object | bpy.types.PoseBone, Anchor]]:
+    """Yield what carries an object or bone, itself first, each with a space that moves it."""
+    control: bpy.types.Object | bpy.types.PoseBone | None = channels_of(anchor)
+    while control is not None:
+        for constraint in control.constraints:
+            if constraint.name.startswith(SPACE) and not constraint.mute:
+                if (space := space_of(constraint)) is not None:
+                    yield control, space
+        control = control.parent

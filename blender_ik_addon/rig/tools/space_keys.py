@@ -20,12 +20,12 @@ from ..controls.control_spaces import (
     objects_and_bones,
     place,
     remove_space,
-    space_of,
     unconstrained,
 )
 from ..keying.curve_points import interpolate
 from ..keying.keys import check_keyable, remove_animation
 from ..keying.playing import frame_kept
+from ..reading.anchors import space_of
 from ..reading.animation import curves, keyed_frames
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor

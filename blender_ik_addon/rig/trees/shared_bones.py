@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...core import Solver
 from ..planning.live_chain import LiveChain
 from ..planning.order import Group, closing_chain
+from ..reading.chain_plan import ChainPlan
 from ..reading.dependencies import Point
+from ..reading.spec import ChainSpec
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 """Those that solve trees."""
@@ -92,7 +94,8 @@ def _problem(live_chains: Sequence[LiveChain], i: int, shared: dict[int, Point])
     """
     for other, (_, bone) in sorted(shared.items()):
         for each, whose in ((i, "this chain"), (other, f"'{live_chains[other].job.spec.name}'")):
-            cure = _cure(live_chains[each])
+            chain = live_chains[each]
+            cure = cure_of(chain.job.plan, chain.job.spec, slides=chain.slide is not None)
             if cure is not None:
                 name = live_chains[other].job.spec.name
                 return (
@@ -102,13 +105,19 @@ def _problem(live_chains: Sequence[LiveChain], i: int, shared: dict[int, Point])
     return None
 
 
-def _cure(live_chain: LiveChain) -> str | None:
-    """Return what a chain needs to share bones; None for nothing."""
-    if live_chain.job.plan.body_root < 0 and live_chain.job.spec.options.solver not in SOLVERS:
+def cure_of(plan: ChainPlan, spec: ChainSpec, *, slides: bool) -> str | None:
+    """Return what a chain needs to share bones; None for nothing.
+
+    Args:
+        plan: Its bones.
+        spec: Its settings.
+        slides: Whether a joint of it slides.
+    """
+    if plan.body_root < 0 and spec.options.solver not in SOLVERS:
         return "choose Newton or FABRIK as the solver"
-    if live_chain.job.spec.use_stretch:
+    if spec.use_stretch:
         return "switch Stretch off"
-    if live_chain.slide is not None:
+    if slides:
         return "switch the slides of joints off"
     return None
 

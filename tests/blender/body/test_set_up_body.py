@@ -156,6 +156,31 @@ def test_keys_of_a_space_stay_with_it(human):
     assert {each.data_path for each in rigs.curves_of(other)} == other_paths
 
 
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_controls_that_go_along_with_a_bone_of_the_body_go_along_with_its_control(human, is_keyed):
+    chains = human.chain_ik.chains
+    human.chain_ik.active_index = chains.find("Arm.L")
+    if is_keyed:
+        rigs.go_to(5)
+        press(bpy.ops.pose.chain_ik_switch_space, space="spine.003")
+    chains["Arm.L"].space = "spine.003"
+    bodies.move(human, "Spine Target", (0.01, 0.01, -0.02))
+    rigs.updated()
+    assert bodies.all_reach(human)
+    before = bodies.places(human)
+    press(whole_body)
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+    assert chains["Arm.L"].space == "Spine Target"
+    assert "spine.003" not in bodies.spaces_from(human)["Arm Target.L"]
+    assert bodies.all_reach(human)
+    bodies.move(human, "Spine Target", (0.02, 0.02, -0.04))
+    way = bodies.places(human)["Arm Target.L"] - before["Arm Target.L"]
+    np.testing.assert_allclose(way * bodies.height(human), [(0.01, 0.01, -0.02)] * 2, atol=1e-5)
+    if is_keyed:
+        rigs.go_to(1)
+        assert chains["Arm.L"].space == "Root"
+
+
 def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_these_alone(rigify):
     ob = bodies.make_body(kinds={"ARM", "LEG"})
     before = bodies.places(ob)

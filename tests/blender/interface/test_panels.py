@@ -232,6 +232,24 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
         assert active == [not chain.mute] * 2 + [True] * 5
 
 
+@pytest.mark.parametrize("name", ["spine.003", "neck", "tail.002"])
+def test_what_stands_on_nothing_is_not_offered_to_be_planted(name):
+    ob, chain = make_active_arm()
+    assert "planted" in names(draw(only="FK"))
+    assert "pose.chain_ik_plant" in names(draw(), "operator")
+    ob.data.bones["Bone.1"].name = chain.bone = name
+    rigs.updated()
+    assert "planted" not in names(draw(only="FK"))
+    assert "influence" in names(draw(only="FK"))
+    assert "pose.chain_ik_plant" not in names(draw(), "operator")
+    # Of a body, the button is for all chains.
+    rigs.add_bones(ob, [(2, 0, 0), (2, -0.1, 1), (2, 0, 2)], prefix="Leg")
+    rigs.add_chain(ob, "Leg.1", rigs.make_empty("Foot", (2, 0.3, 1.6)))
+    rigs.updated()
+    assert "planted" not in names(draw(only="FK"))
+    assert "pose.chain_ik_plant" in names(draw(), "operator")
+
+
 def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in_and_a_creature_by_its_name():
     _, chain = make_active_arm()
     assert "gravity" not in names(draw())

@@ -86,6 +86,7 @@ def test_new_chains_take_what_a_person_prefers(own):
     assert not added(ob, "Leg.1", "Leg.2")["has_pole"]
     # Chains that share bones get a solver that can share them.
     rigs.add_bones(ob, np.add(rigs.zigzag(2, seed=8), (6, 0, 0)), prefix="Fork", parent="Tail.1")
+    ob.chain_ik.chains["Tail.3"].solver = "FABRIK"
     assert added(ob, "Tail.0", "Tail.1", "Fork.0", "Fork.1")["solver"] == "NEWTON"
     # So do limbs of a character, and scripts that use the list get what Blender gives.
     ob = make_limbs()

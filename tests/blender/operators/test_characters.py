@@ -296,10 +296,35 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     assert all(count == 3 for *_, count, _ in fingers.values())
     before = state()
     assert refusal(setup) == (
-        "Every limb that was found has a chain already: to add another one, select its bones in"
+        "Every limb that was found has a chain already: for a chain of other bones, select these in"
         " pose mode and press +."
     )
     assert state() == before
+
+
+def test_a_second_chain_of_bones_is_refused_where_both_cannot_be_solved_together(rigify):
+    ob = add_rig("human")
+    press(setup, control="BONE")
+    chains = ob.chain_ik.chains
+    select_bones(ob, ["upper_arm.L", "forearm.L", "hand.L"])
+    before, add = state(), bpy.ops.pose.chain_ik_add
+    text = (
+        "Bone 'upper_arm.L' already belongs to chain 'Arm.L', and a second one cannot be solved"
+        " together with it: {} for {}, select other bones, or remove chain 'Arm.L' first."
+    )
+    solver = "choose Newton or FABRIK as the solver"
+    assert refusal(add) == text.format(solver, "'Arm.L'")
+    assert state() == before
+    chains["Arm.L"].solver = "NEWTON"
+    assert refusal(add, solver="TWO_BONE") == text.format(solver, "this chain")
+    press(add)
+    rigs.updated()
+    assert chains[-1].status == chains["Arm.L"].status == "Reached"
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    chains["Arm.L"].use_stretch = True
+    assert refusal(add) == text.format("switch Stretch off", "'Arm.L'")
+    chains["Arm.L"].mute = True
+    press(add)
 
 
 def test_what_was_looked_for_is_named_where_nothing_was_found():

@@ -15,6 +15,7 @@ from tests.blender.words.steps import (
     edit,
     follows,
     goes,
+    goes_along,
     hangs_below,
     joint,
     make_arms,
@@ -46,6 +47,13 @@ INPUT = [
     Case("The pole is the armature itself", bends_to_itself()),
     Case("The target bone 'Gone' no longer exists", follows("Gone")),
     Case("The target bone 'Limb.1' is moved by the chain that would follow it", follows("Limb.1")),
+    *(
+        Case(
+            f"The space 'Limb.1' of the {word} 'Free' is moved by the chain that would follow it",
+            goes_along(role),
+        )
+        for word, role in (("target", "target"), ("pole", "pole_target"))
+    ),
     *(
         Case(f"The {word} 'Below' is moved by the chain that would follow it", below)
         for word, below in (

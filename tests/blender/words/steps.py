@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import bpy
 
+from blender_ik_addon.rig.controls.control_spaces import add_space
+from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.jointed_rigs import give
 
@@ -226,6 +228,15 @@ def hangs_below(ob: bpy.types.Object, role: str = "target", bone: str = "") -> I
     below = rigs.make_rig(name="Below") if bone else rigs.make_empty("Below")
     below.parent = child
     with chain(**{role: below, "subtarget": bone})(ob):
+        yield
+
+
+@later
+def goes_along(ob: bpy.types.Object, role: str) -> Iterator[None]:
+    """Have the limb follow, or bend to, what goes along with one of its bones."""
+    free = rigs.make_empty("Free", (0.5, -1.0, 1.0))
+    add_space(Anchor(free), Anchor(ob, "Limb.1")).influence = 1.0
+    with chain(**{role: free})(ob):
         yield
 
 
