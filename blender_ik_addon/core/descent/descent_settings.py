@@ -49,6 +49,7 @@ class Settings:
         led: Those that pull so hard that steps follow curved valleys: they are brought back to
             where the linear model of a step has them.
         returned: How near both are brought back after a step of a radian, as a share of the reach.
+        bounds: Parts of what is held that are held up to a force each; what needs more is done.
         holds_soon: Whether what is not there after a few steps, or has to take too short ones, is
             done.
         least_gain: A step that would save less is the last, once all that is held is there.
@@ -64,5 +65,6 @@ class Settings:
     held: OutputRows = NOTHING
     led: OutputRows = NOTHING
     returned: float = 1e-3
+    bounds: tuple[tuple[slice, float], ...] = ()
     holds_soon: bool = False
     least_gain: float = 0.0

@@ -275,7 +275,7 @@ class _Descent:
             move = np.where(leads_down[:, None, None], down * (ESCAPE / more)[:, None, None], move)
             size, rests = np.where(leads_down, 1.0, size), rests & ~leads_down
             shrunk = np.where(leads_down, 1.0, shrunk)
-        rests |= self._is_done(gain, error)
+        rests |= self._is_done(step, gain, error)
         move, led = move * shrunk[:, None, None], self._led
         planned = output[:, led] + apply(whole[:, led], move.reshape(len(move), -1))
         planned = np.concatenate((self._target, planned), axis=1)
@@ -283,11 +283,13 @@ class _Descent:
         near = (RETURNED + by_step) * self._bones.tree.reach
         return PlannedStep(step, move, size, rests, planned, edges, near)
 
-    def _is_done(self, gain: Array, error: Array) -> Flags:
-        """Tell which trees have come near enough, (B,)."""
+    def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
+        """Tell which trees have come near enough, or would need too much force, (B,)."""
         settings = self._settings
         is_done: Flags = measure(error) <= NEARLY_HELD * self._bones.tree.reach
         is_done &= (gain < settings.least_gain) & (settings.least_gain > 0.0)
+        for rows, most in settings.bounds:
+            is_done |= measure(step.known.force[:, rows]) > most
         return is_done
 
     def _judge(

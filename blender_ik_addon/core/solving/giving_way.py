@@ -38,6 +38,9 @@ from .unconstrained_start import bend_straight_runs
 PINNED = 0
 # What goals of the first priorities are worth: a joint that is turned by a radian resists by one.
 STRENGTHS = {1: 1000.0, 2: 100.0}
+# Steps may seem to need so many times that on the way. As much, and reachable goals are let go of
+# too soon; with more, those out of reach are held on to for longer.
+ON_THE_WAY = 2.0
 # The spring of goals of the third priority, for the reach; of each further one so much of it.
 SOFT, SOFTER = 20.0, 0.1
 # The spring of goals that are let go of, likewise.
@@ -330,7 +333,13 @@ class _Asked:
         pulled = [goal for goal in self._bounded if goal[1] in last]
         pulls = self._pull(pulled)
         goals = [goal for goal in self._bounded if goal[1] not in last]
-        held = _joined((self._pins, *(rows for rows, _ in goals)))
+        held, bounds, first = self._pins, [], len(self._points) + len(self._pins)
+        # What holds also bears what pulls.
+        borne = FARTHEST * SPRING * bool(pulled)
+        for rows, priority in goals:
+            held, last_row = np.concatenate((held, rows)), first + len(rows)
+            bounds.append((slice(first, last_row), ON_THE_WAY * STRENGTHS[priority] + borne))
+            first = last_row
         settings = Settings(
             partial(measure_pulls, pulls=pulls),
             rests=1e-5,
@@ -340,14 +349,13 @@ class _Asked:
             held=OutputRows(held, self._points, self._normal),
             led=OutputRows.of(_joined(rows for rows, _ in pulled)),
             returned=1e-2,
+            bounds=tuple(bounds),
             holds_soon=bool(goals) and not pulled,
             least_gain=LEAST_GAIN,
         )
         came = self._descend(came, pulls, settings)
         left = np.abs(np.concatenate((came.gap[held], came.lift)))
         is_met = (left <= AIM_TOLERANCE * self._tree.reach).all(axis=0)
-        # What holds also bears what pulls.
-        borne = FARTHEST * SPRING * bool(pulled)
         for rows, priority in goals:
             is_met &= norm(came.force[rows]) <= STRENGTHS[priority] + borne
         return came, is_met | (not goals)
