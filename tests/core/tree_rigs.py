@@ -113,13 +113,8 @@ class TreeRig:
 
     def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return random local rotations inside a share of the ranges, up to 60 degrees."""
-        return self.within(60.0).as_rig().some_rotations(rng, share)
-
-    def within(self, degrees: float) -> TreeRig:
-        """Return the rig with no range wider than so many degrees either way."""
-        return replace(
-            self, low=np.maximum(self.low, -degrees), high=np.minimum(self.high, degrees)
-        )
+        low, high = np.maximum(self.low, -60.0), np.minimum(self.high, 60.0)
+        return replace(self, low=low, high=high).as_rig().some_rotations(rng, share)
 
     def freed(self) -> TreeRig:
         """Return the rig with joints that turn as they like."""

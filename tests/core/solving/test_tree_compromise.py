@@ -232,23 +232,13 @@ def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float)
         assert np.abs(heads_of(moved) - heads).max() < (1e-6 if share == 0.0 else 1e-3) * size
 
 
-def turned_tree(rig: TreeRig, frame: np.ndarray, scale: float, shift: np.ndarray) -> Chain:
-    """Return a limited tree turned, scaled and moved as a whole."""
-    joints = rig.joints()
-    offsets = joints.offsets.copy()
-    roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
-    offsets[roots] = frame @ offsets[roots]
-    heads, tips = (scale * points @ frame.T + shift for points in (rig.heads, rig.tips))
-    joints = replace(joints, offsets=offsets)
-    return tree_of(rig.parents, heads, rig.effector_bones, tips, joints=joints)
-
-
 @pytest.mark.parametrize("has_turns", [False, True])
 @pytest.mark.parametrize("name", LIMITED)
 def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None:
     """Turns are weighed alike in all directions, whatever axes they are told in."""
     rig = TREES[name]()
     rng = np.random.default_rng(12)
+    roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
     for scale in (1.0, 0.01, 100.0):
         targets = rig.targets(rng, 0.4)
         frame, shift = random_frame(rng), scale * rng.normal(size=3)
@@ -258,7 +248,12 @@ def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None
         )
         few = replace(options_for(rig), iterations=12)
         plain = solve(rig.tree(), Goal(targets, tip_rotation_wxyz=here), few)
-        tree = turned_tree(rig, frame, scale, shift)
+        joints = rig.joints()
+        offsets = joints.offsets.copy()
+        offsets[roots] = frame @ offsets[roots]
+        heads, tips = (scale * points @ frame.T + shift for points in (rig.heads, rig.tips))
+        joints = replace(joints, offsets=offsets)
+        tree = tree_of(rig.parents, heads, rig.effector_bones, tips, joints=joints)
         goal = Goal(scale * targets @ frame.T + shift, tip_rotation_wxyz=there)
         moved = solve(tree, goal, replace(few, tolerance=scale * few.tolerance))
         expected = scale * heads_of(plain) @ frame.T + shift
