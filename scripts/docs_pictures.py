@@ -23,8 +23,8 @@ import environment
 from common.console import ROOT
 
 # Tours that take them, by the folder that they leave them in.
-TOURS = {name: name for name in ("docs", "interface", "workflow")}
-TOURS["whole_body"] = "tests.window.whole_body"
+TOURS = {name: name for name in ("docs", "interface")}
+TOURS |= {name: f"tests.window.{name}" for name in ("workflow", "whole_body")}
 
 
 def take(blender: str, tour: str) -> int:

@@ -1,7 +1,7 @@
 """Play a tour in Blender's window: install the zip, use it with mouse and keys, check every step.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window/play.py -- dist/chain_ik-<version>.zip out/workflow workflow
+        --python scripts/window/play.py -- dist/chain_ik-<version>.zip out/interface interface
 
 Tours are the files in scripts/window/tours, and modules such as tests.window.session. A tour leaves
 its pictures in the folder; the exit code is 1, after a sentence, if something is not as it should

@@ -79,12 +79,6 @@ def assert_no_jump(joints):
     assert jump <= JUMP, f"jump of {jump:.3g} of the length at {start:.9f} of the path"
 
 
-def path_in(frame, chain, name):
-    """Return a path about the root of a chain."""
-    root, scale = chain.joint_positions[0], chain.max_reach
-    return lambda place: root + scale * frame @ np.array(PATHS[name](place))
-
-
 SMOOTH_CASES = [(2, Solver.TWO_BONE), (2, Solver.NEWTON), (3, Solver.NEWTON), (10, Solver.NEWTON)]
 
 
@@ -106,14 +100,18 @@ def test_joints_follow_the_target_without_a_jump(count, solver, pose, ratio, use
         # A straight chain coils under CCD until its halves bulge to opposite sides; there the pole
         # has no bulge to turn, which docs/behaviour.md lists as a singularity.
         use_pole = False
-    for name in PATHS:
+    for path in PATHS.values():
         rng = make_rng(count)
         chain = start_chain(pose, count, rng, ratio)
         frame = random_frame(rng)
+        root, size = chain.joint_positions[0], chain.max_reach * frame
+
+        def at(place, path=path, root=root, size=size):
+            return root + size @ np.array(path(place))
+
         # Well off the plane that the paths run in.
-        aside = 2.0 * chain.max_reach * frame @ unit([0.1, 0.2, 1.0])
-        pole = chain.joint_positions[0] + aside if use_pole else None
-        assert_no_jump(poses_on(chain, path_in(frame, chain, name), solver, pole))
+        pole = root + 2.0 * size @ unit([0.1, 0.2, 1.0]) if use_pole else None
+        assert_no_jump(poses_on(chain, at, solver, pole))
 
 
 # Limbs of three and of four, a spine, a finger: what rigs are made of, and the hardest to fold.

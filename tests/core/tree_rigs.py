@@ -113,13 +113,8 @@ class TreeRig:
 
     def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return random local rotations inside a share of the ranges, up to 60 degrees."""
-        return self.within(60.0).as_rig().some_rotations(rng, share)
-
-    def within(self, degrees: float) -> TreeRig:
-        """Return the rig with no range wider than so many degrees either way."""
-        return replace(
-            self, low=np.maximum(self.low, -degrees), high=np.minimum(self.high, degrees)
-        )
+        low, high = np.maximum(self.low, -60.0), np.minimum(self.high, 60.0)
+        return replace(self, low=low, high=high).as_rig().some_rotations(rng, share)
 
     def freed(self) -> TreeRig:
         """Return the rig with joints that turn as they like."""
@@ -210,33 +205,6 @@ def y_tree(trunk: int, left: int, right: int) -> TreeRig:
     return make_tree([(parent, head + wave) for (parent, head), wave in waved], tips)
 
 
-def hand() -> TreeRig:
-    """Return a hand of 26 joints with 5 effectors: a wrist and five fingers of four bones."""
-    bones: list[tuple[int, tuple]] = [(-1, (0.0, 0.0, 0.0))]
-    tips = []
-    limits = [(K.BALL, ((-80, 80), (-90, 90), (-60, 60)))]
-    for finger in range(5):
-        x = 0.25 * (finger - 2)
-        first = len(bones)
-        size = 0.8 if finger in (0, 4) else 1.0
-        points = [
-            (0.6 * x, 0.1),
-            (x, 1.0),
-            (1.2 * x, 1.0 + 0.5 * size),
-            (1.3 * x, 1.0 + 0.8 * size),
-        ]
-        for i, (aside, along) in enumerate(points):
-            bones.append((0 if i == 0 else first + i - 1, (aside, along, -0.03 * i * i)))
-        tips.append((len(bones) - 1, (1.4 * x, 1.0 + 1.05 * size, -0.3)))
-        limits += [
-            (K.SWING, ((-15, 15), (-15, 15))),
-            (K.SWING, ((-90, 90), (-25, 25))),
-            (K.HINGE_X, ((-110, 110),)),
-            (K.HINGE_X, ((-90, 90),)),
-        ]
-    return make_tree(bones, tips, limits)
-
-
 def humanoid() -> TreeRig:
     """Return a humanoid of 13 joints with 5 effectors: head, hands and feet."""
     bones = [
@@ -296,11 +264,10 @@ def spine_with_arms() -> TreeRig:
 TREES = {
     "Y_4_3_3": lambda: y_tree(4, 3, 3),
     "Y_5_10_10": lambda: y_tree(5, 10, 10),
-    "hand": hand,
     "humanoid": humanoid,
     "spine_with_arms": spine_with_arms,
 }
-LIMITED = ("hand", "humanoid", "spine_with_arms")
+LIMITED = ("humanoid", "spine_with_arms")
 
 
 def options_for(rig: TreeRig, tolerance: float = 1e-6, **others) -> SolveOptions:

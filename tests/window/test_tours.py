@@ -22,7 +22,7 @@ TOURS = {
     # One rig in two windows with other view layers, scenes and frames: both show what is true.
     "two_windows": ("tests.window.two_windows", (480, 400), 0),
     # A day with a character: nothing pops, Esc leaves nothing, and undo restores all.
-    "workflow": ("workflow", (1000, 560), 14),
+    "workflow": ("tests.window.workflow", (1000, 560), 14),
     # A whole body: pinned feet stay beyond reach, undone, and where it crouches.
     "whole_body": ("tests.window.whole_body", (1000, 560), 4),
 }

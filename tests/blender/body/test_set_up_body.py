@@ -26,15 +26,6 @@ KEYED = {1: (0.0, -0.01, 0.0), 9: (0.01, -0.03, 0.01), 20: (-0.01, -0.05, 0.02)}
 """Locations of keys of the hips, by frame: hands and feet reach their targets."""
 
 
-def turn_hips(ob: bpy.types.Object) -> None:
-    bone = ob.pose.bones[bodies.HIPS]
-    bone.rotation_mode = "XYZ"
-    for frame, place in KEYED.items():
-        bone.location, bone.rotation_euler = place, (0.002 * frame, 0.004 * frame, 0.0)
-        bone.keyframe_insert("location", frame=frame)
-        bone.keyframe_insert("rotation_euler", frame=frame)
-
-
 def played(ob: bpy.types.Object) -> dict[int, dict[str, np.ndarray]]:
     found = {}
     for frame in KEYED:
@@ -83,7 +74,12 @@ def test_nothing_moves_when_a_body_is_made_and_when_it_is_switched_off(rigify, f
 
 
 def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
-    turn_hips(human)
+    bone = human.pose.bones[bodies.HIPS]
+    bone.rotation_mode = "XYZ"
+    for frame, place in KEYED.items():
+        bone.location, bone.rotation_euler = place, (0.002 * frame, 0.004 * frame, 0.0)
+        bone.keyframe_insert("location", frame=frame)
+        bone.keyframe_insert("rotation_euler", frame=frame)
     before = played(human)
     rigs.go_to(9)
     press(whole_body)

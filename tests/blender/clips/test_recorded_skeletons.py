@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.operators.test_characters import DATA, MOCAP, found, setup
+from tests.blender.operators.test_characters import DATA, LIMBS, MOCAP, found, setup
 from tests.blender.setups.selecting import press
 
 
@@ -24,4 +24,4 @@ def test_recorded_skeletons_that_are_laid_out_along_one_axis_have_the_same_limbs
     bpy.ops.import_anim.bvh(filepath=str(path))
     ob = bpy.context.object
     press(setup, control="EMPTY")
-    assert {limb: found(ob).get(limb) for limb in MOCAP[name]} == MOCAP[name]
+    assert {limb: found(ob).get(limb) for limb in LIMBS[name]} == LIMBS[name]

@@ -76,21 +76,17 @@ def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_pa
     assert refusal(compared_rigs.use) == NOTHING
 
 
-def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
-    ob = make_limbs("Rig", "Bone", "Left", "Right")
-    for chain in ob.chain_ik.chains:
-        chain.name, chain.solver = "Chain", "NEWTON"
-    scaled_rigs.update()
-    ob.chain_ik.active_index = 1
-    compared_rigs.compared(ob)
-    return ob, list(ob.chain_ik.chains)
-
-
 @pytest.mark.parametrize(
     "how", ["as it was", "renamed", "removed", "moved", "another in its place"]
 )
 def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_places(how):
-    ob, chains = make_namesakes()
+    ob = make_limbs("Rig", "Bone", "Left", "Right")
+    chains = list(ob.chain_ik.chains)
+    for chain in chains:
+        chain.name, chain.solver = "Chain", "NEWTON"
+    scaled_rigs.update()
+    ob.chain_ik.active_index = 1
+    compared_rigs.compared(ob)
     if how == "renamed":
         chains[1].name, chains[0].name, ob.name = "Other", "Chain", "Another Rig"
     elif how == "removed":

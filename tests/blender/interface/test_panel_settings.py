@@ -142,16 +142,6 @@ def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
     assert "pose.chain_ik_joint_add" in ui.names(drawn, "operator")
 
 
-def bring_about(what: str, chain: bpy.types.PropertyGroup) -> None:
-    far = (0.0, 0.0, 9.0) if what == "out of reach" else (0.6, 0.5, 1.2)
-    long = "A bone with a very long name that nobody would ever give to a bone"
-    chain.target.location = far
-    chain.mute, chain.bone = what == "muted", long if what == "no bone" else "Bone.1"
-    chain.pole_angle = float("nan") if what == "a nan" else 0.0
-    bpy.context.scene.chain_ik.use_live = what != "no live"
-    rigs.updated()
-
-
 def places(drawn: list) -> list[tuple[str, str]]:
     """Return what is drawn one below the other, without what labels say."""
     return [(item.kind, "" if item.kind == "label" else item.name) for item in drawn]
@@ -161,9 +151,14 @@ def places(drawn: list) -> list[tuple[str, str]]:
 def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(solver):
     ob, chain = ui.make_active_arm(solver=solver)
     calls, said, found = [], set(), {}
+    long = "A bone with a very long name that nobody would ever give to a bone"
     for what in STATUSES:
         rigs.enter(ob, "OBJECT")
-        bring_about(what, chain)
+        chain.target.location = (0.0, 0.0, 9.0) if what == "out of reach" else (0.6, 0.5, 1.2)
+        chain.mute, chain.bone = what == "muted", long if what == "no bone" else "Bone.1"
+        chain.pole_angle = float("nan") if what == "a nan" else 0.0
+        bpy.context.scene.chain_ik.use_live = what != "no live"
+        rigs.updated()
         said.add(chain.status)
         for mode in ("OBJECT", "POSE", "EDIT"):
             rigs.enter(ob, mode)

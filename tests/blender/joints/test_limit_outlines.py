@@ -70,14 +70,12 @@ def make_leg(seed: int, **settings: object) -> bpy.types.Object:
     return ob
 
 
-def gap_to_line(point: Array, line: Array, *, is_closed: bool) -> float:
-    starts, ends = line, np.roll(line, -1, axis=0)
-    if not is_closed:
-        starts, ends = starts[:-1], ends[:-1]
-    ways = ends - starts
+def gap_to_line(point: Array, line: Array) -> float:
+    """Return how far a point is from a line that is closed."""
+    ways = np.roll(line, -1, axis=0) - line
     squares = np.maximum(np.einsum("pi,pi->p", ways, ways), 1e-30)
-    shares = np.clip(np.einsum("pi,pi->p", point - starts, ways) / squares, 0.0, 1.0)
-    return float(np.linalg.norm(starts + shares[:, None] * ways - point, axis=1).min())
+    shares = np.clip(np.einsum("pi,pi->p", point - line, ways) / squares, 0.0, 1.0)
+    return float(np.linalg.norm(line + shares[:, None] * ways - point, axis=1).min())
 
 
 def check_held(ob: bpy.types.Object, bone: str, row: int) -> None:
@@ -103,7 +101,7 @@ def check_held(ob: bpy.types.Object, bone: str, row: int) -> None:
         tip = centre + size * along
         np.testing.assert_allclose(limits.present[number], tip, atol=EXACT * size)
         if outline.part is Part.SWING:
-            assert gap_to_line(tip, line, is_closed=True) < CUT * size
+            assert gap_to_line(tip, line) < CUT * size
         else:
             ends = np.linalg.norm(line[[0, -1]] - tip, axis=1)
             assert ends.min() < 10.0 * EXACT * size, ends

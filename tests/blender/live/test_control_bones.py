@@ -34,17 +34,6 @@ def drag(ob: bpy.types.Object, step: int) -> None:
     rigs.updated()
 
 
-def make_keyed() -> bpy.types.Object:
-    ob = make_posed()
-    for bone, way in (("Target.0", (-0.8, 0.2, 0.3)), ("Pole.0", (1.5, 0.0, 0.4))):
-        for frame in FRAMES:
-            ob.pose.bones[bone].location = np.multiply(way, frame / FRAMES[1])
-            ob.pose.bones[bone].keyframe_insert("location", frame=frame)
-    for frame in (1, 2, 3):
-        rigs.go_to(frame)
-    return ob
-
-
 def settings(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
     return ob.chain_ik.chains[0]
 
@@ -55,10 +44,6 @@ def bend(ob: bpy.types.Object) -> bpy.types.PoseBone:
 
 def _limit(ob: bpy.types.Object) -> None:
     bend(ob).use_ik_limit_x, bend(ob).ik_min_x, bend(ob).ik_max_x = True, -0.1, 0.1
-
-
-def _rename(ob: bpy.types.Object) -> None:
-    ob.data.bones["Target.0"].name = "Renamed"
 
 
 def _constrain(ob: bpy.types.Object) -> None:
@@ -81,10 +66,6 @@ def _drive_constraint(ob: bpy.types.Object) -> None:
     _drive(held, "influence")
 
 
-def _key_lock(ob: bpy.types.Object) -> None:
-    rigs.key(ob, 'pose.bones["Bone.1"].lock_ik_x', {1: False, 5: True})
-
-
 CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
     "lock": lambda ob: setattr(bend(ob), "lock_ik_x", True),
     "limit": _limit,
@@ -93,13 +74,13 @@ CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
     "influence": lambda ob: setattr(settings(ob), "influence", 0.4),
     "target": lambda ob: setattr(settings(ob), "subtarget", "Pole.0"),
     "constraint": _constrain,
-    "rename": _rename,
+    "rename": lambda ob: setattr(ob.data.bones["Target.0"], "name", "Renamed"),
     "fewer bones": lambda ob: setattr(settings(ob), "chain_count", 2),
     "scale": lambda ob: setattr(ob.pose.bones["Bone.0"], "scale", (1.0, 1.3, 1.0)),
     "moved": lambda ob: setattr(ob, "location", (0.5, 0.2, 0.1)),
     "driver": lambda ob: _drive(ob, "chain_ik.chains[0].influence"),
     "driver of a constraint": _drive_constraint,
-    "keyed lock": _key_lock,
+    "keyed lock": lambda ob: rigs.key(ob, 'pose.bones["Bone.1"].lock_ik_x', {1: False, 5: True}),
 }
 BY_HAND = [name for name in CHANGES if not name.startswith("keyed")]
 
@@ -166,7 +147,13 @@ def test_blender_tells_settings_from_poses() -> None:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_a_script_sets_as_a_frame_begins_is_seen_at_that_frame(change: str) -> None:
-    ob = make_keyed()
+    ob = make_posed()
+    for bone, way in (("Target.0", (-0.8, 0.2, 0.3)), ("Pole.0", (1.5, 0.0, 0.4))):
+        for frame in FRAMES:
+            ob.pose.bones[bone].location = np.multiply(way, frame / FRAMES[1])
+            ob.pose.bones[bone].keyframe_insert("location", frame=frame)
+    for frame in (1, 2, 3):
+        rigs.go_to(frame)
     before = shown(ob, 6)
     shown(ob, 5)
 

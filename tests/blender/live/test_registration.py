@@ -34,34 +34,27 @@ def hung_into_blender() -> dict[str, list[str]]:
     }
 
 
-def test_unregistering_leaves_nothing_behind_and_registering_again_gives_the_same():
+def test_unregistering_leaves_and_remembers_nothing_and_registering_again_gives_the_same():
     before = hung_into_blender()
     for kind in KINDS_IN_USE:
         assert before[kind], f"no {kind} seen: this test would not see what is left"
-    for _ in range(2):
-        assert len(cli._registered) == 1
-        blender_ik_addon.unregister()
-        assert not any(hung_into_blender().values()), hung_into_blender()
-        assert not cli._registered
-        assert not [name for name in dir(bpy.ops.pose) if name.startswith("chain_ik")]
-        blender_ik_addon.register()
-        assert hung_into_blender() == before
     ob, target = rigs.make_arm()
-    target.location = (-0.5, 0.4, 1.0)
-    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
-
-
-def test_unregistering_forgets_what_handlers_remember():
-    ob, _ = rigs.make_arm()
     rigs.enter(ob, "POSE")
     rigs.updated()
     known.names[0, ""] = ()
     remembered = (clicks._active_bones, clicks._active_objects, known.names)
     assert all(remembered)
-    blender_ik_addon.unregister()
-    left = [*remembered]
-    blender_ik_addon.register()
-    assert not any(left)
+    for _ in range(2):
+        assert len(cli._registered) == 1
+        blender_ik_addon.unregister()
+        assert not any(remembered)
+        assert not any(hung_into_blender().values()), hung_into_blender()
+        assert not cli._registered
+        assert not [name for name in dir(bpy.ops.pose) if name.startswith("chain_ik")]
+        blender_ik_addon.register()
+        assert hung_into_blender() == before
+    target.location = (-0.5, 0.4, 1.0)
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
 
 
 STATM = Path("/proc/self/statm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -23,48 +24,6 @@ mirror = bpy.ops.pose.chain_ik_mirror
 MECHANISM = "Chain IK Mechanism"
 SIDES = {".L": ("Left", "l", "L"), ".R": ("Right", "r", "R")}
 USUAL = {"ARM", "LEG", "SPIDER_LEG", "SPINE", "NECK", "TAIL", "WING"}
-# Limbs, without their sides for those that have two: bones from the first to the last, and the one
-# that is turned.
-RIGS = {
-    "human": {
-        "Arm": ("upper_arm", "forearm", 2, "hand"),
-        "Leg": ("thigh", "shin", 2, "foot"),
-        "Spine": ("spine.001", "spine.003", 3, ""),
-        "Neck": ("spine.004", "spine.005", 2, "spine.006"),
-    },
-    "wolf": {
-        "Front Leg": ("front_thigh", "front_foot", 3, "front_toe"),
-        "Hind Leg": ("thigh", "foot", 3, "toe"),
-        "Spine": ("spine.006", "spine.008", 3, ""),
-        "Neck": ("spine.009", "spine.010", 2, "spine.011"),
-        "Tail": ("spine.003", "spine", 4, ""),
-    },
-    "cat": {
-        "Front Leg": ("upper_arm", "hand", 3, "f_toe"),
-        "Hind Leg": ("thigh", "foot", 3, "r_toe"),
-        "Spine": ("spine.001", "spine.003", 3, ""),
-        "Neck": ("spine.004", "spine.005", 2, "spine.006"),
-        "Tail": ("tail.001", "tail.004", 4, ""),
-    },
-    "horse": {
-        "Front Leg": ("upper_arm", "forefoot", 3, "f_toe"),
-        "Hind Leg": ("thigh", "hind_foot", 3, "r_toe"),
-        "Spine": ("spine.003", "spine.005", 3, ""),
-        "Neck": ("spine.006", "neck.004", 5, "head"),
-        "Tail": ("tail.001", "tail.005", 5, ""),
-    },
-    "bird": {
-        "Leg": ("thigh", "shin", 2, "foot"),
-        "Wing": ("Wing", "Wing.002", 3, ""),
-        "Neck": ("spine.006", "neck.002", 3, "head"),
-        "Tail": ("spine.002", "spine", 3, ""),
-    },
-    "shark": {
-        "Spine": ("spine.008", "spine.005", 3, ""),
-        "Tail": ("spine.002", "spine", 3, ""),
-        "Top Fin": ("top_fin", "top_fin.001", 2, ""),
-    },
-}
 # The bones of toes that stay on the floor while their foot rolls, a chain each.
 TOES = {
     "human": {"Toe": "toe"},
@@ -72,23 +31,7 @@ TOES = {
     "bird": {"Toe": "toe"},
 }
 SIDED = {"Arm", "Leg", "Front Leg", "Hind Leg", "Wing"}
-MOCAP = {
-    "mixamo_names": {
-        "Arm.L": ("mixamorig:LeftArm", "mixamorig:LeftForeArm", 2, "mixamorig:LeftHand"),
-        "Arm.R": ("mixamorig:RightArm", "mixamorig:RightForeArm", 2, "mixamorig:RightHand"),
-        "Leg.L": ("mixamorig:LeftUpLeg", "mixamorig:LeftLeg", 2, "mixamorig:LeftFoot"),
-        "Leg.R": ("mixamorig:RightUpLeg", "mixamorig:RightLeg", 2, "mixamorig:RightFoot"),
-        "Spine": ("mixamorig:Spine", "mixamorig:Spine2", 3, ""),
-    },
-    "cmu_names": {
-        "Arm.L": ("LeftArm", "LeftForeArm", 2, "LeftHand"),
-        "Arm.R": ("RightArm", "RightForeArm", 2, "RightHand"),
-        "Leg.L": ("LeftUpLeg", "LeftLeg", 2, "LeftFoot"),
-        "Leg.R": ("RightUpLeg", "RightLeg", 2, "RightFoot"),
-        "Spine": ("LowerBack", "Spine1", 3, ""),
-        "Neck": ("Neck", "Neck1", 2, "Head"),
-    },
-}
+MOCAP = ("mixamo_names", "cmu_names")
 # How other systems name the bones of an arm and a leg, left and right.
 CONVENTIONS = {
     "Unreal": "upperarm_{1} lowerarm_{1} hand_{1} thigh_{1} calf_{1} foot_{1}",
@@ -119,13 +62,26 @@ def found(ob: bpy.types.Object) -> dict[str, tuple[str, str, int, str]]:
     return limbs
 
 
-def with_sides(limbs: dict[str, tuple]) -> dict[str, tuple[str, str, int, str]]:
-    expected = {}
-    for name, (first, last, count, turned) in limbs.items():
-        for side in SIDES if name in SIDED else ("",):
-            end = f"{turned}{side}" if turned else ""
-            expected[f"{name}{side}"] = (f"{first}{side}", f"{last}{side}", count, end)
-    return expected
+def of_side(bone: str, side: str) -> str:
+    return bone.replace("Left", SIDES[side][0]) if "Left" in bone else bone and f"{bone}{side}"
+
+
+def read_limbs() -> dict[str, dict[str, tuple[str, str, int, str]]]:
+    """Return what the page says is found, by rig and limb, as `found` does."""
+    limbs: dict[str, dict[str, tuple[str, str, int, str]]] = {}
+    row = re.compile(r"^\|(.*)\| (.*) \| `(.*)` to `(.*)` \((\d)\) \|(.*)\|$", re.MULTILINE)
+    for title, limb, first, last, count, turned in row.findall(PAGE.read_text(encoding="utf-8")):
+        if title.strip():
+            name = title.split(", ")[1].strip().lower().replace("'s ", "_")
+            limbs[name] = {}
+        hand = turned.strip(" `") if "`" in turned else ""
+        for side in SIDES if limb in SIDED else ("",):
+            first_and_last = of_side(first, side), of_side(last, side)
+            limbs[name][f"{limb}{side}"] = (*first_and_last, int(count), of_side(hand, side))
+    return limbs
+
+
+LIMBS = read_limbs()
 
 
 def add_rig(name: str) -> bpy.types.Object:
@@ -149,7 +105,7 @@ def assert_stays(ob: bpy.types.Object, before: dict[str, np.ndarray]) -> None:
 @pytest.mark.parametrize(
     ("name", "how"),
     [
-        *product([*RIGS, *MOCAP], ["bones", "empties and limits"]),
+        *product(LIMBS, ["bones", "empties and limits"]),
         *product(["human", "horse", "shark"], ["along Y"]),
     ],
 )
@@ -171,8 +127,7 @@ def test_every_limb_is_found_named_and_set_up_in_one_step_and_nothing_moves(rigi
         assert (first, count, turned) == (last, 1, "")
         assert bones[limb[:-2]] in last
     assert len(fins) == (5 if name == "shark" else 0)
-    expected = MOCAP[name] if name in MOCAP else with_sides(RIGS[name])
-    assert limbs == {limb: each for limb, each in expected.items() if "Fin" not in limb}
+    assert limbs == {limb: each for limb, each in LIMBS[name].items() if "Fin" not in limb}
     for bone in (each for each in ob.data.bones if each.name not in before):
         assert not bone.use_deform
         if MECHANISM in bone.collections:
@@ -393,12 +348,3 @@ def test_a_chain_that_has_no_other_side_says_why():
     rigs.add_chain(ob, "Bone.0", None)
     ob.chain_ik.active_index = 2
     assert refusal(mirror).startswith("Bone 'Bone.0' has no side in its name")
-
-
-def test_the_page_on_characters_lists_what_is_found():
-    text = PAGE.read_text(encoding="utf-8")
-    for limbs in (*RIGS.values(), *MOCAP.values()):
-        for name, (first, last, *_) in limbs.items():
-            assert name.removesuffix(".L").removesuffix(".R") in text
-            assert f"`{first}`" in text or f"`{first}.L`" in text, first
-            assert f"`{last}`" in text or f"`{last}.L`" in text, last

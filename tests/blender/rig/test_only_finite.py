@@ -63,19 +63,6 @@ def make_scene() -> bpy.types.Object:
     return bpy.data.objects["Bad"]
 
 
-def operate(name: str, names: tuple[str, ...], options: dict[str, object]) -> str:
-    """Run an operator with bone "Bone.3" active; return its sentence if it could not."""
-    owner = bpy.data.objects["Bad"]
-    bones = [each for each in names if each in owner.pose.bones]
-    objects = [bpy.data.objects[each] for each in names if each in bpy.data.objects]
-    selecting.select_bones(owner, [*bones, "Bone.3"], *objects)
-    try:
-        getattr(bpy.ops.pose, name)(**options)
-    except RuntimeError as error:
-        return str(error)
-    return ""
-
-
 # Each that is spoiled with two operators, each operator with one or two that are.
 PAIRS = [
     (spoiled, list(OPERATORS)[(i + 5 * step) % len(OPERATORS)])
@@ -95,7 +82,14 @@ def test_no_operator_writes_what_is_not_finite(spoiled, operator, capfd):
     SPOILED[spoiled]()
     bpy.context.view_layer.update()
     before = spoiling.not_finite()
-    said = operate(name, names, options)
+    bones = [each for each in names if each in owner.pose.bones]
+    objects = [bpy.data.objects[each] for each in names if each in bpy.data.objects]
+    selecting.select_bones(owner, [*bones, "Bone.3"], *objects)
+    said = ""
+    try:
+        getattr(bpy.ops.pose, name)(**options)
+    except RuntimeError as error:
+        said = str(error)
     bpy.context.view_layer.update()
     assert spoiling.not_finite() <= before
     assert "Traceback" not in said + capfd.readouterr().err

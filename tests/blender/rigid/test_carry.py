@@ -54,19 +54,6 @@ def make_body(seed: int) -> tuple[bpy.types.Object, list[bpy.types.Object]]:
     return ob, targets
 
 
-def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that grows whenever an update has Blender evaluate again."""
-    calls: list[int] = []
-    once = Update.evaluate_again
-
-    def count(update: Update) -> None:
-        calls.append(1)
-        once(update)
-
-    monkeypatch.setattr(Update, "evaluate_again", count)
-    return calls
-
-
 def assert_stands(pose: Pose, shown: bpy.types.Object, bone: str, columns: slice) -> None:
     """Check where a bone is taken to stand against where Blender has it."""
     own = pose.matrices[shown.data.bones.find(bone)][:, columns]
@@ -78,7 +65,8 @@ def assert_stands(pose: Pose, shown: bpy.types.Object, bone: str, columns: slice
 def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay(seed, monkeypatch):
     bodies = [make_body(2 * seed + number) for number in range(2)]
     rigs.updated()
-    calls, rng = evaluations(monkeypatch), make_rng(seed)
+    calls, once, rng = [], Update.evaluate_again, make_rng(seed)
+    monkeypatch.setattr(Update, "evaluate_again", lambda asked: calls.append(1) or once(asked))
     for _, targets in bodies:
         for target in targets:
             target.location = rng.uniform(-2, 2, 3)

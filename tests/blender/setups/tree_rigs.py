@@ -1,4 +1,4 @@
-"""Rigs whose chains share bones: a Y, a hand, a spine with two arms; and what holds of them."""
+"""Rigs whose chains share bones: a Y, a spine with two arms; and what holds of them."""
 
 from __future__ import annotations
 
@@ -96,21 +96,6 @@ def make_y(name: str = "Y", *, has_root: bool = False, **bones: object) -> Rig:
     return Rig(ob, {"Left": "Left.1", "Right": "Right.1"}, 1.9)
 
 
-def make_hand(name: str = "Hand") -> Rig:
-    """Return a forearm, a wrist and five fingers of three bones, none connected to the wrist."""
-    ob = rigs.make_armature(name)
-    rigs.add_bones(ob, ((0, 0, 0), (0.02, 1.0, 0.05), (0, 1.3, 0)), prefix="Wrist")
-    tips = {}
-    for finger in range(5):
-        aside = 0.15 * (finger - 2)
-        long = 0.8 if finger in (0, 4) else 1.0
-        steps = np.array([(0, 0, 0), (0, 0.4, 0.04), (0.02, 0.7, 0.0), (0.03, 0.9, -0.1)]) * long
-        start = np.array((aside, 1.4 - 0.05 * abs(finger - 2), 0.0))
-        names = rigs.add_bones(ob, steps + start, prefix=f"Finger{finger}", parent="Wrist.1")
-        tips[f"Finger{finger}"] = names[-1]
-    return Rig(ob, tips, 2.3)
-
-
 def make_body(name: str = "Body") -> Rig:
     """Return a spine of four bones with two arms of collarbone, upper arm, forearm and hand."""
     ob = rigs.make_armature(name)
@@ -132,4 +117,4 @@ def make_body(name: str = "Body") -> Rig:
     return Rig(ob, tips, 1.5)
 
 
-RIGS = {"Y": make_y, "hand": make_hand, "body": make_body}
+RIGS = {"Y": make_y, "body": make_body}

@@ -29,10 +29,6 @@ def pole():
     return rigs.make_empty("Pole", (0.9, -1.1, 0.4))
 
 
-def new_target():
-    return rigs.make_empty("New", (-0.5, 0.3, 1.1))
-
-
 def handle():
     ob = named("Handle") if "Handle" in bpy.data.objects else rigs.make_armature("Handle")
     if not ob.data.bones:
@@ -47,7 +43,7 @@ SETTINGS = {
     "bone": ("Bone.1", {}, False),
     "chain_count": (2, {}, True),
     "solver": ("CCD", {}, True),
-    "target": (new_target, {}, False),
+    "target": (lambda: rigs.make_empty("New", (-0.5, 0.3, 1.1)), {}, False),
     "subtarget": ("Handle.1", {"target": handle, "subtarget": "Handle.0"}, False),
     "pole_target": (pole, {}, True),
     "pole_subtarget": ("Handle.1", {"pole_target": handle, "pole_subtarget": "Handle.0"}, True),

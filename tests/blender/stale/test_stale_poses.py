@@ -170,15 +170,6 @@ def test_a_lock_is_kept_until_it_is_free_again():
     warm_rigs.assert_right()
 
 
-def test_a_driver_put_on_a_chain_bone_lets_the_other_chain_alone_and_goes_again():
-    warm_rigs.make_pair()
-    warm_rigs.pose_bone("Bone.0").driver_add("rotation_quaternion", 1).driver.expression = "0.2"
-    warm_rigs.assert_followed([warm_rigs.OTHER])
-    assert "driver" in warm_rigs.chain().status
-    warm_rigs.pose_bone("Bone.0").driver_remove("rotation_quaternion", 1)
-    warm_rigs.assert_followed()
-
-
 def key_all() -> None:
     for rig, seed in (("Rig", 3), ("Other", 4)):
         rigs.key_bones(warm_rigs.named(rig), seed=seed, frames=(1, 9))

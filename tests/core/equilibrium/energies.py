@@ -25,18 +25,12 @@ def make_forces(
     return Forces(stiffness, masses, gravity, -wide, wide, optimum_wxyz, mode, gain)
 
 
-def rotation_vector(wxyz: Array) -> Array:
-    """Return the short turn of a quaternion as axis times angle."""
-    w, axis = wxyz[0], np.asarray(wxyz[1:])
-    if w < 0.0:
-        w, axis = -w, -axis
-    size = np.linalg.norm(axis)
-    return axis * (2.0 * np.arctan2(size, w) / size) if size > 0.0 else 0.0 * axis
-
-
 def turn_between(a: Array, b: Array) -> Array:
     """Return the short turn from one quaternion to another as axis times angle, seen from there."""
-    return rotation_vector(multiply(a * np.array([1.0, -1.0, -1.0, -1.0]), b))
+    turn = multiply(a * np.array([1.0, -1.0, -1.0, -1.0]), b)
+    w, axis = abs(turn[0]), turn[1:] * np.copysign(1.0, turn[0])
+    size = np.linalg.norm(axis)
+    return axis * (2.0 * np.arctan2(size, w) / size) if size > 0.0 else 0.0 * axis
 
 
 def energy_of(rig: Rig, rotations: Array, forces: Forces, optimum: Array) -> float:

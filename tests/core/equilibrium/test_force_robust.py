@@ -194,19 +194,6 @@ def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
     assert median_iterations(solutions) <= MOST_ITERATIONS
 
 
-def published_cases():
-    """Return a start pose and targets with which the counts of MATH C2 come out.
-
-    Five bones, one unit long together, start on an arc of 60 degrees; targets lie in any direction,
-    at distances uniform from nothing to full reach. Each joint turns about its own three axes.
-    """
-    angles = np.arange(BONES) * np.pi / 3 / (BONES - 1)
-    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1) / BONES
-    rng = make_rng(7)
-    targets = unit(rng.normal(size=(TARGETS, 3))) * rng.uniform(size=(TARGETS, 1))
-    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0))), targets
-
-
 @pytest.mark.parametrize(
     ("mode", "gain", "tolerance", "published"),
     [
@@ -216,7 +203,15 @@ def published_cases():
     ],
 )
 def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, tolerance, published):
-    joints, targets = published_cases()
+    """With this start pose and these targets the counts of MATH C2 come out.
+
+    Five bones, one unit long together, start on an arc of 60 degrees; targets lie in any direction,
+    at distances uniform from nothing to full reach. Each joint turns about its own three axes.
+    """
+    angles = np.arange(BONES) * np.pi / 3 / (BONES - 1)
+    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1) / BONES
+    joints, rng = np.vstack((np.zeros(3), np.cumsum(steps, axis=0))), make_rng(7)
+    targets = unit(rng.normal(size=(TARGETS, 3))) * rng.uniform(size=(TARGETS, 1))
     forces = make_forces(np.zeros(BONES), mode=mode, gain=gain)
     options = SolveOptions(solver=Solver.FORCE, tolerance=tolerance, iterations=2000)
     solutions = solve_batch(many(joints, forces, TARGETS), Goals(targets), options)

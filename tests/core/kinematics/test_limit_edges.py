@@ -34,12 +34,6 @@ def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, limit_edges.
     return ranges, turn, edges, mobility
 
 
-def taken_back(ranges: SwingTwistRange, turn: np.ndarray, move: np.ndarray) -> np.ndarray:
-    """Return how much of a small move the ranges take back, as a share of it."""
-    moved = turns.multiply(turns.from_vectors(STEP * move), turn)
-    return angles_between(moved.T, joint_limits.clamp_turns(ranges, moved).T) / STEP
-
-
 every_kind = pytest.mark.parametrize(
     "kind", [kind for kind in joint_limits.FREE if kind.name != "FIXED"]
 )
@@ -53,8 +47,10 @@ def test_a_turn_along_a_blocked_edge_stays(kind):
         is_on = edges.is_on[edge] & ~ranges.is_held[edge]
         blocked = limit_edges.block_normals(blocked, edges.normals[edge], is_on)
     along = np.einsum("ijb,jb->ib", blocked, some)
+    moved = turns.multiply(turns.from_vectors(STEP * along), turn)
+    taken_back = angles_between(moved.T, joint_limits.clamp_turns(ranges, moved).T)
     # What leaves a whole joint nothing is rounding.
-    assert taken_back(ranges, turn, along).max() <= CURVED
+    assert taken_back.max() <= CURVED * STEP
 
 
 # Joints near to edges, and the radians between the turns that are compared.

@@ -23,16 +23,6 @@ from tests.helpers import make_rng
 HINGE_TOLERANCE = 1e-9
 
 
-def bent_limb(rng, degrees, ratio):
-    """Return a two-bone chain bent by some degrees toward a side, and its bend normal."""
-    frame = random_frame(rng)
-    bend = np.radians(degrees)
-    upper, lower = frame[:, 0], np.cos(bend) * frame[:, 0] + np.sin(bend) * frame[:, 1]
-    root = rng.normal(size=3)
-    joints = np.array([root, root + upper, root + upper + ratio * lower])
-    return Chain(joints, bend_direction=frame[:, 1]), frame[:, 2]
-
-
 # Sweeps end within their tolerance of the target: seen from the root at a hundredth of the length,
 # and again over a limb bent by a degree, that tilts the plane of the bend by so much.
 SWEEP_HINGE_TOLERANCE = 1e-5
@@ -53,7 +43,11 @@ def test_an_elbow_bends_about_its_hinge_with_a_pole_and_without(
     solver, seed, degrees, ratio, share, pole_angle, use_flip_bend, use_pole
 ):
     rng = make_rng(seed)
-    chain, normal = bent_limb(rng, degrees, ratio)
+    frame, bend = random_frame(rng), np.radians(degrees)
+    upper, lower = frame[:, 0], np.cos(bend) * frame[:, 0] + np.sin(bend) * frame[:, 1]
+    root = rng.normal(size=3)
+    joints = np.array([root, root + upper, root + upper + ratio * lower])
+    chain, normal = Chain(joints, bend_direction=frame[:, 1]), frame[:, 2]
     target = target_at(chain, share * chain.max_reach, random_direction(rng))
     is_sweep = solver in (Solver.FABRIK, Solver.CCD, Solver.FORCE)
     # Sweeps choose a side of their own where no pole is set.

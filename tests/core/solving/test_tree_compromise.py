@@ -67,7 +67,7 @@ def slopes(rig: TreeRig, solution: Solution, targets: np.ndarray, weights: np.nd
 @pytest.mark.parametrize(
     ("name", "solver"),
     [
-        *(("Y_5_10_10", Solver.NEWTON), ("hand", Solver.NEWTON), ("humanoid", Solver.NEWTON)),
+        *(("Y_5_10_10", Solver.NEWTON), ("humanoid", Solver.NEWTON)),
         *(("Y_4_3_3", Solver.FABRIK), ("spine_with_arms", Solver.FABRIK)),
     ],
 )
@@ -178,7 +178,7 @@ def test_a_target_far_away_does_not_outweigh_one_that_is_near() -> None:
 @pytest.mark.slow
 def test_many_impossible_goals_give_numbers_and_keep_limits() -> None:
     rng = np.random.default_rng(7)
-    for name in ("Y_4_3_3", "hand"):
+    for name in ("Y_4_3_3", "humanoid"):
         rig = TREES[name]()
         targets = rig.heads[0] + rng.normal(size=(8, *rig.tips.shape)) * 10.0 ** rng.uniform(
             -3.0, 6.0, size=(8, 1, 1)
@@ -211,7 +211,7 @@ def turned_by(vectors: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 @pytest.mark.parametrize("scale", [0.01, 100.0, -1.0])
-@pytest.mark.parametrize("name", ["Y_5_10_10", "hand", "humanoid"])
+@pytest.mark.parametrize("name", ["Y_5_10_10", "humanoid"])
 def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float) -> None:
     rig = TREES[name]().freed()
     rng = np.random.default_rng(11)
@@ -232,23 +232,13 @@ def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float)
         assert np.abs(heads_of(moved) - heads).max() < (1e-6 if share == 0.0 else 1e-3) * size
 
 
-def turned_tree(rig: TreeRig, frame: np.ndarray, scale: float, shift: np.ndarray) -> Chain:
-    """Return a limited tree turned, scaled and moved as a whole."""
-    joints = rig.joints()
-    offsets = joints.offsets.copy()
-    roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
-    offsets[roots] = frame @ offsets[roots]
-    heads, tips = (scale * points @ frame.T + shift for points in (rig.heads, rig.tips))
-    joints = replace(joints, offsets=offsets)
-    return tree_of(rig.parents, heads, rig.effector_bones, tips, joints=joints)
-
-
 @pytest.mark.parametrize("has_turns", [False, True])
 @pytest.mark.parametrize("name", LIMITED)
 def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None:
     """Turns are weighed alike in all directions, whatever axes they are told in."""
     rig = TREES[name]()
     rng = np.random.default_rng(12)
+    roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
     for scale in (1.0, 0.01, 100.0):
         targets = rig.targets(rng, 0.4)
         frame, shift = random_frame(rng), scale * rng.normal(size=3)
@@ -258,7 +248,12 @@ def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None
         )
         few = replace(options_for(rig), iterations=12)
         plain = solve(rig.tree(), Goal(targets, tip_rotation_wxyz=here), few)
-        tree = turned_tree(rig, frame, scale, shift)
+        joints = rig.joints()
+        offsets = joints.offsets.copy()
+        offsets[roots] = frame @ offsets[roots]
+        heads, tips = (scale * points @ frame.T + shift for points in (rig.heads, rig.tips))
+        joints = replace(joints, offsets=offsets)
+        tree = tree_of(rig.parents, heads, rig.effector_bones, tips, joints=joints)
         goal = Goal(scale * targets @ frame.T + shift, tip_rotation_wxyz=there)
         moved = solve(tree, goal, replace(few, tolerance=scale * few.tolerance))
         expected = scale * heads_of(plain) @ frame.T + shift
@@ -267,7 +262,7 @@ def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None
         assert np.abs(turned).max() < 1e-6
 
 
-@pytest.mark.parametrize("name", ["Y_5_10_10", "hand", "humanoid"])
+@pytest.mark.parametrize("name", ["Y_5_10_10", "humanoid"])
 def test_a_small_step_of_the_targets_is_a_small_step_of_the_joints(name: str) -> None:
     rig = TREES[name]().freed()
     start, end = rig.tips, rig.targets(np.random.default_rng(14))

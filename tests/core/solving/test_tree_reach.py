@@ -73,7 +73,7 @@ def test_limited_trees_reach_and_keep_their_limits(name: str, solver: Solver) ->
     [
         ("spine_with_arms", Solver.NEWTON, False),
         ("spine_with_arms", Solver.FABRIK, False),
-        ("hand", Solver.NEWTON, True),
+        ("humanoid", Solver.NEWTON, True),
     ],
 )
 def test_one_tree_and_some_trees_are_solved_as_all_of_them(name, solver, has_poles) -> None:
