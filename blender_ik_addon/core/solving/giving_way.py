@@ -38,9 +38,9 @@ from .unconstrained_start import bend_straight_runs
 PINNED = 0
 # What goals of the first priorities are worth: a joint that is turned by a radian resists by one.
 STRENGTHS = {1: 1000.0, 2: 100.0}
-# Steps may seem to need so many times that on the way. As much, and reachable goals are let go of
-# too soon; with more, those out of reach are held on to for longer.
-ON_THE_WAY = 2.0
+# On the way a step may seem to need so many times as much. With one, goals in reach are let go of
+# too soon; with two, those out of reach are held on to for up to half as many steps more.
+ON_THE_WAY = 1.25
 # The spring of goals of the third priority, for the reach; of each further one so much of it.
 SOFT, SOFTER = 20.0, 0.1
 # The spring of goals that are let go of, likewise.
