@@ -40,7 +40,6 @@ def chain() -> bpy.types.PropertyGroup:
     found = rigs.add_chain(ob, "Bone.1", rigs.make_empty("Target", TARGET), solver="NEWTON")
     found.pole_target = rigs.make_empty("Pole", POLE)
     give(found, "Bone.1", "HINGE_X", x=(-150, 60))
-    ob.data.bones.active = ob.data.bones["Bone.1"]
     rigs.enter(ob, "POSE")
     rigs.updated()
     return found
@@ -275,13 +274,21 @@ MOVE_TARGET, MOVE_POLE = "pose.chain_ik_move_target", "pose.chain_ik_move_pole"
 TURN_POLE, SET_LIMIT = "pose.chain_ik_turn_pole", "pose.chain_ik_set_limit"
 
 
+def make_arm(*, is_live: bool = True) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    ob, _ = rigs.make_arm()
+    ob.chain_ik.chains[0].pole_target = rigs.make_empty("Pole", POLE)
+    bpy.context.scene.chain_ik.use_live = is_live
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    return ob, ob.chain_ik.chains[0]
+
+
 def gizmos_of(operator: str) -> list[grabbed.FakeGizmo]:
     return [each for each in grabbed.shown_gizmos() if operator in each.started]
 
 
-def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do(chain):
-    chain.joints.clear()
-    rigs.updated()
+def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
+    _ob, chain = make_arm()
     assert grabbed.started_by_gizmos() == {MOVE_TARGET, MOVE_POLE, TURN_POLE}
     chain.solver = "FOLLOW"
     rigs.updated()
@@ -296,8 +303,11 @@ def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do(cha
     np.testing.assert_array_equal(rigs.position(bpy.data.objects["Pole"]), before)
 
 
-def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_has_none(chain):
-    ob = chain.id_data
+def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_has_none():
+    ob, chain = make_arm()
+    give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    ob.data.bones.active = ob.data.bones["Bone.1"]
+    rigs.updated()
     shown = {MOVE_TARGET, MOVE_POLE, TURN_POLE, SET_LIMIT}
     for operator in shown:
         # What is dragged stays in sight meanwhile.
@@ -328,13 +338,14 @@ def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_h
 
 
 @pytest.mark.parametrize("kind", ["BALL", "CONE", "ELBOW_X"])
-def test_each_dot_moves_the_end_that_it_stands_on(chain, kind):
-    chain.joints.clear()
+def test_each_dot_moves_the_end_that_it_stands_on(kind):
+    ob, chain = make_arm()
     give(chain, "Bone.1", kind, x=(-20, 50), y=(-30, 60), z=(-10, 70))
+    ob.data.bones.active = ob.data.bones["Bone.1"]
     rigs.updated()
     wanted = {
         ("XYZ"[end.axis], "MAX" if end.is_max else "MIN"): end.point
-        for end in find_ends(chain.id_data, chain_spec(chain), "Bone.1")
+        for end in find_ends(ob, chain_spec(chain), "Bone.1")
     }
     dots = gizmos_of(SET_LIMIT)
     assert len(dots) == len(wanted) >= 4
@@ -345,7 +356,8 @@ def test_each_dot_moves_the_end_that_it_stands_on(chain, kind):
         np.testing.assert_allclose(dot.matrix_basis.translation, place, atol=1e-6)
 
 
-def test_a_handle_is_hit_where_it_is_and_nowhere_else(chain):
+def test_a_handle_is_hit_where_it_is_and_nowhere_else():
+    make_arm()
     with grabbed.in_viewport() as context:
         handles = grabbed.FakeGizmo("VIEW3D_GT_chain_ik_handles")
         handles.show({1: Vector((100.0, 50.0)), 3: Vector((110.0, 50.0))}, 1.0)
@@ -358,9 +370,10 @@ def test_a_handle_is_hit_where_it_is_and_nowhere_else(chain):
         assert handles.test_select(context, (100, 50)) == -1
 
 
-def test_linked_rigs_show_none_and_overrides_of_them_do(chain, tmp_path: Path):
+def test_linked_rigs_show_none_and_overrides_of_them_do(tmp_path: Path):
+    make_arm()
     bpy.ops.object.mode_set(mode="OBJECT")
-    of_library, _ = linked(tmp_path / "library.blend", "Rig", "Target")
+    of_library, _ = linked(tmp_path / "library.blend", "Rig", "Rig Target")
     select_objects(active=of_library)
     assert not grabbed.started_by_gizmos()
     own = of_library.override_create(remap_local_usages=True)
@@ -404,11 +417,9 @@ def drawn() -> tuple[int, bool]:
 
 @pytest.mark.parametrize(("word", "is_live"), [("target", True), ("pole", False)])
 def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_scene_again(
-    chain, word, is_live
+    word, is_live
 ):
-    ob = chain.id_data
-    chain.joints.clear()
-    bpy.context.scene.chain_ik.use_live = is_live
+    ob = make_arm(is_live=is_live)[0]
     moved, other = followed(ob, word), "pole" if word == "target" else "target"
     for name in ("hide_viewport", "hide_render"):
         setattr(moved, name, True)

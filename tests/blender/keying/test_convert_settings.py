@@ -80,20 +80,12 @@ def test_one_undo_takes_it_back_and_one_redo_brings_it_again():
         assert found() == after
 
 
-def test_what_has_no_counterpart_and_that_live_is_off_is_told(capfd):
+def test_what_has_no_counterpart_is_told_by_name(capfd):
     limb = Limb(3)
     limb.constrain(name="Arm", reference_axis="TARGET", lock_location_x=False)
-    before = limb.joints()
-    bpy.context.scene.chain_ik.use_live = False
     to_chains(limb.ob)
-    out = capfd.readouterr().out
     told = "Warning: Chain 'Arm': a chain has no Axis Reference, no Lock X Pos; they were dropped."
-    assert told in out
-    assert "Live is off, so chains stand still: switch it on." in out
-    assert "apart" not in out
-    bpy.context.scene.chain_ik.use_live = True
-    scaled_rigs.update()
-    assert limb.apart(before) <= 1e-3
+    assert told in capfd.readouterr().out
     for settings, told in (
         ({"soft_distance": 0.1}, "no Soft Distance; it was dropped."),
         (
@@ -107,3 +99,17 @@ def test_what_has_no_counterpart_and_that_live_is_off_is_told(capfd):
         to_constraints(limb.ob)
         assert f"Warning: Chain 'Arm': the constraint has {told}" in capfd.readouterr().out
         to_chains(limb.ob)
+
+
+def test_while_live_is_off_it_says_that_chains_stand_still(capfd):
+    limb = Limb(3)
+    limb.constrain()
+    bpy.context.scene.chain_ik.use_live = False
+    before = limb.joints()
+    to_chains(limb.ob)
+    told = capfd.readouterr().out
+    assert "Live is off, so chains stand still: switch it on." in told
+    assert "apart" not in told
+    bpy.context.scene.chain_ik.use_live = True
+    scaled_rigs.update()
+    assert limb.apart(before) <= 1e-3

@@ -173,12 +173,21 @@ def test_without_a_rig_or_selected_bones_the_buttons_say_what_to_do(operator):
     assert refusal(operator) == "Select the bones of the chain."
 
 
-def test_a_name_that_is_taken_in_this_armature_gets_a_number():
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (("Arm", "Arm", "Arm"), ["Arm", "Arm.001", "Arm.002"]),
+        (("Arm.001", "Arm.001"), ["Arm.001", "Arm.002"]),
+        (("", ""), ["", "Chain.001"]),
+        (("Arm", "arm"), ["Arm", "arm"]),
+    ],
+)
+def test_a_name_that_is_taken_in_this_armature_gets_a_number(given, shown):
     for _ in range(2):
         chains = rigs.make_rig().chain_ik.chains
-        for name in ("Arm", "Arm", "Arm.001", "", "", "arm"):
+        for name in given:
             chains.add().name = name
-        assert chains.keys() == ["Arm", "Arm.001", "Arm.002", "", "Chain.001", "arm"]
+        assert chains.keys() == shown
 
 
 def test_names_that_a_file_holds_twice_stay_and_both_chains_are_solved():

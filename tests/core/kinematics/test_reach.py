@@ -126,15 +126,15 @@ def test_target_too_far_straightens_the_chain_toward_it(count, solver, pose):
 
 @pytest.mark.parametrize("longest", [0, 1])
 @every_solver
-def test_target_in_the_dead_zone_folds_the_chain_toward_it_or_its_chord(count, solver, longest):
+def test_target_in_the_dead_zone_folds_the_chain_toward_it(count, solver, longest):
     rng = make_rng(count)
     lengths = np.ones(count)
     lengths[longest] = count + 1.0
     joints = np.vstack((np.zeros(3), np.cumsum(lengths[:, None] * random_direction(rng), axis=0)))
     chain = Chain(joints)
     assert chain.min_reach == pytest.approx(2.0)
-    for share in (0.0, 1e-6, 0.3, 0.999):
-        toward = random_direction(rng) if share else unit(joints[-1])
+    for share in (1e-6, 0.3, 0.999):
+        toward = random_direction(rng)
         target = share * chain.min_reach * toward
         solution = solved(chain, target, solver, tolerance=TOLERANCE)
         signs = np.where(np.arange(count) == longest, 1.0, -1.0)
@@ -142,6 +142,19 @@ def test_target_in_the_dead_zone_folds_the_chain_toward_it_or_its_chord(count, s
         assert_positions_close(segments_of(solution.joint_positions), folded, ROUNDING * count)
         assert solution.status is Status.FOLDED
         assert solution.residual == pytest.approx((1.0 - share) * chain.min_reach, abs=ROUNDING)
+
+
+@every_solver
+def test_target_on_the_root_of_a_dead_zone_keeps_the_chord(count, solver):
+    lengths = np.ones(count)
+    lengths[-1] = count + 1.0
+    rng = make_rng(count)
+    joints = np.cumsum(lengths[:, None] * unit(rng.normal(size=(count, 3))), axis=0)
+    chain = Chain(np.vstack((np.zeros(3), joints)))
+    solution = solved(chain, np.zeros(3), solver)
+    expected = chain.min_reach * unit(joints[-1])
+    assert_positions_close(solution.joint_positions[-1], expected, ROUNDING * chain.max_reach)
+    assert solution.status is Status.FOLDED
 
 
 # Small whole numbers make what random numbers never do: chains exactly straight, folded, closed or

@@ -108,15 +108,21 @@ def t_pose() -> TreeRig:
 
 
 @every_solver
-def test_straight_arms_bend_toward_targets_on_their_own_line_and_where_told(solver: Solver) -> None:
+def test_straight_arms_bend_toward_targets_on_their_own_line(solver: Solver) -> None:
     rig = t_pose()
     for share in (0.99, 0.7, 0.4):
         goal = Goal(rig.tips * [share, 1.0, 1.0])
         solution = solve(rig.tree(), goal, options_for(rig, solver=solver))
         assert solution.residual.max() < 1.01 * EXACT * rig.length
-    for hint in np.array(((0.0, 0.0, 1.0), (0.0, -1.0, 0.0)))[: 2 * (solver is Solver.NEWTON)]:
-        tree = rig.tree(bend_direction=np.tile(hint, (len(rig.parents), 1)))
-        solution = solve(tree, Goal(rig.tips * [0.7, 1.0, 1.0]), options_for(rig))
+
+
+def test_straight_arms_bend_where_they_are_told() -> None:
+    rig = t_pose()
+    targets = rig.tips * [0.7, 1.0, 1.0]
+    for hint in (np.array([0.0, 0.0, 1.0]), np.array([0.0, -1.0, 0.0])):
+        bends = np.tile(hint, (len(rig.parents), 1))
+        tree = rig.tree(bend_direction=bends)
+        solution = solve(tree, Goal(targets), options_for(rig))
         elbows = heads_of(solution)[[3, 4, 6, 7]] - rig.heads[[3, 4, 6, 7]]
         assert ((elbows @ hint) > 0.01).all()
 
