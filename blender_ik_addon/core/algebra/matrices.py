@@ -7,6 +7,8 @@ from .vectors import Vector, cross, dot, norm, reject, scale
 
 Matrix = tuple[Vector, Vector, Vector]
 
+# Matrices with a smaller determinant have no inverse that floats can tell.
+NO_VOLUME = 1e-300
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -34,7 +36,8 @@ def inverse(m: Arithmetic, a: Matrix) -> Matrix:
     """Return the inverse; zero for a matrix without one."""
     x, y, z = a
     columns = cross(y, z), cross(z, x), cross(x, y)
-    share = m.divide(1.0, dot(x, columns[0]))
+    volume = dot(x, columns[0])
+    share = m.divide(1.0, m.where(m.absolute(volume) > NO_VOLUME, volume, 0.0))
     return transpose((scale(columns[0], share), scale(columns[1], share), scale(columns[2], share)))
 
 

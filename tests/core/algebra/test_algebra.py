@@ -213,3 +213,12 @@ def test_turns_are_read_off_matrices_half_turns_about_each_axis_too():
     sign = np.where(turn[:, :1] < 0.0, -1.0, 1.0)
     assert (found[:, 0] >= 0.0).all()
     np.testing.assert_allclose(found * sign, turn, atol=1e-14)
+
+
+def test_an_inverse_undoes_a_matrix_and_is_zero_where_floats_can_tell_of_none():
+    a = ((0.0, 2.0, 0.5), (1.0, 0.0, 0.0), (0.0, 0.3, 1.0))
+    undone = matrices.multiply(matrices.inverse(FLOATS, a), a)
+    np.testing.assert_allclose(undone, matrices.IDENTITY, atol=1e-15)
+    flat = ((0.0, 0.0, 1.0), (0.0, 2e-313, 0.0), (1.0, 0.0, 0.0))
+    for m, each in ((FLOATS, flat), (ARRAYS, stacked([flat, a]))):
+        assert not sizes(picked(matrices.inverse(m, each), 0)).any()
