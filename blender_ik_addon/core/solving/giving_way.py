@@ -40,7 +40,7 @@ PINNED = 0
 STRENGTHS = {1: 1000.0, 2: 100.0}
 # On the way a step may seem to need so many times as much. With one, goals in reach are let go of
 # too soon; with two, those out of reach are held on to for up to half as many steps more.
-ON_THE_WAY = 1.3
+ON_THE_WAY = 1.25
 # The spring of goals of the third priority, for the reach; of each further one so much of it.
 SOFT, SOFTER = 20.0, 0.1
 # The spring of goals that are let go of, likewise.
