@@ -12,6 +12,7 @@ from mathutils import Matrix, Vector
 
 from tests.blender.body import human_bodies as bodies
 from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 
@@ -121,11 +122,14 @@ def test_props_of_several_rigs_are_solved_without_a_floor_with_one_and_where_the
         assert np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target)) < 1e-4
 
 
-def test_a_lone_limb_of_a_body_may_stretch_below_bones_that_carry_it():
+@pytest.mark.parametrize("how", ["stretches", "slides"])
+def test_a_lone_limb_of_a_body_stretches_or_slides_below_bones_that_carry_it(how):
     ob = rigs.make_armature()
     rigs.add_bones(ob, rigs.zigzag(5))
     target = rigs.make_empty(location=(0.6, 0.1, 4.4))
-    chain = rigs.add_chain(ob, "Bone.4", target, chain_count=2, use_stretch=True)
+    chain = rigs.add_chain(ob, "Bone.4", target, chain_count=2, use_stretch=how == "stretches")
+    if how == "slides":
+        give(chain, "Bone.4", "BALL", use_slide=True, slide_min=-0.3, slide_max=0.3)
     ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
     rigs.updated()
     assert chain.status.startswith("Reached"), chain.status
