@@ -155,19 +155,32 @@ def test_a_chain_that_jumps_goes_smoothly_and_locked_axes_hold_what_they_held(mo
         assert abs(getattr(shown, rigs.rotation_property(bone))[channel]) < 1e-6
 
 
-def test_effectors_of_a_tree_are_bettered_together():
+@pytest.mark.parametrize(("solver", "has_pole"), [("FABRIK", False), ("NEWTON", True)])
+def test_limbs_of_a_tree_are_bettered_together_and_a_pole_keeps_their_sides(
+    solver, has_pole, capfd
+):
     rig = tree_rigs.make_y()
+    pole = rigs.make_empty("Pole", (2.0, -3.0, 1.0)) if has_pole else None
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, shaken.LAST
     targets = {}
     for number, (name, tip) in enumerate(rig.tips.items()):
         where = rig.ob.data.bones[tip].tail_local
         targets[tip] = rigs.make_empty(name)
         shaken.wander(targets[tip], shaken.around(where * 0.85, 0.25, number))
-        rigs.add_chain(rig.ob, tip, targets[tip], solver="FABRIK")
+        rigs.add_chain(rig.ob, tip, targets[tip], solver=solver, pole_target=pole)
     select_objects(active=rig.ob)
     bpy.context.view_layer.update()
     before, after = shaken.bettered(rig.ob, targets, 2.0, smoothness=1.0)
     assert after.acceleration < before.acceleration
+    assert not (has_pole and told(capfd))
+    for name in rig.tips if has_pole else ():
+        upper, lower = (rig.ob.pose.bones.find(f"{name}.{i}") for i in range(2))
+        (shoulder, was), (_, now) = (
+            (each.poses[:, upper, :3, 3], each.poses[:, lower, :3, 3] - each.poses[:, upper, :3, 3])
+            for each in (before, after)
+        )
+        across = np.cross(before.tails[:, lower] - shoulder, was)
+        assert np.abs((across * now).sum(axis=1)).max() < 1e-6
 
 
 def make_crossed():

@@ -167,6 +167,15 @@ def test_a_joint_of_the_next_bone_is_copied_as_one_and_never_twice():
     assert "no next bone" in refusal(to_selected)
 
 
+def test_without_an_active_bone_the_joint_that_the_list_shows_is_copied():
+    ob, chain = make_two_sides()
+    give(chain, "lower.L", "CONE")
+    select_bones(ob, ["upper.L"])
+    ob.data.bones.active = None
+    press(to_selected)
+    assert [joint.kind for joint in chain.joints] == ["CONE", "CONE"]
+
+
 def test_bones_that_are_needed_are_asked_for():
     ob, _, _ = make_limited(5)
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
