@@ -297,10 +297,8 @@ def make_scene(drawn: dict[str, Any]) -> None:
         setattr(chain, name, value)
     if drawn["is_tree"]:
         rigs.add_chain(ob, "Beside.0", rigs.make_empty("Side Target", place(first + 3)))
-    for pose_bone in ob.pose.bones if drawn["is_limited"] else ():
-        pose_bone.use_ik_limit_x = pose_bone.use_ik_limit_z = True
-        pose_bone.ik_min_x, pose_bone.ik_max_x = -0.3, 0.5
-        pose_bone.ik_min_z, pose_bone.ik_max_z = -0.4, 0.4
+    if drawn["is_limited"]:
+        rigs.limit_bones(ob, x=(-0.3, 0.5), z=(-0.4, 0.4))
     if drawn["is_keyed"]:
         rigs.key(target, "location", {1: place(first + 1), 4: place(first + 4)})
         ramp_influence(ob.chain_ik.chains[0], 0.0)

@@ -40,9 +40,7 @@ def test_a_chain_that_carries_another_rests_to_the_last_digit_while_that_one_mov
     ob, target = make_spine()
     ob.location, ob.rotation_euler = (0.37, -1.21, 0.73), (0.3, 0.5, -0.2)
     ob.pose.bones["Bone.0"].location = (-1.237, 0.381, 0.077)
-    for bone in ob.pose.bones:
-        bone.use_ik_limit_x = bone.use_ik_limit_z = True
-        bone.ik_min_x, bone.ik_max_x, bone.ik_min_z, bone.ik_max_z = -0.4, 0.3, -0.2, 0.3
+    rigs.limit_bones(ob, x=(-0.4, 0.3), z=(-0.2, 0.3))
     target.location = (2.0, -1.0, 0.3)
     _, limb_target = make_limb(ob, parent="Bone.1")
     rigs.updated()
@@ -114,11 +112,7 @@ def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused():
     ob.update_tag()
     rigs.updated()
     assert "above this chain" not in ob.chain_ik.chains[0].status
-    before = rigs.rotations(ob)
-    for _ in range(3):
-        ob.update_tag()
-        rigs.updated()
-        assert rigs.rotations(ob) == before
+    rigs.assert_stays(ob)
 
 
 def tie_by_ik(ob: bpy.types.Object, other: bpy.types.Object) -> None:

@@ -100,9 +100,8 @@ def blend(ob: bpy.types.Object, rng: np.random.Generator) -> None:
 
 
 def limit(ob: bpy.types.Object, _rng: np.random.Generator) -> None:
+    rigs.limit_bones(ob, x=(-1.9, 2.0), z=(-2.1, 1.8))
     for bone in ob.pose.bones:
-        bone.use_ik_limit_x = bone.use_ik_limit_z = True
-        bone.ik_min_x, bone.ik_max_x, bone.ik_min_z, bone.ik_max_z = -1.9, 2.0, -2.1, 1.8
         bone.ik_stiffness_y = 0.5
 
 

@@ -300,6 +300,36 @@ def assert_same_pose(
     np.testing.assert_allclose(pose(ob, depsgraph), expected, atol=tolerance)
 
 
+def assert_stays(ob: bpy.types.Object, *moved: bpy.types.Object) -> None:
+    """Check that updates of an armature, and of objects that it follows, move nothing any more."""
+    before, channels_before = pose(ob), channels(ob)
+    for _ in range(4):
+        for each in (ob, *moved):
+            each.update_tag()
+        updated()
+        assert_same_pose(ob, before, 0.0)
+        assert channels(ob) == channels_before
+
+
+def let_go(ob: bpy.types.Object, way: str, value: object = None) -> None:
+    """Give a setting to the first chain of an armature, or press a button of its list."""
+    if value is None:
+        bpy.context.view_layer.objects.active = ob
+        assert getattr(bpy.ops.pose, f"chain_ik_{way}")() == {"FINISHED"}
+    else:
+        put(ob, f"chain_ik.chains[0].{way}", value)
+    updated()
+
+
+def limit_bones(ob: bpy.types.Object, **ranges: tuple[float, float]) -> None:
+    """Give all bones of an armature these limits, ``x=(-0.3, 0.3)``, in their own panel."""
+    for bone in ob.pose.bones:
+        for axis, (lowest, highest) in ranges.items():
+            setattr(bone, f"use_ik_limit_{axis}", True)
+            setattr(bone, f"ik_min_{axis}", lowest)
+            setattr(bone, f"ik_max_{axis}", highest)
+
+
 def go_to(frame: float) -> bpy.types.Depsgraph:
     """Set a frame, with subframe; no other update follows."""
     bpy.context.scene.frame_set(int(frame), subframe=frame % 1.0)

@@ -197,10 +197,7 @@ def make_held_below_uneven_scale(
     """Up to ten solves found something nearer, one after the other."""
     ob = rigs.make_rig(rigs.zigzag(4, seed))
     rigs.turn_bones(ob, seed, 0.6)
-    for bone in ob.pose.bones:
-        bone.use_ik_limit_x = bone.use_ik_limit_z = True
-        bone.ik_min_x = bone.ik_min_z = -0.6
-        bone.ik_max_x = bone.ik_max_z = 0.6
+    rigs.limit_bones(ob, x=(-0.6, 0.6), z=(-0.6, 0.6))
     way = make_rng(seed).normal(size=3)
     target = rigs.make_empty(location=6.0 * way / np.linalg.norm(way))
     rigs.add_chain(ob, "Bone.3", target, solver=solver, start_from="CURRENT")
@@ -272,9 +269,7 @@ def test_a_tree_that_starts_in_part_from_its_last_pose_is_at_rest_at_once(
 ):
     """Two poses as near as each other took turns, sixteen times an update."""
     ob = rigs.make_rig(rigs.zigzag(4, seed))
-    for bone in ob.pose.bones:
-        bone.use_ik_limit_x = bone.use_ik_limit_z = True
-        bone.ik_min_x, bone.ik_max_x, bone.ik_min_z, bone.ik_max_z = -0.5, 0.5, -0.5, 0.5
+    rigs.limit_bones(ob, x=(-0.5, 0.5), z=(-0.5, 0.5))
     rng = make_rng(seed)
     for tip, start in zip((1, 3), starts, strict=True):
         target = rigs.make_empty(f"Target {tip}", 3.0 * rng.normal(size=3))

@@ -77,9 +77,7 @@ def test_bones_stand_as_the_core_says_however_their_armature_is_turned(count, si
 
 def test_comfort_and_limits_are_the_bones_own_axes():
     ob, target, _ = make_pulled(5, comfort_root=np.radians(4.0), comfort_tip=0.5, **SETTINGS)
-    for bone in ob.pose.bones:
-        bone.use_ik_limit_x = bone.use_ik_limit_z = True
-        bone.ik_min_x, bone.ik_max_x, bone.ik_min_z, bone.ik_max_z = -0.7, 0.6, -0.5, 0.8
+    rigs.limit_bones(ob, x=(-0.7, 0.6), z=(-0.5, 0.8))
     ob.update_tag()
     rigs.updated()
     assert_as_core(ob, *expected(ob, target, comfort=(4.0, np.degrees(0.5))))
@@ -274,11 +272,7 @@ def test_a_start_from_the_present_pose_does_not_creep():
     chain.start_from = "CURRENT"
     played(ob, range(1, 4))
     assert chain.status.startswith("On its way"), chain.status
-    pose = rigs.pose(ob)
-    for _ in range(3):
-        ob.update_tag()
-        rigs.updated()
-    rigs.assert_same_pose(ob, pose, 0.0)
+    rigs.assert_stays(ob)
 
 
 def test_limits_hold_on_the_way():
