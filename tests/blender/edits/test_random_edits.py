@@ -34,22 +34,18 @@ def without_handlers_of_rigify() -> None:
             handlers.remove(handler)
 
 
-@pytest.mark.parametrize("seed", FEW)
-def test_random_edits(seed):
+@pytest.mark.parametrize(
+    "job",
+    [
+        *(Job((seed,), STEPS) for seed in FEW),
+        Job((0,), STEPS // 2, kinds=BODIES),
+        *(pytest.param(Job((seed,), STEPS), marks=pytest.mark.exhaustive) for seed in MANY),
+    ],
+    ids=str,
+)
+def test_random_edits(job):
     """What does not hold is told with its step; ``random_run`` makes it shorter."""
-    finding = find(seed, Job((seed,), STEPS))
-    assert finding is None, str(finding)
-
-
-def test_random_edits_of_bodies():
-    finding = find(0, Job((0,), STEPS // 2, kinds=BODIES))
-    assert finding is None, str(finding)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", MANY)
-def test_many_random_edits(seed):
-    finding = find(seed, Job((seed,), STEPS))
+    finding = find(job.seeds[0], job)
     assert finding is None, str(finding)
 
 

@@ -9,15 +9,12 @@ import pytest
 from tests.blender.keying.converted_rigs import (
     CLOSE,
     Limb,
-    convert,
     ik_constraints,
     settings_of,
     to_chains,
     to_constraints,
-    two_limbs,
 )
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.selecting import press, select_bones
 
 ROUND_TRIPS: tuple[dict[str, object], ...] = (
     {"name": 'Arm "left"', "pole_angle": 0.0},
@@ -53,31 +50,6 @@ def test_there_and_back_a_constraint_has_the_same_settings_again(settings, use_p
         assert rigs.rotations(limb.ob) == turned
         assert ("Warning" in capfd.readouterr().out) == ("use_rotation" in settings)
     assert not limb.ob.chain_ik.chains
-
-
-def found() -> tuple[object, ...]:
-    """Return what the rig has, by names: references do not survive undo."""
-    ob = bpy.data.objects["Rig"]
-    told = [settings_of(each) for each in ik_constraints(ob)]
-    chains = [(each.name, each.pole_angle, each.bone) for each in ob.chain_ik.chains]
-    names = [{k: getattr(v, "name", v) for k, v in each.items()} for each in told]
-    return names, chains, [curve.data_path for curve in rigs.curves_of(ob)]
-
-
-def test_one_undo_takes_it_back_and_one_redo_brings_it_again():
-    path = 'pose.bones["Left.1"].constraints["Left"].influence'
-    rigs.key(two_limbs(), path, {1: 0.5, 10: 1.0})
-    select_bones(bpy.data.objects["Rig"], ["Left.0"])
-    for direction in ("TO_CHAINS", "TO_CONSTRAINTS"):
-        bpy.ops.ed.undo_push(message="Before")
-        before = found()
-        press(convert, direction=direction, use_all=True)
-        after = found()
-        assert after != before
-        bpy.ops.ed.undo()
-        assert found() == before
-        bpy.ops.ed.redo()
-        assert found() == after
 
 
 def test_what_has_no_counterpart_is_told_by_name(capfd):

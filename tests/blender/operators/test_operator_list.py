@@ -141,6 +141,9 @@ ACTIONS = {
     "drag": drag,
     "move a target": partial(press, bpy.ops.pose.chain_ik_move_target, location=(0.5, -0.4, 1.1)),
     "bake": partial(press, bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=3),
+    "convert": partial(
+        press, bpy.ops.pose.chain_ik_convert, direction="TO_CONSTRAINTS", use_all=True
+    ),
     "add a joint": partial(press, bpy.ops.pose.chain_ik_joint_add),
     "remove a joint": partial(press, bpy.ops.pose.chain_ik_joint_remove),
     "copy joints": partial(press, bpy.ops.pose.chain_ik_joints_copy),
