@@ -248,21 +248,18 @@ def test_baked_keys_show_the_spread(bones):
         turn_hand(ob, target, angle, moved=np.multiply(MOVED, frame / 6))
         for path in ("location", "rotation_quaternion"):
             target.keyframe_insert(path, frame=frame)
-    live = []
-    for frame in range(1, 7):
-        rigs.go_to(frame)
-        live.append(rigs.pose(ob))
+    live = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 7)]
     select_bones(ob, [])
     press(bpy.ops.pose.chain_ik_bake)
     assert ob.chain_ik.chains[0].mute
     keyed = {curve.data_path.split('"')[1] for curve in rigs.curves_of(ob)}
     assert keyed == {name for name in bones if "arm" in name or "hand" in name}
-    for frame in range(1, 7):
-        np.testing.assert_allclose(rigs.pose(ob, rigs.go_to(frame)), live[frame - 1], atol=4e-6)
+    shown = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 7)]
+    np.testing.assert_allclose(shown, live, atol=4e-6)
     # From the keys the chain finds the same pose: they are not spread once more.
     ob.chain_ik.chains[0].mute = False
-    for frame in range(1, 7):
-        np.testing.assert_allclose(rigs.pose(ob, rigs.go_to(frame)), live[frame - 1], atol=2e-5)
+    shown = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 7)]
+    np.testing.assert_allclose(shown, live, atol=2e-5)
 
 
 def test_a_driven_twist_bone_is_told():

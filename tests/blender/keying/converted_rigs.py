@@ -95,10 +95,10 @@ class Limb:
         scaled_rigs.update()
         return chain
 
-    def joints(self) -> Array:
+    def joints(self, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
         """Return where the joints are shown, world space, shape (n + 1, 3)."""
-        points = [rigs.head(self.ob, bone) for bone in self.bones]
-        return np.array([*points, rigs.tail(self.ob, self.bones[-1])])
+        points = [rigs.head(self.ob, bone, depsgraph) for bone in self.bones]
+        return np.array([*points, rigs.tail(self.ob, self.bones[-1], depsgraph)])
 
     def apart(self, others: Array) -> float:
         """Return how far joints are from others, as a share of the limb's length."""
@@ -193,11 +193,7 @@ def planar(seed: int = 3, **settings: object) -> Limb:
 
 def played(limb: Limb, frames: Sequence[float] = FRAMES) -> list[np.ndarray]:
     """Return the joints of a limb at some frames."""
-    found = []
-    for frame in frames:
-        rigs.go_to(frame)
-        found.append(limb.joints())
-    return found
+    return [limb.joints(rigs.go_to(frame)) for frame in frames]
 
 
 def assert_played(limb: Limb, expected: list[np.ndarray], frames: Sequence[float] = FRAMES) -> None:

@@ -35,7 +35,12 @@ def played(ob, frames=range(1, LAST + 1)):
     return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in frames])
 
 
-def assert_keys_show(ob, live, frames=range(1, LAST + 1)):
+def assert_bakes(ob, **options):
+    """Bake, and check that keys alone then show in any order what the chains had shown."""
+    live, frames = played(ob), range(1, LAST + 1)
+    rigs.go_to(5)
+    press(bake, **options)
+    assert bpy.context.scene.frame_current == 5
     assert all(chain.mute for chain in ob.chain_ik.chains)
     np.testing.assert_allclose(played(ob, frames), live, atol=4 * SAME)
     np.testing.assert_allclose(played(ob, reversed(frames)), live[::-1], atol=4 * SAME)
@@ -46,11 +51,7 @@ def test_keys_show_what_the_chain_did_on_every_frame_in_every_rotation_mode(mode
     ob, _ = make_tail(modes=mode)
     ob.pose.bones["Bone.0"].name = 'a"b\\c'
     bpy.context.view_layer.update()
-    live = played(ob)
-    rigs.go_to(5)
-    press(bake)
-    assert bpy.context.scene.frame_current == 5
-    assert_keys_show(ob, live)
+    assert_bakes(ob)
     paths = {path for path, _ in keys_of(ob)}
     assert paths == {bone.path_from_id(rigs.rotation_property(bone)) for bone in ob.pose.bones}
     assert all([x for x, _ in keys] == list(range(1, LAST + 1)) for keys in keys_of(ob).values())
@@ -72,9 +73,7 @@ def test_limbs_that_turn_right_round_are_keyed_without_jumps_also_bones_that_cha
         # The channels of a bone that chains share are told twice, and made even once.
         rigs.add_chain(ob, tip, target, solver="NEWTON" if is_shared else "TWO_BONE")
     select_objects(active=ob)
-    live = played(ob)
-    press(bake, which="ALL")
-    assert_keys_show(ob, live)
+    assert_bakes(ob, which="ALL")
     values = {channel: np.array(keys)[:, 1] for channel, keys in keys_of(ob).items()}
     # A twelfth of a turn a frame.
     assert max(np.abs(np.diff(each)).max() for each in values.values()) < 1.5
@@ -88,18 +87,14 @@ def test_a_chain_that_stretches_keys_its_scale_and_one_that_slides_its_location(
     for bone in ob.pose.bones:
         bone.ik_stretch = 0.5
     ob.pose.bones["Bone.2"].lock_scale[1] = True
-    live = played(ob)
-    press(bake)
-    assert_keys_show(ob, live)
+    assert_bakes(ob)
     scaled = {(path.split('"')[1], index) for path, index in keys_of(ob) if path.endswith("scale")}
     assert scaled == {("Bone.0", 1), ("Bone.1", 1), ("Bone.3", 1)}
 
     ob, target, _ = robot()
     rigs.key(target, "location", {1: target.location, 9: target.location + target.location * 0.1})
     select_objects(active=ob)
-    live = played(ob)
-    press(bake)
-    assert_keys_show(ob, live)
+    assert_bakes(ob)
     assert [key for key in keys_of(ob) if key[0].endswith(".location")] == [
         ('pose.bones["Bone.2"].location', 1)
     ]
@@ -111,9 +106,7 @@ def test_locked_channels_get_no_keys_and_joints_hold_in_the_keys():
     ob.pose.bones["Bone.1"].lock_rotation = (True, False, True)
     ob.pose.bones["Bone.2"].lock_rotation = (True, True, True)
     bpy.context.view_layer.update()
-    live = played(ob)
-    press(bake)
-    assert_keys_show(ob, live)
+    assert_bakes(ob)
     found = {(path.split('"')[1], index) for path, index in keys_of(ob)}
     assert {index for bone, index in found if bone == "Bone.1"} == {1}
     assert not [index for bone, index in found if bone == "Bone.2"]
@@ -134,9 +127,7 @@ def test_other_keys_stay_and_those_in_the_range_are_replaced():
     rigs.curves_of(ob)[1].modifiers.new("NOISE")
     select_objects(active=ob)
     before = keys_of(ob)
-    live = played(ob)
-    press(bake)
-    assert_keys_show(ob, live)
+    assert_bakes(ob)
     for channel, keys in keys_of(ob).items():
         if "Bone." in channel[0] and channel[0].endswith("euler"):
             inside = [x for x, _ in keys if 1 <= x <= LAST]
@@ -184,9 +175,7 @@ def test_an_action_that_other_objects_use_gets_a_slot_of_its_own():
     kept = keys_of(target)
     ob.animation_data_create().action = action
     ob.animation_data.action_slot = None
-    live = played(ob)
-    press(bake)
-    assert_keys_show(ob, live)
+    assert_bakes(ob)
     assert keys_of(target) == kept
     assert ob.animation_data.action_slot != target.animation_data.action_slot
 

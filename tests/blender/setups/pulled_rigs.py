@@ -82,9 +82,9 @@ def bone_lengths(ob: bpy.types.Object) -> Array:
     return np.linalg.norm(np.diff(rest_joints(ob), axis=0), axis=1)
 
 
-def joints_of(ob: bpy.types.Object) -> Array:
+def joints_of(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
     """Return heads and last tail of the evaluated pose, armature space, shape (n + 1, 3)."""
-    bones = rigs.evaluated(ob, bpy.context.view_layer.depsgraph).pose.bones
+    bones = rigs.evaluated(ob, depsgraph or bpy.context.view_layer.depsgraph).pose.bones
     return np.array([bone.head for bone in bones] + [bones[-1].tail])
 
 

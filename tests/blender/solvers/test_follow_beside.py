@@ -58,11 +58,8 @@ def heads(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
 
 
 def played(tails: list[bpy.types.Object]) -> np.ndarray:
-    frames = []
-    for frame in range(1, LAST + 1):
-        depsgraph = rigs.go_to(frame)
-        frames.append([heads(ob, depsgraph) for ob in tails])
-    return np.array(frames)
+    depsgraphs = map(rigs.go_to, range(1, LAST + 1))
+    return np.array([[heads(ob, depsgraph) for ob in tails] for depsgraph in depsgraphs])
 
 
 def batches() -> list[FollowBatch]:
