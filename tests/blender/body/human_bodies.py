@@ -23,8 +23,7 @@ def lose_leg(ob: bpy.types.Object) -> None:
 
 
 def scale_unevenly(ob: bpy.types.Object) -> None:
-    ob.scale = (1.0, 1.3, 0.8)
-    rigs.updated()
+    rigs.change(ob, scale=(1.0, 1.3, 0.8))
 
 
 FORMS = {"one leg": lose_leg, "scaled unevenly": scale_unevenly}
@@ -78,8 +77,7 @@ def all_reach(ob: bpy.types.Object) -> bool:
 def move(ob: bpy.types.Object, control: str, way: tuple[float, float, float]) -> None:
     """Move a control from rest in armature space."""
     bone = ob.pose.bones[control]
-    bone.location = bone.bone.matrix_local.to_3x3().inverted() @ Vector(way)
-    rigs.updated()
+    rigs.change(bone, location=bone.bone.matrix_local.to_3x3().inverted() @ Vector(way))
 
 
 def spaces_from(ob: bpy.types.Object) -> dict[str, list[str]]:

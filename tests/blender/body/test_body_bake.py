@@ -110,8 +110,7 @@ def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify):
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
     rigs.turn_bones(ob, seed=3, angle=0.1)
-    ob.pose.bones[HIPS].location = (0.01, -0.02, 0.03)
-    rigs.updated()
+    rigs.change(ob.pose.bones[HIPS], location=(0.01, -0.02, 0.03))
     before = rigs.channels(ob)
     press(bpy.ops.pose.chain_ik_setup, control="BONE", kinds=USUAL, use_body=True)
     move(ob, "Arm Target.L", AWAY)

@@ -26,8 +26,7 @@ LIMBS = ("hand.L", "hand.R", "shin.L", "shin.R", "forearm.L", "forearm.R")
 def lay_floor(ob: bpy.types.Object, matrix: Matrix | None = None) -> bpy.types.Object:
     floor = rigs.link(bpy.data.objects.new("Ground", None))
     floor.matrix_world = matrix or Matrix()
-    ob.chain_ik.body.floor = floor
-    rigs.updated()
+    rigs.change(ob.chain_ik.body, floor=floor)
     return floor
 
 
@@ -51,8 +50,7 @@ def test_a_hand_that_is_pulled_below_the_floor_stops_on_it_and_rises_with_it(bod
     assert above[0] <= PLACE
     np.testing.assert_allclose(places(body), stood, atol=PLACE)
     assert "Ground" in body.chain_ik.chains["Arm.L"].status
-    floor.location.z = 0.15
-    rigs.updated()
+    rigs.change(floor.location, z=0.15)
     assert heights(body, floor).min() >= -PLACE
     assert heights(body, floor)[0] <= PLACE
     # A pinned foot below the floor stays where it is.
@@ -81,8 +79,7 @@ def test_feet_that_are_not_pinned_stand_on_their_soles(body):
     floor, stood = lay_floor(body), places(body)
     # A floor that rises lifts them as they are, whether heels or toes come to it first.
     for up in (0.02, 0.04, 0.08):
-        floor.location.z = up
-        rigs.updated()
+        rigs.change(floor.location, z=up)
         assert places(body, ("toe.L", "toe.R"))[:, 2].min() >= up - PLACE
         np.testing.assert_allclose(places(body) - stood, [(0.0, 0.0, up)] * 2, atol=0.01)
     floor.location.z = 0.0
@@ -102,8 +99,7 @@ def test_feet_that_are_not_pinned_stand_on_their_soles(body):
 
 def test_the_floor_may_stand_at_any_angle_below_a_mirrored_body(body):
     place = Matrix.Translation((1.0, -2.0, 0.5)) @ Euler((0.3, -0.2, 0.5)).to_matrix().to_4x4()
-    body.matrix_world = place @ Matrix.Diagonal((-1.5, 1.5, 1.5, 1.0))
-    rigs.updated()
+    rigs.change(body, matrix_world=place @ Matrix.Diagonal((-1.5, 1.5, 1.5, 1.0)))
     floor = lay_floor(body, place)
     move(body, "Arm Target.L", LOW)
     above = heights(body, floor)
@@ -113,8 +109,7 @@ def test_the_floor_may_stand_at_any_angle_below_a_mirrored_body(body):
 
 def test_a_floor_that_the_body_carries_is_told(body):
     floor = lay_floor(body)
-    floor.parent, floor.parent_type, floor.parent_bone = body, "BONE", "hand.L"
-    rigs.updated()
+    rigs.change(floor, parent=body, parent_type="BONE", parent_bone="hand.L")
     assert body.chain_ik.chains["Arm.L"].status == (
         "The floor 'Ground' is moved by the chain that would follow it: clear its parent or"
         " constraint, or choose another object."
@@ -127,12 +122,6 @@ PINS = r"Held back by Leg\.L and Leg\.R \(pinned\): \d.*m"
 ONE_PIN = r"Held back by Leg\.R \(pinned\): \d.*m"
 
 
-def mute_all_but(ob: bpy.types.Object, *names: str) -> None:
-    for chain in ob.chain_ik.chains:
-        chain.mute = chain.name not in names
-    rigs.updated()
-
-
 def status(ob: bpy.types.Object, name: str = "Arm.L") -> str:
     return str(ob.chain_ik.chains[name].status)
 
@@ -140,12 +129,12 @@ def status(ob: bpy.types.Object, name: str = "Arm.L") -> str:
 def test_what_does_not_arrive_names_what_holds_it_pins_first(body):
     chains = body.chain_ik.chains
     for legs, told in ((("Leg.L", "Leg.R"), PINS), (("Leg.R",), ONE_PIN)):
-        mute_all_but(body, "Arm.L", *legs)
+        rigs.mute_all_but(body, "Arm.L", *legs)
         move(body, "Arm Target.L", (0.0, 0.0, 0.0))
         assert status(body) == "Reached"
         move(body, "Arm Target.L", UP)
         assert re.fullmatch(told, status(body).split(";")[0])
-    mute_all_but(body, "Arm.L", "Arm.R")
+    rigs.mute_all_but(body, "Arm.L", "Arm.R")
     move(body, "Arm Target.L", FAR)
     assert status(body).startswith("Outweighed by Arm.R: ")
     # What comes first is not held back by what comes after it.
@@ -156,7 +145,7 @@ def test_what_does_not_arrive_names_what_holds_it_pins_first(body):
     chains["Arm.L"].priority, chains["Arm.R"].use_pin = before, True
     for name in ("Leg.L", "Leg.R"):
         chains[name].use_pin, chains[name].priority = False, 1
-    mute_all_but(body, "Arm.L", "Arm.R", "Leg.L", "Leg.R")
+    rigs.mute_all_but(body, "Arm.L", "Arm.R", "Leg.L", "Leg.R")
     assert re.match(r"Held back by Arm\.R \(pinned\)(, Leg\.[LR])*: ", status(body))
 
 
@@ -266,13 +255,11 @@ def test_a_live_limb_of_a_body_is_not_solved_once_and_a_muted_one_moves_nothing_
     select_bones(matched, ["upper_arm.L", "forearm.L"], goal)
     assert "is driven by the live chain 'Arm.L'" in refusal(solve)
     assert farthest(shown, places_of(matched)) <= SAME
-    matched.chain_ik.chains["Arm.L"].mute = True
-    rigs.updated()
+    rigs.change(matched.chain_ik.chains["Arm.L"], mute=True)
     before = places_of(matched)
     press(solve)
     rigs.assert_reaches(matched, "forearm.L", goal)
     still = {name: ends for name, ends in before.items() if name in (HIPS, "hand.R", *FEET)}
     assert farthest(still, places_of(matched)) <= SAME
-    matched.chain_ik.chains["Arm.L"].mute = False
-    rigs.updated()
+    rigs.change(matched.chain_ik.chains["Arm.L"], mute=False)
     assert farthest(shown, places_of(matched)) <= SAME

@@ -61,8 +61,7 @@ def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
     before, slips = bodies.places(body), []
     bodies.move(body, "Torso", (0.0, 0.0, 0.3))
     for influence in (1.0, 0.999, 0.99, 0.9):
-        body.chain_ik.body.influence = influence
-        rigs.updated()
+        rigs.change(body.chain_ik.body, influence=influence)
         slips.append(slip(before, bodies.places(body)))
     assert slips[0] <= bodies.HELD
     assert max(slips[1:]) < 0.3
@@ -97,8 +96,7 @@ def test_a_limb_without_pull_leaves_the_hips_where_they_are(body):
     chain, before = body.chain_ik.chains["Arm.L"], bodies.places(body)[bodies.HIPS]
     bodies.move(body, "Arm Target.L", (0.4, -0.5, 0.3))
     for pull, priority in ((1.0, 3), (0.0, 3), (0.0, 2), (1.0, 2)):
-        chain.pull, chain.priority = pull, priority
-        rigs.updated()
+        rigs.change(chain, pull=pull, priority=priority)
         moved = np.abs(bodies.places(body)[bodies.HIPS] - before).max()
         assert moved > 5e-3 if pull else moved < 1e-3
 
@@ -114,8 +112,7 @@ def test_props_of_several_rigs_are_solved_without_a_floor_with_one_and_where_the
         ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Hip.0", True
         if number:
             ob.chain_ik.body.floor = floor = rigs.link(bpy.data.objects.new("Ground", None))
-    floor.parent, floor.parent_type, floor.parent_bone = ob, "BONE", "Bone.1"
-    rigs.updated()
+    rigs.change(floor, parent=ob, parent_type="BONE", parent_bone="Bone.1")
     for chain, ob, target in props:
         assert chain.status.startswith("Reached"), chain.status
         assert "No bone of the body carries this chain, so it is solved by itself" in chain.status
@@ -130,8 +127,7 @@ def test_a_lone_limb_of_a_body_stretches_or_slides_below_bones_that_carry_it(how
     chain = rigs.add_chain(ob, "Bone.4", target, chain_count=2, use_stretch=how == "stretches")
     if how == "slides":
         give(chain, "Bone.4", "BALL", use_slide=True, slide_min=-0.3, slide_max=0.3)
-    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
-    rigs.updated()
+    rigs.change(ob.chain_ik.body, root="Bone.0", use_body=True)
     assert chain.status.startswith("Reached"), chain.status
 
 
@@ -185,8 +181,7 @@ def assert_stand(ob: bpy.types.Object, stood: list[Matrix]) -> None:
 @pytest.mark.parametrize(("seed", "count"), DRAWN)
 @pytest.mark.parametrize("name", ["Hips", *ARRIVED])
 def test_pinned_feet_stay_wherever_a_part_is_dragged(body, name, seed, count):
-    body.chain_ik.chains[name].priority = 1
-    rigs.updated()
+    rigs.change(body.chain_ik.chains[name], priority=1)
     stood, arrived = feet(body), []
     for way in ways(count, seed):
         arrived.append(drag(body, way, name))
@@ -219,7 +214,6 @@ def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_i
     assert any(arrived)
     assert hips > 0.05
     drag(ob, Vector((0.0, 0.0, 0.0)))
-    ob.chain_ik.body.use_body = False
-    rigs.updated()
+    rigs.change(ob.chain_ik.body, use_body=False)
     body = {name: held for name, held in bare.items() if ob.data.bones[name].use_deform}
     assert bodies.farthest(body, rigs.channels(ob)) <= bodies.STILL

@@ -79,8 +79,7 @@ def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(body
     body.chain_ik.body.use_body = True
     assert moving(body) == in_body != off
     for root in ("spine.003", "gone", ""):
-        body.chain_ik.body.root = root
-        rigs.updated()
+        rigs.change(body.chain_ik.body, root=root)
         assert moving(body) == off
         bodies.move(body, "Root", (0.0, 0.0, 0.1))
         way = (bodies.places(body)[bodies.HIPS] - bare[bodies.HIPS]) * bodies.height(body)
@@ -89,8 +88,7 @@ def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(body
             told = [chain.status for chain in body.chain_ik.chains if not chain.mute]
             assert all(text.endswith("choose another Root.") for text in told)
         bodies.move(body, "Root", (0.0, 0.0, 0.0))
-        body.chain_ik.body.root = bodies.HIPS
-        rigs.updated()
+        rigs.change(body.chain_ik.body, root=bodies.HIPS)
         assert moving(body) == in_body
         assert bodies.farthest(bare, bodies.places(body)) <= bodies.STILL
         assert not any("Root" in text for text in statuses(body).values())
@@ -104,16 +102,13 @@ def test_a_root_that_is_renamed_is_followed_and_nothing_moves(human, is_muted):
     bodies.move(ob, "Arm Target.L", bodies.AWAY)
     before = bodies.places(ob)
     muted = [each.mute for bone in ob.pose.bones for each in bone.constraints]
-    ob.data.bones[bodies.HIPS].name = RENAMED
-    rigs.updated()
+    rigs.change(ob.data.bones[bodies.HIPS], name=RENAMED)
     assert ob.chain_ik.body.root == ob.chain_ik.chains["Hips"].bone == RENAMED
     assert ob.chain_ik.chains["Hips"].mute == is_muted
     assert muted == [each.mute for bone in ob.pose.bones for each in bone.constraints]
     before[RENAMED] = before.pop(bodies.HIPS)
     assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
-    for chain in ob.chain_ik.chains:
-        chain.mute = True
-    rigs.updated()
+    rigs.mute_all_but(ob)
     posed = {RENAMED: bare[bodies.HIPS]} | {
         n: bare[n] for n in ("upper_arm.L", "thigh.R", "spine.003")
     }
@@ -163,8 +158,7 @@ def test_a_body_that_holds_a_hand_of_another_is_solved_after_it_in_one_update(pa
     for way in ((0.05, 0.1, -0.2), (-0.2, -0.1, 0.1)):
         bodies.move(lead, "Torso", (0.0, 0.0, -0.05))
         bone = lead.pose.bones["Arm Target.L"]
-        bone.location = way
-        depsgraph = rigs.updated()
+        depsgraph = rigs.change(bone, location=way)
         gap = rigs.head(follower, "hand.R", depsgraph) - rigs.head(lead, "hand.L", depsgraph)
         assert np.abs(gap).max() <= HOLDS, way
         solved = bodies.places(lead), bodies.places(follower)
@@ -201,8 +195,7 @@ def test_of_two_bodies_that_hold_each_other_one_hand_is_refused_and_the_rest_go_
 def test_bodies_of_objects_that_share_an_armature_go_their_own_ways(body):
     first = body
     second = rigs.link(first.copy())
-    second.location = (2.0, 0.0, 0.0)
-    rigs.updated()
+    rigs.change(second, location=(2.0, 0.0, 0.0))
     assert second.data == first.data
     assert all(chain.target == second for chain in second.chain_ik.chains)
     before = bodies.places(first)
@@ -216,8 +209,7 @@ def test_bodies_of_objects_that_share_an_armature_go_their_own_ways(body):
         bodies.farthest({name: ends - way for name, ends in reached.items()}, bodies.places(first))
         <= bodies.STILL
     )
-    first.chain_ik.body.use_body = False
-    rigs.updated()
+    rigs.change(first.chain_ik.body, use_body=False)
     assert bodies.farthest(reached, bodies.places(second)) <= bodies.STILL
     select_objects(active=first)
     told = "Object 'metarig.001' has chains on the same armature: give this one an armature of its"

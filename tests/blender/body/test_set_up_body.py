@@ -63,13 +63,11 @@ def test_nothing_moves_when_a_body_is_made_and_when_it_is_switched_off(rigify, f
         torso = human.chain_ik.chains["Hips"].target
         assert (torso.name, torso.type, torso.empty_display_type) == ("Torso", "EMPTY", "CIRCLE")
     if control == "EMPTY" and pose is not posed:
-        human.location = (1.0, -2.0, 0.5)
-        rigs.updated()
+        rigs.change(human, location=(1.0, -2.0, 0.5))
         way = np.array(human.location) / bodies.height(human)
         before = {name: ends + way for name, ends in before.items()}
         assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
-    human.chain_ik.body.use_body = False
-    rigs.updated()
+    rigs.change(human.chain_ik.body, use_body=False)
     assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
 
 
@@ -191,8 +189,7 @@ def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_
     bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
     del before["Torso"]
     assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
-    ob.chain_ik.chains["Hips"].mute = False
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains["Hips"], mute=False)
     assert bodies.farthest(before, bodies.places(ob)) > 0.01
 
 
@@ -227,8 +224,7 @@ def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on
         "the body carries it, but does not go along with its target"
     )
     before = rigs.tail(ob, "spine.003")
-    ob.pose.bones["Arm Target.L"].location.x = 0.5 * bodies.height(ob)
-    rigs.updated()
+    rigs.change(ob.pose.bones["Arm Target.L"].location, x=0.5 * bodies.height(ob))
     carried, neck = rigs.tail(ob, "spine.003"), rigs.evaluated(ob).pose.bones["spine.004"]
     assert np.linalg.norm(carried - before) > 0.05 * bodies.height(ob)
     np.testing.assert_allclose(neck.head, carried, atol=1e-5)
@@ -237,8 +233,7 @@ def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on
     aim = np.array(ob.pose.bones["Neck Target"].head - neck.head)
     # It stretches to its own target, which the body does not go along with.
     assert way @ aim > 0.99 * np.linalg.norm(way) * np.linalg.norm(aim)
-    chains["Spine"].solver = "FORCE"
-    rigs.updated()
+    rigs.change(chains["Spine"], solver="FORCE")
     assert "already belongs to chain 'Neck'" not in chains["Arm.L"].status
     assert chains["Arm.L"].status.startswith("Reached")
     assert "cannot be solved together: choose Newton or FABRIK" in chains["Spine"].status
@@ -247,14 +242,12 @@ def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on
 def test_a_chain_that_comes_to_its_body_later_gives_the_root_back_where_it_was():
     ob = rigs.make_rig(rigs.zigzag(3))
     chain = rigs.add_chain(ob, "Bone.2", rigs.make_empty("Target", (6.0, 0.0, 0.0)), solver="FORCE")
-    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
-    rigs.updated()
+    rigs.change(ob.chain_ik.body, root="Bone.0", use_body=True)
     chain.solver, root = "NEWTON", ob.pose.bones["Bone.0"]
     rigs.updated()
     assert root.location.length > 1.0
     rigs.assert_stays(ob)
-    ob.chain_ik.body.use_body = False
-    rigs.updated()
+    rigs.change(ob.chain_ik.body, use_body=False)
     assert root.location.length == 0.0
 
 
@@ -264,8 +257,7 @@ def test_a_second_time_nothing_changes(human):
     before = state()
     assert "already" in refusal(whole_body)
     assert state() == before
-    human.chain_ik.body.use_body = False
-    rigs.updated()
+    rigs.change(human.chain_ik.body, use_body=False)
     count = len(human.data.bones)
     press(whole_body)
     assert len(human.data.bones) == count

@@ -79,8 +79,7 @@ def test_without_smoothness_the_keys_of_a_smooth_clip_are_those_of_its_frames():
 def test_what_is_keyed_stays_where_targets_follow_it():
     """The offset from keys is smoothed, not the keys."""
     ob, target = shaken.make_tail(count=4)
-    for chain in ob.chain_ik.chains:
-        chain.mute = True
+    ob.chain_ik.chains[0].mute = True
     bones, rng = list(ob.pose.bones), np.random.default_rng(2)
     for frame in range(1, shaken.LAST + 1):
         for bone in bones:
@@ -90,8 +89,7 @@ def test_what_is_keyed_stays_where_targets_follow_it():
     places = dict(zip(range(1, shaken.LAST + 1), map(tuple, shaking.tails[:, -1]), strict=True))
     target.animation_data_clear()
     rigs.key(target, "location", places)
-    for chain in ob.chain_ik.chains:
-        chain.mute = False
+    ob.chain_ik.chains[0].mute = False
     shaken.bake(smoothness=1.0)
     np.testing.assert_allclose(shaken.played(ob).poses, shaking.poses, atol=2e-5)
 
@@ -161,7 +159,6 @@ def test_limbs_of_a_tree_are_bettered_together_and_a_pole_keeps_their_sides(
 ):
     rig = tree_rigs.make_y()
     pole = rigs.make_empty("Pole", (2.0, -3.0, 1.0)) if has_pole else None
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, shaken.LAST
     targets = {}
     for number, (name, tip) in enumerate(rig.tips.items()):
         where = rig.ob.data.bones[tip].tail_local
@@ -185,7 +182,6 @@ def test_limbs_of_a_tree_are_bettered_together_and_a_pole_keeps_their_sides(
 
 def make_crossed():
     """Return a spine of three bones with an arm of three under a shoulder that no chain drives."""
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, shaken.LAST
     ob = rigs.make_rig(rigs.zigzag(4))
     rigs.add_bones(ob, [(0, 0, 4), (0.5, 0, 4)], prefix="Shoulder", parent="Bone.3")
     arm = np.array([(0.5, 0, 4), (1.3, 0.2, 4), (2.1, 0.0, 4.1), (2.9, 0.1, 4)])
@@ -283,7 +279,6 @@ def test_what_cannot_be_bettered_for_its_many_bones_says_so(capfd):
 
 def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
     ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 1), (0, 0, 2)])
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, shaken.LAST
     target = rigs.make_empty("Target", (0, 0, 1.2))
     chain = rigs.add_chain(ob, "Bone.1", target, solver="TWO_BONE", use_limits=True)
     for bone in ("Bone.0", "Bone.1"):

@@ -223,8 +223,7 @@ def test_feet_of_any_body_stand(body, control, feet):
 
 def test_on_hands_alone_hands_stand_and_feet_do_not():
     ob = make_character()
-    ob.rotation_euler.x = np.pi
-    rigs.updated()
+    rigs.change(ob.rotation_euler, x=np.pi)
     world = ob.matrix_world
     for side in "LR":
         shoulder, hand = (ob.pose.bones[f"{name}.{side}"] for name in ("upper_arm", "hand"))

@@ -11,7 +11,7 @@ import numpy as np
 from blender_ik_addon.properties.compared.marks import mark_of
 from blender_ik_addon.properties.compared.solving import compare_solvers
 from tests.blender.keying.converted_rigs import Limb
-from tests.blender.setups import scaled_rigs
+from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
 compare = bpy.ops.pose.chain_ik_compare
@@ -77,5 +77,5 @@ def limb(kind: str) -> Limb:
         found.chain.start_from = "REST"
     if kind == "current":
         found.chain.start_from, found.chain.mute = "CURRENT", True
-    scaled_rigs.update()
+    rigs.updated()
     return found

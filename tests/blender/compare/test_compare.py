@@ -23,7 +23,7 @@ from tests.blender.compare.compared_rigs import (
 )
 from tests.blender.keying.converted_rigs import CLOSE as EXACT
 from tests.blender.keying.converted_rigs import Limb, to_constraints
-from tests.blender.setups import rigs, scaled_rigs, tree_rigs
+from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import refusal, select_objects, state
 
@@ -72,10 +72,8 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
 
     for name, (solver, use_finish) in SETTINGS.items():
         rig.chain.solver, rig.chain.use_finish = "NEWTON", True
-        rig.chain.mute = kind == "current"
-        scaled_rigs.update()
-        rig.chain.solver, rig.chain.use_finish, rig.chain.mute = solver, use_finish, False
-        scaled_rigs.update()
+        rigs.change(rig.chain, mute=kind == "current")
+        rigs.change(rig.chain, solver=solver, use_finish=use_finish, mute=False)
         is_solved, status = told[name][2:]
         assert status.endswith(rig.chain.status)
         assert is_solved == (rig.chain.residual >= 0.0) == (kind == "arm" or name != "Two-Bone")
@@ -97,8 +95,7 @@ def make_tree() -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
     rig.follow(solver="NEWTON")
     for name, side in (("Left", -1.0), ("Right", 1.0)):
         rig.target(name).location += rigs.Vector((0.2 * side, -0.3, -0.3))
-    rig.ob.chain_ik.active_index = 0
-    scaled_rigs.update()
+    rigs.change(rig.ob.chain_ik, active_index=0)
     return rig.ob, rig.chain("Left")
 
 
@@ -109,8 +106,7 @@ def test_what_solves_a_tree_solves_it_with_all_its_chains_and_the_others_say_tha
         for name, row in compared(ob).items()
     }
     for name, (solver, use_finish) in SETTINGS.items():
-        chain.solver, chain.use_finish = solver, use_finish
-        scaled_rigs.update()
+        rigs.change(chain, solver=solver, use_finish=use_finish)
         is_solved, status, joints, residual = found[name]
         assert is_solved == (solver in ("NEWTON", "FABRIK")) == bool(len(joints))
         # Of chains that cannot be solved together the first one in the list goes on.
@@ -148,11 +144,10 @@ def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
     other = rigs.make_rig(name="Other")
     for frame in (1, 10):
         other.pose.bones["Bone.0"].keyframe_insert("rotation_quaternion", frame=frame)
-    scaled_rigs.update()
+    rigs.updated()
     tail.location.x += 0.7
     # Posed by hand, off its keys.
-    other.pose.bones["Bone.0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
-    scaled_rigs.update()
+    rigs.change(other.pose.bones["Bone.0"], rotation_quaternion=(0.8, 0.6, 0.0, 0.0))
     for index in range(3):
         ob.chain_ik.active_index = index
         select_objects(active=ob)
@@ -172,7 +167,7 @@ def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
         assert len(found) == COMPARED
         assert sum(attempt.is_solved for attempt in found) >= 3
         ob.update_tag()
-        scaled_rigs.update()
+        rigs.updated()
         assert everything(ob) == before
     assert free.name in ob.pose.bones
 
@@ -182,15 +177,14 @@ def test_solvers_of_a_chain_that_was_dragged_away_start_where_its_root_was():
     home = rig.joints()[0]
     rig.add_chain(solver="FOLLOW")
     rig.target.location += rig.target.location.normalized() * rig.length
-    scaled_rigs.update()
+    rigs.updated()
     assert math.dist(rig.joints()[0], home) > 0.1
     found = {name: (row.is_solved, joints_of(row)) for name, row in compared(rig.ob).items()}
     for name in ("Newton", "FABRIK", "CCD", BUILT_IN):
         is_solved, joints = found[name]
         assert is_solved
         np.testing.assert_allclose(joints[0], home, atol=1e-4, err_msg=name)
-    rig.chain.solver = "NEWTON"
-    scaled_rigs.update()
+    rigs.change(rig.chain, solver="NEWTON")
     assert rig.apart(found["Newton"][1]) <= 5e-5
     assert rig.apart(found["Follow"][1]) > 0.05
 
@@ -228,10 +222,10 @@ def test_where_no_solver_has_a_chance_one_sentence_says_what_to_do():
         usual = getattr(owner, name)
         usual = tuple(usual) if isinstance(value, tuple) else usual
         setattr(owner, name, value)
-        scaled_rigs.update()
+        rigs.updated()
         assert refusal(compare) == sentence
         setattr(owner, name, usual)
-        scaled_rigs.update()
+        rigs.updated()
     rigs.enter(rig.ob, "EDIT")
     assert refusal(compare) == "Leave edit mode: chains work on the pose."
     # What was found before stays.
@@ -248,8 +242,7 @@ def test_what_a_constraint_cannot_do_it_says_and_of_a_bone_without_length_all_sp
     assert not found[BUILT_IN].is_solved
     assert found["Newton"].is_solved
     rig.chain.use_limits, root = True, rig.ob.pose.bones[rig.bones[0]]
-    root.scale = (0.0, 0.0, 0.0)
-    scaled_rigs.update()
+    rigs.change(root, scale=(0.0, 0.0, 0.0))
     for name, row in compared(rig.ob).items():
         assert row.status.startswith(f"Bone '{root.name}' has no length to turn"), name
 
@@ -260,7 +253,7 @@ def test_stretch_grows_the_bones_of_each_solver_and_of_the_constraint():
         rig.ob.pose.bones[name].ik_stretch = 0.5
     rig.chain.use_stretch = True
     rig.target.location += 0.9 * (rig.target.location - rig.ob.location)
-    scaled_rigs.update()
+    rigs.updated()
     found = compared(rig.ob)
     told = joints_of(found["Newton"]), joints_of(found[BUILT_IN])
     assert rig.apart(told[0]) <= CLOSE
@@ -278,7 +271,7 @@ def test_a_rig_from_a_library_is_compared_through_its_override(tmp_path):
     assert refusal(compare) == expected
     local = of_library.override_create(remap_local_usages=True)
     select_objects(active=local)
-    scaled_rigs.update()
+    rigs.updated()
     known = [prop.rna_path for prop in local.override_library.properties]
     found = compared(local)
     assert all(found[name].is_solved for name in ("Newton", "FABRIK", "CCD", BUILT_IN))

@@ -14,7 +14,7 @@ from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translated
 from tests.blender.compare import compared_rigs
 from tests.blender.keying.converted_rigs import Limb
-from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import make_limbs
 from tests.blender.setups.selecting import press, refusal, select_bones
 
@@ -24,7 +24,7 @@ def test_use_gives_the_compared_chain_that_solver_and_undo_takes_back_that_alone
     bpy.ops.ed.undo_push(message="Before")
     place = rig.target.location.z
     rig.target.location.z += 0.3
-    scaled_rigs.update()
+    rigs.updated()
     bpy.ops.ed.undo_push(message="Moved")
     compared_rigs.compared(rig.ob)
     # A comparison is no step of undo.
@@ -55,7 +55,7 @@ def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_pa
     select_bones(rig.ob, rig.bones)
     for name in ("FABRIK", "FABRIK and Newton"):
         rig.chain.solver, rig.chain.use_finish = compared_rigs.SETTINGS[name]
-        scaled_rigs.update()
+        rigs.updated()
         press(compared_rigs.compare)
         assert bpy.context.mode == "POSE"
         assert [*compared_rigs.rows()][bpy.context.window_manager.chain_ik.active_index] == name
@@ -84,7 +84,7 @@ def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_plac
     chains = list(ob.chain_ik.chains)
     for chain in chains:
         chain.name, chain.solver = "Chain", "NEWTON"
-    scaled_rigs.update()
+    rigs.updated()
     ob.chain_ik.active_index = 1
     compared_rigs.compared(ob)
     if how == "renamed":
@@ -96,8 +96,7 @@ def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_plac
         ob.chain_ik.chains.move(1, 2)
     elif how == "another in its place":
         # The same bones, but another target: not the same chain.
-        chains[2].bone = "Left.1"
-        scaled_rigs.update()
+        rigs.change(chains[2], bone="Left.1")
         ob.chain_ik.active_index = 1
         bpy.ops.pose.chain_ik_remove()
         assert refusal(compared_rigs.use, index=5) == NOTHING

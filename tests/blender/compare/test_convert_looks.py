@@ -10,7 +10,7 @@ import pytest
 
 from blender_ik_addon.rig.keying import keyed_looks
 from tests.blender.keying.converted_rigs import Limb, convert, ik_constraints, to_chains, two_limbs
-from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
@@ -131,8 +131,7 @@ def test_frame_and_pose_are_as_before_also_what_was_moved_and_not_keyed(directio
     limb.target.location.x += 0.05
     root.location = (0.1, 0.2, 0.3)
     limb.ob["dial"], limb.ob.show_in_front = 7.0, True
-    limb.pole.rotation_mode = "YXZ"
-    scaled_rigs.update()
+    rigs.change(limb.pole, rotation_mode="YXZ")
     tip, place = rigs.tail(limb.ob, limb.bones[-1]), tuple(limb.target.location)
     select_bones(limb.ob, [limb.bones[-1]])
     press(convert, direction=direction)

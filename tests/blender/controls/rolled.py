@@ -30,12 +30,10 @@ def control_of(ob: bpy.types.Object, chain: str) -> str:
 def make_human(*, down: float = 0.12, scale: Sequence[float] = (1, 1, 1)) -> bpy.types.Object:
     """Return Rigify's human with controls, its knees bent; its object may be scaled."""
     ob = add_rig("human")
-    ob.scale = scale
-    rigs.updated()
+    rigs.change(ob, scale=scale)
     press(setup, control="BONE")
     hips = ob.pose.bones["spine"]
-    hips.matrix = Matrix.Translation((0.0, 0.0, -down)) @ hips.matrix
-    rigs.updated()
+    rigs.change(hips, matrix=Matrix.Translation((0.0, 0.0, -down)) @ hips.matrix)
     return ob
 
 

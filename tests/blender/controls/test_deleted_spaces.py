@@ -28,8 +28,7 @@ def make_carried(kind: str) -> bpy.types.Object:
         spaces.move_control(control, rng, frame)
     ob.chain_ik.active_index = 0
     rigs.go_to(5)
-    ob.chain_ik.chains[0].space = tail.subtarget or tail.target.name
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], space=tail.subtarget or tail.target.name)
     return ob
 
 

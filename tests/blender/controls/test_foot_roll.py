@@ -174,8 +174,7 @@ def test_what_is_scaled_to_nothing_is_not_set_up_and_the_others_are(rigify):
     for chain in ("Toe.L", "Arm.L"):
         rolled.activate(ob, chain)
         press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    ob.pose.bones["Leg Target.L"].scale = (0.0, 0.0, 0.0)
-    rigs.updated()
+    rigs.change(ob.pose.bones["Leg Target.L"], scale=(0.0, 0.0, 0.0))
     press(rolled.setup, control="BONE")
     assert made - chains(ob) == {"Toe.L"}
 

@@ -92,8 +92,7 @@ def lower(ob: bpy.types.Object, share: float) -> None:
     bone = ob.pose.bones[ob.chain_ik.body.root]
     lowest = min(min(each.head.z, each.tail.z) for each in ob.pose.bones)
     way = Vector((0, 0, share * (lowest - bone.head.z)))
-    bone.location = bone.bone.matrix_local.to_3x3().inverted() @ way
-    rigs.updated()
+    rigs.change(bone, location=bone.bone.matrix_local.to_3x3().inverted() @ way)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +127,7 @@ def test_hips_pulled_down_are_a_crouch_and_the_root_takes_everything_along(rigif
     bone.rotation_mode = "XYZ"
     for step in range(0, 9, 2):
         bone.location = (0.4 * step, -0.1 * step, 0.05 * step)
-        bone.rotation_euler = (0.1 * step, -0.05 * step, step * np.pi / 4.0)
-        rigs.updated()
+        rigs.change(bone, rotation_euler=(0.1 * step, -0.05 * step, step * np.pi / 4.0))
         assert not missing(ob)
         world = _world(ob)
         moved = world["Root"] @ np.linalg.inv(start["Root"])
@@ -160,8 +158,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
     ob.chain_ik.body.root = ""
     control = ob.pose.bones["Arm Target.L"]
     control.location = (0.0, -0.1, 0.05)
-    ob.pose.bones["spine"].rotation_quaternion = (0.99, 0.1, 0.0, 0.1)
-    rigs.updated()
+    rigs.change(ob.pose.bones["spine"], rotation_quaternion=(0.99, 0.1, 0.0, 0.1))
     # What has keys stays in its own space, but for a root, which stands still.
     for name in ("Spine Target", "Arm Target.R"):
         ob.pose.bones[name].keyframe_insert("location", frame=1)
@@ -259,8 +256,7 @@ def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
     ob = characters.add_rig("human")
     ob.rotation_euler, ob.scale = (0.0, 0.0, 0.7), (2.0, 2.0, 2.0)
     ob.pose.bones["thigh.L"].rotation_mode = "XYZ"
-    ob.pose.bones["thigh.L"].rotation_euler = (-0.5, 0.4, 0.3)
-    rigs.updated()
+    rigs.change(ob.pose.bones["thigh.L"], rotation_euler=(-0.5, 0.4, 0.3))
     press(setup, control="BONE")
     points = drawn(ob, "Leg Target.L")
     assert len(np.unique(points[:, 2].round(4))) == 2

@@ -125,8 +125,7 @@ def test_a_control_goes_along_with_its_space_as_a_part_of_it(kind, space):
     world = ob if kind == "BONE" else rigs.make_empty("Still")
     held = {"Prop": bpy.data.objects["Prop"], "": world}.get(space) or ob.pose.bones[space]
     move_things(ob, rng)
-    chain.space = space
-    rigs.updated()
+    rigs.change(chain, space=space)
     seen = np.linalg.inv(_world(held)) @ _world(control)
     for _ in range(3):
         move_things(ob, rng)
@@ -196,8 +195,7 @@ def test_switched_with_keys_nothing_moves_at_the_frame_nor_the_one_before(kind, 
 
 def test_a_switch_holds_up_to_the_next_one_and_its_way_is_never_seen_between_frames():
     ob = make_body()
-    ob.pose.bones["Body.1"].location = (0.4, 0.0, 0.0)
-    rigs.updated()
+    rigs.change(ob.pose.bones["Body.1"], location=(0.4, 0.0, 0.0))
     before = shown(control_of(ob, "TARGET"))
     for frame, space in ((20, "Body.0"), (50, ""), (30, "Prop"), (10, "Body.1")):
         rigs.go_to(frame)
@@ -218,15 +216,13 @@ def test_fk_and_ik_are_matched_through_a_space(kind):
     chain = ob.chain_ik.chains[0]
     chain.space, chain.pole_space = "Body.0", "Prop"
     move_things(ob, make_rng(5))
-    chain.influence = 0.0
-    rigs.updated()
+    rigs.change(chain, influence=0.0)
     for name in ARM:
         ob.pose.bones[name].rotation_quaternion = (0.9, 0.2, -0.3, 0.1)
     rigs.updated()
     posed = matrices(ob)
     press(bpy.ops.pose.chain_ik_snap_target)
-    ob.chain_ik.chains[0].influence = 1.0
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], influence=1.0)
     assert ob.chain_ik.chains[0].status.startswith("Reached")
     for name in ARM:
         np.testing.assert_allclose(matrices(ob)[name], posed[name], atol=1e-4)
@@ -259,8 +255,7 @@ def test_spaces_that_make_a_ring_are_neither_offered_nor_taken(caplog):
 
 def test_a_space_that_is_scaled_to_nothing_and_any_for_a_control_with_a_parent_are_refused():
     ob = make_body()
-    bpy.data.objects["Prop"].scale = (1, 0, 1)
-    rigs.updated()
+    rigs.change(bpy.data.objects["Prop"], scale=(1, 0, 1))
     before = state()
     assert refusal(switch, space="Prop") == (
         "Space 'Prop' has a scale of zero, so nothing can go along with it: choose another space."
@@ -286,8 +281,7 @@ def test_the_other_side_goes_along_with_the_bones_of_the_other_side(kind):
     bpy.ops.armature.symmetrize()
     rigs.enter(ob, "POSE")
     chain = ob.chain_ik.chains[0]
-    chain.space, chain.pole_space = "Hip.L", "Body.0"
-    rigs.updated()
+    rigs.change(chain, space="Hip.L", pole_space="Body.0")
     press(bpy.ops.pose.chain_ik_mirror)
     copy = ob.chain_ik.chains[1]
     assert (copy.space, copy.pole_space) == ("Hip.R", "Body.0")

@@ -108,8 +108,7 @@ class RandomEdits:
             return
         for name in (*others, shown):
             with self._output.collected():
-                bpy.context.window.view_layer = scene.view_layers[name]
-                bpy.context.view_layer.update()
+                rigs.change(bpy.context.window, view_layer=scene.view_layers[name])
             self._look_here(f" in view layer '{name}'")
 
     def _look_here(self, where: str) -> None:

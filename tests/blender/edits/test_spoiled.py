@@ -33,8 +33,7 @@ class Watch:
     def check(self, what: str, spoiled: Place | None) -> None:
         self._turns += 1
         good, target = bpy.data.objects["Good"], bpy.data.objects["Good Target"]
-        target.location = PLACES[self._turns % 2]
-        bpy.context.view_layer.update()
+        rigs.change(target, location=PLACES[self._turns % 2])
         printed = self._capfd.readouterr().err
         if "Traceback" in printed:
             self.faults.append(f"{what}: {printed.strip().splitlines()[-1]}")

@@ -155,8 +155,7 @@ def test_an_end_of_a_limit_follows_the_mouse_until_its_chain_is_gone(view, chain
 
 def test_what_a_constraint_holds_stays_and_past_a_limit_it_stops_where_it_got_to(view, chain):
     holder = chain.target.constraints.new("COPY_LOCATION")
-    holder.target = rigs.make_empty("Holder", (0.2, 0.1, 1.5))
-    rigs.updated()
+    rigs.change(holder, target=rigs.make_empty("Holder", (0.2, 0.1, 1.5)))
     before = values(chain)
     drag = start("move_target", view, chain)
     held = "keeps the target 'Target' from going there"
@@ -169,8 +168,7 @@ def test_what_a_constraint_holds_stays_and_past_a_limit_it_stops_where_it_got_to
     assert values(chain) == before
     chain.target.constraints.remove(holder)
     limit = chain.target.constraints.new("LIMIT_LOCATION")
-    limit.use_max_z, limit.max_z = True, TARGET[2] + 0.2
-    rigs.updated()
+    rigs.change(limit, use_max_z=True, max_z=TARGET[2] + 0.2)
     x, y = grabbed.pixel_of(view, rigs.position(chain.target))
     drag = grabbed.Drag("move_target", view, (x, y))
     drag.go([(x + 10.0, y + 10.0)])
@@ -290,8 +288,7 @@ def gizmos_of(operator: str) -> list[grabbed.FakeGizmo]:
 def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
     _ob, chain = make_arm()
     assert grabbed.started_by_gizmos() == {MOVE_TARGET, MOVE_POLE, TURN_POLE}
-    chain.solver = "FOLLOW"
-    rigs.updated()
+    rigs.change(chain, solver="FOLLOW")
     assert grabbed.started_by_gizmos() == {MOVE_TARGET}
     before = rigs.position(chain.pole_target)
     for operator, value in (("move_pole", {"location": (1.0, 1.0, 1.0)}), ("turn_pole", {})):
@@ -306,8 +303,7 @@ def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
 def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_has_none():
     ob, chain = make_arm()
     give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
-    ob.data.bones.active = ob.data.bones["Bone.1"]
-    rigs.updated()
+    rigs.change(ob.data.bones, active=ob.data.bones["Bone.1"])
     shown = {MOVE_TARGET, MOVE_POLE, TURN_POLE, SET_LIMIT}
     for operator in shown:
         # What is dragged stays in sight meanwhile.
@@ -329,8 +325,7 @@ def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_h
         rigs.updated()
     # The diamond of another chain.
     rigs.add_chain(ob, "Bone.0", None)
-    ob.chain_ik.active_index = 0
-    rigs.updated()
+    rigs.change(ob.chain_ik, active_index=0)
     assert grabbed.started_by_gizmos() == grabbed.GRABBED
     with grabbed.in_viewport() as context:
         context.space_data.show_gizmo = False
@@ -341,8 +336,7 @@ def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_h
 def test_each_dot_moves_the_end_that_it_stands_on(kind):
     ob, chain = make_arm()
     give(chain, "Bone.1", kind, x=(-20, 50), y=(-30, 60), z=(-10, 70))
-    ob.data.bones.active = ob.data.bones["Bone.1"]
-    rigs.updated()
+    rigs.change(ob.data.bones, active=ob.data.bones["Bone.1"])
     wanted = {
         ("XYZ"[end.axis], "MAX" if end.is_max else "MIN"): end.point
         for end in find_ends(ob, chain_spec(chain), "Bone.1")

@@ -45,8 +45,7 @@ def hang(ob: bpy.types.Object, kind: str) -> None:
     ob.parent = above
     rows = (1, 0, 0, 0.3), (0, 0, -1, 0), (0, 1, 0, 0.1), (0, 0, 0, 1)
     # As a matrix: Blender takes nested rows for columns.
-    ob.matrix_parent_inverse = Matrix(rows)
-    rigs.updated()
+    rigs.change(ob, matrix_parent_inverse=Matrix(rows))
 
 
 def add_control(ob: bpy.types.Object, parent: str, seed: int = 0) -> str:
@@ -116,8 +115,7 @@ def test_a_bone_goes_to_the_point_however_it_hangs_under_its_parent(kind, mode):
     bone.inherit_scale = mode
     for turns, is_local in product((True, False), (True, False)):
         bone.use_inherit_rotation, bone.use_local_location = turns, is_local
-        ob.pose.bones[name].location = (0.3, 0.2, 0.1)
-        rigs.updated()
+        rigs.change(ob.pose.bones[name], location=(0.3, 0.2, 0.1))
         before = channels(ob.pose.bones[name])
         press(move_target, location=POINT)
         np.testing.assert_allclose(place(ob, name), POINT, atol=2e-5)
@@ -133,8 +131,7 @@ def test_a_bone_without_parent_one_of_another_rig_and_an_object_under_a_bone_go_
     chain.target, chain.subtarget = ob, name
     for is_local in (True, False):
         ob.data.bones[name].use_local_location = is_local
-        ob.pose.bones[name].location = (0.0, 0.0, 0.0)
-        rigs.updated()
+        rigs.change(ob.pose.bones[name], location=(0.0, 0.0, 0.0))
         press(move_target, location=POINT)
         np.testing.assert_allclose(place(ob, name), POINT, atol=PLACED)
     other = rigs.make_rig(rigs.zigzag(2), name="Other", is_connected=False)
@@ -154,8 +151,7 @@ def test_locked_and_driven_axes_stay_and_the_others_come_as_near_as_they_can():
     moved = ob.chain_ik.chains[0].target
     hang(moved, "none")
     moved.lock_location = (True, False, False)
-    moved.driver_add("location", 1).driver.expression = "0.25"
-    rigs.updated()
+    rigs.change(moved.driver_add("location", 1).driver, expression="0.25")
     before, start = tuple(moved.location), rigs.position(moved)
     press(move_target, location=POINT)
     assert moved.location[:2] == before[:2]
@@ -219,10 +215,8 @@ def test_what_stands_nowhere_is_refused_and_no_point_that_is_none_is_gone_to(is_
     for point in ((np.nan, 0.0, 0.0), (0.0, np.inf, 0.0), (3.4e38, 3.4e38, 3.4e38)):
         press(move_target, location=point)
         assert np.isfinite(moved.location).all()
-        moved.location = before
-        rigs.updated()
-    moved.scale.x = np.nan
-    rigs.updated()
+        rigs.change(moved, location=before)
+    rigs.change(moved.scale, x=np.nan)
     assert "not finite" in refusal(move_target, location=POINT)
     assert tuple(moved.location) == before
 
@@ -231,12 +225,10 @@ def test_a_linked_target_is_refused_and_an_override_of_it_moves(tmp_path: Path):
     rigs.make_empty("Far", (1.0, 1.0, 1.0))
     (far,) = linked(tmp_path / "library.blend", "Far")
     ob = make_arm()
-    ob.chain_ik.chains[0].target = far
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], target=far)
     assert "The target 'Far' is linked" in refusal(move_target, location=POINT)
     own = far.override_create(remap_local_usages=True)
-    ob.chain_ik.chains[0].target = own
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], target=own)
     press(move_target, location=POINT)
     np.testing.assert_allclose(rigs.position(own), POINT, atol=PLACED)
     own.override_library.is_system_override = True
@@ -266,11 +258,9 @@ def test_what_constraints_carry_goes_to_the_point_and_what_they_hold_is_refused(
 
     prop.rotation_euler, prop.scale = (1.0, 0.4, 2.0), (2.0, 2.0, 2.0)
     carried = moved.constraints.new("CHILD_OF")
-    carried.target = prop
-    rigs.updated()
+    rigs.change(carried, target=prop)
     # What hangs on it is carried away from where it was held.
-    prop.rotation_euler, prop.location, prop.scale = (0.2, 2.0, 0.7), (1.0, 0.0, 0.0), (1, 1, 1)
-    rigs.updated()
+    rigs.change(prop, rotation_euler=(0.2, 2.0, 0.7), location=(1.0, 0.0, 0.0), scale=(1, 1, 1))
     press(move_target, location=POINT)
     assert_at(POINT)
     moved.constraints.remove(carried)
@@ -286,8 +276,7 @@ def test_what_constraints_carry_goes_to_the_point_and_what_they_hold_is_refused(
     held.mute = True
     # A limit is refused where it is in the way alone.
     limit = moved.constraints.new("LIMIT_LOCATION")
-    limit.use_max_z, limit.max_z, limit.owner_space = True, 0.9, "WORLD"
-    rigs.updated()
+    rigs.change(limit, use_max_z=True, max_z=0.9, owner_space="WORLD")
     press(move_target, location=(0.3, -0.2, 0.7))
     assert "from going there" in refusal(move_target, location=(0.3, -0.2, 1.2))
     assert_at((0.3, -0.2, 0.7))

@@ -152,8 +152,7 @@ def test_what_has_no_such_end_is_refused_with_what_to_do():
     assert "switch Limits on" in refusal(set_limit, bone="Bone.1", turn="X", end="MAX", angle=1.0)
     chain.use_limits, bone = True, ob.pose.bones["Bone.2"]
     bone.use_ik_limit_x = bone.use_ik_limit_z = True
-    bone.driver_add("ik_max_x").driver.expression = "0.5"
-    rigs.updated()
+    rigs.change(bone.driver_add("ik_max_x").driver, expression="0.5")
     text = refusal(set_limit, bone="Bone.2", turn="X", end="MAX", angle=0.9)
     assert text == "This limit of bone 'Bone.2' has drivers: remove its drivers first."
     press(set_limit, bone="Bone.2", turn="Z", end="MAX", angle=0.9)
@@ -186,14 +185,12 @@ ANGLES = (0.6, -1.3, 3.0)
 
 def make_arm(scale=(1, 1, 1), **settings: object) -> bpy.types.Object:
     ob = rigs.make_rig(LIMB)
-    ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), scale
-    rigs.updated()
+    rigs.change(ob, location=(0.3, 0.2, 0.1), rotation_euler=(0.2, -0.3, 0.8), scale=scale)
     target, pole = ((0.5, 0.4, 1.1), (0.2, -3.0, 1.0))
     chain = rigs.add_chain(
         ob, "Bone.2", rigs.make_empty("Target", ob.matrix_world @ rigs.Vector(target)), **settings
     )
-    chain.pole_target = rigs.make_empty("Pole", ob.matrix_world @ rigs.Vector(pole))
-    rigs.updated()
+    rigs.change(chain, pole_target=rigs.make_empty("Pole", ob.matrix_world @ rigs.Vector(pole)))
     rigs.enter(ob, "POSE")
     return ob
 
@@ -256,8 +253,7 @@ def test_an_angle_that_is_no_number_or_has_a_driver_or_no_pole_is_refused():
     chain = ob.chain_ik.chains[0]
     assert "not a finite number" in refusal(turn_pole, angle=math.nan)
     assert chain.pole_angle == 0.0
-    chain.driver_add("pole_angle").driver.expression = "0.3"
-    rigs.updated()
+    rigs.change(chain.driver_add("pole_angle").driver, expression="0.3")
     text = refusal(turn_pole, angle=1.0)
     assert text == "The pole angle of this chain has drivers: remove its drivers first."
     assert chain.pole_angle == pytest.approx(0.3)

@@ -63,8 +63,7 @@ def test_the_pie_menu_has_eight_slices_with_opposites_facing_each_other():
 def test_every_operator_can_be_reached_from_panels_and_menus():
     ob, chain = ui.make_active_arm(solver="FORCE")
     select_objects(active=ob)
-    chain.joints.add().bone = "Bone.1"
-    rigs.updated()
+    rigs.change(chain.joints.add(), bone="Bone.1")
     assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
     drawn = ui.draw() + ui.compared_cells(0) + entries_of_pose_menu()
     drawn += drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
@@ -126,13 +125,11 @@ def test_chains_that_share_bones_say_so_show_their_weights_and_what_is_left():
     assert said() == ["Solved together with Right"]
     assert [item.name for item in ui.draw(only="Shared") if item.kind == "prop"] == ["weight"] * 2
     rig.target("Left").location = (2.0, 0.0, 1.0)
-    rig.target("Right").location = (-2.0, 0.0, 1.0)
-    rigs.updated()
+    rigs.change(rig.target("Right"), location=(-2.0, 0.0, 1.0))
     left, right = (f"{gap:.2g} m off" for gap in rig.gaps().values())
     assert said() == ["Solved together with Right", f"Left: {left}", f"Right: {right}"]
     assert rig.chain("Left").status == f"Outweighed by Right: {left}"
-    rig.chain("Right").mute = True
-    rigs.updated()
+    rigs.change(rig.chain("Right"), mute=True)
     assert not ui.draw(only="Shared")
     assert ui.names(ui.draw(), "list") == {"chains", "joints"}
 

@@ -157,8 +157,7 @@ def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(
         chain.target.location = (0.0, 0.0, 9.0) if what == "out of reach" else (0.6, 0.5, 1.2)
         chain.mute, chain.bone = what == "muted", long if what == "no bone" else "Bone.1"
         chain.pole_angle = float("nan") if what == "a nan" else 0.0
-        bpy.context.scene.chain_ik.use_live = what != "no live"
-        rigs.updated()
+        rigs.change(bpy.context.scene.chain_ik, use_live=what != "no live")
         said.add(chain.status)
         for mode in ("OBJECT", "POSE", "EDIT"):
             rigs.enter(ob, mode)

@@ -139,12 +139,10 @@ def test_negative_scale_is_shown_only_where_it_counts_or_was_set():
     parent = rigs.make_empty("Parent")
     ob.parent = parent
     for axes, is_shown in (("", False), ("x", True), ("xy", False), ("xyz", True)):
-        parent.scale = [-1.0 if axis in axes else 1.0 for axis in "xyz"]
-        rigs.updated()
+        rigs.change(parent, scale=[-1.0 if axis in axes else 1.0 for axis in "xyz"])
         assert ("negative_scale" in names(draw(only="Advanced"))) == is_shown
     parent.scale = (1.0, 1.0, 1.0)
-    chain.negative_scale = "KEEP"
-    rigs.updated()
+    rigs.change(chain, negative_scale="KEEP")
     assert "negative_scale" in names(draw(only="Advanced"))
 
 
@@ -201,8 +199,7 @@ def test_a_status_that_is_cut_off_ends_with_the_distance_that_is_left(monkeypatc
         assert line.name == shown
     monkeypatch.setattr(status, "sidebar_width", lambda _context: 240.0)
     # What names no distance only ends.
-    chain.target = None
-    rigs.updated()
+    rigs.change(chain, target=None)
     _, line = [item for item in draw(only="Status") if item.kind == "label"]
     assert line.name.endswith(" ...")
 
@@ -211,8 +208,7 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     _, chain = make_active_arm()
     needs_more = {"orient_weight", "rotation_bone", "use_twist_spread", "use_keep_volume"}
     assert all(item.is_active for item in draw() if item.name not in needs_more)
-    chain.mute = True
-    rigs.updated()
+    rigs.change(chain, mute=True)
     assert "Muted" in names(draw(only="Status"), "label")
     of_joints = names(draw(only="Limits"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():

@@ -132,8 +132,7 @@ def test_refusals_and_times_are_logged_as_far_as_they_are_asked_for(own, caplog)
     bpy.context.view_layer.update()
     assert messages(caplog) == []
     own.log_level = "INFO"
-    ob.chain_ik.chains[0].bone = "Gone"
-    bpy.context.view_layer.update()
+    rigs.change(ob.chain_ik.chains[0], bone="Gone")
     expected = "'Rig', chain 'Chain': Bone 'Gone' no longer exists: choose another tip."
     assert messages(caplog) == [expected]
     ob.update_tag()
@@ -141,8 +140,7 @@ def test_refusals_and_times_are_logged_as_far_as_they_are_asked_for(own, caplog)
     assert messages(caplog) == [expected], "told once"
     caplog.clear()
     own.log_level = "DEBUG"
-    ob.chain_ik.chains[0].bone = "Bone.1"
-    bpy.context.view_layer.update()
+    rigs.change(ob.chain_ik.chains[0], bone="Bone.1")
     (line,) = messages(caplog)
     assert line.startswith("'Scene', frame 1: ")
     assert line.endswith(" ms")

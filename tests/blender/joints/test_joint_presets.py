@@ -76,8 +76,7 @@ def test_a_bone_bends_from_straight_to_the_side_of_its_rest_pose_whatever_its_ax
 @pytest.mark.parametrize("roll", [180.0, 90.0])
 def test_a_straight_limb_bends_to_the_side_that_its_chain_takes(roll):
     ob, chain, target = make_limb(0.0, roll)
-    target.location = 0.7 * np.array(target.location)
-    bpy.context.view_layer.update()
+    rigs.change(target, location=0.7 * np.array(target.location))
     before = rigs.pose(ob)
     press(preset, preset="KNEE")
     assert chain.joints[0].kind == ("HINGE_Z" if roll == 90.0 else "HINGE_X")
@@ -89,8 +88,7 @@ def test_a_straight_limb_bends_to_the_side_that_its_chain_takes(roll):
 @pytest.mark.parametrize("kind", [each.name for each in JointPreset])
 def test_choosing_a_joint_does_not_move_a_limb_that_its_chain_has_bent(kind, solver, roll):
     ob, chain, target = make_limb(30.0, roll, seed=3, solver=solver)
-    target.location = 0.75 * np.array(target.location)
-    bpy.context.view_layer.update()
+    rigs.change(target, location=0.75 * np.array(target.location))
     before = rigs.pose(ob)
     press(preset, preset=kind)
     np.testing.assert_allclose(rigs.pose(ob), before, atol=MOVED)
@@ -110,8 +108,7 @@ def test_a_pose_outside_makes_the_range_wider_says_so_and_does_not_move(seed, ki
     before = rigs.pose(ob)
     press(preset, preset=kind)
     assert "Ranges are wider than by anatomy" in capfd.readouterr().out
-    chain.start_from, chain.mute = "CURRENT", False
-    bpy.context.view_layer.update()
+    rigs.change(chain, start_from="CURRENT", mute=False)
     np.testing.assert_allclose(rigs.pose(ob), before, atol=1e-5)
 
 
@@ -142,8 +139,7 @@ def test_the_joint_that_a_bone_has_is_changed_and_keeps_stiffness_and_slide():
     _, chain, _ = make_limb(40.0)
     joint = chain.joints.add()
     joint.bone, joint.kind, joint.relative_to = "Bone.0", "BALL", "CHILD"
-    joint.stiffness_x, joint.use_limit_y = 0.3, True
-    bpy.context.view_layer.update()
+    rigs.change(joint, stiffness_x=0.3, use_limit_y=True)
     press(preset, preset="KNEE")
     (joint,) = chain.joints
     assert (joint.bone, joint.kind, joint.relative_to) == ("Bone.1", "HINGE_X", "REST")

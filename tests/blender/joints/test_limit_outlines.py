@@ -63,8 +63,7 @@ def make_leg(seed: int, **settings: object) -> bpy.types.Object:
     rng = make_rng(seed)
     ob = rigs.make_rig(rigs.zigzag(3, seed=seed, length=0.5), rolls=rng.uniform(-3.0, 3.0, 3))
     ob.rotation_euler, ob.location = rng.uniform(-3.0, 3.0, 3), rng.uniform(-1.0, 1.0, 3)
-    ob.scale = (1.3, 1.3, 1.3)
-    bpy.context.view_layer.update()
+    rigs.change(ob, scale=(1.3, 1.3, 1.3))
     place = ob.matrix_world @ rigs.Vector(NEAR)
     rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=place), **settings)
     return ob

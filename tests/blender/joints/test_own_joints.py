@@ -32,8 +32,7 @@ def follow(ob, target, tip="Bone.1", **settings):
 
 
 def move(target, location) -> None:
-    target.location = location
-    bpy.context.view_layer.update()
+    rigs.change(target, location=location)
 
 
 def assert_within(angle: float, least: float, greatest: float) -> None:
@@ -142,8 +141,7 @@ def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bo
     bpy.context.view_layer.update()
     assert "Bone.1 X" in chain.status, chain.status
     give(chain, "Bone.1", "FIXED")
-    chain.use_limits = False
-    bpy.context.view_layer.update()
+    rigs.change(chain, use_limits=False)
     rigs.assert_reaches(ob, "Bone.1", target)
 
 
@@ -190,8 +188,7 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
             swung = jointed_rigs.swing(jointed_rigs.local(ob, "Bone.2"))
         assert swung == pytest.approx(np.radians(25.0), abs=READ_BACK)
         assert chain.status.endswith(", as its own joint holds it"), chain.status
-    chain.use_tail = True
-    rigs.updated()
+    rigs.change(chain, use_tail=True)
     rigs.assert_reaches(ob, "Bone.2", target)
     assert "degrees off the target's, as position and joints come first" in chain.status
 
@@ -202,8 +199,7 @@ def test_a_joint_of_a_bone_outside_the_chain_waits_and_the_status_tells():
     chain = follow(ob, target, "Bone.2")
     for bone in ("Bone.0", "Other.0"):
         give(chain, bone, "FIXED")
-    chain.chain_count = 2
-    rigs.updated()
+    rigs.change(chain, chain_count=2)
     assert "have no effect: Bone.0, Other.0" in chain.status
     chain.joints.remove(1)
     chain.chain_count = 3

@@ -86,8 +86,7 @@ def test_what_is_written_gives_the_solved_pose_whatever_bones_inherit(
         assert chain.residual == pytest.approx(gap, abs=5e-6)
         if turns_along:
             assert gap <= rigs.REACHED or "Held back" in chain.status, chain.status
-        target.location = effector + rng.uniform(-0.3, 0.3, 3)
-        rigs.updated()
+        rigs.change(target, location=effector + rng.uniform(-0.3, 0.3, 3))
 
 
 @pytest.mark.parametrize(
@@ -98,8 +97,7 @@ def test_armatures_of_negative_and_uneven_scale_slide_as_far(scale, negative):
     ob, target, chain = robot(negative_scale=negative)
     ob.scale = scale
     for slide in (INSIDE, BEYOND, SHORT):
-        target.location = place(slide) * scale
-        rigs.updated()
+        rigs.change(target, location=place(slide) * scale)
         end = float(np.clip(slide, LOW, HIGH))
         if slide == INSIDE or abs(scale[0]) == abs(scale[1]):
             np.testing.assert_allclose(moved(ob, "Bone.2"), (0.0, end, 0.0), atol=3e-5)
@@ -129,10 +127,8 @@ HOME = (0.05, 0.1, -0.07)
 
 def robot_from_home(**settings):
     ob, target, chain = robot(mute=True, **settings)
-    ob.pose.bones["Bone.2"].location = HOME
-    rigs.updated()
-    chain.mute = False
-    rigs.updated()
+    rigs.change(ob.pose.bones["Bone.2"], location=HOME)
+    rigs.change(chain, mute=False)
     return ob, target, chain
 
 
@@ -160,24 +156,20 @@ def test_letting_go_gives_the_location_back(way):
         chain.mute, chain.use_limits = False, True
         if way == "joint_remove":
             give(chain, "Bone.2", "FIXED", slide_min=LOW, slide_max=HIGH)
-        chain.joints[2].use_slide = True
-        rigs.updated()
+        rigs.change(chain.joints[2], use_slide=True)
         assert abs(arm(ob)[1] - HOME[1]) > 0.01
 
 
 def test_a_bone_that_begins_to_slide_keeps_what_it_holds_as_its_home():
     ob, target, chain = robot_from_home()
     assert '"location"' in chain.stored_pose
-    ob.pose.bones["Bone.1"].location = (0.0, 0.02, 0.0)
-    rigs.updated()
+    rigs.change(ob.pose.bones["Bone.1"], location=(0.0, 0.02, 0.0))
     joint = chain.joints[1]
     joint.use_slide, joint.slide_min, joint.slide_max = True, LOW, HIGH
-    target.location = place(0.7)
-    rigs.updated()
+    rigs.change(target, location=place(0.7))
     assert_lands(ob, chain)
     assert locations(ob)[1, 1] > 0.05
-    chain.mute = True
-    rigs.updated()
+    rigs.change(chain, mute=True)
     np.testing.assert_array_equal(locations(ob), np.float32([(0, 0, 0), (0, 0.02, 0), HOME]))
 
 
@@ -185,20 +177,16 @@ def test_what_a_user_moves_is_followed_but_for_the_slide_itself():
     ob, _, chain = robot()
     arm_bone, shoulder = ob.pose.bones["Bone.2"], ob.pose.bones["Bone.1"]
     before = arm_bone.location.y
-    arm_bone.location.y = 3.0
-    rigs.updated()
+    rigs.change(arm_bone.location, y=3.0)
     assert arm_bone.location.y == before
-    shoulder.location.y = -0.1
-    rigs.updated()
+    rigs.change(shoulder.location, y=-0.1)
     assert_lands(ob, chain)
     assert shoulder.location.y == pytest.approx(-0.1)
     assert arm_bone.location.y != before
-    arm_bone.location.z = 0.05
-    rigs.updated()
+    rigs.change(arm_bone.location, z=0.05)
     assert_lands(ob, chain)
     assert arm_bone.location.z == pytest.approx(0.05)
-    chain.mute = True
-    rigs.updated()
+    rigs.change(chain, mute=True)
     np.testing.assert_array_equal(
         locations(ob), np.float32([(0, 0, 0), (0, -0.1, 0), (0, 0, 0.05)])
     )
@@ -217,15 +205,12 @@ def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
         target.location = place(5.0)
         rigs.go_to(frame)
         assert arm(ob)[1] == pytest.approx(home + HIGH, abs=1e-6)
-        target.location = place(home + 0.1)
-        rigs.updated()
+        rigs.change(target, location=place(home + 0.1))
         assert_lands(ob, chain)
-    chain.influence = 0.0
-    rigs.updated()
+    rigs.change(chain, influence=0.0)
     rigs.go_to(11)
     assert arm(ob)[1] == pytest.approx(0.4)
-    chain.mute = True
-    rigs.updated()
+    rigs.change(chain, mute=True)
     rigs.go_to(6)
     assert arm(ob)[1] == pytest.approx(0.2)
     if not is_nla:
@@ -235,18 +220,14 @@ def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
 def test_a_locked_location_stays_and_says_so():
     ob, _, chain = robot()
     arm_bone = ob.pose.bones["Bone.2"]
-    arm_bone.lock_location = (True, False, True)
-    rigs.updated()
+    rigs.change(arm_bone, lock_location=(True, False, True))
     assert_lands(ob, chain)
-    chain.mute = True
-    rigs.updated()
+    rigs.change(chain, mute=True)
     arm_bone.lock_location = (False, True, False)
-    chain.mute = False
-    rigs.updated()
+    rigs.change(chain, mute=False)
     assert not locations(ob).any()
     assert "cannot slide" in chain.status
-    arm_bone.location.y = 0.3
-    rigs.updated()
+    rigs.change(arm_bone.location, y=0.3)
     assert arm_bone.location.y == np.float32(0.3)
 
 

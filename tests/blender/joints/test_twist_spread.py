@@ -88,8 +88,7 @@ def test_switching_it_on_moves_no_joint(bones, solver, influence):
         turn_hand(ob, target, rng.uniform(-3.0, 3.0), swing, rng.uniform(-0.1, 0.0, 3))
         rigs.updated()
         before, status = matrices(ob), chain.status
-        chain.use_twist_spread = True
-        rigs.updated()
+        rigs.change(chain, use_twist_spread=True)
         assert_unmoved(matrices(ob), before)
         assert chain.status == status
 
@@ -100,8 +99,7 @@ def test_switching_it_on_moves_no_joint(bones, solver, influence):
 def test_bones_of_the_forearm_turn_in_proportion_to_where_they_are(bones, scale, mode):
     ob, chain, target = make_arm(bones, mode, use_twist_spread=True, solver="NEWTON")
     stiffen(ob, chain)
-    ob.scale, ob.rotation_euler = scale, (0.3, 0.2, -0.4)
-    rigs.updated()
+    rigs.change(ob, scale=scale, rotation_euler=(0.3, 0.2, -0.4))
     for angle in np.radians((-170.0, 30.0, 120.0)):
         turn_hand(ob, target, angle, moved=(0.0, 0.0, -0.05))
         rigs.updated()
@@ -146,8 +144,7 @@ def test_bones_that_grow_keep_their_joints(bones):
     rigs.updated()
     before, turns = matrices(ob), rigs.rotations(ob)
     assert min(ob.pose.bones[name].scale.x for name in bones) < 0.9
-    chain.use_twist_spread = True
-    rigs.updated()
+    rigs.change(chain, use_twist_spread=True)
     after = matrices(ob)
     for name in (name for name in bones if "twist" not in name):
         np.testing.assert_allclose(after[name][:3, 3], before[name][:3, 3], atol=1e-6)
@@ -177,8 +174,7 @@ def test_in_a_tree_segments_that_one_chain_alone_drives_are_spread(bones):
     rigs.updated()
     assert_spread(ob, 1e-5)
     before = matrices(ob)
-    chain.use_twist_spread = False
-    rigs.updated()
+    rigs.change(chain, use_twist_spread=False)
     assert_unmoved(matrices(ob), before)
     assert abs(twists(ob)[list(SHARES[hand_of(ob)])[1]]) < 1e-5
 
@@ -208,8 +204,7 @@ def test_a_knee_is_no_middle_of_a_segment(names, bend):
     chain = rigs.add_chain(ob, names[1], target, **settings)
     rigs.updated()
     before = rigs.rotations(ob)
-    chain.use_twist_spread = True
-    rigs.updated()
+    rigs.change(chain, use_twist_spread=True)
     assert rigs.rotations(ob) == before
 
 
@@ -219,8 +214,7 @@ def test_a_knee_is_no_middle_of_a_segment(names, bend):
 )
 def test_bones_get_their_own_pose_back(bones, how, value):
     ob, chain, target = make_arm(bones, use_twist_spread=True)
-    chain.mute = True
-    rigs.updated()
+    rigs.change(chain, mute=True)
     rigs.turn_bones(ob)
     own = rigs.rotations(ob)
     chain.stored_pose = ""

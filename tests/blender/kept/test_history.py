@@ -52,8 +52,7 @@ def test_a_linked_rig_is_left_alone_and_a_chain_of_its_override_follows_a_local_
 @pytest.mark.parametrize("was_live", [True, False])
 def test_a_file_in_which_the_target_was_moved_without_a_solve_is_solved_on_load(was_live, tmp_path):
     _ob, target = rigs.make_arm()
-    target.hide_render = True
-    bpy.context.view_layer.update()
+    rigs.change(target, hide_render=True)
     bpy.context.scene.chain_ik.use_live = was_live
     target.location = FAR
     for _ in range(2):

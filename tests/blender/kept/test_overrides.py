@@ -150,8 +150,7 @@ def test_controls_of_an_override_are_empties_even_where_its_armature_was_made_lo
     """Blender edits no bones of an override, whatever armature it has."""
     write_library(library)
     ob = make_override(library)
-    ob.data = ob.data.copy()
-    rigs.updated()
+    rigs.change(ob, data=ob.data.copy())
     bones = ob.data.bones.keys()
     select_bones(ob, ["Left.0", "Left.1", "Left.2"])
     press(bpy.ops.pose.chain_ik_add, control="BONE")
@@ -189,8 +188,7 @@ def test_an_instance_of_a_linked_character_is_not_solved_until_it_is_made_an_ove
         wanted.collections = ["Character"]
     # As File > Link makes it.
     instance = rigs.make_empty("Instance")
-    instance.instance_type, instance.instance_collection = "COLLECTION", wanted.collections[0]
-    rigs.updated()
+    rigs.change(instance, instance_type="COLLECTION", instance_collection=wanted.collections[0])
     (linked,) = [ob for ob in bpy.data.objects if ob.type == "ARMATURE"]
     told = "Not solved: the armature itself is not in this scene, as in a collection instance"
     assert linked.chain_ik.chains["Left"].status.startswith(told)

@@ -32,7 +32,7 @@ def posed_rig(solver, mode="QUATERNION", seed=3):
 def solve_again(ob, times=3):
     for _ in range(times):
         ob.update_tag()
-        scaled_rigs.update()
+        rigs.updated()
 
 
 @solver_and_mode
@@ -49,8 +49,7 @@ def test_targets_on_the_effector_in_reach_and_out_of_reach_and_all_influences(so
     target.location = root + reach * np.array([0.4, 0.2, 0.4])
     angles = {}
     for influence in (1.0, 0.5, 0.0):
-        chain.influence = influence
-        scaled_rigs.update()
+        rigs.change(chain, influence=influence)
         held = rigs.rotations(ob)
         solve_again(ob)
         assert rigs.rotations(ob) == held
@@ -66,7 +65,7 @@ def test_targets_on_the_effector_in_reach_and_out_of_reach_and_all_influences(so
     # A target out of reach gets the limb straight toward it.
     direction = np.array([0.48, -0.6, 0.64])
     target.location, chain.influence = root + 1.7 * reach * direction, 1.0
-    scaled_rigs.update()
+    rigs.updated()
     steps = np.diff(scaled_rigs.joints(ob, bones), axis=0)
     steps /= np.linalg.norm(steps, axis=1, keepdims=True)
     np.testing.assert_allclose(steps, np.tile(direction, (len(bones), 1)), atol=2e-6)
@@ -75,8 +74,7 @@ def test_targets_on_the_effector_in_reach_and_out_of_reach_and_all_influences(so
     assert chain.residual == pytest.approx(gap, rel=1e-5)
     assert chain.status.startswith("Out of reach by"), chain.status
     # One on the root is reached, or folded to.
-    target.location = root
-    scaled_rigs.update()
+    rigs.change(target, location=root)
     assert np.isfinite(rigs.pose(ob)).all()
     assert chain.status.startswith(("Reached", "Too near by")), chain.status
 
@@ -95,16 +93,14 @@ def test_nothing_moves_again_from_any_start_nor_counts_the_way_by_which_the_targ
     _, target = scaled_rigs.follow(ob, bones, root, solver=solver, start_from=start)
     for place in (0.5, 3.0):
         goal = target.location = root + place * reach * np.array([0.3, 0.4, 0.8])
-        scaled_rigs.update()
+        rigs.updated()
         solve_again(ob, 1)
         before = rigs.rotations(ob)
         solve_again(ob)
         assert rigs.rotations(ob) == before
         for direction in make_rng(5).normal(size=(4, 3)) if start != "CURRENT" else ():
-            target.location = root + reach * 0.6 * direction
-            scaled_rigs.update()
-        target.location = goal
-        scaled_rigs.update()
+            rigs.change(target, location=root + reach * 0.6 * direction)
+        rigs.change(target, location=goal)
         assert rigs.rotations(ob) == before
 
 

@@ -31,8 +31,7 @@ def test_a_bone_that_is_turned_by_hand_is_told_of_until_the_target_moves(solver)
     before = status(ob)
     assert before.startswith("Reached")
     for turned in (TURNED, (1.0, 0.0, 0.0, 0.0)):
-        ob.pose.bones["Bone.1"].rotation_quaternion = turned
-        rigs.updated()
+        rigs.change(ob.pose.bones["Bone.1"], rotation_quaternion=turned)
         assert status(ob).startswith(TOLD.format("Bone.1"))
         assert status(ob).endswith(f" {before}")
     rigs.updated()
@@ -41,8 +40,7 @@ def test_a_bone_that_is_turned_by_hand_is_told_of_until_the_target_moves(solver)
     target.location.x += 0.1
     rigs.updated()
     assert status(ob).startswith("Reached")
-    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
-    rigs.updated()
+    rigs.change(ob.pose.bones["Bone.1"], rotation_quaternion=TURNED)
     assert "by hand" in status(ob)
     ob.chain_ik.chains[0].iterations += 1
     rigs.updated()
@@ -52,8 +50,7 @@ def test_a_bone_that_is_turned_by_hand_is_told_of_until_the_target_moves(solver)
 @pytest.mark.parametrize("settings", [{"start_from": "CURRENT"}, {"solver": "FOLLOW"}])
 def test_chains_that_go_on_from_what_stands_there_take_it(settings):
     ob, _ = make_limb(**settings)
-    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
-    rigs.updated()
+    rigs.change(ob.pose.bones["Bone.1"], rotation_quaternion=TURNED)
     assert "by hand" not in status(ob)
 
 
@@ -90,8 +87,7 @@ def test_a_key_that_auto_keying_has_set_is_told_of_where_it_is():
     for path in ("location", "rotation_quaternion"):
         assert KEYED not in status(ob)
         # As Auto Keying does once the mouse lets go.
-        bone.rotation_quaternion = TURNED
-        rigs.updated()
+        rigs.change(bone, rotation_quaternion=TURNED)
         bone.keyframe_insert(path)
         rigs.updated()
         assert status(ob).startswith(TOLD.format("Bone.1"))
@@ -103,8 +99,7 @@ def test_a_key_that_auto_keying_has_set_is_told_of_where_it_is():
     rigs.updated()
     assert status(ob).startswith("Reached")
     # It was there before what is posed now.
-    bone.rotation_quaternion = TURNED
-    rigs.updated()
+    rigs.change(bone, rotation_quaternion=TURNED)
     assert status(ob).startswith(TOLD.format("Bone.1"))
     assert KEYED not in status(ob)
 
@@ -113,8 +108,7 @@ def test_a_key_that_auto_keying_has_set_is_told_of_where_it_is():
 def test_a_pose_that_chains_give_back_is_nobody_s_hand(change):
     rig = tree_rigs.make_y()
     rig.follow()
-    rig.target("Left").location = (-0.6, 0.3, 1.0)
-    rigs.updated()
+    rigs.change(rig.target("Left"), location=(-0.6, 0.3, 1.0))
     left, right = rig.chain("Left"), rig.chain("Right")
     if change == "mute another":
         right.mute = True
@@ -126,7 +120,6 @@ def test_a_pose_that_chains_give_back_is_nobody_s_hand(change):
         assert "by hand" not in left.status
         assert "by hand" not in right.status
     # Of a tree only the chains tell that pose the bone.
-    rig.ob.pose.bones["Left.1"].rotation_quaternion = TURNED
-    rigs.updated()
+    rigs.change(rig.ob.pose.bones["Left.1"], rotation_quaternion=TURNED)
     assert left.status.startswith(TOLD.format("Left.1"))
     assert "by hand" not in right.status

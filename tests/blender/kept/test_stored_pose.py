@@ -19,8 +19,7 @@ def make_posed_arm(mode: str = "QUATERNION", **settings: object):
     target = rigs.make_empty(location=NEAR)
     rigs.add_chain(ob, "Bone.1", target, **settings)
     bpy.context.view_layer.update()
-    target.location = FAR
-    bpy.context.view_layer.update()
+    rigs.change(target, location=FAR)
     assert settings.get("influence") == 0.0 or rigs.rotations(ob) != free
     return ob, target, free
 
@@ -43,8 +42,7 @@ def test_unkeyed_bones_get_exactly_the_pose_of_before(mode, way):
     ob, target, free = make_posed_arm(mode)
     rigs.let_go(ob, *way)
     for location in (FAR, NEAR):
-        target.location = location
-        bpy.context.view_layer.update()
+        rigs.change(target, location=location)
         assert rigs.rotations(ob) == free
     bpy.context.scene.frame_set(5)
     assert rigs.rotations(ob) == free
@@ -68,8 +66,7 @@ def test_unmuting_takes_a_chain_up_again_and_a_pose_made_while_muted_is_the_one_
     ob, target, free = make_posed_arm()
     chain = ob.chain_ik.chains[0]
     for seed in (0, 7):
-        chain.mute = True
-        bpy.context.view_layer.update()
+        rigs.change(chain, mute=True)
         assert rigs.rotations(ob) == free
         if seed:
             rigs.turn_bones(ob, seed)
@@ -153,8 +150,7 @@ def test_a_refused_chain_that_comes_to_share_a_dragged_root_leaves_it_where_it_i
     other = rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=(-1, 2, 1)))
     rigs.updated()
     assert "already belongs to chain" in other.status
-    other.bone = "Bone.1"
-    rigs.updated()
+    rigs.change(other, bone="Bone.1")
     before = rigs.pose(ob)
     assert ob.pose.bones["Bone.0"].location.length > 0.1
     for _ in range(2):

@@ -55,7 +55,7 @@ class Limb:
         )
         rigs.turn_bones(self.ob, seed, turn)
         self.ob.location, self.ob.rotation_euler = rng.normal(size=(2, 3))
-        scaled_rigs.update()
+        rigs.updated()
         self.length = scaled_rigs.limb_length(self.ob, self.bones)
         root = rigs.head(self.ob, self.bones[0])
         way = rigs.tail(self.ob, self.bones[-1]) - root
@@ -66,8 +66,7 @@ class Limb:
         self.pole = (
             rigs.make_empty(f"{name} Pole", root + rng.normal(size=3) * 3.0) if use_pole else None
         )
-        self.angle = float(rng.uniform(-3.0, 3.0))
-        scaled_rigs.update()
+        rigs.change(self, angle=float(rng.uniform(-3.0, 3.0)))
 
     @property
     def chain(self) -> bpy.types.PropertyGroup:
@@ -83,7 +82,7 @@ class Limb:
         """Add a constraint to the tip."""
         settings = {"chain_count": len(self.bones), "pole_angle": self.angle, **settings}
         found = constrain(self.ob, self.bones[-1], self.target, self.pole, **settings)
-        scaled_rigs.update()
+        rigs.updated()
         return found
 
     def add_chain(self, **settings: object) -> bpy.types.PropertyGroup:
@@ -92,7 +91,7 @@ class Limb:
         chain = rigs.add_chain(
             self.ob, self.bones[-1], self.target, pole_target=self.pole, **settings
         )
-        scaled_rigs.update()
+        rigs.updated()
         return chain
 
     def joints(self, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
@@ -156,7 +155,7 @@ def two_limbs() -> bpy.types.Object:
         tip = rigs.add_bones(ob, np.add(rigs.ARM, beside), prefix=limb)[-1]
         target = rigs.make_empty(f"{limb} Target", np.add(beside, (0.6, 0.5, 1.2)))
         constrain(ob, tip, target, name=limb, chain_count=2)
-    scaled_rigs.update()
+    rigs.updated()
     return ob
 
 
@@ -181,7 +180,7 @@ def roll_across(limb: Limb, way: Callable[[bpy.types.EditBone, Vector], Vector])
     for bone in bones:
         bone.align_roll(way(bone, across))
     bpy.ops.object.mode_set(mode="OBJECT")
-    scaled_rigs.update()
+    rigs.updated()
 
 
 def planar(seed: int = 3, **settings: object) -> Limb:

@@ -49,8 +49,7 @@ def assert_bakes(ob, **options):
 @pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE"])
 def test_keys_show_what_the_chain_did_on_every_frame_in_every_rotation_mode(mode):
     ob, _ = make_tail(modes=mode)
-    ob.pose.bones["Bone.0"].name = 'a"b\\c'
-    bpy.context.view_layer.update()
+    rigs.change(ob.pose.bones["Bone.0"], name='a"b\\c')
     assert_bakes(ob)
     paths = {path for path, _ in keys_of(ob)}
     assert paths == {bone.path_from_id(rigs.rotation_property(bone)) for bone in ob.pose.bones}
@@ -104,8 +103,7 @@ def test_locked_channels_get_no_keys_and_joints_hold_in_the_keys():
     ob, _ = make_tail(modes="XYZ")
     give(ob.chain_ik.chains[0], "Bone.0", "HINGE_X")
     ob.pose.bones["Bone.1"].lock_rotation = (True, False, True)
-    ob.pose.bones["Bone.2"].lock_rotation = (True, True, True)
-    bpy.context.view_layer.update()
+    rigs.change(ob.pose.bones["Bone.2"], lock_rotation=(True, True, True))
     assert_bakes(ob)
     found = {(path.split('"')[1], index) for path, index in keys_of(ob)}
     assert {index for bone, index in found if bone == "Bone.1"} == {1}
@@ -186,8 +184,7 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     assert "swap the two" in refusal(bake, frame_start=9, frame_end=3)
     bpy.context.scene.chain_ik.use_live = False
     assert "turn it on" in refusal(bake)
-    bpy.context.scene.chain_ik.use_live = True
-    bpy.context.view_layer.update()
+    rigs.change(bpy.context.scene.chain_ik, use_live=True)
     chain, nothing = ob.chain_ik.chains[0], "Chain 'Chain' moves nothing in this range"
     for owner, name, value, said in (
         (chain, "target", None, "choose an object"),

@@ -362,8 +362,7 @@ def test_keys_are_read_no_more_often_in_more_frames(monkeypatch, method):
         read.clear()
         press(bake, frame_end=last, method=method)
         counts.append(len(read))
-        ob.chain_ik.chains[0].mute = False
-        rigs.updated()
+        rigs.change(ob.chain_ik.chains[0], mute=False)
     assert counts[0] == counts[1]
 
 

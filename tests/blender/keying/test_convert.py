@@ -38,8 +38,7 @@ def test_every_joint_of_two_bones_stays_where_it_is_wherever_the_target_is(seed,
         knee = limb.ob.pose.bones[limb.bones[1]]
         knee.rotation_mode, knee.rotation_euler = "XYZ", (0.2, 0.0, 0.0)
         knee.lock_ik_y = knee.lock_ik_z = knee.use_ik_limit_x = True
-        knee.ik_min_x, knee.ik_max_x = -2.9, 2.9
-        scaled_rigs.update()
+        rigs.change(knee, ik_min_x=-2.9, ik_max_x=2.9)
     if is_chain := "chain" in kind:
         limb.add_chain(use_flip_bend=kind == "flipped chain")
     else:
@@ -107,8 +106,7 @@ def test_a_muted_constraint_is_told_its_pole_angle_without_ever_being_solved():
     limb.constraint.mute = True
     to_chains(limb.ob, limb.bones[-1])
     assert limb.chain.mute
-    limb.chain.mute = False
-    scaled_rigs.update()
+    rigs.change(limb.chain, mute=False)
     assert limb.apart(expected) <= CLOSE
 
 
@@ -121,8 +119,7 @@ def test_with_a_pole_the_objects_scale_and_a_part_of_the_influence_make_no_diffe
     scale, influence
 ):
     limb = Limb(3)
-    limb.ob.scale = scale if isinstance(scale, tuple) else (scale,) * 3
-    scaled_rigs.update()
+    rigs.change(limb.ob, scale=scale if isinstance(scale, tuple) else (scale,) * 3)
     limb.constrain(influence=influence)
     before = limb.joints()
     for convert_limb in (to_chains, to_constraints):
@@ -139,8 +136,7 @@ def test_a_constraint_without_its_tip_ends_where_it_did_and_turns_the_bone_that_
     limb.target.matrix_world = (
         scaled_rigs.world_of(limb.ob) @ rigs.evaluated(limb.ob).pose.bones[limb.bones[-2]].matrix
     )
-    limb.target.location = rigs.tail(limb.ob, limb.bones[-2]) + 0.05
-    scaled_rigs.update()
+    rigs.change(limb.target, location=rigs.tail(limb.ob, limb.bones[-2]) + 0.05)
     limb.constrain(use_tail=False, use_rotation=use_rotation, chain_count=3)
     end = rigs.tail(limb.ob, limb.bones[-2])
     turned = rigs.pose(limb.ob)[3, :3, :3]
@@ -159,8 +155,7 @@ def test_targets_and_poles_that_are_bones_go_along():
     for name, place in (("Goal", (0.6, 0.5, 1.2)), ("Aim", (2.0, -1.0, 1.0))):
         rigs.add_bones(ob, [place, np.add(place, (0.0, 0.0, 0.3))], prefix=name)
     constraint = constrain(ob, "Bone.1", ob, ob, subtarget="Goal.0", pole_subtarget="Aim.0")
-    constraint.chain_count = 2
-    scaled_rigs.update()
+    rigs.change(constraint, chain_count=2)
     before = rigs.pose(ob)
     to_chains(ob, "Bone.1")
     chain = ob.chain_ik.chains[0]
@@ -181,7 +176,7 @@ def test_constraints_that_share_a_bone_become_one_tree_and_both_arrive(is_muted,
     for tip, target in tips.items():
         mute = is_muted and tip == "Other.0"
         constrain(ob, tip, target, chain_count=2, weight=0.5, mute=mute)
-    scaled_rigs.update()
+    rigs.updated()
     to_chains(ob)
     chains = ob.chain_ik.chains
     assert [(chain.name, chain.weight) for chain in chains] == [("IK", 0.5), ("IK.001", 0.5)]

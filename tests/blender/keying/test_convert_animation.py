@@ -23,7 +23,7 @@ from tests.blender.keying.converted_rigs import (
     told_settings,
     two_limbs,
 )
-from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import keyed, read_by, source_of
 from tests.blender.setups.selecting import refusal, select_bones
 
@@ -96,7 +96,7 @@ def slide(limb: Limb, value: float) -> np.ndarray:
     """Set the property that drives a limb's setting, and return its joints."""
     limb.ob["slider"] = value
     limb.ob.update_tag()
-    scaled_rigs.update()
+    rigs.updated()
     return limb.joints()
 
 

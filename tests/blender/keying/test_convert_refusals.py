@@ -145,7 +145,7 @@ def assert_stays(limb: Limb, sentence: str, atol: float = 0.0, **settings: objec
     select_bones(limb.ob, ["Bone.1"])
     before, joints = told_settings(limb.ob), limb.joints()
     assert refusal(convert, **settings) == sentence
-    scaled_rigs.update()
+    rigs.updated()
     assert told_settings(limb.ob) == before
     np.testing.assert_allclose(limb.joints(), joints, rtol=0.0, atol=atol)
 
@@ -164,7 +164,7 @@ def test_of_several_constraints_of_a_bone_none_is_converted_until_one_counts(cap
     limb = Limb(3)
     limb.constrain()
     constrain(limb.ob, "Bone.1", limb.target, name="Second", chain_count=2)
-    scaled_rigs.update()
+    rigs.updated()
     before = told_settings(limb.ob)
     select_bones(limb.ob, ["Bone.1"])
     with pytest.raises(RuntimeError, match="Of several IK constraints of a bone Blender uses"):
@@ -236,7 +236,7 @@ def test_a_chain_without_counterpart_stays_and_says_why(breaks, sentence):
     limb = Limb(3, 3)
     limb.add_chain(name="Arm")
     breaks(limb)
-    scaled_rigs.update()
+    rigs.updated()
     assert_stays(limb, f"Chain 'Arm': {sentence}", 3e-6, direction="TO_CONSTRAINTS")
 
 
@@ -278,7 +278,7 @@ def test_in_an_override_what_the_library_gives_stays_and_what_was_added_here_goe
     ob = make_override(library)
     target = rigs.make_empty("Here", (4.6, 0.5, 1.2))
     constrain(ob, "Tail.2", target, name="Added", chain_count=3)
-    scaled_rigs.update()
+    rigs.updated()
     select_bones(ob, ["Right.2"])
     assert refusal(convert) == (
         "Constraint 'Given' of 'Right.2': It comes from a library and cannot be removed here: mute"

@@ -14,7 +14,7 @@ from tests.blender.keying.converted_rigs import (
     to_chains,
     to_constraints,
 )
-from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups import rigs
 
 ROUND_TRIPS: tuple[dict[str, object], ...] = (
     {"name": 'Arm "left"', "pole_angle": 0.0},
@@ -82,6 +82,5 @@ def test_while_live_is_off_it_says_that_chains_stand_still(capfd):
     told = capfd.readouterr().out
     assert "Live is off, so chains stand still: switch it on." in told
     assert "apart" not in told
-    bpy.context.scene.chain_ik.use_live = True
-    scaled_rigs.update()
+    rigs.change(bpy.context.scene.chain_ik, use_live=True)
     assert limb.apart(before) <= 1e-3

@@ -76,8 +76,7 @@ def test_nothing_is_told_of_keys_of_a_motion():
     ob = make_tail()
     press(bpy.ops.pose.chain_ik_bake, mute=True)
     rigs.go_to(4)
-    ob.chain_ik.chains[0].mute = False
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], mute=False)
     assert status(ob).startswith("Reached")
     assert TOLD not in status(ob)
     # Nor where a pose is keyed at two frames, as clips are.

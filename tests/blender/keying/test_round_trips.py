@@ -27,8 +27,7 @@ def make_live() -> np.ndarray:
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     ob = rigs.make_armature("Rig")
-    ob.location, ob.rotation_euler = (0.3, -0.2, 0.5), (0.3, -0.2, 0.7)
-    bpy.context.view_layer.update()
+    rigs.change(ob, location=(0.3, -0.2, 0.5), rotation_euler=(0.3, -0.2, 0.7))
     joints = rigs.zigzag(LENGTH, seed=LENGTH)
     modes = ["XYZ", *["QUATERNION"] * (LENGTH - 1)]
     tip = rigs.add_bones(ob, joints, prefix="Tail", modes=modes)[-1]

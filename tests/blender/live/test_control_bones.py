@@ -30,8 +30,7 @@ def make_posed() -> bpy.types.Object:
 
 def drag(ob: bpy.types.Object, step: int) -> None:
     """Move the target's bone by hand, whatever it is called."""
-    ob.pose.bones[len(LIMB) - 1].location = (-0.05 * step, 0.02 * step, 0.03 * step)
-    rigs.updated()
+    rigs.change(ob.pose.bones[len(LIMB) - 1], location=(-0.05 * step, 0.02 * step, 0.03 * step))
 
 
 def settings(ob: bpy.types.Object) -> bpy.types.PropertyGroup:

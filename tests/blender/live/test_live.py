@@ -160,8 +160,7 @@ def test_a_chain_is_solved_after_whatever_a_constraint_of_its_root_or_above_read
     other, other_target = make_spine("Other")
     tie(ob, other)
     for place in ((0.7, 0.4, 1.4), (-0.9, 0.5, 0.6), (0.4, -0.8, 1.1)):
-        other_target.location = place
-        depsgraph = rigs.updated()
+        depsgraph = rigs.change(other_target, location=place)
         gap = np.linalg.norm(rigs.tail(ob, tip, depsgraph) - rigs.position(target, depsgraph))
         assert ob.chain_ik.chains[0].residual == pytest.approx(gap, abs=1e-5)
 
@@ -177,8 +176,7 @@ def test_only_an_update_that_moves_bones_writes_them_and_idling_calls_nobody(mon
         calls.append(scene.name)
 
     bpy.app.handlers.depsgraph_update_post.append(note)
-    bystander.location.x = 1.0
-    rigs.updated()
+    rigs.change(bystander.location, x=1.0)
     target.update_tag()
     rigs.updated()
     assert not written

@@ -139,8 +139,7 @@ def test_updates_hold_on_to_nothing(times):
     def act(number: int) -> None:
         target.location = (0.6, 0.5 - 0.01 * (number % 40), 1.2)
         # Never the same limit twice: the overlay is not to keep all that it has drawn.
-        elbow.ik_max_x = 2.0 + 1e-5 * number
-        bpy.context.view_layer.update()
+        rigs.change(elbow, ik_max_x=2.0 + 1e-5 * number)
         if number % 10 == 0:
             bpy.context.scene.frame_set(1 + number % 50)
         assert strokes().areas.points
@@ -162,8 +161,7 @@ def test_opening_files_holds_on_to_nothing(times, tmp_path):
 
     def act(number: int) -> None:
         bpy.ops.wm.open_mainfile(filepath=file)
-        bpy.data.objects["Rig Target"].location.z = 1.0 + 0.01 * (number % 40)
-        bpy.context.view_layer.update()
+        rigs.change(bpy.data.objects["Rig Target"].location, z=1.0 + 0.01 * (number % 40))
 
     check_flat(act, times)
     rigs.assert_reaches(

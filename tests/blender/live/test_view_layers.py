@@ -282,8 +282,7 @@ def test_what_is_hidden_is_followed_in_the_viewport_and_in_renders(role, hide, t
     expected = {frame: rigs.pose(ob, rigs.go_to(frame)) for frame in frames}
     hide(followed)
     for location, pose in ((NEAR, near), (BEHIND, far)):
-        followed.location = location
-        bpy.context.view_layer.update()
+        rigs.change(followed, location=location)
         rigs.assert_same_pose(ob, pose)
     rigs.go_to(1)
     found = render_frames(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph), FRAMES)

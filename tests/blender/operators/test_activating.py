@@ -27,8 +27,7 @@ def click_object(ob: bpy.types.Object) -> None:
 def choose(name: str) -> None:
     """Choose a chain in the list."""
     settings = bpy.data.objects["Y"].chain_ik
-    settings.active_index = settings.chains.find(name)
-    rigs.updated()
+    rigs.change(settings, active_index=settings.chains.find(name))
 
 
 def active() -> str:

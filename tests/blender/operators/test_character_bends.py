@@ -72,8 +72,7 @@ def speeds(ob: bpy.types.Object, name: str, path: np.ndarray) -> np.ndarray:
     for point in path:
         matrix = home.copy()
         matrix.translation = Vector(point)
-        control.matrix = matrix
-        rigs.updated()
+        rigs.change(control, matrix=matrix)
         assert chain.status.startswith("Reached"), (point, chain.status)
         joints.append([list(rigs.evaluated(ob).pose.bones[each.name].head) for each in inner])
     moved = np.linalg.norm(np.diff(joints, axis=0), axis=2).max(axis=1)

@@ -114,8 +114,7 @@ def test_every_limb_is_found_named_and_set_up_in_one_step_and_nothing_moves(rigi
     if how == "along Y":
         # As FBX files have it: the object is turned, so that the character stands all the same.
         ob.data.transform(Matrix.Rotation(-np.pi / 2.0, 4, "X"))
-        ob.rotation_euler = (np.pi / 2.0, 0.0, 0.0)
-        bpy.context.view_layer.update()
+        rigs.change(ob, rotation_euler=(np.pi / 2.0, 0.0, 0.0))
     before, use_limits = matrices(ob), how == "empties and limits"
     press(setup, control="EMPTY" if use_limits else "BONE", use_limits=use_limits)
     limbs, chains = found(ob), ob.chain_ik.chains
@@ -162,8 +161,7 @@ def test_limbs_straighten_as_softly_as_their_pose_leaves_room(bend, scale):
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)])
     joints = np.array([(0.1, 0, 1), (0.1, -bend, 0.5), (0.1, 0, 0), (0.1, -0.2, 0)])
     rigs.add_bones(ob, joints, names=("thigh.L", "shin.L", "foot.L"), parent="Bone.0")
-    ob.rotation_euler, ob.scale = (0.3, 0.2, -0.5), scale
-    bpy.context.view_layer.update()
+    rigs.change(ob, rotation_euler=(0.3, 0.2, -0.5), scale=scale)
     before = matrices(ob)
     press(setup)
     (chain,) = ob.chain_ik.chains
@@ -323,8 +321,7 @@ def test_a_mirrored_chain_poses_the_other_side_as_the_mirror_image(control, scal
     chain.pole_angle, chain.use_flip_bend = 0.4, True
     give(chain, "upper_arm.L", "BALL", x=(-23, 70), y=(-17, 29), z=(-57, 11))
     moved = ob.pose.bones[chain.subtarget] if chain.subtarget else chain.target
-    moved.location = np.add(moved.location, (0.1, -0.3, 0.2))
-    rigs.updated()
+    rigs.change(moved, location=np.add(moved.location, (0.1, -0.3, 0.2)))
     press(mirror)
     assert [each.name for each in ob.chain_ik.chains] == ["hand.L", "hand.R"]
     copy = ob.chain_ik.chains[1]

@@ -58,24 +58,21 @@ UNEVEN = (1.2, 0.8, 1.5)
 )
 def test_a_snapped_target_has_the_chain_take_over_without_a_move(kind, scale, settings):
     ob = make_arm(kind, scale, **settings)
-    ob.chain_ik.chains[0].influence = 0.0
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], influence=0.0)
     for seed in range(2):
         rigs.turn_bones(ob, seed, 0.6, ARM)
         before, elbow = turns(ob), rigs.head(ob, "forearm")
         press(snap)
         # At zero influence the chain writes nothing.
         assert angles_between(turns(ob), before).max() <= 1e-6
-        ob.chain_ik.chains[0].influence = 1.0
-        rigs.updated()
+        rigs.change(ob.chain_ik.chains[0], influence=1.0)
         assert ob.chain_ik.chains[0].status.startswith("Reached")
         if "start_from" in settings:
             # Not the pose, but the pole holds the elbow.
             np.testing.assert_allclose(rigs.head(ob, "forearm"), elbow, atol=2e-5)
         else:
             assert angles_between(turns(ob), before).max() <= MOST * (10 if scale == UNEVEN else 1)
-        ob.chain_ik.chains[0].influence = 0.0
-        rigs.updated()
+        rigs.change(ob.chain_ik.chains[0], influence=0.0)
 
 
 @pytest.mark.parametrize("interpolation", ["BEZIER", "CONSTANT"])

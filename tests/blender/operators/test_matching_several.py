@@ -114,8 +114,7 @@ def test_controls_that_a_switched_one_carries_stay_though_their_chains_are_not_s
     mute(ob, "Spine")
     rigs.turn_bones(ob, 2, 0.6, BONES)
     if is_broken:
-        ob.chain_ik.chains["Arm.R"].subtarget = "Gone"
-        rigs.updated()
+        rigs.change(ob.chain_ik.chains["Arm.R"], subtarget="Gone")
     select_bones(ob, ["Spine.2"])
     before = tails(ob)
     rigs.go_to(20)

@@ -33,8 +33,7 @@ def newest(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
 
 
 def activate(ob: bpy.types.Object, bone: str) -> None:
-    ob.data.bones.active = ob.data.bones[bone]
-    bpy.context.view_layer.update()
+    rigs.change(ob.data.bones, active=ob.data.bones[bone])
 
 
 RUN = ["Bone.2", "Bone.3", "Bone.4"]
@@ -95,8 +94,7 @@ def test_a_run_that_ends_with_a_hand_or_foot_reaches_before_it_and_turns_it():
     assert (chain.use_rotation, chain.rotation_bone) == (True, "AUTO")
     np.testing.assert_allclose(rigs.pose(ob), before, atol=2e-6)
     chain.target.location = (0.6, 0.5, 1.2)
-    chain.target.rotation_euler = (1.0, 0.3, -0.4)
-    bpy.context.view_layer.update()
+    rigs.change(chain.target, rotation_euler=(1.0, 0.3, -0.4))
     rigs.assert_reaches(ob, names[1], chain.target)
     np.testing.assert_allclose(axes_of_bone(ob, names[2]), axes_of_object(chain.target), atol=2e-6)
 
@@ -248,8 +246,7 @@ NOBODY = "Bone 'Nobody' does not exist: choose another parent for the controls."
 def test_a_parent_that_nothing_can_hang_under_is_refused_and_nothing_is_made(parent, scale, said):
     ob = rigs.make_rig(LIMB, names=("upper_arm.L", "forearm.L", "hand.L"))
     rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
-    ob.pose.bones["Root.0"].scale = scale
-    rigs.updated()
+    rigs.change(ob.pose.bones["Root.0"], scale=scale)
     select_bones(ob, ["upper_arm.L", "forearm.L"])
     count = len(ob.data.bones)
     assert refusal(add, control="BONE", parent=parent) == said

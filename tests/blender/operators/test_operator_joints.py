@@ -48,8 +48,7 @@ def test_copying_the_bones_limits_does_not_move_the_pose(seed, solver):
             for bone in ob.pose.bones:
                 limit(bone, lock_x=True)
         for location in ((0.6, 0.5, 1.2), (-0.9, 0.4, 2.0), (0.1, -1.2, 1.0)):
-            target.location = location
-            bpy.context.view_layer.update()
+            rigs.change(target, location=location)
             poses.append(rigs.pose(ob))
     np.testing.assert_array_equal(poses[:3], poses[3:])
     assert len(chain.joints) == 4

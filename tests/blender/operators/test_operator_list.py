@@ -56,8 +56,7 @@ def make_driven_limbs(**bones: object) -> tuple[bpy.types.Object, dict[str, tupl
     for chain in ob.chain_ik.chains:
         chain.target.location += chain.target.matrix_world.to_3x3().col[0] * 0.7
         chain.target.location.z -= 0.4
-    ob.chain_ik.active_index = 1
-    bpy.context.view_layer.update()
+    rigs.change(ob.chain_ik, active_index=1)
     assert restored(ob, before) == []
     return ob, before
 

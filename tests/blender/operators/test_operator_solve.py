@@ -116,8 +116,7 @@ def side(ob: bpy.types.Object, count: int) -> np.ndarray:
 def test_settings_count_as_those_of_a_live_chain_do(settings):
     ob, target = make_selection()
     target.rotation_euler = (0.4, 0.5, 0.6)
-    ob.scale.x = -1.0 if "negative_scale" in settings else 1.0
-    rigs.updated()
+    rigs.change(ob.scale, x=-1.0 if "negative_scale" in settings else 1.0)
     plain, twin = rigs.link(ob.copy()), rigs.link(ob.copy())
     of_chain = {name: value for name, value in settings.items() if name != "use_rest_start"}
     if "use_rest_start" in settings:
@@ -154,8 +153,7 @@ def test_a_selected_bone_off_the_line_is_the_target_and_without_one_the_button_a
     ],
 )
 def test_bad_input_is_refused_in_one_sentence_and_changes_nothing(x, settings, words):
-    make_selection()[1].location.x = x
-    bpy.context.view_layer.update()
+    rigs.change(make_selection()[1].location, x=x)
     before = repr(state())  # repr: not a number equals itself
     assert words in refusal(solve, **settings)
     assert repr(state()) == before

@@ -134,8 +134,7 @@ def test_an_added_pole_stands_on_the_bend_side_and_the_limb_bends_toward_it(scal
     assert 0.3 * limb < np.linalg.norm(pole - elbow) < 1.5 * limb
 
     around = unit(np.cross(hand - root, offset)) * np.linalg.norm(offset)
-    chain.pole_target.location = root + (hand - root) / 2 + around
-    rigs.updated()
+    rigs.change(chain.pole_target, location=root + (hand - root) / 2 + around)
     turned = across(rigs.head(ob, "Bone.1") - root, hand - root)
     np.testing.assert_allclose(unit(turned), unit(around), atol=1e-3)
 

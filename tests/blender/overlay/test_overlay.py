@@ -88,8 +88,7 @@ def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber(seen:
     joint.use_limit_x, joint.kind = False, "BALL"
     ob.pose.bones["Bone.1"].ik_stretch = 1.0
     chain.use_stretch = True
-    target.location = (0.0, 0.0, 2.4)
-    bpy.context.view_layer.update()
+    rigs.change(target, location=(0.0, 0.0, 2.4))
     assert chain.status.startswith("Reached")
     assert colour_of_lines() == theme("held")
     target.location, chain.use_stretch = NEAR, False
@@ -139,8 +138,7 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -
     arm = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR), pole_target=pole)
     rigs.add_chain(ob, "Other.1", rigs.make_empty(location=(2.6, 0.5, 1.2)))
     jointed_rigs.give(arm, "Bone.1", "HINGE_X", x=(-90.0, 90.0))
-    bpy.context.view_layer.objects.active = ob
-    bpy.context.view_layer.update()
+    rigs.change(bpy.context.view_layer.objects, active=ob)
     ob.chain_ik.active_index = 0
     found = strokes()
     reach = [rim.radius for rim in found.rims]
@@ -154,8 +152,7 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -
     # What it cannot fold below is drawn as well.
     ob = rigs.make_rig([(0.0, 0.0, 0.0), (0.0, 0.0, 2.0), (0.0, 0.0, 3.0)], name="Long")
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=(1.5, 0.0, 1.0)))
-    bpy.context.view_layer.objects.active = ob
-    bpy.context.view_layer.update()
+    rigs.change(bpy.context.view_layer.objects, active=ob)
     assert [rim.radius for rim in strokes().rims] == pytest.approx([3.0, 1.0], abs=1e-5)
 
 
@@ -169,8 +166,7 @@ def test_the_plane_of_a_pole_is_the_one_in_which_the_chain_bends(
     pole = rigs.make_empty("Pole", (0.3, -2.0, 1.0))
     settings = {"pole_target": pole, "pole_angle": 0.8, "negative_scale": keeps}
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR), **settings)
-    bpy.context.view_layer.objects.active = ob
-    bpy.context.view_layer.update()
+    rigs.change(bpy.context.view_layer.objects, active=ob)
     found = strokes()
     (root, end, corner), _ = found.areas.join()
     elbow = rigs.head(ob, "Bone.1")
@@ -209,8 +205,7 @@ def test_each_item_can_be_switched_off_and_words_have_the_colour_of_their_chain(
     assert colour_of_lines() == theme("reached") | theme("missed")
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
     jointed_rigs.give(chain, "Bone.1", "CONE", cone=80.0)
-    bpy.context.view_layer.objects.active = ob
-    bpy.context.view_layer.update()
+    rigs.change(bpy.context.view_layer.objects, active=ob)
 
     def count(kind: str) -> int:
         pieces = getattr(strokes(), kind)
@@ -244,12 +239,10 @@ def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
     jointed_rigs.give(chain, "Bone.0", "BALL", x=(-50, 50), y=(-50, 50), z=(-50, 50))
     jointed_rigs.give(chain, "Bone.1", "ELBOW_X", x=(-50, 50), y=(-50, 50))
-    bpy.context.view_layer.objects.active = ob
-    bpy.context.view_layer.update()
+    rigs.change(bpy.context.view_layer.objects, active=ob)
     assert len(strokes().thick.join()[0]) == 12
     spoiled_one = ob if spoiled == "object" else ob.pose.bones[spoiled]
-    spoiled_one.scale = (value, value, value)
-    bpy.context.view_layer.update()
+    rigs.change(spoiled_one, scale=(value, value, value))
     capfd.readouterr()
     found = strokes()
     points, _ = found.thick.join()

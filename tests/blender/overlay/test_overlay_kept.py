@@ -48,11 +48,9 @@ def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen: No
     for ob.name in ("Rig", "Another"):
         bpy.context.view_layer.update()
         assert len(strokes().thick.join()[0]) == 4
-    ob.chain_ik.chains[0].chain_count = 1
-    bpy.context.view_layer.update()
+    rigs.change(ob.chain_ik.chains[0], chain_count=1)
     assert len(strokes().thick.join()[0]) == 2
-    ob.chain_ik.chains[0].bone = "Nobody"
-    bpy.context.view_layer.update()
+    rigs.change(ob.chain_ik.chains[0], bone="Nobody")
     assert not strokes().thick.points
 
 
@@ -98,8 +96,7 @@ def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen: None, r
     ob, _ = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
-    bpy.context.view_layer.objects.active = ob
-    bpy.context.view_layer.update()
+    rigs.change(bpy.context.view_layer.objects, active=ob)
     before = strokes()
     bpy.data.objects.remove(getattr(chain, role))
     after = strokes()

@@ -32,12 +32,11 @@ class Pair:
         if pole is not None:
             # What it needs to face the pole with this rest bend; ours needs none.
             constraint.pole_angle = -np.pi / 2.0
-        scaled_rigs.update()
+        rigs.updated()
 
     def move(self, point):
         """Bring the target to a point in world space and solve both."""
-        self.target.location = point
-        scaled_rigs.update()
+        rigs.change(self.target, location=point)
 
     def misses(self):
         """Return how far ours and the constraint miss, as shares of the limb's length."""
@@ -122,8 +121,7 @@ def test_scaled_bones_do_not_cost_the_target(bone, scale):
         ob.pose.bones[bone].scale = scale
     misses = []
     for seed in range(6):
-        pair.chain.mute = True
-        scaled_rigs.update()
+        rigs.change(pair.chain, mute=True)
         point = scaled_rigs.reachable_point(pair.ours, pair.bones, make_rng(seed), 0.6)
         pair.chain.mute = False
         pair.move(point)

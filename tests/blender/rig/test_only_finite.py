@@ -58,8 +58,7 @@ def make_scene() -> bpy.types.Object:
     parent = rigs.make_empty("Target Parent")
     parent.location = (0.0, 0.0, 0.0)
     bpy.data.objects["Bad Target"].parent = parent
-    rigs.make_empty("Free").parent = parent
-    bpy.context.view_layer.update()
+    rigs.change(rigs.make_empty("Free"), parent=parent)
     return bpy.data.objects["Bad"]
 
 
@@ -118,8 +117,7 @@ def test_a_stored_pose_that_is_torn_or_tampered_with_is_told_and_stored_anew(tex
         assert "cannot be read" in selecting.refusal(operator)
     assert rigs.rotations(owner) == solved
     assert not spoiling.not_finite()
-    chain.mute = True
-    bpy.context.view_layer.update()
+    rigs.change(chain, mute=True)
     assert "press Store Pose" in chain.status
     assert owner.chain_ik.chains["Other"].status.startswith("Reached")
     chain.mute = False
@@ -201,6 +199,5 @@ def test_a_bone_whose_child_starts_at_its_own_head_has_no_length_to_turn():
     rigs.add_bones(ob, heads, tails=[(0, 0, 1), (0, 0, 1), (0, 0, 2)])
     chain, _ = scaled_rigs.follow(ob, ["Bone.0", "Bone.1", "Bone.2"], np.array([0.7, 0.4, 1.2]))
     assert_is_advice(chain.status, "'Bone.0'")
-    chain.chain_count = 2
-    scaled_rigs.update()
+    rigs.change(chain, chain_count=2)
     assert ob.chain_ik.chains[0].status.startswith("Reached"), ob.chain_ik.chains[0].status

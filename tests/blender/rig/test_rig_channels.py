@@ -109,8 +109,7 @@ def test_channels_do_not_flip_along_a_path(mode, solver):
     seen = []
     for angle in np.linspace(0.0, 2.0 * np.pi, 61):
         ring = (0.3 + 0.15 * np.sin(angle), 0.4 + 0.15 * np.cos(angle), 0.4 + 0.1 * np.sin(angle))
-        target.location = np.multiply(ring, reach)
-        scaled_rigs.update()
+        rigs.change(target, location=np.multiply(ring, reach))
         seen.append(list(rigs.rotations(ob).values()))
         assert scaled_rigs.miss(ob, bones, target) <= 1e-4
     # The target moves 0.015 of the reach a step; a flip is a jump of 2 (quaternion) or pi.

@@ -22,7 +22,7 @@ every_solver = pytest.mark.parametrize("solver", SOLVERS)
 def chain_to(ob, bones, target, **settings):
     settings = {"chain_count": len(bones), "tolerance": 1e-7, **settings}
     chain = rigs.add_chain(ob, bones[-1], target, **settings)
-    scaled_rigs.update()
+    rigs.updated()
     return chain
 
 
@@ -30,8 +30,7 @@ def turned_limb(use_tail, solver="NEWTON", scale=(1.0, 1.0, 1.0), seed=0):
     """Return a limb whose tip takes its target's rotation half way to its root."""
     count = 3 if solver == "TWO_BONE" else 5
     ob, bones = scaled_rigs.random_rig(make_rng(seed), count)
-    ob.scale = scale
-    scaled_rigs.update()
+    rigs.change(ob, scale=scale)
     point = rigs.tail(ob, bones[-1]) * 0.5 + rigs.head(ob, bones[0]) * 0.5
     target = turned_target(point, seed)
     target.scale = (0.3, 0.3, 0.3)
@@ -80,8 +79,7 @@ def test_orient_weight_turns_the_tip_its_share_of_the_way(use_tail):
     free, turns = rigs.pose(ob), []
     chain.use_rotation = True
     for weight in (0.0, 0.5, 1.0):
-        chain.orient_weight = weight
-        scaled_rigs.update()
+        rigs.change(chain, orient_weight=weight)
         assert chain.status.startswith("Reached"), chain.status
         turns.append(away(ob, target))
         if weight == 0.0:
@@ -109,7 +107,7 @@ def make_limb(aside=0.0, others=0, *, is_connected=True, tip=FORE, **settings):
     target = turned_target((0.6, 0.5, 1.2))
     given = {"chain_count": 2, "use_rotation": True, "rotation_bone": "AUTO", **settings}
     chain = rigs.add_chain(ob, tip, target, **given)
-    scaled_rigs.update()
+    rigs.updated()
     return ob, chain, target
 
 
@@ -131,13 +129,11 @@ def test_the_hand_belongs_to_the_stored_pose_and_to_influence(influence):
     before = rigs.rotations(ob)
     target = turned_target((0.6, 0.5, 1.2))
     chain = rigs.add_chain(ob, FORE, target, chain_count=2, use_rotation=True, rotation_bone="AUTO")
-    scaled_rigs.update()
+    rigs.updated()
     assert rigs.rotations(ob)[HAND] != before[HAND]
-    chain.influence = influence
-    scaled_rigs.update()
+    rigs.change(chain, influence=influence)
     assert (rigs.rotations(ob)[HAND] == pytest.approx(before[HAND], abs=1e-6)) == (influence == 0.0)
-    chain.mute = True
-    scaled_rigs.update()
+    rigs.change(chain, mute=True)
     assert rigs.rotations(ob) == before
 
 
@@ -150,7 +146,6 @@ def test_two_bones_without_one_hand_reach_and_say_that_none_is_turned(solver, as
     assert "so none is turned with the target" in chain.status
     turned = rigs.rotations(ob)
     assert turned[HAND] == (1.0, 0.0, 0.0, 0.0)
-    chain.use_rotation = False
-    scaled_rigs.update()
+    rigs.change(chain, use_rotation=False)
     assert rigs.rotations(ob) == turned
     assert "turned" not in chain.status

@@ -157,7 +157,7 @@ def test_a_chain_count_of_zero_or_beyond_the_root_ends_at_the_root(count):
     before = rigs.rotations(ob)
     target = rigs.make_empty("Target", (1.0, 1.0, 2.5))
     rigs.add_chain(ob, "Bone.4", target, chain_count=count, tolerance=1e-7)
-    scaled_rigs.update()
+    rigs.updated()
     assert scaled_rigs.miss(ob, list(before), target) <= MISS
     assert all(rigs.rotations(ob)[name] != before[name] for name in before)
 

@@ -140,8 +140,7 @@ def test_a_chain_starts_from_the_slides_that_stand_there_though_its_bones_never_
     rigs.updated()
     shares = []
     for up in (3.4, 3.7, 3.4):
-        target.location.z = up
-        rigs.updated()
+        rigs.change(target.location, z=up)
         rigs.assert_reaches(ob, "Bone.2", target)
         shares.append([ob.pose.bones[name].location.y for name in ("Bone.1", "Bone.2")])
     # The first one has come to the end of its range, so the second one has gone farther.

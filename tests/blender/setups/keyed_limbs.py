@@ -27,8 +27,7 @@ def make_limbs(name: str = "Rig", *names: str) -> bpy.types.Object:
 
 def activate(ob: bpy.types.Object, index: int) -> None:
     select_objects(active=ob)
-    ob.chain_ik.active_index = index
-    bpy.context.view_layer.update()
+    rigs.change(ob.chain_ik, active_index=index)
 
 
 def key_chains(ob: bpy.types.Object, **influences: float) -> bpy.types.Action:

@@ -280,6 +280,13 @@ def updated(view_layer: bpy.types.ViewLayer | None = None) -> bpy.types.Depsgrap
     return view_layer.depsgraph
 
 
+def change(owner: object, **values: object) -> bpy.types.Depsgraph:
+    """Set properties of something as a user does: Blender updates afterwards. Return its graph."""
+    for name, value in values.items():
+        setattr(owner, name, value)
+    return updated()
+
+
 def assert_reaches(
     ob: bpy.types.Object,
     bone: str,
@@ -318,6 +325,12 @@ def let_go(ob: bpy.types.Object, way: str, value: object = None) -> None:
         assert getattr(bpy.ops.pose, f"chain_ik_{way}")() == {"FINISHED"}
     else:
         put(ob, f"chain_ik.chains[0].{way}", value)
+    updated()
+
+
+def mute_all_but(ob: bpy.types.Object, *names: str) -> None:
+    for chain in ob.chain_ik.chains:
+        chain.mute = chain.name not in names
     updated()
 
 

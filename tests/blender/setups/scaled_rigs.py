@@ -19,11 +19,6 @@ from tests.helpers import make_rng
 Array = npt.NDArray[np.float64]
 
 
-def update() -> None:
-    """Have Blender evaluate the scene, and the add-on solve."""
-    bpy.context.view_layer.update()
-
-
 def random_rig(
     rng: np.random.Generator,
     count: int = 3,
@@ -81,11 +76,11 @@ def reachable_point(
     """
     before = [ob.pose.bones[bone].rotation_quaternion.copy() for bone in bones]
     turn(ob, bones, rng, angle)
-    update()
+    rigs.updated()
     point = rigs.tail(ob, bones[-1])
     for bone, quaternion in zip(bones, before, strict=True):
         ob.pose.bones[bone].rotation_quaternion = quaternion
-    update()
+    rigs.updated()
     return point
 
 
@@ -110,7 +105,7 @@ def follow(
     target = rigs.make_empty(f"{ob.name} Target", point)
     settings = {"chain_count": len(bones), **settings}
     chain = rigs.add_chain(ob, bones[-1], target, **settings)
-    update()
+    rigs.updated()
     return chain, target
 
 

@@ -25,8 +25,7 @@ def select_bones(ob: bpy.types.Object, bones: Sequence[str], *targets: bpy.types
     select_objects(*targets, active=ob)
     rigs.enter(ob, "POSE")
     _select(ob, bones)
-    ob.data.bones.active = ob.data.bones[bones[-1]] if bones else None
-    bpy.context.view_layer.update()
+    rigs.change(ob.data.bones, active=ob.data.bones[bones[-1]] if bones else None)
 
 
 def deselect_bones(ob: bpy.types.Object) -> None:

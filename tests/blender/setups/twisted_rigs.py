@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Quaternion, Vector
 
-from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups import rigs
 
 Bones = Mapping[str, tuple[str, Sequence[float], Sequence[float]]]
 """Parent, head and tail by name."""
@@ -84,7 +84,7 @@ def make_arm(
     given = {"chain_count": count, "use_rotation": True, "rotation_bone": "AUTO"}
     turn_hand(ob, target, 0.0)
     chain = rigs.add_chain(ob, last, target, **{**given, **settings})
-    scaled_rigs.update()
+    rigs.updated()
     return ob, chain, target
 
 

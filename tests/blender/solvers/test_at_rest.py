@@ -133,8 +133,7 @@ def test_nothing_moves_where_nothing_has_changed(solver, kind):
 def test_a_dragged_chain_within_limits_does_not_creep(seed, use_anchor):
     """Promise 4: by rounding alone it turned by 1e-7 at each update, which adds up."""
     ob = make_limited("Rig", "FOLLOW", "limits", seed)
-    ob.chain_ik.chains[0].use_anchor = use_anchor
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], use_anchor=use_anchor)
     assert shake([ob], 12)["Rig"] == [0.0] * 12
 
 
@@ -149,8 +148,7 @@ def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
     driver.type = "SUM"
     variable = driver.variables.new()
     variable.type, variable.targets[0].id = "TRANSFORMS", target
-    variable.targets[0].transform_type = "LOC_Y"
-    rigs.updated()
+    rigs.change(variable.targets[0], transform_type="LOC_Y")
     assert shake([ob], 4)[ob.name] == [0.0] * 4
     before, target.location.y = turns(ob), 0.5
     rigs.updated()
@@ -296,14 +294,11 @@ def test_a_target_that_creeps_is_followed_and_a_pose_by_hand_is_taken_over():
     rigs.updated()
     first = np.array(target.location)
     for share in np.linspace(0.0, 1.0, 10):
-        target.location = first + share * way
-        rigs.updated()
+        rigs.change(target, location=first + share * way)
     twin = make_limited("Twin", "NEWTON", "limits", 2)
-    bpy.data.objects["Twin Target"].location = first + way
-    rigs.updated()
+    rigs.change(bpy.data.objects["Twin Target"], location=first + way)
     assert chain.status.startswith("Held back")
     assert chain.residual <= twin.chain_ik.chains[0].residual + 3e-5 * len(ob.pose.bones)
     before = turns(ob)
-    ob.pose.bones["Bone.0"].rotation_quaternion = (0.98, 0.0, 0.0, 0.2)
-    rigs.updated()
+    rigs.change(ob.pose.bones["Bone.0"], rotation_quaternion=(0.98, 0.0, 0.0, 0.2))
     assert turned_by(turns(ob), before) > 1.0

@@ -25,8 +25,7 @@ def make_body(**settings) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
     target = rigs.make_empty("Target")
     settings = {"pole_mode": "FOLLOW", "use_rotation": True, "rotation_bone": "AUTO"} | settings
     chain = rigs.add_chain(ob, LOWER, target, chain_count=2, **settings)
-    target.matrix_world = hand_of(ob)
-    rigs.updated()
+    rigs.change(target, matrix_world=hand_of(ob))
     return ob, chain
 
 
@@ -71,16 +70,13 @@ def test_a_limb_and_its_target_that_are_turned_together_keep_their_bend(
     for name in (UPPER, LOWER) if is_limited else ():
         ob.pose.bones[name].use_ik_limit_x = True
     target = bpy.data.objects["Target"]
-    target.matrix_world = Matrix.Translation((-0.25, -0.3, 0.1)) @ target.matrix_world
-    rigs.updated()
+    rigs.change(target, matrix_world=Matrix.Translation((-0.25, -0.3, 0.1)) @ target.matrix_world)
     assert chain.status.startswith("Reached")
     before, chest = local(ob), ob.pose.bones[CHEST]
     home = chest.matrix.copy()
     chest.rotation_quaternion = Quaternion(rng.normal(size=4)).normalized()
-    chest.location = rng.normal(size=3)
-    rigs.updated()
-    target.matrix_world = chest.matrix @ home.inverted() @ target.matrix_world
-    rigs.updated()
+    rigs.change(chest, location=rng.normal(size=3))
+    rigs.change(target, matrix_world=chest.matrix @ home.inverted() @ target.matrix_world)
     np.testing.assert_allclose(local(ob), before, atol=5e-4)
 
 
@@ -88,16 +84,14 @@ def test_a_limb_and_its_target_that_are_turned_together_keep_their_bend(
 @pytest.mark.parametrize("scale", [(1, 1, 1), (1, 1.001, 1)], ids=["rigid", "uneven"])
 def test_half_of_the_hand_s_turn_about_the_arm_goes_to_the_elbow(turn, scale):
     ob, _ = make_body()
-    ob.scale = scale
-    rigs.updated()
+    rigs.change(ob, scale=scale)
     target, still = bpy.data.objects["Target"], bend_of(ob)
     bones = ob.pose.bones
     axis = (bones[LOWER].tail - bones[UPPER].head).normalized()
     place = target.matrix_world.copy()
     turned = Matrix.Rotation(math.radians(turn), 4, axis) @ place
     turned.translation = place.translation
-    target.matrix_world = turned
-    rigs.updated()
+    rigs.change(target, matrix_world=turned)
     wanted = np.array(Matrix.Rotation(math.radians(turn / 2), 3, axis)) @ still
     np.testing.assert_allclose(bend_of(ob), wanted, atol=3e-3)
 
@@ -107,25 +101,21 @@ def test_angle_and_flip_turn_the_side_of_the_rest_pose_and_only_the_root_carries
     still, before = bend_of(ob), elbow(ob)
     target = bpy.data.objects["Target"]
     place = target.matrix_world.copy()
-    target.matrix_world = place @ Matrix.Rotation(1.2, 4, "X")
-    rigs.updated()
+    rigs.change(target, matrix_world=place @ Matrix.Rotation(1.2, 4, "X"))
     np.testing.assert_allclose(bend_of(ob), still, atol=1e-5)
     target.matrix_world, chain.use_flip_bend = place, True
     rigs.updated()
     np.testing.assert_allclose(bend_of(ob), -still, atol=1e-5)
-    chain.use_flip_bend, chain.pole_angle = False, math.pi
-    rigs.updated()
+    rigs.change(chain, use_flip_bend=False, pole_angle=math.pi)
     np.testing.assert_allclose(bend_of(ob), -still, atol=1e-5)
     chain.pole_angle = 0.0
     ob.pose.bones[UPPER].rotation_quaternion = Quaternion((0, 1, 0), 1.0)
     ob.keyframe_insert(f'pose.bones["{UPPER}"].rotation_quaternion', frame=1)
     rigs.go_to(1)
     np.testing.assert_allclose(elbow(ob), before, atol=1e-5)
-    chain.pole_target = rigs.make_empty("Pole", (0.5, 0.0, 5.0))
-    rigs.updated()
+    rigs.change(chain, pole_target=rigs.make_empty("Pole", (0.5, 0.0, 5.0)))
     np.testing.assert_allclose(elbow(ob), before, atol=1e-5)
-    chain.pole_mode = "TARGET"
-    rigs.updated()
+    rigs.change(chain, pole_mode="TARGET")
     assert elbow(ob)[2] > before[2] + 0.05
 
 
@@ -156,8 +146,7 @@ def test_a_target_that_is_snapped_has_it_bend_as_the_pose_does(seed, negative_sc
     before = elbow(ob)
     select_bones(ob, [LOWER])
     press(bpy.ops.pose.chain_ik_snap_target)
-    ob.chain_ik.chains[0].mute = False
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], mute=False)
     assert ob.chain_ik.chains[0].status.startswith("Reached")
     np.testing.assert_allclose(elbow(ob), before, atol=2e-5)
 
@@ -198,8 +187,7 @@ def test_a_pole_in_line_with_the_limb_is_told():
     pole.location.z += 0.02
     rigs.updated()
     assert chain.status.endswith("move the pole aside, or set Bend to With Body")
-    chain.pole_mode = "FOLLOW"
-    rigs.updated()
+    rigs.change(chain, pole_mode="FOLLOW")
     assert "in line" not in chain.status
 
 

@@ -115,8 +115,7 @@ def test_frames_seen_ahead_for_motion_blur_are_come_back_from():
 def test_frames_in_which_nothing_moves_at_all_are_no_jump():
     ob, target = make_tail(is_still=True)
     for place in (swim(8), swim(16)):
-        target.location = place
-        bpy.context.view_layer.update()
+        rigs.change(target, location=place)
     stands = joints(ob)
     for frame in range(2, 20):
         rigs.go_to(frame)
@@ -131,8 +130,7 @@ def test_dragged_by_hand_it_goes_on_from_where_it_is_and_at_rest_nothing_moves()
     rigs.go_to(5)
     expected = joints(ob)[:, :, None]
     for seed in range(6):
-        target.location = np.array(target.location) + make_rng(seed).normal(size=3)
-        bpy.context.view_layer.update()
+        rigs.change(target, location=np.array(target.location) + make_rng(seed).normal(size=3))
         expected = follow(expected, np.array(target.location)[None, :, None])
         np.testing.assert_allclose(joints(ob), expected[:, :, 0], atol=30 * SAME)
     rigs.assert_stays(ob, target)
@@ -178,15 +176,12 @@ def test_keyed_bones_start_from_their_keys_and_go_on_from_their_last_pose():
 def test_the_stored_pose_is_given_back_location_included(way, value):
     ob, _ = make_tail(is_still=True)
     chain = ob.chain_ik.chains[0]
-    chain.mute = True
-    bpy.context.view_layer.update()
+    rigs.change(chain, mute=True)
     ob.pose.bones["Bone.0"].location = (0.3, -0.2, 0.1)
     rigs.turn_bones(ob, seed=3)
     before, stood = rigs.rotations(ob), locations(ob)
-    chain.mute = False
-    bpy.context.view_layer.update()
-    chain.target.location = (4.0, 1.0, 2.0)
-    bpy.context.view_layer.update()
+    rigs.change(chain, mute=False)
+    rigs.change(chain.target, location=(4.0, 1.0, 2.0))
     assert np.abs(locations(ob) - stood).max() > 0.5
     rigs.let_go(ob, way, value)
     np.testing.assert_allclose(locations(ob), stood, atol=1e-7)
@@ -215,10 +210,8 @@ def test_once_influence_is_full_a_chain_stands_as_it_would_have_without_a_share(
     for influence in (1.0, 0.5):
         name = f"Tail {influence}"
         ob, target = make_tail(name, is_still=True, influence=influence, use_anchor=True)
-        target.location = (1.0, 1.0, 3.0)
-        bpy.context.view_layer.update()
-        ob.chain_ik.chains[0].influence = 1.0
-        bpy.context.view_layer.update()
+        rigs.change(target, location=(1.0, 1.0, 3.0))
+        rigs.change(ob.chain_ik.chains[0], influence=1.0)
         assert ob.chain_ik.chains[0].status.startswith("Reached")
         ends.append(joints(ob))
     np.testing.assert_allclose(ends[1], ends[0], atol=10 * SAME)
@@ -226,8 +219,7 @@ def test_once_influence_is_full_a_chain_stands_as_it_would_have_without_a_share(
 
 def test_solve_once_drags_the_chain_and_its_root_if_that_can_be_dragged():
     ob, target = make_tail(is_still=True)
-    ob.chain_ik.chains[0].mute = True
-    bpy.context.view_layer.update()
+    rigs.change(ob.chain_ik.chains[0], mute=True)
     target.location = (3.0, 1.0, 5.0)
     select_bones(ob, ["Bone.5"], target)
     expected = follow(joints(ob)[:, :, None], np.array(target.location)[None, :, None])[:, :, 0]
@@ -241,12 +233,10 @@ def test_solve_once_drags_the_chain_and_its_root_if_that_can_be_dragged():
 def test_undo_and_a_saved_file_go_on_from_what_stands_there(influence, tmp_path):
     ob, target = make_tail(is_still=True, influence=influence)
     for place in ((3.0, 1.0, 5.0), (3.0, 4.0, 5.0)):
-        target.location = place
-        bpy.context.view_layer.update()
+        rigs.change(target, location=place)
     stands = joints(ob)
     bpy.ops.ed.undo_push(message="dragged")
-    target.location = (-3.0, -4.0, 2.0)
-    bpy.context.view_layer.update()
+    rigs.change(target, location=(-3.0, -4.0, 2.0))
     bpy.ops.ed.undo_push(message="dragged on")
     bpy.ops.ed.undo()
     bpy.context.view_layer.update()

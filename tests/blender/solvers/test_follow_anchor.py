@@ -105,8 +105,7 @@ def test_out_of_reach_it_is_straight_says_so_and_comes_back(lead):
     ob, target = make_rope(lead)
     chain, anchor, home = ob.chain_ik.chains[0], end(ob, other(lead)), np.array(target.location)
     for way in ((9.0, 1.0, 2.0), (-4.0, 8.0, 1.0), (0.5, -7.0, 0.3)):
-        target.location = anchor + np.array(way)
-        depsgraph = rigs.updated()
+        depsgraph = rigs.change(target, location=anchor + np.array(way))
         reach = length(ob, depsgraph)
         near = SAME * reach
         np.testing.assert_allclose(end(ob, other(lead), depsgraph), anchor, atol=near)
@@ -114,8 +113,7 @@ def test_out_of_reach_it_is_straight_says_so_and_comes_back(lead):
         assert off == pytest.approx(np.linalg.norm(way) - reach, abs=3.0 * near)
         assert chain.residual == pytest.approx(off, abs=3.0 * near)
         assert chain.status.startswith("Out of reach by")
-    target.location = home
-    rigs.updated()
+    rigs.change(target, location=home)
     assert chain.status.startswith("Reached")
 
 
@@ -141,8 +139,7 @@ def test_a_moved_parent_takes_the_anchor_along():
     above = ob.pose.bones["Above.0"]
     above.rotation_mode = "XYZ"
     for angle in (0.1, 0.3, -0.2):
-        above.rotation_euler.x = angle
-        depsgraph = rigs.updated()
+        depsgraph = rigs.change(above.rotation_euler, x=angle)
         # It begins where its parent ends.
         there = rigs.tail(ob, "Above.0", depsgraph)
         np.testing.assert_allclose(end(ob, "ROOT", depsgraph), there, atol=SAME * COUNT)
@@ -206,8 +203,7 @@ def test_bones_stay_inside_their_limits_while_an_end_is_dragged(limb, lead):
 def test_what_limits_hold_back_says_so_and_rests(lead):
     ob, target = make_tail(TAIL, follow_lead=lead, use_anchor=True)
     anchor, chain = end(ob, other(lead)), ob.chain_ik.chains[0]
-    target.location = anchor + np.array((0.1, -0.1, 0.2))
-    depsgraph = rigs.updated()
+    depsgraph = rigs.change(target, location=anchor + np.array((0.1, -0.1, 0.2)))
     off = np.linalg.norm(end(ob, lead, depsgraph) - rigs.position(target, depsgraph))
     assert chain.residual == pytest.approx(off, abs=1e-5)
     assert off > 0.1
@@ -254,9 +250,7 @@ def test_an_anchored_chain_at_rest_follows_when_a_joint_counts_from_elsewhere():
     chain = ob.chain_ik.chains[0]
     joint = chain.joints.add()
     joint.bone, joint.kind, joint.cone_angle = "Bone.1", "CONE", 0.3
-    target.location = end(ob, "TIP") + np.array((0.4, 0.2, -0.3))
-    rigs.updated()
+    rigs.change(target, location=end(ob, "TIP") + np.array((0.4, 0.2, -0.3)))
     assert chain.residual <= 1e-5
-    joint.relative_to = "PARENT"
-    rigs.updated()
+    rigs.change(joint, relative_to="PARENT")
     assert chain.residual <= 1e-5

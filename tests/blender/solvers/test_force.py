@@ -160,8 +160,7 @@ def test_each_playback_shows_the_same_motion_whatever_was_dragged_before():
     np.testing.assert_array_equal(played(ob, range(1, 12)), first)
     rigs.go_to(1)
     for place in ((-1.0, 0.5, 2.0), (2.0, 2.0, 0.0), ASIDE):
-        target.location = place
-        rigs.updated()
+        rigs.change(target, location=place)
     # Pressing play goes on to the second frame: Blender tells nothing of the first.
     np.testing.assert_allclose(played(ob, range(2, 12)), first[1:], atol=1e-6)
     rigs.go_to(1)
@@ -197,19 +196,16 @@ def test_a_target_that_stands_still_is_reached_and_the_chain_rests():
     rigs.assert_reaches(ob, "Bone.4", target, bpy.context.view_layer.depsgraph)
     assert chain.status.startswith("Reached"), chain.status
     eased = rigs.pose(ob)
-    chain.force.use_gradual = False
-    rigs.updated()
+    rigs.change(chain.force, use_gradual=False)
     rigs.assert_same_pose(ob, eased, 1e-5)
 
 
 @pytest.mark.parametrize("there", [1, 24, 60])
 def test_a_jump_starts_again_from_the_stored_pose(there):
     ob, _, chain = make_easing()
-    chain.mute = True
-    rigs.updated()
+    rigs.change(chain, mute=True)
     stored = rigs.pose(ob)
-    chain.mute = False
-    rigs.updated()
+    rigs.change(chain, mute=False)
     played(ob, range(1, 26))
     rigs.go_to(there)
     rigs.assert_same_pose(ob, stored, 1e-6)
@@ -253,8 +249,7 @@ def test_while_time_stands_each_drag_is_a_frame_and_nothing_else_is():
 @pytest.mark.slow
 def test_keyed_bones_start_from_their_keys_and_go_on():
     ob, target, _ = make_easing(4, ease=0.1)
-    ob.chain_ik.chains[0].mute = True
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], mute=True)
     rigs.key_bones(ob, frames=(1, 8))
     ob.chain_ik.chains[0].mute = False
     first = played(ob, range(1, 70))
@@ -292,8 +287,7 @@ def test_bones_that_grow_ease_too():
     for bone in ob.pose.bones:
         bone.ik_stretch = 0.5
     chain.use_stretch = True
-    target.location = (3.0, 3.0, 3.0)
-    rigs.updated()
+    rigs.change(target, location=(3.0, 3.0, 3.0))
     motion = played(ob, range(1, 90))
     lengths = np.linalg.norm(np.diff(motion, axis=1), axis=2).sum(axis=1)
     assert lengths[0] == pytest.approx(3.0, abs=1e-4)

@@ -168,8 +168,7 @@ def test_names_follow_through_random_renames_states_and_undos(seed):
         if kind in ("rename", "state"):
             bpy.ops.ed.undo_push(message=kind)
         rigs.updated()
-        bpy.context.scene.chain_ik.use_live = True
-        rigs.updated()
+        rigs.change(bpy.context.scene.chain_ik, use_live=True)
         assert named_in_chain() == of_bones()
         is_held = chain().mute or chain().target is None or arm().data.pose_position == "REST"
         assert is_held or chain().status.startswith("Reached"), chain().status
@@ -204,8 +203,7 @@ def test_a_chain_goes_on_from_where_it_is_and_gives_its_stored_pose_back(solver)
     rigs.updated()
     assert (chain().bone, chain().name) == ("Fore", "Chain")
     np.testing.assert_allclose([*rigs.rotations(arm()).values()], [*before.values()], atol=1e-6)
-    chain().mute = True
-    rigs.updated()
+    rigs.change(chain(), mute=True)
     for bone in arm().pose.bones:
         np.testing.assert_array_equal(bone.rotation_quaternion, (1, 0, 0, 0))
 
@@ -238,8 +236,7 @@ def test_a_render_right_after_a_rename_shows_the_chain_as_it_stands(tmp_path):
 def test_a_name_that_a_script_sets_right_after_a_rename_means_the_present_bone():
     by_bone(arm(), [("Bone.2", "Fore"), ("Bone.0", "Bone.2")])
     by_bone(controls(), [("Hand.0", "Goal"), ("Elbow.0", "Hand.0")])
-    chain().bone, chain().subtarget = "Bone.2", "Hand.0"
-    rigs.updated()
+    rigs.change(chain(), bone="Bone.2", subtarget="Hand.0")
     assert (chain().bone, chain().subtarget) == ("Bone.2", "Hand.0")
     # The others have followed.
     assert (chain().joints[0].bone, chain().pole_subtarget) == ("Bone.2", "Hand.0")

@@ -149,8 +149,7 @@ def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_
     tip = warm_rigs.named("Rig").data.bones["Bone.2"]
     moved = {name for name in after if after[name] != before[name]}
     assert {joined} <= moved <= {bone.name for bone in (tip, *tip.parent_recursive[:2])}
-    warm_rigs.chain().mute = True
-    bpy.context.view_layer.update()
+    rigs.change(warm_rigs.chain(), mute=True)
     warm_rigs.assert_let_go({joined: free.get(joined, (1.0, 0.0, 0.0, 0.0))})
 
 

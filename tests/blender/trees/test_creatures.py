@@ -162,8 +162,7 @@ def test_a_creature_that_cannot_be_read_is_mended_as_a_text():
     ob, _, chain = make_creature(solver="FORCE")
     name = f"{ob.name} / {chain.name}.json"
     assert refusal(load, creature="TEXT").startswith(f"There is no text '{name}':")
-    chain.force.creature = '{"creature": 1, "mas": [1, 2, 3]}'
-    rigs.updated()
+    rigs.change(chain.force, creature='{"creature": 1, "mas": [1, 2, 3]}')
     assert "unknown entry 'mas'" in chain.status
     assert save(to="TEXT") == {"FINISHED"}
     text = bpy.data.texts[name]
@@ -179,8 +178,7 @@ def test_no_creature_has_the_numbers_of_the_panel_count_again():
     press(load, creature="SNAKE")
     assert np.abs(rigs.pose(ob) - plain).max() > 0.01
     press(load, creature="NONE")
-    chain.force.gravity = 0.0
-    rigs.updated()
+    rigs.change(chain.force, gravity=0.0)
     assert chain.force.creature == ""
     rigs.assert_same_pose(ob, plain, 1e-6)
 

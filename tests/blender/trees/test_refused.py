@@ -69,8 +69,7 @@ def test_a_chain_that_is_refused_later_gives_its_own_bones_their_stored_pose(set
         for name in OWN:
             np.testing.assert_allclose(rigs.channels(rig.ob)[name], before[name], atol=SAME)
         assert rig.gaps()["Left"] <= 2e-6
-    rig.chain("Left").mute = True
-    rigs.updated()
+    rigs.change(rig.chain("Left"), mute=True)
     assert "cannot be solved together" not in rig.chain("Right").status
 
 
@@ -87,8 +86,7 @@ def test_keyed_bones_of_a_refused_chain_play_their_keys_and_chains_below_follow_
         np.testing.assert_allclose(bones["Right.0"].rotation_quaternion, expected, atol=SAME)
         first = shown.setdefault(frame, rigs.channels(rig.ob))
         assert rigs.channels(rig.ob) == first
-    rig.chain("Right").solver = "NEWTON"
-    rigs.updated()
+    rigs.change(rig.chain("Right"), solver="NEWTON")
     assert rig.chain("Right").status.startswith("Reached")
 
 
@@ -120,8 +118,7 @@ def test_bones_of_a_refused_chain_that_go_back_are_told_of_until_the_frame_chang
     assert "cannot be solved together" in refusal
     assert "went back" not in refusal
     for _ in range(2):
-        rig.ob.pose.bones["Right.1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
-        rigs.updated()
+        rigs.change(rig.ob.pose.bones["Right.1"], rotation_quaternion=(0.8, 0.6, 0.0, 0.0))
         np.testing.assert_allclose(rigs.channels(rig.ob)["Right.1"], before["Right.1"], atol=SAME)
         assert rig.chain("Right").status == (
             "This chain keeps Right.1 as stored or keyed, so it went back: mute the chain to pose"
@@ -182,8 +179,7 @@ def test_a_ring_of_three_over_two_armatures_loses_one_member():
     (refused,) = (chain for chain in chains if "follow each other" in chain.status)
     for each in (ob, third):
         rigs.assert_stays(each)
-    refused.mute = True
-    rigs.updated()
+    rigs.change(refused, mute=True)
     others = [chain.status for chain in chains if not chain.mute]
     assert all(text.startswith(("Reached", "Out of reach")) for text in others), others
 

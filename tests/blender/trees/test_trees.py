@@ -54,8 +54,7 @@ def test_bones_that_inherit_in_different_ways_under_a_sheared_parent_are_exact()
     for name, inherit in ways.items():
         rig.ob.data.bones[name].inherit_scale = inherit
     rig.ob.pose.bones["Trunk.1"].scale = (0.8, 1.1, 1.4)
-    rig.ob.pose.bones["Left.0"].location = (0.1, 0.05, -0.1)
-    rigs.updated()
+    rigs.change(rig.ob.pose.bones["Left.0"], location=(0.1, 0.05, -0.1))
     rig.follow(chain_count=4)
     for name, step in (("Left", (-0.4, 0.5, -0.2)), ("Right", (0.4, 0.4, 0.1))):
         rig.target(name).location = np.array(rig.target(name).location) + step
@@ -92,12 +91,10 @@ def test_targets_out_of_reach_settle_by_weight():
     rig = tree_rigs.make_y()
     rig.follow()
     rig.target("Left").location = (2.0, 0.0, 1.0)
-    rig.target("Right").location = (-2.0, 0.0, 1.0)
-    rigs.updated()
+    rigs.change(rig.target("Right"), location=(-2.0, 0.0, 1.0))
     even = rig.gaps()
     assert even["Left"] == pytest.approx(even["Right"], abs=1e-4)
-    rig.chain("Left").weight = 0.25
-    rigs.updated()
+    rigs.change(rig.chain("Left"), weight=0.25)
     gaps = rig.gaps()
     assert gaps["Right"] < even["Right"] - 0.05 < even["Left"] < gaps["Left"]
     for name in rig.tips:
@@ -125,15 +122,13 @@ def test_influence_goes_part_of_the_way_and_without_it_a_chain_leaves_the_tree_a
         assert rig.gaps()["Right"] <= 2e-6
         turns.append(np.linalg.norm(jointed_rigs.local(rig.ob, "Left.0") - np.eye(3)))
     assert turns[0] > turns[1] > 0.01 > 1e-6 > turns[2]
-    rig.target("Left").location = (2.0, 0.0, 0.5)
-    rigs.updated()
+    rigs.change(rig.target("Left"), location=(2.0, 0.0, 0.5))
     assert rig.gaps()["Right"] <= 2e-6
     rig.ob.pose.bones["Left.1"].rotation_quaternion = turned = (0.8, 0.6, 0.0, 0.0)
     rigs.updated()
     assert rig.ob.pose.bones["Left.1"].rotation_quaternion[:] == pytest.approx(turned)
     faded = rigs.pose(rig.ob)
-    rig.chain("Left").mute = True
-    rigs.updated()
+    rigs.change(rig.chain("Left"), mute=True)
     np.testing.assert_array_equal(rigs.pose(rig.ob), faded)
 
 
@@ -180,8 +175,7 @@ def test_muted_one_after_the_other_they_give_everything_back(order):
     rigs.updated()
     # The first one takes its stored pose anew, while the other one drives the bones they share.
     for name, mute in ((order[0], True), (order[0], False), (order[1], True), (order[0], True)):
-        rig.chain(name).mute = mute
-        rigs.updated()
+        rigs.change(rig.chain(name), mute=mute)
         live = [each for each in order if not rig.chain(each).mute]
         assert all(rig.gaps()[each] <= NOISE for each in live)
         for bone in (f"{each}.{i}" for each in order if each not in live for i in (0, 1)):
@@ -198,8 +192,7 @@ def test_a_chain_added_to_a_solved_one_starts_from_what_stood_there_before():
     tips = rig.tips
     rig.tips = {"Left": tips["Left"]}
     rig.follow()
-    rig.target("Left").location = (0.3, 0.5, 1.4)
-    rigs.updated()
+    rigs.change(rig.target("Left"), location=(0.3, 0.5, 1.4))
     rig.tips = {"Right": tips["Right"]}
     rig.follow()
     rig.tips = tips
@@ -216,12 +209,8 @@ def test_a_stored_pose_is_stored_for_all_chains_of_the_tree():
     rigs.turn_bones(rig.ob, angle=0.2)
     rig.follow()
     rig.place(1)
-    for chain in rig.ob.chain_ik.chains:
-        chain.mute = True
-    rigs.updated()
-    for chain in rig.ob.chain_ik.chains:
-        chain.mute = False
-    rigs.updated()
+    rigs.mute_all_but(rig.ob)
+    rigs.mute_all_but(rig.ob, *rig.ob.chain_ik.chains.keys())
     bpy.context.scene.chain_ik.use_live = False
     rigs.turn_bones(rig.ob, seed=5, angle=0.1)
     posed = rigs.rotations(rig.ob)
@@ -229,11 +218,8 @@ def test_a_stored_pose_is_stored_for_all_chains_of_the_tree():
     # The other one gives back last.
     rig.ob.chain_ik.active_index = 0
     bpy.ops.pose.chain_ik_store()
-    bpy.context.scene.chain_ik.use_live = True
-    rigs.updated()
-    for chain in rig.ob.chain_ik.chains:
-        chain.mute = True
-    rigs.updated()
+    rigs.change(bpy.context.scene.chain_ik, use_live=True)
+    rigs.mute_all_but(rig.ob)
     now = rigs.rotations(rig.ob)
     for bone in ("Trunk.0", "Trunk.1", "Left.0", "Left.1"):
         np.testing.assert_allclose(now[bone], posed[bone], atol=1e-6, err_msg=bone)

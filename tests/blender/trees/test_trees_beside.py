@@ -108,8 +108,7 @@ def test_targets_that_cannot_be_followed_leave_what_only_they_drive_until_they_c
             crowd[0].ob.update_tag()
             rigs.updated()
         assert not solved
-    crowd[2].target("Right").hide_viewport = False
-    rigs.updated()
+    rigs.change(crowd[2].target("Right"), hide_viewport=False)
     assert_goes_on(crowd)
 
 
@@ -142,11 +141,9 @@ def test_a_tree_that_differs_is_solved_beside_or_apart_and_the_others_go_on(
 
 def test_chains_and_objects_come_and_go_in_one_of_many_trees(crowd):
     rig = crowd[1]
-    rig.chain("Left").mute = True
-    rigs.updated()
+    rigs.change(rig.chain("Left"), mute=True)
     assert sizes() == [COUNT - 1]
-    rig.chain("Left").mute = False
-    rigs.updated()
+    rigs.change(rig.chain("Left"), mute=False)
     assert sizes() == [COUNT]
     # A chain before the others moves all of them to other rows.
     early = rigs.add_bones(rig.ob, ((-1, 0, 0), (-1, 0.1, 0.5), (-1, 0, 1)), prefix="Early")

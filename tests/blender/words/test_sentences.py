@@ -177,18 +177,15 @@ def test_a_bone_of_another_rig_that_is_gone_is_named_until_it_is_there_again():
     ob, _ = rigs.make_arm()
     other = rigs.make_rig(name="Other")
     chain = ob.chain_ik.chains[0]
-    chain.target, chain.subtarget = other, "Bone.1"
-    rigs.updated()
+    rigs.change(chain, target=other, subtarget="Bone.1")
     assert chain.status.startswith("Reached"), chain.status
     # As in a chain of a file from before there was a record of bones.
     ob.chain_ik.seen_bones = ""
-    other.data.bones["Bone.1"].name = "Gone"
-    rigs.updated()
+    rigs.change(other.data.bones["Bone.1"], name="Gone")
     assert chain.status == (
         "Bone 'Bone.1' of 'Other' no longer exists: choose another bone for the chain to follow."
     )
-    other.data.bones["Gone"].name = "Bone.1"
-    rigs.updated()
+    rigs.change(other.data.bones["Gone"], name="Bone.1")
     assert chain.status.startswith("Reached"), chain.status
 
 
@@ -210,8 +207,7 @@ def test_limits_are_spoken_of_only_where_there_are_some_and_they_count(solver):
                 bone.use_ik_limit_x = bone.lock_ik_y = bone.lock_ik_z = is_limited
                 bone.ik_min_x, bone.ik_max_x = -0.1, 0.1
                 bone.ik_stiffness_x = 0.6 * (not is_limited)
-            chain.use_limits = use_limits
-            rigs.updated()
+            rigs.change(chain, use_limits=use_limits)
             speaks = re.search(LIMITS, chain.status) is not None
             assert speaks == (is_limited and use_limits), chain.status
 
@@ -318,6 +314,5 @@ def test_the_residual_is_the_distance_that_is_left_and_is_told_in_the_scenes_uni
     assert chain.status == "Out of reach by 0.03 m: extended"
     left = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
     assert chain.residual == pytest.approx(left, abs=1e-6)
-    chain.bone = "Gone"
-    rigs.updated()
+    rigs.change(chain, bone="Gone")
     assert chain.residual == -1.0

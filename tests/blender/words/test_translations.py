@@ -173,8 +173,7 @@ def test_labels_are_in_blenders_language_and_sentences_where_the_preferences_hav
 def test_operators_say_why_not_in_blenders_language(in_portuguese):
     ob, target = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
-    chain.target = None
-    rigs.updated()
+    rigs.change(chain, target=None)
     with pytest.raises(RuntimeError, match="Esta cadeia não tem alvo: escolha um primeiro"):
         bpy.ops.pose.chain_ik_apply()
     assert chain.status.startswith("No target is set"), "scripts read English"

@@ -170,8 +170,7 @@ def enter_mode(ob, mode):
 
 
 def show(name: str) -> None:
-    bpy.context.window.view_layer = bpy.context.scene.view_layers[name]
-    bpy.context.view_layer.update()
+    rigs.change(bpy.context.window, view_layer=bpy.context.scene.view_layers[name])
 
 
 @edit(name=NAMES)

@@ -288,8 +288,7 @@ def rename_there_and_back(thing: Any, times: int) -> None:
     former = thing.name
     with round_trip(f"renaming {thing} there and back"):
         for name in (LONG, former) * times:
-            thing.name = name
-            bpy.context.view_layer.update()
+            rigs.change(thing, name=name)
 
 
 @edit(scene.OF_OWN_OBJECT, times=TIMES)
