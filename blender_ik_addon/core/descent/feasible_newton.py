@@ -35,6 +35,10 @@ from .posed_rows import PosedRows
 MORE_SHIFT, LEAST_MORE, LESS_SHIFT = 8.0, 1e-3, 0.1
 # One that saves less than this share of what it should keeps half the shift.
 AS_PLANNED, HALF = 0.5, 0.5
+# A step goes no farther than so many times the last one that was taken, or this share of one that
+# was not: along valleys that bend a shift alone makes steps too short, then too long. With half,
+# steps are tried in vain more often; with an eighth, more of them are needed.
+MORE_WAY, LESS_WAY = 2.0, 0.25
 # A shifted step is shorter than what is left to go; by so much of the shift it counts for more.
 SHIFTED = 1e3
 # How often held outputs are brought back after a step, and how near, as a share of the reach.
@@ -53,6 +57,9 @@ STRAY, ASTRAY = 10.0, 1e-4
 # Steps in which outputs that can be held nearly are, as a share of the reach, and from where the
 # last step brings them all the way; with a greater shift a step leads nowhere.
 ENOUGH_TO_HOLD, NEARLY_HELD, TOO_SHORT = 20, 1e-4, 10.0
+# A force so many times as great as what turns the stiffest joint by a radian holds nothing: from
+# one step to the next it grows.
+IN_VAIN = 1e10
 # Poles and limits lead into corners, where steps have greater shifts than this: there what is
 # slight is so many times as much.
 IN_CORNERS, MORE_IN_CORNERS = 1.0, 1e4
@@ -110,7 +117,8 @@ def minimise(
     turn, rows = chains_first(state[:-1, :TURN]), np.flatnonzero(caps > 0)
     used, count, width = np.zeros_like(caps), len(caps), len(target)
     known, place = forget(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
-    carried = _Carried(turn, np.zeros(count), np.full(count, np.inf), used, known, place)
+    shift, last, radius = np.zeros(count), *np.full((2, count), np.inf)
+    carried = _Carried(turn, shift, radius, last, used, known, place)
     while rows.size:
         part = (tree, acting, target, state[:-1, TURN], caps)
         begun = carried
@@ -142,6 +150,7 @@ class _Carried(NamedTuple):
     Attributes:
         turn: Of the joints, shape (B, n, 4).
         shift: Compared with the stiffest joint, shape (B,).
+        radius: How far a step may turn a joint, in radians, shape (B,).
         last: How far the step before had to go, shape (B,).
         used: Steps, shape (B,).
         known: What the step before knew.
@@ -150,6 +159,7 @@ class _Carried(NamedTuple):
 
     turn: Array
     shift: Array
+    radius: Array
     last: Array
     used: Counts
     known: Known
@@ -200,15 +210,17 @@ class _Descent:
         # What springs pull is led once: what is held comes back all the way.
         self._returns = (both, *(self._held,) * (RETURNS - 1) * self._holds)
         self._measure = settings.measure(self._bones, acting)
+        # The least so far: what presses on joints makes them seem stiffer.
+        self._scale = np.full(len(caps), np.inf)
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
         """Return which trees are not done, and what they have come to."""
-        turn, shift, last, used, known, place = begun
+        turn, shift, radius, last, used, known, place = begun
         here = self._look(self._bones.pose(turn, place=place))
         is_open = (used < self._caps) & ~here.at.is_least
         least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > FEW else 0.0
         while np.count_nonzero(is_open) > least:
-            plan = self._plan(here, known, shift, is_open)
+            plan = self._plan(here, known, shift, radius, is_open)
             after = self._move(here.posed, plan)
             is_better, creeps, following = self._judge(plan, here, after, last)
             is_better &= is_open
@@ -216,12 +228,15 @@ class _Descent:
             here = self._choose(is_better, after, here)
             used, last = used + is_open, np.where(is_open, plan.size, last)
             shift = np.where(is_open, following, shift)
+            farther = np.maximum(radius, MORE_WAY * plan.way)
+            radius = np.where(is_open, np.where(is_better, farther, LESS_WAY * plan.way), radius)
             is_open = is_open & ~plan.rests & (used < self._caps) & ~here.at.is_least
             is_open &= (shift < MOST_SHIFT) & ~creeps
             if self._settings.holds_soon:
                 is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
                 is_open &= is_soon | (measure(here.gap) <= NEARLY_HELD * self._bones.tree.reach)
-        return is_open, _Carried(here.posed.turn, shift, last, used, known, here.posed.place)
+        left = here.posed.turn, shift, radius, last, used, known, here.posed.place
+        return is_open, _Carried(*left)
 
     def _look(self, posed: PosedRows, output: Array | None = None) -> _Here:
         """Return what poses cost; their outputs if they are known."""
@@ -232,7 +247,9 @@ class _Descent:
 
     def _choose(self, rows: Flags, first: _Here, second: _Here) -> _Here:
         """Return the first where flagged (B,), else the second."""
-        return first if rows.all() else self._look(first.posed.choose(rows, second.posed))
+        if rows.all() or not rows.any():
+            return first if rows.all() else second
+        return self._look(first.posed.choose(rows, second.posed))
 
     def _move(self, posed: PosedRows, plan: PlannedStep) -> _Here:
         """Return poses after a step.
@@ -249,12 +266,15 @@ class _Descent:
         there = self._look(moved)
         return self._choose(back.at.total < there.at.total, back, there)
 
-    def _plan(self, here: _Here, known: Known, shift: Array, is_open: Flags) -> PlannedStep:
+    def _plan(
+        self, here: _Here, known: Known, shift: Array, radius: Array, is_open: Flags
+    ) -> PlannedStep:
         """Return the step from poses."""
         (posed, at, output, error), settings, edges = here, self._settings, None
         whole = self._bones.find_jacobian(posed)
         if posed.parts is not None:
             edges = NearEdges(self._bones.joints, posed.turn, posed.parts)
+        radius = np.minimum(radius, settings.largest_turn)
         shifts, axes = (settings.least_shift, settings.first_shift), self._joints.free_axes
         held = HeldOutputs(self._held.pick(whole), axes)
         for _ in range(MOST_FORESEEN):
@@ -264,7 +284,7 @@ class _Descent:
             back = held, error
             step = ConstrainedStep(axes, (slope, curvature), back, edges, known, shift, shifts)
             largest = measure(step.move).max(axis=1)
-            shrunk = settings.largest_turn / np.maximum(largest, settings.largest_turn)
+            shrunk = radius / np.maximum(largest, radius)
             if not at.foresee(step.move * shrunk[:, None, None]):
                 break
         more = 1.0 + SHIFTED * step.shift
@@ -278,18 +298,21 @@ class _Descent:
         rests |= self._is_done(step, gain, error)
         move, led = move * shrunk[:, None, None], self._led
         planned = output[:, led] + apply(whole[:, led], move.reshape(len(move), -1))
-        planned = np.concatenate((self._target, planned), axis=1)
-        by_step = settings.returned * measure(move).max(axis=1) ** 2
-        near = (RETURNED + by_step) * self._bones.tree.reach
-        return PlannedStep(step, move, size, rests, planned, edges, near)
+        nearer = self._target - (1.0 - shrunk)[:, None] * error
+        planned, way = np.concatenate((nearer, planned), axis=1), measure(move).max(axis=1)
+        near = (RETURNED + settings.returned * way**2) * self._bones.tree.reach
+        return PlannedStep(step, move, shrunk, way, size, rests, planned, edges, near)
 
     def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
         """Tell which trees have come near enough, or would need too much force, (B,)."""
         settings = self._settings
         is_done: Flags = measure(error) <= NEARLY_HELD * self._bones.tree.reach
         is_done &= (gain < settings.least_gain) & (settings.least_gain > 0.0)
+        force = step.known.force
+        self._scale = np.minimum(self._scale, step.scale)
+        is_done |= measure(force) > IN_VAIN * self._scale
         for rows, most in settings.bounds:
-            is_done |= measure(step.known.force[:, rows]) > most
+            is_done |= measure(force[:, rows]) > most
         return is_done
 
     def _judge(
@@ -313,9 +336,11 @@ class _Descent:
         saved = total - left
         is_better = saved >= -ROUNDING * scale
         # Between springs that are met and left, along a flat ridge or in a corner it would go on.
+        # What is held has to be there: nothing brings it back afterwards.
         is_short = plan.step.shift > IN_CORNERS
-        slight = settings.slight * np.where(is_short, MORE_IN_CORNERS, 1.0) * scale
+        slight = settings.slight * plan.share * np.where(is_short, MORE_IN_CORNERS, 1.0) * scale
         creeps = is_better & (saved <= slight) & (is_short | (plan.size >= 0.5 * last))
+        creeps &= measure(after.gap) <= NEARLY_HELD * self._bones.tree.reach
         if self._holds and settings.keeps:
             near = np.maximum(STRAY * plan.near, ASTRAY * self._bones.tree.reach)
             is_better &= measure(after.gap) <= np.maximum(near, measure(here.gap))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..algebra.arithmetic import Array
-from ..algebra.chains_first import apply, measure
+from ..algebra.chains_first import apply, choose_first, measure
 from ..algebra.output_rows import OutputRows
 from .bone_rows import BoneRows
 from .held_outputs import NO_ENERGY
@@ -63,6 +63,11 @@ def bring_back(
         back = apply(free, back.reshape(len(back), -1, 3))
         largest = np.maximum(measure(back).max(axis=1), LARGEST_RETURN)
         back *= (LARGEST_RETURN / largest)[:, None, None]
-        moved, way = bones.turn_on(moved, back).choose(is_off, moved), way + back
-        output = bones.find_output(moved)
+        after = bones.turn_on(moved, back)
+        there = bones.find_output(after)
+        # In corners of ranges what shall bring outputs back may lead them away.
+        left = measure(plan.planned[:, : reached.shape[1]] - rows.pick(there))
+        is_nearer = is_off & (left < gap)
+        moved, output = after.choose(is_nearer, moved), choose_first(is_nearer, there, output)
+        way = way + np.where(is_nearer[:, None, None], back, 0.0)
     return moved, output

@@ -14,7 +14,9 @@ class PlannedStep(NamedTuple):
 
     Attributes:
         step: As the quadratic program has it.
-        move: Turns (B, n, 3), no farther than the largest one.
+        move: Turns (B, n, 3), no farther than steps may go.
+        share: Of what the step would be without that.
+        way: How far it goes, in radians.
         size: How far it is to go, in radians, whatever the shift.
         rests: Which trees have nowhere to go.
         planned: Where outputs shall be: what is held, then what is led, shape (B, k + l).
@@ -24,6 +26,8 @@ class PlannedStep(NamedTuple):
 
     step: ConstrainedStep
     move: Array
+    share: Array
+    way: Array
     size: Array
     rests: Flags
     planned: Array

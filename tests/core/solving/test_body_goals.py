@@ -72,6 +72,15 @@ def test_straight_legs_crouch(pinned, way):
     assert solve(chain, goal, NEAR).residual.max() < MET
 
 
+@pytest.mark.parametrize(("seed", "least"), [(0, 21), (5, 13)])
+def test_hips_go_far_down_past_where_ankles_stop(seed, least):
+    """Each of the 21 targets can be reached: a drag in small steps does."""
+    person = make_person("hips")
+    ways = smooth_path(person, seed)[::15] - person.ends[2]
+    found = [solve(person.chain, pull(person, way), NEAR) for way in ways]
+    assert sum(each.residual[2] < MET for each in found) >= least
+
+
 def test_a_second_priority_moves_no_first_one_that_can_be_met():
     """The right hand stays at its target wherever the left one is pulled, in reach or out of it."""
     person = make_person("hand.R", "hand.L")

@@ -93,8 +93,8 @@ def test_goals_that_pull_lead_along_their_valleys_in_few_steps():
     around = np.stack((np.cos(angles), np.sin(angles), np.sin(0.7 * angles)), axis=1)
     found = _stretch(np.array((0.28, -0.08, 0.08)) + 0.04 * around)
     assert min(each.residual[2] for each in found) > 1e-2
-    # Where only what is held comes back there are 31 in the mean.
-    assert np.mean([np.max(each.iterations) for each in found]) < 20
+    # Where only what is held comes back there are 31 in the mean, where only shifts bound steps 18.
+    assert np.mean([np.max(each.iterations) for each in found]) < 16
 
 
 def test_a_body_follows_steadily_as_a_hand_is_pulled_ever_farther():
