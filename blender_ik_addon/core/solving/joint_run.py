@@ -36,9 +36,8 @@ NEAR = 1e-7
 WORTH_A_JUMP = 0.01
 # NEWTON takes off a tenth of the errors within a few iterations, near full reach too: of a hundred
 # targets that are reached one to three take longer. What leaves more comes to rest in a few steps
-# that know how effectors' paths curve. Aims with which several effectors cannot all be met are as
-# good as they get once a window takes off no more.
-SLOW, FEW_STEPS, STANDSTILL = 0.9, 4, 1.0 - 1e-6
+# that know how effectors' paths curve.
+SLOW, FEW_STEPS = 0.9, 4
 
 
 def leave_at(share: float) -> Callable[..., Flags]:
@@ -54,7 +53,6 @@ NEWTON = Method(
     compaction=0.4,
 )
 AIMING = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, compaction=0.4)
-AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=leave_at(STANDSTILL))
 
 
 @dataclass(frozen=True)
@@ -189,7 +187,6 @@ class Run(Rows):
         target = np.concatenate((self.target, np.zeros((aims.rows, state.shape[-1]))))
         carried = np.full(state.shape[-1], FIRST_DAMPING)
         is_left: Flags = np.ones(state.shape[-1], dtype=np.bool_)
-        method = AIMING if self.is_chain else AIMING_OF_SEVERAL
         for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
             # What has met all with one weight has done so with any.
             is_led = is_left & (is_fresh | (weight == AIM_WEIGHTS[-1]))
@@ -198,7 +195,7 @@ class Run(Rows):
             caps = np.where(is_led, np.minimum(self.iterations, used + enough), used)
             begun = aiming.restate(state, last)
             work = Work(aiming, target, finest, caps)
-            state, used = iterate_states(method, work, begun, used, carried)
+            state, used = iterate_states(AIMING, work, begun, used, carried)
             last, is_left = aiming, norm(target - state[-1, : len(target)]) > finest
             if not is_left.any():
                 break
