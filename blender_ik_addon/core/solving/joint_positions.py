@@ -26,7 +26,7 @@ from ..kinematics.task import Task
 from ..model.options import SolveOptions, Solver
 from .compiled_chains import CompiledChains
 from .iteration import FEW_ITERATIONS
-from .joint_run import AIM_WEIGHTS, ENOUGH, Run
+from .joint_run import AIM_WEIGHTS, Run
 from .lone_chains import Begun
 from .restarts import ASIDE, start_anew
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
@@ -176,15 +176,12 @@ def _come_nearer(
         state, used = start_anew(run, chains.drawn_tips, state, used, rows, ANEW)
     if not run.is_chain:
         return run, state, used
-    # What has arrived closes to the tolerance, as new starts do, which have caps of their own.
-    onward = replace(run, iterations=used + ENOUGH)
-    state, spent = onward.close(state, used, is_open & ~run.is_open(state))
     if run.aims is None:
         # Where joints turn without moving the effector, sweeps would move them for nothing.
         gained = run.find_errors(run.start) - run.find_errors(state)
         stays = is_open & run.is_open(state) & (gained <= NO_GAIN * run.tree.reach)
         state = run.tree.choose_states(stays, run.start, state)
-    return run, state, np.minimum(spent, np.maximum(used, run.iterations))
+    return run, state, used
 
 
 def keep_starts(run: Run, start: Array, state: Array, energy: PotentialEnergy | None) -> Array:
