@@ -71,7 +71,6 @@ class UnconstrainedStart(Rows):
         directions = np.diff(bent.points, axis=0) / bent.lengths[:, None]
         return LoneStart(
             bent.alone(row),
-            tuple(joint_limits.HINGES.get(kind) for kind in self.joints.kinds),
             *(to_floats(each, row) for each in (directions, self.turn, self.inner)),
         )
 
@@ -79,11 +78,10 @@ class UnconstrainedStart(Rows):
 class LoneStart(NamedTuple):
     """What a run of one chain bends from: as ``UnconstrainedStart``, of bones one by one.
 
-    Hinges are the numbers of their axes, None for other joints; directions are those of segments.
+    Directions are those of segments.
     """
 
     bent: StartPose
-    hinges: tuple[int | None, ...]
     directions: tuple[Vector, ...]
     turn: tuple[Quaternion, ...]
     inner: tuple[Matrix, ...]
@@ -209,8 +207,7 @@ def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
     moved = bones.copy()
     moved[1:] = turns.multiply(turns.conjugate(bones[:-1]), bones[1:])
     local = np.einsum("nijb,njb->nib", run.inner, turns.to_vectors(moved))
-    turned = turns.multiply(turns.from_vectors(local), run.turn)
-    return joint_limits.keep_hinge_angles(run.joints.kinds, turned)
+    return turns.multiply(turns.from_vectors(local), run.turn)
 
 
 def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
@@ -224,8 +221,8 @@ def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
     if stays:
         whole = plan_bend(m, start.chord, start.side, start.reach, task.target, None).rotation
     along = (free.points[1:] - free.points[:-1]) / start.lengths[:, None]
-    for hinge, before, after, turn, inner in zip(
-        run.hinges, run.directions, along.tolist(), run.turn, run.inner, strict=True
+    for before, after, turn, inner in zip(
+        run.directions, along.tolist(), run.turn, run.inner, strict=True
     ):
         swing = quaternions.between(m, quaternions.rotate(whole, before), after)
         orientation = quaternions.multiply(swing, whole)
@@ -233,9 +230,6 @@ def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
         own = quaternions.from_vector(m, matrices.transform(inner, moved))
         turned.append(quaternions.multiply(own, turn))
         back = quaternions.conjugate(orientation)
-        if hinge is not None:
-            angle = joint_limits.find_hinge_angle(m, turned[-1], hinge)
-            turned[-1] = quaternions.about(m, matrices.IDENTITY[hinge], angle)
     return turned
 
 
