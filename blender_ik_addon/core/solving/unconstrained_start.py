@@ -122,12 +122,10 @@ def compile_starts(
         points = _find_points(tree, run, posed)
         if (norm(np.diff(points, axis=0)) <= NO_DIRECTION).any():
             continue
-        # Most runs of trees are bent, which is told sooner than all of a start pose.
-        if chain or _may_be_straight(points).any():
-            start = chain or compile_start_poses(points, hints[list(run)].sum(axis=0))
-            straight = is_straight(start, stays_near=stays_near)
-            if chain or straight.any():
-                found.append(_compile_run(tree, run, start, turn, straight))
+        start = chain or compile_start_poses(points, hints[list(run)].sum(axis=0))
+        straight = is_straight(start, stays_near=stays_near)
+        if chain or straight.any():
+            found.append(_compile_run(tree, run, start, turn, straight))
     return UnconstrainedStarts(tuple(found))
 
 
@@ -172,14 +170,6 @@ def is_straight(start: StartPose, *, stays_near: bool) -> Any:
         Flags of shape (B,), or one of one chain.
     """
     return (start.off_chord if stays_near else start.bulge) < STRAIGHT * start.reach
-
-
-def _may_be_straight(points: Array) -> Flags:
-    """Tell which runs (n + 1, 3, B) bulge to one side by little, as all do that are straight."""
-    inner, way = points[1:-1].mean(axis=0) - points[0], points[-1] - points[0]
-    bulge = norm(reject(inner, way / np.maximum(norm(way), NO_DIRECTION)))
-    is_flat: Flags = bulge < STRAIGHT * norm(np.diff(points, axis=0)).sum(axis=0)
-    return is_flat
 
 
 def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
