@@ -143,7 +143,7 @@ def step(
         turned.append(quaternions.multiply(quaternions.from_vector(m, own), turn))
     moved = stand(bones, turned, kept)
     left = moved.find_gap(target)
-    is_better = left < newton_joints.HEADWAY * size
+    is_better = left < size
     damping = next_damping(m, damping, is_better)
     return ((moved, damping, None), left) if is_better else ((stance, damping, levers), size)
 

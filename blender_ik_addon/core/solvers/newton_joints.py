@@ -20,9 +20,6 @@ LARGEST_TURN = 0.45
 # A joint that its edge has stopped may send another over its own, or call one back from it: that
 # is looked at anew so often.
 MOST_PASSES = 6
-# A step that leaves more of the error than this share is none: where no turn leads nearer, rounding
-# would choose the way.
-HEADWAY = 1.0 - 1e-6
 # What no joint can do, compared with what all can: a system without would divide by rounding.
 LEAST_SYSTEM = 1e-12
 # And compared with the square of a chain's length.
@@ -65,7 +62,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     turn = turns.turn_by(state[:-1, :TURN], move * share)
     slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
     moved = tree.clamp_state(turn, slide, active)
-    is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
+    is_better = norm(target - moved[-1, :rows]) < error_norm
     following = next_damping(ARRAYS, damping, is_better)
     return tree.choose_states(is_better, moved, state), following
 
