@@ -22,7 +22,7 @@ from ..algebra.matrices import Matrix
 from ..algebra.nested import Rows, to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, smoothstep
-from ..kinematics import joint_limits, limit_edges, swing_twist
+from ..kinematics import joint_limits, limit_edges
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
@@ -311,7 +311,5 @@ def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
     middle, _ = joints.find_middles()
     middle[:, 1] = 0.0
     turn = joint_limits.clamp_turns(joints.ranges, turns.from_vectors(middle))
-    is_even = (np.abs(middle).max(axis=1) < swing_twist.HELD) & (joints.zero[:, 0] == 1.0)
-    turn = np.where(is_even[:, None], start_turn, turn)
     turn[0] = start_turn[0]
     return turn
