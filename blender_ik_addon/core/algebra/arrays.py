@@ -20,8 +20,6 @@ cross = in_columns(vectors.cross)
 unit = in_columns(vectors.unit)
 reject = in_columns(vectors.reject)
 
-# Larger systems go through LAPACK, one by one.
-SMALL = 4
 # From so many chains on, sums along the bones are quicker bone by bone.
 MANY_CHAINS = 16
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
@@ -70,20 +68,3 @@ def sum_segments(segments: Array) -> Array:
         for i, segment in enumerate(segments):
             np.add(joints[i], segment, out=joints[i + 1])
     return joints
-
-
-def solve_positive(system: Array, right: Array) -> Array:
-    """Return x (k, B) of A x = b, with A (k, k, B) symmetric and positive definite, b (k, B).
-
-    Source: Gauss-Jordan elimination, which needs no pivots here.
-    """
-    count = len(system)
-    if count > SMALL:
-        found: Array = np.linalg.solve(system.transpose(2, 0, 1), right.T[:, :, None])[:, :, 0].T
-        return found
-    table = np.concatenate((system, right[:, None]), axis=1)
-    for i in range(count):
-        row = table[i] / table[i, i]
-        table -= table[:, i, None] * row
-        table[i] = row
-    return table[:, count]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array, Flags
-from ..algebra.arrays import norm, solve_positive
+from ..algebra.arrays import norm
 from ..algebra.nested import Nested, put_rows, repeat_single, take_rows
 from ..kinematics.kinematic_tree import ACTIVE, TURN, KinematicTree
 from ..kinematics.limit_edges import ON_EDGE, Edges
@@ -188,5 +188,5 @@ def _solve_damped(tree: KinematicTree, system: Array, error: Array, damping: Arr
         means = diagonal[-3 * threes :].reshape(threes, 3, -1).mean(axis=1)
         diagonal[-3 * threes :] = np.repeat(means, 3, axis=0)
     np.einsum("kkb->kb", system)[...] += np.maximum(diagonal * damping, least)
-    multiplier: Array = solve_positive(system, error)
+    multiplier: Array = np.linalg.solve(system.transpose(2, 0, 1), error.T[..., None])[..., 0].T
     return multiplier
