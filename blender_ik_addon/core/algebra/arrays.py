@@ -20,8 +20,6 @@ cross = in_columns(vectors.cross)
 unit = in_columns(vectors.unit)
 reject = in_columns(vectors.reject)
 
-# From so many chains on, sums along the bones are quicker bone by bone.
-MANY_CHAINS = 16
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
@@ -61,10 +59,5 @@ def sum_segments(segments: Array) -> Array:
     """Return the joints (n + 1, 3, B) of segments (n, 3, B), end to end from the origin."""
     joints = np.empty((len(segments) + 1, *segments.shape[1:]))
     joints[0] = 0.0
-    if segments.shape[-1] < MANY_CHAINS:
-        np.cumsum(segments, axis=0, out=joints[1:])
-    else:
-        # Several times as fast as cumsum along the first axis.
-        for i, segment in enumerate(segments):
-            np.add(joints[i], segment, out=joints[i + 1])
+    np.cumsum(segments, axis=0, out=joints[1:])
     return joints
