@@ -9,7 +9,7 @@ import numpy as np
 from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array, Flags
 from ..algebra.arrays import norm
-from ..algebra.nested import Nested, put_rows, repeat_single, take_rows
+from ..algebra.nested import Nested
 from ..kinematics.kinematic_tree import ACTIVE, TURN, KinematicTree
 from ..kinematics.limit_edges import ON_EDGE, Edges
 from .newton_directions import next_damping
@@ -130,7 +130,7 @@ def _solve_pass(
     slides: _Slides | None,
     passes: int,
 ) -> Nested:
-    """Return turns, slides and the edges kept to; where those have changed, of further passes.
+    """Return turns, slides and the edges kept to; if any of those has changed, of further passes.
 
     Given are the Jacobian (n, k, 3, B), how its pulls turn the joints but for their edges, the
     errors and the dampings.
@@ -159,14 +159,9 @@ def _solve_pass(
         leaves = ((slide < 0.0) & slides.is_at_low) | ((slide > 0.0) & slides.is_at_high)
         is_changed |= leaves.any(axis=0)
         slides = slides._replace(is_free=slides.is_free & ~leaves)
-    found, rest = (move, slide, active), np.flatnonzero(is_changed)
-    if not rest.size or passes == 1:
-        return found
-    if rest.size == len(is_changed):
-        return _solve_pass(tree, given, limits, slides, passes - 1)
-    rest = repeat_single(rest, len(is_changed))
-    again = take_rows((given, limits, slides), rest)
-    return put_rows(found, rest, _solve_pass(tree, *again, passes - 1))
+    if passes == 1 or not is_changed.any():
+        return move, slide, active
+    return _solve_pass(tree, given, limits, slides, passes - 1)
 
 
 def _solve_damped(tree: KinematicTree, system: Array, error: Array, damping: Array) -> Array:
