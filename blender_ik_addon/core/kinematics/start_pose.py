@@ -188,11 +188,10 @@ def _find_closing_turn(lengths: Array, most: Array) -> tuple[Array, Array]:
 
     A full turn shared out closes chains of equal segments; uneven ones may not close at all.
     """
-    high = np.full_like(most, 2.0 * np.pi / len(lengths))
-    low, steps = (
-        np.where(np.ptp(lengths, axis=0) > MAX_EVEN_DIFFERENCE * most, 0.0, high),
-        1j * count_turns(lengths),
-    )
+    high, steps = np.full_like(most, 2.0 * np.pi / len(lengths)), 1j * count_turns(lengths)
+    # Half a turn folds two segments, whatever their lengths.
+    is_uneven = (np.ptp(lengths, axis=0) > MAX_EVEN_DIFFERENCE * most) & (len(lengths) > 2)
+    low = np.where(is_uneven, 0.0, high)
     for _ in range(30 if (low < high).any() else 0):
         middle = 0.5 * (low + high)
         segments = lengths * np.exp(steps * middle)
