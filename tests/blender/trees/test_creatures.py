@@ -268,6 +268,14 @@ def test_lists_lead_from_root_to_tip_bend_where_they_say_and_bones_weigh_by_thei
     np.testing.assert_allclose(placed.stiffness, [1, 1, 2, 3])
 
 
+def test_what_a_file_leaves_out_are_springs_alone():
+    forces = parse_creature(text_of()).forces(np.ones(2))
+    told = forces.stiffness, forces.masses, forces.comfort_low, forces.comfort_high
+    for values, expected in zip(told, (1.0, 0.0, 0.0, 0.0), strict=True):
+        np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(forces.gravity, [0.0, 0.0, -1.0])
+
+
 def test_comfort_is_told_in_degrees():
     told = {"x": [[-10, -20], 30], "z": [-5, 5]}
     forces = parse_creature(text_of(comfort=told)).forces(np.ones(2))
