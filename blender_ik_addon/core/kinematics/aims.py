@@ -242,6 +242,19 @@ class Poles(Rows):
         bends = np.einsum("stpb,psib,ptjb->pijb", bends, at.sides, at.sides)
         return PoleCurvature(levers, slopes, bends)
 
+    def face(self, posed: Posed, turn: Array) -> Array:
+        """Return turns (n, 4, B) of which limbs have turned as a whole toward their poles."""
+        limbs, faced = self.limbs, turn.copy()
+        kept = limbs.topology.unturned
+        led = [
+            (row, b) for row, limb in enumerate(limbs.bones) for b in limb if b in (limb[0], *kept)
+        ]
+        rows, bones = (list(each) for each in zip(*led, strict=True))
+        back = (-self.find_past(posed)[:, None] * self.measure(posed).chord)[rows]
+        back = np.einsum("pijb,pib->pjb", posed.turn_axes[bones], back)
+        faced[bones] = turns.multiply(turns.from_vectors(back), turn[bones])
+        return faced
+
     def find_slopes(self, posed: Posed) -> Array:
         """Return how outputs change with turns, shape (n, P, 3, B).
 

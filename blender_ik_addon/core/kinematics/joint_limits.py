@@ -124,6 +124,16 @@ def clamp_rotations(
     return held
 
 
+def keep_hinge_angles(kinds: tuple[JointKind, ...], turn: Array) -> Array:
+    """Return turns (n, 4, B) of which those of hinges keep their parts about their axes only."""
+    for axis in range(3):
+        bones = [bone for bone, kind in enumerate(kinds) if HINGES.get(kind) == axis]
+        if bones:
+            angle = find_hinge_angle(ARRAYS, nested.split(turn[bones]), axis)
+            turn[bones] = turn_about(axis, angle)
+    return turn
+
+
 def turn_about(axis: int, angle: Array) -> Array:
     """Return the turns (..., 4, B) about a frame axis, given by its number, by angles (..., B)."""
     return nested.join(quaternions.about(ARRAYS, matrices.IDENTITY[axis], angle))

@@ -11,7 +11,7 @@ from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import Rows, are_all
 from ..kinematics.aims import Aims
-from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers import newton_joints
 from ..solvers.newton_directions import FIRST_DAMPING
 from ..solvers.weighted_least_squares import compromise
@@ -184,6 +184,9 @@ class Run(Rows):
         before, tree, last, aims = state, self.tree, self.tree, self.aims
         if aims is None:
             return state, used
+        if aims.poles is not None and not self.is_chain:
+            # From the wrong side of a limb the way to the right one may lead through no pose.
+            state = tree.clamp_state(aims.poles.face(tree.posed(state), state[:-1, :TURN]))
         target = np.concatenate((self.target, np.zeros((aims.rows, state.shape[-1]))))
         carried = np.full(state.shape[-1], FIRST_DAMPING)
         is_left: Flags = np.ones(state.shape[-1], dtype=np.bool_)

@@ -22,7 +22,7 @@ from ..algebra.matrices import Matrix
 from ..algebra.nested import Rows, to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, smoothstep
-from ..kinematics import joint_limits, limit_edges
+from ..kinematics import joint_limits, limit_edges, swing_twist
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
@@ -71,6 +71,7 @@ class UnconstrainedStart(Rows):
         directions = np.diff(bent.points, axis=0) / bent.lengths[:, None]
         return LoneStart(
             bent.alone(row),
+            tuple(joint_limits.HINGES.get(kind) for kind in self.joints.kinds),
             *(to_floats(each, row) for each in (directions, self.turn, self.inner)),
         )
 
@@ -78,10 +79,11 @@ class UnconstrainedStart(Rows):
 class LoneStart(NamedTuple):
     """What a run of one chain bends from: as ``UnconstrainedStart``, of bones one by one.
 
-    Directions are those of segments.
+    Hinges are the numbers of their axes, None for other joints; directions are those of segments.
     """
 
     bent: StartPose
+    hinges: tuple[int | None, ...]
     directions: tuple[Vector, ...]
     turn: tuple[Quaternion, ...]
     inner: tuple[Matrix, ...]
@@ -197,7 +199,8 @@ def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
     moved = bones.copy()
     moved[1:] = turns.multiply(turns.conjugate(bones[:-1]), bones[1:])
     local = np.einsum("nijb,njb->nib", run.inner, turns.to_vectors(moved))
-    return turns.multiply(turns.from_vectors(local), run.turn)
+    turned = turns.multiply(turns.from_vectors(local), run.turn)
+    return joint_limits.keep_hinge_angles(run.joints.kinds, turned)
 
 
 def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
@@ -211,8 +214,8 @@ def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
     if stays:
         whole = plan_bend(m, start.chord, start.side, start.reach, task.target, None).rotation
     along = (free.points[1:] - free.points[:-1]) / start.lengths[:, None]
-    for before, after, turn, inner in zip(
-        run.directions, along.tolist(), run.turn, run.inner, strict=True
+    for hinge, before, after, turn, inner in zip(
+        run.hinges, run.directions, along.tolist(), run.turn, run.inner, strict=True
     ):
         swing = quaternions.between(m, quaternions.rotate(whole, before), after)
         orientation = quaternions.multiply(swing, whole)
@@ -220,6 +223,9 @@ def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
         own = quaternions.from_vector(m, matrices.transform(inner, moved))
         turned.append(quaternions.multiply(own, turn))
         back = quaternions.conjugate(orientation)
+        if hinge is not None:
+            angle = joint_limits.find_hinge_angle(m, turned[-1], hinge)
+            turned[-1] = quaternions.about(m, matrices.IDENTITY[hinge], angle)
     return turned
 
 
@@ -311,5 +317,7 @@ def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
     middle, _ = joints.find_middles()
     middle[:, 1] = 0.0
     turn = joint_limits.clamp_turns(joints.ranges, turns.from_vectors(middle))
+    is_even = (np.abs(middle).max(axis=1) < swing_twist.HELD) & (joints.zero[:, 0] == 1.0)
+    turn = np.where(is_even[:, None], start_turn, turn)
     turn[0] = start_turn[0]
     return turn
