@@ -117,8 +117,8 @@ def minimise(
     turn, rows = chains_first(state[:-1, :TURN]), np.flatnonzero(caps > 0)
     used, count, width = np.zeros_like(caps), len(caps), len(target)
     known, place = forget(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
-    shift, last, radius = np.zeros(count), *np.full((2, count), np.inf)
-    carried = _Carried(turn, shift, radius, last, used, known, place)
+    none, most = np.zeros(count), np.full(count, np.inf)
+    carried = _Carried(turn, none, most, most, most, used, known, place)
     while rows.size:
         part = (tree, acting, target, state[:-1, TURN], caps)
         begun = carried
@@ -152,6 +152,8 @@ class _Carried(NamedTuple):
         shift: Compared with the stiffest joint, shape (B,).
         radius: How far a step may turn a joint, in radians, shape (B,).
         last: How far the step before had to go, shape (B,).
+        scale: The least of the stiffest joint so far, shape (B,): what presses on joints makes them
+            seem stiffer.
         used: Steps, shape (B,).
         known: What the step before knew.
         place: As ``PosedRows.place``.
@@ -161,6 +163,7 @@ class _Carried(NamedTuple):
     shift: Array
     radius: Array
     last: Array
+    scale: Array
     used: Counts
     known: Known
     place: Array | None
@@ -210,12 +213,10 @@ class _Descent:
         # What springs pull is led once: what is held comes back all the way.
         self._returns = (both, *(self._held,) * (RETURNS - 1) * self._holds)
         self._measure = settings.measure(self._bones, acting)
-        # The least so far: what presses on joints makes them seem stiffer.
-        self._scale = np.full(len(caps), np.inf)
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
         """Return which trees are not done, and what they have come to."""
-        turn, shift, radius, last, used, known, place = begun
+        turn, shift, radius, last, scale, used, known, place = begun
         here = self._look(self._bones.pose(turn, place=place))
         is_open = (used < self._caps) & ~here.at.is_least
         least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > FEW else 0.0
@@ -231,11 +232,13 @@ class _Descent:
             farther = np.maximum(radius, MORE_WAY * plan.way)
             radius = np.where(is_open, np.where(is_better, farther, LESS_WAY * plan.way), radius)
             is_open = is_open & ~plan.rests & (used < self._caps) & ~here.at.is_least
+            scale = np.minimum(scale, plan.step.scale)
+            is_open &= measure(plan.step.known.force) <= IN_VAIN * scale
             is_open &= (shift < MOST_SHIFT) & ~creeps
             if self._settings.holds_soon:
                 is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
                 is_open &= is_soon | (measure(here.gap) <= NEARLY_HELD * self._bones.tree.reach)
-        left = here.posed.turn, shift, radius, last, used, known, here.posed.place
+        left = here.posed.turn, shift, radius, last, scale, used, known, here.posed.place
         return is_open, _Carried(*left)
 
     def _look(self, posed: PosedRows, output: Array | None = None) -> _Here:
@@ -247,8 +250,10 @@ class _Descent:
 
     def _choose(self, rows: Flags, first: _Here, second: _Here) -> _Here:
         """Return the first where flagged (B,), else the second."""
-        if rows.all() or not rows.any():
-            return first if rows.all() else second
+        if rows.all():
+            return first
+        if not rows.any():
+            return second
         return self._look(first.posed.choose(rows, second.posed))
 
     def _move(self, posed: PosedRows, plan: PlannedStep) -> _Here:
@@ -308,11 +313,8 @@ class _Descent:
         settings = self._settings
         is_done: Flags = measure(error) <= NEARLY_HELD * self._bones.tree.reach
         is_done &= (gain < settings.least_gain) & (settings.least_gain > 0.0)
-        force = step.known.force
-        self._scale = np.minimum(self._scale, step.scale)
-        is_done |= measure(force) > IN_VAIN * self._scale
         for rows, most in settings.bounds:
-            is_done |= measure(force[:, rows]) > most
+            is_done |= measure(step.known.force[:, rows]) > most
         return is_done
 
     def _judge(
