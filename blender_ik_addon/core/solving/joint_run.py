@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,15 +39,16 @@ WORTH_A_JUMP = 0.01
 SLOW, FEW_STEPS = 0.9, 4
 
 
-def leave_at(share: float) -> Callable[..., Flags]:
-    """Return a test for errors of which a window leaves more than a share."""
-    return lambda error, window_error, *_: error > share * window_error
+def is_slow(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    """Tell where a window has taken off too little of the errors."""
+    slow: Flags = error > SLOW * window_error
+    return slow
 
 
 NEWTON = Method(
     newton_joints.step,
     is_damped=True,
-    is_hopeless=leave_at(SLOW),
+    is_hopeless=is_slow,
     window=FEW_STEPS,
     compaction=0.4,
 )
