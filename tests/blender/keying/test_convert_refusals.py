@@ -141,7 +141,7 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
 }
 
 
-def assert_stays(limb: Limb, sentence: str, atol: float = 0.0, **settings: object) -> None:
+def assert_refused(limb: Limb, sentence: str, atol: float = 0.0, **settings: object) -> None:
     select_bones(limb.ob, ["Bone.1"])
     before, joints = told_settings(limb.ob), limb.joints()
     assert refusal(convert, **settings) == sentence
@@ -157,7 +157,7 @@ def test_a_constraint_without_counterpart_stays_and_says_why(breaks, sentence):
     breaks(limb)
     rigs.go_to(1)
     of_constraint = "" if sentence.startswith("This armature") else "Constraint 'IK' of 'Bone.1': "
-    assert_stays(limb, of_constraint + sentence)
+    assert_refused(limb, of_constraint + sentence)
 
 
 def test_of_several_constraints_of_a_bone_none_is_converted_until_one_counts(capfd):
@@ -237,7 +237,7 @@ def test_a_chain_without_counterpart_stays_and_says_why(breaks, sentence):
     limb.add_chain(name="Arm")
     breaks(limb)
     rigs.updated()
-    assert_stays(limb, f"Chain 'Arm': {sentence}", 3e-6, direction="TO_CONSTRAINTS")
+    assert_refused(limb, f"Chain 'Arm': {sentence}", 3e-6, direction="TO_CONSTRAINTS")
 
 
 def test_no_constraint_drives_more_bones_than_blender_counts():
