@@ -101,6 +101,8 @@ def test_what_pins_hold_below_the_floor_takes_no_other_point_along():
     assert above[2:].min() >= -TINY
 
 
+# Forces on what cannot be held grow from step to step until no float tells them.
+@pytest.mark.filterwarnings("error")
 def test_the_floor_takes_nothing_from_pins_that_cannot_be_met():
     up = np.array((0.0, 1.0, 0.0))
     priority = (0, 0, 0, 2)
