@@ -22,7 +22,7 @@ from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import Asked
 from ..reading.channels import Pose
 from ..trees.body_floor import BodyFloor
-from ..trees.body_limbs import BodyLimb, rows_above
+from ..trees.body_limbs import BodyLimb, limbs_alike, rows_above
 from ..trees.tree_plan import TreePlan
 from .limb_solve import LimbSolve
 
@@ -46,15 +46,15 @@ class BodySolve(FrameSolve):
         if self._standing is not None:
             points = [body.standing.points for body in bodies if body.standing is not None]
             self._points = np.array(points)
-        alike = zip(*(body.limbs for body in bodies), strict=True)
-        self._limbs = [LimbSolve(each, poses, bodies[0].poled) for each in alike]
-        parents = bodies[0].hanging.parents
+        parents, limbs = bodies[0].hanging.parents, [body.limbs for body in bodies]
+        self._limbs = [
+            LimbSolve(alike, poses, bodies[0].poled) for alike in limbs_alike(limbs, parents)
+        ]
         carrying = {row for limb in bodies[0].limbs for row in rows_above(limb, parents)}
-        self._carries = [not carrying.isdisjoint(solve.limb.rows.tolist()) for solve in self._limbs]
         self._is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
         self._is_end = np.zeros_like(self._is_soft)
-        for solve, carries in zip(self._limbs, self._carries, strict=True):
-            self._is_end[list(solve.limb.chains)] = not carries
+        for limb in bodies[0].limbs:
+            self._is_end[list(limb.chains)] = carrying.isdisjoint(limb.rows.tolist())
 
     def _solve(
         self, asked: Asked, places: Places, frames: ChainFrames
@@ -115,20 +115,19 @@ class BodySolve(FrameSolve):
         if chosen is not None:
             is_chosen &= chosen
         rotations, heads = pose.rotations.copy(), pose.joints[:, 0].copy()
-        for solve, carries in zip(self._limbs, self._carries, strict=True):
-            limb, chains = solve.limb, list(solve.limb.chains)
-            rows = np.flatnonzero(is_chosen[:, chains].any(axis=1))
-            if not rows.size:
-                continue
-            alone = solve.posed(asked.take(rows), places, pose.take(rows))
-            rotations[rows[:, None], limb.rows] = alone.poses.rotations
-            if limb.above < 0:
-                # The limb of the root brings all of the body along.
-                ends = alone.poses.joints[:, -len(chains) :]
-                heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
+        for solve in self._limbs:
+            carries = False
+            for limb, rows, alone in solve.posed(asked, places, pose, is_chosen):
+                chains = list(limb.chains)
+                rotations[rows[:, None], limb.rows] = alone.poses.rotations
+                if limb.above < 0:
+                    # The limb of the root brings all of the body along.
+                    ends = heads[rows, None] + alone.poses.joints[:, -len(chains) :]
+                    heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
+                carries |= not self._is_end[chains].all()
+                endings.note(limb, rows, alone)
             if carries:
                 pose = frames.rooted(heads).posed(rotations.copy())
-            endings.note(limb, rows, alone)
         pose = frames.rooted(heads).posed(rotations)
         return SolvedPoses(endings.solutions(pose), pose, endings.tip_gaps)
 

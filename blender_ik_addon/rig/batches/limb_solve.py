@@ -1,85 +1,92 @@
-"""Solve a limb of bodies by itself, and not again while nothing that it follows has changed."""
+"""Solve limbs of bodies by themselves, and not again while what they follow stays the same."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Array, Indices
+from ...core.algebra.arithmetic import Flags, Indices
 from ..frames.chain_poses import ChainPoses
 from ..frames.places import Places
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import SolvedPoses
 from ..posing.solved import Asked
 from ..reading.channels import Pose
+from ..reading.rows import joined
 from ..trees.body_limbs import BodyLimb
 
-# A limb is solved where bodies hang, and again where they have gone along.
+# Limbs are solved where bodies hang, and again where these have gone along.
 MOST_KEPT = 2
 
 
 class LimbSolve:
-    """The same limb of B bodies alike, compiled.
-
-    Attributes:
-        limb: That of the first body.
-    """
+    """Limbs alike of B bodies alike, compiled: one of each, or several such as left and right."""
 
     def __init__(
-        self, limbs: Sequence[BodyLimb], poses: Sequence[Pose], poled: Sequence[int]
+        self, alike: Sequence[Sequence[BodyLimb]], poses: Sequence[Pose], poled: Sequence[int]
     ) -> None:
         """Compile the limbs, in these poses of their armatures.
 
         Args:
-            limbs: One a body.
+            alike: One limb of all bodies, then the next one of all of them.
             poses: Of the armature objects.
             poled: Numbers of the chains of a body that have poles.
         """
-        self.limb = limbs[0]
-        self._solve = FrameSolve([limb.driven for limb in limbs], poses)
-        chains = self.limb.chains
-        self._poled = [column for column, chain in enumerate(poled) if chain in chains]
+        self._limbs = [each[0] for each in alike]
+        self._solve = FrameSolve(
+            [limb.driven for each in alike for limb in each], [*poses] * len(alike)
+        )
+        self._poled = [[poled.index(i) for i in limb.chains if i in poled] for limb in self._limbs]
         self._kept: dict[bytes, SolvedPoses] = {}
 
-    def posed(self, asked: Asked, places: Places, pose: ChainPoses) -> SolvedPoses:
-        """Return the limb as it reaches where bodies stand.
+    def posed(
+        self, asked: Asked, places: Places, pose: ChainPoses, is_chosen: Flags
+    ) -> Iterator[tuple[BodyLimb, Indices, SolvedPoses]]:
+        """Yield limbs, of which bodies they are solved, and how they reach where these stand.
+
+        Places are measured from the heads of the limbs: where bodies have only moved, these start
+        from the same poses as before.
 
         Args:
             asked: What is asked of the bodies.
             places: Where all bodies hang.
-            pose: Of the bodies that are asked, but for the limb.
+            pose: Of the bodies that are asked, but for the limbs.
+            is_chosen: Whose limbs are solved, by chains, shape (b, E).
         """
-        own = self._asked(asked)
-        above, root = self._carrier(places, asked.rows, pose)
-        hung = places.hung(asked.rows, above, root, self.limb.chains)
-        key = self._bytes_of(own, hung)
-        found = self._kept.pop(key, None) or self._solve.posed(own, hung)
+        rows = [is_chosen[:, limb.chains].any(axis=1).nonzero()[0] for limb in self._limbs]
+        if not any(own.size for own in rows):
+            return
+        each = [self._asked(number, asked, rows[number]) for number in range(len(rows))]
+        hung = [
+            _hang(limb, places, asked.rows[some], pose.take(some))
+            for limb, some in zip(self._limbs, rows, strict=True)
+        ]
+        own, gone = _side_by_side(each), joined(hung)
+        key = self._bytes_of(own, gone)
+        found = self._kept.pop(key, None) or self._solve.posed(own, gone)
         while len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         # The last one is the one that was asked for last.
-        self._kept[key] = found
-        return found
+        self._kept[key], last = found, 0
+        for limb, some in zip(self._limbs, rows, strict=True):
+            first, last = last, last + some.size
+            if some.size:
+                yield limb, some, found.take(np.arange(first, last))
 
-    def _asked(self, asked: Asked) -> Asked:
-        """Return what is asked of the limb."""
-        chains, rows = list(self.limb.chains), self.limb.rows
-        poles = asked.poles[:, self._poled] if asked.poles is not None and self._poled else None
-        present = asked.present[:, rows]
+    def _asked(self, number: int, asked: Asked, rows: Indices) -> Asked:
+        """Return what is asked of a limb of some of the bodies that are asked."""
+        limb, poled = self._limbs[number], self._poled[number]
+        poles = asked.poles[rows[:, None], poled] if asked.poles is not None and poled else None
+        bodies = len(self._solve.settings) // len(self._limbs)
         return Asked(
-            asked.rows, asked.targets[:, chains], poles, present, asked.is_followed[chains]
+            number * bodies + asked.rows[rows],
+            asked.targets[rows[:, None], limb.chains],
+            poles,
+            asked.present[rows[:, None], limb.rows],
+            asked.is_followed[[*limb.chains]],
         )
-
-    def _carrier(self, places: Places, rows: Indices, pose: ChainPoses) -> tuple[Array, Array]:
-        """Return pose matrices (b, 4, 4) of what carries the limb, and its head, (b, 3)."""
-        head, carrier = pose.joints[:, self.limb.rows[0]], self.limb.above
-        if carrier < 0:
-            return places.above[rows], head
-        above = np.tile(np.eye(4), (len(rows), 1, 1))
-        above[:, :3, :3] = pose.matrices[:, carrier]
-        above[:, :3, 3] = pose.joints[:, carrier]
-        return above, head
 
     def _bytes_of(self, asked: Asked, hung: Places) -> bytes:
         """Return all that a solve depends on, to compare."""
@@ -88,3 +95,26 @@ class LimbSolve:
         arrays += [asked.present] if self._solve.settings.is_current else []
         arrays += [getattr(hung, field.name)[asked.rows] for field in fields(hung)]
         return b"".join([array.tobytes() for array in arrays])
+
+
+def _side_by_side(each: Sequence[Asked]) -> Asked:
+    """Return what is asked of limbs alike, one after the other."""
+    poles = [own.poles for own in each if own.poles is not None]
+    return Asked(
+        np.concatenate([own.rows for own in each]),
+        np.concatenate([own.targets for own in each]),
+        np.concatenate(poles) if poles else None,
+        np.concatenate([own.present for own in each]),
+        next(own.is_followed for own in each if own.rows.size),
+    )
+
+
+def _hang(limb: BodyLimb, places: Places, bodies: Indices, pose: ChainPoses) -> Places:
+    """Return places of bodies of which some (b,), posed, carry the limb."""
+    above, head = places.above[bodies], pose.joints[:, limb.rows[0]]
+    if limb.above >= 0:
+        above = np.zeros((len(bodies), 4, 4))
+        above[:, 3, 3] = 1.0
+        above[:, :3, :3] = pose.matrices[:, limb.above]
+        above[:, :3, 3] = pose.joints[:, limb.above]
+    return places.hung(bodies, above, head, limb.chains)

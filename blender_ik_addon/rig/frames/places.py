@@ -44,15 +44,20 @@ class Places:
     def hung(self, rows: Indices, above: Array, root: Array, chains: Sequence[int]) -> Places:
         """Return those of some chains of trees, of which some rows (b,) hang elsewhere.
 
+        These are measured from the roots' heads.
+
         Args:
             rows: Which ones.
             above: Pose matrices of their parents, shape (b, 4, 4).
             root: The roots' heads, shape (b, 3).
             chains: Numbers of the chains in the trees.
         """
-        own_above, own_root = self.above.copy(), self.root.copy()
-        own_above[rows], own_root[rows] = above, root
-        return replace(self, above=own_above, root=own_root, keeps=self.keeps[:, list(chains)])
+        from_world, parent, head = self.from_world.copy(), self.above.copy(), self.root.copy()
+        from_world[rows, :, 3] -= root
+        parent[rows], head[rows] = above, 0.0
+        parent[rows, :3, 3] -= root
+        keeps = self.keeps[:, list(chains)]
+        return replace(self, from_world=from_world, above=parent, root=head, keeps=keeps)
 
     def differ(self, former: Places, owns_root: Flags | bool = False) -> Flags:
         """Tell which chains or trees hang elsewhere than before, shape (B,).

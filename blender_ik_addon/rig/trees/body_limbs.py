@@ -66,3 +66,19 @@ def rows_above(limb: BodyLimb, parents: Sequence[int]) -> Iterator[int]:
     while row >= 0:
         yield row
         row = parents[row]
+
+
+def limbs_alike(
+    bodies: Sequence[Sequence[BodyLimb]], parents: Sequence[int]
+) -> list[list[tuple[BodyLimb, ...]]]:
+    """Return limbs of bodies alike that are solved side by side, each after those that carry it.
+
+    Each as one limb of all bodies, then the next one of all of them: left and right are alike, as
+    far as they are single chains, of which no one carries the other.
+    """
+    groups: dict[tuple[object, ...], list[tuple[BodyLimb, ...]]] = {}
+    for number, each in enumerate(zip(*bodies, strict=True)):
+        depth = len(list(rows_above(each[0], parents)))
+        alone = None if len(each[0].chains) == 1 else number
+        groups.setdefault((alone, depth, *each[0].driven.batch_key), []).append(each)
+    return list(groups.values())
