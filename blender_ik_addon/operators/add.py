@@ -22,7 +22,7 @@ from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
-from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, names_of_chains
+from ..rig.reading.spec import ChainSpec, NegativeScale, PoleMode, RotationBone, names_of_chains
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, placement, pole_control, target_control
 from ..rig.tools.restoring import is_off_its_keys
@@ -262,7 +262,13 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
             pole_angle=angle + math.pi * settings.use_flip_bend,
             negative_scale=NegativeScale(settings.negative_scale),
         )
-        placed = placement(owner, wanted)
+        before = replace(
+            bones_spec(settings),
+            pole_mode=PoleMode(settings.pole_mode),
+            pole_lean=settings.pole_lean,
+            pole_angle=settings.pole_angle + math.pi * settings.use_flip_bend,
+        )
+        placed = placement(owner, wanted, before)
         control = pole_control(settings.name, placed)
         (pole,) = make_controls(context, owner, [control], self.control)
         settings = owner.chain_ik.chains[index]

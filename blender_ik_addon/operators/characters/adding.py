@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import bpy
+import numpy as np
 
 from ...core import IKError
 from ...preferences.addon import preferences
@@ -25,7 +27,9 @@ from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
 from ...rig.anatomy.limbs import Limb, LimbKind
 from ...rig.controls.control_sizes import look_of
+from ...rig.frames.carried_sides import angle_toward
 from ...rig.posing.twisting import with_twist_spread
+from ...rig.reading.chain_plan import planned
 from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import ChainSpec, names_of_chains
@@ -127,10 +131,13 @@ def _placed(
     owner: bpy.types.Object, limbs: list[Limb]
 ) -> tuple[list[tuple[Limb, ChainSpec, Placement]], list[str]]:
     """Return limbs with their chains and placements, and what is wrong with the others."""
-    placed, problems = [], []
+    placed, problems, skeleton = [], [], compiled(owner)
     for limb in limbs:
         spec = with_twist_spread(owner, chain_of(limb))
         try:
+            angle = angle_toward(skeleton, planned(skeleton, spec), spec, np.array(limb.bends))
+            # What is straight at rest leans to where it bends, as far as its plane lets it.
+            spec = replace(spec, pole_angle=angle, pole_lean=spec.pole_lean * math.cos(angle))
             placed.append((limb, spec, placement(owner, spec)))
         except IKError as error:
             problems.append(f"{limb.name}: {error}")

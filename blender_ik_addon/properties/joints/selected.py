@@ -15,7 +15,7 @@ from ...rig.anatomy.symmetry import is_mirrored
 from ...rig.reading.chain_plan import planned
 from ...rig.reading.channels import quaternions_of, read_pose
 from ...rig.reading.skeleton import compiled
-from ...rig.reading.spec import OwnJoint
+from ...rig.reading.spec import OwnJoint, PoleMode
 from ..chains import ChainGroup, owner_of, set_values
 from ..records import bones_of_chain, bones_spec, drivers_of
 from .ends import joint_of
@@ -94,7 +94,8 @@ def set_presets(
             continue
         plan, bone = planned(skeleton, bones_spec(chain)), skeleton.index[name]
         row = plan.written.tolist().index(bone)
-        found = preset_joint(preset, skeleton, plan, row, turns[bone])
+        angle = chain.pole_angle if chain.pole_mode == PoleMode.FOLLOW else 0.0
+        found = preset_joint(preset, skeleton, plan, row, turns[bone], angle)
         if found is None:
             changes.between.append(name)
             continue

@@ -13,6 +13,8 @@ from .bone_names import BoneName, Part, Side, read
 
 # A chest that is this far below the hips, of their distance, is in no body that stands or lies.
 LAID_OUT = -0.5
+# Feet that point forward by less than this, as unit vectors added up, do not tell where it faces.
+TELLS_FRONT = 0.1
 
 Fits = Callable[[int], bool]
 
@@ -124,6 +126,29 @@ class Body:
         axis = int(np.argmax(np.abs(way))) if way.any() else 2
         up: Array = np.eye(3)[axis] * (-1.0 if way[axis] < 0.0 else 1.0)
         return up
+
+    @cached_property
+    def forward(self) -> Array:
+        """Where the body faces at rest, a unit vector (3,) or zero: where its feet point.
+
+        Without feet that is across what is up and the way from its right to its left side.
+        """
+        rest, way = self.skeleton.rest, np.zeros(3)
+        if self.is_laid_out:
+            return way
+        for foot in self.all_of(Part.FOOT):
+            toe = self.child_of_part(foot, (Part.TOE,))
+            along = rest[foot, :3, 1] if toe is None else rest[toe, :3, 3] - rest[foot, :3, 3]
+            way += along - self.up * (along @ self.up)
+        if not np.linalg.norm(way) > TELLS_FRONT:
+            left, right = (
+                [rest[i, :3, 3] for i in range(len(rest)) if self.side(i) is side]
+                for side in (Side.LEFT, Side.RIGHT)
+            )
+            if left and right:
+                way = np.cross(np.mean(left, axis=0) - np.mean(right, axis=0), self.up)
+        size = float(np.linalg.norm(way))
+        return way / size if size > 0.0 else way
 
     @cached_property
     def is_laid_out(self) -> bool:

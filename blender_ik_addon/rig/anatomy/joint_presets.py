@@ -18,7 +18,7 @@ import numpy as np
 from ...core import JointKind
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import bend_side
-from ..reading.chain_plan import ChainPlan, rest_joints
+from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
 from ..reading.skeleton import Skeleton
 from ..reading.spec import OwnJoint
 from .wider_joints import is_inside, widened
@@ -57,7 +57,12 @@ class _Bend:
 
 
 def preset_joint(
-    preset: JointPreset, skeleton: Skeleton, plan: ChainPlan, row: int, local_wxyz: Array
+    preset: JointPreset,
+    skeleton: Skeleton,
+    plan: ChainPlan,
+    row: int,
+    local_wxyz: Array,
+    angle: float = 0.0,
 ) -> tuple[OwnJoint, bool] | None:
     """Return the joint of a bone, counted from its rest pose, which it contains.
 
@@ -67,6 +72,7 @@ def preset_joint(
         plan: The chain of the bone.
         row: Which of the written bones of the chain it is.
         local_wxyz: Its present local rotation, which the joint contains as well, shape (4,).
+        angle: As ``rest_side``, of a chain that is straight.
 
     Returns:
         The joint, and whether it is wider than by anatomy, to contain the present pose; None for a
@@ -80,7 +86,7 @@ def preset_joint(
         x, y, z = math.radians(swing), math.radians(twist), math.radians(swing)
         joint = OwnJoint(name, JointKind.BALL, (-x, -y, -z), (x, y, z), is_cone=True)
     else:
-        bend = _bend_at(skeleton, plan, bone, is_whole=preset is JointPreset.FINGER)
+        bend = _bend_at(skeleton, plan, bone, angle, is_whole=preset is JointPreset.FINGER)
         if bend is None:
             return None
         joint = _bending(preset, name, bend, row)
@@ -123,11 +129,13 @@ def _ranged(
     return OwnJoint(name, kind, (low[0], low[1], low[2]), (high[0], high[1], high[2]))
 
 
-def _bend_at(skeleton: Skeleton, plan: ChainPlan, bone: int, *, is_whole: bool) -> _Bend | None:
+def _bend_at(
+    skeleton: Skeleton, plan: ChainPlan, bone: int, angle: float, *, is_whole: bool
+) -> _Bend | None:
     """Return how a bone bends at rest.
 
     To the side of its own bend, to that of the whole chain where it has none or this is asked for,
-    or, where all is straight, to the side that live chains bend to: the Z axis of their root.
+    or, where all is straight, to the side that live chains bend to.
     """
     rest, parent = skeleton.rest[bone, :3], int(skeleton.parents[bone])
     head, along = rest[:, 3], rest[:, 1]
@@ -141,7 +149,7 @@ def _bend_at(skeleton: Skeleton, plan: ChainPlan, bone: int, *, is_whole: bool) 
             for joints, side in (sides[::-1] if is_whole else sides)
             if side is not None
         ),
-        (chain, skeleton.rest[plan.segments[0], :3, 2]),
+        (chain, skeleton.rest[plan.segments[0], :3, :3] @ rest_side(skeleton, plan, angle)[0]),
     )
     normal = np.cross(side, joints[-1] - joints[0])
     x, _, z = rest[:, :3].T @ normal

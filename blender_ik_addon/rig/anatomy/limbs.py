@@ -9,6 +9,8 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...core.algebra.arithmetic import Flags
 from ..reading.skeleton import Skeleton
 from .body import Body
@@ -21,6 +23,9 @@ STEEP = 0.75
 LYING = 0.5
 # The fewest bones of tails, wings and legs of spiders, and of what bends otherwise.
 LONG, SHORT = 3, 2
+FRONT_LEG = "Front Leg"
+# The share of up and down in where elbows and knees belong.
+ASIDE = 0.1
 
 
 class LimbKind(enum.StrEnum):
@@ -46,12 +51,14 @@ class Limb:
         bones: Names of the bones that bend, root first.
         end: Name of the bone at the tail of the last that takes the target's rotation, a
             hand, foot or head; empty without.
+        bends: Where elbow or knee belongs, armature space; zero where its kind does not tell.
     """
 
     kind: LimbKind
     name: str
     bones: tuple[str, ...]
     end: str = ""
+    bends: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
@@ -62,8 +69,9 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
         is_free: Which bones chains may drive, shape (n,).
     """
     body = Body(skeleton, is_free)
-    legs = [bone for bone in body.all_of(Part.THIGH) if not _is_front(body, bone)]
-    fronts = [bone for bone in body.all_of(Part.THIGH) if _is_front(body, bone)]
+    thighs = [bone for bone in body.all_of(Part.THIGH) if not _goes_on(body, bone)]
+    legs = [bone for bone in thighs if not _is_front(body, bone)]
+    fronts = [bone for bone in thighs if _is_front(body, bone)]
     arms = body.all_of(Part.UPPER_ARM) + fronts
     chest = body.shared_root(arms or body.all_of(Part.SHOULDER))
     hips = body.shared_root(legs)
@@ -75,7 +83,7 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
     lies = lies and not body.is_laid_out
     found = [
         *_legs(body, legs, "Hind Leg" if lies and arms else "Leg"),
-        *(_legs(body, arms, "Front Leg") if lies or fronts else _arms(body, arms)),
+        *(_legs(body, arms, FRONT_LEG) if lies or fronts else _arms(body, arms)),
         *_limb(body, LimbKind.SPINE, "Spine", spine),
         *_neck(body, chest),
         *_tails(body, tails),
@@ -103,11 +111,35 @@ def _limb(
             f"{name}{body.side(run[0]).value}",
             tuple(names[bone] for bone in run),
             names[end] if is_turned and end is not None and body.usable[end] else "",
+            _bends(body, kind, name),
         )
+
+
+def _bends(body: Body, kind: LimbKind, name: str) -> tuple[float, float, float]:
+    """Return where elbow or knee belongs, from the line of a limb in any direction."""
+    up, forward = body.up, body.forward
+    if kind is LimbKind.SPIDER_LEG:
+        way = up
+    elif kind is LimbKind.ARM or name == FRONT_LEG:
+        # Arms that point forward bend down, legs that do up.
+        way = -forward - ASIDE * up * forward.any()
+    elif kind is LimbKind.LEG:
+        way = forward + ASIDE * up * forward.any()
+    else:
+        way = np.zeros(3)
+    x, y, z = way.tolist()
+    return x, y, z
 
 
 def _is_front(body: Body, bone: int) -> bool:
     return "front" in body.names[bone].words
+
+
+def _goes_on(body: Body, bone: int) -> bool:
+    """Tell whether a leg begins above its thigh, as those of spiders do."""
+    parent = int(body.skeleton.parents[bone])
+    is_leg = parent >= 0 and bool(body.usable[parent]) and body.parts[parent] is Part.LEG
+    return is_leg and body.side(parent) is body.side(bone)
 
 
 def _arms(body: Body, starts: list[int]) -> Iterator[Limb]:

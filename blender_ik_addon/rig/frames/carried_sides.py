@@ -16,12 +16,11 @@ from ...core.algebra.vectors import Vector, subtract, unit
 from ...core.kinematics.bend_plane import carry_side
 from ...core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from ..reading import spaces
-from ..reading.chain_plan import ChainPlan, rest_joints
+from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
 from ..reading.rows import Alike
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, PoleMode
 from .chain_frames import ChainFrames
-from .framing import rest_side
 
 # A chain that ends where it begins has no direction: below this share of its length.
 CLOSED = 1e-9
@@ -135,3 +134,15 @@ def _at_rest(
     share = float(spec.options.orient_weight) if plan.turns_tip else 0.0
     side = side / np.linalg.norm(side)
     return chord, side, spec.pole_lean, reach, tip, joints[-1] - last, share
+
+
+def angle_toward(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec, way: Array) -> float:
+    """Return the pole angle that bends a chain, straight at rest, a way there, armature space (3,).
+
+    Zero for a chain that is bent at rest, and for no way.
+    """
+    if rest_side(skeleton, plan)[1] or not way.any():
+        return 0.0
+    chord, side, *_ = _at_rest(skeleton, plan, spec)
+    wanted = skeleton.rest[plan.segments[0]][:3, :3].T @ way
+    return float(np.arctan2(np.cross(chord, side) @ wanted, side @ wanted))

@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
-from ...core.kinematics.bend_plane import bend_side
 from ..planning.hanging import Hanging
 from ..planning.live_chain import LiveChain, segments_of
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
-from ..reading.chain_plan import ChainPlan, rest_joints
+from ..reading.chain_plan import ChainPlan, rest_side, straight_angle
 from ..reading.channels import Pose
 from ..reading.rows import stacked
 from ..reading.skeleton import Skeleton
@@ -24,20 +23,34 @@ from .chain_frames import ChainFrames
 
 
 class Hung(NamedTuple):
-    """One chain to frame: the armature's bones, their pose, which bones, what may grow or slide."""
+    """One chain to frame: the armature's bones, their pose, which bones, what may grow or slide.
+
+    The angle is that of ``rest_side``.
+    """
 
     skeleton: Skeleton
     pose: Pose
     plan: ChainPlan
     stretch: ChainStretch | None = None
     slide: ChainSlide | None = None
+    angle: float = 0.0
 
 
 def framed_chains(live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> ChainFrames:
     """Return what of live chains alike stays, in these poses of their armature objects."""
     pairs = zip(live_chains, poses, strict=True)
     return framed(
-        [Hung(own.job.skeleton, pose, own.job.plan, own.stretch, own.slide) for own, pose in pairs]
+        [
+            Hung(
+                own.job.skeleton,
+                pose,
+                own.job.plan,
+                own.stretch,
+                own.slide,
+                straight_angle(own.job.spec),
+            )
+            for own, pose in pairs
+        ]
     )
 
 
@@ -48,7 +61,7 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     # Chains of a crowd have equal bones, and share their plans.
     plans = {id(chain.plan): chain for chain in chains}
     rest = {each: chain.skeleton.frames.take(chain.plan.limb) for each, chain in plans.items()}
-    hints, is_bent = _rest_sides([[(chain.skeleton, chain.plan)] for chain in chains])
+    hints, is_bent = _rest_sides([[(each.skeleton, each.plan, each.angle)] for each in chains])
     roots = [int(chain.plan.segments[0]) for chain in chains]
     segments = np.array(
         [segments_of(each.skeleton, each.pose, each.plan, each.slide) for each in chains]
@@ -83,7 +96,9 @@ def framed_trees(plans: Sequence[TreePlan], *, is_even: bool) -> ChainFrames:
     hang, count = plans[0].hanging, len(plans)
     rest = rest_by_generation(hang, [plan.skeleton.frames.take(plan.bones) for plan in plans])
     jobs = [[live_chain.job for live_chain in plan.live_chains] for plan in plans]
-    hints, is_bent = _rest_sides([[(job.skeleton, job.plan) for job in own] for own in jobs])
+    hints, is_bent = _rest_sides(
+        [[(job.skeleton, job.plan, straight_angle(job.spec)) for job in own] for own in jobs]
+    )
     if is_even:
         nothing = np.tile(np.eye(3), (count, 1, 1, 1))
         takes_all = np.ones((count, 1), dtype=np.bool_)
@@ -131,21 +146,11 @@ def _scale_of(chain: Hung) -> Array:
 
 
 def _rest_sides(
-    chains: Sequence[Sequence[tuple[Skeleton, ChainPlan]]],
+    chains: Sequence[Sequence[tuple[Skeleton, ChainPlan, float]]],
 ) -> tuple[Array, Flags]:
     """Return what ``rest_side`` tells of B times E chains, shapes (B, E, 3) and (B, E)."""
-    plans = {id(plan): (skeleton, plan) for own in chains for skeleton, plan in own}
-    known = {each: rest_side(*chain) for each, chain in plans.items()}
-    sides = [[known[id(plan)] for _, plan in own] for own in chains]
+    known = {(id(plan), angle): (skeleton, plan) for own in chains for skeleton, plan, angle in own}
+    found = {key: rest_side(*chain, key[1]) for key, chain in known.items()}
+    sides = [[found[id(plan), angle] for _, plan, angle in own] for own in chains]
     hints, is_bent = ([[each[i] for each in own] for own in sides] for i in range(2))
     return np.array(hints), np.array(is_bent)
-
-
-def rest_side(skeleton: Skeleton, plan: ChainPlan) -> tuple[Array, bool]:
-    """Return where a chain bends in its root's space: the rest pose's side, else the Z axis."""
-    side = bend_side(rest_joints(skeleton, plan))
-    if side is None:
-        return np.array([0.0, 0.0, 1.0]), False
-    root = plan.segments[0]
-    hint: Array = np.linalg.solve(skeleton.rest[root][:3, :3], side)
-    return hint, True

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
+from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.algebra.twist_spread import Segment
+from ...core.kinematics.bend_plane import bend_side
 from .anchors import SPACE, space_of
 from .animation import driven_paths
 from .dependencies import Dependencies, MovedBy, Point
 from .refusals import RigError
 from .skeleton import Skeleton
-from .spec import Anchor, ChainSpec, RotationBone, bones_asked
+from .spec import Anchor, ChainSpec, PoleMode, RotationBone, bones_asked
 from .world import channels_of, check_in_scene
 
 # A chain of more of them turns its tip where it lacks the hand that it is to turn.
@@ -203,6 +205,29 @@ def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
     if plan.ends_at_tail:
         end = end + skeleton.rest[plan.tip][:3, 1] * skeleton.lengths[plan.tip]
     return np.vstack((heads, end))
+
+
+def straight_angle(spec: ChainSpec) -> float:
+    """Return by which angle the side of a chain is turned that is straight at rest."""
+    return spec.pole_angle if spec.pole_mode is PoleMode.FOLLOW else 0.0
+
+
+def rest_side(skeleton: Skeleton, plan: ChainPlan, angle: float = 0.0) -> tuple[Array, bool]:
+    """Return where a chain bends in its root's space, and whether its rest pose tells that.
+
+    A straight one bends to the Z axis, turned by an angle about the chain.
+    """
+    joints, root = rest_joints(skeleton, plan), skeleton.rest[plan.segments[0]][:3, :3]
+    side = bend_side(joints)
+    if side is not None:
+        hint: Array = np.linalg.solve(root, side)
+        return hint, True
+    axis = np.array([0.0, 0.0, 1.0])
+    if angle == 0.0:
+        return axis, False
+    chord = (joints[-1] - joints[0]) @ root
+    turn = rotation.quaternion_from_axis_angle(np.array([angle, *chord]))
+    return rotation.rotate(turn, axis), False
 
 
 def check(

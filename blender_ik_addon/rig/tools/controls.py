@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import bpy
@@ -11,7 +12,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array
+from ...core.algebra.arithmetic import Array, Flags
 from ..anatomy.bone_names import Side
 from ..controls.control_shapes import Shape
 from ..controls.control_sizes import Look
@@ -77,8 +78,15 @@ class Placement:
     joints: Array
 
 
-def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
+def placement(
+    armature_object: bpy.types.Object, spec: ChainSpec, before: ChainSpec | None = None
+) -> Placement:
     """Return where the controls of a chain belong in its present pose.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain's settings.
+        before: As ``placements``.
 
     Raises:
         IKError: If the chain has no bones or no finite pose, or cannot follow the target that it
@@ -90,7 +98,8 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
         if not np.isfinite(np.array(spec.target.object.matrix_world)).all():
             raise not_finite(spec.target, "target")
         check(armature_object, skeleton, plan, spec, {spec.target.object.session_uid})
-    rows = placements(armature_object, skeleton, spec, [read_pose(armature_object)])
+    poses = [read_pose(armature_object)]
+    rows = placements(armature_object, skeleton, spec, poses, before=before)
     only = {name: array[0] for name, array in vars(rows).items() if name != "bone_count"}
     return Placement(**only, bone_count=rows.bone_count)
 
@@ -101,6 +110,7 @@ def placements(
     spec: ChainSpec,
     poses: Sequence[Pose],
     goals: Array | None = None,
+    before: ChainSpec | None = None,
 ) -> Placement:
     """Return where the controls of a chain belong in poses of its armature object.
 
@@ -111,6 +121,7 @@ def placements(
         poses: F of them.
         goals: World matrices, shape (F, 4, 4), of where the target is to be instead: pole angles
             are then those that bend the chain there as in the poses.
+        before: Its settings until now, if others: they tell where it bends while it is straight.
 
     Raises:
         IKError: If the chain has no bones or no finite pose, or if a bone has no length.
@@ -119,16 +130,18 @@ def placements(
     world, frames, posed = _read_poses(armature_object, skeleton, plan, poses)
     tips = np.array([pose.matrices[plan.tip][:3, :3] for pose in poses])
     joints = spaces.transform_point(world[:, None], posed.joints)
-    segments = np.linalg.norm(np.diff(joints, axis=1), axis=2)
-    length = segments.sum(axis=1)
-    short = np.flatnonzero((segments <= SHORTEST_SEGMENT * length[:, None]).any(axis=0))
-    if short.size:
-        raise no_length(skeleton.names[plan.segments[short[0]]])
+    length = _lengths(skeleton, plan, joints)
     bends = slice(-1 if plan.bends_without_tip else None)
-    side = find_sides(posed.joints[:, bends], frames.natural_sides(posed)[:, 0])
     is_kept = np.linalg.det(world) < 0.0
     is_kept &= spec.negative_scale is NegativeScale.KEEP
     sense, chord = np.where(is_kept, -1.0, 1.0), _chords(posed.joints[:, bends])
+    shown = find_unmirrored(armature_object) if is_kept.any() else None
+    carried, own = partial(_carried_ways, skeleton, plan, frames, shown, is_kept), before or spec
+    natural = frames.natural_sides(posed)[:, 0]
+    if (way := carried(own, posed.joints[:, -1], tips)) is not None:
+        turned = own.pole_angle + np.pi * bool(own.options.use_flip_bend)
+        natural = _turned(chord, way, sense * turned)
+    side = find_sides(posed.joints[:, bends], natural)
     target = np.tile(np.eye(4), (len(poses), 1, 1))
     target[:, :3, :3] = rotation.orientation(world[:, :3, :3] @ tips)
     target[:, :3, 3] = joints[:, -1]
@@ -137,14 +150,9 @@ def placements(
         moved = np.linalg.inv(world) @ goals @ np.linalg.inv(target) @ world
         ends = spaces.transform_point(moved[:, None], asked[:, 1:])
         asked, tips = np.concatenate((asked[:, :1], ends), axis=1), moved[:, :3, :3] @ tips
-    carried = CarriedSides.of([(skeleton, plan, spec)])
     angle = np.zeros(len(poses))
-    if carried is not None:
-        shown = find_unmirrored(armature_object) if is_kept.any() else None
-        seen = np.tile(np.eye(3) if shown is None else shown, (len(poses), 1, 1))
-        rows = carried.take(np.zeros(len(poses), dtype=np.int64))
-        points = rows.poles_of(frames, asked[:, -1], tips, seen, is_kept)
-        angle = sense * _angles_about(_chords(asked[:, bends]), points - asked[:, 0], side)
+    if (way := carried(spec, asked[:, -1], tips)) is not None:
+        angle = sense * _angles_about(_chords(asked[:, bends]), way, side)
         # Noise would stand in the panel as an angle.
         angle = np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
     # The pole angle turns the bend away from the pole.
@@ -153,6 +161,42 @@ def placements(
     slack = _slack(world, posed.joints[:, bends])
     count = joints[:, bends].shape[1] - 1
     return Placement(target, pole, length, count, slack, angle, joints)
+
+
+def _lengths(skeleton: Skeleton, plan: ChainPlan, joints: Array) -> Array:
+    """Return the lengths (F,) of a chain with joints (F, m + 1, 3).
+
+    Raises:
+        IKError: If a bone has no length.
+    """
+    segments = np.linalg.norm(np.diff(joints, axis=1), axis=2)
+    length: Array = segments.sum(axis=1)
+    short = np.flatnonzero((segments <= SHORTEST_SEGMENT * length[:, None]).any(axis=0))
+    if short.size:
+        raise no_length(skeleton.names[plan.segments[short[0]]])
+    return length
+
+
+def _carried_ways(
+    skeleton: Skeleton,
+    plan: ChainPlan,
+    frames: ChainFrames,
+    unmirrored: Array | None,
+    is_kept: Flags,
+    spec: ChainSpec,
+    ends: Array,
+    tips: Array,
+) -> Array | None:
+    """Return the ways (B, 3) that the side of a chain has gone along to; None if it does not.
+
+    As ``CarriedSides.poles_of``, from roots.
+    """
+    carried = CarriedSides.of([(skeleton, plan, spec)])
+    if carried is None:
+        return None
+    shown = np.tile(np.eye(3) if unmirrored is None else unmirrored, (len(ends), 1, 1))
+    rows = carried.take(np.zeros(len(ends), dtype=np.int64))
+    return rows.poles_of(frames, ends, tips, shown, is_kept) - frames.root
 
 
 def _read_poses(

@@ -1,0 +1,125 @@
+"""Limbs that are straight at rest bend as bodies do, whatever the rolls of their bones."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix, Vector
+
+from blender_ik_addon.properties.records import chain_spec
+from blender_ik_addon.rig.tools.matching import find_bend
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+
+setup = bpy.ops.pose.chain_ik_setup
+SIDES = {"L": 1.0, "R": -1.0}
+FRONT = np.array((0.0, -1.0, 0.0))
+# How much of where a limb bends to is where it belongs.
+NEARLY = 0.98
+LIMBS = [(f"{limb}.{side}", way) for limb, way in (("Arm", -1.0), ("Leg", 1.0)) for side in SIDES]
+
+
+def make_person(roll: float = 0.0, *, has_feet: bool = True, turn: Matrix | None = None):
+    """Return an armature that stands with straight arms and legs and looks along -Y."""
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.1), (0, 0, 1.3), (0, 0, 1.5)], name="Person")
+    for side, x in SIDES.items():
+        arm = [(x * at, 0, 1.45) for at in (0.15, 0.42, 0.68, 0.78)]
+        names = [f"{name}.{side}" for name in ("upper_arm", "forearm", "hand")]
+        rigs.add_bones(ob, arm, names=names, parent="Bone.2", rolls=[roll] * 3)
+        leg = [(x * 0.1, 0, 0.95), (x * 0.1, 0, 0.5), (x * 0.1, 0, 0.08), (x * 0.1, -0.13, 0.02)]
+        names = [f"{name}.{side}" for name in ("thigh", "shin", "foot")]
+        joints = leg if has_feet else leg[:3]
+        rolls = [roll] * (len(joints) - 1)
+        rigs.add_bones(ob, joints, names=names[: len(rolls)], parent="Bone.0", rolls=rolls)
+    if turn is not None:
+        ob.data.transform(turn)
+        rigs.change(ob, matrix_world=turn.inverted())
+    return ob
+
+
+def bulge(ob: bpy.types.Object, name: str) -> np.ndarray:
+    """Return where the middle joint of a limb is from the line between its ends."""
+    chain = ob.chain_ik.chains[name]
+    lower = ob.pose.bones[chain.bone]
+    root, end = rigs.head(ob, lower.parent.name), rigs.tail(ob, lower.name)
+    along = (end - root) / np.linalg.norm(end - root)
+    way = rigs.head(ob, lower.name) - root
+    return way - along * (way @ along)
+
+
+def bend(ob: bpy.types.Object, name: str) -> np.ndarray:
+    """Return which way a limb bends when its end comes nearer to its root."""
+    chain = ob.chain_ik.chains[name]
+    bone = chain.subtarget.replace("Ankle", "Target")
+    control, root = ob.pose.bones[bone], ob.pose.bones[chain.bone].parent
+    matrix = control.matrix.copy()
+    matrix.translation = matrix.translation.lerp(root.head, 0.35)
+    before = control.matrix.copy()
+    rigs.change(control, matrix=matrix)
+    assert chain.status.startswith("Reached")
+    found = bulge(ob, name)
+    rigs.change(control, matrix=before)
+    return found / np.linalg.norm(found)
+
+
+@pytest.mark.parametrize(
+    ("roll", "use_limits"),
+    # About axes between their own bones have no hinges.
+    [(0.0, False), (0.0, True), (1.2, False), (-2.6, False)],
+)
+def test_knees_bend_forward_and_elbows_backward(roll, use_limits):
+    ob = make_person(roll)
+    before = {bone.name: np.array(bone.matrix) for bone in ob.pose.bones}
+    press(setup, control="BONE", use_limits=use_limits)
+    rigs.updated()
+    for name, matrix in before.items():
+        np.testing.assert_allclose(rigs.evaluated(ob).pose.bones[name].matrix, matrix, atol=2e-5)
+    for name, way in LIMBS:
+        assert bend(ob, name) @ FRONT * way > NEARLY, name
+
+
+@pytest.mark.parametrize(
+    ("has_feet", "turn"), [(False, None), (True, Matrix.Rotation(-np.pi / 2.0, 4, "X"))]
+)
+def test_feet_or_sides_tell_where_a_body_faces_whatever_is_up(has_feet, turn):
+    ob = make_person(0.4, has_feet=has_feet, turn=turn)
+    press(setup, control="BONE")
+    for name, way in LIMBS:
+        assert bend(ob, name) @ FRONT * way > NEARLY, name
+
+
+@pytest.mark.parametrize(
+    ("control", "way"), [("Torso", (0.0, 0.0, -0.2)), ("Arm Target.L", (-0.5, -0.3, -1.1))]
+)
+def test_a_body_crouches_with_its_knees_forward(control, way):
+    ob = make_person(1.2)
+    press(setup, control="BONE", use_body=True)
+    led = ob.pose.bones[control]
+    rigs.change(led, matrix=Matrix.Translation(way) @ led.matrix)
+    for side in SIDES:
+        found = bulge(ob, f"Leg.{side}")
+        assert found @ FRONT > 0.7 * np.linalg.norm(found) > 0.05
+
+
+def test_a_pole_that_is_added_leaves_where_a_straight_limb_bends():
+    ob = make_person(0.7)
+    press(setup, control="BONE")
+    before = {name: bend(ob, name) for name, _ in LIMBS}
+    for index, chain in enumerate(ob.chain_ik.chains):
+        if chain.name in before:
+            ob.chain_ik.active_index = index
+            press(bpy.ops.pose.chain_ik_pole_add, control="BONE")
+    for name, way in before.items():
+        assert bend(ob, name) @ way > NEARLY, name
+
+
+def test_a_straight_pose_keeps_the_pole_angle_that_its_limb_has():
+    ob = make_person()
+    press(setup, control="BONE")
+    chain = ob.chain_ik.chains["Arm.L"]
+    rigs.change(chain, pole_angle=0.7)
+    assert find_bend(ob, chain_spec(chain)) == pytest.approx(0.7, abs=1e-5)
+    assert bend(ob, "Arm.L") @ Vector((0, 1, 0)) < NEARLY
