@@ -10,8 +10,13 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ...preferences.addon import CONTROLS, preferences
 from ...properties.chains import active_armature, chains_of
-from ...properties.controls.hierarchy import hips_chain
-from ...properties.controls.torso import hang_hips, hips_of_body, new_torso, pin_legs
+from ...properties.controls.torso import (
+    hang_hips,
+    has_torso,
+    hips_of_body,
+    new_torso,
+    pin_legs,
+)
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
 from ...rig.reading.skeleton import compiled
@@ -44,7 +49,7 @@ def make_body(
         IKError: If there can be no body, or there is one; nothing is changed then.
     """
     hips = hips_of_body(owner, limbs)
-    if hips_chain(owner, hips) is None:
+    if not has_torso(owner, hips):
         (torso,) = make_controls(context, owner, [new_torso(owner, hips, limbs)], kind)
         # What was made is to be evaluated before it goes along with anything.
         context.view_layer.update()

@@ -13,6 +13,7 @@ from ...rig.controls.control_spaces import (
     Mover,
     acting,
     constraints_of,
+    is_there,
     makes_ring,
     remove_space,
     replace_space,
@@ -77,7 +78,7 @@ def _move_spaces(owner: bpy.types.Object) -> None:
     """
     known = movers()
     controls = [control for chain in chains_of(owner) for control in moved_by_hand(chain)]
-    for control in dict.fromkeys(controls):
+    for control in dict.fromkeys(filter(is_there, controls)):
         for constraint in constraints_of(control) if control.object.is_editable else ():
             space = space_of(constraint)
             if space is None or space.object != owner or constraint.is_override_data:

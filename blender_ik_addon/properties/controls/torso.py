@@ -16,6 +16,7 @@ from ...rig.controls.control_spaces import (
     add_space,
     along_with,
     is_keyed,
+    is_there,
     replace_space,
     set_space,
     spaces_of,
@@ -33,6 +34,7 @@ from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.matching import match_controls
 from ..chains import body_of, chains_of, free_name
 from ..lists import add_chain
+from ..records import controls_of_chain
 from .bodies import OF_OTHERS, spaces_muted
 from .hierarchy import hips_chain, sharer_of, take_belt
 
@@ -61,10 +63,17 @@ def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> st
         hips = skeleton.names[found]
     elif hips not in skeleton.index:
         raise RigError(_not_there(hips))
-    if body_of(armature_object) is not None and hips_chain(armature_object, hips) is not None:
+    if body_of(armature_object) is not None and has_torso(armature_object, hips):
         raise RigError("These chains are a whole body already: nothing has changed.")
     _check_hips(armature_object, hips)
     return hips
+
+
+def has_torso(armature_object: bpy.types.Object, hips: str) -> bool:
+    """Tell whether the hips of a body follow a control that still exists."""
+    chain = hips_chain(armature_object, hips)
+    control = None if chain is None else controls_of_chain(chain)[0]
+    return control is not None and is_there(control)
 
 
 def lost_root(armature_object: bpy.types.Object) -> str:
@@ -86,6 +95,12 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
         RigError: With what to do first.
     """
     other = sharer_of(armature_object)
+    override = armature_object.override_library
+    if other is not None and override is not None and override.reference == other:
+        raise RigError(
+            f"Object '{other.name}' is a library override of a character with chains: make the"
+            " whole body in the file that it is linked from."
+        )
     if other is not None:
         raise RigError(
             f"Object '{other.name}' has chains on the same armature: give this one an armature of"
@@ -118,7 +133,9 @@ def hang_hips(
     view_layer: bpy.types.ViewLayer,
     new: bpy.types.AddonPreferences,
 ) -> None:
-    """Add the chain that has the hips follow a control, which takes over what the hips carried.
+    """Have the hips follow a control, which takes over what the hips carried.
+
+    Their chain is added where they have none.
 
     Nothing moves; keys of the hips stay, and the control gets its own at the same frames.
 
@@ -149,6 +166,11 @@ def hang_hips(
         if control.object.is_editable:
             replace_space(constraint, control, torso)
     take_belt(bone)
+    chain = hips_chain(armature_object, hips)
+    if chain is not None:
+        # Its control has been deleted.
+        chain.target, chain.subtarget = torso.object, torso.bone
+        return
     name = free_name(names_of_chains(armature_object), "Hips")
     wanted = replace(_chain_of(hips), name=name, target=torso)
     add_chain(armature_object, wanted, 1, new).priority = OF_OTHERS

@@ -74,7 +74,12 @@ def acting(control: Anchor) -> bpy.types.Constraint | None:
 def is_lost(constraint: bpy.types.Constraint) -> bool:
     """Tell whether what a space goes along with is gone."""
     space = space_of(constraint)
-    return space is None or (bool(space.bone) and space.bone not in space.object.pose.bones)
+    return space is None or not is_there(space)
+
+
+def is_there(anchor: Anchor) -> bool:
+    """Tell whether an object or bone still exists."""
+    return not anchor.bone or anchor.bone in anchor.object.pose.bones
 
 
 def spaces_of(control: Anchor) -> list[Anchor]:
@@ -97,7 +102,7 @@ def set_space(control: Anchor, space: Anchor | None) -> None:
     chosen = None if space is None else add_space(control, space)
     for constraint in constraints_of(control):
         constraint.influence = float(constraint == chosen)
-    if not np.allclose(before, carried(control), rtol=0.0, atol=SAME):
+    if not _are_same(before, carried(control), SAME, control):
         place(control, before @ unconstrained(control))
 
 
@@ -121,7 +126,7 @@ def add_space(control: Anchor, space: Anchor, carrying: Array | None = None) -> 
     # Segments of a bone bend what an Armature constraint takes along.
     is_simple = is_own and space.object.data.bones[space.bone].bbone_segments == 1
     if is_simple and carrying is not None:
-        is_simple = np.allclose(_from_rest(space), carrying, rtol=0.0, atol=SAME_CARRYING)
+        is_simple = _are_same(_from_rest(space), carrying, SAME_CARRYING, space)
     constraints = channels_of(control).constraints
     made: Any = constraints.new("ARMATURE") if is_simple else constraints.new("CHILD_OF")
     made.influence, made.name = 0.0, f"{SPACE} {label(space)}"
@@ -322,6 +327,16 @@ def carrying_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
     held: Any = constraint
     moved: Array = matrix_of(space) @ array_of(held.inverse_matrix)
     return np.linalg.solve(array_of(control.object.matrix_world), moved) if control.bone else moved
+
+
+def _are_same(first: Array, second: Array, nearly: float, anchor: Anchor) -> bool:
+    """Tell whether two ways to carry an anchor are the same, its place as far as floats tell."""
+    size = max(1.0, *np.abs(matrix_of(anchor)[:3, 3]).tolist())
+    if anchor.bone:
+        rest = array_of(anchor.object.data.bones[anchor.bone].matrix_local)
+        size = max(size, *np.abs(rest[:3, 3]).tolist())
+    off = np.abs(first - second)[:3] / (1.0, 1.0, 1.0, size)
+    return bool(off.max() <= nearly)
 
 
 def _from_rest(space: Anchor) -> Array:

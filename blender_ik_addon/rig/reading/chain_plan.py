@@ -316,6 +316,8 @@ def _check_anchor(
     owner = anchor.object
     check_in_scene(anchor, word, present)
     if owner == armature_object and not anchor.bone:
+        if word == "floor":
+            raise RigError("The floor is the armature itself: choose another object as floor.")
         raise RigError(f"The {word} is the armature itself: choose one of its bones as {word}.")
     if owner.type == "ARMATURE" and anchor.bone and anchor.bone not in owner.pose.bones:
         raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")

@@ -214,3 +214,47 @@ def test_bodies_of_objects_that_share_an_armature_go_their_own_ways(body):
     select_objects(active=first)
     told = "Object 'metarig.001' has chains on the same armature: give this one an armature of its"
     assert refusal(whole_body).startswith(told)
+
+
+def test_a_torso_that_is_deleted_is_made_anew_and_carries_what_it_has_carried(body, capfd):
+    ob, before = body, bodies.spaces_from(body)
+    stood = bodies.places(ob)
+    rigs.delete_bones(ob, "Torso")
+    rigs.updated()
+    assert statuses(ob)["Hips"].startswith("The target bone 'Torso' no longer exists")
+    for use_body in (False, True):
+        rigs.change(ob.chain_ik.body, use_body=use_body)
+    press(whole_body)
+    assert [each.name for each in ob.chain_ik.chains].count("Hips") == 1
+    assert bodies.spaces_from(ob) == before
+    assert bodies.all_reach(ob)
+    assert bodies.farthest(stood, bodies.places(ob)) <= bodies.STILL
+    bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
+    assert bodies.all_reach(ob)
+    assert bodies.places(ob)[bodies.HIPS][0, 2] < stood[bodies.HIPS][0, 2] - 0.04
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def test_the_armature_itself_is_no_floor(body):
+    rigs.change(body.chain_ik.body, floor=body)
+    sentence = "The floor is the armature itself: choose another object as floor."
+    assert set(statuses(body).values()) == {sentence}
+
+
+def test_a_body_in_centimetres_stays_when_its_scale_is_applied(rigify):
+    """Floats of Blender are as far off as places are great: spaces are compared by that."""
+    ob = bodies.add_rig("human")
+    select_objects(active=ob)
+    for size in (100.0, 0.01):
+        rigs.change(ob, scale=(size,) * 3)
+        if size > 1.0:
+            press(bpy.ops.object.transform_apply, scale=True)
+    press(bpy.ops.pose.chain_ik_setup, control="BONE", use_body=True)
+    rigs.updated()
+    stood, size = bodies.places(ob), bodies.height(ob)
+    assert {each.type for bone in ob.pose.bones for each in bone.constraints} == {"ARMATURE"}
+    press(bpy.ops.object.transform_apply, scale=True)
+    rigs.updated()
+    stood = {name: ends * size / bodies.height(ob) for name, ends in stood.items()}
+    # Nearly straight knees move most, for what floats have left of a hundred in location channels.
+    assert bodies.farthest(stood, bodies.places(ob)) <= 1e-4

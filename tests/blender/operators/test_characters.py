@@ -215,13 +215,14 @@ def test_the_bones_of_a_generated_rig_that_others_turn_get_no_chains():
     assert list(found(ob)) == ["Leg.L"]
 
 
-def test_the_legs_of_a_spider_are_numbered_in_pairs():
+@pytest.mark.parametrize("words", [("0", "1", "2"), ("coxa", "femur", "tibia")])
+def test_the_legs_of_a_spider_are_numbered_in_pairs(words):
     ob = rigs.make_rig([(0, 0, 1), (0, 0.5, 1)])
     for pair in range(4):
         for side, x in ((".L", 1.0), (".R", -1.0)):
             y = 0.1 * pair
             joints = [(0.1 * x, y, 1), (0.4 * x, y, 1.3), (0.8 * x, y, 0.8), (0.9 * x, y, 0)]
-            names = [f"Leg{pair}_{number}{side}" for number in range(3)]
+            names = [f"Leg{pair}_{word}{side}" for word in words]
             rigs.add_bones(ob, joints, names=names, parent="Bone.0")
     press(setup)
     assert set(found(ob)) == {f"Leg {i}{side}" for i in range(1, 5) for side in SIDES}
