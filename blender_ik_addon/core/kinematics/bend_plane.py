@@ -210,7 +210,7 @@ def carry_side(
     m: Arithmetic,
     chord: Vector,
     side: Vector,
-    lean: Number,
+    leaning: tuple[Vector, Number],
     toward: Vector,
     turn: Quaternion,
     share: Number,
@@ -226,15 +226,17 @@ def carry_side(
         m: Arithmetic of the numbers.
         chord: Unit vector from root to end at rest.
         side: Unit vector across it that the limb bends to at rest.
-        lean: Radians from the chord toward the side, of the direction to carry from.
+        leaning: The direction to carry from: to which unit vector across the chord it leans, and
+            how far, in radians.
         toward: Unit vector from root to end now.
         turn: Of the target since rest.
         share: How much of it counts, 0 to 1.
 
     Source: derived for this project; tests/core/kinematics/test_carried_side.py.
     """
-    hinge = cross(chord, side)
-    seat = add(scale(chord, m.cos(lean)), scale(side, m.sin(lean)))
+    across, lean = leaning
+    hinge = cross(chord, across)
+    seat = add(scale(chord, m.cos(lean)), scale(across, m.sin(lean)))
     there, back = (quaternions.between(m, seat, to, hinge) for to in (toward, chord))
     carried = quaternions.multiply(there, quaternions.conjugate(back))
     w, *way = quaternions.multiply(turn, quaternions.conjugate(carried))

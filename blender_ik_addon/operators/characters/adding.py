@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +28,7 @@ from ...rig.anatomy.limbs import Limb, LimbKind
 from ...rig.controls.control_sizes import look_of
 from ...rig.frames.carried_sides import angle_toward
 from ...rig.posing.twisting import with_twist_spread
+from ...rig.reading.animation import bone_of_path, curves
 from ...rig.reading.chain_plan import planned
 from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
@@ -118,6 +118,18 @@ def add_limbs(
     return Added(names, hung, problems, joints)
 
 
+def with_keyed_bones(owner: bpy.types.Object, names: Sequence[str]) -> list[str]:
+    """Return those of some chains of which a bone has keys at several frames."""
+    keyed = {
+        bone
+        for curve in curves(owner)
+        for bone in (bone_of_path(curve.data_path) or ())[:1]
+        if len(curve.keyframe_points) > 1
+    }
+    chains = (chain for chain in chains_of(owner) if chain.name in names)
+    return [each.name for each in chains if not keyed.isdisjoint(bones_of_chain(each))]
+
+
 def _limit(owner: bpy.types.Object, limbs: list[Limb], names: list[str]) -> JointChanges:
     """Give the limbs that have just been set up joints by anatomy."""
     for chain in chains_of(owner):
@@ -133,11 +145,12 @@ def _placed(
     """Return limbs with their chains and placements, and what is wrong with the others."""
     placed, problems, skeleton = [], [], compiled(owner)
     for limb in limbs:
-        spec = with_twist_spread(owner, chain_of(limb))
+        spec = chain_of(limb)
         try:
+            if not limb.is_sideways:
+                spec = with_twist_spread(owner, spec)
             angle = angle_toward(skeleton, planned(skeleton, spec), spec, np.array(limb.bends))
-            # What is straight at rest leans to where it bends, as far as its plane lets it.
-            spec = replace(spec, pole_angle=angle, pole_lean=spec.pole_lean * math.cos(angle))
+            spec = replace(spec, pole_angle=angle)
             placed.append((limb, spec, placement(owner, spec)))
         except IKError as error:
             problems.append(f"{limb.name}: {error}")
@@ -175,7 +188,8 @@ def _lacking_toes(
 ) -> list[NewChain]:
     """Return the chains of toes that feet of legs with chains lack."""
     found = []
-    legs = {limb.end: limb for limb in limbs if limb.kind is LimbKind.LEG and limb.end}
+    walking = (limb for limb in limbs if limb.kind is LimbKind.LEG and not limb.is_sideways)
+    legs = {limb.end: limb for limb in walking if limb.end}
     for chain in chains_of(owner):
         target, _ = target_and_pole(chain)
         feet = legs.keys() & set(bones_of_chain(chain))

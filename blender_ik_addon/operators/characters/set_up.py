@@ -15,14 +15,14 @@ from ...properties.choices import OWN_WORDS
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limb_chains import PRESETS
 from ...rig.anatomy.limbs import Limb, LimbKind, find_limbs
-from ...rig.reading.refusals import RigError
+from ...rig.reading.refusals import RigError, listed
 from ...rig.reading.skeleton import compiled
 from ...rig.tools.control_bones import takes_bones
 from .. import selection
 from ..base import ANEW, ChainOperator
 from ..controls import NO_BONES, choose_control, parents
 from ..joints import report_changes
-from .adding import Wanted, add_limbs
+from .adding import Wanted, add_limbs, with_keyed_bones
 from .whole_body import make_body
 
 KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
@@ -99,6 +99,11 @@ class POSE_OT_chain_ik_setup(ChainOperator):
             owner.chain_ik.active_index = owner.chain_ik.chains.find(names[0])
             chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
             self.tell(f"Set up {chains}: {', '.join(names)}")
+            if keyed := with_keyed_bones(owner, names):
+                self.warn(
+                    f"Bones have keys that their targets lack: {listed(keyed)}."
+                    " Press Plant Feet to key these targets."
+                )
         elif count := added.hung:
             self.tell(f"Controls that got spaces: {count}")
         if self.use_body:

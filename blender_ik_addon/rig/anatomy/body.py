@@ -13,8 +13,10 @@ from .bone_names import BoneName, Part, Side, read
 
 # A chest that is this far below the hips, of their distance, is in no body that stands or lies.
 LAID_OUT = -0.5
+# Tails that are farther from the heads of next bones than this share of the way there lie aside.
+ASIDE = 0.5
 # Feet that point forward by less than this, as unit vectors added up, do not tell where it faces.
-TELLS_FRONT = 0.1
+TELLS_FRONT, SMALLEST = 0.1, 1e-12
 
 Fits = Callable[[int], bool]
 
@@ -47,13 +49,39 @@ class Body:
         self.parts = [self._part(bone) for bone in range(len(skeleton.names))]
 
     def _part(self, bone: int) -> Part:
-        part, parent = self.names[bone].part, int(self.skeleton.parents[bone])
-        above = self.names[parent].part if parent >= 0 else Part.OTHER
+        part, above, below = self._named(bone), self._above(bone), self._below(bone)
         if part is Part.ARM:
             return Part.FOREARM if above in (Part.ARM, Part.UPPER_ARM) else Part.UPPER_ARM
-        if part is Part.LEG and above is Part.THIGH:
+        if part is Part.SHOULDER and Part.FOREARM in below:
+            # Joints are named, not what is between them.
+            return Part.UPPER_ARM
+        if part is Part.HIP:
+            return Part.THIGH if Part.SHIN in below else Part.OTHER
+        if part is not Part.LEG:
+            return part
+        if above is Part.THIGH or (above is Part.LEG and self._is_upper(self.parent(bone))):
             return Part.SHIN
-        return part
+        return Part.THIGH if self._is_upper(bone) else part
+
+    def _is_upper(self, bone: int) -> bool:
+        """Tell whether a bone called leg has one below it that is called so, and that a foot."""
+        lower = [i for i in self.children[bone] if self._named(i) is Part.LEG]
+        is_first = self._above(bone) is not Part.LEG
+        return is_first and any(Part.FOOT in self._below(i) for i in lower)
+
+    def _named(self, bone: int) -> Part:
+        return self.names[bone].part
+
+    def _above(self, bone: int) -> Part:
+        parent = self.parent(bone)
+        return self._named(parent) if parent >= 0 else Part.OTHER
+
+    def _below(self, bone: int) -> set[Part]:
+        return {self._named(i) for i in self.children[bone]}
+
+    def parent(self, bone: int) -> int:
+        """Return the bone above a bone; -1 for none."""
+        return int(self.skeleton.parents[bone])
 
     def side(self, bone: int) -> Side:
         """Return the side that a bone is on."""
@@ -73,7 +101,7 @@ class Body:
         return [bone for bone in self.all_of(part) if not self._goes_on_from_above(bone)]
 
     def _goes_on_from_above(self, bone: int) -> bool:
-        parent = int(self.skeleton.parents[bone])
+        parent = self.parent(bone)
         is_same = parent >= 0 and self.parts[parent] is self.parts[bone]
         return is_same and self.side(parent) is self.side(bone)
 
@@ -137,8 +165,14 @@ class Body:
         if self.is_laid_out:
             return way
         for foot in self.all_of(Part.FOOT):
-            toe = self.child_of_part(foot, (Part.TOE,))
-            along = rest[foot, :3, 1] if toe is None else rest[toe, :3, 3] - rest[foot, :3, 3]
+            toe, above = self.child_of_part(foot, (Part.TOE,)), self.parent(foot)
+            if toe is not None:
+                along = rest[toe, :3, 3] - rest[foot, :3, 3]
+            elif above >= 0 and not self.is_sideways([above, foot]):
+                along = rest[foot, :3, 1]
+            else:
+                continue
+            along = along / max(float(np.linalg.norm(along)), SMALLEST)
             way += along - self.up * (along @ self.up)
         if not np.linalg.norm(way) > TELLS_FRONT:
             left, right = (
@@ -160,7 +194,18 @@ class Body:
         chest = self.shared_root(self.all_of(Part.UPPER_ARM))
         return hips is not None and chest is not None and self.height(hips, chest) < LAID_OUT
 
+    def is_sideways(self, run: list[int]) -> bool:
+        """Tell whether no bone of a run has its tail near the head of the next one.
+
+        So they come from files of programs whose bones lie along other axes than Y.
+        """
+        rest, lengths = self.skeleton.rest[run], self.skeleton.lengths[run]
+        heads = rest[:, :3, 3]
+        tails = heads + rest[:, :3, 1] * lengths[:, None]
+        off = np.linalg.norm(tails[:-1] - heads[1:], axis=1)
+        return bool((off > ASIDE * np.linalg.norm(np.diff(heads, axis=0), axis=1)).all())
+
     def height(self, start: int, end: int) -> float:
         """Return how far up one bone's head lies from another's at rest, of their distance."""
         way = self.skeleton.rest[end, :3, 3] - self.skeleton.rest[start, :3, 3]
-        return float(way @ self.up / max(np.linalg.norm(way), 1e-12))
+        return float(way @ self.up / max(np.linalg.norm(way), SMALLEST))

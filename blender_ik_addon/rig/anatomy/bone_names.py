@@ -39,6 +39,7 @@ class Part(enum.StrEnum):
     TAIL = "tail"
     WING = "wing"
     FINGER = "finger"
+    HIP = "hip"
     LEG = "leg"
     ARM = "arm"
     OTHER = ""
@@ -48,7 +49,8 @@ class BoneName(NamedTuple):
     """A bone's name, taken apart.
 
     Attributes:
-        part: What it names; ``LEG`` and ``ARM`` where the bone above has to tell which part.
+        part: What it names; ``LEG``, ``ARM``, ``HIP`` and ``SHOULDER`` where the bones above and
+            below have to tell which part.
         side: Which side it names.
         words: The words that are left, in lower case.
         is_helper: Whether it names a bone that only serves others: twists, mechanisms, IK controls.
@@ -73,7 +75,7 @@ _NOISE = frozenset(
     "def fk bip j c bone mixamorig character valve biped b bn jnt joint skin".split()
 )
 _PARTS = {
-    Part.UPPER_ARM: "upperarm uparm humerus bicep",
+    Part.UPPER_ARM: "upperarm uparm humerus bicep shldr",
     Part.FOREARM: "forearm lowerarm lowarm elbow",
     Part.HAND: "hand wrist",
     Part.THIGH: "thigh upperleg upleg femur frontthigh hindthigh rearthigh",
@@ -81,6 +83,7 @@ _PARTS = {
     Part.FOOT: "foot forefoot ankle paw frontfoot hindfoot rearfoot",
     Part.TOE: "toe toes toebase ball hoof fronttoe hindtoe reartoe",
     Part.SHOULDER: "shoulder clavicle collar collarbone",
+    Part.HIP: "hip",
     Part.SPINE: "spine chest upperchest lowerback back abdomen torso waist",
     Part.NECK: "neck",
     Part.HEAD: "head",

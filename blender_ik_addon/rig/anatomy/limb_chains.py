@@ -64,12 +64,14 @@ def chain_of(limb: Limb) -> ChainSpec:
     """Return the chain of a limb; its controls are still to be made."""
     turns_tip = PRESETS[limb.kind].turns_tip and not limb.end and len(limb.bones) > 2
     lean = PRESETS[limb.kind].lean
+    is_by_head = limb.is_sideways
     return ChainSpec(
         name=limb.name,
-        bone=limb.bones[-1],
-        chain_count=len(limb.bones),
+        bone=limb.end if is_by_head and limb.end else limb.bones[-1],
+        chain_count=len(limb.bones) - (is_by_head and not limb.end),
+        use_tail=not is_by_head,
         use_rotation=bool(limb.end) or turns_tip,
-        rotation_bone=RotationBone.AUTO if limb.end else RotationBone.TIP,
+        rotation_bone=RotationBone.AUTO if limb.end and not is_by_head else RotationBone.TIP,
         pole_mode=PoleMode.TARGET if lean is None else PoleMode.FOLLOW,
         pole_lean=math.radians(lean or 0.0),
     )
@@ -78,7 +80,8 @@ def chain_of(limb: Limb) -> ChainSpec:
 def joints_of(limb: Limb) -> dict[str, JointPreset]:
     """Return the joints by anatomy that a limb has, by the names of bones."""
     joint = PRESETS[limb.kind].joint
-    if joint is None:
+    if joint is None or limb.is_sideways:
+        # Hinges are axes of bones: those of others say nothing.
         return {}
     if joint in (JointPreset.KNEE, JointPreset.ELBOW):
         return {limb.bones[1]: joint}

@@ -52,6 +52,8 @@ class Limb:
         end: Name of the bone at the tail of the last that takes the target's rotation, a
             hand, foot or head; empty without.
         bends: Where elbow or knee belongs, armature space; zero where its kind does not tell.
+        is_sideways: Its bones do not point to the next ones, as other programs leave them: where it
+            ends is the head of its end, or of the last of its bones.
     """
 
     kind: LimbKind
@@ -59,6 +61,7 @@ class Limb:
     bones: tuple[str, ...]
     end: str = ""
     bends: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    is_sideways: bool = False
 
 
 def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
@@ -77,7 +80,7 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
     hips = body.shared_root(legs)
     tails = _tail_starts(body, hips, chest)
     if hips is None and tails:
-        hips = int(skeleton.parents[tails[0]])
+        hips = body.parent(tails[0])
     spine = _spine(body, hips, chest)
     lies = hips is not None and chest is not None and body.height(hips, chest) < LYING
     lies = lies and not body.is_laid_out
@@ -104,14 +107,16 @@ def _limb(
 ) -> Iterator[Limb]:
     """Yield a limb of these bones if they are enough to bend."""
     if len(run) >= SHORT:
-        names = body.skeleton.names
-        is_turned = end is not None and body.skeleton.child_at_tail(run[-1]) == end
+        names, ends = body.skeleton.names, [] if end is None else [end]
+        is_sideways = body.is_sideways([*run, *ends])
+        is_turned = is_sideways or body.skeleton.child_at_tail(run[-1]) == end
         yield Limb(
             kind,
             f"{name}{body.side(run[0]).value}",
             tuple(names[bone] for bone in run),
             names[end] if is_turned and end is not None and body.usable[end] else "",
             _bends(body, kind, name),
+            is_sideways,
         )
 
 
@@ -137,7 +142,7 @@ def _is_front(body: Body, bone: int) -> bool:
 
 def _goes_on(body: Body, bone: int) -> bool:
     """Tell whether a leg begins above its thigh, as those of spiders do."""
-    parent = int(body.skeleton.parents[bone])
+    parent = body.parent(bone)
     is_leg = parent >= 0 and bool(body.usable[parent]) and body.parts[parent] is Part.LEG
     return is_leg and body.side(parent) is body.side(bone)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,9 @@ class CarriedSides(Alike):
         compiled: Of how many these are some, which decides how they are computed.
         chord: From the root to the end of what bends, unit vectors, shape (B, 3).
         side: Unit vectors across it, shape (B, 3).
-        lean: Radians, as ``carry_side``.
+        is_straight: Which have no side of their own: theirs is turned by the pole angle, (B,).
+        across: Unit vectors that they lean to, where they bend, shape (B, 3).
+        lean: How far, radians, as ``carry_side``.
         reach: Lengths of the chains at rest, shape (B,).
         tip: Rotations of the bones that take the targets' rotations, wxyz, shape (B, 4).
         end: From the end of what bends to the effector, shape (B, 3).
@@ -44,6 +46,8 @@ class CarriedSides(Alike):
     compiled: int
     chord: Array
     side: Array
+    is_straight: Flags
+    across: Array
     lean: Array
     reach: Array
     tip: Array
@@ -56,7 +60,14 @@ class CarriedSides(Alike):
         if chains[0][2].pole_mode is not PoleMode.FOLLOW or chains[0][2].is_dragged:
             return None
         rows = zip(*(_at_rest(*chain) for chain in chains), strict=True)
-        return cls(len(chains), *(np.array(values) for values in rows))
+        carried = cls(len(chains), *(np.array(values) for values in rows))
+        return carried.turned(np.array([spec.pole_angle for _, _, spec in chains]))
+
+    def turned(self, angle: Array) -> CarriedSides:
+        """Return the same with these pole angles, shape (B,)."""
+        angle = np.where(self.is_straight, angle, 0.0)[:, None]
+        normal = rotation.cross(self.chord, self.side)
+        return replace(self, across=np.cos(angle) * self.side + np.sin(angle) * normal)
 
     def sides(self, ends: Array, targets: Array) -> Array:
         """Return the directions that chains bend to, across those that they reach in, (b, 3).
@@ -65,7 +76,7 @@ class CarriedSides(Alike):
             ends: Where their targets are from their roots, shape (b, 3).
             targets: Their matrices, shape (b, 3, 3).
         """
-        own = self.chord, self.side, self.lean, self.tip, self.end, self.share
+        own = self.chord, self.side, self.across, self.lean, self.tip, self.end, self.share
         if self.compiled <= MAX_CHAINS_IN_FLOATS:
             rows = zip(*[to_numbers(each) for each in (*own, ends, targets)], strict=True)
             return np.array([_side(FLOATS, *row) for row in rows])
@@ -101,6 +112,7 @@ def _side(
     m: Arithmetic,
     chord: Vector,
     side: Vector,
+    across: Vector,
     lean: Number,
     tip: Quaternion,
     end: Vector,
@@ -111,12 +123,12 @@ def _side(
     """Return the side of chains in numbers; what they are asked as ``CarriedSides.sides``."""
     turn = quaternions.turn_to(m, target, tip)
     toward = unit(m, subtract(way, rotate(turn, end)), chord)
-    return carry_side(m, chord, side, lean, toward, turn, share)
+    return carry_side(m, chord, side, (across, lean), toward, turn, share)
 
 
 def _at_rest(
     skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
-) -> tuple[Array, Array, float, float, Array, Array, float]:
+) -> tuple[Array, Array, bool, Array, float, float, Array, Array, float]:
     """Return the row of a chain."""
     joints = rest_joints(skeleton, plan)
     root = skeleton.rest[plan.segments[0]][:3, :3]
@@ -125,7 +137,7 @@ def _at_rest(
     last = joints[-2] if plan.bends_without_tip else joints[-1]
     chord = last if np.linalg.norm(last) > CLOSED * reach else joints[1]
     chord = chord / np.linalg.norm(chord)
-    side = rest_side(skeleton, plan)[0]
+    side, is_bent = rest_side(skeleton, plan)
     side = side - chord * (side @ chord)
     if not np.linalg.norm(side) > CLOSED:
         # A straight bone that lies along its own Z axis bends to none: any side is as good.
@@ -133,7 +145,7 @@ def _at_rest(
     tip = rotation.quaternion_from_matrix(root.T @ skeleton.rest[plan.tip][:3, :3])
     share = float(spec.options.orient_weight) if plan.turns_tip else 0.0
     side = side / np.linalg.norm(side)
-    return chord, side, spec.pole_lean, reach, tip, joints[-1] - last, share
+    return chord, side, not is_bent, side, spec.pole_lean, reach, tip, joints[-1] - last, share
 
 
 def angle_toward(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec, way: Array) -> float:
@@ -141,8 +153,8 @@ def angle_toward(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec, way: Arra
 
     Zero for a chain that is bent at rest, and for no way.
     """
-    if rest_side(skeleton, plan)[1] or not way.any():
+    chord, side, is_straight, *_ = _at_rest(skeleton, plan, spec)
+    if not (is_straight and way.any()):
         return 0.0
-    chord, side, *_ = _at_rest(skeleton, plan, spec)
     wanted = skeleton.rest[plan.segments[0]][:3, :3].T @ way
     return float(np.arctan2(np.cross(chord, side) @ wanted, side @ wanted))

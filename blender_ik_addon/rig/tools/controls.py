@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import bpy
 import numpy as np
@@ -30,7 +29,7 @@ from ..reading.chain_plan import ChainPlan, check, planned
 from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import no_length
 from ..reading.skeleton import Skeleton, compiled
-from ..reading.spec import Anchor, ChainSpec, NegativeScale
+from ..reading.spec import Anchor, ChainSpec, NegativeScale, PoleMode
 from ..reading.world import ends_of, find_unmirrored, not_finite
 
 # Shares of the chain's length: distance of a pole, which is outside of the body then, and display
@@ -38,6 +37,8 @@ from ..reading.world import ends_of, find_unmirrored, not_finite
 POLE_DISTANCE = 1.5
 # Radians; less turns no limb by what can be seen.
 SAME_ANGLE = 1e-6
+# How often a straight chain is leaned anew to find its pole angle.
+MOST_LEANS = 30
 EMPTY_SIZE = 0.06
 BONE_SIZE = 0.2
 EMPTY_TYPES: dict[Shape | None, Literal["SPHERE", "CIRCLE"]] = {
@@ -136,10 +137,11 @@ def placements(
     is_kept &= spec.negative_scale is NegativeScale.KEEP
     sense, chord = np.where(is_kept, -1.0, 1.0), _chords(posed.joints[:, bends])
     shown = find_unmirrored(armature_object) if is_kept.any() else None
-    carried, own = partial(_carried_ways, skeleton, plan, frames, shown, is_kept), before or spec
-    natural = frames.natural_sides(posed)[:, 0]
-    if (way := carried(own, posed.joints[:, -1], tips)) is not None:
+    carrying = _Carrying(skeleton, plan, frames, shown, is_kept)
+    natural, own = frames.natural_sides(posed)[:, 0], before or spec
+    if own.pole_mode is PoleMode.FOLLOW:
         turned = own.pole_angle + np.pi * bool(own.options.use_flip_bend)
+        way = carrying.find_ways(own, np.full(len(poses), own.pole_angle), posed.joints, tips)
         natural = _turned(chord, way, sense * turned)
     side = find_sides(posed.joints[:, bends], natural)
     target = np.tile(np.eye(4), (len(poses), 1, 1))
@@ -151,10 +153,8 @@ def placements(
         ends = spaces.transform_point(moved[:, None], asked[:, 1:])
         asked, tips = np.concatenate((asked[:, :1], ends), axis=1), moved[:, :3, :3] @ tips
     angle = np.zeros(len(poses))
-    if (way := carried(spec, asked[:, -1], tips)) is not None:
-        angle = sense * _angles_about(_chords(asked[:, bends]), way, side)
-        # Noise would stand in the panel as an angle.
-        angle = np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
+    if spec.pole_mode is PoleMode.FOLLOW:
+        angle = carrying.find_angles(spec, asked, tips, _chords(asked[:, bends]), side)
     # The pole angle turns the bend away from the pole.
     side = _turned(chord, side, -sense * spec.pole_angle)
     pole = _poles_beside(joints[:, bends], spaces.transform_direction(world, side), length)
@@ -177,26 +177,48 @@ def _lengths(skeleton: Skeleton, plan: ChainPlan, joints: Array) -> Array:
     return length
 
 
-def _carried_ways(
-    skeleton: Skeleton,
-    plan: ChainPlan,
-    frames: ChainFrames,
-    unmirrored: Array | None,
-    is_kept: Flags,
-    spec: ChainSpec,
-    ends: Array,
-    tips: Array,
-) -> Array | None:
-    """Return the ways (B, 3) that the side of a chain has gone along to; None if it does not.
+class _Carrying(NamedTuple):
+    """What the side of a chain goes along with, in F poses."""
 
-    As ``CarriedSides.poles_of``, from roots.
-    """
-    carried = CarriedSides.of([(skeleton, plan, spec)])
-    if carried is None:
-        return None
-    shown = np.tile(np.eye(3) if unmirrored is None else unmirrored, (len(ends), 1, 1))
-    rows = carried.take(np.zeros(len(ends), dtype=np.int64))
-    return rows.poles_of(frames, ends, tips, shown, is_kept) - frames.root
+    skeleton: Skeleton
+    plan: ChainPlan
+    frames: ChainFrames
+    unmirrored: Array | None
+    is_kept: Flags
+
+    def find_ways(self, spec: ChainSpec, angle: Array, joints: Array, tips: Array) -> Array:
+        """Return the ways (F, 3) from the roots that it has gone along to, before pole angles (F,).
+
+        Args:
+            spec: The chain, with ``PoleMode.FOLLOW``.
+            angle: Which straight chains lean by.
+            joints: Where the chain is to be, shape (F, m + 1, 3).
+            tips: How its tip is to be turned, shape (F, 3, 3).
+        """
+        carried = CarriedSides.of([(self.skeleton, self.plan, spec)])
+        assert carried is not None
+        shown = np.eye(3) if self.unmirrored is None else self.unmirrored
+        rows = carried.take(np.zeros(len(angle), dtype=np.int64)).turned(angle)
+        shown = np.tile(shown, (len(angle), 1, 1))
+        poles = rows.poles_of(self.frames, joints[:, -1], tips, shown, self.is_kept)
+        return poles - self.frames.root
+
+    def find_angles(
+        self, spec: ChainSpec, joints: Array, tips: Array, chord: Array, side: Array
+    ) -> Array:
+        """Return the pole angles (F,) that bend it to sides across chords, (F, 3) each.
+
+        What is straight at rest leans to where it bends: there each angle tells the next one.
+        """
+        sense, angle = np.where(self.is_kept, -1.0, 1.0), np.full(len(joints), spec.pole_angle)
+        for _ in range(MOST_LEANS):
+            way, before = self.find_ways(spec, angle, joints, tips), angle
+            angle = sense * _angles_about(chord, way, side)
+            # Noise would stand in the panel as an angle.
+            angle = np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
+            if (np.abs(angle - before) <= SAME_ANGLE).all():
+                break
+        return angle
 
 
 def _read_poses(

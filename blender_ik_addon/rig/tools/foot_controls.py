@@ -40,7 +40,7 @@ def rolling(
 ) -> list[NewChain]:
     """Return the chain of a limb, whose foot rolls, with that of its toes if it has some.
 
-    That of other limbs, and of feet on their tips, as it is.
+    That of other limbs, and of feet on their tips or aside of their bones, as it is.
 
     Args:
         armature_object: The original object.
@@ -50,7 +50,8 @@ def rolling(
     """
     (control,) = chain.controls
     is_flat = control.look is not None and _is_flat(control.look)
-    if limb.kind is not LimbKind.LEG or not limb.end or not is_flat:
+    is_foot = limb.kind is LimbKind.LEG and bool(limb.end) and not limb.is_sideways
+    if not (is_foot and is_flat):
         return [chain]
     bones, side = armature_object.pose.bones, read(limb.name).side
     toes = _placed_toes(armature_object, limb, driven)

@@ -38,6 +38,10 @@ CONVENTIONS = {
     "VRM": "J_Bip_{2}_UpperArm J_Bip_{2}_LowerArm J_Bip_{2}_Hand"
     " J_Bip_{2}_UpperLeg J_Bip_{2}_LowerLeg J_Bip_{2}_Foot",
     "plain, dots": "arm.{2} forearm.{2} hand.{2} thigh.{2} shin.{2} foot.{2}",
+    "joints, as in Maya": "{2}_shoulder_jnt {2}_elbow_jnt {2}_wrist_jnt"
+    " {2}_hip_jnt {2}_knee_jnt {2}_ankle_jnt",
+    "Daz": "{1}Shldr {1}ForeArm {1}Hand {1}Thigh {1}Shin {1}Foot",
+    "one word twice": "Arm.{2} Arm.{2}.001 Hand.{2} Leg.{2} Leg.{2}.001 Foot.{2}",
     "plain, words": "{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg {0}Foot",
     "Rigify's controls": "upper_arm_fk.{2} forearm_fk.{2} hand_fk.{2}"
     " thigh_fk.{2} shin_fk.{2} foot_fk.{2}",
@@ -346,3 +350,14 @@ def test_a_chain_that_has_no_other_side_says_why():
     rigs.add_chain(ob, "Bone.0", None)
     ob.chain_ik.active_index = 2
     assert refusal(mirror).startswith("Bone 'Bone.0' has no side in its name")
+
+
+def test_limbs_whose_bones_have_keys_are_named_as_their_targets_have_none(capfd):
+    ob = make_limbs(CONVENTIONS["Unreal"], ".L")
+    bone = ob.pose.bones["upperarm_l"]
+    for frame in (1, 20):
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    ob.pose.bones["thigh_l"].keyframe_insert("rotation_quaternion", frame=1)
+    press(setup)
+    told = "Bones have keys that their targets lack: Arm.L. Press Plant Feet to key these targets."
+    assert told in capfd.readouterr().out

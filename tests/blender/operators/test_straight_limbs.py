@@ -5,12 +5,13 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix, Vector
+from mathutils import Matrix, Quaternion, Vector
 
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.tools.matching import find_bend
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
+from tests.helpers import make_rng
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
@@ -79,6 +80,21 @@ def test_knees_bend_forward_and_elbows_backward(roll, use_limits):
         np.testing.assert_allclose(rigs.evaluated(ob).pose.bones[name].matrix, matrix, atol=2e-5)
     for name, way in LIMBS:
         assert bend(ob, name) @ FRONT * way > NEARLY, name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_straight_limbs_that_are_posed_are_set_up_without_moving(seed):
+    """What is straight at rest leans to where it bends, so its pole angle depends on itself."""
+    ob, rng = make_person(0.9), make_rng(seed)
+    for bone in ob.pose.bones:
+        bone.rotation_mode, turn = "QUATERNION", 0.5 * rng.normal(size=3)
+        bone.rotation_quaternion = Quaternion(turn, float(np.linalg.norm(turn)))
+    rigs.updated()
+    before = {bone.name: np.array(bone.matrix) for bone in ob.pose.bones}
+    press(setup, control="BONE")
+    rigs.updated()
+    for name, matrix in before.items():
+        np.testing.assert_allclose(rigs.evaluated(ob).pose.bones[name].matrix, matrix, atol=2e-5)
 
 
 @pytest.mark.parametrize(

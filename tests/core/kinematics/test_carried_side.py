@@ -20,11 +20,12 @@ shares = st.floats(0.0, 1.0)
 
 @st.composite
 def rests(draw):
-    """Return the chord and side of a limb at rest, and its lean."""
-    chord, other = draw(directions()), draw(directions())
-    side = reject(other, chord)
-    assume(np.linalg.norm(side) > 0.1)
-    return chord, unit(FLOATS, side, side), draw(leans)
+    """Return the chord and side of a limb at rest, and to which side it leans how far."""
+    chord, *others = (draw(directions()) for _ in range(3))
+    side, across = (reject(other, chord) for other in others)
+    assume(min(np.linalg.norm(each) for each in (side, across)) > 0.1)
+    side, across = (unit(FLOATS, each, each) for each in (side, across))
+    return chord, side, (across, draw(leans))
 
 
 def angle(first, second):
@@ -33,8 +34,8 @@ def angle(first, second):
 
 def seat_of(rest):
     """Return the direction that sides are carried from."""
-    chord, side, lean = rest
-    return np.array(chord) * math.cos(lean) + np.array(side) * math.sin(lean)
+    chord, _, (across, lean) = rest
+    return np.array(chord) * math.cos(lean) + np.array(across) * math.sin(lean)
 
 
 @some
@@ -58,11 +59,11 @@ def test_straight_away_from_where_it_is_carried_from_it_keeps_its_angle_to_the_w
 @some
 @given(rest=rests(), toward=directions(), turn=rotations(), share=shares, whole=rotations())
 def test_a_limb_that_is_turned_as_a_whole_has_its_side_turned(rest, toward, turn, share, whole):
-    chord, side, lean = rest
+    chord, side, (across, lean) = rest
     assume(seat_of(rest) @ toward > -0.99)
-    turned = [quaternions.rotate(whole, each) for each in (chord, side, toward)]
+    turned = [quaternions.rotate(whole, each) for each in (chord, side, across, toward)]
     about = quaternions.multiply(whole, quaternions.multiply(turn, quaternions.conjugate(whole)))
-    there = carry_side(FLOATS, *turned[:2], lean, turned[2], about, share)
+    there = carry_side(FLOATS, *turned[:2], (turned[2], lean), turned[3], about, share)
     alone = carry_side(FLOATS, *rest, toward, turn, share)
     np.testing.assert_allclose(there, quaternions.rotate(whole, alone), atol=1e-6)
 
