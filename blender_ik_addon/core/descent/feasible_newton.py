@@ -225,7 +225,9 @@ class _Descent:
             after = self._move(here.posed, plan)
             is_better, creeps, following = self._judge(plan, here, after, last)
             is_better &= is_open
-            known = choose_first(is_better, plan.step.known, known)
+            # What it would take to go on is known as well where that ends it.
+            ends = is_better | (is_open & plan.rests)
+            known = choose_first(ends, plan.step.known, known)
             here = self._choose(is_better, after, here)
             used, last = used + is_open, np.where(is_open, plan.size, last)
             shift = np.where(is_open, following, shift)

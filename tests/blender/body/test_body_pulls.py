@@ -39,6 +39,15 @@ def test_pinned_feet_stay_whatever_the_pull_of_their_chain_and_of_what_carries_o
     assert slip(before, bodies.places(body)) <= bodies.HELD
 
 
+def test_a_first_step_that_would_take_too_much_force_leaves_no_body_at_rest(body):
+    """There the hands seemed to hold the body back by nothing, and it stood upright."""
+    shown = []
+    for forward in (-0.233, -0.234):
+        bodies.move(body, "Neck Target", (-0.039, forward, -0.61))
+        shown.append(bodies.places(body))
+    assert bodies.farthest(*shown) < 0.01
+
+
 def test_a_body_never_hangs_on_the_pose_before(body):
     # Within reach, out of it, and back.
     ways = (0.0, 0.0, -0.2), bodies.AWAY, (0.0, 0.0, -0.2)
