@@ -14,6 +14,9 @@ from .nested import Nested, transform_leaves
 # Entries of the matrix of a vector product: components, and their signs.
 _SKEW = np.array([0, 2, 1, 2, 0, 0, 1, 0, 0])
 _SKEW_SIGNS = np.array([0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0])
+# The same of the product of quaternions with half a vector: rows w, x, y and z.
+_LEFT = np.array([0, 0, 1, 2, 0, 0, 2, 1, 1, 2, 0, 0, 2, 1, 0, 0])
+_LEFT_SIGNS = 0.5 * np.array([0, -1, -1, -1, 1, 0, -1, 1, 1, 1, 0, -1, 1, -1, 1, 0])
 
 
 def chains_first(values: Array) -> Array:
@@ -71,10 +74,8 @@ def turn_by(turn: Array, move: Array) -> Array:
 
     Source: the Cayley map; a move by m turns by 2 atan(m / 2).
     """
-    w, vector, half = turn[..., :1], turn[..., 1:], 0.5 * move
-    turned = np.empty_like(turn)
-    turned[..., :1] = w - (half * vector).sum(axis=-1, keepdims=True)
-    turned[..., 1:] = vector + w * half + apply(skew(half), vector)
+    outer = (move.take(_LEFT, axis=-1) * _LEFT_SIGNS).reshape(*move.shape[:-1], 4, 4)
+    turned = turn + apply(outer, turn)
     turned /= np.sqrt((turned * turned).sum(axis=-1, keepdims=True))
     return turned
 
@@ -82,3 +83,9 @@ def turn_by(turn: Array, move: Array) -> Array:
 def flatten(moved: Array) -> Array:
     """Return moves (B, q, n, 3, 3) of q points as rows (B, 3 q, 3 n) of a Jacobian."""
     return moved.transpose(0, 1, 3, 2, 4).reshape(len(moved), 3 * moved.shape[1], -1)
+
+
+def add_blocks(systems: Array, blocks: Array) -> None:
+    """Add blocks (B, n, 3, 3) to those on the diagonals of systems (B, 3 n, 3 n)."""
+    by_bone = systems.reshape(len(systems), blocks.shape[1], 3, -1, 3)
+    np.einsum("bicid->bicd", by_bone)[...] += blocks

@@ -15,7 +15,6 @@ from .nested import in_columns, to_numbers
 conjugate = in_columns(quaternions.conjugate)
 interpolate = in_columns(quaternions.interpolate)
 between = in_columns(quaternions.between)
-from_vectors = in_columns(quaternions.from_vector)
 to_vectors = in_columns(quaternions.to_vector)
 
 # Component i of a product adds up components j of the inner factor times components i ^ j of the
@@ -34,6 +33,17 @@ def multiply(outer: Array, inner: Array) -> Array:
     return product
 
 
+def from_vectors(vector: Array) -> Array:
+    """Return the turns (..., 4, B) about vectors (..., 3, B) by their lengths in radians."""
+    angle = arrays.norm(vector)
+    half, is_turn = 0.5 * angle, angle > 0.0
+    turn = np.empty((*vector.shape[:-2], 4, vector.shape[-1]))
+    np.cos(half, out=turn[..., 0, :])
+    share = np.where(is_turn, np.sin(half) / np.where(is_turn, angle, 1.0), 0.5)
+    turn[..., 1:, :] = vector * share[..., None, :]
+    return turn
+
+
 def normalize(turn: Array) -> Array:
     """Return quaternions (..., 4, B) at unit length."""
     unit: Array = turn / arrays.norm(turn)[..., None, :]
@@ -47,13 +57,13 @@ _FIRST, _SECOND = (
     for terms in ("yy xy xz xy xx yz xz yz xx", "zz wz wy wz zz wx wy wx yy")
 )
 _WHOLE = np.eye(3).reshape(9, 1)
-_FIRST_SIGNS = 1.0 - 2.0 * _WHOLE
-_SECOND_SIGNS = np.array([-1.0, -1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 1.0, -1.0])[:, None]
+_FIRST_SIGNS = 2.0 - 4.0 * _WHOLE
+_SECOND_SIGNS = np.array([-2.0, -2.0, 2.0, 2.0, -2.0, -2.0, -2.0, 2.0, -2.0])[:, None]
 
 
 def to_matrices(turn: Array) -> Array:
     """Return the rotation matrices (..., 3, 3, B) of unit quaternions (..., 4, B)."""
-    squares = turn[..., :, None, :] * (turn + turn)[..., None, :, :]
+    squares = turn[..., :, None, :] * turn[..., None, :, :]
     squares = squares.reshape(*turn.shape[:-2], 16, turn.shape[-1])
     matrix: Array = squares.take(_FIRST, axis=-2) * _FIRST_SIGNS
     matrix += squares.take(_SECOND, axis=-2) * _SECOND_SIGNS

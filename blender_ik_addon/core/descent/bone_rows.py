@@ -5,21 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
+from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.chains_first import (
     apply,
     chains_first,
     chains_last,
     flatten,
-    join_last,
     skew,
     turn_by,
 )
 from ..algebra.nested import Rows, take_rows
-from ..kinematics import swing_twist
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
-from ..kinematics.swing_twist import SwingTwist
+from ..kinematics.swing_twist import TurnParts, put_together
 from .joint_rows import JointRows
 from .posed_rows import PosedRows
 
@@ -58,7 +56,7 @@ class BoneRows(Rows):
         self._known: tuple[PosedRows, Posed] | None = None
 
     def pose(
-        self, turn: Array, parts: SwingTwist | None = None, place: Array | None = None
+        self, turn: Array, parts: TurnParts | None = None, place: Array | None = None
     ) -> PosedRows:
         """Return where turns (B, n, 4) of the joints put the bones.
 
@@ -96,7 +94,7 @@ class BoneRows(Rows):
         if not self.joints.has_edges:
             return self.pose(turn, None, place)
         parts = self.joints.take_apart(turn)
-        return self.pose(join_last(swing_twist.compose(ARRAYS, parts)), parts, place)
+        return self.pose(put_together(parts, 2), parts, place)
 
     def take(self, rows: Counts | Flags) -> BoneRows:
         """Return the bones of some trees."""

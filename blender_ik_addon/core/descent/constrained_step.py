@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.chains_first import apply, measure
+from ..algebra.chains_first import add_blocks, apply, measure
 from ..kinematics.limit_edges import LEAST_LEAVING
 from .held_outputs import NO_ENERGY, HeldOutputs
 from .near_edges import NearEdges
@@ -97,14 +97,15 @@ class ConstrainedStep:
         """
         (self._slope, self._curvature), (self._held, error) = derivatives, held
         self._axes, self._edges, (self._least, self._first) = free_axes, edges, shifts
-        self.shift = shift.copy()
+        self.shift, lead = shift.copy(), None
         # Of each joint's block half the trace: it does not depend on the axes that turns count in.
-        diagonal = np.einsum("bkk->bk", self._curvature)
+        diagonal = self._curvature.diagonal(0, 1, 2)
         largest = 0.5 * np.abs(diagonal.reshape(len(shift), -1, 3).sum(axis=2)).max(axis=1)
         # Of joints that cannot turn nothing is known.
         self.scale: Array = np.where(largest > NO_ENERGY, largest, 1.0)
-        lead = np.zeros_like(self._slope)
+        self._stiff = (STIFF * self.scale)[:, None, None]
         if error.shape[1]:
+            lead = np.zeros_like(self._slope)
             lead[:, free_axes] = self._held.lead(error)
         is_shut, press, _ = known
         if edges is not None:
@@ -112,69 +113,82 @@ class ConstrainedStep:
             is_shut = is_shut & edges.is_near
         if edges is not None and (bent := edges.bend(press)) is not None:
             self._curvature = _stiffen(self._curvature, bent)
-        self.move, self._left = np.empty_like(known.press), np.empty_like(lead)
+        self.move, self._left = np.empty_like(known.press), np.empty_like(self._slope)
         self._reduced = np.empty((len(shift), free_axes.size, free_axes.size))
         is_shut, press = self._find_pressed(lead, is_shut, known.press)
-        self.known = Known(is_shut, press, self._held.find_force(self._left))
-        free = self.move.reshape(lead.shape) - lead
-        middle = self._slope + apply(self._curvature, lead + 0.5 * free)
+        force = known.force if lead is None else self._held.find_force(self._left)
+        self.known = Known(is_shut, press, force)
+        free = self.move.reshape(self._slope.shape)
+        if lead is None:
+            middle = self._slope + 0.5 * apply(self._curvature, free)
+        else:
+            middle, free = self._slope + 0.5 * apply(self._curvature, free + lead), free - lead
         self.gain: Array = -(middle * free).sum(axis=1)
 
-    def _find_pressed(self, lead: Array, is_shut: Flags, known: Array) -> tuple[Flags, Array]:
+    def _find_pressed(
+        self, lead: Array | None, is_shut: Flags, known: Array
+    ) -> tuple[Flags, Array]:
         """Find the moves that cross no edge; return which are shut then, and what presses on them.
 
         Args:
-            lead: Turns that bring outputs back, shape (B, 3 n).
+            lead: Turns that bring outputs back, shape (B, 3 n); None where none are held.
             is_shut: Which edges are shut at first, shape (B, n, 3 edges).
             known: What is known to press on them, likewise.
         """
-        edges, press, stiff = self._edges, known, (STIFF * self.scale)[:, None, None]
+        edges, press, stiff = self._edges, known, self._stiff
+        none = (-NO_PRESS * self.scale)[:, None, None]
         rows: Counts | slice = slice(None)
         for _ in range(MOST_PASSES):
             self._solve(rows, lead, is_shut, known)
             if edges is None or not edges.has_any:
                 break
             beyond = apply(edges.normals, self.move) - edges.rooms
-            press = np.where(is_shut, known + beyond * stiff, 0.0)
-            stays = press > (-NO_PRESS * self.scale)[:, None, None]
-            is_last, is_shut = is_shut, np.where(is_shut, stays, beyond > LEAST_LEAVING)
-            is_shut &= edges.is_near
+            press, is_last = np.where(is_shut, known + beyond * stiff, 0.0), is_shut
+            is_shut = np.where(is_shut, press > none, beyond > LEAST_LEAVING) & edges.is_near
             has_changed = (is_shut != is_last).any(axis=(1, 2))
             if not has_changed.any():
                 break
             rows = slice(None) if has_changed.all() else np.flatnonzero(has_changed)
         # Edges that no move can keep to would press ever more.
-        return is_shut, np.clip(press, 0.0, stiff)
+        return is_shut, np.minimum(np.maximum(press, 0.0), stiff)
 
-    def _solve(self, rows: Counts | slice, lead: Array, is_shut: Flags, press: Array) -> None:
+    def _solve(
+        self, rows: Counts | slice, lead: Array | None, is_shut: Flags, press: Array
+    ) -> None:
         """Find the moves of some chains that keep to shut edges, on which joints press.
 
         What is known to press is what edges bear without giving way: as it settles they hold.
         """
-        curved, slope, edges = self._curvature[rows], self._slope[rows], self._edges
-        lead, scale, stiff = lead[rows], self.scale[rows], is_shut[rows]
-        if edges is not None:
+        curved, slope, scale = self._curvature[rows], self._slope[rows], self.scale[rows]
+        edges, axes = self._edges, self._axes
+        stiff = is_shut[rows]
+        if edges is not None and edges.has_locks:
             stiff = stiff | edges.is_locked[rows]
         if edges is not None and stiff.any():
-            normals, weight = edges.normals[rows], STIFF * scale[:, None, None] * stiff
+            normals, strength = edges.normals[rows], self._stiff[rows]
             across = normals.swapaxes(-1, -2)
-            curved = _stiffen(curved, (across * weight[:, :, None]) @ normals)
-            borne = np.where(stiff, press[rows], 0.0) - weight * edges.rooms[rows]
+            curved = _stiffen(curved, (across * (strength * stiff)[:, :, None]) @ normals)
+            borne = np.where(stiff, press[rows] - strength * edges.rooms[rows], 0.0)
             slope = slope + apply(across, borne).reshape(slope.shape)
-        axes, right = self._axes, -slope - apply(curved, lead)
-        reduced, chosen = curved, right.take(axes, axis=1)
+        right = -slope if lead is None else -slope - apply(curved, lead[rows])
+        reduced, chosen, free = curved, right, np.zeros_like(right)
         if axes.size < right.shape[1]:
-            reduced = curved.take(axes, axis=1).take(axes, axis=2)
+            reduced, chosen = curved.take(axes, 1).take(axes, 2), right.take(axes, 1)
         reduced, chosen = self._held.reduce(rows, reduced, chosen, scale)
         shifted, self.shift[rows] = self._make_positive(reduced, self.shift[rows], scale)
-        free = np.zeros_like(lead)
         free[:, axes] = np.linalg.solve(shifted, chosen[..., None])[..., 0]
-        self._reduced[rows], self._left[rows] = reduced, apply(curved, free) - right
-        self.move[rows] = (lead + free).reshape(len(lead), -1, 3)
+        self._reduced[rows] = reduced
+        if lead is not None:
+            self._left[rows] = apply(curved, free) - right
+            free += lead[rows]
+        self.move[rows] = free.reshape(len(free), -1, 3)
 
     def _make_positive(self, systems: Array, shift: Array, scale: Array) -> tuple[Array, Array]:
         """Return systems (b, m, m) shifted until they are positive definite, and the shifts."""
-        raised = self._raise(systems, shift, scale)
+        # What resists less than rounding of the stiffest row is lifted above it.
+        stiffest = np.abs(systems.diagonal(0, 1, 2)).max(axis=1, initial=0.0)
+        sizes = scale, ROUNDING * stiffest
+        raised = self._raise(systems, shift, *sizes)
         if _are_positive(raised):
             return raised, shift
         shift = shift.copy()
@@ -182,38 +196,35 @@ class ConstrainedStep:
             lowest = np.linalg.eigvalsh(systems)[:, 0] / scale
             more = np.maximum(-FARTHER * lowest, self._first)
             shift = np.where(lowest + self._least + shift > 0.0, shift, more)
-            raised = self._raise(systems, shift, scale)
+            raised = self._raise(systems, shift, *sizes)
             if _are_positive(raised):
                 return raised, shift
         for row, system in enumerate(raised):
+            at = slice(row, row + 1)
             while shift[row] < MOST_SHIFT and not _are_positive(system):
                 shift[row] = max(GROWTH * shift[row], self._first)
-                system = self._raise(systems[row], shift[row], scale[row])
-        return self._raise(systems, shift, scale), shift
+                system = self._raise(systems[at], shift[at], *(size[at] for size in sizes))
+        return self._raise(systems, shift, *sizes), shift
 
-    def _raise(self, systems: Array, shift: Array, scale: Array) -> Array:
-        """Return systems (..., m, m) with shifts (...) on their diagonals."""
-        stiffest = np.abs(np.einsum("...kk->...k", systems)).max(axis=-1, initial=0.0)
-        least = np.maximum((self._least + shift) * scale, ROUNDING * stiffest)
-        raised: Array = systems + least[..., None, None] * np.eye(systems.shape[-1])
+    def _raise(self, systems: Array, shift: Array, scale: Array, least: Array) -> Array:
+        """Return systems (b, m, m) with shifts (b,) on their diagonals, no less than the least."""
+        raised, more = systems.copy(), np.maximum((self._least + shift) * scale, least)
+        raised.reshape(len(raised), -1)[:, :: systems.shape[-1] + 1] += more[:, None]
         return raised
 
     def find_way_down(self, rests: Flags) -> tuple[Array, Flags]:
-        """Return moves (B, n, 3) along which the energy curves down most, and where it does."""
-        move, leads_down = np.zeros_like(self._slope), np.zeros_like(rests)
-        rows = np.flatnonzero(rests)
-        raised = self._least * self.scale[rows, None, None] * np.eye(self._reduced.shape[-1])
-        if _are_positive(self._reduced[rows] + raised):
-            return self.move, leads_down
-        for row in rows:
-            least = self._least * self.scale[row] * np.eye(self._reduced.shape[-1])
-            if _are_positive(self._reduced[row] + least):
-                continue
-            values, ways = np.linalg.eigh(self._reduced[row])
-            # Of two ways down that mirror each other always the same, not as rounding has it.
-            side = np.sign(ways[:, 0] @ np.arange(1.0, len(ways) + 1.0))
-            move[row, self._axes] = side * ways[:, 0]
-            leads_down[row] = values[0] < LEADS_DOWN * self.scale[row]
+        """Return moves (B, n, 3) along which the energy curves down most, and where it does.
+
+        Args:
+            rests: Of which chains to tell, shape (B,): those whose systems are shifted.
+        """
+        move, leads_down, rows = np.zeros_like(self._slope), rests.copy(), np.flatnonzero(rests)
+        values, ways = np.linalg.eigh(self._reduced[rows])
+        down = ways[..., 0]
+        # Of two ways down that mirror each other always the same, not as rounding has it.
+        side = np.sign(apply(down, np.arange(1.0, down.shape[1] + 1.0)))
+        move[rows[:, None], self._axes] = side[:, None] * down
+        leads_down[rows] = values[:, 0] < LEADS_DOWN * self.scale[rows]
         ways_down = move.reshape(self.move.shape)
         largest = measure(ways_down).max(axis=1)
         leads_down &= largest > 0.0
@@ -222,10 +233,8 @@ class ConstrainedStep:
 
 def _stiffen(curved: Array, blocks: Array) -> Array:
     """Return curvatures (B, 3 n, 3 n) with more at each joint, (B, n, 3, 3)."""
-    chains, count = blocks.shape[:2]
-    bones, curved = np.arange(count), curved.copy()
-    by_bone = curved.reshape(chains, count, 3, count, 3)
-    by_bone[:, bones, :, bones] += blocks.swapaxes(0, 1)
+    curved = curved.copy()
+    add_blocks(curved, blocks)
     return curved
 
 

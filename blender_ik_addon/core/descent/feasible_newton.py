@@ -229,14 +229,15 @@ class _Descent:
             ends = is_better | (is_open & plan.rests)
             known = choose_first(ends, plan.step.known, known)
             here = self._choose(is_better, after, here)
-            used, last = used + is_open, np.where(is_open, plan.size, last)
-            shift = np.where(is_open, following, shift)
+            # What trees that are done hand on counts no more.
+            used, last, shift = used + is_open, plan.size, following
             farther = np.maximum(radius, MORE_WAY * plan.way)
-            radius = np.where(is_open, np.where(is_better, farther, LESS_WAY * plan.way), radius)
-            is_open = is_open & ~plan.rests & (used < self._caps) & ~here.at.is_least
-            scale = np.minimum(scale, plan.step.scale)
-            is_open &= measure(plan.step.known.force) <= IN_VAIN * scale
-            is_open &= (shift < MOST_SHIFT) & ~creeps
+            radius = np.where(is_better, farther, LESS_WAY * plan.way)
+            is_done = plan.rests | creeps | here.at.is_least
+            is_open = is_open & (used < self._caps) & (shift < MOST_SHIFT) & ~is_done
+            if self._holds:
+                scale = np.minimum(scale, plan.step.scale)
+                is_open &= measure(plan.step.known.force) <= IN_VAIN * scale
             if self._settings.holds_soon:
                 is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
                 is_open &= is_soon | (measure(here.gap) <= NEARLY_HELD * self._bones.tree.reach)
@@ -286,28 +287,33 @@ class _Descent:
         held = HeldOutputs(self._held.pick(whole), axes)
         for _ in range(MOST_FORESEEN):
             slope, curve = at.derive(whole)
-            pushed = slope if edges is None else slope + edges.push(known.is_shut, known.press)
-            curvature = curve(self._held.spread(held.find_force(pushed), whole.shape[1]))
-            back = held, error
-            step = ConstrainedStep(axes, (slope, curvature), back, edges, known, shift, shifts)
+            force = np.zeros(output.shape)
+            if self._holds:
+                pushed = slope if edges is None else slope + edges.push(known.is_shut, known.press)
+                force = self._held.spread(held.find_force(pushed), whole.shape[1])
+            given, back = (slope, curve(force)), (held, error)
+            step = ConstrainedStep(axes, given, back, edges, known, shift, shifts)
             largest = measure(step.move).max(axis=1)
             shrunk = radius / np.maximum(largest, radius)
-            if not at.foresee(step.move * shrunk[:, None, None]):
+            move = step.move * shrunk[:, None, None]
+            if not at.foresee(move):
                 break
         more = 1.0 + SHIFTED * step.shift
-        size, gain, move = largest * more, step.gain * more, step.move
+        size, gain, way = largest * more, step.gain * more, largest * shrunk
         rests = (size <= settings.rests) | (np.abs(gain) <= NO_GAIN * np.abs(at.total))
-        if (rests & is_open & (step.shift > 0.0)).any():
-            down, leads_down = step.find_way_down(rests & is_open)
+        if (is_stuck := rests & is_open & (step.shift > 0.0)).any():
+            down, leads_down = step.find_way_down(is_stuck)
             move = np.where(leads_down[:, None, None], down * (ESCAPE / more)[:, None, None], move)
-            size, rests = np.where(leads_down, 1.0, size), rests & ~leads_down
-            shrunk = np.where(leads_down, 1.0, shrunk)
-        rests |= self._is_done(step, gain, error)
-        move, led = move * shrunk[:, None, None], self._led
-        planned = output[:, led] + apply(whole[:, led], move.reshape(len(move), -1))
-        nearer = self._target - (1.0 - shrunk)[:, None] * error
-        planned, way = np.concatenate((nearer, planned), axis=1), measure(move).max(axis=1)
-        near = (RETURNED + settings.returned * way**2) * self._bones.tree.reach
+            size, way = np.where(leads_down, 1.0, size), np.where(leads_down, ESCAPE / more, way)
+            shrunk, rests = np.where(leads_down, 1.0, shrunk), rests & ~leads_down
+        if self._holds:
+            rests |= self._is_done(step, gain, error)
+        planned, near = output[:, self._led], way
+        if self._holds or self._led.size:
+            planned = planned + apply(whole[:, self._led], move.reshape(len(move), -1))
+            nearer = self._target - (1.0 - shrunk)[:, None] * error
+            planned = np.concatenate((nearer, planned), axis=1)
+            near = (RETURNED + settings.returned * way**2) * self._bones.tree.reach
         return PlannedStep(step, move, shrunk, way, size, rests, planned, edges, near)
 
     def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
@@ -344,7 +350,8 @@ class _Descent:
         is_short = plan.step.shift > IN_CORNERS
         slight = settings.slight * plan.share * np.where(is_short, MORE_IN_CORNERS, 1.0) * scale
         creeps = is_better & (saved <= slight) & (is_short | (plan.size >= 0.5 * last))
-        creeps &= measure(after.gap) <= NEARLY_HELD * self._bones.tree.reach
+        if self._holds:
+            creeps &= measure(after.gap) <= NEARLY_HELD * self._bones.tree.reach
         if self._holds and settings.keeps:
             near = np.maximum(STRAY * plan.near, ASTRAY * self._bones.tree.reach)
             is_better &= measure(after.gap) <= np.maximum(near, measure(here.gap))

@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import ARRAYS, Array, Flags
+from ..algebra.arithmetic import Array, Flags
 from ..algebra.chains_first import chains_first
 from ..algebra.nested import transform_leaves
-from ..kinematics import swing_twist
 from ..kinematics.compiled_joints import CompiledJoints
-from ..kinematics.swing_twist import SwingTwist
+from ..kinematics.swing_twist import TurnParts, stack_ranges, take_apart
 
 
 class JointRows:
     """What joints of B trees allow, chains first.
 
     Attributes:
-        ranges: Of numbers (B, n).
+        ranges: Shape (..., B, n).
         is_held: Which axes have no room, shape (B, n, 3).
         is_locked: Those that the kinds of the joints do not tell, likewise.
         has_locks: Whether there are any of those.
@@ -28,7 +27,8 @@ class JointRows:
     def __init__(self, joints: CompiledJoints) -> None:
         """Take joints."""
         self.has_edges = joints.has_edges or joints.has_stiffness
-        self.ranges = transform_leaves(lambda each: np.ascontiguousarray(each.T), joints.ranges)
+        ranges = transform_leaves(np.transpose, joints.ranges)
+        self.ranges = stack_ranges(ranges)
         self.is_held: Flags = np.moveaxis(joints.is_held, -1, 0)
         self.is_locked: Flags = np.zeros_like(self.is_held)
         self.is_locked[:, joints.held_bones] = self.is_held[:, joints.held_bones]
@@ -37,10 +37,9 @@ class JointRows:
         self._mobility = chains_first(joints.mobility) if joints.has_stiffness else None
         self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
 
-    def take_apart(self, turn: Array) -> SwingTwist:
+    def take_apart(self, turn: Array) -> TurnParts:
         """Return turns (B, n, 4) brought inside their ranges, taken apart."""
-        w, x, y, z = (turn[..., at] for at in range(4))
-        return swing_twist.decompose(ARRAYS, self.ranges, (w, x, y, z))
+        return take_apart(self.ranges, turn.transpose(2, 0, 1))
 
     def weigh_axes(self, turn: Array) -> Array:
         """Return how torques turn joints but for edges, (B, n, 3, 3), of turns (B, n, 4)."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.chains_first import apply, chains_first, flatten, skew
+from ..algebra.chains_first import add_blocks, apply, chains_first, flatten, skew
 from ..algebra.nested import Rows
 from ..algebra.quaternions import AXES
 from ..descent.bone_rows import BoneRows
@@ -141,8 +141,8 @@ class EnergyAt:
         ``BoneRows.curve_outputs`` knows them.
         """
         slope, resistance = self._resist()
-        gravity, chains, bones = self._energy.gravity, len(slope), np.arange(slope.shape[1])
-        slope, weight = slope.reshape(chains, -1), None
+        gravity, weight = self._energy.gravity, None
+        slope = slope.reshape(len(slope), -1)
         if self._energy.weighs:
             sunk = flatten(self._posed.move_by_turns(self._find_levers()[:, None]))
             slope = slope - (gravity[:, None] @ sunk)[:, 0]
@@ -150,8 +150,7 @@ class EnergyAt:
 
         def curve(force: Array) -> Array:
             whole = self._energy.bones.curve_outputs(self._posed, force, jacobian, weight)
-            by_bone = whole.reshape(chains, len(bones), 3, len(bones), 3)
-            by_bone[:, bones, :, bones] += resistance.swapaxes(0, 1)
+            add_blocks(whole, resistance)
             return whole
 
         return slope, curve

@@ -17,7 +17,14 @@ from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from . import joint_limits, limit_edges
 from .joint_limits import FREE, HINGES
-from .swing_twist import SwingTwist, SwingTwistRange
+from .swing_twist import (
+    RangeArrays,
+    SwingTwistRange,
+    TurnParts,
+    put_together,
+    stack_ranges,
+    take_apart,
+)
 
 # What rounding leaves of products of axes at right angles.
 ROUNDING = 1e-12
@@ -143,7 +150,16 @@ class CompiledJoints(Rows):
 
     def clamped(self, turn: Array) -> Array:
         """Return turns (n, 4, B) brought inside their ranges."""
-        return turn if self.is_free else joint_limits.clamp_turns(self.ranges, turn)
+        return turn if self.is_free else put_together(self.take_apart(turn), 1)
+
+    @cached_property
+    def range_arrays(self) -> RangeArrays:
+        """The ranges, as many turns are taken apart by them."""
+        return stack_ranges(self.ranges)
+
+    def take_apart(self, turn: Array) -> TurnParts:
+        """Return turns (n, 4, B) brought inside their ranges, taken apart."""
+        return take_apart(self.range_arrays, turn.swapaxes(0, 1))
 
     @cached_property
     def axis_shares(self) -> Array:
@@ -193,24 +209,14 @@ class CompiledJoints(Rows):
                 )
         return mobility
 
-    def standing_edges(self, turn: Array, parts: SwingTwist | None) -> limit_edges.Edges | None:
+    def standing_edges(self, parts: TurnParts) -> limit_edges.Edges | None:
         """Return the edges that joints stand on, locks left out; None where none does.
 
-        ``parts`` are the turns (n, 4, B) taken apart, if they are known so.
+        ``parts`` are the turns (n, 4, B) taken apart.
         """
-        if not self.has_edges:
-            return None
-        parts = parts or joint_limits.decompose_turns(self.ranges, turn)
-        edges = limit_edges.find_edges(self.ranges, parts)
+        edges = limit_edges.find_edges(self.range_arrays, parts)
         edges = replace(edges, is_on=edges.is_on & ~self.is_held)
         return edges if self.held_bones.size or edges.is_on.any() else None
-
-    def edges(self, turn: Array, near: float = limit_edges.ON_EDGE) -> limit_edges.Edges:
-        """Return the edges of their ranges that joints stand on, or are as near to as given."""
-        if not self.has_edges:
-            return self.no_edges
-        at = joint_limits.decompose_turns(self.ranges, turn)
-        return limit_edges.find_edges(self.ranges, at, near)
 
 
 def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:

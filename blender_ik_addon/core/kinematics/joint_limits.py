@@ -98,14 +98,9 @@ def decompose_turns(ranges: SwingTwistRange, turn: Array) -> SwingTwist:
     return swing_twist.decompose(ARRAYS, ranges, nested.split(turn))
 
 
-def compose_turns(at: SwingTwist) -> Array:
-    """Return turns (..., 4, B) put together again."""
-    return nested.join(swing_twist.compose(ARRAYS, at))
-
-
 def clamp_turns(ranges: SwingTwistRange, turn: Array) -> Array:
     """Return turns (..., 4, B) brought inside their ranges."""
-    return compose_turns(decompose_turns(ranges, turn))
+    return nested.join(swing_twist.clamp(ARRAYS, ranges, nested.split(turn)))
 
 
 def clamp_rotations(

@@ -22,12 +22,11 @@ from ..algebra.arrays import norm
 from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from ..model.topology import Topology
-from . import joint_limits
 from .aims import Aims
 from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
 from .posed import Posed, accumulate_products, accumulate_sums, move_by_turns
 from .reach import measure_reach
-from .swing_twist import SwingTwist
+from .swing_twist import TurnParts, put_together
 
 TURN, ACTIVE = 4, 5
 # Room for the output of a chain with a pole and a turned tip.
@@ -125,8 +124,8 @@ class KinematicTree(Rows):
             slide = np.clip(slide, joints.slide_low, joints.slide_high)
         if joints.is_free:
             return self.make_state(turn, slide, active)
-        parts = joint_limits.decompose_turns(joints.ranges, turn)
-        turn = joint_limits.compose_turns(parts)
+        parts = joints.take_apart(turn)
+        turn = put_together(parts, 1)
         return self.make_state(turn, slide, active, self._pose(turn, slide, parts))
 
     def posed(self, state: Array, made: Posed | None = None) -> Posed:
@@ -139,6 +138,14 @@ class KinematicTree(Rows):
         self.__dict__["_known"] = ((state, made), *known[:1])
         return made
 
+    def take_apart(self, state: Array) -> TurnParts:
+        """Return the turns of a state taken apart, kept with where it puts the bones."""
+        posed = self.posed(state)
+        if posed.parts is None:
+            vars(posed)["parts"] = self.joints.take_apart(state[:-1, :TURN])
+        assert posed.parts is not None
+        return posed.parts
+
     def choose_states(self, is_first: Flags, first: Array, second: Array) -> Array:
         """Return the first state where flagged (B,), else the second."""
         if is_first.all():
@@ -149,7 +156,7 @@ class KinematicTree(Rows):
         self.posed(state, self.posed(first).choose(is_first, self.posed(second)))
         return state
 
-    def _pose(self, turn: Array, slide: Array | None, parts: SwingTwist | None = None) -> Posed:
+    def _pose(self, turn: Array, slide: Array | None, parts: TurnParts | None = None) -> Posed:
         topology, joints, heads = self.topology, self.joints, self.heads
         offsets = joints.offsets
         own = turns.to_matrices(turn)

@@ -7,17 +7,18 @@ Normals are derived for this project and tested in tests/core/kinematics/test_li
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Flags, Number
+from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import norm
-from ..algebra.nested import Rows, join
-from ..algebra.vectors import Vector, add, choose, scale
-from .swing_twist import HELD, SwingTwist, SwingTwistRange
+from ..algebra.nested import Rows
+from ..algebra.vectors import Vector, add, scale
+from .swing_twist import HELD, RangeArrays, SwingTwist, SwingTwistRange, TurnParts, swap_axes
 
 # A joint nearer to an edge of its range than this, in radians or sines, stands on it.
 ON_EDGE = 1e-9
@@ -68,64 +69,141 @@ class Edges(Rows):
         return pressed
 
 
-class ListedEdges(NamedTuple):
-    """The three edges of ranges: about X, about Y and about Z; that of an ellipse is the first.
+class EdgeArrays:
+    """The three edges of ranges of joints side by side, as ``Edges`` numbers them.
 
-    Which of them turns are near to, and what is left to each, in radians or sines. What falls as
-    they are neared: of the first s_x and s_z in shares, then the twist and s_z in theirs, which are
-    1 or -1. Whether the first is an ellipse.
+    Attributes:
+        is_near: Which edges turns are near to, shape (3, B, n).
+        left: To each of them, in radians or sines, shape (3, B, n).
+        is_ellipse: Whether the first is one, shape (B, n).
     """
 
-    is_near: tuple[Condition, Condition, Condition]
-    left: tuple[Number, Number, Number]
-    shares: tuple[Number, Number, Number, Number]
-    is_ellipse: Condition
+    def __init__(self, ranges: RangeArrays, at: TurnParts, near: float = ON_EDGE) -> None:
+        """Take ranges, turns inside them, and which edges are near."""
+        self._at, up, down = at, ranges.high - at.value, at.value - ranges.low
+        self.left, self._is_high, is_on = np.minimum(up, down), up <= down, at.is_round
+        # An ellipse bounds more than its box does.
+        if ranges.are_round:
+            self.is_near = self.left <= np.array([ON_EDGE, near, ON_EDGE])[:, None, None]
+        else:
+            self.is_near = self.left <= near
+            self.is_near[::2] &= ~is_on | (self.left[::2] <= ON_EDGE)
+            # Where a range ends at its middle, a quarter of an ellipse meets that at a right angle.
+            is_middle = np.abs(at.value[::2]) <= ON_EDGE
+            ends = is_middle & (np.minimum(ranges.above, ranges.below) <= HELD)
+            is_on = is_on & ~ends.any(axis=0)
+        self.is_ellipse: Flags = is_on & (at.out >= 1.0 - near)
+        self.left[0] = np.where(self.is_ellipse, 1.0 - at.out, self.left[0])
+        self.is_near[0] |= self.is_ellipse
+        self.is_near[2] &= ~self.is_ellipse
 
-    def find_slopes(self, m: Arithmetic, at: SwingTwist) -> tuple[Vector, Vector, Vector]:
-        """Return the turns, of any length, by which what is left to each edge falls at once."""
-        (by_x, by_y, by_z), (first_x, first_z, of_y, of_z) = grow_parts(m, at), self.shares
-        first = add(scale(by_x, first_x), scale(by_z, first_z))
-        return first, scale(by_y, of_y), scale(by_z, of_z)
+    @cached_property
+    def shares(self) -> Array:
+        """What of s_x, the twist and s_z falls as edges are neared, (B, n, 3 edges, 3)."""
+        at, outward = self._at, np.where(self._is_high, 1.0, -1.0)
+        shares = np.zeros((*at.out.shape, 3, 3))
+        for edge in range(3):
+            shares[..., edge, edge] = outward[edge]
+        if self.is_ellipse.any():
+            # How the distance from the middle, in half axes of the ellipse, grows with s_x and s_z.
+            grown = at.value[::2] / (self._squares * np.maximum(at.out, ON_EDGE))
+            shares[..., 0, 0] = np.where(self.is_ellipse, grown[0], outward[0])
+            shares[..., 0, 2] = np.where(self.is_ellipse, grown[1], 0.0)
+        return shares
+
+    @cached_property
+    def _squares(self) -> Array:
+        wide = np.maximum(self._at.half, HELD)
+        return wide * wide
+
+    @cached_property
+    def _growth(self) -> Array:
+        """The turns by which s_x, the twist and s_z grow at once, shape (B, n, 3, 3).
+
+        As ``grow_parts``, which tells the formulas.
+        """
+        spot = self._at.spot
+        products = _GROWTH.multiply(spot)
+        products *= 0.5 / np.maximum(spot[2], LEAST_COSINE)
+        return _add_products(_GROWTH.shares, products)
+
+    def find_slopes(self) -> Array:
+        """Return the turns, of any length, by which what is left falls at once, (B, n, 3, 3)."""
+        slopes: Array = self.shares @ self._growth
+        return slopes
+
+    def bend(self, press: Array) -> Array:
+        """Return how what the first and the last edge bound bends with turns, (B, n, 3, 3).
+
+        The end of a twist is flat: turns across its normal leave the twist as it is. With y the
+        swung Y axis, along geodesics by turns w, y_k'' = w_k (w . y) - y_k |w|^2; and s_x = h y_z,
+        s_z = -h y_x with h = (2 (1 + y_y))^(-1/2) = 1 / 2c. As c^2 + s_x^2 + s_z^2 is one, all is
+        of the third order in these, over 4 c^2.
+
+        Args:
+            press: How much the two edges count, shape (B, n, 2).
+
+        Source: derived for this project, tested in tests/core/kinematics/test_limit_edges.py.
+        """
+        at, half = self._at, 0.5 / np.maximum(self._at.spot[2], LEAST_COSINE)
+        counts = (press[..., None] * self.shares[..., ::2, ::2]).sum(axis=2).transpose(2, 0, 1)
+        products = np.repeat(_BENDING.multiply(at.spot)[None], 2, axis=0)
+        products *= (counts * (half * half))[:, None]
+        bent = _add_products(_BENDING_BOTH, products.reshape(-1, *half.shape))
+        if self.is_ellipse.any():
+            # A distance from the middle grows as the root of its square does.
+            share = press[..., 0] * self.is_ellipse / (self._squares * np.maximum(at.out, ON_EDGE))
+            by = self._growth[..., ::2, :]
+            bent += (by * share.transpose(1, 2, 0)[..., None]).swapaxes(-1, -2) @ by
+        return bent
 
 
-def find_edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -> Edges:
+def find_edges(ranges: RangeArrays, at: TurnParts, near: float = ON_EDGE) -> Edges:
     """Return the edges of their ranges that turns stand on, or are as near to as given."""
-    listed = list_edges(ARRAYS, ranges, at, near)
-    is_on: Flags = join(listed.is_near).astype(np.bool_)
+    edges = EdgeArrays(swap_axes(ranges), swap_axes(at), near)
+    is_on = np.ascontiguousarray(edges.is_near.transpose(2, 0, 1))
     if not is_on.any():
         return Edges(np.zeros((*is_on.shape[:-1], 3, is_on.shape[-1])), is_on)
-    slopes = np.stack([join(each) for each in listed.find_slopes(ARRAYS, at)], axis=-3)
+    slopes = np.ascontiguousarray(edges.find_slopes().transpose(1, 2, 3, 0))
     normals = slopes / np.maximum(norm(slopes), LEAST_RATE)[..., None, :]
     return Edges(normals * is_on[..., None, :], is_on)
 
 
-def list_edges(
-    m: Arithmetic, ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE
-) -> ListedEdges:
-    """Return the edges of ranges, and whether turns taken apart are as near to them as given."""
-    left_x, first_x = _find_end(m, at.offset_x, -ranges.below_x, ranges.above_x)
-    left_y, of_y = _find_end(m, at.twist, ranges.twist_low, ranges.twist_high)
-    left_z, of_z = _find_end(m, at.offset_z, -ranges.below_z, ranges.above_z)
-    first_z, on_ellipse = 0.0 * first_x, at.is_round
-    # An ellipse bounds more than its box does.
-    by = near if near == ON_EDGE else m.where(at.is_round, ON_EDGE, near)
-    on_x, on_z = left_x <= by, left_z <= by
-    if m.any(at.is_round):
-        # Where a range ends at its middle, a quarter of an ellipse meets that end at a right angle.
-        x, z = m.minimum(ranges.above_x, ranges.below_x), m.minimum(ranges.above_z, ranges.below_z)
-        at_corner = (m.absolute(at.offset_x) <= ON_EDGE) & (x <= HELD)
-        at_corner = at_corner | (m.absolute(at.offset_z) <= ON_EDGE) & (z <= HELD)
-        on_ellipse = at.is_round & (at.out >= 1.0 - near) & m.negate(at_corner)
-        first_x, first_z = choose(m, on_ellipse, _share_outward(m, at), (first_x, first_z))
-        left_x = m.where(on_ellipse, 1.0 - at.out, left_x)
-        on_x, on_z = on_ellipse | on_x, on_z & m.negate(on_ellipse)
-    is_near = on_x, left_y <= near, on_z
-    return ListedEdges(
-        is_near, (left_x, left_y, left_z), (first_x, first_z, of_y, of_z), on_ellipse
-    )
+def list_edges(ranges: SwingTwistRange, at: SwingTwist) -> list[tuple[int, Vector]]:
+    """Return the edges that one joint stands on, and turns of any length that lead out there.
+
+    Edges are numbered as in ``Edges``. As ``EdgeArrays``, in floats.
+    """
+    left_x, out_x = _find_end(at.offset_x, -ranges.below_x, ranges.above_x)
+    left_y, out_y = _find_end(at.twist, ranges.twist_low, ranges.twist_high)
+    left_z, out_z = _find_end(at.offset_z, -ranges.below_z, ranges.above_z)
+    on_ellipse, on_x, on_z = _is_on_ellipse(ranges, at), left_x <= ON_EDGE, left_z <= ON_EDGE
+    if not (on_ellipse or on_x or left_y <= ON_EDGE or on_z):
+        return []
+    (by_x, by_y, by_z), edges = grow_parts(at), []
+    if on_ellipse:
+        wide_x, wide_z = max(at.half_x, HELD), max(at.half_z, HELD)
+        grown = scale(by_x, at.offset_x / (wide_x * wide_x * at.out))
+        edges.append((0, add(grown, scale(by_z, at.offset_z / (wide_z * wide_z * at.out)))))
+    elif on_x:
+        edges.append((0, scale(by_x, out_x)))
+    if left_y <= ON_EDGE:
+        edges.append((1, scale(by_y, out_y)))
+    if on_z and not on_ellipse:
+        edges.append((2, scale(by_z, out_z)))
+    return edges
 
 
-def grow_parts(m: Arithmetic, at: SwingTwist) -> tuple[Vector, Vector, Vector]:
+def _is_on_ellipse(ranges: SwingTwistRange, at: SwingTwist) -> bool:
+    """Tell whether one joint stands on an ellipse, and not on an end at its middle as well."""
+    if not at.is_round or at.out < 1.0 - ON_EDGE:
+        return False
+    x, z = min(ranges.above_x, ranges.below_x), min(ranges.above_z, ranges.below_z)
+    is_middle = abs(at.offset_x) <= ON_EDGE and x <= HELD
+    return not (is_middle or (abs(at.offset_z) <= ON_EDGE and z <= HELD))
+
+
+def grow_parts(at: SwingTwist) -> tuple[Vector, Vector, Vector]:
     """Return the turns by which s_x, the twist and s_z grow at once.
 
     With c the cosine of half the swing they are ((c^2 - s_z^2) / 2c, s_z, s_x s_z / 2c),
@@ -134,24 +212,57 @@ def grow_parts(m: Arithmetic, at: SwingTwist) -> tuple[Vector, Vector, Vector]:
     Source: from the components of the swung Y axis, which change with a turn w by w x y; derived
     for this project, tested in tests/core/kinematics/test_limit_edges.py.
     """
-    x, z, half = at.swing_x, at.swing_z, 0.5 / m.maximum(at.cosine, LEAST_COSINE)
+    x, z, half = at.swing_x, at.swing_z, 0.5 / max(at.cosine, LEAST_COSINE)
     square, both, twice = at.cosine * at.cosine, x * z * half, half + half
     by_x = (square - z * z) * half, z, both
-    by_z = both, -x, (square - x * x) * half
-    return by_x, (-z * twice, 1.0 + 0.0 * z, x * twice), by_z
+    return by_x, (-z * twice, 1.0, x * twice), (both, -x, (square - x * x) * half)
 
 
-def _share_outward(m: Arithmetic, at: SwingTwist) -> tuple[Number, Number]:
-    """Return how the distance from the middle, in half axes of the ellipse, grows with s_x, s_z."""
-    out = m.maximum(at.out, ON_EDGE)
-    wide_x, wide_z = m.maximum(at.half_x, HELD), m.maximum(at.half_z, HELD)
-    return at.offset_x / (wide_x * wide_x * out), at.offset_z / (wide_z * wide_z * out)
-
-
-def _find_end(m: Arithmetic, value: Number, low: Number, high: Number) -> tuple[Number, Number]:
+def _find_end(value: float, low: float, high: float) -> tuple[float, float]:
     """Return what is left to the nearer end, and 1 if that is the high one, else -1."""
     up, down = high - value, value - low
-    return m.minimum(up, down), m.where(up <= down, 1.0, -1.0)
+    return (up, 1.0) if up <= down else (down, -1.0)
+
+
+class _Polynomials:
+    """Polynomials of x, z, c and 1, written o, such as 2zxx-zcc, for many joints at once.
+
+    Attributes:
+        shares: Of products in polynomials, shape (polynomials, products).
+    """
+
+    def __init__(self, polynomials: str) -> None:
+        found = [re.findall(r"([+-]?)(\d*)([xzco]+)", each) for each in polynomials.split()]
+        products = sorted({product for terms in found for _, _, product in terms})
+        self.shares = np.zeros((len(found), len(products)))
+        for shares, terms in zip(self.shares, found, strict=True):
+            for sign, share, product in terms:
+                shares[products.index(product)] += float(f"{sign}{share or 1}")
+        self._factors = [list(map("xzco".index, each)) for each in zip(*products, strict=True)]
+
+    def multiply(self, spot: Array) -> Array:
+        """Return the products of x, z, c and 1, (4, ...), that there are, (products, ...)."""
+        first, *others = (spot.take(factor, axis=0) for factor in self._factors)
+        for other in others:
+            first *= other
+        return first
+
+
+def _add_products(shares: Array, products: Array) -> Array:
+    """Return sums of products (any, B, n) as matrices (B, n, 3, 3).
+
+    By ``matmul``, which takes each chain by itself: ``einsum`` rounds by how many there are.
+    """
+    sums = shares @ products.transpose(1, 0, 2)
+    return sums.reshape(len(sums), 3, 3, -1).transpose(0, 3, 1, 2)
+
+
+_GROWTH = _Polynomials("cc-zz 2zc xz  -2zo 2co 2xo  xz -2xc cc-xx")
+_BENDING = _Polynomials(
+    "-xcc-3xzz 3xzc 2xxz-zzz-zcc  3xzc -4xcc zzc+ccc-2xxc  2xxz-zzz-zcc zzc+ccc-2xxc 2xzz+xcc-xxx "
+    "2xxz+zcc-zzz 2zzc-xxc-ccc 2xzz-xxx-xcc  2zzc-xxc-ccc -4zcc -3xzc  2xzz-xxx-xcc -3xzc -zcc-3xxz"
+)
+_BENDING_BOTH = _BENDING.shares.reshape(2, 9, -1).transpose(1, 0, 2).reshape(9, -1)
 
 
 def block_normals(mobility: Array, normal: Array, is_blocked: Flags) -> Array:

@@ -15,7 +15,7 @@ from ..algebra import arrays
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.nested import Rows, choose
 from ..model.topology import Rounds
-from .swing_twist import SwingTwist
+from .swing_twist import TurnParts
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Posed(Rows):
     heads: Array
     tips: Array
     is_rigid: bool = False
-    parts: SwingTwist | None = None
+    parts: TurnParts | None = None
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
         """Return where the bones of these trees stand where flagged (B,), else those of others."""

@@ -13,13 +13,13 @@ against its evaluated bones in tests/blender/joints/test_joint_clamp.py.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from ..algebra.angles import wind_angle
-from ..algebra.arithmetic import Arithmetic, Condition, Flags, Number
-from ..algebra.nested import join
+from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Flags, Number
+from ..algebra.nested import join, transform_leaves
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector
 
@@ -181,3 +181,131 @@ def clamp_swing(
         x, z, square = x / size, z / size, m.minimum(square, 1.0)
     cosine, out = m.sqrt(1.0 - square), m.minimum(out, 1.0)
     return SwingTwist(x, z, cosine, twist, offset_x, offset_z, half_x, half_z, out, is_round)
+
+
+class RangeArrays(NamedTuple):
+    """Ranges of joints side by side, components first, then two axes of any length.
+
+    Attributes:
+        middle: Of swings about X and Z, shape (2, ...).
+        below: Half axes of swings below that, likewise.
+        above: The same above it.
+        low: How far down the offset about X, the twist and the offset about Z go, shape (3, ...).
+        high: The same upward.
+        twist_middle: Shape (...).
+        is_round: Whether an ellipse bounds a swing, whatever its side, shape (...).
+        are_round: Whether that holds of all.
+    """
+
+    middle: Array
+    below: Array
+    above: Array
+    low: Array
+    high: Array
+    twist_middle: Array
+    is_round: Flags
+    are_round: bool
+
+
+class TurnParts(NamedTuple):
+    """Turns inside their ranges, taken apart, components first.
+
+    Attributes:
+        spot: The swing about X and Z, the cosine of half of it, and one, shape (4, ...).
+        value: Offset about X from the middle of the range, twist, offset about Z, shape (3, ...).
+        half: Half axes of the range on that side, shape (2, ...).
+        out: As ``SwingTwist``, like the next one.
+        is_round: Whether an ellipse bounds the swing.
+    """
+
+    spot: Array
+    value: Array
+    half: Array
+    out: Array
+    is_round: Flags
+
+
+_BACK, _UPRIGHT = np.array([1.0, -1.0])[:, None, None], np.array([1.0, 0.0])[:, None, None]
+Record = TypeVar("Record", RangeArrays, TurnParts)
+
+
+def swap_axes(record: Record) -> Record:
+    """Return a record with the last two axes of its arrays swapped."""
+    swapped: Record = transform_leaves(lambda part: part.swapaxes(-1, -2), record)
+    return swapped
+
+
+def stack_ranges(ranges: SwingTwistRange) -> RangeArrays:
+    """Return ranges whose numbers are arrays of one shape with components first."""
+    stack: Array = np.array(ranges)
+    below, above, low, high = stack[2:6:2], stack[3:6:2], *np.empty((2, 3, *stack.shape[1:]))
+    low[::2], low[1], high[::2], high[1] = -below, stack[6], above, stack[7]
+    is_round = ((stack[2:6] > HELD) & (stack[2:6] < np.inf)).all(axis=0)
+    ends = below, above, low, high
+    return RangeArrays(stack[:2], *ends, stack[8], is_round, bool(is_round.all()))
+
+
+def take_apart(ranges: RangeArrays, turn: Array) -> TurnParts:
+    """Return unit quaternions (4, any, any) brought inside their ranges, taken apart.
+
+    As ``decompose``, for many joints in fewer calls of NumPy.
+    """
+    w, _, y, _ = turn
+    cosine = np.sqrt(w * w + y * y)
+    if cosine.min() > HALF_TURN:
+        upright = turn[::2] / cosine
+    else:
+        has_twist = cosine > HALF_TURN
+        upright = np.where(has_twist, turn[::2] / np.where(has_twist, cosine, 1.0), _UPRIGHT)
+    swing = turn[1::2] * upright[0] + _flip(turn[1::2]) * upright[1]
+    value = np.empty((3, *cosine.shape))
+    twist = 2.0 * np.arctan2(upright[1], upright[0])
+    value[1] = clamp_angle(ARRAYS, twist, ranges.low[1], ranges.high[1], ranges.twist_middle)
+    offset = swing - ranges.middle
+    half = np.where(offset >= 0.0, ranges.above, ranges.below)
+    return _clamp_offsets(ranges, offset, half, value)
+
+
+def _clamp_offsets(ranges: RangeArrays, offset: Array, half: Array, value: Array) -> TurnParts:
+    """Return the parts of turns with offsets of swings (2, ...) brought inside their ranges."""
+    wide, is_round = half, ranges.is_round
+    if not ranges.are_round:
+        is_round = ((half > HELD) & (half < np.inf)).all(axis=0)
+        wide = np.where(is_round, half, 1.0)
+    share = offset / wide
+    out = np.sqrt((share * share).sum(axis=0))
+    inside = offset / np.maximum(out, 1.0)
+    if not ranges.are_round:
+        out = np.where(is_round, out, 0.0)
+        inside = np.where(is_round, inside, np.clip(offset, -half, half))
+    value[::2], spot = inside, np.empty((4, *out.shape))
+    spot[:2], spot[3] = inside + ranges.middle, 1.0
+    square = (spot[:2] * spot[:2]).sum(axis=0)
+    if square.max(initial=0.0) > 1.0:
+        spot[:2] /= np.sqrt(np.maximum(square, 1.0))
+        square = np.minimum(square, 1.0)
+    spot[2] = np.sqrt(1.0 - square)
+    return TurnParts(spot, value, half, np.minimum(out, 1.0), is_round)
+
+
+def put_together(parts: TurnParts, axis: int) -> Array:
+    """Return the quaternions of turns taken apart, as ``compose``.
+
+    Of the shape of numbers (any, any), with components put in as the axis that is given.
+    """
+    half, phase = 0.5 * parts.value[1], np.empty_like(parts.half)
+    np.cos(half, out=phase[0])
+    np.sin(half, out=phase[1])
+    shape = list(half.shape)
+    shape.insert(axis, 4)
+    whole = np.empty(shape)
+    turn = whole.transpose(axis, *(each for each in range(3) if each != axis))
+    turn[::2] = parts.spot[2] * phase
+    turn[1::2] = parts.spot[:2] * phase[0] - _flip(parts.spot[:2]) * phase[1]
+    return whole
+
+
+def _flip(pair: Array) -> Array:
+    """Return pairs (2, ...) turned back by a right angle."""
+    flipped: Array = pair[::-1] * _BACK
+    return flipped

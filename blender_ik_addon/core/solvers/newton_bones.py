@@ -158,11 +158,7 @@ def _find_levers(m: Arithmetic, bones: JointedBones, stance: Stance) -> list[Lev
         blocked: tuple[Vector, ...] = ()
         edges = []
         if bone.joint is not None and part is not None:
-            listed = limit_edges.list_edges(m, bone.joint, part)
-            slopes = listed.find_slopes(m, part) if any(listed.is_near) else ()
-            for edge, slope in enumerate(slopes):
-                if not listed.is_near[edge]:
-                    continue
+            for edge, slope in limit_edges.list_edges(bone.joint, part):
                 normal = quaternions.rotate(frame, unit(m, slope, ZERO))
                 if edge not in locks:
                     edges.append((edge, normal))

@@ -111,7 +111,7 @@ def _linearize(
     """Return the Jacobian of the first rows of the output, as ``_solve_pass`` takes it."""
     posed, joints, turn = tree.posed(state), tree.joints, state[:-1, :TURN]
     jacobian = tree.find_jacobian(posed)[:, :rows]
-    edges = joints.standing_edges(turn, posed.parts)
+    edges = joints.standing_edges(tree.take_apart(state)) if joints.has_edges else None
     free, limits, slides = joints.turned_by(turn, edges)(jacobian), None, None
     if edges is not None:
         is_kept = edges.is_on & (state[:-1, ACTIVE, None] // POWERS % 2.0 == 1.0)

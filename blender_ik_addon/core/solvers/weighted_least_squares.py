@@ -51,7 +51,7 @@ def compromise(
         settings = replace(settings, rests=1e-7, led=EVERY, least_shift=1e-9)
     acting = target, tolerance
     ended = minimise(settings, tree, state, acting, target[:0], caps, is_alone=is_alone)
-    return tree.clamp_state(ended.turn, state[:-1, TURN]), ended.used
+    return tree.make_state(ended.turn, state[:-1, TURN]), ended.used
 
 
 class SquaredErrors:

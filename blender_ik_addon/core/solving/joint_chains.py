@@ -16,7 +16,7 @@ from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from ..kinematics.limit_edges import ON_EDGE
+from ..kinematics.limit_edges import ON_EDGE, find_edges
 from ..kinematics.reach import is_soft, measure_reach, soften_target
 from ..kinematics.task import (
     AT_REACH,
@@ -380,7 +380,9 @@ def _find_holds(run: Run, state: Array) -> tuple[Flags, Flags | None]:
     pressed: Flags = np.zeros((len(turn), 3, turn.shape[-1]), dtype=np.bool_)
     if is_open.any() and not joints.is_free:
         pull = np.einsum("nkcb,kb->ncb", tree.find_jacobian(posed), tree.weigh(error))
-        edges = joints.edges(turn, HOLDS_BACK)
+        edges = joints.no_edges
+        if joints.has_edges:
+            edges = find_edges(joints.range_arrays, tree.take_apart(state), HOLDS_BACK)
         turned = np.einsum("ncdb,ndb->ncb", joints.mobilities(turn, edges), pull)
         press = np.einsum("neib,nib->neb", edges.normals, turned)
         # An axis with no room is a lock, not a limit that holds back.

@@ -70,7 +70,7 @@ def solve_positions(
         The run with what was gone for in the end, states, and the iterations used.
     """
     if lone is not None:
-        state, used = run.tree.clamp_state(lone.turn, run.start[:-1, TURN]), lone.used
+        state, used = run.tree.make_state(lone.turn, run.start[:-1, TURN]), lone.used
     else:
         is_fresh = run.is_open(run.start)
         run, state, used = _begin(chains, run, is_fresh, asked, task, options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
@@ -90,10 +92,16 @@ def _draw_turns(joints: CompiledJoints, rows: Counts, which: Counts) -> Array:
     Number 0 is the middle of the ranges.
     """
     middle, half = joints.find_middles()
-    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (DRAWN, len(joints.kinds), 3))
-    shares[0] = 0.0
-    share = shares[which].transpose(1, 2, 0)
+    share = _draw_shares(len(joints.kinds))[which].transpose(1, 2, 0)
     return turn_joints(middle[..., rows] + share * half[..., rows])
+
+
+@lru_cache(maxsize=64)
+def _draw_shares(bones: int) -> Array:
+    """Return where in their ranges the joints of drawn poses are, from -1 to 1, (drawn, n, 3)."""
+    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (DRAWN, bones, 3))
+    shares[0] = 0.0
+    return shares
 
 
 def _choose_best(few: Run, several: Run, tried: Array, present: Array) -> tuple[Counts, Flags]:

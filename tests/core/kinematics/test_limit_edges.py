@@ -7,10 +7,16 @@ import pytest
 
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import turns
-from blender_ik_addon.core.algebra.arithmetic import ARRAYS
-from blender_ik_addon.core.descent.near_edges import NEAR, bend_edges
-from blender_ik_addon.core.kinematics import joint_limits, limit_edges
-from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange
+from blender_ik_addon.core.algebra.arithmetic import FLOATS
+from blender_ik_addon.core.descent.near_edges import NEAR
+from blender_ik_addon.core.kinematics import joint_limits, limit_edges, swing_twist
+from blender_ik_addon.core.kinematics.limit_edges import ON_EDGE
+from blender_ik_addon.core.kinematics.swing_twist import (
+    SwingTwistRange,
+    stack_ranges,
+    swap_axes,
+    take_apart,
+)
 from tests.helpers import angles_between, make_rng
 
 COUNT = 2000
@@ -27,7 +33,8 @@ def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, limit_edges.
     low, high = -rng.uniform(0.1, 2.5, (3, COUNT)), rng.uniform(0.1, 2.5, (3, COUNT))
     ranges = joint_limits.compile_ranges(*joint_limits.lock_axes(kind, low, high))
     turn = joint_limits.clamp_turns(ranges, drawn / np.linalg.norm(drawn, axis=0))
-    edges = limit_edges.find_edges(ranges, joint_limits.decompose_turns(ranges, turn))
+    edges, _ = find_near(SwingTwistRange(*(each[None] for each in ranges)), turn[None], ON_EDGE)
+    edges = limit_edges.Edges(edges.normals[0], edges.is_on[0])
     mobility = np.tile(np.eye(3)[:, :, None], (1, 1, COUNT))
     for edge in range(3):
         mobility = limit_edges.block_normals(mobility, edges.normals[edge], ranges.is_held[edge])
@@ -70,17 +77,18 @@ def level(ranges, turn, edge):
     return np.abs(swing[edge // 2])
 
 
-def find_near(ranges, turn):
-    """Return turns taken apart, the edges that they are near to, and what is left to these."""
-    at = joint_limits.decompose_turns(ranges, turn)
-    edges = limit_edges.find_edges(ranges, at, NEAR)
-    return at, edges, limit_edges.list_edges(ARRAYS, ranges, at, NEAR)
+def find_near(ranges, turn, near=NEAR):
+    """Return the edges that turns (1, 4, B) are near to, and how these change."""
+    arrays = stack_ranges(ranges)
+    at = take_apart(arrays, turn.swapaxes(0, 1))
+    edges = limit_edges.find_edges(arrays, at, near)
+    return edges, limit_edges.EdgeArrays(swap_axes(arrays), swap_axes(at), near)
 
 
-def find_rooms(at, edges, listed, edge):
+def find_rooms(edges, near, edge):
     """Return by how many radians turns may go along a normal, shape (B,)."""
-    rate = np.linalg.norm(listed.find_slopes(ARRAYS, at)[edge], axis=0)
-    return np.maximum(np.where(edges.is_on[0, edge], listed.left[edge][0], 0.0) / rate[0], 0.0)
+    rate = np.linalg.norm(near.find_slopes()[:, 0, edge], axis=-1)
+    return np.maximum(np.where(edges.is_on[0, edge], near.left[edge, :, 0], 0.0) / rate, 0.0)
 
 
 def on_edge(rng, free):
@@ -98,7 +106,7 @@ def on_edge(rng, free):
 def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     rng = make_rng(77)
     ranges, turn = on_edge(rng, free)
-    parts, edges, listed = find_near(ranges, turn)
+    edges, near = find_near(ranges, turn)
     normal = edges.normals[:, edge]
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
@@ -109,8 +117,10 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
 
     growth = (at(normal, APART) - at(normal, -APART)) / (2.0 * APART)
     bend = (at(along, APART) + at(along, -APART) - 2.0 * at(along, 0.0)) / APART**2
-    rate = np.linalg.norm(listed.find_slopes(ARRAYS, parts)[edge], axis=0)[0]
-    curved = bend_edges(parts, listed)[0, :, edge // 2] / rate[:, None, None]
+    rate = np.linalg.norm(near.find_slopes()[:, 0, edge], axis=-1)
+    press = np.zeros((*near.is_ellipse.shape, 2))
+    press[..., edge // 2] = 1.0
+    curved = near.bend(press)[:, 0] / rate[:, None, None]
     found = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
     # Where one quarter of an ellipse ends and the next begins there is no second derivative.
     tells = edges.is_on[0, edge]
@@ -121,14 +131,39 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
 def test_a_turn_by_the_room_leads_onto_the_edge(free, edge):
     ranges, turn = on_edge(make_rng(80), free)
-    normal = find_near(ranges, turn)[1].normals[:, edge]
+    normal = find_near(ranges, turn)[0].normals[:, edge]
     inward = make_rng(81).uniform(0.01, 0.05, NEARBY)
     inside = turns.multiply(turns.from_vectors(-inward * normal), turn)
-    at, edges, listed = find_near(ranges, inside)
-    rooms = find_rooms(at, edges, listed, edge)
+    edges, near = find_near(ranges, inside)
+    rooms = find_rooms(edges, near, edge)
     tells = edges.is_on[0, edge] & (rooms > 1e-3)
     assert tells.sum() > NEARBY / 5
     outside = turns.multiply(turns.from_vectors(rooms * edges.normals[:, edge]), inside)
     again = find_rooms(*find_near(ranges, outside), edge)
     # To first order; edges of narrow ranges are curved most.
     assert np.quantile(again[tells] / rooms[tells], 0.9) < 0.1
+
+
+@every_kind
+def test_one_joint_and_many_are_taken_apart_alike(kind):
+    """Ranges with ends on all, some and no sides, some of no width; turns on edges and inside."""
+    rng = make_rng(83)
+    drawn, widths = rng.normal(size=(1, 4, NEARBY)), rng.uniform(0.0, 3.1, (2, 3, NEARBY))
+    widths[rng.random(widths.shape) < 0.15] = np.inf
+    widths[rng.random(widths.shape) < 0.1] = 0.0
+    room = joint_limits.lock_axes(kind, -widths[0], widths[1])
+    ranges = joint_limits.compile_ranges(*(end[None] for end in room))
+    turn = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    arrays = stack_ranges(ranges)
+    at = take_apart(arrays, turn.swapaxes(0, 1))
+    whole = swing_twist.put_together(at, 1)[0]
+    many = limit_edges.EdgeArrays(swap_axes(arrays), swap_axes(at))
+    slopes = many.find_slopes()
+    for row in range(NEARBY):
+        joint = SwingTwistRange(*(float(each[0, row]) for each in ranges))
+        one = swing_twist.decompose(FLOATS, joint, tuple(turn[0, :, row].tolist()))
+        np.testing.assert_allclose(whole[:, row], swing_twist.compose(FLOATS, one), atol=1e-12)
+        edges = dict(limit_edges.list_edges(joint, one))
+        assert list(edges) == np.flatnonzero(many.is_near[:, row, 0]).tolist()
+        for edge, slope in edges.items() if one.cosine > 1e-3 else ():
+            np.testing.assert_allclose(slopes[row, 0, edge], slope, rtol=1e-9, atol=1e-12)
