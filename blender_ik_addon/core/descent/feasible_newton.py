@@ -185,12 +185,16 @@ def _put(carried: _Carried, rows: Counts, some: _Carried) -> _Carried:
 
 
 class _Here(NamedTuple):
-    """Where trees stand, what that costs, outputs (B, rows), and what is left to targets (B, k)."""
+    """Where trees stand, what that costs, and their outputs (B, rows).
+
+    And what is left of these to targets (B, k), and how much that is, (B,).
+    """
 
     posed: PosedRows
     at: Measure
     output: Array
     gap: Array
+    off: Array
 
 
 class _Descent:
@@ -213,6 +217,7 @@ class _Descent:
         # What springs pull is led once: what is held comes back all the way.
         self._returns = (both, *(self._held,) * (RETURNS - 1) * self._holds)
         self._measure = settings.measure(self._bones, acting)
+        self._near = NEARLY_HELD * tree.reach
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
         """Return which trees are not done, and what they have come to."""
@@ -240,7 +245,7 @@ class _Descent:
                 is_open &= measure(plan.step.known.force) <= IN_VAIN * scale
             if self._settings.holds_soon:
                 is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
-                is_open &= is_soon | (measure(here.gap) <= NEARLY_HELD * self._bones.tree.reach)
+                is_open &= is_soon | (here.off <= self._near)
         left = here.posed.turn, shift, radius, last, scale, used, known, here.posed.place
         return is_open, _Carried(*left)
 
@@ -249,7 +254,8 @@ class _Descent:
         if output is None:
             output = self._bones.find_output(posed)
         gap = self._target - self._held.pick(output)
-        return _Here(posed, self._measure(posed, output), output, gap)
+        off = measure(gap) if self._holds else np.zeros(len(gap))
+        return _Here(posed, self._measure(posed, output), output, gap, off)
 
     def _choose(self, rows: Flags, first: _Here, second: _Here) -> _Here:
         """Return the first where flagged (B,), else the second."""
@@ -278,7 +284,7 @@ class _Descent:
         self, here: _Here, known: Known, shift: Array, radius: Array, is_open: Flags
     ) -> PlannedStep:
         """Return the step from poses."""
-        (posed, at, output, error), settings, edges = here, self._settings, None
+        (posed, at, output, error, off), settings, edges = here, self._settings, None
         whole = self._bones.find_jacobian(posed)
         if posed.parts is not None:
             edges = NearEdges(self._bones.joints, posed.turn, posed.parts)
@@ -306,8 +312,7 @@ class _Descent:
             move = np.where(leads_down[:, None, None], down * (ESCAPE / more)[:, None, None], move)
             size, way = np.where(leads_down, 1.0, size), np.where(leads_down, ESCAPE / more, way)
             shrunk, rests = np.where(leads_down, 1.0, shrunk), rests & ~leads_down
-        if self._holds:
-            rests |= self._is_done(step, gain, error)
+        rests |= self._is_done(step, gain, off)
         planned, near = output[:, self._led], way
         if self._holds or self._led.size:
             planned = planned + apply(whole[:, self._led], move.reshape(len(move), -1))
@@ -316,11 +321,12 @@ class _Descent:
             near = (RETURNED + settings.returned * way**2) * self._bones.tree.reach
         return PlannedStep(step, move, shrunk, way, size, rests, planned, edges, near)
 
-    def _is_done(self, step: ConstrainedStep, gain: Array, error: Array) -> Flags:
+    def _is_done(self, step: ConstrainedStep, gain: Array, off: Array) -> Flags:
         """Tell which trees have come near enough, or would need too much force, (B,)."""
         settings = self._settings
-        is_done: Flags = measure(error) <= NEARLY_HELD * self._bones.tree.reach
-        is_done &= (gain < settings.least_gain) & (settings.least_gain > 0.0)
+        is_done = np.zeros(off.shape, dtype=np.bool_)
+        if settings.least_gain > 0.0:
+            is_done = (off <= self._near) & (gain < settings.least_gain)
         for rows, most in settings.bounds:
             is_done |= measure(step.known.force[:, rows]) > most
         return is_done
@@ -336,12 +342,12 @@ class _Descent:
             force, there = plan.step.known.force, RETURNED * self._bones.tree.reach
             strength = GAP_COUNTS * measure(force)
 
-            def weigh(gap: Array) -> Array:
+            def weigh(pose: _Here) -> Array:
                 # What a gap saves to first order, and a share more of one that is not rounding.
-                saves: Array = (force * gap).sum(axis=1)
-                return saves + strength * np.maximum(measure(gap), there)
+                saves: Array = (force * pose.gap).sum(axis=1)
+                return saves + strength * np.maximum(pose.off, there)
 
-            total, left = total + weigh(here.gap), left + weigh(after.gap)
+            total, left = total + weigh(here), left + weigh(after)
             scale = np.abs(total) + plan.step.scale
         saved = total - left
         is_better = saved >= -ROUNDING * scale
@@ -351,10 +357,10 @@ class _Descent:
         slight = settings.slight * plan.share * np.where(is_short, MORE_IN_CORNERS, 1.0) * scale
         creeps = is_better & (saved <= slight) & (is_short | (plan.size >= 0.5 * last))
         if self._holds:
-            creeps &= measure(after.gap) <= NEARLY_HELD * self._bones.tree.reach
+            creeps &= after.off <= self._near
         if self._holds and settings.keeps:
             near = np.maximum(STRAY * plan.near, ASTRAY * self._bones.tree.reach)
-            is_better &= measure(after.gap) <= np.maximum(near, measure(here.gap))
+            is_better &= after.off <= np.maximum(near, here.off)
         shift = plan.step.shift
         less = np.where(saved > AS_PLANNED * plan.step.gain, LESS_SHIFT, HALF) * shift
         less = np.where(shift < settings.first_shift, 0.0, less)
