@@ -16,11 +16,17 @@ from .arithmetic import Array
 from .nested import in_columns
 from .vectors import NO_DIRECTION as NO_DIRECTION
 
-cross = in_columns(vectors.cross)
 unit = in_columns(vectors.unit)
 reject = in_columns(vectors.reject)
 
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return the vector products of vectors (..., 3, B)."""
+    product: Array = a.take(_NEXT, axis=-2) * b.take(_AFTER, axis=-2)
+    product -= a.take(_AFTER, axis=-2) * b.take(_NEXT, axis=-2)
+    return product
 
 
 def dot(a: Array, b: Array) -> Array:

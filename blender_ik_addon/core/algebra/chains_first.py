@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arithmetic import Array, Flags, Number
+from .arithmetic import Array, Flags
 from .nested import Nested, transform_leaves
 
 # Entries of the matrix of a vector product: components, and their signs.
@@ -27,14 +27,6 @@ def chains_first(values: Array) -> Array:
 def chains_last(values: Array) -> Array:
     """Return an array (B, ...) as one (..., B), contiguous."""
     return np.ascontiguousarray(values.transpose(*range(1, values.ndim), 0))
-
-
-def join_last(components: tuple[Number, ...]) -> Array:
-    """Return components (...) as vectors (..., components)."""
-    joined = np.empty((*components[0].shape, len(components)))
-    for at, component in enumerate(components):
-        joined[..., at] = component
-    return joined
 
 
 def choose_first(rows: Flags, first: Nested, second: Nested) -> Nested:

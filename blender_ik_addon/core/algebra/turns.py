@@ -12,10 +12,8 @@ from . import arrays, quaternions
 from .arithmetic import Array
 from .nested import in_columns, to_numbers
 
-conjugate = in_columns(quaternions.conjugate)
 interpolate = in_columns(quaternions.interpolate)
 between = in_columns(quaternions.between)
-to_vectors = in_columns(quaternions.to_vector)
 
 # Component i of a product adds up components j of the inner factor times components i ^ j of the
 # outer one, with the signs that ones in its place give the units.
@@ -24,6 +22,8 @@ _SIGNS = np.column_stack(
     [quaternions.multiply((1.0, 1.0, 1.0, 1.0), unit) for unit in quaternions.AXES]
 ).reshape(16, 1)
 
+_CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])[:, None]
+
 
 def multiply(outer: Array, inner: Array) -> Array:
     """Return the turns (..., 4, B) that turn by ``inner`` first, then by ``outer``."""
@@ -31,6 +31,21 @@ def multiply(outer: Array, inner: Array) -> Array:
     left = left.reshape(*outer.shape[:-2], 4, 4, outer.shape[-1])
     product: Array = np.einsum("...ijb,...jb->...ib", left, inner)
     return product
+
+
+def conjugate(turn: Array) -> Array:
+    """Return the inverses of turns (..., 4, B)."""
+    inverse: Array = turn * _CONJUGATE
+    return inverse
+
+
+def to_vectors(turn: Array) -> Array:
+    """Return the vectors (..., 3, B) along the axes of turns (..., 4, B), as long as the angles."""
+    w, axis = turn[..., 0, :], turn[..., 1:, :]
+    size = arrays.norm(axis)
+    angle = 2.0 * np.arctan2(size, np.abs(w)) * np.where(w < 0.0, -1.0, 1.0)
+    vector: Array = axis * (angle / np.where(size > 0.0, size, 1.0))[..., None, :]
+    return vector
 
 
 def from_vectors(vector: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import Array, Flags
+from ..algebra.arithmetic import Array
 from ..algebra.chains_first import chains_first
 from ..algebra.nested import transform_leaves
 from ..kinematics.compiled_joints import CompiledJoints
@@ -17,23 +17,20 @@ class JointRows:
 
     Attributes:
         ranges: Shape (..., B, n).
-        is_held: Which axes have no room, shape (B, n, 3).
+        has_room: Which axes have some, shape (B, n, 3).
         is_locked: Those that the kinds of the joints do not tell, likewise.
         has_locks: Whether there are any of those.
         has_edges: Whether turns have to be taken apart.
-        is_ball: Whether all joints turn about all axes, as readily as each other.
     """
 
     def __init__(self, joints: CompiledJoints) -> None:
         """Take joints."""
         self.has_edges = joints.has_edges or joints.has_stiffness
-        ranges = transform_leaves(np.transpose, joints.ranges)
-        self.ranges = stack_ranges(ranges)
-        self.is_held: Flags = np.moveaxis(joints.is_held, -1, 0)
-        self.is_locked: Flags = np.zeros_like(self.is_held)
-        self.is_locked[:, joints.held_bones] = self.is_held[:, joints.held_bones]
-        self.has_locks, is_ball = bool(joints.held_bones.size), bool(joints.axis_shares.all())
-        self.is_ball = is_ball and not (self.has_locks or joints.has_stiffness)
+        self.ranges = stack_ranges(transform_leaves(lambda each: each.T, joints.ranges))
+        is_held = np.moveaxis(joints.is_held, -1, 0)
+        self.has_room, self.is_locked = ~is_held, np.zeros_like(is_held)
+        self.is_locked[:, joints.held_bones] = is_held[:, joints.held_bones]
+        self.has_locks = joints.held_bones.size > 0
         self._mobility = chains_first(joints.mobility) if joints.has_stiffness else None
         self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
 

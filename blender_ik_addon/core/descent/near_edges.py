@@ -35,14 +35,13 @@ class NearEdges:
         """Take joints, their turns (B, n, 4), and these taken apart."""
         self._joints, self._turn, self.is_locked = joints, turn, joints.is_locked
         self.has_locks, self._edges = joints.has_locks, EdgeArrays(joints.ranges, parts, NEAR)
-        self.is_near: Flags = self._edges.is_near.transpose(1, 2, 0) & ~joints.is_held
+        self.is_near: Flags = self._edges.is_near.transpose(1, 2, 0) & joints.has_room
         self.has_any = bool(self.is_near.any())
         if self.has_any or joints.has_locks:
             slopes = self._edges.find_slopes()
             self._rates = np.maximum(measure(slopes), LEAST_RATE)
             self.normals = slopes / self._rates[..., None]
-            left = np.where(self.is_near, self._edges.left.transpose(1, 2, 0), 0.0)
-            self.rooms = np.maximum(left / self._rates, 0.0)
+            self.rooms = np.maximum(self._edges.left.transpose(1, 2, 0) / self._rates, 0.0)
 
     def bend(self, press: Array) -> Array | None:
         """Return what presses (B, n, 3 edges) on edges add to the curvature, (B, n, 3, 3)."""

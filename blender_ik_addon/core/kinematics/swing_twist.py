@@ -252,7 +252,7 @@ def take_apart(ranges: RangeArrays, turn: Array) -> TurnParts:
     """
     w, _, y, _ = turn
     cosine = np.sqrt(w * w + y * y)
-    if cosine.min() > HALF_TURN:
+    if cosine.min(initial=1.0) > HALF_TURN:
         upright = turn[::2] / cosine
     else:
         has_twist = cosine > HALF_TURN

@@ -136,7 +136,7 @@ def _solve_pass(
     errors and the dampings.
     """
     jacobian, free, error, damping = given
-    turned, slide, active = free, None, None
+    turned, slide = free, None
     if limits is not None and limits.is_kept.any():
         held = limits.edges.block(limits.mobility, limits.is_kept)
         turned = np.einsum("nkab,nacb->nkcb", jacobian, held)
@@ -146,21 +146,20 @@ def _solve_pass(
         system[:3, :3] += np.einsum("nib,njb->ijb", sliding, slides.effects)
     multiplier = _solve_damped(tree, system, error, damping)
     move = np.einsum("nkcb,kb->ncb", turned, multiplier)
-    is_changed = np.zeros_like(damping, dtype=np.bool_)
+    is_kept, has_changed = None, False
     if limits is not None:
-        active = (limits.is_kept * POWERS).sum(axis=1)
         pull = np.einsum("nkcb,kb->ncb", free, multiplier)
-        is_kept = limits.edges.find_pressed(limits.is_kept, pull, move)
-        is_changed |= (is_kept != limits.is_kept).any(axis=(0, 1))
-        limits = limits._replace(is_kept=is_kept)
+        is_kept, is_pressed = limits.is_kept, limits.edges.find_pressed(limits.is_kept, pull, move)
+        has_changed = not np.array_equal(is_pressed, is_kept)
+        limits = limits._replace(is_kept=is_pressed)
     if slides is not None:
         # Slides that would leave their ranges stay.
         slide = np.einsum("nib,ib->nb", sliding, multiplier[:3])
         leaves = ((slide < 0.0) & slides.is_at_low) | ((slide > 0.0) & slides.is_at_high)
-        is_changed |= leaves.any(axis=0)
+        has_changed |= bool(leaves.any())
         slides = slides._replace(is_free=slides.is_free & ~leaves)
-    if passes == 1 or not is_changed.any():
-        return move, slide, active
+    if passes == 1 or not has_changed:
+        return move, slide, None if is_kept is None else (is_kept * POWERS).sum(axis=1)
     return _solve_pass(tree, given, limits, slides, passes - 1)
 
 
@@ -171,17 +170,17 @@ def _solve_damped(tree: KinematicTree, system: Array, error: Array, damping: Arr
     would depend on the axes of vectors. Each of the others is damped by itself: what weighs little
     would be damped away beside what weighs much.
     """
-    diagonal, alike = np.einsum("kkb->kb", system), 3 * len(tree.ends)
+    added, alike = np.einsum("kkb->kb", system), 3 * len(tree.ends)
     has_aims = len(system) > alike
     share = LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM
     # Where edges stop every joint the system is rounding, of either sign.
-    least = np.maximum(share * diagonal.sum(axis=0), 0.0) + NOTHING
-    diagonal = np.maximum(diagonal, 0.0)
+    diagonal = np.maximum(added, 0.0)
+    least = share * diagonal.sum(axis=0) + NOTHING
     diagonal[:alike] = diagonal[:alike].sum(axis=0) / alike
     if has_aims and tree.aims is not None and tree.aims.tips is not None:
         threes = len(tree.aims.tips.bones)
         means = diagonal[-3 * threes :].reshape(threes, 3, -1).mean(axis=1)
         diagonal[-3 * threes :] = np.repeat(means, 3, axis=0)
-    np.einsum("kkb->kb", system)[...] += np.maximum(diagonal * damping, least)
+    added += np.maximum(diagonal * damping, least)
     multiplier: Array = np.linalg.solve(system.transpose(2, 0, 1), error.T[..., None])[..., 0].T
     return multiplier

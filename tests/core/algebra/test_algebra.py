@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core.algebra import angles, matrices, quaternions, turns, vectors
+from blender_ik_addon.core.algebra import angles, arrays, matrices, quaternions, turns, vectors
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from tests.helpers import make_rng
 
@@ -213,6 +213,30 @@ def test_turns_are_read_off_matrices_half_turns_about_each_axis_too():
     sign = np.where(turn[:, :1] < 0.0, -1.0, 1.0)
     assert (found[:, 0] >= 0.0).all()
     np.testing.assert_allclose(found * sign, turn, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("many", "one"),
+    [
+        (turns.from_vectors, lambda v: quaternions.from_vector(FLOATS, v)),
+        (turns.to_vectors, lambda q: quaternions.to_vector(FLOATS, q)),
+        (turns.conjugate, quaternions.conjugate),
+        (lambda v: arrays.cross(v, v[::-1]), None),
+    ],
+)
+def test_what_has_few_calls_for_many_is_what_formulas_tell_of_one(many, one):
+    size = 4 if many in (turns.to_vectors, turns.conjugate) else 3
+    drawn = make_rng(15).normal(size=(9, size, 40))
+    drawn[0], drawn[1, 0] = 0.0, -1.0
+    if size == 4:
+        drawn[0, 0] = 1.0
+        drawn = turns.normalize(drawn)
+    found, others = many(drawn), drawn[::-1]
+    for bone, chain in np.ndindex(9, 40):
+        vector = tuple(drawn[bone, :, chain].tolist())
+        other = tuple(others[bone, :, chain].tolist())
+        told = vectors.cross(vector, other) if one is None else one(vector)
+        np.testing.assert_allclose(found[bone, :, chain], told, atol=1e-14)
 
 
 def test_an_inverse_undoes_a_matrix_and_is_zero_where_floats_can_tell_of_none():
