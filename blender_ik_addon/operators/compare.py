@@ -12,7 +12,7 @@ from ..properties.chains import ChainGroup, owner_of
 from ..properties.compared.kept import compared_chain, forget_compared, keep_compared, kept_of
 from ..properties.compared.marks import find_marked, mark_of
 from ..properties.compared.solving import COMPARED, compare_solvers
-from ..rig.comparing.trial import Attempt
+from ..rig.comparing.comparing import Attempt
 from . import selection
 from .base import ANEW, ChainOperator, Stepwise
 

@@ -14,7 +14,7 @@ from ..properties.stored import check_free
 from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, StartFrom
 from ..rig.tools.controls import placement
 from ..rig.tools.lengths import length_unit
-from ..rig.tools.once import solve_once
+from ..rig.tools.trial import solve_once
 from ..rig.tools.wording import outcome_in_words
 from . import selection
 from .add import AUTOMATIC

@@ -18,7 +18,7 @@ from bpy.props import (
 )
 
 from ...core import Solver
-from ...rig.comparing.trial import Attempt
+from ...rig.comparing.comparing import Attempt
 from ...rig.tools.lengths import length_unit, short_length
 from ..chains import ChainGroup
 from ..choices import SOLVERS

@@ -10,9 +10,9 @@ from typing import cast
 import bpy
 
 from ...core import IKError
-from ...rig.comparing import comparing
+from ...rig.comparing.built_in import constrain
 from ...rig.comparing.compared import Compared
-from ...rig.comparing.trial import Attempt
+from ...rig.comparing.comparing import CONTENDERS, Attempt, find_home, solve
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec, ForceSpec
 from ...rig.reading.update import Update
@@ -23,7 +23,7 @@ from ..forces import force_spec
 from ..records import bones_of_chains, chain_spec
 from .marks import ChainMark, find_marked
 
-COMPARED = len(comparing.CONTENDERS) + 1
+COMPARED = len(CONTENDERS) + 1
 """How many are compared: each solver, and Blender's constraint."""
 Graph = Callable[[], bpy.types.Depsgraph]
 
@@ -47,14 +47,13 @@ def compare_solvers(mark: ChainMark, graph: Graph) -> Generator[int, None, list[
     Raises:
         IKError: If none can solve it, or if it has changed meanwhile, with what to do first.
     """
-    home = comparing.find_home(_read(mark, graph()))
-    before = _read(mark, graph()).likeness()
-    found = []
-    for number, (solver, use_finish) in enumerate(comparing.CONTENDERS):
+    compared, found = _read(mark, graph()), list[Attempt]()
+    home, before = find_home(compared), compared.likeness()
+    for number, (solver, use_finish) in enumerate(CONTENDERS):
         compared = _read_unchanged(mark, graph, before)
-        found.append(comparing.solve(compared, home, solver, use_finish=use_finish))
+        found.append(solve(compared, home, solver, use_finish=use_finish))
         yield number
-    return comparing.show(_read_unchanged(mark, graph, before), home, found)
+    return [*found, constrain(_read_unchanged(mark, graph, before), home)]
 
 
 def _read_unchanged(mark: ChainMark, graph: Graph, before: object) -> Compared:

@@ -114,12 +114,11 @@ class HungBones:
 
     def _posed(self, bone: int, above: Array) -> Array:
         """Return pose matrices (F, 3, 3) of a bone under pose matrices of its parent."""
-        row, rest = self._row_of[bone], self._skeleton.frames.take(np.array([bone]))
+        row = self._row_of[bone]
         channels = self._notes.channels[:, row].astype(np.float64)
         local = matrices_of(channels, np.full(len(channels), self._modes[row]))
-        frames = spaces.parent_frames(above[:, None, :3, :3], rest)
-        scale = self._notes.scale[:, row, None].astype(np.float64)
-        return spaces.pose_from_local(frames, local[:, None], scale)[:, 0]
+        scale = self._notes.scale[:, row].astype(np.float64)
+        return turned_under(self._skeleton, bone, above, local, scale)
 
     def _is_carried(self, bone: int) -> Flags:
         """Return at which frames a bone's parent has moved."""
@@ -135,3 +134,18 @@ class HungBones:
             heads = self._heads(bone)[is_moved]
             self.matrices[is_moved, row, :3, 3] = spaces.transform_point(above, heads)
         self.is_moved[:, row] |= is_moved
+
+
+def turned_under(skeleton: Skeleton, bone: int, above: Array, local: Array, scale: Array) -> Array:
+    """Return F pose matrices of a bone under those of its parent, shape (F, 3, 3).
+
+    Args:
+        skeleton: The armature's bones.
+        bone: Which one.
+        above: Pose matrices of its parent, shape (F, 4, 4).
+        local: Its local rotations, shape (F, 3, 3).
+        scale: Its scale channels, shape (F, 3).
+    """
+    rest = skeleton.frames.take(np.array([bone]))
+    frames = spaces.parent_frames(above[:, None, :3, :3], rest)
+    return spaces.pose_from_local(frames, local[:, None], scale[:, None])[:, 0]

@@ -1,27 +1,29 @@
-"""One chain solved by every solver and by Blender's IK constraint; nothing on the rig changes."""
+"""One chain solved by every solver; nothing on the rig changes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...core import IKError, Lead, Solver
-from ..planning.live_chain import LiveChain
+from ...core import IKError, Solver
+from ...core.algebra.arithmetic import Array, Indices
+from ..clips.hung import turned_under
 from ..planning.start_channels import start_vector
 from ..posing.outcome import Outcome
-from ..reading.channels import Pose, read_pose
+from ..reading.chain_plan import ChainPlan
+from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
+from ..reading.skeleton import Skeleton
+from ..reading.spaces import transform_point
 from ..reading.world import WorldMatrices
-from ..tools import converting, pole_angles
-from ..tools.lengths import is_visible, length_in_words
+from ..tools.trial import Trial
 from ..tools.wording import outcome_in_words
+from ..trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from .compared import Compared
-from .stage import Stage, quickest, staged
-from .trial import NOT_SOLVED, Attempt, Trial
 
 # Each solver, and whether Newton finishes what FABRIK or CCD leave.
 CONTENDERS = (
@@ -35,6 +37,36 @@ CONTENDERS = (
     (Solver.FOLLOW, True),
 )
 FROM_PRESENT = "One drag from the present pose"
+# The most repeats, and the seconds after which there are no more.
+REPEATS, ENOUGH = 8, 0.1
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one solver makes of a chain.
+
+    Attributes:
+        solver: None for Blender's IK constraint.
+        use_finish: Whether Newton finishes what FABRIK or CCD leave.
+        status: One sentence: how it ended, or why it cannot solve this chain.
+        residual: From effector to target on its pose, in scene units; NaN without a pose.
+        iterations: How many it took; None if unknown.
+        milliseconds: How long the solve takes; NaN without a pose.
+        joints: Of that pose, world space, shape (m + 1, 3); (0, 3) without a pose.
+    """
+
+    solver: Solver | None
+    use_finish: bool
+    status: str
+    residual: float = math.nan
+    iterations: int | None = None
+    milliseconds: float = math.nan
+    joints: Array = field(default_factory=lambda: np.empty((0, 3)))
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether there is a pose."""
+        return len(self.joints) > 0
 
 
 def find_home(compared: Compared) -> Pose | None:
@@ -43,137 +75,95 @@ def find_home(compared: Compared) -> Pose | None:
     Raises:
         RigError: If no solver can solve the chain, with what to do first.
     """
-    trial = Trial(compared, Solver.NEWTON, use_finish=True)
-    job, pose = trial.live_chain.job, trial.pose.copy()
+    trial = tried(compared, Solver.NEWTON)
+    job, pose = trial.live_chain.job, trial.state.pose.copy()
     if not any(bone.is_dragged for bone in job.spec.stored_pose):
         return None
     written, frame = job.plan.written, compared.update.frame
-    with _on_stage(trial) as stage:
-        pose.note("location", written, start_vector(job, pose, frame, "location", None))
-        stage.show(pose)
-        there = read_pose(stage.evaluated)
-    to_armature = np.linalg.inv(pose.world) @ there.world
-    pose.matrices[written] = to_armature @ there.matrices[written]
+    pose.note("location", written, start_vector(job, pose, frame, "location", None))
+    _pose_bones(job.skeleton, pose, written)
     return pose
 
 
 def solve(compared: Compared, home: Pose | None, solver: Solver, *, use_finish: bool) -> Attempt:
-    """Return the attempt of a solver, with the pose that it finds, still to be evaluated."""
+    """Return the attempt of a solver."""
     world = WorldMatrices(compared.update.depsgraph)
     try:
-        trial = Trial(compared, solver, use_finish=use_finish, home=home)
-        seconds = trial.solve(world)
-        outcome = trial.batch.outcome(trial.row)
-        if not isinstance(outcome, Outcome):
-            raise RigError(outcome or NOT_SOLVED)
+        trial = tried(compared, solver, home, use_finish=use_finish)
+        seconds = _seconds(lambda: trial.solve(world))
+        outcome: Outcome = trial.outcome()
     except IKError as error:
         return Attempt(solver, use_finish, str(error))
-    pose = trial.pose.copy()
-    milliseconds = 1e3 * quickest(seconds, lambda: trial.solve_again(world))
+    job, pose = trial.live_chain.job, trial.state.pose.copy()
+    _pose_bones(job.skeleton, pose, trial.driven.bones)
+
+    def again() -> float:
+        trial.start_again()
+        return _seconds(lambda: trial.solve(world))
+
     said = outcome_in_words(outcome, compared.unit)
-    status = f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said
-    job = trial.live_chain.job
     return Attempt(
-        *(solver, use_finish, status),
-        iterations=outcome.iterations,
-        milliseconds=milliseconds,
-        pose=pose,
-        plan=job.plan,
-        is_led=job.spec.is_dragged and job.spec.options.lead is Lead.ROOT,
+        solver,
+        use_finish,
+        f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said,
+        outcome.residual,
+        outcome.iterations,
+        1e3 * quickest(seconds, again),
+        _joints(job.skeleton, job.plan, pose),
     )
 
 
-def show(compared: Compared, home: Pose | None, found: Sequence[Attempt]) -> list[Attempt]:
-    """Return the attempts of solvers on poses that Blender has evaluated, its constraint's last.
-
-    Args:
-        compared: The chain, which has not changed since they solved it.
-        home: From ``find_home``.
-        found: From ``solve``, one for each solver.
-    """
-    trial = Trial(compared, Solver.NEWTON, use_finish=True)
-    with _on_stage(trial) as stage:
-        shown = []
-        for each in found:
-            if each.pose is not None:
-                stage.show(each.pose)
-                each = _measured(trial, stage, each)
-            shown.append(each)
-        try:
-            return [*shown, _built_in(trial, stage, home)]
-        except IKError as error:
-            return [*shown, Attempt(None, True, str(error))]
-
-
-@contextmanager
-def _on_stage(trial: Trial) -> Iterator[Stage]:
-    """Yield a stage on which the rig has its evaluated pose."""
-    compared, pose, skeleton = trial.compared, trial.pose, trial.live_chain.job.skeleton
-    with staged(compared.object, compared.evaluated, skeleton, pose) as stage:
-        stage.show(pose)
-        above = int(skeleton.parents[trial.driven.bones[0]])
-        if above >= 0:
-            stage.hang(pose.world, skeleton.names[above], pose.matrices[above])
-        yield stage
-
-
-def _measured(trial: Trial, stage: Stage, attempt: Attempt) -> Attempt:
-    """Return an attempt with joints and residual measured on a stage."""
-    compared = trial.compared
-    target = compared.spec.target
-    assert target is not None
-    job = trial.live_chain.job
-    joints = converting.shown_joints(stage.evaluated, job.skeleton, attempt.plan or job.plan)
-    there = WorldMatrices(compared.update.depsgraph).matrix(target, "target")[:3, 3]
-    residual = float(np.linalg.norm(joints[0 if attempt.is_led else -1] - there))
-    return replace(attempt, residual=residual, joints=joints)
-
-
-def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
-    """Return the attempt of Blender's IK constraint, with those of chains that share its bones.
+def tried(
+    compared: Compared, solver: Solver, home: Pose | None = None, *, use_finish: bool = True
+) -> Trial:
+    """Return a chain as it is with a solver, still to be solved.
 
     Raises:
-        IKError: If there is no such constraint.
+        RigError: If that cannot solve it.
     """
-    compared, owner = trial.compared, trial.compared.object
-    converting.check_solver(owner)
-    for each in trial.driven.live_chains:
-        job = each.job
-        converting.check_chain(job.skeleton, job.plan, job.spec, owner.pose.bones)
-    pose = (home or trial.pose).copy()
-    for each in trial.driven.live_chains:
-        # A constraint always starts from the pose without it.
-        pose.note("channels", each.job.plan.written, each.stored)
-        if each.stretch is not None:
-            pose.note("scale", each.job.plan.written, each.stretch.scale)
-    stage.show(pose)
-    without = stage.seconds()
-    world = WorldMatrices(compared.update.depsgraph)
-    for each in trial.driven.live_chains:
-        _constrain(stage, each, pose, world)
-    milliseconds = 1e3 * max(stage.seconds() - without, 0.0)
-    found = _measured(trial, stage, Attempt(None, True, "Reached", milliseconds=milliseconds))
-    if (
-        is_visible(found.residual, compared.unit)
-        and found.residual > compared.spec.options.tolerance
-    ):
-        gap = length_in_words(found.residual, compared.unit)
-        found = replace(found, status=f"{gap} left; the constraint does not tell why")
-    return found
+    specs = compared.specs_with(solver, use_finish=use_finish)
+    home = None if solver is Solver.FOLLOW else home
+    trial = Trial(compared.update, compared.object, specs, compared.index, home)
+    if trial.refused and solver not in SOLVERS_OF_TREES:
+        other, text = next(iter(trial.refused.items()))
+        raise RigError(f"Then chain '{compared.specs[other].name}' stands still: {text}")
+    return trial
 
 
-def _constrain(stage: Stage, live_chain: LiveChain, pose: Pose, world: WorldMatrices) -> None:
-    """Give the bones of a stage the constraint that a chain would become."""
-    job = live_chain.job
-    spec = job.spec
-    assert spec.target is not None
-    constraint = stage.rig.pose.bones[spec.bone].constraints.new("IK")
-    constraint.target = stage.goal(world.matrix(spec.target, "target"))
-    angle = spec.pole_angle
-    if spec.pole is not None:
-        constraint.pole_target = stage.goal(world.matrix(spec.pole, "pole"))
-        axes = pole_angles.root_axes(job, pose, pose.rotation[job.plan.written])
-        flip = math.pi if spec.options.use_flip_bend else 0.0
-        angle = pole_angles.angle_of_constraint(axes, angle, flip)
-    may_grow = converting.may_grow(job.object, job.skeleton, job.plan)
-    converting.take_settings(constraint, spec, job.plan, angle, may_grow=may_grow)
+def _pose_bones(skeleton: Skeleton, pose: Pose, bones: Indices) -> None:
+    """Put bones where their channels put them under their parents."""
+    rotations = matrices_of(pose.rotation, pose.modes)
+    for bone in sorted(bones.tolist(), key=lambda bone: len(skeleton.ancestors(bone))):
+        parent, row = int(skeleton.parents[bone]), np.array([bone])
+        above = np.eye(4) if parent < 0 else pose.matrices[parent]
+        turned = turned_under(skeleton, bone, above[None], rotations[row], pose.scale[row])
+        head = skeleton.heads(row, pose.location[row])
+        pose.matrices[bone, :3, :3] = turned[0]
+        pose.matrices[bone, :3, 3] = transform_point(above, head)[0]
+
+
+def _joints(skeleton: Skeleton, plan: ChainPlan, pose: Pose) -> Array:
+    """Return the joints of a chain in a pose, world space, shape (m + 1, 3)."""
+    length = skeleton.lengths[plan.tip] if plan.ends_at_tail else 0.0
+    end = transform_point(pose.matrices[plan.tip], np.array([0.0, length, 0.0]))
+    return transform_point(pose.world, np.vstack((pose.matrices[plan.segments, :3, 3], end)))
+
+
+def _seconds(done: Callable[[], object]) -> float:
+    """Return how long something takes."""
+    begun = time.perf_counter()
+    done()
+    return time.perf_counter() - begun
+
+
+def quickest(first: float, again: Callable[[], float]) -> float:
+    """Return the shortest time of several runs, in seconds; repeated only while that is cheap.
+
+    Args:
+        first: The time of the first run.
+        again: Runs it once more and returns the time of that.
+    """
+    times = [first]
+    while len(times) <= REPEATS and sum(times) <= ENOUGH:
+        times.append(again())
+    return min(times)

@@ -10,6 +10,7 @@ import pytest
 
 from blender_ik_addon.properties.compared.solving import COMPARED
 from blender_ik_addon.rig.live import live
+from tests.blender.body import human_bodies as bodies
 from tests.blender.compare.compared_rigs import (
     BUILT_IN,
     CLOSE,
@@ -24,7 +25,7 @@ from tests.blender.compare.compared_rigs import (
 from tests.blender.keying.converted_rigs import CLOSE as EXACT
 from tests.blender.keying.converted_rigs import Limb, to_constraints
 from tests.blender.setups import rigs, tree_rigs
-from tests.blender.setups.saved_rigs import linked
+from tests.blender.setups.saved_rigs import linked, opened
 from tests.blender.setups.selecting import refusal, select_objects, state
 
 KINDS = (
@@ -277,3 +278,20 @@ def test_a_rig_from_a_library_is_compared_through_its_override(tmp_path):
     assert all(found[name].is_solved for name in ("Newton", "FABRIK", "CCD", BUILT_IN))
     np.testing.assert_allclose(joints_of(found["Newton"]), before, atol=1e-4)
     assert [prop.rna_path for prop in local.override_library.properties] == known
+
+
+@pytest.mark.slow
+def test_in_a_whole_body_ghosts_are_where_the_body_carries_the_limb(rigify):
+    ob = opened(bodies.make_body)
+    bodies.move(ob, "Arm Target.L", bodies.AWAY)
+    chain = ob.chain_ik.chains["Arm.L"]
+    rigs.change(ob.chain_ik, active_index=ob.chain_ik.chains.find("Arm.L"))
+    told = {name: (row.is_solved, joints_of(row)) for name, row in compared(ob).items()}
+    assert told["Newton"][0]
+    for name, (solver, use_finish) in SETTINGS.items():
+        rigs.change(chain, solver=solver, use_finish=use_finish)
+        is_solved, joints = told[name]
+        # The other two leave the body as it is, and it would take them for no limb of its own.
+        if name not in ("Force", "Follow") and is_solved:
+            shown = [rigs.tail(ob, bone) for bone in ("upper_arm.L", chain.bone)]
+            np.testing.assert_allclose(joints[[1, -1]], shown, atol=5e-5, err_msg=name)
