@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Literal
 
+import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
@@ -17,6 +18,7 @@ from .located import moved_whole
 from .order import Job
 
 VectorName = Literal["scale", "location"]
+ChannelsName = Literal["scale", "location", "rotation"]
 
 
 def start_channels(
@@ -35,15 +37,12 @@ def start_channels(
         Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
         stored pose has the values of this frame where bones are keyed.
     """
-    written = job.plan.written
-    modes, present = pose.modes[written], pose.rotation[written]
-    stored = _stored_channels(job, pose)
-    own = None if animated is None else animated[written]
-    stored = with_keys(job.object, rotation_paths(job.written_names(), modes), stored, frame, own)
+    known = paired(job.spec.stored_pose, job.skeleton, job.plan)
+    stored = stored_or_keyed(job.object, job.skeleton, pose, known, frame, "rotation", animated)
     if job.start_from is StartFrom.CURRENT:
-        return present, stored
+        return pose.rotation[job.plan.written], stored
     if job.start_from is StartFrom.REST:
-        return rest_channels(modes), stored
+        return rest_channels(pose.modes[job.plan.written]), stored
     return stored, stored
 
 
@@ -54,13 +53,44 @@ def start_vector(
 
     Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
     """
-    values: Array = getattr(pose, name)[job.plan.written]
-    for i, bone in enumerate(paired(job.spec.stored_pose, job.skeleton, job.plan)):
-        stored: tuple[float, ...] = getattr(bone, name, ())
-        if stored:
-            values[i] = stored
-    own = None if animated is None else animated[job.plan.written]
-    return with_keys(job.object, [(bone, name) for bone in job.written_names()], values, frame, own)
+    known = paired(job.spec.stored_pose, job.skeleton, job.plan)
+    return stored_or_keyed(job.object, job.skeleton, pose, known, frame, name, animated)
+
+
+def stored_or_keyed(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    stored: Mapping[int, StoredBone | None],
+    frame: float,
+    name: ChannelsName,
+    animated: Array | None,
+) -> Array:
+    """Return what keys give channels of bones at a frame, else what is stored, else what is there.
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        pose: What is there.
+        stored: What is stored of m bones, by index; None or nothing where that is nothing.
+        frame: With subframe.
+        name: Which channels.
+        animated: As ``start_channels``, but channels of that name.
+
+    Returns:
+        Channels in the bones' present modes, shape (m, size).
+    """
+    bones, names = np.array(list(stored)), [skeleton.names[bone] for bone in stored]
+    modes, values = pose.modes[bones], getattr(pose, name)[bones]
+    stored_modes = modes.copy()
+    for row, bone in enumerate(stored.values()):
+        if bone is not None and (held := getattr(bone, name)):
+            values[row], stored_modes[row] = held, MODE_NUMBERS[bone.rotation_mode]
+    paths = [(each, str(name)) for each in names]
+    if name == "rotation":
+        values, paths = converted(values, stored_modes, modes), rotation_paths(names, modes)
+    own = None if animated is None else animated[bones]
+    return with_keys(armature_object, paths, values, frame, own)
 
 
 def rest_channels(modes: Integers) -> Array:
@@ -72,23 +102,12 @@ def rest_channels(modes: Integers) -> Array:
     return channels
 
 
-def _stored_channels(job: Job, pose: Pose) -> Array:
-    """Return stored channels by bone; of bones that were not stored, the present ones."""
-    modes, channels = pose.modes[job.plan.written], pose.rotation[job.plan.written]
-    stored_modes = modes.copy()
-    for i, bone in enumerate(paired(job.spec.stored_pose, job.skeleton, job.plan)):
-        if bone is not None:
-            channels[i] = bone.rotation
-            stored_modes[i] = MODE_NUMBERS[bone.rotation_mode]
-    return converted(channels, stored_modes, modes)
-
-
 def paired(
     stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan
-) -> list[StoredBone | None]:
-    """Return what is stored for each written bone of a chain."""
+) -> dict[int, StoredBone | None]:
+    """Return what is stored for each written bone of a chain, by its index."""
     by_name = {bone.name: bone for bone in stored}
-    return [by_name.get(skeleton.names[bone]) for bone in plan.written]
+    return {bone: by_name.get(skeleton.names[bone]) for bone in plan.written.tolist()}
 
 
 def stored_bones(
@@ -131,11 +150,7 @@ def completed(
     pairs = paired(stored, skeleton, plan)
     if spec.use_stretch or located:
         whole = moved_whole(skeleton, plan, spec)
-        lacking = {
-            bone.name: index
-            for bone, index in zip(pairs, plan.written.tolist(), strict=True)
-            if bone is not None
-        }
+        lacking = {bone.name: index for index, bone in pairs.items() if bone is not None}
 
         def filled(bone: StoredBone) -> StoredBone:
             index = lacking.get(bone.name)
@@ -147,7 +162,7 @@ def completed(
             return bone
 
         stored = tuple([filled(bone) for bone in stored])
-    if all(bone is not None for bone in pairs):
+    if None not in pairs.values():
         return stored
     known = {bone.name for bone in stored}
     present = stored_bones(skeleton, pose, plan, spec, located)

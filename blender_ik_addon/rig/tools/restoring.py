@@ -7,16 +7,21 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
+from ...core.algebra.arithmetic import Flags
 from ..batches.changes import OtherChannels
 from ..live import live
 from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels
 from ..planning.located import located_bones, moved_whole
 from ..planning.slide import slide_axes
-from ..planning.start_channels import VectorName, stored_bones
-from ..reading.animation import rotation_paths, with_keys
+from ..planning.start_channels import (
+    ChannelsName,
+    VectorName,
+    stored_bones,
+    stored_or_keyed,
+)
 from ..reading.chain_plan import plan_or_none, planned
-from ..reading.channels import MODE_NUMBERS, Pose, converted, read_flags, read_pose
+from ..reading.channels import read_flags, read_pose
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import ChainSpec, StoredBone
@@ -74,26 +79,25 @@ def give_back(
         only: What of it: locations or scales; all by default.
     """
     skeleton = compiled(armature_object)
-    targets = _bones(skeleton, spec, wanted)
-    if not targets:
+    stored = _bones(skeleton, spec, wanted)
+    if not stored:
         return
-    shown = None if evaluated is None else read_pose(evaluated)
-    for name in (only,) if only else ("scale", "location"):
-        _give_back_vector(armature_object, skeleton, targets, frame, name, shown)
-    if only:
-        return
-    pose = read_pose(armature_object)
-    bones = np.array(list(targets))
-    modes = pose.modes[bones]
-    stored = np.array([bone.rotation for bone in targets.values()])
-    stored_modes = np.array([MODE_NUMBERS[bone.rotation_mode] for bone in targets.values()])
-    channels = converted(stored, stored_modes, modes)
-    names = [skeleton.names[bone] for bone in bones]
-    animated = None if shown is None else shown.rotation[bones]
-    paths = rotation_paths(names, modes)
-    channels = with_keys(armature_object, paths, channels, frame, animated)
-    write_rotation(armature_object, bones, modes, channels)
-    live.memory.given_back.add(armature_object.session_uid)
+    pose, shown = read_pose(armature_object), None if evaluated is None else read_pose(evaluated)
+    names: tuple[ChannelsName, ...] = (only,) if only else ("scale", "location", "rotation")
+    for name in names:
+        held = {index: bone for index, bone in stored.items() if getattr(bone, name)}
+        if not held:
+            continue
+        animated = None if shown is None else getattr(shown, name)
+        bones = np.array(list(held))
+        values = stored_or_keyed(armature_object, skeleton, pose, held, frame, name, animated)
+        if name == "rotation":
+            write_rotation(armature_object, bones, pose.modes[bones], values)
+            live.memory.given_back.add(armature_object.session_uid)
+        else:
+            is_own = _own_components(armature_object, skeleton, held, name)
+            vectors = np.where(is_own, values, getattr(pose, name)[bones]).astype(np.float32)
+            write_others(armature_object, {name: OtherChannels(bones, vectors)})
 
 
 def unwritten(
@@ -126,31 +130,20 @@ def unwritten(
     return gone, frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
 
 
-def _give_back_vector(
+def _own_components(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
-    targets: dict[int, StoredBone],
-    frame: float,
+    held: dict[int, StoredBone],
     name: VectorName,
-    shown: Pose | None = None,
-) -> None:
-    """Write stored scales or locations back, where the chain may have changed them."""
-    stored = {index: getattr(bone, name) for index, bone in targets.items() if getattr(bone, name)}
-    if not stored:
-        return
-    bones = np.array(list(stored))
-    paths = [(skeleton.names[bone], name) for bone in bones]
-    animated = None if shown is None else getattr(shown, name)[bones]
-    channels = np.array(list(stored.values()))
-    channels = with_keys(armature_object, paths, channels, frame, animated)
-    is_own = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
+) -> Flags:
+    """Return which components of stored scales or locations a chain may have changed, (m, 3)."""
+    bones = np.array(list(held))
+    is_own: Flags = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
     if name == "location":
         # Channels that slides do not move are not the chain's.
-        is_dragged = np.array([targets[index].is_dragged for index in stored])
+        is_dragged = np.array([bone.is_dragged for bone in held.values()])
         is_own &= is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)
-    present = getattr(read_pose(armature_object), name)[bones]
-    values = np.where(is_own, channels, present).astype(np.float32)
-    write_others(armature_object, {name: OtherChannels(bones, values)})
+    return is_own
 
 
 def _bones(
@@ -166,13 +159,11 @@ def _bones(
 
 def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
     """Return whether the keyed channels of a chain's bones hold other values than their curves."""
-    skeleton = compiled(armature_object)
-    plan = planned(skeleton, spec)
-    pose = read_pose(armature_object)
-    names, present = [skeleton.names[bone] for bone in plan.written], pose.rotation[plan.written]
-    paths = rotation_paths(names, pose.modes[plan.written])
-    keyed = with_keys(armature_object, paths, present, frame, None)
-    return bool((np.abs(present - keyed) > 1e-5).any())
+    skeleton, pose = compiled(armature_object), read_pose(armature_object)
+    bones = planned(skeleton, spec).written
+    known = dict.fromkeys(bones.tolist())
+    keyed = stored_or_keyed(armature_object, skeleton, pose, known, frame, "rotation", None)
+    return bool((np.abs(pose.rotation[bones] - keyed) > 1e-5).any())
 
 
 def driven_by_all(armature_object: bpy.types.Object, specs: Sequence[ChainSpec]) -> list[list[str]]:
