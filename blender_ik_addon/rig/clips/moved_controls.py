@@ -21,7 +21,7 @@ from ..reading.channels import (
 )
 from ..reading.spec import Anchor
 from ..reading.world import channels_of as holder_of
-from .played_clip import PlayedClip, rigid
+from .played_clip import PlayedClip
 
 Moves = Mapping[Anchor, Array]
 """How objects and bones move from where the clip has them, world space, (F, 4, 4) each."""
@@ -47,25 +47,6 @@ def carriers_of(anchor: Anchor) -> Iterator[Anchor]:
 def carried_by(anchor: Anchor, moves: Moves) -> Array | None:
     """Return how something is moved by what it goes along with; None if that stays."""
     return next((moves[each] for each in carriers_of(anchor) if each in moves), None)
-
-
-def control_place(clip: PlayedClip, target: Anchor, control: Anchor, goal: Array) -> Array:
-    """Return where a control puts its target at goals, as its foot is rolled in the clip.
-
-    Args:
-        clip: As it was played.
-        target: What a chain follows.
-        control: What people move for that to move.
-        goal: World matrices, shape (F, 4, 4).
-
-    Returns:
-        World matrices, shape (F, 4, 4).
-    """
-    if target == control:
-        return goal
-    world = clip.world(target)
-    between = np.linalg.inv(rigid(clip.place(target))) @ rigid(clip.place(control))
-    return rigid(world @ rigid(np.linalg.inv(world) @ goal) @ between)
 
 
 def keys_of(

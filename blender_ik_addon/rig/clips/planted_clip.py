@@ -11,7 +11,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Counts
 from ...core.clips.contacts import Planted, runs
 from ...core.clips.footholds import Motion
-from ..controls.foot_roll import control_above
+from ..controls.foot_roll import control_above, control_goal, rigid
 from ..keying.keys import ChannelKeys, write_keys
 from ..keying.renumbering import path_of_setting
 from ..reading.refusals import RigError
@@ -20,7 +20,7 @@ from ..reading.spec import Anchor, ChainSpec, PoleMode
 from ..tools.controls import placements
 from . import keyed_pins
 from .feet import limbs_of
-from .moved_controls import carried_by, carriers_of, control_place, keys_of
+from .moved_controls import carried_by, carriers_of, keys_of
 from .planted_limbs import (
     Ground,
     find_planted,
@@ -29,7 +29,7 @@ from .planted_limbs import (
     lower_hips,
     moves_between,
 )
-from .played_clip import PlayedClip, rigid
+from .played_clip import PlayedClip
 
 # What stays this near to one place in a whole clip does not move, in scene units.
 STILL = 1e-6
@@ -216,8 +216,11 @@ class PlantedClip:
         for index, limb in self._limbs.items():
             target = limb.spec.target
             assert target is not None
-            control = control_above(target)
-            found[control] = control_place(self._clip, target, control, self._goals[index])
+            control, goal = control_above(target), self._goals[index]
+            if control != target:
+                ends = self._clip.place(target), self._clip.place(control)
+                goal = control_goal(self._clip.world(target), goal, *ends)
+            found[control] = goal
         order = sorted(found, key=lambda control: len(list(carriers_of(control))))
         return {control: found[control] for control in order}
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import label
 from ..reading.channels import Pose, read_floats, read_pose
@@ -85,11 +84,4 @@ def _matrices(owner: bpy.types.Object) -> dict[str, Array]:
         bones = owner.pose.bones
         matrices = matrices_from_buffer(read_floats(bones, "matrix", 16), len(bones))
         found |= dict(zip(bones.keys(), matrices, strict=True))
-    return found
-
-
-def rigid(matrices: Array) -> Array:
-    """Return matrices (F, 4, 4) without scale and shear."""
-    found = matrices.copy()
-    found[:, :3, :3] = rotation.orientation(matrices[:, :3, :3])
     return found

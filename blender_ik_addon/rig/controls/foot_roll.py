@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array
 from ..reading.spec import Anchor
 
 MECHANISM = "Chain IK Mechanism"
@@ -125,3 +129,24 @@ def hangs_on(control: Anchor, bones: Sequence[Anchor]) -> bool:
     bone = control.object.data.bones.get(control.bone) if control.bone else None
     parent = None if bone is None else bone.parent
     return parent is not None and Anchor(control.object, parent.name) in bones
+
+
+def control_goal(world: Array, goal: Array, target: Array, control: Array) -> Array:
+    """Return where a control puts its target at goals, as its foot is rolled now, (..., 4, 4).
+
+    Args:
+        world: What takes places of their armature to the world, shape (..., 4, 4).
+        goal: World matrices, shape (..., 4, 4).
+        target: Where the target is in the armature, shape (..., 4, 4).
+        control: Where the control is, shape (..., 4, 4).
+    """
+    # In the space of the armature: only there is what lies between them rigid.
+    between = np.linalg.inv(rigid(target)) @ rigid(control)
+    return rigid(world @ rigid(np.linalg.inv(world) @ goal) @ between)
+
+
+def rigid(matrices: Array) -> Array:
+    """Return matrices (..., 4, 4) without scale and shear."""
+    found = matrices.copy()
+    found[..., :3, :3] = rotation.orientation(matrices[..., :3, :3])
+    return found

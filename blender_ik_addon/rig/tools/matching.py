@@ -12,7 +12,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import move_to, rotation_property
-from ..controls.foot_roll import control_above
+from ..controls.foot_roll import control_above, control_goal
 from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import reader, written_channels
@@ -50,8 +50,11 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.ty
     placed = placement(armature_object, replace(spec, target=None, pole=None))
     goals = {}
     if spec.target is not None:
-        control = control_above(spec.target)
-        goals[control] = _above(placed.target, spec.target, control)
+        control, goal = control_above(spec.target), placed.target
+        if control != spec.target:
+            ends = (array_of(channels_of(each).matrix) for each in (spec.target, control))
+            goal = control_goal(array_of(control.object.matrix_world), goal, *ends)
+        goals[control] = goal
     if spec.pole is not None:
         matrix = matrix_of(spec.pole)
         matrix[:3, 3] = placed.pole
@@ -146,20 +149,6 @@ def switch_controls(
     if carried:
         # Put back, they carry others.
         match_controls(goals | carried, view_layer, frame, interpolation)
-
-
-def _above(goal: Array, target: Anchor, control: Anchor) -> Array:
-    """Return where a control puts its target at a goal, as its foot is rolled now, shape (4, 4)."""
-    if target == control:
-        return goal
-    world = array_of(target.object.matrix_world)
-    bones = target.object.pose.bones
-    end, start = (array_of(bones[each.bone].matrix) for each in (target, control))
-    # In the space of the armature: only there is what lies between them rigid.
-    wanted = np.linalg.solve(world, goal)
-    for matrix in (end, wanted):
-        matrix[:3, :3] = rotation.orientation(matrix[:3, :3])
-    return world @ wanted @ np.linalg.solve(end, start)
 
 
 def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = "") -> None:
