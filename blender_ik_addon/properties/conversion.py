@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -31,8 +31,8 @@ from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
-from .chains import ChainGroup, chains_of, copy_settings, free_name, owner_of
-from .lists import remove_chain
+from .chains import ANCHORS, ChainGroup, chains_of, copy_settings, free_name, owner_of
+from .lists import add_chain, remove_chain
 from .records import bones_of_chain, chain_spec, drivers_of
 from .stored import store
 
@@ -175,10 +175,8 @@ def to_chains(
         return converting.spec_of_constraint(skeleton, bone, bones_of[bone].constraints[name])
 
     conversion = _converted(depsgraph, armature_object, found, spec_of, _to_chain)
-    if conversion.count:
-        armature_object.chain_ik.active_index = len(chains_of(armature_object)) - 1
-        if not depsgraph.scene.chain_ik.use_live:
-            conversion.remarks.append("Live is off, so chains stand still: switch it on.")
+    if conversion.count and not depsgraph.scene.chain_ik.use_live:
+        conversion.remarks.append("Live is off, so chains stand still: switch it on.")
     return conversion
 
 
@@ -265,16 +263,13 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
         turned = pole_angles.change_of(angle_of, spec.pole_angle)
     if rig.keeps_shown_pose(spec, plan, constraint, moving):
         converting.take_shown_pose(owner, rig.evaluated, rig.skeleton, rig.pose, plan)
-    settings = owner.chain_ik.chains.add()
-    settings.name = free_name(names_of_chains(owner), spec.name)
+    bending = len(plan.segments) - plan.bends_without_tip
+    solver = "TWO_BONE" if bending == 2 else "NEWTON"
+    wanted = replace(spec, name=free_name(names_of_chains(owner), spec.name))
+    settings = add_chain(owner, wanted, bending, solver=solver)
     copy_settings(constraint, settings, converting.SHARED)
     settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, rig.skeleton, plan)
-    bending = len(plan.segments) - plan.bends_without_tip
-    settings.solver = "TWO_BONE" if bending == 2 else "NEWTON"
     settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
-    settings.use_tail, settings.chain_count = spec.use_tail, spec.chain_count
-    settings.bone = spec.bone
-    _follow_alike(constraint, settings)
     if not settings.mute:
         store(settings)
     name_of_chain: str = settings.name
@@ -323,7 +318,10 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     converting.take_settings(
         constraint, spec, plan, turn, may_grow=converting.may_grow(owner, rig.skeleton, plan)
     )
-    _follow_alike(settings, constraint)
+    for setting in (each for anchor in ANCHORS for each in anchor):
+        # Reading a pointer that was never set has Blender store an empty one.
+        if settings.is_property_set(setting):
+            setattr(constraint, setting, getattr(settings, setting))
     _tell_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(spec))
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
@@ -336,14 +334,6 @@ def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:
         drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
         if any(other != settings and not other.mute for other, _ in drivers):
             settings.solver = "NEWTON"
-
-
-def _follow_alike(source: Any, goal: Any) -> None:
-    """Have a new constraint or chain follow what another one does."""
-    for name in ("target", "subtarget", "pole_target", "pole_subtarget"):
-        # Reading a pointer that was never set has Blender store an empty one.
-        if getattr(source, name):
-            setattr(goal, name, getattr(source, name))
 
 
 def _tell_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:
