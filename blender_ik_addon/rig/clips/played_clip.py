@@ -9,11 +9,10 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import label
-from ..reading.channels import Pose, read_floats, read_pose
+from ..reading.channels import Pose, read_pose
 from ..reading.refusals import RigError
-from ..reading.spaces import matrices_from_buffer
 from ..reading.spec import Anchor
-from ..reading.world import channels_of
+from ..reading.world import array_of, channels_of
 
 
 class PlayedClip:
@@ -46,13 +45,14 @@ class PlayedClip:
         """
         self.frames.append(frame)
         self.poses.append(read_pose(self._object))
-        matrices = {
-            each: _matrices(each) for each in dict.fromkeys(a.object for a in self._anchors)
-        }
-        places = np.array([matrices[each.object][each.bone] for each in self._anchors])
-        moved = [channels_of(each).matrix_basis for each in self._anchors]
+        moved = [channels_of(each) for each in self._anchors]
+        shown = [
+            each.matrix if isinstance(each, bpy.types.PoseBone) else each.matrix_world
+            for each in moved
+        ]
+        places = np.array([array_of(each) for each in shown])
         self._places.append(places)
-        self._bases.append(np.array(moved, dtype=np.float64).reshape(-1, 4, 4))
+        self._bases.append(np.array([array_of(each.matrix_basis) for each in moved]))
         if not np.isfinite(places).all():
             row = int(np.flatnonzero(~np.isfinite(places).all(axis=(1, 2)))[0])
             raise RigError(
@@ -75,13 +75,3 @@ class PlayedClip:
         if not anchor.bone:
             return np.tile(np.eye(4), (len(self.frames), 1, 1))
         return self.place(Anchor(anchor.object))
-
-
-def _matrices(owner: bpy.types.Object) -> dict[str, Array]:
-    """Return where an object is, under an empty name, and where its bones are."""
-    found = {"": np.array(owner.matrix_world, dtype=np.float64)}
-    if owner.pose is not None:
-        bones = owner.pose.bones
-        matrices = matrices_from_buffer(read_floats(bones, "matrix", 16), len(bones))
-        found |= dict(zip(bones.keys(), matrices, strict=True))
-    return found

@@ -14,6 +14,7 @@ from ..planning.hanging import Hanging
 from ..planning.live_chain import LiveChain, is_same
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.channels import Pose
+from ..reading.rows import joined
 from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
 from .body_floor import Standing
@@ -232,29 +233,23 @@ def _joints(
         return None
     chosen = list[BoneJoints]()
     for row, bone in enumerate(bones):
-        plain, own = of_bones.take(np.array([bone])), None
+        plain, own = _joint_of(of_bones, bone), None
         for number in writers[bone]:
             has_limits = live_chains[number].job.spec.use_limits
             if has_limits and (own is None or is_same(own, plain)):
-                own = _joint_of(live_chains[number], int(np.flatnonzero(rows[number] == row)[0]))
-        chosen.append(own or free_bones(1))
-    is_rest = all(each.zero_wxyz is None for each in chosen)
-    zeros = [[NOT_TURNED] if each.zero_wxyz is None else each.zero_wxyz for each in chosen]
-    names = ("is_locked", "low", "high", "stiffness")
-    return BoneJoints(
-        **{name: np.concatenate([getattr(each, name) for each in chosen]) for name in names},
-        zero_wxyz=None if is_rest else np.concatenate(zeros),
-    )
+                column = int(np.flatnonzero(rows[number] == row)[0])
+                own = _joint_of(live_chains[number].joints, column)
+        chosen.append(own or _joint_of(None, 0))
+    whole = joined(chosen)
+    is_rest = bool((whole.zero_wxyz == NOT_TURNED).all())
+    return replace(whole, zero_wxyz=None if is_rest else whole.zero_wxyz, slides=None)
 
 
-def _joint_of(live_chain: LiveChain, row: int) -> BoneJoints:
-    """Return the joint that a chain gives one of its bones."""
-    if live_chain.joints is None:
-        return free_bones(1)
-    joint = live_chain.joints.take(np.array([row]))
-    if joint.zero_wxyz is not None and (joint.zero_wxyz == NOT_TURNED).all():
-        return BoneJoints(joint.is_locked, joint.low, joint.high, joint.stiffness)
-    return joint
+def _joint_of(joints: BoneJoints | None, row: int) -> BoneJoints:
+    """Return one of several joints, with a zero also at rest; none slides in a tree."""
+    joint = free_bones(1) if joints is None else joints.take(np.array([row]))
+    zero = np.array([NOT_TURNED]) if joint.zero_wxyz is None else joint.zero_wxyz
+    return replace(joint, zero_wxyz=zero, slides=np.zeros((1, 2)))
 
 
 def _direction(ends: Array) -> Array:
