@@ -19,12 +19,13 @@ from ..properties.sharing import check_new
 from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
 from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
+from ..rig.controls.default_poles import Placement, placement
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec, NegativeScale, PoleMode, RotationBone, names_of_chains
 from ..rig.tools.control_bones import takes_bones
-from ..rig.tools.controls import Placement, placement, pole_control, target_control
+from ..rig.tools.controls import pole_control, target_control
 from ..rig.tools.restoring import is_off_its_keys
 from . import selection
 from .base import ANEW, ChainOperator

@@ -11,8 +11,8 @@ from ..core import IKError, SolveOptions, Solver
 from ..properties.chains import SHARE
 from ..properties.choices import ITERATIONS, NEGATIVE_SCALES, OWN_WORDS, SOLVERS, TOLERANCE
 from ..properties.stored import check_free
+from ..rig.controls.default_poles import placement
 from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, StartFrom
-from ..rig.tools.controls import placement
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.trial import solve_once
 from ..rig.tools.wording import outcome_in_words

@@ -26,6 +26,7 @@ from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
 from ...rig.anatomy.limbs import Limb, LimbKind
 from ...rig.controls.control_sizes import look_of
+from ...rig.controls.default_poles import Placement, placement, soft_distance
 from ...rig.frames.carried_sides import angle_toward
 from ...rig.posing.twisting import with_twist_spread
 from ...rig.reading.animation import bone_of_path, curves
@@ -34,14 +35,7 @@ from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import ChainSpec, names_of_chains
 from ...rig.tools.control_bones import takes_bones
-from ...rig.tools.controls import (
-    NewChain,
-    Placement,
-    placement,
-    root_control,
-    soft_distance,
-    target_control,
-)
+from ...rig.tools.controls import NewChain, root_control, target_control
 from ...rig.tools.foot_controls import drive_foot, lacking_toes, rolling
 from ..controls import make_controls
 

@@ -15,14 +15,11 @@ from ...properties.stored import store
 from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.symmetry import mirrored_in_world, mirrored_place
 from ...rig.controls.control_spaces import copy_spaces, finite_place, hangs
+from ...rig.controls.default_poles import placement
 from ...rig.controls.foot_roll import control_above, is_mechanism
 from ...rig.reading.spec import Anchor, names_of_chains
 from ...rig.tools.control_bones import look_of_bone
-from ...rig.tools.controls import (
-    Control,
-    Shape,
-    placement,
-)
+from ...rig.tools.controls import Control, Shape
 from ...rig.tools.foot_controls import drive_foot, mirrored_foot
 from .. import selection
 from ..base import ChainOperator

@@ -16,7 +16,7 @@ from ...properties.records import belongs_to_body, chain_spec
 from ...properties.status import gives_way
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec
-from ...rig.tools.matching import Goals, find_bend, find_match, is_met
+from ...rig.tools.fk_ik import Goals, find_bend, find_match, is_met
 from .. import selection
 from ..bake import Ranged
 from ..base import ANEW, ChainOperator

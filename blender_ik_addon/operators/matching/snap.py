@@ -8,7 +8,7 @@ from bpy.props import BoolProperty
 from ...properties.choices import OWN_WORDS
 from ...rig.keying.playing import frame_kept
 from ...rig.keying.renumbering import path_of_setting
-from ...rig.tools.matching import match_controls
+from ...rig.tools.fk_ik import match_controls
 from .. import selection
 from ..base import ANEW
 from .chosen import (

@@ -12,7 +12,7 @@ from ...rig.keying.baking import is_animated
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import written_channels
 from ...rig.reading.spec import Anchor
-from ...rig.tools.matching import key_step, key_switch, switch_controls
+from ...rig.tools.fk_ik import key_step, key_switch, switch_controls
 from .. import selection
 from ..base import ANEW
 from .chosen import (

@@ -31,7 +31,7 @@ from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, names_of_chains
 from ...rig.tools.controls import Control, torso_control, torso_goal
-from ...rig.tools.matching import match_controls
+from ...rig.tools.fk_ik import match_controls
 from ..chains import body_of, chains_of, free_name
 from ..lists import add_chain
 from ..records import controls_of_chain

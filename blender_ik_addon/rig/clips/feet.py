@@ -12,12 +12,12 @@ from ...core.clips.contacts import HEIGHT
 from ...core.clips.footholds import Foot, Motion
 from ..anatomy.bone_names import Part, read
 from ..anatomy.soles import heel_and_toe, up_in
+from ..controls.default_poles import Placement
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import transform_direction, transform_point
 from ..reading.spec import ChainSpec
-from ..tools.controls import Placement
 
 TRUNK = frozenset((Part.SPINE, Part.NECK, Part.HEAD, Part.TAIL))
 """What stands on nothing, however still it is."""

@@ -11,13 +11,13 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Counts
 from ...core.clips.contacts import Planted, runs
 from ...core.clips.footholds import Motion
+from ..controls.default_poles import placements
 from ..controls.foot_roll import control_above, control_goal, rigid
 from ..keying.keys import ChannelKeys, write_keys
 from ..keying.renumbering import path_of_setting
 from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, PoleMode
-from ..tools.controls import placements
 from . import keyed_pins
 from .feet import limbs_of
 from .moved_controls import carried_by, carriers_of, keys_of

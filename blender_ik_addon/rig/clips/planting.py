@@ -21,7 +21,7 @@ from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import channels_of
-from ..tools.matching import channel_names
+from ..tools.fk_ik import channel_names
 from ..tools.placing import check_movable
 from . import keyed_pins
 from .input_clip import Settings, shown_as_it_came

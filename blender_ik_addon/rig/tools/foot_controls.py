@@ -15,6 +15,7 @@ from ..anatomy.free_bones import free_bones
 from ..anatomy.limbs import Limb, LimbKind
 from ..anatomy.symmetry import mirrored_place
 from ..controls.control_sizes import Look
+from ..controls.default_poles import Placement, placement
 from ..controls.foot_roll import (
     Pivot,
     add_channels,
@@ -27,7 +28,7 @@ from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import ends_of
 from .control_bones import look_of_bone, rest_matrices
-from .controls import Control, NewChain, Placement, named, placement, target_control
+from .controls import Control, NewChain, named, target_control
 
 # Of a foot without a heel bone: how far behind the ankle its heel is, of its width.
 BEHIND = 0.5

@@ -30,7 +30,7 @@ from ..reading.animation import curves, keyed_frames
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
 from ..reading.world import channels_of
-from .matching import channel_names, hold_anchors, key_anchors
+from .fk_ik import channel_names, hold_anchors, key_anchors
 
 Shown = tuple[Array, Array]
 """Where a control is to be seen, and how its spaces will take it there, shape (4, 4) each."""

@@ -12,6 +12,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import move_to, rotation_property
+from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
 from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
@@ -20,7 +21,6 @@ from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES, MODE_NUMBERS, property_of_mode
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import array_of, channels_of, matrix_of
-from .controls import placement
 from .placing import check_movable
 
 # Between two passes that place the same controls: shares of their numbers, and scene units.
