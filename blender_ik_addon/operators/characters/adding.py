@@ -33,9 +33,9 @@ from ...rig.reading.animation import bone_of_path, curves
 from ...rig.reading.chain_plan import planned
 from ...rig.reading.refusals import RigError
 from ...rig.reading.skeleton import compiled
-from ...rig.reading.spec import ChainSpec, names_of_chains
+from ...rig.reading.spec import Anchor, ChainSpec, names_of_chains
 from ...rig.tools.control_bones import takes_bones
-from ...rig.tools.controls import NewChain, root_control, target_control
+from ...rig.tools.controls import Control, NewChain, root_control, target_control
 from ...rig.tools.foot_controls import drive_foot, lacking_toes, rolling
 from ..controls import make_controls
 
@@ -105,10 +105,19 @@ def add_limbs(
         raise RigError(ALL_HAVE)
     placed, problems = _placed(owner, free)
     new = _new_chains(owner, placed, wanted, driven if has_bones else None)
-    names = _add(context, owner, [*new, *toes], wanted.kind)
+    is_hung = trunk is not None and bool(new or toes or not free)
+    roots = []
+    if trunk is not None and trunk.root is None and is_hung:
+        roots.append(root_control(owner, trunk.hips))
+    names, made = _add(context, owner, [*new, *toes], roots, wanted.kind)
     limited = [limb for limb, *_ in placed]
     joints = _limit(owner, limited, names) if wanted.use_limits else None
-    hung = _hang(context, owner, trunk, found) if trunk and (names or not free) else 0
+    hung = 0
+    if trunk is not None and is_hung:
+        trunk = replace(trunk, root=made[0]) if made else trunk
+        # What was made is to be evaluated before anything goes along with it.
+        context.view_layer.update()
+        hung = hang_controls(owner, compiled(owner), trunk, controls_of(owner, found))
     return Added(names, hung, problems, joints)
 
 
@@ -192,11 +201,15 @@ def _lacking_toes(
 
 
 def _add(
-    context: bpy.types.Context, owner: bpy.types.Object, chains: Sequence[NewChain], kind: str
-) -> list[str]:
-    """Make all controls at once, add the chains and return their names."""
+    context: bpy.types.Context,
+    owner: bpy.types.Object,
+    chains: Sequence[NewChain],
+    roots: Sequence[Control],
+    kind: str,
+) -> tuple[list[str], list[Anchor]]:
+    """Make all controls at once and add the chains; return their names, and the roots."""
     controls = [control for chain in chains for control in chain.controls]
-    made, names = iter(make_controls(context, owner, controls, kind)), []
+    made, names = iter(make_controls(context, owner, [*controls, *roots], kind)), []
     for chain in chains:
         first, *others = [next(made) for _ in chain.controls]
         if chain.pivots:
@@ -210,22 +223,10 @@ def _add(
             settings.soft_distance = chain.soft
         store(settings)
         names.append(name)
-    return names
+    return names, list(made)
 
 
 def _lacks(owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]) -> bool:
     """Tell whether a body that has all its chains lacks a root, or controls their spaces."""
     controls = controls_of(owner, limbs)
     return bool(controls) and (trunk.root is None or lacks_spaces(controls))
-
-
-def _hang(
-    context: bpy.types.Context, owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]
-) -> int:
-    """Have the controls of a body go along with what carries them; return how many do now."""
-    if trunk.root is None:
-        (root,) = make_controls(context, owner, [root_control(owner, trunk.hips)], "BONE")
-        trunk = replace(trunk, root=root)
-    # What was made is to be evaluated before anything goes along with it.
-    context.view_layer.update()
-    return hang_controls(owner, compiled(owner), trunk, controls_of(owner, limbs))
