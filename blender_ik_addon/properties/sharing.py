@@ -9,11 +9,12 @@ from dataclasses import replace
 import bpy
 
 from ..core import IKError
-from ..rig.planning.live_chain import known_chain
+from ..rig.planning.own_joints import chain_joints
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
+from ..rig.reading.bone_joints import read_joints
 from ..rig.reading.chain_plan import ChainPlan, planned
 from ..rig.reading.refusals import RigError
-from ..rig.reading.skeleton import compiled
+from ..rig.reading.skeleton import Skeleton, compiled
 from ..rig.reading.spec import BodyGoal, ChainSpec, StoredBone
 from ..rig.trees.shared_bones import cure_of
 from .chains import ChainGroup, body_of, chains_of, is_idle, owner_of
@@ -64,7 +65,7 @@ def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:
     skeleton = compiled(owner)
     plan = planned(skeleton, wanted)
     own_cure = cure_of(plan, wanted, slides=False)
-    for name, other, others_cure in _present(owner):
+    for name, other, others_cure in _present(owner, skeleton):
         shared = [bone for bone in plan.written if bone in other.written]
         if shared and (cure := own_cure or others_cure) is not None:
             bone, whose = skeleton.names[shared[0]], "this chain" if own_cure else f"'{name}'"
@@ -75,14 +76,18 @@ def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:
             )
 
 
-def _present(owner: bpy.types.Object) -> Iterator[tuple[str, ChainPlan, str | None]]:
+def _present(
+    owner: bpy.types.Object, skeleton: Skeleton
+) -> Iterator[tuple[str, ChainPlan, str | None]]:
     """Yield names and bones of live chains, and what they need to share these; None for nothing."""
+    of_bones = read_joints(owner)
     for settings in chains_of(owner):
         # One that cannot be solved is no trouble of a new one.
         with suppress(IKError):
             if not is_idle(settings):
                 spec = chain_spec(settings, with_stored=False)
-                _, plan, joints = known_chain(owner, spec)
+                plan = planned(skeleton, spec)
+                joints = chain_joints(of_bones, skeleton, plan, spec)
                 slides = joints is not None and joints.slides is not None
                 yield settings.name, plan, cure_of(plan, spec, slides=slides)
 
