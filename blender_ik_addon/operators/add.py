@@ -22,7 +22,7 @@ from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
 from ..rig.controls.default_poles import Placement, placement
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
-from ..rig.reading.skeleton import compiled
+from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.reading.spec import ChainSpec, NegativeScale, PoleMode, RotationBone, names_of_chains
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import pole_control, target_control
@@ -176,7 +176,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
 
     def _connected_count(self, selected: Selection) -> int:
         """Return how many bones a tip that is alone gets; 0 for all up to the first."""
-        skeleton = compiled(selected.armature_object)
+        skeleton = skeleton_of(selected.armature_object)
         run = skeleton.connected_run(skeleton.index[selected.bone])
         if not self.use_connected or skeleton.parents[run[-1]] < 0:
             return 0
@@ -285,6 +285,6 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
 
 def _ends_limb(selected: Selection) -> bool:
     """Tell whether the tip is a hand or foot by name, and the only bone at its parent's tail."""
-    skeleton = compiled(selected.armature_object)
+    skeleton = skeleton_of(selected.armature_object)
     before, tip = (skeleton.index[name] for name in selected.bones[-2:])
     return is_end(selected.bone) and skeleton.child_at_tail(before) == tip

@@ -19,13 +19,13 @@ from ..rig.keying.keyed_looks import frames_of, looked_at
 from ..rig.keying.moving import Moving
 from ..rig.keying.renumbering import Renumbering, is_animated, places_without
 from ..rig.planning.checks import check_channels, check_pose
+from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
 from ..rig.reading.chain_plan import ChainPlan, check, plan_or_none, planned
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
-from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec, names_of_chains
 from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
@@ -72,7 +72,7 @@ class _Rig:
     ) -> None:
         assert depsgraph.scene is not None
         self.depsgraph, self.owner, self.scene = depsgraph, armature_object, depsgraph.scene
-        self.skeleton = compiled(armature_object)
+        self.skeleton = skeleton_of(armature_object)
         plans = {key: plan_or_none(self.skeleton, spec) for key, spec in specs.items()}
         self._plans = {key: plan for key, plan in plans.items() if plan is not None}
         bones = {self.skeleton.names[i] for each in self._plans.values() for i in each.segments}
@@ -169,7 +169,7 @@ def to_chains(
         if bones is None or bone.name in bones
         for constraint in converting.ik_constraints(bone)
     }
-    skeleton, bones_of = compiled(armature_object), armature_object.pose.bones
+    skeleton, bones_of = skeleton_of(armature_object), armature_object.pose.bones
 
     def spec_of(bone: str, name: str) -> ChainSpec:
         return converting.spec_of_constraint(skeleton, bone, bones_of[bone].constraints[name])

@@ -18,7 +18,7 @@ from .chains import ANCHORS, ChainGroup, ObjectGroup, chain_key, chains_of, copy
 from .choices import OF_NEW_CHAINS
 from .controls.hierarchy import is_control
 from .joints.own import slides_of, take_over
-from .records import anchors_of, bones_of_chain, moved_by_hand
+from .records import anchors_of, bones_of_chain, bones_of_chains, moved_by_hand
 from .sharing import shares_bones
 from .stored import release
 
@@ -77,7 +77,8 @@ def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> Non
     chains = chains_of(armature_object)
     found = [i for i, each in enumerate(chains) if clicked in moved_by_hand(each)]
     if not found and clicked.object == armature_object:
-        found = [i for i, each in enumerate(chains) if clicked.bone in bones_of_chain(each)]
+        driven = bones_of_chains(armature_object)
+        found = [i for i, bones in enumerate(driven) if clicked.bone in bones]
     holder = cast("ObjectGroup", armature_object.chain_ik)
     if found and holder.active_index not in found:
         holder.active_index = found[0]

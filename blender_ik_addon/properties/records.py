@@ -17,6 +17,7 @@ from ..rig.keying.baking import may_move
 from ..rig.keying.going_on import LiveRig
 from ..rig.live import live
 from ..rig.planning.checks import check_settings
+from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
 from ..rig.reading.chain_plan import plan_or_none
@@ -138,7 +139,7 @@ def may_be_planted(armature_object: bpy.types.Object) -> set[int]:
 
     Of those whose bones are not found, nobody knows.
     """
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     found = enumerate(chains_of(armature_object))
     plans = {i: plan_or_none(skeleton, bones_spec(settings)) for i, settings in found}
     known = {i: plan for i, plan in plans.items() if plan is not None}
@@ -215,7 +216,7 @@ def belongs_to_body(settings: ChainGroup) -> bool:
     owner = owner_of(settings)
     if body_of(owner) is None:
         return False
-    plan = plan_or_none(compiled(owner), bones_spec(settings))
+    plan = plan_or_none(skeleton_of(owner), bones_spec(settings))
     return plan is not None and plan.body_root >= 0
 
 

@@ -9,12 +9,13 @@ from dataclasses import replace
 import bpy
 
 from ..core import IKError
+from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.own_joints import chain_joints
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.bone_joints import read_joints
 from ..rig.reading.chain_plan import ChainPlan, planned
 from ..rig.reading.refusals import RigError
-from ..rig.reading.skeleton import Skeleton, compiled
+from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import BodyGoal, ChainSpec, StoredBone
 from ..rig.trees.shared_bones import cure_of
 from .chains import ChainGroup, body_of, chains_of, is_idle, owner_of
@@ -62,7 +63,7 @@ def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:
     """
     if (body := body_of(owner)) is not None:
         wanted = replace(wanted, body=BodyGoal(body.root))
-    skeleton = compiled(owner)
+    skeleton = skeleton_of(owner)
     plan = planned(skeleton, wanted)
     own_cure = cure_of(plan, wanted, slides=False)
     for name, other, others_cure in _present(owner, skeleton):

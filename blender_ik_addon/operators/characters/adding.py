@@ -28,11 +28,11 @@ from ...rig.anatomy.limbs import Limb, LimbKind
 from ...rig.controls.control_sizes import look_of
 from ...rig.controls.default_poles import Placement, placement, soft_distance
 from ...rig.frames.carried_sides import angle_toward
+from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.posing.twisting import with_twist_spread
 from ...rig.reading.animation import bone_of_path, curves
 from ...rig.reading.chain_plan import planned
 from ...rig.reading.refusals import RigError
-from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import Anchor, ChainSpec, names_of_chains
 from ...rig.tools.control_bones import takes_bones
 from ...rig.tools.controls import Control, NewChain, root_control, target_control
@@ -117,7 +117,7 @@ def add_limbs(
         trunk = replace(trunk, root=made[0]) if made else trunk
         # What was made is to be evaluated before anything goes along with it.
         context.view_layer.update()
-        hung = hang_controls(owner, compiled(owner), trunk, controls_of(owner, found))
+        hung = hang_controls(owner, skeleton_of(owner), trunk, controls_of(owner, found))
     return Added(names, hung, problems, joints)
 
 
@@ -146,7 +146,7 @@ def _placed(
     owner: bpy.types.Object, limbs: list[Limb]
 ) -> tuple[list[tuple[Limb, ChainSpec, Placement]], list[str]]:
     """Return limbs with their chains and placements, and what is wrong with the others."""
-    placed, problems, skeleton = [], [], compiled(owner)
+    placed, problems, skeleton = [], [], skeleton_of(owner)
     for limb in limbs:
         spec = chain_of(limb)
         try:

@@ -15,8 +15,8 @@ from ...properties.choices import OWN_WORDS
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limb_chains import PRESETS
 from ...rig.anatomy.limbs import Limb, LimbKind, find_limbs
+from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.refusals import RigError, listed
-from ...rig.reading.skeleton import compiled
 from ...rig.tools.control_bones import takes_bones
 from .. import selection
 from ..base import ANEW, ChainOperator
@@ -83,7 +83,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, active_armature(context))
         choose_control(self, context)
-        skeleton = compiled(owner)
+        skeleton = skeleton_of(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
         chosen = self._chosen(context, owner, limbs)
         wanted = Wanted(chosen, self.control, self.parent, self.use_limits, self.use_body)

@@ -19,7 +19,7 @@ from ...properties.controls.torso import (
 )
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
-from ...rig.reading.skeleton import compiled
+from ...rig.planning.known_skeletons import skeleton_of
 from .. import selection
 from ..base import ChainOperator
 from ..controls import choose_control, make_controls
@@ -87,7 +87,7 @@ class POSE_OT_chain_ik_body(ChainOperator):
     def act(self, context: bpy.types.Context) -> None:
         owner = cast(bpy.types.Object, active_armature(context))
         choose_control(self, context)
-        skeleton = compiled(owner)
+        skeleton = skeleton_of(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
         told = make_body(context, owner, limbs, self.control, use_pins=self.use_pins)
         self.tell(told)

@@ -21,9 +21,9 @@ from ...rig.controls.control_spaces import (
     spaces_of,
 )
 from ...rig.keying.keys import remove_animation
+from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.anchors import space_of
 from ...rig.reading.animation import curves
-from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import Anchor
 from ..chains import ChainGroup, body_of, chains_of, owner_of
 from ..records import bones_of_chains, controls_of_chain, moved_by_hand
@@ -92,7 +92,7 @@ def _move_spaces(owner: bpy.types.Object) -> None:
 def _followed(control: Anchor, space: Anchor, known: list[Mover]) -> Anchor | None:
     """Return what the nearest bone that carries a space follows, and a control may; else None."""
     owner = space.object
-    skeleton = compiled(owner)
+    skeleton = skeleton_of(owner)
     driven = list(zip(chains_of(owner), bones_of_chains(owner), strict=True))
     index = skeleton.index.get(space.bone)
     for bone in () if index is None else skeleton.ancestors(index):

@@ -22,7 +22,8 @@ from ...rig.controls.control_spaces import (
     set_space,
     spaces_of,
 )
-from ...rig.reading.skeleton import Skeleton, compiled
+from ...rig.planning.known_skeletons import skeleton_of
+from ...rig.reading.skeleton import Skeleton
 from ...rig.reading.spec import Anchor
 from ...rig.tools.control_bones import PALETTE, is_control_bone
 from ..chains import ChainGroup, chains_of
@@ -60,7 +61,7 @@ def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str
         kind: What controls are, "BONE" or "EMPTY"; empties go along with the object instead of a
             root of their own.
     """
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     is_free = free_bones(armature_object, skeleton)
     index = find_hips(skeleton, is_free, limbs)
     if index is None:

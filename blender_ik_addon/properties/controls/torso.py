@@ -22,13 +22,13 @@ from ...rig.controls.control_spaces import (
     spaces_of,
 )
 from ...rig.keying.playing import frame_kept
+from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.planning.located import check_moved
 from ...rig.planning.order import Job
 from ...rig.reading.animation import bone_of_path, curves, keyed_frames
 from ...rig.reading.chain_plan import planned
 from ...rig.reading.dependencies import Dependencies
 from ...rig.reading.refusals import RigError
-from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, names_of_chains
 from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.fk_ik import match_controls
@@ -51,7 +51,7 @@ def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> st
     Raises:
         RigError: If there is none, the body cannot move it, or it is a whole body already.
     """
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     hips: str = armature_object.chain_ik.body.root
     if not hips:
         found = find_hips(skeleton, free_bones(armature_object, skeleton), limbs)
@@ -106,7 +106,7 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
             f"Object '{other.name}' has chains on the same armature: give this one an armature of"
             " its own (Object > Relations > Make Single User)."
         )
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     spec = replace(_chain_of(hips), body=BodyGoal(hips))
     moved_by = Dependencies().found()
     job = Job(armature_object, 0, spec, skeleton, planned(skeleton, spec), moved_by)

@@ -12,9 +12,9 @@ import bpy
 from ...rig.anatomy.bone_names import Side, opposite, read
 from ...rig.anatomy.joint_presets import JointPreset, preset_joint
 from ...rig.anatomy.symmetry import is_mirrored
+from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.chain_plan import planned
 from ...rig.reading.channels import quaternions_of, read_pose
-from ...rig.reading.skeleton import compiled
 from ...rig.reading.spec import OwnJoint, PoleMode
 from ..chains import ChainGroup, owner_of, set_values
 from ..records import bones_of_chain, bones_spec, drivers_of
@@ -84,7 +84,7 @@ def set_presets(
         first: The chain that has the joints of the bones that it drives; of others, and without
             it, that is the first that does.
     """
-    skeleton, pose = compiled(armature_object), read_pose(armature_object)
+    skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     turns = quaternions_of(pose.rotation, pose.modes)
     changes = JointChanges()
     for name, preset in presets.items():

@@ -12,11 +12,12 @@ from ...core import Status
 from ...core.algebra.arithmetic import Flags, Indices
 from ..live import live
 from ..planning.driven import Driven
+from ..planning.known_skeletons import skeleton_of
 from ..posing.outcome import Outcome
 from ..reading.chain_plan import plan_or_none
 from ..reading.channels import Channels, read_pose
 from ..reading.rows import Alike, joined
-from ..reading.skeleton import Skeleton, compiled
+from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 
 # How solves end whose effectors stand where the chain could as well stand otherwise.
@@ -59,7 +60,7 @@ class Recorder:
     ) -> None:
         """Take the original armature object, and its chains by index."""
         self._scene, self._object, self._chains = scene, armature_object, chains
-        self.skeleton = compiled(armature_object)
+        self.skeleton = skeleton_of(armature_object)
         self.bones = noted_bones(self.skeleton, chains.values())
         self._row_of = {bone: row for row, bone in enumerate(self.bones.tolist())}
         self._frames: list[Notes] = []

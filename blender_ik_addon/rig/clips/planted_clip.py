@@ -15,8 +15,8 @@ from ..controls.default_poles import placements
 from ..controls.foot_roll import control_above, control_goal, rigid
 from ..keying.keys import ChannelKeys, write_keys
 from ..keying.renumbering import path_of_setting
+from ..planning.known_skeletons import skeleton_of
 from ..reading.refusals import RigError
-from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, PoleMode
 from . import keyed_pins
 from .feet import limbs_of
@@ -93,7 +93,7 @@ class PlantedClip:
         """
         self._object, self._clip, self._rate = armature_object, clip, rate
         self._use_pins = planting.use_pins
-        self._skeleton = compiled(armature_object)
+        self._skeleton = skeleton_of(armature_object)
         shown = np.array([pose.world @ pose.matrices for pose in clip.poses])
         if np.ptp(shown, axis=0).max() <= STILL:
             raise RigError(

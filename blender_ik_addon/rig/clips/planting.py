@@ -15,10 +15,10 @@ from ..keying.baking import live_for_good
 from ..keying.keys import ChannelKeys, check_keyable
 from ..keying.playing import check_live, frame_kept, played_unchanged
 from ..keying.renumbering import path_of_setting
+from ..planning.known_skeletons import skeleton_of
 from ..reading.animation import animated_bones, curves, driven_axes, strips
 from ..reading.chain_plan import planned
 from ..reading.refusals import RigError
-from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import channels_of
 from ..tools.fk_ik import channel_names
@@ -156,7 +156,7 @@ def _settings(armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
     clip is not it.
     """
     found = {}
-    skeleton, keyed = compiled(armature_object), animated_bones(armature_object)
+    skeleton, keyed = skeleton_of(armature_object), animated_bones(armature_object)
     for index, spec in chains.items():
         settings = armature_object.chain_ik.chains[index]
         bones = {skeleton.names[bone] for bone in planned(skeleton, spec).written}

@@ -17,12 +17,13 @@ from ..frames.chain_poses import ChainPoses
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose, check_scale
+from ..planning.known_skeletons import skeleton_of
 from ..planning.live_chain import SHORTEST_SEGMENT
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, check, planned
 from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import no_length
-from ..reading.skeleton import Skeleton, compiled
+from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, NegativeScale, PoleMode
 from ..reading.world import find_unmirrored, not_finite
 
@@ -77,7 +78,7 @@ def placement(
         IKError: If the chain has no bones or no finite pose, or cannot follow the target that it
             names, or if a bone has no length.
     """
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     plan = planned(skeleton, spec)
     if spec.target is not None:
         if not np.isfinite(np.array(spec.target.object.matrix_world)).all():

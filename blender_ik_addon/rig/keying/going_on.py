@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import bpy
 
+from ..planning.known_skeletons import skeleton_of
 from ..reading.chain_plan import plan_or_none
 from ..reading.dependencies import Dependencies
-from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec, StartFrom
 
 
@@ -43,7 +43,7 @@ def going_on(rigs: Mapping[int, LiveRig]) -> set[int]:
 
 def movers(rig: LiveRig) -> Dependencies:
     """Return what the chains of a rig hang on."""
-    found, skeleton = Dependencies(), compiled(rig.object)
+    found, skeleton = Dependencies(), skeleton_of(rig.object)
     for spec in rig.chains:
         for anchor in spec.anchors:
             found.add_anchor(anchor)

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
+from ..planning.known_skeletons import skeleton_of
 from ..planning.located import located_components
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import (
@@ -20,7 +21,7 @@ from ..reading.channels import (
     read_floats,
     read_pose,
 )
-from ..reading.skeleton import Skeleton, compiled
+from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 
 
@@ -50,7 +51,7 @@ def written_channels(
     Raises:
         RigError: If a chain has no bones, with what to do next.
     """
-    skeleton, pose = compiled(armature_object), read_pose(armature_object)
+    skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     bones = armature_object.pose.bones
     is_locked = {name: read_flags(bones, f"lock_{name}", 3) for name in ("location", "scale")}
     found: list[Channel] = []
@@ -69,7 +70,7 @@ def written_channels(
 
 def reader(armature_object: bpy.types.Object, channels: Iterable[Channel]) -> Callable[[], Array]:
     """Return what tells what c channels of an object hold whenever it is asked, shape (c,)."""
-    index = compiled(armature_object).index
+    index = skeleton_of(armature_object).index
     columns: dict[str, tuple[list[int], list[int]]] = {}
     for number, (bone, prop, component) in enumerate(channels):
         numbers, places = columns.setdefault(prop, ([], []))

@@ -12,8 +12,9 @@ from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Integers, Pose
-from ..reading.skeleton import Skeleton, compiled
+from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
+from .known_skeletons import skeleton_of
 from .order import Job
 from .own_joints import chain_joints
 from .slide import ChainSlide
@@ -99,7 +100,7 @@ def known_chain(
     """
     if isinstance(known, LiveChain):
         return known.job.skeleton, known.job.plan, known.joints
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     plan = planned(skeleton, known)
     return skeleton, plan, chain_joints(read_joints(armature_object), skeleton, plan, known)
 

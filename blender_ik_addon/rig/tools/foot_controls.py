@@ -24,7 +24,7 @@ from ..controls.foot_roll import (
     mechanism_of,
     pivots,
 )
-from ..reading.skeleton import compiled
+from ..planning.known_skeletons import skeleton_of
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import ends_of
 from .control_bones import look_of_bone, rest_matrices
@@ -124,7 +124,7 @@ def _toe_of(
     armature_object: bpy.types.Object, foot: bpy.types.PoseBone, driven: set[str]
 ) -> str | None:
     """Return the name of the bone of the toes under a foot, if a chain can drive it."""
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     is_free = free_bones(armature_object, skeleton)
     toes = [
         child.name

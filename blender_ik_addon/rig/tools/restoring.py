@@ -12,6 +12,7 @@ from ..batches.changes import OtherChannels
 from ..live import live
 from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels
+from ..planning.known_skeletons import skeleton_of
 from ..planning.located import located_bones, moved_whole
 from ..planning.slide import slide_axes
 from ..planning.start_channels import (
@@ -42,7 +43,7 @@ def take(
     """
     if armature_object.pose is None:
         return ()
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     plan = plan_or_none(skeleton, spec)
     if plan is None:
         return ()
@@ -78,7 +79,7 @@ def give_back(
         evaluated: The evaluated object; None where the frame has not been evaluated anew.
         only: What of it: locations or scales; all by default.
     """
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     stored = _bones(skeleton, spec, wanted)
     if not stored:
         return
@@ -159,7 +160,7 @@ def _bones(
 
 def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
     """Return whether the keyed channels of a chain's bones hold other values than their curves."""
-    skeleton, pose = compiled(armature_object), read_pose(armature_object)
+    skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     bones = planned(skeleton, spec).written
     known = dict.fromkeys(bones.tolist())
     keyed = stored_or_keyed(armature_object, skeleton, pose, known, frame, "rotation", None)
@@ -170,6 +171,6 @@ def driven_by_all(armature_object: bpy.types.Object, specs: Sequence[ChainSpec])
     """Return the names of the bones that each chain writes, root first; none if it has no bones."""
     if armature_object.type != "ARMATURE":
         return [[] for _ in specs]
-    skeleton = compiled(armature_object)
+    skeleton = skeleton_of(armature_object)
     plans = [plan_or_none(skeleton, spec) for spec in specs]
     return [[skeleton.names[bone] for bone in plan.written] if plan else [] for plan in plans]
