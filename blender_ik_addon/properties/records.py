@@ -22,7 +22,6 @@ from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
 from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError
-from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import (
     OF_BONES,
     Anchor,
@@ -222,7 +221,7 @@ def belongs_to_body(settings: ChainGroup) -> bool:
 
 def count_bending(settings: ChainGroup) -> int:
     """Return how many bones of a chain bend: all but a tip that takes the target's rotation."""
-    plan = plan_or_none(compiled(owner_of(settings)), bones_spec(settings))
+    plan = plan_or_none(skeleton_of(owner_of(settings)), bones_spec(settings))
     if plan is None:
         return 0
     return len(plan.segments) - (plan.bends_without_tip and settings.orient_weight > 0.0)

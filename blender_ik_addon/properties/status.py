@@ -164,15 +164,18 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
     bend to one side only. Whoever animates the influence has keyed the bones on purpose, as
     *Switch FK/IK* does.
     """
-    scene, bones = bpy.context.scene, bones_of_chain(settings)
+    scene, owner = bpy.context.scene, owner_of(settings)
     is_keyed = settings.start_from == "KEYED" and uses(settings, "start_from")
-    if scene is None or count_bending(settings) <= 2 or not is_keyed:
+    # The cheapest first: this is asked at every redraw.
+    if scene is None or owner.animation_data is None or not is_keyed:
         return False
-    owner, (_, index) = owner_of(settings), chain_key(settings)
+    if count_bending(settings) <= 2:
+        return False
+    _, index = chain_key(settings)
     counts = rotation_keys(owner, scene.frame_current_final).items()
     only_here = {bone for (bone, _), count in counts if count == 1}
     return (
-        only_here.issuperset(bones)
+        only_here.issuperset(bones_of_chain(settings))
         and not is_animated(owner, index, "influence")
         and not is_animated(owner, index, "mute")
     )

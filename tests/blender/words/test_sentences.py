@@ -50,6 +50,7 @@ REPORTS = (
     "rig/controls/control_spaces.py",
     "rig/controls/foot_roll.py",
     "rig/tools/pole_angles.py",
+    "rig/tools/trial.py",
 )
 
 
