@@ -12,14 +12,14 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.clips.clip import meet, turns_between
 from ...core.clips.whole_clip import accelerates_more, better
-from ..frames.bone_channels import rotation_channels
+from ..frames.bone_channels import BoneChannels, rotation_channels
 from ..planning.driven import Driven
 from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
 from ..reading.spec import ChainSpec
 from .hung import HungBones
 from .notes import Notes, Recorder
-from .reached_goals import Locks, ReachedGoals
+from .reached_goals import ReachedGoals
 
 # The most bones of a chain or tree: what a frame takes grows with their square.
 MOST_BONES = 32
@@ -162,10 +162,19 @@ class Clip:
     def _find_goals(self, group: _Group) -> None:
         driven, pose, rows = group.driven, self._pose, self._hung.rows(group.driven.bones)
         group.read(self._notes.channels[:, rows], self._notes.start[:, rows])
-        locks, by_four = pose.locks[driven.bones], pose.uses_4d_locks[driven.bones]
-        held = Locks(driven.modes, group.near, locks, by_four) if locks.any() else None
+        locked, count = None, len(group.near)
+        if pose.locks[driven.bones].any():
+            locked = BoneChannels(
+                driven.modes,
+                stored=group.near,
+                influence=np.ones((count, len(rows))),
+                locks=np.tile(pose.locks[driven.bones], (count, 1, 1)),
+                uses_4d_locks=np.tile(pose.uses_4d_locks[driven.bones], (count, 1)),
+                joints=None,
+                spread=None,
+            )
         frames = self._hung.framed(driven)
-        goals = ReachedGoals.of(driven, frames, group.local, held)
+        goals = ReachedGoals.of(driven, frames, group.local, locked)
         poses = frames.posed(rotation.matrix_from_quaternion(group.local))
         if not self._hung.stands_as_keyed(driven, poses.matrices):
             group.leave(IS_TIED)

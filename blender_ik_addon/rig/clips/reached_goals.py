@@ -9,45 +9,18 @@ from typing import Self
 import numpy as np
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..frames.bone_channels import rotation_channels
+from ...core.algebra.arithmetic import Array, Indices
+from ..frames.bone_channels import BoneChannels
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
 from ..planning.driven import Driven
 from ..planning.hanging import Hanging
-from ..reading.channels import Integers, quaternions_of, with_locks
 from ..reading.rows import Alike, take_rows
 from ..reading.spaces import inverse, transform_direction
 
 # Limbs that bulge by less, in lengths of the chain, have no side.
 NO_SIDE = 1e-4
-
-
-@dataclass(frozen=True)
-class Locks:
-    """The locks of k bones in F frames.
-
-    Attributes:
-        modes: Rotation modes, shape (k,).
-        near: Rotation channels that locked ones hold, shape (F, k, 4).
-        locks: As ``Pose.locks``, shape (k, 4).
-        uses_4d_locks: As ``Pose.uses_4d_locks``, shape (k,).
-    """
-
-    modes: Integers
-    near: Array
-    locks: Flags
-    uses_4d_locks: Flags
-
-    def hold(self, local: Array) -> Array:
-        """Return local rotations wxyz (F, k, 4) of which locked channels hold what they held."""
-        frames, near = len(local), self.near.reshape(-1, 4)
-        modes = np.tile(self.modes, frames)
-        channels = rotation_channels(local, self.near, self.modes).reshape(-1, 4)
-        locks, by_four = np.tile(self.locks, (frames, 1)), np.tile(self.uses_4d_locks, frames)
-        held = with_locks(channels, modes, near, locks, by_four)
-        return quaternions_of(held, modes).reshape(local.shape)
 
 
 @dataclass(frozen=True)
@@ -77,7 +50,7 @@ class ReachedGoals:
         turns: Their orientations wxyz, shape (F, T, 4).
         limbs: Those whose sides stay.
         joints: What the joints allow; None where all turn freely.
-        locks: None where nothing is locked.
+        locked: The channels of the bones as they were, whose locks hold; None where none does.
     """
 
     frames: ChainFrames
@@ -87,11 +60,11 @@ class ReachedGoals:
     turns: Array
     limbs: tuple[Limb, ...]
     joints: ChainJoints | None
-    locks: Locks | None
+    locked: BoneChannels | None
 
     @classmethod
     def of(
-        cls, driven: Driven, frames: ChainFrames, local: Array, locks: Locks | None
+        cls, driven: Driven, frames: ChainFrames, local: Array, locked: BoneChannels | None
     ) -> ReachedGoals:
         """Return the goals that local rotations wxyz (F, k, 4) reach."""
         poses, hang = _posed(frames, local), driven.hanging
@@ -106,25 +79,32 @@ class ReachedGoals:
             _orientations(poses, tips),
             tuple(limb for limb in limbs if limb.inner),
             ChainJoints.of([driven.joints]),
-            locks,
+            locked,
         )
 
     @property
     def is_held(self) -> bool:
         """Whether ranges or locks hold any bone."""
-        return self.joints is not None or self.locks is not None
+        return self.joints is not None or self.locked is not None
 
     def take(self, frames: Indices) -> Self:
         """Return some of the frames."""
         names = ("frames", "effectors", "lengths", "turns", "limbs")
         taken = {name: take_rows(getattr(self, name), frames) for name in names}
-        locks = self.locks and replace(self.locks, near=self.locks.near[frames])
-        return replace(self, **taken, locks=locks)
+        locked = self.locked
+        if locked is not None:
+            columns = ("stored", "influence", "locks", "uses_4d_locks")
+            rows = {name: getattr(locked, name)[frames] for name in columns}
+            locked = replace(locked, **rows)
+        return replace(self, **taken, locked=locked)
 
     def hold(self, local: Array) -> Array:
         """Return local rotations as ranges and locks leave them."""
         held = local if self.joints is None else self.joints.clamped(local)
-        return held if self.locks is None else self.locks.hold(held)
+        if self.locked is None:
+            return held
+        channels, _ = self.locked.held(slice(None), held, self.locked.stored)
+        return self.locked.local_of(channels)
 
     def measure(self, local: Array) -> tuple[Array, Array]:
         """Return what misses the goals (F, m), and its rates with turns (F, m, k, 3)."""
