@@ -18,7 +18,7 @@ from ..rig.keying.written import Channel
 from ..rig.reading.rows import joined
 from .errors import CommandError
 from .frames import in_words
-from .parts import ChainResults, Part, Result
+from .parts import ChainResults, Result, RigResults
 from .saving import replaced
 
 FORMAT = 2
@@ -54,7 +54,7 @@ class Chunk:
 
     rigs: tuple[str, ...]
     has_values: bool
-    parts: tuple[Part, ...]
+    parts: tuple[RigResults, ...]
 
 
 def origin(scene: bpy.types.Scene) -> Origin:
@@ -82,7 +82,7 @@ def write(path: Path, made_of: Origin, chunk: Chunk) -> None:
         np.savez(file, header=np.array(json.dumps(header, allow_nan=False)), **arrays)
 
 
-def _text_part(part: Part) -> dict[str, Any]:
+def _text_part(part: RigResults) -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(part) if field.name not in ARRAYS]
     found = {name: getattr(part, name) for name in names}
     return {**found, "chains": [dataclasses.asdict(chain) for chain in part.chains]}
@@ -116,7 +116,7 @@ def read(path: Path, made_of: Origin) -> Chunk:
     return chunk
 
 
-def _part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -> Part:
+def _part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -> RigResults:
     values, notes = arrays[f"values_{number}"], None
     if f"matrices_{number}" in arrays:
         notes = Notes(*(arrays[f"{field.name}_{number}"] for field in dataclasses.fields(Notes)))
@@ -126,13 +126,13 @@ def _part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -> Par
     ]
     channels, frames = (Channel(*each) for each in header["channels"]), header["frames"]
     lists = {"frames": tuple(frames), "chains": tuple(chains), "channels": tuple(channels)}
-    part = Part(**header | lists, values=values, notes=notes)
+    part = RigResults(**header | lists, values=values, notes=notes)
     if values.shape != (len(frames) if part.channels else 0, len(part.channels)):
         raise ValueError("not as many values as frames and channels")
     return part
 
 
-def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[Part]:
+def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[RigResults]:
     """Return what several files hold as if one process had played all frames.
 
     Args:
@@ -150,7 +150,7 @@ def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[
     for other, chunk in others:
         if (chunk.rigs, chunk.has_values) != (model.rigs, model.has_values):
             raise _of_others(name, other)
-    by_armature: dict[str, list[tuple[str, Part]]] = {rig: [] for rig in model.rigs}
+    by_armature: dict[str, list[tuple[str, RigResults]]] = {rig: [] for rig in model.rigs}
     for name, chunk in files.items():
         for part in chunk.parts:
             by_armature[part.armature].append((name, part))
@@ -168,9 +168,11 @@ def _of_others(one: str, other: str) -> CommandError:
     )
 
 
-def _joined(files: Sequence[tuple[str, Part]], frames: Sequence[int], first: int) -> Part:
+def _joined(
+    files: Sequence[tuple[str, RigResults]], frames: Sequence[int], first: int
+) -> RigResults:
     """Return the parts of one armature object as one."""
-    at: dict[int, tuple[str, Part, int]] = {}
+    at: dict[int, tuple[str, RigResults, int]] = {}
     _, model = files[0]
     for name, part in files:
         if _asked(part) != _asked(model):
@@ -213,6 +215,6 @@ def _joined(files: Sequence[tuple[str, Part]], frames: Sequence[int], first: int
     )
 
 
-def _asked(part: Part) -> object:
+def _asked(part: RigResults) -> object:
     chains = [(chain.index, chain.name, chain.bones) for chain in part.chains]
     return chains, part.channels, part.goes_on, part.notes is None

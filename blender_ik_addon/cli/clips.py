@@ -13,16 +13,16 @@ from ..properties.chains import chains_of
 from ..properties.records import chain_spec
 from ..rig.clips.whole_clip_bake import ClipBake
 from ..rig.keying.playing import frame_kept
-from .parts import Part
+from .parts import RigResults
 
 
 def bettered(
     scene: bpy.types.Scene,
     rig: bpy.types.Object,
-    part: Part,
+    part: RigResults,
     runs: Sequence[Sequence[int]],
     smoothness: float,
-) -> Part:
+) -> RigResults:
     """Return what chains of an armature object did, bettered; each run of frames is a clip.
 
     What is told of chains goes to stderr as well.

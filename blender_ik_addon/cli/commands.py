@@ -26,7 +26,7 @@ from .choosing import Chosen, choose
 from .clips import bettered
 from .errors import CommandError, UsageError
 from .frames import in_words, split, text_of
-from .parts import Part, check_moved, is_reached, play
+from .parts import RigResults, check_moved, is_reached, play
 
 NOT_REACHED = 3
 
@@ -214,7 +214,7 @@ def _solved(
     frames: Sequence[int],
     *,
     with_values: bool,
-) -> list[Part]:
+) -> list[RigResults]:
     """Play the frames here, or in several processes; the same comes out."""
     first = _first(options, frames)
     if options.jobs == 1:
@@ -271,7 +271,7 @@ def _keyed(
     options: argparse.Namespace,
     scene: bpy.types.Scene,
     runs: Sequence[Sequence[int]],
-    parts: Sequence[Part],
+    parts: Sequence[RigResults],
     stdout: TextIO,
 ) -> int:
     """Key what chains do, mute them, save and report."""
@@ -335,14 +335,14 @@ def _save(options: argparse.Namespace) -> None:
 
 
 def _tell_done(
-    options: argparse.Namespace, parts: Sequence[Part], frames: Sequence[int], place: object
+    options: argparse.Namespace, parts: Sequence[RigResults], frames: Sequence[int], place: object
 ) -> None:
     done = report.done_in_words(options.verb, parts, frames, place)
     print(done, file=sys.stderr, flush=True)
 
 
 def _report(
-    options: argparse.Namespace, parts: Sequence[Part], stdout: TextIO, place: object
+    options: argparse.Namespace, parts: Sequence[RigResults], stdout: TextIO, place: object
 ) -> int:
     """Write the report if it is wanted, and tell what is done; return the exit code."""
     text = report.text_of(parts)

@@ -73,7 +73,7 @@ class ChainResults:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RigResults:
     """What the chosen chains of one armature object did at some frames.
 
     Attributes:
@@ -106,7 +106,7 @@ def play(
     *,
     with_values: bool,
     with_notes: bool = False,
-) -> list[Part]:
+) -> list[RigResults]:
     """Play frames and note what chains do. The scene is left at the last of them.
 
     Args:
@@ -169,7 +169,7 @@ class _Recorder:
         if self._clip is not None:
             self._clip.note()
 
-    def part(self, frames: tuple[int, ...], first: int) -> Part:
+    def part(self, frames: tuple[int, ...], first: int) -> RigResults:
         """Return what has been noted."""
         chosen = self._chosen
         chains = [
@@ -181,7 +181,9 @@ class _Recorder:
         values = np.array(self._values).reshape(len(self._values), len(self._channels))
         notes = None if self._clip is None else self._clip.notes()
         name, all_chains = chosen.object.name_full, tuple(chains)
-        return Part(name, chosen.goes_on, first, frames, all_chains, self._channels, values, notes)
+        return RigResults(
+            name, chosen.goes_on, first, frames, all_chains, self._channels, values, notes
+        )
 
 
 def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | str | None) -> Result:
@@ -197,7 +199,7 @@ def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | str | Non
     return Result(frame, status.value, text, is_reached, residual, count, held)
 
 
-def check_moved(parts: Iterable[Part]) -> None:
+def check_moved(parts: Iterable[RigResults]) -> None:
     """Raise if a chain is solved at none of the frames.
 
     Raises:
@@ -209,7 +211,7 @@ def check_moved(parts: Iterable[Part]) -> None:
                 raise never_moved(chain.name, chain.results[-1].text)
 
 
-def is_reached(parts: Iterable[Part]) -> bool:
+def is_reached(parts: Iterable[RigResults]) -> bool:
     """Tell whether no chain has missed its target at any frame."""
     results = (each for part in parts for chain in part.chains for each in chain.results)
     return all(each.reached is not False for each in results)

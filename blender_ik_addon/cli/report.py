@@ -10,12 +10,12 @@ from typing import Any
 import bpy
 
 from .frames import in_words
-from .parts import ChainResults, Part, is_reached
+from .parts import ChainResults, RigResults, is_reached
 
 FORMAT = 1
 
 
-def text_of(parts: Sequence[Part]) -> str:
+def text_of(parts: Sequence[RigResults]) -> str:
     """Return the report of what chains did at the same frames."""
     record = {
         "format": FORMAT,
@@ -29,7 +29,9 @@ def text_of(parts: Sequence[Part]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def done_in_words(verb: str, parts: Sequence[Part], frames: Sequence[int], place: object) -> str:
+def done_in_words(
+    verb: str, parts: Sequence[RigResults], frames: Sequence[int], place: object
+) -> str:
     """Return what a command has done, for the one who waits for it.
 
     Args:

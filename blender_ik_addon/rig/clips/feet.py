@@ -26,7 +26,7 @@ HEIGHT_OF_LIMB = HEIGHT / 0.83
 
 
 @dataclass(frozen=True)
-class Limb:
+class ClipLimb:
     """A chain in a clip.
 
     Attributes:
@@ -49,7 +49,7 @@ def limbs_of(
     specs: Mapping[int, ChainSpec],
     placed: Mapping[int, Placement],
     poses: list[Pose],
-) -> dict[int, Limb]:
+) -> dict[int, ClipLimb]:
     """Return chains in a clip, by their indices.
 
     Args:
@@ -66,7 +66,7 @@ def limbs_of(
         turns = rotation.without_flips(rotation.quaternion_from_matrix(target[:, :3, :3]))
         motion = Motion(target[:, :3, 3], turns, spaces)
         foot = _foot_of(skeleton, plan, motion, poses) if index in standing else None
-        found[index] = Limb(specs[index], plan, placed[index], motion, foot)
+        found[index] = ClipLimb(specs[index], plan, placed[index], motion, foot)
     return found
 
 
@@ -85,7 +85,7 @@ def _part(skeleton: Skeleton, bone: int) -> Part:
     return read(skeleton.names[bone]).part
 
 
-def height_of(limbs: list[Limb]) -> float:
+def height_of(limbs: list[ClipLimb]) -> float:
     """Return the height of the body that limbs belong to, world space."""
     lengths = [float(np.median(limb.placed.length)) for limb in limbs if limb.foot]
     return HEIGHT_OF_LIMB * max(lengths, default=1.0)

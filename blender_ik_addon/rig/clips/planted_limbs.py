@@ -13,7 +13,7 @@ from ...core.clips.contacts import Planted, find_contacts, lowest_around
 from ...core.clips.footholds import Motion, give_way, hold
 from ...core.kinematics.reach import distances_in_reach
 from ..reading.spaces import transform_point
-from .feet import Limb, height_of
+from .feet import ClipLimb, height_of
 
 # Share of its length by which hips go down at most for a leg: one that is too far to the side is
 # not reached by going down.
@@ -38,7 +38,7 @@ class Ground:
 
 
 def find_planted(
-    limbs: Mapping[int, Limb], known: Mapping[int, Counts], ground: Ground, rate: float
+    limbs: Mapping[int, ClipLimb], known: Mapping[int, Counts], ground: Ground, rate: float
 ) -> dict[int, Counts]:
     """Return what of limbs stands at each frame, of those of which anything ever does.
 
@@ -63,7 +63,7 @@ def find_planted(
 
 
 def hold_planted(
-    limbs: Mapping[int, Limb], kinds: Mapping[int, Counts], ground: Ground, rate: float
+    limbs: Mapping[int, ClipLimb], kinds: Mapping[int, Counts], ground: Ground, rate: float
 ) -> dict[int, Motion]:
     """Return the motions of the limbs that stand, kept in their contacts, world space."""
     height, held = height_of(list(limbs.values())), {}
@@ -85,7 +85,7 @@ def moves_between(before: Motion, after: Motion) -> Array:
 
 
 def lower_hips(
-    limbs: Mapping[int, Limb],
+    limbs: Mapping[int, ClipLimb],
     kinds: Mapping[int, Counts],
     held: Mapping[int, Motion],
     carried: Sequence[int],
@@ -118,7 +118,7 @@ def lower_hips(
     return give_way(needed, rate)
 
 
-def is_too_short(limb: Limb, held: Motion, down: Array) -> Flags:
+def is_too_short(limb: ClipLimb, held: Motion, down: Array) -> Flags:
     """Return at which frames a limb does not reach its foot, shape (F,).
 
     Args:
@@ -135,7 +135,7 @@ def is_too_short(limb: Limb, held: Motion, down: Array) -> Flags:
     return np.asarray(missing > SHORT * segments.sum(axis=1))
 
 
-def _bending(limb: Limb) -> Array:
+def _bending(limb: ClipLimb) -> Array:
     """Return the joints of a limb without a tip that only turns, shape (F, n, 3)."""
     joints = limb.placed.joints
     return joints[:, :-1] if limb.plan.bends_without_tip else joints
@@ -145,13 +145,13 @@ def _segments(joints: Array) -> Array:
     return np.linalg.norm(np.diff(joints, axis=1), axis=2)
 
 
-def _way(limb: Limb, held: Motion) -> Array:
+def _way(limb: ClipLimb, held: Motion) -> Array:
     """Return the way from root to last joint if a foot is held while the root stays, (F, 3)."""
     joints = _bending(limb)
     return transform_point(moves_between(limb.motion, held), joints[:, -1]) - joints[:, 0]
 
 
-def _paths(limb: Limb, ground: Ground) -> Array:
+def _paths(limb: ClipLimb, ground: Ground) -> Array:
     """Return the ways of heel and toe as the ground sees them, shape (2, F, 3)."""
     assert limb.foot is not None
     back = np.linalg.inv(ground.frames)

@@ -24,7 +24,7 @@ NO_SIDE = 1e-4
 
 
 @dataclass(frozen=True)
-class Limb(Alike):
+class PoledLimb(Alike):
     """A limb that a pole turns.
 
     Attributes:
@@ -58,7 +58,7 @@ class ReachedGoals:
     lengths: Array
     tips: tuple[int, ...]
     turns: Array
-    limbs: tuple[Limb, ...]
+    limbs: tuple[PoledLimb, ...]
     joints: ChainJoints | None
     locked: BoneChannels | None
 
@@ -126,7 +126,7 @@ class ReachedGoals:
         misses, turned = zip(*found, strict=True)
         return np.concatenate(misses, axis=1), np.concatenate(turned, axis=1)
 
-    def _aside(self, poses: ChainPoses, rates: _Rates, limb: Limb) -> tuple[Array, Array]:
+    def _aside(self, poses: ChainPoses, rates: _Rates, limb: PoledLimb) -> tuple[Array, Array]:
         """Return how far a limb bulges across its side, and the rates of that."""
         heads, path, length = poses.joints, self.frames.hanging.path, self.lengths[:, 0]
         offset = heads[:, list(limb.inner)].mean(axis=1) - heads[:, limb.root]
@@ -181,7 +181,7 @@ def _orientations(poses: ChainPoses, tips: Sequence[int]) -> Array:
     return rotation.quaternion_from_matrix(rotation.orientation(poses.matrices[:, list(tips)]))
 
 
-def _limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> Limb:
+def _limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> PoledLimb:
     """Return the limb that a chain's pole turns."""
     hang, heads = driven.hanging, poses.joints
     path = hang.path(hang.carriers[chain])[::-1]
@@ -191,11 +191,13 @@ def _limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> Limb:
         end, rows = heads[:, rows[-1]], rows[:-1]
     inner = tuple(rows[1:])
     if not inner:
-        return Limb(rows[0], (), end)
+        return PoledLimb(rows[0], (), end)
     bulge = heads[:, list(inner)].mean(axis=1) - heads[:, rows[0]]
     chord = end - heads[:, rows[0]]
     chord = chord / np.maximum(np.linalg.norm(chord, axis=1, keepdims=True), 1e-300)
     across = np.cross(chord, bulge)
     size = np.linalg.norm(across, axis=1, keepdims=True)
     has_side = size > NO_SIDE * length[:, None]
-    return Limb(rows[0], inner, np.where(has_side, across / np.where(has_side, size, 1.0), 0.0))
+    return PoledLimb(
+        rows[0], inner, np.where(has_side, across / np.where(has_side, size, 1.0), 0.0)
+    )

@@ -18,7 +18,7 @@ Modifier = Any
 """A modifier of an F-curve; Blender's stubs know what all kinds have in common."""
 
 
-class Change(NamedTuple):
+class ValueChange(NamedTuple):
     """What values become.
 
     Attributes:
@@ -89,7 +89,7 @@ class Moving(Rewriting):
         points = [point for curve in curves for point in curve.keyframe_points]
         return [point.co.y for point in points]
 
-    def carry_out(self, changes: Mapping[str, Change] | None = None) -> list[str]:
+    def carry_out(self, changes: Mapping[str, ValueChange] | None = None) -> list[str]:
         """Change what is to change.
 
         Args:
@@ -98,7 +98,7 @@ class Moving(Rewriting):
         Returns:
             The names of data with drivers that read what is gone.
         """
-        opposite = dict.fromkeys(self._inverted, Change(lambda value: 1.0 - value, -1.0, 1.0))
+        opposite = dict.fromkeys(self._inverted, ValueChange(lambda value: 1.0 - value, -1.0, 1.0))
         all_changes = opposite | dict(changes or {})
         for name, curve in self._curves:
             if name in all_changes:
@@ -149,7 +149,7 @@ class Moving(Rewriting):
         return str(self._owner.path_resolve(head).bl_rna.properties[name].name)
 
 
-def change_values(curve: bpy.types.FCurve, change: Change) -> None:
+def change_values(curve: bpy.types.FCurve, change: ValueChange) -> None:
     """Change what a curve or driver gives.
 
     Keys and their handles are moved. Modifiers act after the keys, so where there are any the last

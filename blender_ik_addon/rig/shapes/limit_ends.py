@@ -14,10 +14,10 @@ from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import Known, known_chain
 from .chain_lines import read_posed
 from .limit_outlines import PlacedLimits, compile_outlines, place_outlines
-from .limit_shapes import Part, point_arc, point_swing
+from .limit_shapes import LimitPart, point_arc, point_swing
 
 # The axes that each part of a joint turns about; that of a bend is in its arc.
-TURNS = {Part.SWING: (0, 2), Part.TWIST: (1,)}
+TURNS = {LimitPart.SWING: (0, 2), LimitPart.TWIST: (1,)}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class LimitEnd:
 
     def points(self, angles: Array) -> Array:
         """Return its places at other angles (m,), world space, shape (m, 3)."""
-        if self.limits.outlines.outlines[self.outline].part is not Part.SWING:
+        if self.limits.outlines.outlines[self.outline].part is not LimitPart.SWING:
             return self.limits.point_at(self.outline, point_arc(self.axis, angles))
         along = np.sin(0.5 * np.clip(angles, -math.pi, math.pi))
         # Both together swing the bone by half a turn at most.
@@ -90,7 +90,7 @@ def _ends_of(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:
             continue
         turns = TURNS.get(outline.part) or (() if outline.arc is None else (outline.arc.axis,))
         for axis in turns:
-            other = nearest_to_zero[2 - axis] if outline.part is Part.SWING else 0.0
+            other = nearest_to_zero[2 - axis] if outline.part is LimitPart.SWING else 0.0
             for is_max, angle in ((False, low[axis]), (True, high[axis])):
                 if math.isfinite(angle) and not joints.is_locked[row, axis]:
                     across = math.sin(0.5 * other)

@@ -16,7 +16,7 @@ from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import PosedBones
-from .limit_shapes import Arc, Part, find_bounds, swing_axes
+from .limit_shapes import Arc, LimitPart, find_bounds, swing_axes
 
 # Shares of a bone's length: radius of its limits, that of its twist, and where the twist is drawn.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
@@ -37,14 +37,14 @@ class Outline(NamedTuple):
     """
 
     row: int
-    part: Part
+    part: LimitPart
     arc: Arc | None
     stop: int
 
     @property
     def is_closed(self) -> bool:
         """Whether its last point is joined to its first one."""
-        return self.part is Part.SWING
+        return self.part is LimitPart.SWING
 
     @property
     def has_ends(self) -> bool:
@@ -112,7 +112,7 @@ class LimitOutlines:
 
     @cached_property
     def _is_twist(self) -> Flags:
-        return np.array([each.part is Part.TWIST for each in self.outlines], dtype=np.bool_)
+        return np.array([each.part is LimitPart.TWIST for each in self.outlines], dtype=np.bool_)
 
 
 @dataclass(frozen=True)

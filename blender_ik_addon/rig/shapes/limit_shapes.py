@@ -30,7 +30,7 @@ BEYOND = 4.0
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 
 
-class Part(enum.Enum):
+class LimitPart(enum.Enum):
     """What a line bounds."""
 
     BEND = "BEND"
@@ -68,7 +68,7 @@ class Bound(NamedTuple):
         line: Its directions, shape (m, 3); those of a swing are a closed line.
     """
 
-    part: Part
+    part: LimitPart
     arc: Arc | None
     line: Array
 
@@ -86,14 +86,14 @@ def find_bounds(kind: JointKind, least: Axes, most: Axes) -> tuple[Bound, ...]:
     found = list[Bound]()
     if (axis := {**HINGES, **ELBOWS}.get(kind)) not in (None, 1):
         bend = find_arc(axis, least[axis], most[axis])
-        found.append(Bound(Part.BEND, bend, bend.trace()))
+        found.append(Bound(LimitPart.BEND, bend, bend.trace()))
     if kind in (JointKind.BALL, JointKind.SWING):
         swing = trace_swing(swing_twist.compile_range(FLOATS, least, most))
-        found += [] if swing is None else [Bound(Part.SWING, None, swing)]
+        found += [] if swing is None else [Bound(LimitPart.SWING, None, swing)]
     twist = find_arc(1, least[1], most[1])
     # A free twist is nothing to be seen; an axis to turn about is, also where nothing stops it.
     if FREE[kind][1] and twist.has_ends:
-        found.append(Bound(Part.TWIST, twist, twist.trace()))
+        found.append(Bound(LimitPart.TWIST, twist, twist.trace()))
     return tuple(found)
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from ...core.algebra.arithmetic import Array
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
-from ..keying.moving import Change
+from ..keying.moving import ValueChange
 from ..planning.checks import check_segments
 from ..planning.order import Job
 from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
 
-UNCHANGED = Change(lambda value: value, 1.0, 0.0)
+UNCHANGED = ValueChange(lambda value: value, 1.0, 0.0)
 # Half a turn may be this much more in float32.
 ROUNDING = 1e-6
 
@@ -83,7 +83,7 @@ def angle_of_constraint(axes: Array, angle: float, flip: float = 0.0) -> float:
     return math.atan2(sine, cosine)
 
 
-def change_of(angle_of: Callable[[float], float], angle: float) -> Change:
+def change_of(angle_of: Callable[[float], float], angle: float) -> ValueChange:
     """Return the change of an animated pole angle, without jumps by full turns.
 
     Args:
@@ -95,10 +95,10 @@ def change_of(angle_of: Callable[[float], float], angle: float) -> Change:
     def of_key(value: float) -> float:
         return value + offset + math.remainder(angle_of(value) - value - offset, math.tau)
 
-    return Change(of_key, 1.0, offset)
+    return ValueChange(of_key, 1.0, offset)
 
 
-def in_range(change: Change, keys: Sequence[float]) -> Change:
+def in_range(change: ValueChange, keys: Sequence[float]) -> ValueChange:
     """Return a change, or one by a full turn more or less, that keeps keys in a constraint's range.
 
     Raises:
@@ -114,5 +114,5 @@ def in_range(change: Change, keys: Sequence[float]) -> Change:
     )
 
 
-def _turned(change: Change, turn: float) -> Change:
-    return Change(lambda value: change.of_key(value) + turn, 1.0, change.offset + turn)
+def _turned(change: ValueChange, turn: float) -> ValueChange:
+    return ValueChange(lambda value: change.of_key(value) + turn, 1.0, change.offset + turn)

@@ -21,7 +21,7 @@ AFTER_FLOATING = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class AboveFloor:
     """What of a body stays above its floor.
 
     Attributes:
@@ -39,7 +39,7 @@ class Standing:
         bones: Indices,
         carriers: Sequence[int],
         ends: Array,
-    ) -> Standing:
+    ) -> AboveFloor:
         """Return that of the chains of a body; what hangs on a pinned hand or foot is left out.
 
         Args:
@@ -74,7 +74,7 @@ class BodyFloor(Alike):
     """The floors of b bodies alike, in the spaces that these are solved in.
 
     Attributes:
-        rows: As ``Standing`` has them.
+        rows: As ``AboveFloor`` has them.
         points: The same of each body, shape (b, F, 3).
         normal: Up from the floor, unit length, shape (b, 3).
         origin: A point of the floor, shape (b, 3).
@@ -90,7 +90,7 @@ class BodyFloor(Alike):
         """Return that of bodies whose floors are objects.
 
         Args:
-            rows: As ``Standing`` has them.
+            rows: As ``AboveFloor`` has them.
             points: The same of each body, shape (b, F, 3).
             from_world: World space to the bodies' spaces, shape (b, 3, 4).
             shown: World matrices of the objects, shape (b, 4, 4).

@@ -17,7 +17,7 @@ from ..reading.channels import Pose
 from ..reading.rows import joined
 from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
-from .body_floor import Standing
+from .body_floor import AboveFloor
 from .body_limbs import BodyLimb, body_limbs
 from .floating import Floating
 
@@ -45,7 +45,7 @@ class TreePlan(Driven):
     scale: Array
     floating: Floating | None = None
     limbs: tuple[BodyLimb, ...] = ()
-    standing: Standing | None = None
+    standing: AboveFloor | None = None
 
     @cached_property
     def levers(self) -> Array:
@@ -169,7 +169,7 @@ def _as_body(tree: TreePlan, pose: Pose, of_bones: BoneJoints | None) -> TreePla
     )
     standing = None
     if tree.specs[0].floor is not None:
-        standing = Standing.of(chains, tree.bones[: hang.count], hang.carriers, tree.ends)
+        standing = AboveFloor.of(chains, tree.bones[: hang.count], hang.carriers, tree.ends)
     floating = Floating.of(chains, tree.bones, pose)
     return replace(tree, floating=floating, limbs=limbs, standing=standing)
 

@@ -19,7 +19,7 @@ from blender_ik_addon.rig.shapes.chain_shape import (
     find_places,
     place_shape,
 )
-from blender_ik_addon.rig.shapes.limit_shapes import Part, find_bounds
+from blender_ik_addon.rig.shapes.limit_shapes import LimitPart, find_bounds
 from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import jointed_rigs, rigs
 from tests.core.limited_rigs import FREE_AXES
@@ -90,7 +90,7 @@ def check_held(ob: bpy.types.Object, bone: str, row: int) -> None:
             continue
         size, centre = limits.sizes[number], limits.centres[number]
         line = limits.points[limits.outlines.outline_of == number]
-        if outline.part is Part.TWIST:
+        if outline.part is LimitPart.TWIST:
             needle = centre + size * across
             np.testing.assert_allclose(limits.present[number], needle, atol=EXACT * size)
             np.testing.assert_allclose((line - centre) @ along, 0.0, atol=EXACT * size)
@@ -99,7 +99,7 @@ def check_held(ob: bpy.types.Object, bone: str, row: int) -> None:
         np.testing.assert_allclose(centre, rigs.head(ob, bone), atol=1e-5)
         tip = centre + size * along
         np.testing.assert_allclose(limits.present[number], tip, atol=EXACT * size)
-        if outline.part is Part.SWING:
+        if outline.part is LimitPart.SWING:
             assert gap_to_line(tip, line) < CUT * size
         else:
             ends = np.linalg.norm(line[[0, -1]] - tip, axis=1)
