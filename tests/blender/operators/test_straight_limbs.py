@@ -8,7 +8,7 @@ import pytest
 from mathutils import Matrix, Quaternion, Vector
 
 from blender_ik_addon.properties.records import chain_spec
-from blender_ik_addon.rig.tools.matching import find_bend
+from blender_ik_addon.rig.tools.fk_ik import find_bend
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 from tests.helpers import make_rng
