@@ -17,6 +17,7 @@ from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain
 from ..planning.order import Job, Point
 from ..reading import spaces
+from ..reading.animation import may_read_poses
 from ..reading.channels import Pose, matrices_of
 from ..reading.skeleton import Skeleton
 from .rig_state import RigState, place
@@ -30,7 +31,7 @@ def can_carry(job: Job, moved: Collection[Point]) -> bool:
         moved: The bones that are written before it is solved.
     """
     by, owner = job.moved_by, job.object
-    if any(each.animation_data and each.animation_data.drivers for each in (owner, owner.data)):
+    if may_read_poses(owner):
         return False
     names, root = job.skeleton.names, int(job.plan.segments[0])
     line = [(owner.session_uid, names[bone]) for bone in job.skeleton.ancestors(root)]

@@ -101,6 +101,27 @@ def driven_paths(owner: bpy.types.ID) -> set[tuple[str, str]]:
     return {path for path in found if path is not None}
 
 
+def may_read_poses(owner: bpy.types.Object) -> bool:
+    """Tell whether a driver of an object or its data may read more than their custom properties.
+
+    No pose changes those: Foot Roll, and most switches of rigs, are such drivers.
+    """
+    own = owner, owner.data
+    drivers = [
+        curve.driver
+        for each in own
+        if each.animation_data is not None
+        for curve in each.animation_data.drivers
+    ]
+    is_python = any(each.type == "SCRIPTED" and not each.is_simple_expression for each in drivers)
+    return is_python or any(
+        variable.type != "SINGLE_PROP" or source.id not in own or source.data_path[-2:] != '"]'
+        for driver in drivers
+        for variable in driver.variables
+        for source in variable.targets
+    )
+
+
 def driven_axes(owner: bpy.types.ID, path: str) -> set[int]:
     """Return which axes of a setting have drivers, by its data path; 0 for one that has no axes."""
     data = owner.animation_data

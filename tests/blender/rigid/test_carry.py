@@ -84,14 +84,33 @@ def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay
         ob.update_tag()
     rigs.updated()
     assert [rigs.rotations(ob) for ob, _ in bodies] == before
-    # Where a driver may have a say, Blender is asked.
+    # A custom property no pose changes; where a driver may read a pose, Blender is asked.
     ob, targets = bodies[0]
-    ob.pose.bones["Shoulder.L.0"].driver_add("location", 0)
-    rigs.updated()
-    calls.clear()
-    targets[0].location.x += 0.3
-    rigs.updated()
-    assert calls
+    shoulder = ob.pose.bones["Shoulder.L.0"]
+    shoulder["Switch"] = 0.1
+    for path, is_asked in READ.items():
+        drive(shoulder, path)
+        rigs.updated()
+        calls.clear()
+        targets[0].location.x += 0.3
+        shown = rigs.evaluated(ob, rigs.updated())
+        assert bool(calls) == is_asked
+        assert_stands(graph.rigs[ob.session_uid].pose, shown, shoulder.name, slice(4))
+
+
+READ = {
+    'pose.bones["Shoulder.L.0"]["Switch"]': False,
+    'pose.bones["Spine.0"].rotation_quaternion[1]': True,
+}
+"""What drivers read, and whether it may be a pose."""
+
+
+def drive(bone: bpy.types.PoseBone, path: str) -> None:
+    """Have a setting of an armature object move a bone of it."""
+    driver = bone.driver_add("location", 0).driver
+    driver.type = "SUM"
+    (source,) = driver.variables.new().targets
+    source.id, source.data_path = bone.id_data, path
 
 
 ABOUT_THE_ROOT = {"rotation_quaternion": (0.9, 0.3, -0.2, 0.25)}
