@@ -13,6 +13,27 @@ from ..reading.spec import Anchor
 from ..reading.world import Order, WorldMatrices
 
 
+class _OnBones:
+    """The anchors that are bones of one armature object, by their rows."""
+
+    def __init__(self, anchors: Sequence[Anchor], rows: list[int]) -> None:
+        self.rows = rows
+        self._object = anchors[rows[0]].object
+        self._bones = [anchors[row].bone for row in rows]
+        self._names: list[str] = []
+        self._indices: list[int] = []
+
+    def read(self, world: WorldMatrices) -> Array:
+        """Return their pose matrices, armature space, shape (m, 4, 4); NaN for what is gone."""
+        names, matrices = world.bones(self._object)
+        if names != self._names:
+            index_of = {name: index for index, name in enumerate(names)}
+            self._names = names
+            self._indices = [index_of.get(bone, -1) for bone in self._bones]
+        found: Array = matrices[self._indices]
+        return found
+
+
 class Followed:
     """The targets or the poles of B chains.
 
@@ -23,7 +44,11 @@ class Followed:
     def __init__(self, anchors: Sequence[Anchor], word: str) -> None:
         """Take the anchors, and the word that tells what they are."""
         self._anchors, self._word = anchors, word
-        self._on_bones = [i for i, anchor in enumerate(anchors) if anchor.bone]
+        on_bones: dict[int, list[int]] = {}
+        for row, anchor in enumerate(anchors):
+            if anchor.bone:
+                on_bones.setdefault(anchor.object.session_uid, []).append(row)
+        self._on_bones = [_OnBones(anchors, rows) for rows in on_bones.values()]
         self._order: Order | None = None
         self._rows: Indices = np.empty(0, dtype=np.int64)
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
@@ -42,11 +67,8 @@ class Followed:
             rows = [row_of.get(anchor.object.session_uid, -1) for anchor in self._anchors]
             self._rows = np.array(rows)
         matrices = world.matrices(self._rows)
-        for i in self._on_bones:
-            try:
-                matrices[i] = matrices[i] @ world.bone_matrix(self._anchors[i])
-            except IKError:
-                matrices[i] = np.nan
+        for each in self._on_bones:
+            matrices[each.rows] = matrices[each.rows] @ each.read(world)
         # One call instead of a look at every number: a sum is finite if all are.
         if not math.isfinite(matrices.sum()):
             self._read_one_by_one(matrices, world, errors)

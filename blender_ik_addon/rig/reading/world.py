@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from typing import Any
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
 from ...core.algebra.arithmetic import Array, Indices
-from .channels import read_floats, read_integers
+from .channels import read_integers
 from .refusals import RigError
 from .spaces import matrices_from_buffer, transform_point
 from .spec import Anchor
@@ -150,8 +151,8 @@ class WorldMatrices:
         objects.foreach_get("matrix_world", buffer[: 16 * count])
         buffer[16 * count :] = np.nan
         self._buffer = buffer.reshape(count + 1, 16)
-        # Of objects that are followed by their bones, with the matrices of all.
-        self._bones: dict[int, tuple[dict[str, int], Array]] = {}
+        # Of objects that are followed by their bones, by uid.
+        self._bones: dict[int, tuple[list[str], Array]] = {}
 
     def matrices(self, rows: Indices) -> Array:
         """Return the matrices of rows, shape (m, 4, 4)."""
@@ -171,21 +172,23 @@ class WorldMatrices:
             )
         matrix = np.array(evaluated.matrix_world, dtype=np.float64)
         if anchor.bone and evaluated.type == "ARMATURE":
-            matrix = matrix @ self.bone_matrix(anchor, evaluated)
+            names, matrices = self.bones(anchor.object)
+            if anchor.bone not in names:
+                raise no_bone(anchor)
+            matrix = matrix @ matrices[names.index(anchor.bone)]
         if not np.isfinite(matrix).all():
             raise not_finite(anchor, word)
         return matrix
 
-    def bone_matrix(self, anchor: Anchor, evaluated: bpy.types.Object | None = None) -> Array:
-        """Return the pose matrix of a bone, armature space, shape (4, 4)."""
-        uid = anchor.object.session_uid
-        if (known := self._bones.get(uid)) is None:
-            posed = evaluated or anchor.object.evaluated_get(self.depsgraph)
-            rows = {name: row for row, name in enumerate(posed.pose.bones.keys())}
-            floats = read_floats(posed.pose.bones, "matrix", 16)
-            known = self._bones[uid] = rows, matrices_from_buffer(floats, len(rows))
-        rows, matrices = known
-        if anchor.bone not in rows:
-            raise no_bone(anchor)
-        found: Array = matrices[rows[anchor.bone]]
-        return found
+    def bones(self, owner: bpy.types.Object) -> tuple[list[str], Array]:
+        """Return the names of an armature object's bones, and their pose matrices (n + 1, 4, 4).
+
+        The last matrix is NaN: that of a bone that is not there.
+        """
+        uid = owner.session_uid
+        if uid not in self._bones:
+            bones: Any = owner.evaluated_get(self.depsgraph).pose.bones
+            buffer = np.full(16 * len(bones) + 16, np.nan, dtype=np.float32)
+            bones.foreach_get("matrix", buffer[:-16])
+            self._bones[uid] = bones.keys(), matrices_from_buffer(buffer, len(bones) + 1)
+        return self._bones[uid]
