@@ -191,6 +191,6 @@ def from_matrix(m: Arithmetic, a: Matrix) -> Quaternion:
     return nearest(m, normalize(m, best), IDENTITY)
 
 
-def turn_to(m: Arithmetic, a: Matrix, start: Quaternion) -> Quaternion:
-    """Return the turn from a rotation to the one that a matrix shows."""
-    return multiply(from_matrix(m, orient(m, a)), conjugate(start))
+def from_shown(m: Arithmetic, a: Matrix) -> Quaternion:
+    """Return the unit quaternion of what a matrix of any kind shows, as ``matrices.orient``."""
+    return from_matrix(m, orient(m, a))

@@ -168,7 +168,7 @@ def _levelled(motion: Motion, kinds: Counts, foot: Foot) -> Array:
     found = motion.turns.copy()
     swing = rotation.between(*(each[is_off] / length[is_off, None] for each in (along, goal)))
     turned = motion.spaces[is_off] @ rotation.matrix_from_quaternion(swing) @ own[is_off]
-    found[is_off] = rotation.quaternion_from_matrix(rotation.orientation(turned))
+    found[is_off] = rotation.quaternion_from_shown(turned)
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -103,4 +104,16 @@ class SolveOptions:
         """Return the options of some of many chains."""
         own = {name: getattr(self, name) for name in BY_CHAIN}
         own = {name: each[rows] for name, each in own.items() if isinstance(each, np.ndarray)}
-        return replace(self, **own) if own else self
+        return self._with(own) if own else self
+
+    def per_unit(self, unit: Array) -> SolveOptions:
+        """Return the options with distances in spaces of which one is so many units, (B,)."""
+        names = "tolerance", "soft_distance"
+        return self._with({name: getattr(self, name) / unit for name in names})
+
+    def _with(self, values: Mapping[str, object]) -> SolveOptions:
+        """Return the options with other values, which need no check."""
+        some = object.__new__(SolveOptions)
+        for name in self.__slots__:
+            freeze(some, name, values[name] if name in values else getattr(self, name))
+        return some

@@ -53,9 +53,9 @@ def check_shape(
     advice: str = "give an array like that",
 ) -> None:
     """Raise if a shape is not the wanted one."""
-    sizes = zip(actual, shape, strict=False)
-    wanted = tuple(size if isinstance(each, str) else each for size, each in sizes)
-    if len(actual) != len(shape) or actual != wanted:
+    pairs = zip(actual, shape, strict=False)
+    differs = [size for size, each in pairs if size != each and not isinstance(each, str)]
+    if differs or len(actual) != len(shape):
         words = str(shape).replace("'", "")
         raise error(f"The {name} must have shape {words}, not {actual}: {advice}.")
 

@@ -105,11 +105,6 @@ class BatchSettings:
         """Whether bones may branch."""
         return self.like.is_tree
 
-    def options_in(self, unit: Array) -> SolveOptions:
-        """Return the options with distances in spaces of which one is so many scene units, (B,)."""
-        tolerance, soft = self.options.tolerance / unit, self.options.soft_distance / unit
-        return replace(self.options, tolerance=tolerance, soft_distance=soft)
-
     def begun(self, rows: Rows, present: Array, *, goes_on: bool = False) -> Array:
         """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...core.algebra import quaternions, rotation
 from ...core.algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Flags, Number
-from ...core.algebra.matrices import Matrix
 from ...core.algebra.nested import to_numbers
 from ...core.algebra.quaternions import Quaternion, rotate
 from ...core.algebra.vectors import Vector, subtract, unit
@@ -69,24 +68,25 @@ class CarriedSides(Alike):
         normal = rotation.cross(self.chord, self.side)
         return replace(self, across=np.cos(angle) * self.side + np.sin(angle) * normal)
 
-    def sides(self, ends: Array, targets: Array) -> Array:
-        """Return the directions that chains bend to, across those that they reach in, (b, 3).
+    def poles(self, ends: Array, targets: Array) -> Array:
+        """Return points that chains bend toward, as seen from their roots, shape (b, 3).
+
+        They lie across the directions that the chains reach in.
 
         Args:
             ends: Where their targets are from their roots, shape (b, 3).
-            targets: Their matrices, shape (b, 3, 3).
+            targets: Their orientations wxyz, shape (b, 4).
         """
         own = self.chord, self.side, self.across, self.lean, self.tip, self.end, self.share
         if self.compiled <= MAX_CHAINS_IN_FLOATS:
             rows = zip(*[to_numbers(each) for each in (*own, ends, targets)], strict=True)
-            return np.array([_side(FLOATS, *row) for row in rows])
-        columns = [np.moveaxis(each, 0, -1) for each in (*own, ends, targets)]
-        side = _side(ARRAYS, *[to_numbers(each, each.ndim - 1) for each in columns])
-        return np.stack(side, axis=1)
-
-    def poles(self, ends: Array, targets: Array) -> Array:
-        """Return points that chains bend toward, as seen from their roots; as ``sides``."""
-        return self.reach[:, None] * self.sides(ends, targets)
+            sides = np.array([_side(FLOATS, *row) for row in rows])
+        else:
+            columns = [np.moveaxis(each, 0, -1) for each in (*own, ends, targets)]
+            side = _side(ARRAYS, *[to_numbers(each, each.ndim - 1) for each in columns])
+            sides = np.stack(side, axis=1)
+        poles: Array = self.reach[:, None] * sides
+        return poles
 
     def poles_of(
         self, frames: ChainFrames, ends: Array, targets: Array, unmirrored: Array, keeps: Flags
@@ -103,7 +103,8 @@ class CarriedSides(Alike):
         space = frames.root_space()
         inverse = np.linalg.pinv(space)
         ways = spaces.transform_direction(inverse, ends - frames.root)
-        poles = spaces.transform_direction(space, self.poles(ways, inverse @ targets))
+        turned = rotation.quaternion_from_shown(inverse @ targets)
+        poles = spaces.transform_direction(space, self.poles(ways, turned))
         is_other = np.einsum("bi,bij,bj->b", poles, unmirrored, poles) < 0.0
         return frames.root + np.where((keeps & is_other)[:, None], -poles, poles)
 
@@ -118,10 +119,10 @@ def _side(
     end: Vector,
     share: Number,
     way: Vector,
-    target: Matrix,
+    target: Quaternion,
 ) -> Vector:
-    """Return the side of chains in numbers; what they are asked as ``CarriedSides.sides``."""
-    turn = quaternions.turn_to(m, target, tip)
+    """Return the side of chains in numbers; what they are asked as ``CarriedSides.poles``."""
+    turn = quaternions.multiply(target, quaternions.conjugate(tip))
     toward = unit(m, subtract(way, rotate(turn, end)), chord)
     return carry_side(m, chord, side, (across, lean), toward, turn, share)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Chains, Goals, Solutions, SolveOptions, bone_rotations, solve_batch
+from ...core import Chains, Goals, Solutions, bone_rotations, solve_batch
 from ...core.algebra import quaternions, rotation
 from ...core.algebra.arithmetic import FLOATS, Array, Flags
 from ...core.solving.compiled_chains import compile_chains
@@ -63,8 +63,6 @@ class BaseSolve:
         self._forces = self.settings.with_optimum(forces, slice(None))
         self._start = self._started(slice(None), local, self.settings.channels.stored)
         self._taken: dict[bytes, Chains] = {}
-        self._bases: Bases | None = None
-        self._options = self.settings.options
 
     def solved(self, asked: Asked, bases: Bases) -> Solved:
         """Return what brings some of the chains, which hang in these bases, to their targets."""
@@ -79,17 +77,18 @@ class BaseSolve:
         ends = point_in_base(from_world, points)
         ends = without_rounding(ends, effectors, points, bases.unit[pick])
         poles = None if asked.poles is None else point_in_base(from_world, asked.poles[:, 0])
+        turned = self._orientations(from_world, targets)
         if own.carried is not None:
-            turned = from_world[:, :, :3] @ targets[:, :3, :3]
             poles = own.carried.take(pick).poles(ends, turned)
-        tips = self._tip_turns(start.tip, from_world, targets)
+        tips = self._tip_turns(start.tip, turned)
         goals = Goals(
             target_position=ends,
             pole_position=poles,
             pole_angle=0.0 if poles is None else own.pole_angle[pick, 0],
             tip_rotation_wxyz=tips if own.plan.ends_at_tail else None,
         )
-        options, chains = self._options_in(pick, bases), start.chains
+        options, chains = own.options if is_all else own.options.take(asked.rows), start.chains
+        options = options.per_unit(bases.unit[pick])
         if own.is_current:
             options = replace(options, use_flip_bend=start.use_flip)
         if chains.forces is not None:
@@ -142,21 +141,28 @@ class BaseSolve:
         bones, helpers, near = start.bones.take(pick), start.helpers[pick], start.near[pick]
         return _Start(bones, helpers, near, start.tip[pick], chains, start.use_flip[pick])
 
-    def _options_in(self, pick: Rows, bases: Bases) -> SolveOptions:
-        """Return the options of some of the chains, with distances in the bases."""
-        if bases is not self._bases:
-            self._bases, self._options = bases, self.settings.options_in(bases.unit)
-        return self._options if isinstance(pick, slice) else self._options.take(pick)
+    def _orientations(self, from_world: Array, targets: Array) -> Array:
+        """Return the orientations wxyz of targets in the bases, where anything follows them."""
+        if self.settings.carried is None and not self.settings.like.turning:
+            return np.empty((len(targets), 4))
+        wanted = from_world[:, :, :3] @ targets[:, :3, :3]
+        if not self._is_in_floats:
+            return rotation.quaternion_from_shown(wanted)
+        return np.array([quaternions.from_shown(FLOATS, each) for each in wanted.tolist()])
 
-    def _tip_turns(self, start: Array, from_world: Array, targets: Array) -> Array | None:
+    def _tip_turns(self, start: Array, targets: Array) -> Array | None:
         """Return the turns of tip bones from the start pose to their targets' orientations."""
         if not self.settings.like.turning:
             return None
-        wanted = from_world[:, :, :3] @ targets[:, :3, :3]
-        if not compile_chains(self._start.chains).is_in_floats:
-            return rotation.turn_to(wanted, start)
-        pairs = zip(wanted.tolist(), start.tolist(), strict=True)
-        return np.array([quaternions.turn_to(FLOATS, *pair) for pair in pairs])
+        if not self._is_in_floats:
+            return rotation.multiply(targets, rotation.conjugate(start))
+        pairs = zip(targets.tolist(), start.tolist(), strict=True)
+        multiply, conjugate = quaternions.multiply, quaternions.conjugate
+        return np.array([multiply(target, conjugate(own)) for target, own in pairs])
+
+    @property
+    def _is_in_floats(self) -> bool:
+        return compile_chains(self._start.chains).is_in_floats
 
     def _turned(
         self, pick: Rows, start: _Start, chains: Chains, solutions: Solutions, tips: Array | None

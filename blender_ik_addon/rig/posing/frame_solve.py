@@ -126,7 +126,7 @@ class FrameSolve:
         """Return what is asked in the spaces of places, from where chains or trees start."""
         own, rows = self.settings, asked.rows
         start, chains = self._begin(asked, frames)
-        options = own.options_in(places.unit).take(rows)
+        options = own.options.per_unit(places.unit).take(rows)
         if not own.is_tree and not own.spec.has_side:
             flipped = flips(own, places, rows, frames, start)
             options = replace(options, use_flip_bend=flipped)

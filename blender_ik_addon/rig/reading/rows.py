@@ -27,9 +27,9 @@ class Alike:
 
     def take(self, rows: Rows) -> Self:
         """Return some of them; this record itself where these are all of them."""
-        if not isinstance(rows, slice) and are_all(rows, self._count):
-            return self
-        return take_rows(self, rows)
+        if isinstance(rows, slice):
+            return self if rows == slice(None) else take_rows(self, rows)
+        return self if are_all(rows, self._count) else take_rows(self, rows)
 
     def put(self, rows: Indices, others: Self) -> Self:
         """Return these with others in some rows."""
