@@ -202,7 +202,8 @@ class RigState:
     def read_frame(self, update: Update, keyed: frozenset[str]) -> bool:
         """Read the pose alone; tell whether it is sound, else nothing is kept."""
         former = self.pose
-        self.read_pose(update)
+        # An object whose modes or locks a script sets as the frame begins is read whole.
+        self.read_pose(update, former if update.is_new_frame else None)
         if not is_pose_sound(self.pose):
             self.pose = former
             return False
@@ -219,11 +220,11 @@ class RigState:
         key = job.history_key
         self.histories[key] = remembered(self.histories.get(key, ()), job.skeleton, moment, kept)
 
-    def read_pose(self, update: Update) -> None:
-        """Read the pose, as the graph has evaluated it."""
+    def read_pose(self, update: Update, known: Pose | None = None) -> None:
+        """Read the pose, as the graph has evaluated it; what is known as ``channels.read_pose``."""
         evaluated = self.object.evaluated_get(update.depsgraph)
         former = self.pose if self.version else None
-        self.pose = read_pose(evaluated)
+        self.pose = read_pose(evaluated, known)
         if former is None or former.world.tobytes() != self.pose.world.tobytes():
             self.size = None
             with np.errstate(invalid="ignore", over="ignore"):

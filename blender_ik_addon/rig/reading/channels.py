@@ -97,11 +97,16 @@ class Pose:
         getattr(self, name)[bones] = values
 
 
-def read_pose(evaluated: bpy.types.Object) -> Pose:
-    """Return the pose of an evaluated armature object."""
+def read_pose(evaluated: bpy.types.Object, known: Pose | None = None) -> Pose:
+    """Return the pose of an evaluated armature object.
+
+    Args:
+        evaluated: The object.
+        known: Its pose before, if rotation modes and locks are the same.
+    """
     bones = evaluated.pose.bones
     count = len(bones)
-    modes = read_integers(bones, "rotation_mode")
+    modes = read_integers(bones, "rotation_mode") if known is None else known.modes
     return Pose(
         world=np.array(evaluated.matrix_world, dtype=np.float64),
         matrices=matrices_from_buffer(read_floats(bones, "matrix", 16), count),
@@ -109,11 +114,16 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
         scale=read_floats(bones, "scale", 3).reshape(count, 3).astype(np.float64),
         modes=modes,
         channels=read_rotation(bones, modes),
-        locks=np.column_stack(
-            (read_flags(bones, "lock_rotation", 3), read_flags(bones, "lock_rotation_w"))
+        locks=_read_locks(bones) if known is None else known.locks,
+        uses_4d_locks=(
+            read_flags(bones, "lock_rotations_4d") if known is None else known.uses_4d_locks
         ),
-        uses_4d_locks=read_flags(bones, "lock_rotations_4d"),
     )
+
+
+def _read_locks(bones: Any) -> Flags:
+    about, of_w = read_flags(bones, "lock_rotation", 3), read_flags(bones, "lock_rotation_w")
+    return np.column_stack((about, of_w))
 
 
 def changed_bones(former: Pose, pose: Pose) -> Flags:

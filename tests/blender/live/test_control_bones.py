@@ -68,6 +68,7 @@ def _drive_constraint(ob: bpy.types.Object) -> None:
 CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
     "lock": lambda ob: setattr(bend(ob), "lock_ik_x", True),
     "limit": _limit,
+    "locked rotation": lambda ob: setattr(bend(ob), "lock_rotation", (True, True, True)),
     "rotation mode": lambda ob: setattr(bend(ob), "rotation_mode", "XYZ"),
     "inherit": lambda ob: setattr(ob.data.bones["Bone.1"], "use_inherit_rotation", False),
     "influence": lambda ob: setattr(settings(ob), "influence", 0.4),
