@@ -213,6 +213,8 @@ class ChainBatch(Batch):
 
         What a solve has left there is no new start: from its own results it would go on for ever.
         """
+        if not self._starts:
+            return NOBODY
         is_current, left = self.driven[0].is_current, {"channels": self._wanted} | self._others()
         is_before = np.ones(len(self.driven), dtype=np.bool_)
         is_left = is_before.copy()

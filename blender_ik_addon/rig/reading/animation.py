@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import bpy
@@ -206,6 +207,7 @@ def animated_poses(owner: bpy.types.Object) -> tuple[frozenset[str], bool]:
     return frozenset([bone[0] for bone in bones]), not has_more
 
 
+@lru_cache(maxsize=4096)
 def _posed_by(path: str) -> tuple[str, str] | None:
     """Return bone and channel as ``bone_of_path``; a space that acts moves a bone as these do."""
     match = _SPACE_PATH.fullmatch(path)

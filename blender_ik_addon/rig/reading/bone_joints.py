@@ -84,11 +84,10 @@ def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
     bones = armature_object.pose.bones
 
     def numbers(name: str) -> Array:
-        columns = [read_floats(bones, f"{name}_{axis}", 1) for axis in AXES]
-        return np.column_stack(columns).astype(np.float64)
+        return np.array([read_floats(bones, f"{name}_{axis}", 1) for axis in AXES], np.float64).T
 
     def flags(name: str) -> Flags:
-        return np.column_stack([read_flags(bones, f"{name}_{axis}") for axis in AXES])
+        return np.array([read_flags(bones, f"{name}_{axis}") for axis in AXES]).T
 
     joints, has_limit = free_bones(len(bones)), flags("use_ik_limit")
     if has_limit.any():
