@@ -9,8 +9,10 @@ import pytest
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.reading.channels import Pose
 from blender_ik_addon.rig.reading.update import Update
+from tests.blender.controls import rolled
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.twisted_rigs import matrices
 from tests.blender.setups.warm_rigs import JOINTS
 from tests.helpers import make_rng
 
@@ -111,6 +113,24 @@ def drive(bone: bpy.types.PoseBone, path: str) -> None:
     driver.type = "SUM"
     (source,) = driver.variables.new().targets
     source.id, source.data_path = bone.id_data, path
+
+
+def test_arms_and_toes_of_a_human_with_foot_roll_need_no_second_evaluation(rigify, monkeypatch):
+    ob = rolled.human(down=0.05)
+    calls, once = [], Update.evaluate_again
+    monkeypatch.setattr(Update, "evaluate_again", lambda asked: calls.append(1) or once(asked))
+    before = matrices(ob)
+    ob.pose.bones["Spine Target"].location.z += 0.1
+    rolled.turn(ob, rolled.ROLL, 20.0)
+    depsgraph = rigs.updated()
+    assert not calls
+    after = matrices(ob)
+    assert min(rolled.off(before, after, bone) for bone in ("upper_arm.L", "foot.L")) > 1e-3
+    (graph,) = live.memory.graphs.values()
+    state, shown = graph.rigs[ob.session_uid], rigs.evaluated(ob, depsgraph)
+    for root in ("upper_arm.L", "toe.L", "toe.R"):
+        for above in ob.data.bones[root].parent_recursive:
+            assert_stands(state.pose, shown, above.name, slice(4))
 
 
 ABOUT_THE_ROOT = {"rotation_quaternion": (0.9, 0.3, -0.2, 0.25)}
