@@ -170,25 +170,30 @@ class WorldMatrices:
                 f"The {word} '{anchor.object.name}' is hidden, so Blender does not evaluate it:"
                 f" show it, or choose it again as {word}."
             )
-        matrix = np.array(evaluated.matrix_world, dtype=np.float64)
+        matrix = array_of(evaluated.matrix_world)
         if anchor.bone and evaluated.type == "ARMATURE":
             names, matrices = self.bones(anchor.object)
             if anchor.bone not in names:
                 raise no_bone(anchor)
-            matrix = matrix @ matrices[names.index(anchor.bone)]
+            matrix = matrices[names.index(anchor.bone)]
         if not np.isfinite(matrix).all():
             raise not_finite(anchor, word)
         return matrix
 
     def bones(self, owner: bpy.types.Object) -> tuple[list[str], Array]:
-        """Return the names of an armature object's bones, and their pose matrices (n + 1, 4, 4).
+        """Return the names of an armature object's bones, and their world matrices (n + 1, 4, 4).
 
-        The last matrix is NaN: that of a bone that is not there.
+        The last matrix is NaN: that of a bone that is not there. So are all of them where Blender
+        does not evaluate the object.
         """
         uid = owner.session_uid
         if uid not in self._bones:
-            bones: Any = owner.evaluated_get(self.depsgraph).pose.bones
+            shown = owner.evaluated_get(self.depsgraph)
+            bones: Any = shown.pose.bones
             buffer = np.full(16 * len(bones) + 16, np.nan, dtype=np.float32)
-            bones.foreach_get("matrix", buffer[:-16])
-            self._bones[uid] = bones.keys(), matrices_from_buffer(buffer, len(bones) + 1)
+            if shown.is_evaluated:
+                bones.foreach_get("matrix", buffer[:-16])
+            matrices = matrices_from_buffer(buffer, len(bones) + 1)
+            with np.errstate(invalid="ignore", over="ignore"):
+                self._bones[uid] = bones.keys(), array_of(shown.matrix_world) @ matrices
         return self._bones[uid]
