@@ -371,7 +371,8 @@ class RigState:
         if known is not None:
             pairs = (known.joints, joints), (known.stretch, stretch), (known.slide, slide)
             is_kept = all(is_same(one, other) for one, other in pairs)
-            known = known if is_kept and np.array_equal(known.home, home) else None
+            is_home = known.home is home or np.array_equal(known.home, home)
+            known = known if is_kept and is_home else None
         is_keyed = not keyed.isdisjoint(job.written_names())
         if known is not None and known.is_settled and not is_keyed:
             return known

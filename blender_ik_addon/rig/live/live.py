@@ -17,7 +17,7 @@ from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
-from ..reading.moment import moment_of
+from ..reading.moment import Moment, moment_of
 from ..reading.skeleton import Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import GraphKey, Update, shown_graph
@@ -233,6 +233,7 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
     unwritten: dict[int, list[Change]] = {}
     written: set[int] = set()
     others = frozenset[int]()
+    moment = moment_of(update, is_first=not graph.has_solved, given_back=memory.given_back)
     for chain in graph.resting:
         rest = chain.change(update.frame)
         _note_rest(graph, update, chain, rest)
@@ -249,7 +250,7 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
         if level.carry is not None:
             level.carry.update(has_written=bool(unwritten or written))
         world = world or _world(graph, update)
-        for change in _changes(graph, level, update, world):
+        for change in _changes(level, moment, world):
             note(change)
             unwritten.setdefault(change.state.uid, []).append(change)
     return others | _write(unwritten, update, written)
@@ -349,14 +350,13 @@ def _place_again(level: Level, update: Update) -> None:
     place(level.states)
 
 
-def _changes(graph: GraphState, level: Level, update: Update, world: WorldMatrices) -> list[Change]:
+def _changes(level: Level, moment: Moment, world: WorldMatrices) -> list[Change]:
     """Solve the chains of a level; return what is not as it should be."""
     changes: list[Change] = []
 
     def is_foreign(state: RigState) -> bool:
-        return not update.is_new_frame and _is_written_by_another(state)
+        return not moment.is_new and _is_written_by_another(state)
 
-    moment = moment_of(update, is_first=not graph.has_solved, given_back=memory.given_back)
     for batch in level.batches:
         changes += batch.changes(world, moment, is_foreign)
     return changes
