@@ -201,8 +201,6 @@ def without_rounding(ends: Array, there: Array, targets: Array, unit: Array) -> 
         unit: World units of one in the base, shape (b,).
     """
     unit = unit.reshape(-1, *[1] * (ends.ndim - 1))
-    world, own, way = (
-        np.abs(each).max(axis=-1, keepdims=True) for each in (targets, ends, ends - there)
-    )
-    is_there = way * unit <= ROUNDING * (world + own * unit)
+    sizes = np.abs((targets, ends, ends - there)).max(axis=-1)[..., None]
+    is_there = sizes[2] * unit <= ROUNDING * (sizes[0] + sizes[1] * unit)
     return np.where(is_there, there, ends)
