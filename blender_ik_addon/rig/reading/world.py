@@ -151,8 +151,8 @@ class WorldMatrices:
         objects.foreach_get("matrix_world", buffer[: 16 * count])
         buffer[16 * count :] = np.nan
         self._buffer = buffer.reshape(count + 1, 16)
-        # Of objects that are followed by their bones, by uid.
-        self._bones: dict[int, tuple[list[str], Array]] = {}
+        # Of objects that are followed by their bones, with the matrices of all.
+        self._bones: dict[int, tuple[dict[str, int], Array]] = {}
 
     def matrices(self, rows: Indices) -> Array:
         """Return the matrices of rows, shape (m, 4, 4)."""
@@ -170,30 +170,28 @@ class WorldMatrices:
                 f"The {word} '{anchor.object.name}' is hidden, so Blender does not evaluate it:"
                 f" show it, or choose it again as {word}."
             )
-        matrix = array_of(evaluated.matrix_world)
+        matrix = np.array(evaluated.matrix_world, dtype=np.float64)
         if anchor.bone and evaluated.type == "ARMATURE":
-            names, matrices = self.bones(anchor.object)
-            if anchor.bone not in names:
+            if anchor.bone not in self._bones_of(anchor.object)[0]:
                 raise no_bone(anchor)
-            matrix = matrices[names.index(anchor.bone)]
+            matrix = matrix @ self.bone_matrix(anchor)
         if not np.isfinite(matrix).all():
             raise not_finite(anchor, word)
         return matrix
 
-    def bones(self, owner: bpy.types.Object) -> tuple[list[str], Array]:
-        """Return the names of an armature object's bones, and their world matrices (n + 1, 4, 4).
+    def bone_matrix(self, anchor: Anchor) -> Array:
+        """Return the pose matrix of a bone, armature space, (4, 4); NaN for one that is gone."""
+        rows, matrices = self._bones_of(anchor.object)
+        found: Array = matrices[rows.get(anchor.bone, -1)]
+        return found
 
-        The last matrix is NaN: that of a bone that is not there. So are all of them where Blender
-        does not evaluate the object.
-        """
+    def _bones_of(self, owner: bpy.types.Object) -> tuple[dict[str, int], Array]:
+        """Return which row is which bone, and the pose matrices with one more row, of NaN."""
         uid = owner.session_uid
-        if uid not in self._bones:
-            shown = owner.evaluated_get(self.depsgraph)
-            bones: Any = shown.pose.bones
+        if (known := self._bones.get(uid)) is None:
+            bones: Any = owner.evaluated_get(self.depsgraph).pose.bones
             buffer = np.full(16 * len(bones) + 16, np.nan, dtype=np.float32)
-            if shown.is_evaluated:
-                bones.foreach_get("matrix", buffer[:-16])
-            matrices = matrices_from_buffer(buffer, len(bones) + 1)
-            with np.errstate(invalid="ignore", over="ignore"):
-                self._bones[uid] = bones.keys(), array_of(shown.matrix_world) @ matrices
-        return self._bones[uid]
+            bones.foreach_get("matrix", buffer[:-16])
+            rows = {name: row for row, name in enumerate(bones.keys())}
+            known = self._bones[uid] = rows, matrices_from_buffer(buffer, len(rows) + 1)
+        return known
