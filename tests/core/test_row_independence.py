@@ -156,6 +156,18 @@ def test_a_batch_gives_what_single_solves_give_and_settings_may_differ_by_chain(
             assert Status.SOFTENED in {each.status for each in solutions}
 
 
+def test_options_per_unit_are_options_with_other_distances():
+    options = SolveOptions(
+        solver=Solver.FABRIK, iterations=np.array([3, 7]), tolerance=0.1, soft_distance=0.4
+    )
+    unit_sizes = np.array([2.0, 0.5])
+    found = options.per_unit(unit_sizes)
+    np.testing.assert_array_equal(found.tolerance, [0.05, 0.2])
+    np.testing.assert_array_equal(found.soft_distance, [0.2, 0.8])
+    same = replace(found, tolerance=0.1, soft_distance=0.4, iterations=3)
+    assert same == replace(options, iterations=3)
+
+
 def test_no_chains_are_no_work():
     solutions = solve_batch(Chains(np.zeros((0, 3, 3))), Goals(np.zeros((0, 3))))
     assert len(solutions) == 0
