@@ -12,6 +12,7 @@ from ...core import IKError
 from ...preferences.addon import CONTROLS
 from ...properties.chains import active_armature
 from ...properties.choices import OWN_WORDS
+from ...properties.controls.torso import is_whole_body
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limb_chains import PRESETS
 from ...rig.anatomy.limbs import Limb, LimbKind, find_limbs
@@ -86,7 +87,8 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         skeleton = skeleton_of(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
         chosen = self._chosen(context, owner, limbs)
-        wanted = Wanted(chosen, self.control, self.parent, self.use_limits, self.use_body)
+        makes_body = self.use_body and not is_whole_body(owner)
+        wanted = Wanted(chosen, self.control, self.parent, self.use_limits, makes_body)
         added = add_limbs(context, owner, limbs, wanted)
         if added.joints is not None:
             report_changes(self, added.joints)
@@ -106,7 +108,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
                 )
         elif count := added.hung:
             self.tell(f"Controls that got spaces: {count}")
-        if self.use_body:
+        if makes_body:
             self._make_body(context, owner, limbs, is_all=not names)
         return {"FINISHED"} if names or not added.problems else {"CANCELLED"}
 

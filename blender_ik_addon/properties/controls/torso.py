@@ -63,7 +63,7 @@ def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> st
         hips = skeleton.names[found]
     elif hips not in skeleton.index:
         raise RigError(_not_there(hips))
-    if body_of(armature_object) is not None and has_torso(armature_object, hips):
+    if is_whole_body(armature_object):
         raise RigError("These chains are a whole body already: nothing has changed.")
     _check_hips(armature_object, hips)
     return hips
@@ -74,6 +74,12 @@ def has_torso(armature_object: bpy.types.Object, hips: str) -> bool:
     chain = hips_chain(armature_object, hips)
     control = None if chain is None else controls_of_chain(chain)[0]
     return control is not None and is_there(control)
+
+
+def is_whole_body(armature_object: bpy.types.Object) -> bool:
+    """Tell whether chains are one body already, with a control of its hips."""
+    body = body_of(armature_object)
+    return body is not None and has_torso(armature_object, body.root)
 
 
 def lost_root(armature_object: bpy.types.Object) -> str:

@@ -100,7 +100,9 @@ def _look_of_tip(armature_object: bpy.types.Object, limb: Limb, target: Array) -
         turned = matrix_of(Anchor(armature_object, bone.name))[:3, :3]
         frame[:3, :3], frame[:3, 3] = rotation.orientation(turned), head
         return Look("BELT", _scaled(frame, np.full(3, length)))
-    sides = np.array([TIP_WIDTH, 1.0, TIP_WIDTH]) * length
+    # Where a leg stands a box as long as its last bone would lie below the floor.
+    along = TIP_WIDTH if limb.kind is LimbKind.SPIDER_LEG else 1.0
+    sides = np.array([TIP_WIDTH, along, TIP_WIDTH]) * length
     return Look("CUBE", _box(target, -sides / 2.0, sides / 2.0))
 
 

@@ -362,3 +362,13 @@ def test_a_bone_that_only_carries_a_limb_is_none_of_its_own(body):
         select_bones(body, [bone])
         chosen = selection.chosen_chains(bpy.context)
         assert [each.name for each in chosen] == [chain], bone
+
+
+def test_limbs_that_are_set_up_later_belong_to_the_body_that_there_is(body, capfd):
+    press(setup, kinds={"FINGER"}, use_body=True)
+    assert "Thumb.L" in body.chain_ik.chains
+    assert "nothing has changed" not in capfd.readouterr().out
+    assert refusal(setup, kinds={"FINGER"}, use_body=True) == (
+        "Every limb that was found has a chain already: for a chain of other bones, select these in"
+        " pose mode and press +."
+    )
