@@ -31,6 +31,8 @@ LEAST_SPREAD = 0.01
 # Speeds rise within this time at the ends of a contact, seconds; it ends where the rise began,
 # by this share of the way there.
 RISE, BACK = 0.035, 0.8
+# A rise takes at most so many times that.
+MOST_RISE = 2.0
 # Shortest contact, seconds.
 SHORTEST = 0.08
 # How far above the lowest limb around it a limb may stand, m: a step of stairs; above its own
@@ -173,4 +175,5 @@ def _rise(off: Array, usual: float, rate: float) -> int:
     span = max(1, round(RISE * rate))
     if span >= len(off) or off[span] <= off[0]:
         return 0
-    return int(BACK * (off[0] - usual) * span / (off[span] - off[0]) + 0.5)
+    # Where a step goes on evenly its speed does not tell where it began to rise.
+    return int(min(BACK * (off[0] - usual) * span / (off[span] - off[0]), MOST_RISE * span) + 0.5)

@@ -12,6 +12,7 @@ from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.clips.contacts import Planted, find_contacts, lowest_around, runs
 from blender_ik_addon.core.clips.footholds import Motion, give_way, hold
 from tests.core.clips import walks
+from tests.helpers import make_rng
 
 SLIDE = 1e-4
 ROUGHER = 1.2
@@ -150,6 +151,23 @@ def test_what_stands_is_found_in_spoiled_walks(rate, spoil):
     scores.append(f1(found.any(axis=0), truth.any(axis=0)))
     assert scores[2] >= 0.97, scores
     assert min(scores) >= 0.93, scores
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_foot_that_is_still_stands_until_a_step_that_goes_on_evenly(seed):
+    """Such steps have linear keys; their speeds change by a little."""
+    rng, rate = make_rng(seed), 30
+    ends = np.cumsum(np.concatenate(([0.0], np.tile((15.0, 15.0), 3))))
+    ways = np.outer([0.0, 0.0, 0.7, 0.7, 1.4, 1.4, 2.1], (0.0, -1.0, 0.0))
+    frames = np.arange(91)
+    path = np.stack([np.interp(frames, ends, way) for way in ways.T], axis=1)
+    moves = np.diff(path, axis=0).any(axis=1)
+    shaken = np.cumsum(rng.normal(size=(91, 3)), axis=0) * 1e-3
+    path[1:] += np.where(moves[:, None], shaken[1:] - shaken[:-1], 0.0).cumsum(axis=0)
+    stands = find_contacts(path, path, np.zeros(91), rate, walks.HEIGHT) > 0
+    is_still = ~moves
+    assert stands[:-1][is_still].mean() > 0.9, np.flatnonzero(stands)
+    assert not stands[1:-1][moves[1:] & moves[:-1]].any()
 
 
 @pytest.mark.parametrize("lift", [0.3, 0.6])
