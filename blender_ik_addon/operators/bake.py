@@ -15,7 +15,11 @@ from .base import ANEW, Stepwise
 
 WHICH = (
     ("ACTIVE", "Active", "Bake the active chain"),
-    ("SELECTED", "Selected", "Bake the chains of the selected bones, targets and poles"),
+    (
+        "SELECTED",
+        "Selected",
+        "Bake the chains of the selected bones, targets and poles of this armature",
+    ),
     ("ALL", "All", "Bake all live chains of the armature"),
 )
 NOTHING = {

@@ -15,7 +15,11 @@ from ..base import ANEW
 
 WHICH = (
     ("ACTIVE", "Active", "Plant the active chain"),
-    ("SELECTED", "Selected", "Plant the chains of the selected bones, targets and poles"),
+    (
+        "SELECTED",
+        "Selected",
+        "Plant the chains of the selected bones, targets and poles of this armature",
+    ),
     ("ALL", "All", "Plant all chains of the armature, muted ones as well"),
 )
 
