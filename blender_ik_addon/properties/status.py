@@ -245,10 +245,11 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
     if owner.data.pose_position == "REST":
         return "the armature shows its rest position"
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
-    if scene is None or view_layer is None or owner.visible_get():
-        # What is new is not evaluated until the next update.
+    depsgraph = None if view_layer is None else view_layer.depsgraph
+    if scene is None or depsgraph is None or owner.visible_get():
+        # What is new, or has just been loaded, is not evaluated until the next update.
         return ""
-    if not owner.evaluated_get(view_layer.depsgraph).is_evaluated:
+    if not owner.evaluated_get(depsgraph).is_evaluated:
         return "the armature is hidden, or not in this view layer"
     # What the eye hides is evaluated.
     return "" if owner in scene.objects.values() else INSTANCED
