@@ -18,7 +18,6 @@ from ..algebra.nested import Rows, take_rows
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.swing_twist import TurnParts, put_together
-from .joint_rows import JointRows
 from .posed_rows import PosedRows
 
 
@@ -36,7 +35,7 @@ class BoneRows(Rows):
         self._roots = chains_first(tree.sqrt_weights)
         self._shares = chains_first(shares).swapaxes(1, 2)[..., None, None]
         self._is_plain = bool((shares == 1.0).all())
-        self.joints = JointRows(tree.joints)
+        self.joints = tree.joints.rows
         # Of the outputs: effectors, and turns of tips, which come last.
         effectors, tips = 3 * len(tree.ends), None if tree.aims is None else tree.aims.tips
         turned = 0 if tips is None else 3 * len(tips.bones)

@@ -5,17 +5,17 @@ Layout as in ``arrays``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ..algebra import arrays, turns
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.nested import Rows
+from ..algebra.chains_first import chains_first
+from ..algebra.nested import Rows, transform_leaves
 from ..model.joints import JointKind, Joints
-from . import joint_limits, limit_edges
+from . import joint_limits
 from .joint_limits import FREE, HINGES
 from .swing_twist import (
     RangeArrays,
@@ -112,13 +112,6 @@ class CompiledJoints(Rows):
         return has_ends or self.held_bones.size > 0
 
     @cached_property
-    def no_edges(self) -> limit_edges.Edges:
-        """What joints without edges stand on: nothing."""
-        shape = self.low.shape
-        off = np.zeros(shape, dtype=np.bool_)
-        return limit_edges.Edges(np.zeros((*shape[:2], 3, shape[2])), off)
-
-    @cached_property
     def is_held(self) -> Flags:
         """Which axes have no room, shape (n, 3, B)."""
         return self.ranges.is_held
@@ -179,44 +172,45 @@ class CompiledJoints(Rows):
         is_held = self.is_held.any(axis=(1, 2))
         return np.flatnonzero(is_held & (self.has_stiffness | ~is_known))
 
-    def turned_by(self, turn: Array, edges: limit_edges.Edges | None) -> Callable[[Array], Array]:
-        """Return a function of how joints turn under torques (n, any, 3, B), but for their limits.
+    @cached_property
+    def rows(self) -> JointRows:
+        """The same with the chains first."""
+        return JointRows(self)
 
-        Args:
-            turn: Shape (n, 4, B).
-            edges: As ``standing_edges`` has them.
-        """
-        if self.has_stiffness or self.held_bones.size:
-            mobility = self.mobilities(turn, self.no_edges if edges is None else edges)
-            return lambda torques: np.einsum("nkab,nacb->nkcb", torques, mobility)
-        if self.axis_shares.all():
-            return lambda torques: torques
-        return lambda torques: torques * self.axis_shares[:, None]
 
-    def mobilities(self, turn: Array, edges: limit_edges.Edges) -> Array:
-        """Return how torques turn the joints but for their limits, shape (n, 3, 3, B)."""
-        if self.has_stiffness:
-            mobility = limit_edges.weigh_axes(turn, self.mobility)
-        else:
-            axes = self.axis_shares[..., None] * np.eye(3)[..., None]
-            mobility = np.broadcast_to(axes, (len(turn), 3, 3, turn.shape[-1]))
-        bones = self.held_bones
-        if bones.size:
-            mobility = np.array(mobility)
-            for edge in range(3):
-                mobility[bones] = limit_edges.block_normals(
-                    mobility[bones], edges.normals[bones, edge], self.is_held[bones, edge]
-                )
-        return mobility
+class JointRows:
+    """What joints of B trees allow, chains first, as ``algebra.chains_first`` lays arrays out.
 
-    def standing_edges(self, parts: TurnParts) -> limit_edges.Edges | None:
-        """Return the edges that joints stand on, locks left out; None where none does.
+    Attributes:
+        ranges: Shape (..., B, n).
+        has_room: Which axes have some, shape (B, n, 3).
+        is_locked: Those that the kinds of the joints do not tell, likewise.
+        has_locks: Whether there are any of those.
+        has_edges: Whether turns have to be taken apart.
+    """
 
-        ``parts`` are the turns (n, 4, B) taken apart.
-        """
-        edges = limit_edges.find_edges(self.range_arrays, parts)
-        edges = replace(edges, is_on=edges.is_on & ~self.is_held)
-        return edges if self.held_bones.size or edges.is_on.any() else None
+    def __init__(self, joints: CompiledJoints) -> None:
+        """Take joints."""
+        self.has_edges = joints.has_edges or joints.has_stiffness
+        self.ranges = stack_ranges(transform_leaves(lambda each: each.T, joints.ranges))
+        is_held = np.moveaxis(joints.is_held, -1, 0)
+        self.has_room, self.is_locked = ~is_held, np.zeros_like(is_held)
+        self.is_locked[:, joints.held_bones] = is_held[:, joints.held_bones]
+        self.has_locks = joints.held_bones.size > 0
+        self._mobility = chains_first(joints.mobility) if joints.has_stiffness else None
+        self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
+
+    def take_apart(self, turn: Array) -> TurnParts:
+        """Return turns (B, n, 4) brought inside their ranges, taken apart."""
+        return take_apart(self.ranges, turn.transpose(2, 0, 1))
+
+    def weigh_axes(self, turn: Array) -> Array:
+        """Return how torques turn joints but for edges, (B, n, 3, 3), of turns (B, n, 4)."""
+        if self._mobility is None:
+            return self._free
+        axes = turns.to_matrices(turn[..., None])[..., 0]
+        weighed: Array = (axes * self._mobility[..., None, :]) @ axes.swapaxes(-1, -2)
+        return weighed
 
 
 def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:

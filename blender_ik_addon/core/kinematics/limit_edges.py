@@ -1,6 +1,4 @@
-"""The edges of ranges that joints of many chains stand on, and what turns they leave.
-
-Layout as in ``arrays``: turns (..., 4, B), mobilities (..., 3, 3, B).
+"""The edges of ranges that joints stand on or are near to.
 
 Normals are derived for this project and tested in tests/core/kinematics/test_limit_edges.py.
 """
@@ -8,17 +6,13 @@ Normals are derived for this project and tested in tests/core/kinematics/test_li
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.arrays import norm
-from ..algebra.nested import Rows
 from ..algebra.vectors import Vector, add, scale
-from .swing_twist import HELD, RangeArrays, SwingTwist, SwingTwistRange, TurnParts, swap_axes
+from .swing_twist import HELD, RangeArrays, SwingTwist, SwingTwistRange, TurnParts
 
 # A joint nearer to an edge of its range than this, in radians or sines, stands on it.
 ON_EDGE = 1e-9
@@ -33,44 +27,10 @@ LEAST_LEAVING = 1e-10
 LEAST_RATE = 1e-6
 
 
-@dataclass(frozen=True)
-class Edges(Rows):
-    """The edges of ranges that joints stand on: those about X, about Y and about Z.
-
-    Attributes:
-        normals: Unit vectors along which a turn would leave the range, in the axes before the
-            joint's own turn, shape (..., 3 edges, 3, B). That of an ellipse is the first.
-        is_on: Which edges joints stand on, shape (..., 3 edges, B).
-    """
-
-    normals: Array
-    is_on: Flags
-
-    def along(self, vector: Array) -> Array:
-        """Return vectors (n, 3, B) along the normals, shape (n, 3 edges, B)."""
-        along: Array = np.einsum("neib,nib->neb", self.normals, vector)
-        return along
-
-    def block(self, mobility: Array, is_kept: Flags) -> Array:
-        """Return mobilities (n, 3, 3, B) that leave no turn across the edges kept to."""
-        for edge in np.flatnonzero(is_kept.any(axis=(0, 2))):
-            mobility = block_normals(mobility, self.normals[:, edge], is_kept[:, edge])
-        return mobility
-
-    def find_pressed(self, is_kept: Flags, pull: Array, move: Array) -> Flags:
-        """Return the edges to keep to, (n, 3 edges, B): an active set, one pass on.
-
-        Of those kept to the ones that pulls (n, 3, B) press on; of the others those that turns
-        (n, 3, B) cross.
-        """
-        presses = self.along(pull) > -LEAST_LEAVING
-        crosses = self.along(move) > LEAST_LEAVING
-        pressed: Flags = self.is_on & np.where(is_kept, presses, crosses)
-        return pressed
-
-
 class EdgeArrays:
-    """The three edges of ranges of joints side by side, as ``Edges`` numbers them.
+    """The three edges of ranges of joints side by side: those about X, about Y and about Z.
+
+    That of an ellipse is the first.
 
     Attributes:
         is_near: Which edges turns are near to, shape (3, B, n).
@@ -158,21 +118,10 @@ class EdgeArrays:
         return bent
 
 
-def find_edges(ranges: RangeArrays, at: TurnParts, near: float = ON_EDGE) -> Edges:
-    """Return the edges of their ranges that turns stand on, or are as near to as given."""
-    edges = EdgeArrays(swap_axes(ranges), swap_axes(at), near)
-    is_on = np.ascontiguousarray(edges.is_near.transpose(2, 0, 1))
-    if not is_on.any():
-        return Edges(np.zeros((*is_on.shape[:-1], 3, is_on.shape[-1])), is_on)
-    slopes = np.ascontiguousarray(edges.find_slopes().transpose(1, 2, 3, 0))
-    normals = slopes / np.maximum(norm(slopes), LEAST_RATE)[..., None, :]
-    return Edges(normals * is_on[..., None, :], is_on)
-
-
 def list_edges(ranges: SwingTwistRange, at: SwingTwist) -> list[tuple[int, Vector]]:
     """Return the edges that one joint stands on, and turns of any length that lead out there.
 
-    Edges are numbered as in ``Edges``. As ``EdgeArrays``, in floats.
+    As ``EdgeArrays``, in floats.
     """
     left_x, out_x = _find_end(at.offset_x, -ranges.below_x, ranges.above_x)
     left_y, out_y = _find_end(at.twist, ranges.twist_low, ranges.twist_high)
@@ -263,29 +212,3 @@ _BENDING = _Polynomials(
     "2xxz+zcc-zzz 2zzc-xxc-ccc 2xzz-xxx-xcc  2zzc-xxc-ccc -4zcc -3xzc  2xzz-xxx-xcc -3xzc -zcc-3xxz"
 )
 _BENDING_BOTH = _BENDING.shares.reshape(2, 9, -1).transpose(1, 0, 2).reshape(9, -1)
-
-
-def block_normals(mobility: Array, normal: Array, is_blocked: Flags) -> Array:
-    """Return mobilities (..., 3, 3, B) without turns along flagged normals (..., 3, B).
-
-    What is left gives the least turn that stays across the normal, in the same measure.
-    """
-    along = np.einsum("...ijb,...jb->...ib", mobility, normal)
-    size = np.einsum("...ib,...ib->...b", along, normal)
-    has_any = is_blocked & (size > LEAST_MOBILITY)
-    share = np.where(has_any, 1.0 / np.where(has_any, size, 1.0), 0.0)
-    scaled = along * share[..., None, :]
-    left: Array = mobility - scaled[..., :, None, :] * along[..., None, :, :]
-    return left
-
-
-def weigh_axes(turn: Array, weights: Array) -> Array:
-    """Return the mobilities (..., 3, 3, B) of joints that turn unequally about their own axes.
-
-    Args:
-        turn: Shape (..., 4, B).
-        weights: About X, Y and Z of the posed bone, shape (..., 3, B).
-    """
-    axes = turns.to_matrices(turn)
-    whole: Array = np.einsum("...ikb,...kb,...jkb->...ijb", axes, weights, axes)
-    return whole

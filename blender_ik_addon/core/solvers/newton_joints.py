@@ -9,9 +9,12 @@ import numpy as np
 from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array, Flags
 from ..algebra.arrays import norm
+from ..algebra.chains_first import apply, chains_last
 from ..algebra.nested import Nested
+from ..descent.near_edges import NearEdges
 from ..kinematics.kinematic_tree import ACTIVE, TURN, KinematicTree
-from ..kinematics.limit_edges import ON_EDGE, Edges
+from ..kinematics.limit_edges import LEAST_LEAVING, ON_EDGE
+from ..kinematics.swing_twist import swap_axes
 from .newton_directions import next_damping
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
@@ -27,7 +30,7 @@ NOTHING = 1e-14
 # Aims that a pose cannot give would else be asked of rounding.
 LEAST_WITH_AIMS = 1e-9
 # By which states have the three edges that a joint may keep to.
-POWERS = np.array([1.0, 2.0, 4.0])[:, None]
+POWERS = np.array([1.0, 2.0, 4.0])
 
 
 def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tuple[Array, Array]:
@@ -68,11 +71,21 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
 
 
 class _Limits(NamedTuple):
-    """Edges that joints stand on, mobilities (n, 3, 3, B), and the edges kept to (n, 3, B)."""
+    """Edges that joints stand on, and which of them they keep to, (B, n, 3 edges)."""
 
-    edges: Edges
-    mobility: Array
+    edges: NearEdges
     is_kept: Flags
+
+    def find_pressed(self, pull: Array, move: Array) -> Flags:
+        """Return the edges to keep to, (B, n, 3 edges): an active set, one pass on.
+
+        Of those kept to the ones that pulls (B, n, 3) press on; of the others those that turns
+        (B, n, 3) cross.
+        """
+        presses = apply(self.edges.normals, pull) > -LEAST_LEAVING
+        crosses = apply(self.edges.normals, move) > LEAST_LEAVING
+        pressed: Flags = self.edges.is_near & np.where(self.is_kept, presses, crosses)
+        return pressed
 
 
 class _Slides(NamedTuple):
@@ -109,13 +122,18 @@ def _linearize(
     tree: KinematicTree, state: Array, rows: int
 ) -> tuple[Array, Array, _Limits | None, _Slides | None]:
     """Return the Jacobian of the first rows of the output, as ``_solve_pass`` takes it."""
-    posed, joints, turn = tree.posed(state), tree.joints, state[:-1, :TURN]
-    jacobian = tree.find_jacobian(posed)[:, :rows]
-    edges = joints.standing_edges(tree.take_apart(state)) if joints.has_edges else None
-    free, limits, slides = joints.turned_by(turn, edges)(jacobian), None, None
-    if edges is not None:
-        is_kept = edges.is_on & (state[:-1, ACTIVE, None] // POWERS % 2.0 == 1.0)
-        limits = _Limits(edges, joints.mobilities(turn, edges), is_kept)
+    posed, joints, limits, slides = tree.posed(state), tree.joints, None, None
+    free = jacobian = tree.find_jacobian(posed)[:, :rows]
+    if joints.has_edges or joints.has_stiffness:
+        turn, parts = state[:-1, :TURN].transpose(2, 0, 1), swap_axes(tree.take_apart(state))
+        edges = NearEdges(joints.rows, turn, parts, ON_EDGE)
+        edges.store_chains_last()
+        free = _turn_joints(jacobian, edges.free)
+        if edges.has_any:
+            is_kept = state[:-1, ACTIVE].T[..., None] // POWERS % 2.0 == 1.0
+            limits = _Limits(edges, edges.is_near & is_kept)
+    elif not joints.axis_shares.all():
+        free = jacobian * joints.axis_shares[:, None]
     if tree.slide_axes is not None:
         slide, low, high = state[:-1, TURN], joints.slide_low, joints.slide_high
         is_at_end = slide <= low + ON_EDGE, slide >= high - ON_EDGE
@@ -138,8 +156,7 @@ def _solve_pass(
     jacobian, free, error, damping = given
     turned, slide = free, None
     if limits is not None and limits.is_kept.any():
-        held = limits.edges.block(limits.mobility, limits.is_kept)
-        turned = np.einsum("nkab,nacb->nkcb", jacobian, held)
+        turned = _turn_joints(jacobian, limits.edges.hold(limits.is_kept))
     system = np.einsum("nkcb,nlcb->klb", turned, jacobian)
     if slides is not None:
         sliding = slides.effects * slides.is_free[:, None]
@@ -148,8 +165,8 @@ def _solve_pass(
     move = np.einsum("nkcb,kb->ncb", turned, multiplier)
     is_kept, has_changed = None, False
     if limits is not None:
-        pull = np.einsum("nkcb,kb->ncb", free, multiplier)
-        is_kept, is_pressed = limits.is_kept, limits.edges.find_pressed(limits.is_kept, pull, move)
+        pull = np.einsum("nkcb,kb->ncb", free, multiplier).transpose(2, 0, 1)
+        is_kept, is_pressed = limits.is_kept, limits.find_pressed(pull, move.transpose(2, 0, 1))
         has_changed = not np.array_equal(is_pressed, is_kept)
         limits = limits._replace(is_kept=is_pressed)
     if slides is not None:
@@ -159,8 +176,14 @@ def _solve_pass(
         has_changed |= bool(leaves.any())
         slides = slides._replace(is_free=slides.is_free & ~leaves)
     if passes == 1 or not has_changed:
-        return move, slide, None if is_kept is None else (is_kept * POWERS).sum(axis=1)
+        return move, slide, None if is_kept is None else (is_kept @ POWERS).T
     return _solve_pass(tree, given, limits, slides, passes - 1)
+
+
+def _turn_joints(pulls: Array, mobility: Array) -> Array:
+    """Return how pulls (n, k, 3, B) turn joints of mobilities (B, n, 3, 3), (n, k, 3, B)."""
+    turned: Array = np.einsum("nkab,nacb->nkcb", pulls, chains_last(mobility))
+    return turned
 
 
 def _solve_damped(tree: KinematicTree, system: Array, error: Array, damping: Array) -> Array:

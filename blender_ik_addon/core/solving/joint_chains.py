@@ -10,14 +10,17 @@ import numpy as np
 from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
+from ..algebra.chains_first import apply, chains_first
 from ..algebra.nested import take_rows
+from ..descent.near_edges import NearEdges
 from ..equilibrium.on_floor import compile_floor
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from ..kinematics.limit_edges import ON_EDGE, find_edges
+from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.reach import is_soft, measure_reach, soften_target
+from ..kinematics.swing_twist import swap_axes
 from ..kinematics.task import (
     AT_REACH,
     FINEST_TOLERANCE,
@@ -327,7 +330,7 @@ def _record(
     residuals = norm(points[chains.chains.bone_count :] - targets)
     size = tree.reach * unit + np.abs(targets).max(axis=(0, 1))
     holds, slide_holds = _find_holds(run, state)
-    is_held = (holds.any(axis=1)[:, None] & chains.topology.moves[:, :, None]).any(axis=0)
+    is_held = (holds.any(axis=2).T[:, None] & chains.topology.moves[:, :, None]).any(axis=0)
     if slide_holds is not None:
         is_held |= slide_holds.any(axis=0)
     short, distance = wanted.short, wanted.distance
@@ -362,7 +365,7 @@ def _record(
         status_code=_by_chain(chains, codes),
         local_rotations_wxyz=tree.joints.outer(turns.normalize(state[:-1, :TURN])),
         slides=(state[:-1, TURN] * unit).T,
-        holds=np.moveaxis(holds, -1, 0),
+        holds=holds,
         tip_gap=_by_chain(chains, gaps),
         slide_holds=None if slide_holds is None else slide_holds.T,
     )
@@ -372,21 +375,19 @@ def _find_holds(run: Run, state: Array) -> tuple[Flags, Flags | None]:
     """Return what pulls toward targets press against, none at targets.
 
     Returns:
-        Edges of ranges, shape (n, 3, B); ends of slides, shape (n, B), None if none slides.
+        Edges of ranges, shape (B, n, 3); ends of slides, shape (n, B), None if none slides.
     """
-    tree, joints, turn, slide = run.tree, run.tree.joints, state[:-1, :TURN], state[:-1, TURN]
+    tree, joints, slide, apart = run.tree, run.tree.joints, state[:-1, TURN], run.tree.take_apart
     posed, is_open = tree.posed(state), run.find_open_effectors(state)
     error = (tree.unweigh(run.target) - posed.tips) * is_open[:, None]
-    pressed: Flags = np.zeros((len(turn), 3, turn.shape[-1]), dtype=np.bool_)
-    if is_open.any() and not joints.is_free:
-        pull = np.einsum("nkcb,kb->ncb", tree.find_jacobian(posed), tree.weigh(error))
-        edges = joints.no_edges
-        if joints.has_edges:
-            edges = find_edges(joints.range_arrays, tree.take_apart(state), HOLDS_BACK)
-        turned = np.einsum("ncdb,ndb->ncb", joints.mobilities(turn, edges), pull)
-        press = np.einsum("neib,nib->neb", edges.normals, turned)
-        # An axis with no room is a lock, not a limit that holds back.
-        pressed = edges.is_on & (press > 0.0) & ~joints.is_held
+    pressed: Flags = np.zeros((state.shape[-1], len(slide), 3), dtype=np.bool_)
+    if is_open.any() and joints.has_edges:
+        pull = np.einsum("nkcb,kb->bnc", tree.find_jacobian(posed), tree.weigh(error))
+        turn, parts = chains_first(state[:-1, :TURN]), swap_axes(apart(state))
+        edges = NearEdges(joints.rows, turn, parts, HOLDS_BACK)
+        if edges.has_any:
+            press = apply(edges.normals, apply(edges.free, pull))
+            pressed = edges.is_near & (press > 0.0)
     if tree.slide_axes is None:
         return pressed, None
     along = np.einsum("nib,ib->nb", tree.slide_effects(posed), error[0])

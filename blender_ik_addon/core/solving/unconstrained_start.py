@@ -22,7 +22,7 @@ from ..algebra.matrices import Matrix
 from ..algebra.nested import Rows, to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, smoothstep
-from ..kinematics import joint_limits, limit_edges, swing_twist
+from ..kinematics import joint_limits, swing_twist
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
@@ -145,8 +145,8 @@ def _compile_run(
     bent = move_joints(start, (points - points[0]) / start.unit)
     inner = arrays.invert(posed.turn_axes[bones])
     if joints.has_stiffness:
-        weights = limit_edges.weigh_axes(turn[bones], joints.readiness)
-        inner = np.einsum("nijb,njkb->nikb", weights, inner)
+        axes = turns.to_matrices(turn[bones])
+        inner = np.einsum("nikb,nkb,njkb,njlb->nilb", axes, joints.readiness, axes, inner)
     return UnconstrainedStart(run, joints, start, bent, turn[bones], inner)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import JointKind
+from blender_ik_addon.core import JointKind, Joints
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.arithmetic import FLOATS
-from blender_ik_addon.core.descent.near_edges import NEAR
+from blender_ik_addon.core.algebra.quaternions import IDENTITY
+from blender_ik_addon.core.descent.near_edges import NEAR, NearEdges
 from blender_ik_addon.core.kinematics import joint_limits, limit_edges, swing_twist
+from blender_ik_addon.core.kinematics.compiled_joints import CompiledJoints, compile_joints
 from blender_ik_addon.core.kinematics.limit_edges import ON_EDGE
 from blender_ik_addon.core.kinematics.swing_twist import (
     SwingTwistRange,
@@ -26,19 +28,19 @@ STEP = 1e-5
 CURVED = 2e-3
 
 
-def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, limit_edges.Edges, np.ndarray]:
-    """Return random ranges of a kind, turns inside them, their edges, and what can turn."""
-    rng = make_rng(91)
-    drawn = rng.normal(size=(4, COUNT))
-    low, high = -rng.uniform(0.1, 2.5, (3, COUNT)), rng.uniform(0.1, 2.5, (3, COUNT))
-    ranges = joint_limits.compile_ranges(*joint_limits.lock_axes(kind, low, high))
-    turn = joint_limits.clamp_turns(ranges, drawn / np.linalg.norm(drawn, axis=0))
-    edges, _ = find_near(SwingTwistRange(*(each[None] for each in ranges)), turn[None], ON_EDGE)
-    edges = limit_edges.Edges(edges.normals[0], edges.is_on[0])
-    mobility = np.tile(np.eye(3)[:, :, None], (1, 1, COUNT))
-    for edge in range(3):
-        mobility = limit_edges.block_normals(mobility, edges.normals[edge], ranges.is_held[edge])
-    return ranges, turn, edges, mobility
+def make_joints(kind: JointKind, low: np.ndarray, high: np.ndarray) -> CompiledJoints:
+    """Return one joint of a kind a chain, inside ranges (3, B)."""
+    count = low.shape[-1]
+    offsets, start = np.tile(np.eye(3), (count, 1, 1, 1)), np.tile(IDENTITY, (count, 1, 1))
+    ranges = (end.T[:, None] for end in (low, high))
+    return compile_joints(Joints((kind,), offsets, start, *ranges), np.ones(count))
+
+
+def find_near(joints: CompiledJoints, turn: np.ndarray, near: float = NEAR) -> NearEdges:
+    """Return the edges that turns (1, 4, B) are near to."""
+    rows = joints.rows
+    first = turn.transpose(2, 0, 1)
+    return NearEdges(rows, first, rows.take_apart(first), near)
 
 
 every_kind = pytest.mark.parametrize(
@@ -48,14 +50,16 @@ every_kind = pytest.mark.parametrize(
 
 @every_kind
 def test_a_turn_along_a_blocked_edge_stays(kind):
-    ranges, turn, edges, mobility = standing(kind)
-    blocked, some = mobility, make_rng(92).normal(size=(3, COUNT))
-    for edge in range(3):
-        is_on = edges.is_on[edge] & ~ranges.is_held[edge]
-        blocked = limit_edges.block_normals(blocked, edges.normals[edge], is_on)
-    along = np.einsum("ijb,jb->ib", blocked, some)
-    moved = turns.multiply(turns.from_vectors(STEP * along), turn)
-    taken_back = angles_between(moved.T, joint_limits.clamp_turns(ranges, moved).T)
+    rng = make_rng(91)
+    drawn = rng.normal(size=(1, 4, COUNT))
+    ranges = -rng.uniform(0.1, 2.5, (3, COUNT)), rng.uniform(0.1, 2.5, (3, COUNT))
+    joints, some = make_joints(kind, *ranges), make_rng(92).normal(size=(COUNT, 3))
+    turn = joints.clamped(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+    edges = find_near(joints, turn, ON_EDGE)
+    assert edges.is_near.sum() > COUNT / 5
+    along = np.einsum("bij,bj->ib", edges.hold(edges.is_near)[:, 0], some)
+    moved = turns.multiply(turns.from_vectors(STEP * along), turn[0])
+    taken_back = angles_between(moved.T, joints.clamped(moved[None])[0].T)
     # What leaves a whole joint nothing is rounding.
     assert taken_back.max() <= CURVED * STEP
 
@@ -77,69 +81,52 @@ def level(ranges, turn, edge):
     return np.abs(swing[edge // 2])
 
 
-def find_near(ranges, turn, near=NEAR):
-    """Return the edges that turns (1, 4, B) are near to, and how these change."""
-    arrays = stack_ranges(ranges)
-    at = take_apart(arrays, turn.swapaxes(0, 1))
-    edges = limit_edges.find_edges(arrays, at, near)
-    return edges, limit_edges.EdgeArrays(swap_axes(arrays), swap_axes(at), near)
-
-
-def find_rooms(edges, near, edge):
-    """Return by how many radians turns may go along a normal, shape (B,)."""
-    rate = np.linalg.norm(near.find_slopes()[:, 0, edge], axis=-1)
-    return np.maximum(np.where(edges.is_on[0, edge], near.left[edge, :, 0], 0.0) / rate, 0.0)
-
-
 def on_edge(rng, free):
     """Return joints inside limits about all axes but some, one a chain; most on an edge."""
     low, high = -rng.uniform(0.3, 2.0, (3, NEARBY)), rng.uniform(0.3, 2.0, (3, NEARBY))
     low[free], high[free] = -np.inf, np.inf
-    room = joint_limits.lock_axes(JointKind.BALL, low, high)
-    ranges = joint_limits.compile_ranges(*(end[None] for end in room))
-    drawn = rng.normal(size=(1, 4, NEARBY))
-    turn = joint_limits.clamp_turns(ranges, drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
-    return ranges, turn
+    joints, drawn = make_joints(JointKind.BALL, low, high), rng.normal(size=(1, 4, NEARBY))
+    return joints, joints.clamped(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([1, 2], 0), ([0], 2)])
 def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     rng = make_rng(77)
-    ranges, turn = on_edge(rng, free)
-    edges, near = find_near(ranges, turn)
-    normal = edges.normals[:, edge]
+    joints, turn = on_edge(rng, free)
+    near = find_near(joints, turn)
+    normal = near.normals[:, :, edge].transpose(1, 2, 0)
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
     along /= np.linalg.norm(along, axis=1, keepdims=True)
 
     def at(way, step):
-        return level(ranges, turns.multiply(turns.from_vectors(step * way), turn), edge)
+        return level(joints.ranges, turns.multiply(turns.from_vectors(step * way), turn), edge)
 
     growth = (at(normal, APART) - at(normal, -APART)) / (2.0 * APART)
     bend = (at(along, APART) + at(along, -APART) - 2.0 * at(along, 0.0)) / APART**2
-    rate = np.linalg.norm(near.find_slopes()[:, 0, edge], axis=-1)
-    press = np.zeros((*near.is_ellipse.shape, 2))
-    press[..., edge // 2] = 1.0
-    curved = near.bend(press)[:, 0] / rate[:, None, None]
+    press = np.zeros(near.is_near.shape)
+    press[..., edge] = 1.0
+    curved = near.bend(press)[:, 0]
     found = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
     # Where one quarter of an ellipse ends and the next begins there is no second derivative.
-    tells = edges.is_on[0, edge]
+    tells = near.is_near[:, 0, edge]
     assert tells.sum() > NEARBY / 5
     np.testing.assert_allclose(found[tells], bend[tells] / growth[tells], rtol=2e-2, atol=2e-3)
 
 
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
 def test_a_turn_by_the_room_leads_onto_the_edge(free, edge):
-    ranges, turn = on_edge(make_rng(80), free)
-    normal = find_near(ranges, turn)[0].normals[:, edge]
+    joints, turn = on_edge(make_rng(80), free)
+    normal = find_near(joints, turn).normals[:, 0, edge].T
     inward = make_rng(81).uniform(0.01, 0.05, NEARBY)
     inside = turns.multiply(turns.from_vectors(-inward * normal), turn)
-    edges, near = find_near(ranges, inside)
-    rooms = find_rooms(edges, near, edge)
-    tells = edges.is_on[0, edge] & (rooms > 1e-3)
+    near = find_near(joints, inside)
+    rooms = near.rooms[:, 0, edge]
+    tells = near.is_near[:, 0, edge] & (rooms > 1e-3)
     assert tells.sum() > NEARBY / 5
-    outside = turns.multiply(turns.from_vectors(rooms * edges.normals[:, edge]), inside)
-    again = find_rooms(*find_near(ranges, outside), edge)
+    outward = np.where(tells, rooms, 0.0) * near.normals[:, 0, edge].T
+    outside = turns.multiply(turns.from_vectors(outward), inside)
+    again = find_near(joints, outside).rooms[:, 0, edge]
     # To first order; edges of narrow ranges are curved most.
     assert np.quantile(again[tells] / rooms[tells], 0.9) < 0.1
 
