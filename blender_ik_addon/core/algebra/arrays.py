@@ -48,8 +48,8 @@ def rotate(rotation: Array, vectors: Array) -> Array:
 
 
 def compose(outer: Array, inner: Array) -> Array:
-    """Return the matrices (3, 3, B) that apply ``inner`` first, then ``outer``."""
-    product: Array = np.einsum("ijb,jkb->ikb", outer, inner)
+    """Return the matrices (..., 3, 3, B) that apply ``inner`` first, then ``outer``."""
+    product: Array = np.einsum("...ijb,...jkb->...ikb", outer, inner)
     return product
 
 

@@ -26,8 +26,9 @@ class Measure(Protocol):
         Jacobian (B, rows, 3 n).
         """
 
-    def foresee(self, move: Array) -> bool:
+    def foresee(self, _move: Array) -> bool:
         """Derive from now on what acts after moves (B, n, 3); tell if anything acts otherwise."""
+        return False
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ..algebra.chains_first import apply, chains_first
 from ..algebra.quaternions import AXES
 from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
+from ..descent.descent_settings import Measure
 from ..descent.posed_rows import PosedRows
 from ..kinematics.kinematic_tree import KinematicTree
 
@@ -49,7 +50,7 @@ class StartRows:
         return NearStartAt(self, posed)
 
 
-class NearStartAt:
+class NearStartAt(Measure):
     """The energy of B trees at one pose."""
 
     def __init__(self, start: StartRows, posed: PosedRows) -> None:
@@ -80,10 +81,6 @@ class NearStartAt:
             return whole
 
         return slope, curve
-
-    def foresee(self, _move: Array) -> bool:
-        """Tell that nothing acts otherwise after moves."""
-        return False
 
 
 def compile_springs(tree: KinematicTree, start_turn: Array) -> StartSprings:

@@ -18,6 +18,7 @@ from ..algebra.nested import Rows
 from ..algebra.quaternions import AXES
 from ..descent.bone_rows import BoneRows
 from ..descent.posed_rows import PosedRows
+from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..model.forces import Forces, StepMode
 
@@ -244,19 +245,19 @@ def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> P
         rest = chain.joints.begun(chain.joints.inner(unit))
     at, back = turns.to_vectors(rest), turns.conjugate(rest)
     units = [np.broadcast_to(np.reshape(axis, (4, 1)), rest.shape) for axis in AXES]
-    low, high = _bones_first(forces.comfort_low), _bones_first(forces.comfort_high)
-    masses = _bones_first(forces.masses)
+    low, high = put_rows_last(forces.comfort_low), put_rows_last(forces.comfort_high)
+    masses = put_rows_last(forces.masses)
     return PotentialEnergy(
         rest=rest,
         rest_axes=turns.to_matrices(rest),
         from_rest=np.stack([turns.multiply(back, unit) for unit in units], axis=2),
-        stiffness=_bones_first(forces.stiffness),
+        stiffness=put_rows_last(forces.stiffness),
         slack_low=low,
         slack_high=high,
         growth_low=_growth(low - (chain.joints.low - at)),
         growth_high=_growth((chain.joints.high - at) - high),
         borne=_sum_from(masses) - 0.5 * masses,
-        gravity=_bones_first(forces.gravity) / chain.reach,
+        gravity=put_rows_last(forces.gravity) / chain.reach,
         mode=forces.mode,
         gain=forces.gain,
         has_own_rest=forces.optimum_wxyz is not None,
@@ -267,10 +268,6 @@ def _growth(room: Array) -> Array:
     """Return how stiffness grows over the rooms (n, 3, B) from slack to limits."""
     has_room = np.isfinite(room) & (room > NO_ROOM)
     return np.where(has_room, GROWTH / np.where(has_room, room, 1.0) ** 2, 0.0)
-
-
-def _bones_first(rows: Array) -> Array:
-    return np.array(np.moveaxis(rows, 0, -1), order="C")
 
 
 def _sum_from(values: Array) -> Array:

@@ -98,11 +98,6 @@ def decompose_turns(ranges: SwingTwistRange, turn: Array) -> SwingTwist:
     return swing_twist.decompose(ARRAYS, ranges, nested.split(turn))
 
 
-def clamp_turns(ranges: SwingTwistRange, turn: Array) -> Array:
-    """Return turns (..., 4, B) brought inside their ranges."""
-    return nested.join(swing_twist.clamp(ARRAYS, ranges, nested.split(turn)))
-
-
 def clamp_rotations(
     kinds: tuple[JointKind, ...], rotations_wxyz: Array, low: Array, high: Array
 ) -> Array:

@@ -24,7 +24,7 @@ from ..model.joints import JointKind, Joints
 from ..model.topology import Topology
 from .aims import Aims
 from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
-from .posed import Posed, accumulate_products, accumulate_sums, move_by_turns
+from .posed import Posed, accumulate, move_by_turns
 from .reach import measure_reach
 from .swing_twist import TurnParts, put_together
 
@@ -168,12 +168,12 @@ class KinematicTree(Rows):
         links, before = offsets.copy(), carrying[: len(arms) - len(self.ends)]
         links[children] = np.einsum("nijb,njkb->nikb", before, offsets[children])
         links[list(topology.unturned)] = offsets[list(topology.unturned)]
-        frames = accumulate_products(links, topology.bone_rounds)
+        frames = accumulate(links, topology.bone_rounds, arrays.compose)
         arms = np.einsum("nijb,njb->nib", frames[carriers], arms)
         points = np.empty((count + len(self.ends), *heads.shape[1:]))
         points[topology.roots] = heads[topology.roots]
         points[children], points[count:] = arms[: len(before)], arms[len(before) :]
-        points = accumulate_sums(points, topology.point_rounds)
+        points = accumulate(points, topology.point_rounds, np.add)
         return Posed(frames, own, points[:count], points[count:], joints.is_rigid, parts)
 
     def slide_effects(self, posed: Posed) -> Array:
@@ -202,7 +202,8 @@ class KinematicTree(Rows):
 
     def find_jacobian(self, posed: Posed) -> Array:
         """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""
-        moved = move_by_turns(posed.frames, posed.find_levers(self._find_held(posed)))
+        levers = posed.express(self._find_held(posed) - posed.heads[:, None])
+        moved = move_by_turns(posed.frames, levers)
         if self._shares is not None:
             moved *= self._shares
         count, effectors, _, _, trees = moved.shape

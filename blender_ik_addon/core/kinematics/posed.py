@@ -5,6 +5,7 @@ Layout as in ``arrays``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -79,13 +80,6 @@ class Posed(Rows):
         expressed: Array = np.einsum("nijb,n...jb->n...ib", self.inverse_frames, vectors)
         return expressed
 
-    def find_levers(self, points: Array) -> Array:
-        """Return the vectors from all heads to points, in the frames, shape (n, q, 3, B).
-
-        Points are the same for all heads, (q, 3, B), or others for each, (n, q, 3, B).
-        """
-        return self.express(points - self.heads[:, None])
-
 
 def move_by_turns(frames: Array, levers: Array) -> Array:
     """Return how ends of levers (n, q, 3, B) move with turns in frames, shape (n, q, 3, 3, B).
@@ -102,19 +96,10 @@ def move_by_turns(frames: Array, levers: Array) -> Array:
 _AHEAD, _BEHIND = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
-def accumulate_products(matrices: Array, rounds: Rounds) -> Array:
-    """Return the products of matrices (n, 3, 3, B) from a root to each one."""
+def accumulate(values: Array, rounds: Rounds, join: Callable[[Array, Array], Array]) -> Array:
+    """Return what comes of joining arrays (n, ..., B) from a root to each one."""
     for rows, above in rounds:
-        found = matrices.copy()
-        found[rows] = np.einsum("nijb,njkb->nikb", matrices[above], matrices[rows])
-        matrices = found
-    return matrices
-
-
-def accumulate_sums(vectors: Array, rounds: Rounds) -> Array:
-    """Return the sums of vectors (n, 3, B) from a root to each one."""
-    for rows, above in rounds:
-        found = vectors.copy()
-        found[rows] = vectors[above] + vectors[rows]
-        vectors = found
-    return vectors
+        found = values.copy()
+        found[rows] = join(values[above], values[rows])
+        values = found
+    return values

@@ -71,8 +71,3 @@ def name_outcome(
     code = m.where(is_moved & is_open & is_at_moved, SOFTENED, code)
     is_stuck = is_moved & m.negate(is_at_moved) & (code == EXTENDED)
     return m.where(is_stuck, ITERATIONS_USED_UP, code)
-
-
-def name_drag(m: Arithmetic, residual: Number, accepted: Number, *, is_anchored: bool) -> Number:
-    """Return the status code of a chain that FOLLOW has dragged; as ``name_outcome``."""
-    return m.where(residual <= accepted, REACHED, EXTENDED if is_anchored else BLENDED)

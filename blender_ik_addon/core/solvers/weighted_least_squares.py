@@ -14,7 +14,7 @@ from ..algebra.chains_first import chains_first
 from ..algebra.output_rows import EVERY
 from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
-from ..descent.descent_settings import Settings
+from ..descent.descent_settings import Measure, Settings
 from ..descent.feasible_newton import minimise
 from ..descent.posed_rows import PosedRows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
@@ -54,7 +54,7 @@ def compromise(
     return tree.make_state(ended.turn, state[:-1, TURN]), ended.used
 
 
-class SquaredErrors:
+class SquaredErrors(Measure):
     """Half the sum of squared errors of outputs (B, rows), which are none within a tolerance."""
 
     def __init__(self, bones: BoneRows, posed: PosedRows, error: Array, tolerance: Array) -> None:
@@ -73,10 +73,6 @@ class SquaredErrors:
             return work + jacobian.swapaxes(1, 2) @ jacobian
 
         return -(error[:, None] @ jacobian)[:, 0], curve
-
-    def foresee(self, _move: Array) -> bool:
-        """Tell that nothing acts otherwise after moves."""
-        return False
 
 
 def measure_errors(

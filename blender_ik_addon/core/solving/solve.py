@@ -19,7 +19,7 @@ from ..model.goals import Goal, Goals
 from ..model.options import Lead, SolveOptions, Solver
 from ..model.records import check_shape
 from ..model.solutions import Solution, Solutions
-from ..model.status import name_drag
+from ..model.status import BLENDED, EXTENDED, REACHED
 from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
@@ -212,7 +212,9 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         tip_rotation_wxyz=None,
         residual=residuals,
         iterations=np.zeros(len(chains), dtype=np.int64),
-        status_code=name_drag(ARRAYS, residuals, accepted, is_anchored=options.use_anchor),
+        status_code=np.where(
+            residuals <= accepted, REACHED, EXTENDED if options.use_anchor else BLENDED
+        ),
         local_rotations_wxyz=local,
         slides=None if local is None else np.zeros(local.shape[:2]),
     )

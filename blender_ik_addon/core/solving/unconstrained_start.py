@@ -316,7 +316,7 @@ def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
     """Return turns with all joints but the root in the middles of their swings' ranges."""
     middle, _ = joints.find_middles()
     middle[:, 1] = 0.0
-    turn = joint_limits.clamp_turns(joints.ranges, turns.from_vectors(middle))
+    turn = joints.clamped(turns.from_vectors(middle))
     is_even = (np.abs(middle).max(axis=1) < swing_twist.HELD) & (joints.zero[:, 0] == 1.0)
     turn = np.where(is_even[:, None], start_turn, turn)
     turn[0] = start_turn[0]
