@@ -7,11 +7,6 @@ import numpy as np
 from ..algebra.arithmetic import Array
 
 
-def second_differences(steps: Array) -> Array:
-    """Return the differences of steps (F - 1, ...) between frames, shape (F - 2, ...)."""
-    return np.diff(steps, axis=0)
-
-
 def spread_back(second: Array) -> Array:
     """Return what second differences (F - 2, ...) make of the F frames: their transpose."""
     found = np.zeros((len(second) + 2, *second.shape[1:]))

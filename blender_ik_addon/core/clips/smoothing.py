@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algebra import rotation
 from ..algebra.arithmetic import Array, Flags
-from .banded import second_differences, solve_least, spread_back
+from .banded import solve_least, spread_back
 from .branches import Path
 from .clip import Clip, free_turns, meet, squared, turned, turns_between, without_blocked
 
@@ -52,7 +52,7 @@ class Energy:
 
     def _parts(self, local: Array) -> tuple[Array, Array]:
         offsets = rotation.multiply(self._keyed, local)
-        second = second_differences(turns_between(offsets[:-1], offsets[1:]))
+        second = np.diff(turns_between(offsets[:-1], offsets[1:]), axis=0)
         return second, turns_between(self._path.local, local)
 
 

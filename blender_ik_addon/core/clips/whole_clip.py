@@ -8,7 +8,6 @@ import numpy as np
 
 from ..algebra import rotation
 from ..algebra.arithmetic import Array, Flags, Indices
-from .banded import second_differences
 from .branches import Path, Steps, find_path, steepest_turns
 from .clip import Clip, turns_between
 from .smoothing import smooth
@@ -79,7 +78,7 @@ def accelerates_more(local: Array, other: Array) -> bool:
 
 def acceleration(local: Array) -> float:
     """Return the root of the mean square of the joints' acceleration, radians a frame squared."""
-    second = second_differences(turns_between(local[:-1], local[1:]))
+    second = np.diff(turns_between(local[:-1], local[1:]), axis=0)
     return float(np.sqrt(np.square(second).sum(axis=2).mean()))
 
 

@@ -26,9 +26,7 @@ class BoneRows(Rows):
 
     def __init__(self, tree: KinematicTree, slide: Array) -> None:
         """Take trees, and slides (n, B) that stay."""
-        self.tree, self._slide, heads = tree, slide, tree.heads
-        if tree.slide_axes is not None:
-            heads = heads + tree.slide_axes * slide[:, None]
+        self.tree, self._slide, heads = tree, slide, tree.slide_heads(slide)
         self._offsets, self._heads = chains_first(tree.joints.offsets), chains_first(heads)
         arms = np.concatenate((heads[tree.topology.children_of_bones], tree.ends))
         self._arms, shares = chains_first(arms), tree.topology.moves[:, :, None] * tree.sqrt_weights

@@ -46,7 +46,7 @@ def _pick(array: Array, row: int | None) -> Any:
 def _bones(tree: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     """Return one record of bones; ``pick`` makes tuples of numbers of arrays (..., B)."""
     topology, led = tree.topology, tree.topology.led
-    joints, heads = tree.joints.take_bones(led), tree.resting_heads[led]
+    joints, heads = tree.joints.take_bones(led), tree.slide_heads(tree.joints.resting_slide)[led]
     place = {bone: i for i, bone in enumerate([-1, *led], start=-1)}
     parents = [place[topology.parents[bone]] for bone in led]
     carriers = [*parents, *(place[bone] for bone in topology.effector_bones)]

@@ -157,11 +157,10 @@ class KinematicTree(Rows):
         return state
 
     def _pose(self, turn: Array, slide: Array | None, parts: TurnParts | None = None) -> Posed:
-        topology, joints, heads = self.topology, self.joints, self.heads
-        offsets = joints.offsets
-        own = turns.to_matrices(turn)
-        if self.slide_axes is not None and slide is not None:
-            heads = heads + self.slide_axes * slide[:, None]
+        topology, joints, offsets = self.topology, self.joints, self.joints.offsets
+        own, heads = turns.to_matrices(turn), self.heads
+        if slide is not None:
+            heads = self.slide_heads(slide)
         children, carriers, count = topology.children_of_bones, topology.carriers, len(own)
         arms, carrying = np.concatenate((heads[children], self.ends)), own[carriers]
         arms = np.einsum("nijb,njb->nib", carrying, arms)
@@ -175,6 +174,13 @@ class KinematicTree(Rows):
         points[children], points[count:] = arms[: len(before)], arms[len(before) :]
         points = accumulate(points, topology.point_rounds, np.add)
         return Posed(frames, own, points[:count], points[count:], joints.is_rigid, parts)
+
+    def slide_heads(self, slide: Array) -> Array:
+        """Return the heads moved by slides (n, B), shape (n, 3, B)."""
+        if self.slide_axes is None:
+            return self.heads
+        heads: Array = self.heads + self.slide_axes * slide[:, None]
+        return heads
 
     def slide_effects(self, posed: Posed) -> Array:
         """Return how effectors move with the slides of each bone, shape (n, 3, B)."""
@@ -224,14 +230,6 @@ class KinematicTree(Rows):
         """How much each joint counts for each effector, shape (n, E, 1, 1, any); None for 1."""
         shares = self.topology.moves[:, :, None] * self.sqrt_weights
         return None if (shares == 1.0).all() else shares[:, :, None, None]
-
-    @property
-    def resting_heads(self) -> Array:
-        """The heads, moved by slides at rest, shape (n, 3, B)."""
-        if self.slide_axes is None:
-            return self.heads
-        heads: Array = self.heads + self.slide_axes * self.joints.resting_slide[:, None]
-        return heads
 
 
 def compile_tree(

@@ -142,15 +142,11 @@ def compile_start_poses(joints: Array, hint: Array) -> StartPose:
     root = joints[0]
     _, exponent = np.frexp(norm(np.diff(joints, axis=0)).sum(axis=0))
     unit = np.ldexp(1.0, exponent)
-    return _describe(root, unit, (joints - root) / unit, hint)
+    return describe_start(root, unit, (joints - root) / unit, hint)
 
 
-def move_joints(start: StartPose, points: Array) -> StartPose:
-    """Return start poses with their joints elsewhere, (n + 1, 3, B), in the same units."""
-    return _describe(start.root, start.unit, points, start.side)
-
-
-def _describe(root: Array, unit: Array, points: Array, hint: Array) -> StartPose:
+def describe_start(root: Array, unit: Array, points: Array, hint: Array) -> StartPose:
+    """Return start poses with joints (n + 1, 3, B) in units (B,) from roots (3, B)."""
     lengths = norm(np.diff(points, axis=0))
     most, least = reach.measure_reach(lengths)
     inner = points[1:-1].mean(axis=0) if len(points) > 2 else np.zeros_like(root)

@@ -27,7 +27,7 @@ from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
-from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
+from ..kinematics.start_pose import StartPose, compile_start_poses, describe_start
 from ..kinematics.task import Task
 from ..model.options import Solver
 from ..model.topology import Topology
@@ -142,7 +142,7 @@ def _compile_run(
     turn[bones] = np.where(straight, _bend_to_middles(joints, turn[bones]), turn[bones])
     posed = tree.posed(tree.make_state(turn))
     points = _find_points(tree, run, posed)
-    bent = move_joints(start, (points - points[0]) / start.unit)
+    bent = describe_start(start.root, start.unit, (points - points[0]) / start.unit, start.side)
     inner = arrays.invert(posed.turn_axes[bones])
     if joints.has_stiffness:
         axes = turns.to_matrices(turn[bones])
