@@ -102,7 +102,9 @@ class NearEdges:
 
     def store_chains_last(self) -> None:
         """Store arrays with the chains last: products of many chains are several times as fast."""
-        self.free = _store_last(self.free)
+        self.free = _store_last(
+            np.broadcast_to(self.free, (len(self.is_near), *self.free.shape[1:]))
+        )
         if self.has_any:
             self.normals = _store_last(self.normals)
 

@@ -128,11 +128,12 @@ def _linearize(
         turn, parts = state[:-1, :TURN].transpose(2, 0, 1), swap_axes(tree.take_apart(state))
         edges = NearEdges(joints.rows, turn, parts, ON_EDGE)
         edges.store_chains_last()
-        free = _turn_joints(jacobian, edges.free)
+        if joints.has_stiffness or edges.has_locks:
+            free = _turn_joints(jacobian, edges.free)
         if edges.has_any:
             is_kept = state[:-1, ACTIVE].T[..., None] // POWERS % 2.0 == 1.0
             limits = _Limits(edges, edges.is_near & is_kept)
-    elif not joints.axis_shares.all():
+    if free is jacobian and not joints.axis_shares.all():
         free = jacobian * joints.axis_shares[:, None]
     if tree.slide_axes is not None:
         slide, low, high = state[:-1, TURN], joints.slide_low, joints.slide_high
