@@ -23,7 +23,7 @@ from tests.blender.body.human_bodies import (
     spaces_from,
 )
 from tests.blender.clips import walking
-from tests.blender.operators.test_characters import USUAL
+from tests.blender.operators.test_characters import USUAL, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened, reopen
 from tests.blender.setups.selecting import press, select_objects, state
@@ -107,8 +107,7 @@ def test_every_step_back_and_forth_and_a_saved_file_show_the_pose_and_the_settin
 
 
 def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify):
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
+    ob = add_rig("human")
     rigs.turn_bones(ob, seed=3, angle=0.1)
     rigs.change(ob.pose.bones[HIPS], location=(0.01, -0.02, 0.03))
     before = rigs.channels(ob)

@@ -15,7 +15,7 @@ from tests.blender.body import human_bodies as bodies
 from tests.blender.operators.test_characters import USUAL
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
-from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
@@ -254,9 +254,7 @@ def test_a_chain_that_comes_to_its_body_later_gives_the_root_back_where_it_was()
 def test_a_second_time_nothing_changes(human):
     press(whole_body, use_pins=False)
     assert not any(each.use_pin for each in human.chain_ik.chains)
-    before = state()
     assert "already" in refusal(whole_body)
-    assert state() == before
     rigs.change(human.chain_ik.body, use_body=False)
     count = len(human.data.bones)
     press(whole_body)
@@ -266,14 +264,9 @@ def test_a_second_time_nothing_changes(human):
 
 
 def test_hips_below_a_root_of_the_skeleton_go_along_with_it(rigify):
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
-    rigs.enter(ob, "EDIT")
-    bones = ob.data.edit_bones
-    root = bones.new("master")
-    root.tail = (0.0, 0.3, 0.0)
-    bones[bodies.HIPS].parent = root
-    bpy.ops.object.mode_set(mode="OBJECT")
+    ob = bodies.add_rig("human")
+    rigs.add_bones(ob, [(0.0, 0.0, 0.0), (0.0, 0.3, 0.0)], names=["master"])
+    rigs.hang_bone(ob, bodies.HIPS, "master")
     press(setup, control="BONE")
     before = bodies.places(ob)
     press(whole_body)
@@ -288,12 +281,10 @@ def test_hips_below_a_root_of_the_skeleton_go_along_with_it(rigify):
 
 
 def _connected(ob: bpy.types.Object) -> None:
-    rigs.enter(ob, "EDIT")
-    bones = ob.data.edit_bones
-    above = bones.new("Above")
-    above.head, above.tail = bones[bodies.HIPS].head - Vector((0, 0, 0.2)), bones[bodies.HIPS].head
-    bones[bodies.HIPS].parent, bones[bodies.HIPS].use_connect = above, True
-    bpy.ops.object.mode_set(mode="OBJECT")
+    with rigs.editing(ob) as bones:
+        above, hips = bones.new("Above"), bones[bodies.HIPS]
+        above.head, above.tail = hips.head - Vector((0, 0, 0.2)), hips.head
+        hips.parent, hips.use_connect = above, True
 
 
 BAD = {
@@ -312,10 +303,9 @@ def test_what_can_be_no_body_is_told_in_one_sentence_and_nothing_changes(human, 
     spoil(human)
     select_objects(active=human)
     rigs.updated()
-    before, spaces = state(), bodies.spaces_from(human)
+    spaces = bodies.spaces_from(human)
     muted = [each.mute for bone in human.pose.bones for each in bone.constraints]
     assert refusal(whole_body).startswith(text)
-    assert state() == before
     assert bodies.spaces_from(human) == spaces
     assert muted == [each.mute for bone in human.pose.bones for each in bone.constraints]
 
@@ -330,9 +320,7 @@ def test_a_rig_without_hips_is_told_what_to_choose():
 
 
 def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(rigify):
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
-    rigs.updated()
+    ob = bodies.add_rig("human")
     before = bodies.places(ob)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
     assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
@@ -348,8 +336,7 @@ def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(
 
 
 def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(rigify, capfd):
-    bpy.ops.object.armature_human_metarig_add()
-    ob = bpy.context.object
+    ob = bodies.add_rig("human")
     ob.pose.bones[bodies.HIPS].lock_location = (True, True, True)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
     assert "Arm.L" in ob.chain_ik.chains

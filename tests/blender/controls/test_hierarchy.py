@@ -14,7 +14,7 @@ from tests.blender.controls.rolled import activate, control_of
 from tests.blender.operators import test_characters as characters
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
-from tests.blender.setups.selecting import press, refusal, state
+from tests.blender.setups.selecting import press, refusal
 
 setup = bpy.ops.pose.chain_ik_setup
 
@@ -169,9 +169,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
     assert farthest(before, places(ob)) <= 1e-6
     assert spaces(ob) == wanted | {"Spine": ""}
     assert set(offered(ob, "Spine")) == {"spine", "Root"}
-    earlier = state()
     assert refusal(setup).startswith("Every limb that was found has a chain already")
-    assert state() == earlier
 
 
 def test_a_space_that_somebody_has_chosen_stays(rigify):

@@ -257,7 +257,7 @@ def test_an_angle_that_is_no_number_or_has_a_driver_or_no_pole_is_refused():
     text = refusal(turn_pole, angle=1.0)
     assert text == "The pole angle of this chain has drivers: remove its drivers first."
     assert chain.pole_angle == pytest.approx(0.3)
-    chain.pole_target = None
+    rigs.change(chain, pole_target=None)
     assert "no pole" in refusal(turn_pole, angle=1.0)
     # The ends of what bends meet.
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0.5, 0, 0.5), (0, 0, 0)])

@@ -174,12 +174,11 @@ def told_settings(ob: bpy.types.Object) -> tuple[object, ...]:
 
 def roll_across(limb: Limb, way: Callable[[bpy.types.EditBone, Vector], Vector]) -> None:
     """Roll both bones so that their Z axes point some way, told by what is across their bend."""
-    rigs.enter(limb.ob, "EDIT")
-    bones = [limb.ob.data.edit_bones[name] for name in limb.bones]
-    across = bones[0].vector.cross(bones[1].vector)
-    for bone in bones:
-        bone.align_roll(way(bone, across))
-    bpy.ops.object.mode_set(mode="OBJECT")
+    with rigs.editing(limb.ob) as edited:
+        bones = [edited[name] for name in limb.bones]
+        across = bones[0].vector.cross(bones[1].vector)
+        for bone in bones:
+            bone.align_roll(way(bone, across))
     rigs.updated()
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.rigs import keys_of
-from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 from tests.blender.setups.sliding_rigs import robot
 
 bake = bpy.ops.pose.chain_ik_bake
@@ -180,7 +180,6 @@ def test_an_action_that_other_objects_use_gets_a_slot_of_its_own():
 
 def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     ob, target = make_tail()
-    before = state()
     assert "swap the two" in refusal(bake, frame_start=9, frame_end=3)
     bpy.context.scene.chain_ik.use_live = False
     assert "turn it on" in refusal(bake)
@@ -193,14 +192,12 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
         (chain, "influence", 0.0, f"{nothing}: FK: pose the bones, influence is zero."),
     ):
         former = getattr(owner, name)
-        setattr(owner, name, value)
+        rigs.change(owner, **{name: value})
         assert said in refusal(bake)
-        setattr(owner, name, former)
-    bpy.context.view_layer.update()
-    assert state() == before
-    chain.mute = True
+        rigs.change(owner, **{name: former})
+    rigs.change(chain, mute=True)
     assert "unmute those" in refusal(bake, which="ALL")
-    chain.mute = False
+    rigs.change(chain, mute=False)
     data = ob.animation_data_create()
     data.action = bpy.data.actions.new("Other")
     data.action_influence = 0.5

@@ -203,9 +203,7 @@ def test_the_warning_is_about_bones_that_chains_move():
     ob, _ = make_arm()
     calculate(ob, bones=["Beside.0"])
     assert WRONG not in warning()
-    rigs.add_bones(ob, ((0, 0, 2), (0, 0.2, 2)), prefix="Hand")
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones["Hand.0"].parent = ob.data.edit_bones["Bone.1"]
+    rigs.add_bones(ob, ((0, 0, 2), (0, 0.2, 2)), prefix="Hand", parent="Bone.1")
     calculate(ob, bones=["Hand.0"])
     assert WRONG in warning()
     chain = ob.chain_ik.chains[0]

@@ -13,8 +13,7 @@ from mathutils import Matrix
 
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.selecting import press, refusal, select_bones, state
-from tests.blender.setups.twisted_rigs import matrices
+from tests.blender.setups.selecting import press, refusal, select_bones, symmetrize
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "characters.md"
@@ -98,7 +97,7 @@ def add_rig(name: str) -> bpy.types.Object:
 
 
 def assert_stays(ob: bpy.types.Object, before: dict[str, np.ndarray]) -> None:
-    after = matrices(ob)
+    after = rigs.matrices(ob)
     height = max(np.abs(matrix[:3, 3]).max() for matrix in before.values())
     for name, matrix in before.items():
         off = np.abs(after[name] - matrix)
@@ -119,7 +118,7 @@ def test_every_limb_is_found_named_and_set_up_in_one_step_and_nothing_moves(rigi
         # As FBX files have it: the object is turned, so that the character stands all the same.
         ob.data.transform(Matrix.Rotation(-np.pi / 2.0, 4, "X"))
         rigs.change(ob, rotation_euler=(np.pi / 2.0, 0.0, 0.0))
-    before, use_limits = matrices(ob), how == "empties and limits"
+    before, use_limits = rigs.matrices(ob), how == "empties and limits"
     press(setup, control="EMPTY" if use_limits else "BONE", use_limits=use_limits)
     limbs, chains = found(ob), ob.chain_ik.chains
     toes = {limb: limbs.pop(limb) for limb in [*limbs] if "Toe" in limb}
@@ -166,7 +165,7 @@ def test_limbs_straighten_as_softly_as_their_pose_leaves_room(bend, scale):
     joints = np.array([(0.1, 0, 1), (0.1, -bend, 0.5), (0.1, 0, 0), (0.1, -0.2, 0)])
     rigs.add_bones(ob, joints, names=("thigh.L", "shin.L", "foot.L"), parent="Bone.0")
     rigs.change(ob, rotation_euler=(0.3, 0.2, -0.5), scale=scale)
-    before = matrices(ob)
+    before = rigs.matrices(ob)
     press(setup)
     (chain,) = ob.chain_ik.chains
     assert_stays(ob, before)
@@ -252,12 +251,10 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     fingers = {limb: each for limb, each in found(ob).items() if limb[:-2] in names}
     assert fingers.keys() == {f"{name}{side}" for name in names for side in SIDES}
     assert all(count == 3 for *_, count, _ in fingers.values())
-    before = state()
     assert refusal(setup) == (
         "Every limb that was found has a chain already: for a chain of other bones, select these in"
         " pose mode and press +."
     )
-    assert state() == before
 
 
 def test_a_second_chain_of_bones_is_refused_where_both_cannot_be_solved_together(rigify):
@@ -265,21 +262,20 @@ def test_a_second_chain_of_bones_is_refused_where_both_cannot_be_solved_together
     press(setup, control="BONE")
     chains = ob.chain_ik.chains
     select_bones(ob, ["upper_arm.L", "forearm.L", "hand.L"])
-    before, add = state(), bpy.ops.pose.chain_ik_add
+    add = bpy.ops.pose.chain_ik_add
     text = (
         "Bone 'upper_arm.L' already belongs to chain 'Arm.L', and a second one cannot be solved"
         " together with it: {} for {}, select other bones, or remove chain 'Arm.L' first."
     )
     solver = "choose Newton or FABRIK as the solver"
     assert refusal(add) == text.format(solver, "'Arm.L'")
-    assert state() == before
-    chains["Arm.L"].solver = "NEWTON"
+    rigs.change(chains["Arm.L"], solver="NEWTON")
     assert refusal(add, solver="TWO_BONE") == text.format(solver, "this chain")
     press(add)
     rigs.updated()
     assert chains[-1].status == chains["Arm.L"].status == "Reached"
     press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    chains["Arm.L"].use_stretch = True
+    rigs.change(chains["Arm.L"], use_stretch=True)
     assert refusal(add) == text.format("switch Stretch off", "'Arm.L'")
     chains["Arm.L"].mute = True
     press(add)
@@ -288,13 +284,11 @@ def test_a_second_chain_of_bones_is_refused_where_both_cannot_be_solved_together
 def test_what_was_looked_for_is_named_where_nothing_was_found():
     ob = rigs.make_rig(rigs.zigzag(2))
     select_bones(ob, ["Bone.0"])
-    before = state()
     for scope in ("ALL", "SELECTED"):
         assert refusal(setup, kinds={"ARM", "SPIDER_LEG"}, scope=scope) == (
             "No limb of these kinds (Arm, Spider Leg) was found from bone names and parents:"
             " select the bones of a limb in pose mode and press +."
         )
-    assert state() == before
 
 
 def make_left_arm() -> bpy.types.Object:
@@ -308,11 +302,7 @@ def make_left_arm() -> bpy.types.Object:
 def make_both_sides() -> bpy.types.Object:
     """Return two arms, each other's mirror image, the left one posed."""
     ob = make_left_arm()
-    rigs.enter(ob, "EDIT")
-    for bone in ob.data.edit_bones:
-        bone.select = bone.select_head = bone.select_tail = bone.name.endswith(".L")
-    bpy.ops.armature.symmetrize()
-    bpy.ops.object.mode_set(mode="OBJECT")
+    symmetrize(ob, "upper_arm.L", "forearm.L", "hand.L")
     return ob
 
 
@@ -331,7 +321,7 @@ def test_a_mirrored_chain_poses_the_other_side_as_the_mirror_image(control, scal
     assert [each.name for each in ob.chain_ik.chains] == ["hand.L", "hand.R"]
     copy = ob.chain_ik.chains[1]
     assert (copy.bone, copy.rotation_bone, copy.use_flip_bend) == ("forearm.R", "AUTO", True)
-    posed = {bone.name: np.array(bone.matrix) for bone in rigs.evaluated(ob).pose.bones}
+    posed = rigs.matrices(ob)
     flip = np.diag((-1.0, 1.0, 1.0, 1.0))
     for name in ("upper_arm", "forearm", "hand"):
         np.testing.assert_allclose(
@@ -344,9 +334,7 @@ def test_a_chain_that_has_no_other_side_says_why():
     select_bones(ob, ["upper_arm.L", "forearm.L", "hand.L"])
     press(bpy.ops.pose.chain_ik_add)
     press(mirror)
-    before = state()
     assert refusal(mirror) == "Chain 'hand.L' drives the other side already: remove it first."
-    assert state() == before
     rigs.add_chain(ob, "Bone.0", None)
     ob.chain_ik.active_index = 2
     assert refusal(mirror).startswith("Bone 'Bone.0' has no side in its name")

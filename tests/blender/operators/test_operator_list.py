@@ -111,11 +111,9 @@ def test_without_a_chain_the_buttons_ask_for_one():
 def test_buttons_refuse_a_linked_armature_and_say_what_to_do(tmp_path):
     make_driven_limbs()
     select_objects(active=linked(tmp_path / "library.blend", "Rig")[0])
-    before = state()
     for operator in (add, solve, compare, remove, restore, store):
         expected = "This armature is linked: make a library override of it first."
         assert refusal(operator) == expected
-    assert state() == before
 
 
 def drag() -> None:

@@ -220,12 +220,10 @@ def test_all_operators_ask_to_leave_edit_mode_and_settings_can_be_changed_all_th
         bones[0].name = "Renamed"
     else:
         bones.remove(bones[-1])
-    before = state()
     names = {name for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")} - ALWAYS
     said = {name: refusal(getattr(bpy.ops.pose, name)) for name in names}
     assert {name: text for name, text in said.items() if text != LEAVE} == {}
     assert len(said) > 20
-    assert state() == before
     chain = ob.chain_ik.chains[0]
     chain.use_tail = chain.use_rotation = chain.use_stretch = True
     chain.use_stretch, chain.chain_count, chain.mute = False, 1, True

@@ -13,9 +13,8 @@ from tests.blender.setups import rigs
 
 
 def move(ob: bpy.types.Object) -> None:
-    rigs.enter(ob, "EDIT")
-    ob.data.edit_bones["Bone.1"].tail.z += 0.5
-    rigs.enter(ob, "OBJECT")
+    with rigs.editing(ob) as bones:
+        bones["Bone.1"].tail.z += 0.5
 
 
 CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {

@@ -5,7 +5,6 @@ The tip takes the rotation, or the hand that is connected to it.
 
 from __future__ import annotations
 
-import bpy
 import numpy as np
 import pytest
 
@@ -95,15 +94,13 @@ FORE, HAND = "Bone.1", "Bone.2"
 def make_limb(aside=0.0, others=0, *, is_connected=True, tip=FORE, **settings):
     """Return upper arm, forearm and hand, the chain of the first two, and its target."""
     ob = rigs.make_rig(LIMB)
-    rigs.enter(ob, "EDIT")
-    bones = ob.data.edit_bones
-    bones[HAND].use_connect = is_connected and not aside
-    bones[HAND].head.x += aside
-    for number in range(others):
-        other = bones.new(f"Other.{number}")
-        other.head, other.tail = bones[FORE].tail, bones[FORE].tail + bones[HAND].vector
-        other.parent, other.use_connect = bones[FORE], True
-    bpy.ops.object.mode_set(mode="OBJECT")
+    with rigs.editing(ob) as bones:
+        bones[HAND].use_connect = is_connected and not aside
+        bones[HAND].head.x += aside
+        for number in range(others):
+            other = bones.new(f"Other.{number}")
+            other.head, other.tail = bones[FORE].tail, bones[FORE].tail + bones[HAND].vector
+            other.parent, other.use_connect = bones[FORE], True
     target = turned_target((0.6, 0.5, 1.2))
     given = {"chain_count": 2, "use_rotation": True, "rotation_bone": "AUTO", **settings}
     chain = rigs.add_chain(ob, tip, target, **given)

@@ -12,7 +12,6 @@ from blender_ik_addon.rig.reading.update import Update
 from tests.blender.controls import rolled
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.twisted_rigs import matrices
 from tests.blender.setups.warm_rigs import JOINTS
 from tests.helpers import make_rng
 
@@ -119,12 +118,12 @@ def test_arms_and_toes_of_a_human_with_foot_roll_need_no_second_evaluation(rigif
     ob = rolled.human(down=0.05)
     calls, once = [], Update.evaluate_again
     monkeypatch.setattr(Update, "evaluate_again", lambda asked: calls.append(1) or once(asked))
-    before = matrices(ob)
+    before = rigs.matrices(ob)
     ob.pose.bones["Spine Target"].location.z += 0.1
     rolled.turn(ob, rolled.ROLL, 20.0)
     depsgraph = rigs.updated()
     assert not calls
-    after = matrices(ob)
+    after = rigs.matrices(ob)
     assert min(rolled.off(before, after, bone) for bone in ("upper_arm.L", "foot.L")) > 1e-3
     (graph,) = live.memory.graphs.values()
     state, shown = graph.rigs[ob.session_uid], rigs.evaluated(ob, depsgraph)

@@ -95,22 +95,25 @@ def add_bones(
     return made
 
 
-def delete_bones(ob: bpy.types.Object, *names: str) -> None:
-    """Delete bones in edit mode, and go back to the mode of before."""
+@contextmanager
+def editing(ob: bpy.types.Object) -> Iterator[bpy.types.bpy_prop_collection]:
+    """Give the bones of an armature in edit mode, and go back to the mode of before."""
     mode = ob.mode
     enter(ob, "EDIT")
-    for name in names:
-        ob.data.edit_bones.remove(ob.data.edit_bones[name])
+    yield ob.data.edit_bones
     bpy.ops.object.mode_set(mode=mode)
+
+
+def delete_bones(ob: bpy.types.Object, *names: str) -> None:
+    with editing(ob) as bones:
+        for name in names:
+            bones.remove(bones[name])
 
 
 def hang_bone(ob: bpy.types.Object, name: str, parent: str = "") -> None:
-    """Hang a bone under another one or under none, and go back to the mode of before."""
-    mode = ob.mode
-    enter(ob, "EDIT")
-    bones = ob.data.edit_bones
-    bones[name].parent = bones[parent] if parent else None
-    bpy.ops.object.mode_set(mode=mode)
+    """Hang a bone under another one, or under none."""
+    with editing(ob) as bones:
+        bones[name].parent = bones[parent] if parent else None
 
 
 def make_rig(
@@ -193,6 +196,11 @@ def head(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph | None 
 def pose(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
     """Return the evaluated pose matrices of all bones, armature space, shape (n, 4, 4)."""
     return np.array([bone.matrix for bone in evaluated(ob, depsgraph).pose.bones])
+
+
+def matrices(ob: bpy.types.Object) -> dict[str, Array]:
+    """Return the evaluated pose matrices of all bones, armature space, by name."""
+    return {bone.name: np.array(bone.matrix) for bone in evaluated(ob).pose.bones}
 
 
 def rotation_property(pose_bone: bpy.types.PoseBone) -> str:

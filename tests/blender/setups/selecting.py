@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import bpy
+import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
@@ -40,6 +42,14 @@ def _select(ob: bpy.types.Object, bones: Sequence[str]) -> None:
         holder.select = bone.name in bones
 
 
+def symmetrize(ob: bpy.types.Object, *bones: str) -> None:
+    """Give an armature the mirror images of bones."""
+    with rigs.editing(ob) as edited:
+        for bone in edited:
+            bone.select = bone.select_head = bone.select_tail = bone.name in bones
+        bpy.ops.armature.symmetrize()
+
+
 def press(operator: Callable[..., set[str]], **settings: object) -> None:
     """Run an operator as its button does: Blender makes its undo step, then updates."""
     assert operator("EXEC_DEFAULT", True, **settings) == {"FINISHED"}
@@ -47,13 +57,26 @@ def press(operator: Callable[..., set[str]], **settings: object) -> None:
 
 
 def refusal(operator: Callable[..., set[str]], **settings: object) -> str:
-    """Return the sentence with which an operator refuses, from its poll or its report."""
+    """Return the sentence with which an operator refuses, and check that it changes nothing."""
+    before = repr(state())  # repr: not a number equals itself
     with pytest.raises(RuntimeError) as caught:
         operator("EXEC_DEFAULT", True, **settings)
+    assert repr(state()) == before
     text = re.sub(r"^(Operator bpy\.ops\.\S+\.poll\(\)|Error:) ", "", str(caught.value)).strip()
     assert re.fullmatch(r"[A-Z][^\n]*[^.]\.", text), f"not one sentence: {text!r}"
     assert ". " not in text, f"not one sentence: {text!r}"
     return text
+
+
+@contextmanager
+def unmoved(ob: bpy.types.Object, tolerance: float = 2e-5) -> Iterator[None]:
+    """Check that what is done meanwhile moves none of the bones that there were."""
+    before = rigs.matrices(ob)
+    yield
+    rigs.updated()
+    after = rigs.matrices(ob)
+    for name, matrix in before.items():
+        np.testing.assert_allclose(after[name], matrix, atol=tolerance, err_msg=name)
 
 
 def state() -> dict[str, object]:

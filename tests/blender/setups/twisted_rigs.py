@@ -57,13 +57,12 @@ MOVED = (-0.1, 0.03, -0.1)
 
 def make_bones(bones: Bones, name: str = "Rig", mode: str = "QUATERNION") -> bpy.types.Object:
     ob = rigs.make_armature(name)
-    rigs.enter(ob, "EDIT")
-    for bone, (parent, head, tail) in bones.items():
-        new = ob.data.edit_bones.new(bone)
-        new.head, new.tail, new.roll = head, tail, 0.3
-        if parent:
-            new.parent = ob.data.edit_bones[parent]
-    bpy.ops.object.mode_set(mode="OBJECT")
+    with rigs.editing(ob) as made:
+        for bone, (parent, head, tail) in bones.items():
+            new = made.new(bone)
+            new.head, new.tail, new.roll = head, tail, 0.3
+            if parent:
+                new.parent = made[parent]
     for bone in ob.pose.bones:
         bone.rotation_mode = mode
     return ob
@@ -105,10 +104,6 @@ def turn_hand(
     turn = Quaternion(swing) @ Quaternion(axis, angle) @ bone.matrix_local.to_quaternion()
     matrix = ob.matrix_world @ Matrix.LocRotScale(bone.head_local + Vector(moved), turn, None)
     target.location, target.rotation_quaternion = matrix.to_translation(), matrix.to_quaternion()
-
-
-def matrices(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    return {bone.name: np.array(bone.matrix) for bone in rigs.evaluated(ob).pose.bones}
 
 
 def turn_between(ob: bpy.types.Object, bone: str, other: str, axis: Sequence[float]) -> float:

@@ -78,9 +78,8 @@ def make_pair(**settings: object) -> dict[str, tuple[float, ...]]:
 
 def edit_bones(edit: Callable[[bpy.types.bpy_prop_collection], None], rig: str = "Rig") -> None:
     """Change a rig's bones in edit mode and leave it."""
-    rigs.enter(named(rig), "EDIT")
-    edit(named(rig).data.edit_bones)
-    bpy.ops.object.mode_set(mode="OBJECT")
+    with rigs.editing(named(rig)) as bones:
+        edit(bones)
 
 
 def warm_up() -> None:

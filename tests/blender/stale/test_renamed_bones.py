@@ -87,10 +87,9 @@ def by_pose_bone(ob: bpy.types.Object, pairs: Pairs) -> None:
 
 
 def in_edit_mode(ob: bpy.types.Object, pairs: Pairs) -> None:
-    rigs.enter(ob, "EDIT")
-    for name, other in pairs:
-        ob.data.edit_bones[name].name = other
-    rigs.enter(ob, "OBJECT")
+    with rigs.editing(ob) as bones:
+        for name, other in pairs:
+            bones[name].name = other
 
 
 def without_target(is_on: bool) -> None:
@@ -117,11 +116,9 @@ def renames(names: Iterable[str], goals: Iterable[str]) -> list[tuple[str, str]]
 
 
 def test_a_bone_that_is_given_the_name_of_a_deleted_one_takes_its_place():
-    rigs.enter(arm(), "EDIT")
-    bones = arm().data.edit_bones
-    bones.remove(bones["Bone.2"])
-    bones["Bone.1"].name = "Bone.2"
-    rigs.enter(arm(), "OBJECT")
+    with rigs.editing(arm()) as bones:
+        bones.remove(bones["Bone.2"])
+        bones["Bone.1"].name = "Bone.2"
     rigs.updated()
     assert (chain().bone, chain().joints[0].bone) == ("Bone.2", "Bone.0")
     assert chain().status.startswith("Bone 'Bone.2' has two joints in this chain")
@@ -129,12 +126,10 @@ def test_a_bone_that_is_given_the_name_of_a_deleted_one_takes_its_place():
 
 @pytest.mark.parametrize("is_new", [False, True])
 def test_a_bone_that_takes_the_place_of_another_does_not_take_its_name(is_new):
-    rigs.enter(controls(), "EDIT")
-    bones = controls().data.edit_bones
-    hand, other = bones["Hand.0"], bones.new("New") if is_new else bones["Elbow.0"]
-    other.head, other.tail, other.roll = hand.head, hand.tail, hand.roll
-    hand.head, hand.tail = (0.2, 0.4, 1.6), (0.2, 0.4, 1.8)
-    rigs.enter(controls(), "OBJECT")
+    with rigs.editing(controls()) as bones:
+        hand, other = bones["Hand.0"], bones.new("New") if is_new else bones["Elbow.0"]
+        other.head, other.tail, other.roll = hand.head, hand.tail, hand.roll
+        hand.head, hand.tail = (0.2, 0.4, 1.6), (0.2, 0.4, 1.8)
     rigs.updated()
     assert (chain().subtarget, chain().pole_subtarget) == CONTROL_NAMES
     if is_new:
@@ -180,13 +175,8 @@ def test_a_bone_that_is_deleted_is_not_taken_for_another():
     by_bone(arm(), [("Bone.0", "Bone.2")])
     rigs.updated()
     assert chain().bone == "Fore"
-    rigs.enter(arm(), "EDIT")
-    bones = arm().data.edit_bones
-    for name in ("Bone.2", "Fore"):
-        bones.remove(bones[name])
-    added = bones.new("Other")
-    added.head, added.tail, added.parent = (0, 0, 1), (0, 0.5, 1.5), bones["Bone.1"]
-    rigs.enter(arm(), "OBJECT")
+    rigs.delete_bones(arm(), "Bone.2", "Fore")
+    rigs.add_bones(arm(), [(0, 0, 1), (0, 0.5, 1.5)], names=["Other"], parent="Bone.1")
     rigs.updated()
     assert chain().bone == "Fore"
     assert chain().status == "Bone 'Fore' no longer exists: choose another tip."

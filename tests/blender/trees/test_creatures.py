@@ -212,7 +212,7 @@ def test_only_a_file_of_a_creature_can_be_loaded_and_others_change_nothing(tmp_p
     assert chain.solver == "NEWTON"
     assert not chain.is_property_set("force")
     rigs.assert_same_pose(ob, pose, 0.0)
-    chain.solver = "FORCE"
+    rigs.change(chain, solver="FORCE")
     assert "cannot be written" in refusal(save, filepath=str(tmp_path / "none" / "x.json"))
 
 

@@ -166,10 +166,9 @@ def test_chains_and_objects_come_and_go_in_one_of_many_trees(crowd):
 def test_bones_renamed_and_edited_in_one_of_many_trees(crowd):
     crowd[1].ob.data.bones["Trunk.0"].name = "Hips"
     assert_goes_on(crowd)
-    rigs.enter(crowd[2].ob, "EDIT")
-    crowd[2].ob.data.edit_bones["Left.1"].tail.x += 0.2
-    crowd[2].ob.data.edit_bones["Trunk.1"].name = "Chest"
-    bpy.ops.object.mode_set(mode="OBJECT")
+    with rigs.editing(crowd[2].ob) as bones:
+        bones["Left.1"].tail.x += 0.2
+        bones["Trunk.1"].name = "Chest"
     assert_goes_on(crowd)
     crowd[3].ob.pose.bones["Left.0"].rotation_mode = "XYZ"
     assert_goes_on(crowd)
