@@ -16,15 +16,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Chain, Goal, Solver
-from tests.core.chains import (
-    random_direction,
-    random_frame,
-    solved,
-    start_chain,
-    start_joints,
-    target_at,
-    unit,
-)
+from tests.core import chains
 from tests.helpers import make_rng
 
 TOLERANCE = 1e-9
@@ -52,7 +44,7 @@ def poses_on(chain, path, solver, pole=None):
 
     def joints(place):
         goal = Goal(path(place), pole)
-        return solved(chain, goal, solver, tolerance).joint_positions / chain.max_reach
+        return chains.solved(chain, goal, solver, tolerance).joint_positions / chain.max_reach
 
     return joints
 
@@ -102,15 +94,15 @@ def test_joints_follow_the_target_without_a_jump(count, solver, pose, ratio, use
         use_pole = False
     for path in PATHS.values():
         rng = make_rng(count)
-        chain = start_chain(pose, count, rng, ratio)
-        frame = random_frame(rng)
+        chain = chains.start_chain(pose, count, rng, ratio)
+        frame = chains.random_frame(rng)
         root, size = chain.joint_positions[0], chain.max_reach * frame
 
         def at(place, path=path, root=root, size=size):
             return root + size @ np.array(path(place))
 
         # Well off the plane that the paths run in.
-        pole = root + 2.0 * size @ unit([0.1, 0.2, 1.0]) if use_pole else None
+        pole = root + 2.0 * size @ chains.unit([0.1, 0.2, 1.0]) if use_pole else None
         assert_no_jump(poses_on(chain, at, solver, pole))
 
 
@@ -137,7 +129,7 @@ def test_a_bent_limb_folds_along_its_own_chord_without_a_jump(lengths, turn):
     directions = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
     segments = np.array(lengths, float)[:, None] * directions
     chain = Chain(np.vstack((np.zeros(3), np.cumsum(segments, axis=0))))
-    along = unit(chain.joint_positions[-1])
+    along = chains.unit(chain.joint_positions[-1])
 
     def path(place):
         share = 0.99 - 0.94 * place
@@ -150,18 +142,18 @@ def test_a_bent_limb_folds_along_its_own_chord_without_a_jump(lengths, turn):
 @pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK])
 def test_joints_come_out_of_the_dead_zone_without_a_jump(solver, lengths):
     rng = make_rng(len(lengths))
-    chain = Chain(start_joints("arc", np.array(lengths), rng))
-    along = random_direction(rng)
+    chain = Chain(chains.start_joints("arc", np.array(lengths), rng))
+    along = chains.random_direction(rng)
 
     def path(place):
-        return target_at(chain, (0.5 + place) * chain.min_reach, along)
+        return chains.target_at(chain, (0.5 + place) * chain.min_reach, along)
 
     assert_no_jump(poses_on(chain, path, solver))
 
 
 def bends_of(joints):
     """Return the angles between segments, in degrees, and their axes."""
-    directions = unit(np.diff(joints, axis=0))
+    directions = chains.unit(np.diff(joints, axis=0))
     axes = np.cross(directions[:-1], directions[1:])
     sines = np.linalg.norm(axes, axis=1)
     cosines = np.sum(directions[:-1] * directions[1:], axis=1)
@@ -177,13 +169,15 @@ ELBOW_TURNS = np.where(np.arange(10) < 5, 0.0, np.radians(40.0))
 # least change alone would crumple the chain at its elbow, by 168.
 @pytest.mark.parametrize(("turns", "most"), [(ARC_TURNS, 40.0), (ELBOW_TURNS, 90.0)])
 def test_newton_spreads_the_bend_over_a_chain_that_is_pushed_in(turns, most):
-    frame = random_frame(make_rng(11))
+    frame = chains.random_frame(make_rng(11))
     directions = np.stack((np.cos(turns), np.sin(turns)), axis=1) @ frame[:, :2].T
     chain = Chain(np.vstack((np.zeros(3), np.cumsum(directions, axis=0))))
-    along = unit(chain.joint_positions[-1])
+    along = chains.unit(chain.joint_positions[-1])
     for share in np.linspace(0.95, 0.1, 30):
-        target = target_at(chain, share * chain.max_reach, along)
-        angles, axes = bends_of(solved(chain, target, Solver.NEWTON, TOLERANCE).joint_positions)
+        target = chains.target_at(chain, share * chain.max_reach, along)
+        angles, axes = bends_of(
+            chains.solved(chain, target, Solver.NEWTON, TOLERANCE).joint_positions
+        )
         assert np.max(angles) <= most
         # No zig-zag: every joint bends to the same side.
         assert np.min(axes[1:] @ axes[0]) >= 0.0

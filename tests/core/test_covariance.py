@@ -7,19 +7,7 @@ import pytest
 
 from blender_ik_addon.core import Chain, Goal, SolveOptions, bone_rotations, solve
 from blender_ik_addon.core.algebra import rotation
-from tests.core.chains import (
-    EVERY_SOLVER,
-    POSES,
-    Array,
-    pole_beside,
-    random_direction,
-    random_frame,
-    side_of,
-    solved,
-    start_chain,
-    target_at,
-    unit,
-)
+from tests.core import chains
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
 # Shares of the full reach: folded or nearly so, comfortable, nearly straight, too far.
@@ -30,15 +18,15 @@ TOLERANCE = 1e-9
 SAME_POSE = 1e3 * TOLERANCE
 # Directions of sides come out of small parts of the joints.
 SAME_ROTATION = 1e-5
-every_solver = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
+every_solver = pytest.mark.parametrize(("count", "solver"), chains.EVERY_SOLVER)
 
 
 @dataclass(frozen=True)
 class Motion:
     """A linear map that keeps angles, and a shift."""
 
-    linear: Array
-    shift: Array
+    linear: chains.Array
+    shift: chains.Array
     scale: float = 1.0
     is_mirror: bool = False
 
@@ -58,11 +46,11 @@ class Motion:
 
 
 def rigid(rng):
-    return Motion(random_frame(rng), 5.0 * rng.normal(size=3))
+    return Motion(chains.random_frame(rng), 5.0 * rng.normal(size=3))
 
 
 def mirror(rng):
-    normal = random_direction(rng)
+    normal = chains.random_direction(rng)
     return Motion(np.eye(3) - 2.0 * np.outer(normal, normal), rng.normal(size=3), is_mirror=True)
 
 
@@ -72,11 +60,11 @@ MOTIONS = {"moved": rigid, "mirrored": mirror}
 def problems(count, pose):
     """Yield chains and goals, with and without a pole."""
     rng = make_rng(count)
-    chain = start_chain(pose, count, rng, ratio=2.0)
+    chain = chains.start_chain(pose, count, rng, ratio=2.0)
     for share in SHARES_OF_LENGTH:
-        target = target_at(chain, share * chain.max_reach, random_direction(rng))
+        target = chains.target_at(chain, share * chain.max_reach, chains.random_direction(rng))
         yield chain, Goal(target)
-        yield chain, Goal(target, pole_beside(chain, target, rng), 0.4)
+        yield chain, Goal(target, chains.pole_beside(chain, target, rng), 0.4)
     # The swing of half a turn has no axis of its own: it is made in the plane of the bend.
     joints = chain.joint_positions
     for toward in (0.8, -0.8) if pose == "arc" else ():
@@ -106,7 +94,7 @@ def assert_moves_along(chain, goal, motion, solver, **options):
 @pytest.mark.parametrize(
     ("kind", "pose"),
     [
-        *(("moved", pose) for pose in POSES),
+        *(("moved", pose) for pose in chains.POSES),
         *(("mirrored", pose) for pose in ("random", "straight", "arc")),
     ],
 )
@@ -162,21 +150,21 @@ def goals(chain, rng):
     for share in SHARES_OF_REACH:
         distance = chain.min_reach + share * (chain.max_reach - chain.min_reach)
         if distance > 0.0:
-            target = target_at(chain, distance, random_direction(rng))
+            target = chains.target_at(chain, distance, chains.random_direction(rng))
             yield Goal(target)
-            yield Goal(target, pole_beside(chain, target, rng))
+            yield Goal(target, chains.pole_beside(chain, target, rng))
 
 
-@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize("pose", chains.POSES)
 @every_solver
 def test_a_solved_chain_stays_where_it_is(count, solver, pose):
     rng = make_rng(count)
-    chain = start_chain(pose, count, rng, ratio=4.0 if pose in ("random", "arc") else 1.0)
+    chain = chains.start_chain(pose, count, rng, ratio=4.0 if pose in ("random", "arc") else 1.0)
     still = STILL * chain.max_reach
     for goal in goals(chain, rng):
-        first = solved(chain, goal, solver, TOLERANCE)
+        first = chains.solved(chain, goal, solver, TOLERANCE)
         standing = again(chain, first)
-        second = solved(standing, goal, solver, TOLERANCE)
+        second = chains.solved(standing, goal, solver, TOLERANCE)
         assert_positions_close(second.joint_positions, first.joint_positions, still)
         assert second.status == first.status
         assert second.iterations == 0
@@ -185,24 +173,31 @@ def test_a_solved_chain_stays_where_it_is(count, solver, pose):
             nothing = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
             assert_rotations_close(bone_rotations(standing, second), nothing, NOT_TURNED)
     for _ in range(10):
-        standing = again(chain, solved(standing, goal, solver, TOLERANCE))
+        standing = again(chain, chains.solved(standing, goal, solver, TOLERANCE))
     assert_positions_close(standing.joint_positions, first.joint_positions, still)
 
 
 @pytest.mark.parametrize(("use_flip", "angle"), [(True, 0.0), (False, 1.0), (True, -2.0)])
 @every_solver
 def test_a_chain_that_keeps_its_start_stays_on_its_side_of_a_pole(count, solver, use_flip, angle):
-    chain = start_chain("random", count, make_rng(count))
-    along, aside, _ = random_frame(make_rng(count + 1)).T
-    target, kept = target_at(chain, 0.7 * chain.max_reach, along), {"use_flip_bend": use_flip}
+    chain = chains.start_chain("random", count, make_rng(count))
+    along, aside, _ = chains.random_frame(make_rng(count + 1)).T
+    target, kept = (
+        chains.target_at(chain, 0.7 * chain.max_reach, along),
+        {"use_flip_bend": use_flip},
+    )
     for off in np.radians([0.0, 5.0, 90.0]):
-        pole = target_at(chain, 2.0 * chain.max_reach, np.cos(off) * along + np.sin(off) * aside)
+        pole = chains.target_at(
+            chain, 2.0 * chain.max_reach, np.cos(off) * along + np.sin(off) * aside
+        )
         goal = Goal(target, pole, angle)
-        first = solved(chain, goal, solver, TOLERANCE, keeps_start=True, **kept)
-        second = solved(again(chain, first), goal, solver, TOLERANCE, keeps_start=True, **kept)
+        first = chains.solved(chain, goal, solver, TOLERANCE, keeps_start=True, **kept)
+        second = chains.solved(
+            again(chain, first), goal, solver, TOLERANCE, keeps_start=True, **kept
+        )
         still = STILL * chain.max_reach
         assert_positions_close(second.joint_positions, first.joint_positions, still)
     # A pole well beside the line alone tells the side, as it does from any other start.
-    keyed = solved(chain, goal, solver, TOLERANCE, **kept)
-    sides = [unit(side_of(each.joint_positions, target)) for each in (first, keyed)]
+    keyed = chains.solved(chain, goal, solver, TOLERANCE, **kept)
+    sides = [chains.unit(chains.side_of(each.joint_positions, target)) for each in (first, keyed)]
     assert_positions_close(*sides, NOT_TURNED)

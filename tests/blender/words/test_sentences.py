@@ -23,17 +23,9 @@ from blender_ik_addon.rig.tools.lengths import (
 from blender_ik_addon.rig.tools.wording import outcome_in_words
 from tests.blender.setups import rigs
 from tests.blender.setups.spoiling import assert_is_advice
+from tests.blender.words import sentences
 from tests.blender.words.cases_of_rigs import BODIES, INPUT, JOINTS, TREES
 from tests.blender.words.cases_of_solves import SOLVES, STATES
-from tests.blender.words.sentences import (
-    FEWEST_WORDS,
-    ROOT,
-    is_made_of,
-    rows,
-    sentences,
-    untranslated,
-    wanted,
-)
 from tests.blender.words.steps import Case
 from tests.helpers import make_rng
 
@@ -56,7 +48,7 @@ REPORTS = (
 
 def statuses() -> list[str]:
     """Return all that the page explains, but for reports of bakes."""
-    return [row for title, found in rows().items() if title != BAKE for row in found]
+    return [row for title, found in sentences.rows().items() if title != BAKE for row in found]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +84,7 @@ def check(case: Case) -> None:
     assert re.split(r"[\d.(]", after)[0] == re.split(r"[\d.(]", before)[0], case.says
     rows_of_page = map(plain, statuses())
     assert any(is_row(row, plain(said)) for row in rows_of_page), f"{said}: give it a row"
-    assert not untranslated(said), said
+    assert not sentences.untranslated(said), said
 
 
 def assert_others_go_on(ob: bpy.types.Object, said: str) -> None:
@@ -114,14 +106,14 @@ def assert_others_go_on(ob: bpy.types.Object, said: str) -> None:
 def is_row(row: str, said: str) -> bool:
     """Tell whether a row of the page is what is said; rows of few words would be anything."""
     fixed = row.split("...")
-    is_telling = len(fixed) == 1 or len("".join(fixed).split()) >= FEWEST_WORDS
+    is_telling = len(fixed) == 1 or len("".join(fixed).split()) >= sentences.FEWEST_WORDS
     return is_telling and re.fullmatch(".*".join(map(re.escape, fixed)), said) is not None
 
 
 def test_every_sentence_of_the_status_is_explained_and_what_is_explained_is_said():
     shown = {
         text
-        for text, place in sentences().items()
+        for text, place in sentences.sentences().items()
         if place.startswith(("core/", "properties/status", "rig/"))
         and not place.startswith(REPORTS)
         # The name of a constraint.
@@ -132,10 +124,12 @@ def test_every_sentence_of_the_status_is_explained_and_what_is_explained_is_said
     missing = [
         text
         for text in map(plain, shown)
-        if not any(is_made_of(row, text) or is_row(row, text) for row in explained)
+        if not any(sentences.is_made_of(row, text) or is_row(row, text) for row in explained)
     ]
     assert not missing, "give them a row on the page"
-    wrong = [row for found in rows().values() for row in found if untranslated(row)]
+    wrong = [
+        row for found in sentences.rows().values() for row in found if sentences.untranslated(row)
+    ]
     assert not wrong, "no sentence is so"
 
 
@@ -149,7 +143,7 @@ def plain(text: str) -> str:
     "file", ["README.md", "docs/behaviour.md", "docs/index.md", "docs/limits.md"]
 )
 def test_sentences_that_the_documents_quote_are_said(file):
-    text = (ROOT / file).read_text(encoding="utf-8")
+    text = (sentences.ROOT / file).read_text(encoding="utf-8")
     quoted = re.findall(r"`((?:\.\.\. )?[\w']+ [\w']+ [^`\n]+)`", text)
     assert quoted
     assert not [each for each in quoted if not each.startswith("python3 ") and not is_part(each)]
@@ -157,9 +151,9 @@ def test_sentences_that_the_documents_quote_are_said(file):
 
 def is_part(quote: str) -> bool:
     """Tell whether a quote is a sentence, or a part of one."""
-    begins = any(is_made_of(quote, text.split(":")[0]) for text in sentences())
+    begins = any(sentences.is_made_of(quote, text.split(":")[0]) for text in sentences.sentences())
     pieces = [each.strip() for each in re.split(r"'[^']*'|\.\.\.", quote) if len(each) > 8]
-    return begins or all(any(piece in text for text in sentences()) for piece in pieces)
+    return begins or all(any(piece in text for text in sentences.sentences()) for piece in pieces)
 
 
 def test_a_chain_that_is_new_waits_for_the_next_update_and_one_that_the_eye_hides_is_solved():
@@ -218,7 +212,7 @@ def test_texts_use_the_words_of_the_menus():
     known = {
         *"BALL CCD CMU CTRL ELBOW_X FABRIK FIXED FK HINGE_X IK JSON MB NLA SWING WGT XYZ".split()
     }
-    wrong = {t: set(re.findall(r"\b[A-Z]{2}[A-Z_]*\b", t)) - known for _, t in wanted()}
+    wrong = {t: set(re.findall(r"\b[A-Z]{2}[A-Z_]*\b", t)) - known for _, t in sentences.wanted()}
     assert not {text: words for text, words in wrong.items() if words}
 
 

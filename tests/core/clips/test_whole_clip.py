@@ -7,16 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core import (
-    Chains,
-    Goals,
-    JointKind,
-    Joints,
-    SolveOptions,
-    Solver,
-    bone_rotations,
-    solve_batch,
-)
+from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.clips.banded import bands
 from blender_ik_addon.core.clips.branches import find_path, largest_turns
@@ -42,7 +33,7 @@ class LimbClip:
 
     targets: Array
     bones: int
-    kinds: tuple[JointKind, ...] = ()
+    kinds: tuple[core.JointKind, ...] = ()
     limit: float = np.inf
 
     @property
@@ -92,17 +83,17 @@ def smooth_path(rng: np.random.Generator, frames: int) -> Array:
     return way / size * (least + (most - least) * np.tanh(size / size.mean()) ** 2)
 
 
-def solved(targets: Array, bones: int, solver: Solver, joints=None) -> Array:
+def solved(targets: Array, bones: int, solver: core.Solver, joints=None) -> Array:
     """Return local rotations as a solver finds them frame by frame, each from the same start."""
     points = np.zeros((len(targets), bones + 1, 3))
     points[:, :, 1] = np.linspace(0.0, 1.0, bones + 1)
     side = np.tile((0.0, 0.0, 1.0), (len(targets), 1))
-    chains = Chains(points, side, joints)
-    options = SolveOptions(solver=solver, tolerance=1e-7, iterations=500)
-    found = solve_batch(chains, Goals(targets), options)
+    chains = core.Chains(points, side, joints)
+    options = core.SolveOptions(solver=solver, tolerance=1e-7, iterations=500)
+    found = core.solve_batch(chains, core.Goals(targets), options)
     if joints is not None:
         return found.local_rotations_wxyz
-    whole = bone_rotations(chains, found)
+    whole = core.bone_rotations(chains, found)
     above = np.concatenate((rest(len(targets), 1), whole[:, :-1]), axis=1)
     return rotation.multiply(rotation.conjugate(above), whole)
 
@@ -124,7 +115,7 @@ def largest_step(clip):
 
 
 @pytest.mark.parametrize(
-    ("solver", "seed"), [(Solver.NEWTON, 2), (Solver.FABRIK, 1), (Solver.CCD, 2)]
+    ("solver", "seed"), [(core.Solver.NEWTON, 2), (core.Solver.FABRIK, 1), (core.Solver.CCD, 2)]
 )
 def test_joints_turn_as_far_as_the_target_warrants(solver, seed):
     clip, local = clip_of(solver, seed)
@@ -137,7 +128,7 @@ def test_joints_turn_as_far_as_the_target_warrants(solver, seed):
 
 
 def test_without_smoothness_only_frames_around_jumps_move():
-    clip, local = clip_of(Solver.NEWTON, 2)
+    clip, local = clip_of(core.Solver.NEWTON, 2)
     start = rest(FRAMES, BONES)
     found = better(clip, start, local, NOTHING_FIXED, 0.0)
     is_anew = find_path(clip, start, local, NOTHING_FIXED).is_anew
@@ -162,11 +153,11 @@ SHORT, LIMIT = 24, 1.2
 def short_clip(seed, solver, *, is_limited=False):
     """Return a random clip that frames met one by one, and their poses."""
     targets = smooth_path(make_rng(seed), SHORT)
-    kinds = (JointKind.BALL,) * 3 if is_limited else ()
+    kinds = (core.JointKind.BALL,) * 3 if is_limited else ()
     joints = None
     if is_limited:
         free, limits = np.tile(np.eye(3), (SHORT, 3, 1, 1)), np.full((SHORT, 3, 3), LIMIT)
-        joints = Joints(kinds, free, rest(SHORT, 3), -limits, limits)
+        joints = core.Joints(kinds, free, rest(SHORT, 3), -limits, limits)
     local = solved(targets, 3, solver, joints)
     clip = LimbClip(targets, 3, kinds, LIMIT if is_limited else np.inf)
     return met(clip, local), local
@@ -175,7 +166,7 @@ def short_clip(seed, solver, *, is_limited=False):
 @settings(max_examples=8)
 @given(
     st.integers(0, 10**6),
-    st.sampled_from([Solver.NEWTON, Solver.FABRIK, Solver.CCD]),
+    st.sampled_from([core.Solver.NEWTON, core.Solver.FABRIK, core.Solver.CCD]),
     st.floats(0.0, 1.0),
     st.booleans(),
 )
@@ -200,7 +191,7 @@ def test_goals_are_met_what_is_fixed_stays_and_no_clip_gets_rougher(
     st.lists(st.floats(-2.0, 2.0), min_size=3, max_size=3),
 )
 def test_a_clip_that_is_turned_as_a_whole_is_bettered_alike(seed, smoothness, turn):
-    clip, local = short_clip(seed, Solver.NEWTON)
+    clip, local = short_clip(seed, core.Solver.NEWTON)
     start, whole = rest(SHORT, 3), rotation.quaternion_from_vector(np.array(turn))
     turned, keyed = local.copy(), start.copy()
     for poses in (turned, keyed):
@@ -222,7 +213,7 @@ def elbow(frames, side):
     return rotation.quaternion_from_vector(about_x)
 
 
-HINGED = LimbClip(np.tile((0.0, 0.6, 0.0), (60, 1)), 2, (JointKind.HINGE_X,) * 2, np.pi)
+HINGED = LimbClip(np.tile((0.0, 0.6, 0.0), (60, 1)), 2, (core.JointKind.HINGE_X,) * 2, np.pi)
 FREE = replace(HINGED, kinds=(), limit=np.inf)
 
 
@@ -252,7 +243,7 @@ def test_a_pop_that_goes_back_is_gone():
 
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_clips_too_short_to_smooth_stay(frames):
-    clip, local = clip_of(Solver.NEWTON, 1, frames)
+    clip, local = clip_of(core.Solver.NEWTON, 1, frames)
     found = better(clip, rest(frames, BONES), local, np.zeros(frames, dtype=np.bool_), 0.5)
     assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
     if frames < 3:

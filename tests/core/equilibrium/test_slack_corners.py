@@ -5,21 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Goal,
-    Goals,
-    SolveOptions,
-    Solver,
-    Status,
-    solve,
-    solve_batch,
-)
+from blender_ik_addon import core
 from tests.core.equilibrium.energies import energy_of, make_forces, many
 from tests.core.limited_rigs import K, make_rig
 from tests.helpers import make_rng
 
-OPTIONS = SolveOptions(solver=Solver.FORCE, tolerance=1e-7)
+OPTIONS = core.SolveOptions(solver=core.Solver.FORCE, tolerance=1e-7)
 # Share of an effort that another end has to save; and what is left when a chain rests.
 WORTH, ROUNDING = 1e-3, 1e-7
 
@@ -38,19 +29,21 @@ def snake(count):
         [0.0, 0.0, -0.1],
         np.radians([8.0, 0.0, 18.0]),
     )
-    return rig, Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    return rig, core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
 
 
 def settled_nearby(rig, chain, goal, start=None):
     """Return where a chain settles that is on its way from a start pose: it stays near that."""
     forces = replace(chain.forces, optimum_wxyz=chain.joints.start_wxyz)
     begun = rig.chain(chain.joints.start_wxyz if start is None else start)
-    return solve(Chain(begun.joint_positions, joints=begun.joints, forces=forces), goal, OPTIONS)
+    return core.solve(
+        core.Chain(begun.joint_positions, joints=begun.joints, forces=forces), goal, OPTIONS
+    )
 
 
 def around(angle):
     place = 0.45 * np.cos(angle), 0.45 * np.sin(angle), 0.2 + 0.13 * np.sin(2.0 * angle)
-    return Goal(np.array(place))
+    return core.Goal(np.array(place))
 
 
 def effort(rig, chain, solution):
@@ -64,11 +57,13 @@ def test_hardly_an_end_that_other_starts_lead_to_costs_less_and_the_one_nearby_n
     rng, saved, is_least = make_rng(1), [], []
     for frame in (16, 24, 43, 47, 50):
         goal = around(2.0 * np.pi / 60.0 * frame)
-        found = solve(chain, goal, OPTIONS)
-        assert found.status is Status.REACHED
+        found = core.solve(chain, goal, OPTIONS)
+        assert found.status is core.Status.REACHED
         starts = [chain.joints.start_wxyz, *(rig.some_rotations(rng, 0.5) for _ in range(5))]
         others = [settled_nearby(rig, chain, goal, start) for start in starts]
-        arrived = [effort(rig, chain, other) for other in others if other.status is Status.REACHED]
+        arrived = [
+            effort(rig, chain, other) for other in others if other.status is core.Status.REACHED
+        ]
         least, own = min(arrived), effort(rig, chain, found)
         is_least.append(own <= least + WORTH * abs(least) + ROUNDING)
         assert own <= arrived[0] + WORTH * abs(least) + ROUNDING
@@ -93,9 +88,9 @@ def test_ends_that_cost_the_same_leave_the_one_nearby():
     rig = make_rig([(K.BALL, ())] * 6, lengths, bends=[(0, 10.0)] * 6)
     chain = rig.chain()
     forces = make_forces(np.ones(6), np.zeros(6), np.zeros(3), comfort=0.2)
-    chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
-    goal = Goal(0.8 * chain.joint_positions[-1])
-    found, nearby = solve(chain, goal, OPTIONS), settled_nearby(rig, chain, goal)
+    chain = core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    goal = core.Goal(0.8 * chain.joint_positions[-1])
+    found, nearby = core.solve(chain, goal, OPTIONS), settled_nearby(rig, chain, goal)
     assert effort(rig, chain, found) <= effort(rig, chain, nearby) + ROUNDING
     np.testing.assert_allclose(found.joint_positions, nearby.joint_positions, atol=1e-4)
 
@@ -106,12 +101,12 @@ def test_a_chain_that_limits_hold_back_is_not_moved_by_one_beside_it_that_may_ch
     rig = make_rig([(K.BALL, limits)] * 4, lengths, bends=[(0, 20.0)] * 4)
     chain = rig.chain()
     forces = make_forces(np.ones(4), np.full(4, 0.3), [0.0, 0.0, -1.0], comfort=0.2)
-    chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    chain = core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
     tip = chain.joint_positions[-1]
     targets = np.array([0.9 * tip, -0.9 * tip])
     chains = many(chain.joint_positions, forces, 2, chain.joints)
-    together = solve_batch(chains, Goals(targets), OPTIONS)
-    alone = solve(chain, Goal(targets[1]), OPTIONS)
-    assert [each.status for each in together] == [Status.REACHED, Status.LIMITED]
+    together = core.solve_batch(chains, core.Goals(targets), OPTIONS)
+    alone = core.solve(chain, core.Goal(targets[1]), OPTIONS)
+    assert [each.status for each in together] == [core.Status.REACHED, core.Status.LIMITED]
     np.testing.assert_allclose(together[1].residual, alone.residual, atol=1e-6)
     np.testing.assert_allclose(together[1].joint_positions, alone.joint_positions, atol=1e-5)

@@ -5,32 +5,22 @@ import pytest
 
 from blender_ik_addon.core import Goal, Solver, Status, bone_rotations
 from blender_ik_addon.core.algebra import rotation
-from tests.core.chains import (
-    EVERY_SOLVER,
-    pole_beside,
-    random_direction,
-    side_of,
-    solved,
-    start_chain,
-    target_at,
-    turned_about,
-    unit,
-)
+from tests.core import chains
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
 # The bend is turned to the pole after the last iteration, so it is exact to rounding; a side is a
 # small part of the joints' numbers.
 SIDE_TOLERANCE = 1e-9
 TOLERANCE = 1e-9
-every_solver = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
+every_solver = pytest.mark.parametrize(("count", "solver"), chains.EVERY_SOLVER)
 
 
 def problem(count, seed=0, pose="arc", share=0.75):
     """Return a chain, a target well within reach, and a pole beside it."""
     rng = make_rng(100 * count + seed)
-    chain = start_chain(pose, count, rng)
-    target = target_at(chain, share * chain.max_reach, random_direction(rng))
-    return chain, target, pole_beside(chain, target, rng)
+    chain = chains.start_chain(pose, count, rng)
+    target = chains.target_at(chain, share * chain.max_reach, chains.random_direction(rng))
+    return chain, target, chains.pole_beside(chain, target, rng)
 
 
 @pytest.mark.parametrize("pose", ["arc", "straight"])
@@ -40,14 +30,16 @@ def test_the_bend_faces_the_pole_and_flipped_the_other_side(count, solver, pose)
         chain, target, pole = problem(count, seed, pose)
         root = chain.joint_positions[0]
         for goal in (Goal(target, pole), Goal(target)):
-            plain = solved(chain, goal, solver, TOLERANCE)
-            flipped = solved(chain, goal, solver, TOLERANCE, use_flip_bend=True)
+            plain = chains.solved(chain, goal, solver, TOLERANCE)
+            flipped = chains.solved(chain, goal, solver, TOLERANCE, use_flip_bend=True)
             assert plain.is_converged
             assert flipped.status is Status.REACHED
-            side, other = (unit(side_of(s.joint_positions, target)) for s in (plain, flipped))
+            side, other = (
+                chains.unit(chains.side_of(s.joint_positions, target)) for s in (plain, flipped)
+            )
             assert_positions_close(other, -side, 1e-6)
             if goal.pole_position is not None:
-                wanted = unit(side_of(np.array([root, pole, target]), target))
+                wanted = chains.unit(chains.side_of(np.array([root, pole, target]), target))
                 assert_positions_close(side, wanted, 1e2 * SIDE_TOLERANCE)
             if pose == "arc":
                 joints = plain.joint_positions
@@ -61,9 +53,9 @@ def test_the_bend_faces_the_pole_and_flipped_the_other_side(count, solver, pose)
 def test_the_pole_angle_turns_the_pose_about_the_chord(count, solver, angle):
     chain, target, pole = problem(count)
     root = chain.joint_positions[0]
-    plain = solved(chain, Goal(target, pole), solver, TOLERANCE).joint_positions
-    turned = solved(chain, Goal(target, pole, angle), solver, TOLERANCE).joint_positions
-    turn = turned_about(unit(target - root), angle)
+    plain = chains.solved(chain, Goal(target, pole), solver, TOLERANCE).joint_positions
+    turned = chains.solved(chain, Goal(target, pole, angle), solver, TOLERANCE).joint_positions
+    turn = chains.turned_about(chains.unit(target - root), angle)
     # Away from the tolerance the two are the same pose turned.
     expected = root + (plain - root) @ turn.T
     assert_positions_close(turned, expected, 1e2 * TOLERANCE * chain.max_reach)
@@ -76,12 +68,12 @@ def test_the_pole_angle_turns_the_pose_about_the_chord(count, solver, angle):
 def test_a_pole_on_the_line_to_the_target_gives_no_side(count, solver, toward, degrees):
     chain, target, beside = problem(count)
     root = chain.joint_positions[0]
-    along = unit(target - root)
-    across = unit(side_of(np.array([root, beside, target]), target))
+    along = chains.unit(target - root)
+    across = chains.unit(chains.side_of(np.array([root, beside, target]), target))
     angle = np.radians(degrees)
     pole = root + 3.0 * toward * (np.cos(angle) * along + np.sin(angle) * across)
-    with_pole = solved(chain, Goal(target, pole), solver, TOLERANCE).joint_positions
-    without = solved(chain, target, solver, TOLERANCE).joint_positions
+    with_pole = chains.solved(chain, Goal(target, pole), solver, TOLERANCE).joint_positions
+    without = chains.solved(chain, target, solver, TOLERANCE).joint_positions
     assert_positions_close(with_pole, without, 1e2 * TOLERANCE * chain.max_reach)
 
 
@@ -89,12 +81,12 @@ def test_a_pole_on_the_line_to_the_target_gives_no_side(count, solver, toward, d
 def test_an_extended_chain_rolls_with_the_pole_and_has_nothing_to_flip(count, solver):
     chain, target, pole = problem(count, share=1.2)
     angle = 0.8
-    before = solved(chain, Goal(target, pole), solver)
-    after = solved(chain, Goal(target, pole, angle), solver)
+    before = chains.solved(chain, Goal(target, pole), solver)
+    after = chains.solved(chain, Goal(target, pole, angle), solver)
     assert_positions_close(after.joint_positions, before.joint_positions, 1e-12)
-    axis = unit(target - chain.joint_positions[0])
+    axis = chains.unit(target - chain.joint_positions[0])
     turn = rotation.quaternion_from_axis_angle(np.concatenate(([angle], axis)))
     expected = rotation.multiply(turn, bone_rotations(chain, before))
     assert_rotations_close(bone_rotations(chain, after), expected, 1e-9)
-    flipped = solved(chain, Goal(target, pole), solver, use_flip_bend=True)
+    flipped = chains.solved(chain, Goal(target, pole), solver, use_flip_bend=True)
     assert np.array_equal(flipped.joint_positions, before.joint_positions)

@@ -6,20 +6,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import Chain, Solver, Status
-from tests.core.chains import (
-    EVERY_SOLVER,
-    ITERATIVE,
-    POSES,
-    SOLVERS,
-    counts_and_solvers,
-    lengths_of,
-    random_direction,
-    segments_of,
-    solved,
-    start_chain,
-    target_at,
-    unit,
-)
+from tests.core import chains
 from tests.helpers import assert_positions_close, make_rng
 
 # Accepted distance as a share of the chain's length: ten times finer than float32 storage.
@@ -34,12 +21,12 @@ SHARES_OF_REACH = (0.0, 1e-6, 0.05, 0.6, 0.999, 1.0)
 # The largest coordinate that Blender can store.
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
-COUNTS_AND_SOLVERS = counts_and_solvers(2, 3, 10)
-every_solver = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
+COUNTS_AND_SOLVERS = chains.counts_and_solvers(2, 3, 10)
+every_solver = pytest.mark.parametrize(("count", "solver"), chains.EVERY_SOLVER)
 
 
 def assert_reached(chain, target, solver):
-    solution = solved(chain, target, solver, tolerance=TOLERANCE)
+    solution = chains.solved(chain, target, solver, tolerance=TOLERANCE)
     distance = np.linalg.norm(solution.joint_positions[-1] - target)
     place = (np.linalg.norm(target - chain.joint_positions[0]) - chain.min_reach) / (
         chain.max_reach - chain.min_reach
@@ -54,24 +41,24 @@ def assert_reached(chain, target, solver):
 def at_share(chain, share, direction):
     """Return the target at a share of the way from the dead zone's edge to full reach."""
     distance = chain.min_reach + share * (chain.max_reach - chain.min_reach)
-    return target_at(chain, distance, direction)
+    return chains.target_at(chain, distance, direction)
 
 
-@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize("pose", chains.POSES)
 @pytest.mark.parametrize("ratio", [1.0, UNEVEN])
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
 def test_reachable_target_is_reached(count, solver, ratio, pose):
     rng = make_rng(count)
-    chain = start_chain(pose, count, rng, ratio)
+    chain = chains.start_chain(pose, count, rng, ratio)
     for share in SHARES_OF_REACH:
-        assert_reached(chain, at_share(chain, share, random_direction(rng)), solver)
+        assert_reached(chain, at_share(chain, share, chains.random_direction(rng)), solver)
 
 
 @pytest.mark.parametrize("pose", ["random", "straight"])
 @pytest.mark.parametrize(
     ("count", "solver"),
     [
-        *counts_and_solvers(100),
+        *chains.counts_and_solvers(100),
         (300, Solver.NEWTON),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
@@ -81,16 +68,16 @@ def test_reachable_target_is_reached(count, solver, ratio, pose):
 )
 def test_reachable_target_is_reached_by_long_chains(count, solver, pose):
     rng = make_rng(count)
-    chain = start_chain(pose, count, rng, UNEVEN)
+    chain = chains.start_chain(pose, count, rng, UNEVEN)
     for share in (0.05, 0.6, 0.999):
-        assert_reached(chain, at_share(chain, share, random_direction(rng)), solver)
+        assert_reached(chain, at_share(chain, share, chains.random_direction(rng)), solver)
 
 
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (1.0, 2.0, -2.0)], ids=["exact", "rounded"])
 @pytest.mark.parametrize("is_folded", [False, True], ids=["straight", "folded"])
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
 def test_target_on_the_line_of_a_chain_is_reached(count, solver, is_folded, axis):
-    axis = unit(axis)
+    axis = chains.unit(axis)
     steps = np.where(np.arange(count) % 2, -1.0 if is_folded else 1.0, 1.0)
     chain = Chain(np.concatenate(([0.0], np.cumsum(steps)))[:, None] * axis)
     for toward in (1.0, -1.0):
@@ -100,7 +87,7 @@ def test_target_on_the_line_of_a_chain_is_reached(count, solver, is_folded, axis
 
 @pytest.mark.parametrize("beyond", [1e-6, 1e-2])
 @pytest.mark.parametrize("angle", [0.1, 1.9])
-@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("solver", chains.ITERATIVE)
 def test_target_just_outside_a_tiny_dead_zone_is_reached(solver, angle, beyond):
     # Three bones on one line, the longest of them longer than the two others by a trifle.
     chain = Chain(np.array([0.0, -2.0, -0.4, -4.001])[:, None] * np.eye(3)[0], (0.0, 1.0, 0.0))
@@ -109,14 +96,14 @@ def test_target_just_outside_a_tiny_dead_zone_is_reached(solver, angle, beyond):
 
 
 @pytest.mark.parametrize("pose", ["straight", "random", "closed"])
-@pytest.mark.parametrize(("count", "solver"), [(1, ITERATIVE[-1]), *EVERY_SOLVER])
+@pytest.mark.parametrize(("count", "solver"), [(1, chains.ITERATIVE[-1]), *chains.EVERY_SOLVER])
 def test_target_too_far_straightens_the_chain_toward_it(count, solver, pose):
     rng = make_rng(count)
-    chain = start_chain(pose, count, rng, UNEVEN)
+    chain = chains.start_chain(pose, count, rng, UNEVEN)
     for excess in (1e-6, 0.1, LARGEST_FLOAT32):
-        toward = random_direction(rng)
-        target = target_at(chain, chain.max_reach * (1.0 + excess), toward)
-        solution = solved(chain, target, solver, tolerance=TOLERANCE)
+        toward = chains.random_direction(rng)
+        target = chains.target_at(chain, chain.max_reach * (1.0 + excess), toward)
+        solution = chains.solved(chain, target, solver, tolerance=TOLERANCE)
         travelled = np.concatenate(([0.0], np.cumsum(chain.segment_lengths)))
         straight = chain.joint_positions[0] + travelled[:, None] * toward
         assert_positions_close(solution.joint_positions, straight, ROUNDING * chain.max_reach)
@@ -130,16 +117,20 @@ def test_target_in_the_dead_zone_folds_the_chain_toward_it(count, solver, longes
     rng = make_rng(count)
     lengths = np.ones(count)
     lengths[longest] = count + 1.0
-    joints = np.vstack((np.zeros(3), np.cumsum(lengths[:, None] * random_direction(rng), axis=0)))
+    joints = np.vstack(
+        (np.zeros(3), np.cumsum(lengths[:, None] * chains.random_direction(rng), axis=0))
+    )
     chain = Chain(joints)
     assert chain.min_reach == pytest.approx(2.0)
     for share in (1e-6, 0.3, 0.999):
-        toward = random_direction(rng)
+        toward = chains.random_direction(rng)
         target = share * chain.min_reach * toward
-        solution = solved(chain, target, solver, tolerance=TOLERANCE)
+        solution = chains.solved(chain, target, solver, tolerance=TOLERANCE)
         signs = np.where(np.arange(count) == longest, 1.0, -1.0)
         folded = (signs * lengths)[:, None] * toward
-        assert_positions_close(segments_of(solution.joint_positions), folded, ROUNDING * count)
+        assert_positions_close(
+            chains.segments_of(solution.joint_positions), folded, ROUNDING * count
+        )
         assert solution.status is Status.FOLDED
         assert solution.residual == pytest.approx((1.0 - share) * chain.min_reach, abs=ROUNDING)
 
@@ -149,10 +140,10 @@ def test_target_on_the_root_of_a_dead_zone_keeps_the_chord(count, solver):
     lengths = np.ones(count)
     lengths[-1] = count + 1.0
     rng = make_rng(count)
-    joints = np.cumsum(lengths[:, None] * unit(rng.normal(size=(count, 3))), axis=0)
+    joints = np.cumsum(lengths[:, None] * chains.unit(rng.normal(size=(count, 3))), axis=0)
     chain = Chain(np.vstack((np.zeros(3), joints)))
-    solution = solved(chain, np.zeros(3), solver)
-    expected = chain.min_reach * unit(joints[-1])
+    solution = chains.solved(chain, np.zeros(3), solver)
+    expected = chain.min_reach * chains.unit(joints[-1])
     assert_positions_close(solution.joint_positions[-1], expected, ROUNDING * chain.max_reach)
     assert solution.status is Status.FOLDED
 
@@ -162,7 +153,7 @@ def test_target_on_the_root_of_a_dead_zone_keeps_the_chord(count, solver):
 whole_vector = st.tuples(*[st.integers(-3, 3)] * 3)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", chains.SOLVERS)
 @settings(max_examples=40)
 @given(st.lists(whole_vector.filter(any), min_size=1, max_size=6), whole_vector)
 @example([(0, 0, 1)] * 3, (0, 0, 0))
@@ -171,9 +162,9 @@ def test_residual_is_the_distance_out_of_reach(solver, segments, target):
     if solver is Solver.TWO_BONE:
         segments = segments[:2]
     chain = Chain(np.vstack((np.zeros(3), np.cumsum(segments, axis=0, dtype=float))))
-    solution = solved(chain, np.array(target, float), solver, tolerance=TOLERANCE)
+    solution = chains.solved(chain, np.array(target, float), solver, tolerance=TOLERANCE)
     distance = np.linalg.norm(target)
     out_of_reach = max(0.0, distance - chain.max_reach, chain.min_reach - distance)
     assert solution.residual <= out_of_reach + (TOLERANCE + ROUNDING) * chain.max_reach
-    error = np.abs(lengths_of(solution.joint_positions) - chain.segment_lengths)
+    error = np.abs(chains.lengths_of(solution.joint_positions) - chain.segment_lengths)
     assert np.max(error) <= ROUNDING * chain.max_reach

@@ -4,21 +4,12 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, Status, solve
-from tests.core.chains import (
-    EVERY_SOLVER,
-    ITERATIVE,
-    SOLVERS,
-    lengths_of,
-    random_direction,
-    start_chain,
-    target_at,
-    unit,
-)
+from tests.core import chains
 from tests.core.limited_rigs import K, X, Z, make_rig
 from tests.helpers import assert_positions_close, make_rng
 
-cases = pytest.mark.parametrize(("count", "solver"), EVERY_SOLVER)
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
+cases = pytest.mark.parametrize(("count", "solver"), chains.EVERY_SOLVER)
+every_solver = pytest.mark.parametrize("solver", chains.SOLVERS)
 
 
 def eased(distance, reach, soft):
@@ -37,17 +28,17 @@ def options_for(chain, solver, soft, **others):
 @pytest.mark.parametrize(("ratio", "soft"), [(1.0, 0.02), (3.0, 0.1)])
 def test_the_elbow_of_a_soft_limb_never_turns_faster_than_the_bound(ratio, soft):
     rng = make_rng(7)
-    chain = start_chain("arc", 2, rng, ratio)
+    chain = chains.start_chain("arc", 2, rng, ratio)
     first, second = chain.segment_lengths
     zone = soft * chain.max_reach
     distances, direction = (
         np.linspace(1.0 - soft, 1.5, 1500) * chain.max_reach,
-        random_direction(rng),
+        chains.random_direction(rng),
     )
-    targets = [target_at(chain, each, direction) for each in distances]
+    targets = [chains.target_at(chain, each, direction) for each in distances]
     options = options_for(chain, Solver.TWO_BONE, soft)
     joints = np.array([solve(chain, Goal(each), options).joint_positions for each in targets])
-    segments = unit(np.diff(joints, axis=1))
+    segments = chains.unit(np.diff(joints, axis=1))
     cross = np.linalg.norm(np.cross(segments[:, 0], segments[:, 1]), axis=1)
     bends = np.arctan2(cross, np.einsum("ij,ij->i", segments[:, 0], segments[:, 1]))
     speeds = np.abs(np.diff(bends) / np.diff(distances))
@@ -61,32 +52,34 @@ def test_the_elbow_of_a_soft_limb_never_turns_faster_than_the_bound(ratio, soft)
 @pytest.mark.parametrize("ratio", [1.0, 3.0])
 def test_the_effector_stops_where_the_formula_says_and_the_residual_tells(count, solver, ratio):
     rng = make_rng(20 + count)
-    chain = start_chain("random", count, rng, ratio)
+    chain = chains.start_chain("random", count, rng, ratio)
     soft = 0.1 if chain.min_reach < 0.7 * chain.max_reach else 0.02
-    direction = random_direction(rng)
+    direction = chains.random_direction(rng)
     options = options_for(chain, solver, soft)
     for share in (0.85, 0.93, 0.99, 1.0 - 1e-9):
         distance = share * chain.max_reach
-        solution = solve(chain, Goal(target_at(chain, distance, direction)), options)
+        solution = solve(chain, Goal(chains.target_at(chain, distance, direction)), options)
         near = eased(distance, chain.max_reach, soft * chain.max_reach)
-        expected = target_at(chain, near, direction)
+        expected = chains.target_at(chain, near, direction)
         tolerance = 2.0 * options.tolerance
         assert_positions_close(solution.joint_positions[-1], expected, tolerance)
         assert solution.residual == pytest.approx(distance - near, abs=tolerance)
         assert solution.status is (Status.SOFTENED if near < distance else Status.REACHED)
-        np.testing.assert_allclose(lengths_of(solution.joint_positions), chain.segment_lengths)
+        np.testing.assert_allclose(
+            chains.lengths_of(solution.joint_positions), chain.segment_lengths
+        )
 
 
 @every_solver
 def test_tips_that_take_a_rotation_leave_the_zone_to_the_bones_before_them(solver):
     rng = make_rng(80)
-    chain = start_chain("arc", 3, rng)
+    chain = chains.start_chain("arc", 3, rng)
     turn = rng.normal(size=4)
     tip_goal = Goal(chain.joint_positions[0], tip_rotation_wxyz=turn)
     folded = solve(chain, tip_goal, options_for(chain, solver, 0.0)).joint_positions
     tip = folded[-1] - folded[-2]
     reach = chain.segment_lengths[:2].sum()
-    head = chain.joint_positions[0] + 0.98 * reach * random_direction(rng)
+    head = chain.joint_positions[0] + 0.98 * reach * chains.random_direction(rng)
     options = options_for(chain, solver, 0.1)
     solution = solve(chain, Goal(head + tip, tip_rotation_wxyz=turn), options)
     near = eased(0.98 * reach, reach, options.soft_distance)
@@ -95,12 +88,12 @@ def test_tips_that_take_a_rotation_leave_the_zone_to_the_bones_before_them(solve
     assert solution.status is Status.SOFTENED
 
 
-@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("solver", chains.ITERATIVE)
 def test_chains_with_joints_are_as_soft(solver):
     bends = [(X, 0), (X, 20), (Z, -15), (X, 10)]
     sides = [(K.SWING, ((-75, 75),) * 2)] * 3
     chain = make_rig([(K.BALL, ((-75, 75),) * 3), *sides], bends=bends).chain()
-    direction = unit(chain.joint_positions[-1])
+    direction = chains.unit(chain.joint_positions[-1])
     options = options_for(chain, solver, 0.1)
     for share in (0.89, 0.95, 1.0 - 1e-9, 1.2):
         distance = share * chain.max_reach

@@ -9,19 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core import (
-    Chain,
-    Chains,
-    Goal,
-    Goals,
-    Lead,
-    SolveOptions,
-    Solver,
-    Status,
-    bone_rotations,
-    solve,
-    solve_batch,
-)
+from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.algebra.arithmetic import FLOATS
 from blender_ik_addon.core.solvers.follow import MOST_AHEAD
@@ -37,11 +25,11 @@ from tests.core.limited_rigs import RIGS
 from tests.helpers import make_rng
 
 SEEDS = st.integers(0, 2**16)
-LEADS = st.sampled_from(list(Lead))
+LEADS = st.sampled_from(list(core.Lead))
 BENDS = st.sampled_from([None, 0.0, 0.3, 0.8, 1.5, 2.8])
 
 
-def follow(points, path, lead=Lead.TIP, max_bend=None):
+def follow(points, path, lead=core.Lead.TIP, max_bend=None):
     """Drag chains along a path (f, 3, B)."""
     bend = np.pi if max_bend is None else max_bend
     for place in path:
@@ -67,7 +55,7 @@ def arc(count=10, size=1):
 
 
 def led(points, lead):
-    return points[-1 if lead is Lead.TIP else 0]
+    return points[-1 if lead is core.Lead.TIP else 0]
 
 
 def bends_of(points):
@@ -121,7 +109,7 @@ def test_no_joint_runs_more_than_a_twentieth_farther_than_the_led_end(seed, lead
 
 def turning(points, lead, is_pushed):
     """Return a smooth path of the led end over one second: a function of the time."""
-    start, away = led(points, lead), led(points, lead) - points[0 if lead is Lead.TIP else -1]
+    start, away = led(points, lead), led(points, lead) - points[0 if lead is core.Lead.TIP else -1]
     along = away / np.linalg.norm(away, axis=0) * (-1.0 if is_pushed else 1.0)
 
     def at(time):
@@ -131,7 +119,7 @@ def turning(points, lead, is_pushed):
     return at
 
 
-@pytest.mark.parametrize("lead", Lead)
+@pytest.mark.parametrize("lead", core.Lead)
 @pytest.mark.parametrize("bend", [None, 0.5])
 @pytest.mark.parametrize("is_pushed", [False, True])
 def test_half_the_frame_rate_gives_the_same_path(lead, bend, is_pushed):
@@ -178,25 +166,25 @@ def test_moved_mirrored_or_scaled_the_answer_goes_along(seed, lead, bend, is_mir
 def test_the_root_leads_as_the_tip_of_the_reversed_chain_does():
     # Which way a chain that is folded onto itself unfolds is nobody's to say.
     points = chains_of(3)[..., [kind != "folded" for kind in POSES[:4]]]
-    path = np.array(list(walk(points, Lead.ROOT, make_rng(4), 0.4, 6)))
+    path = np.array(list(walk(points, core.Lead.ROOT, make_rng(4), 0.4, 6)))
     limits = np.linspace(0.4, 2.0, 5)
-    by_root = follow(points, path, Lead.ROOT, limits)
-    by_tip = follow(points[::-1], path, Lead.TIP, limits[::-1])
+    by_root = follow(points, path, core.Lead.ROOT, limits)
+    by_tip = follow(points[::-1], path, core.Lead.TIP, limits[::-1])
     np.testing.assert_allclose(by_root, by_tip[::-1], atol=1e-12)
 
 
-@pytest.mark.parametrize("lead", Lead)
+@pytest.mark.parametrize("lead", core.Lead)
 def test_solve_drags_once_and_its_bone_rotations_give_its_joints(lead):
     joints = arc()[:, :, 0]
     target = led(joints, lead) + np.array([0.5, 1.0, -0.7])
-    options = SolveOptions(solver="FOLLOW", lead=lead, max_bend=0.6)
-    chain = Chain(joints)
-    solution = solve(chain, Goal(target), options)
+    options = core.SolveOptions(solver="FOLLOW", lead=lead, max_bend=0.6)
+    chain = core.Chain(joints)
+    solution = core.solve(chain, core.Goal(target), options)
     dragged = follow(joints[:, :, None], target[None, :, None], lead, 0.6)[:, :, 0]
     np.testing.assert_array_equal(solution.joint_positions, dragged)
-    assert solution.status is Status.REACHED
+    assert solution.status is core.Status.REACHED
     root = dragged[0]
-    segments = rotation.rotate(bone_rotations(chain, solution), np.diff(joints, axis=0))
+    segments = rotation.rotate(core.bone_rotations(chain, solution), np.diff(joints, axis=0))
     posed = np.vstack((root, root + np.cumsum(segments, axis=0)))
     np.testing.assert_allclose(posed, solution.joint_positions, atol=1e-12)
     off = np.linalg.norm(led(solution.joint_positions, lead) - target)
@@ -205,19 +193,24 @@ def test_solve_drags_once_and_its_bone_rotations_give_its_joints(lead):
 
 @pytest.mark.parametrize("bend", [None, 0.8])
 @pytest.mark.parametrize("has_limits", [False, True])
-@pytest.mark.parametrize("lead", Lead)
+@pytest.mark.parametrize("lead", core.Lead)
 def test_one_by_one_and_side_by_side_are_the_same(lead, has_limits, bend, monkeypatch):
     rig, rng = RIGS["arm"](), make_rng(5)
-    chains = rig.chains(4) if has_limits else Chains(np.moveaxis(chains_of(5), -1, 0))
+    chains = rig.chains(4) if has_limits else core.Chains(np.moveaxis(chains_of(5), -1, 0))
     # They take different numbers of steps.
     ways = np.array([0.0, 1e-3, 0.2, 6.0])[:, None] * unit(rng.normal(size=(4, 3)))
-    targets = chains.joint_positions[:, -1 if lead is Lead.TIP else 0] + ways
-    options = SolveOptions(Solver.FOLLOW, lead=lead, max_bend=np.pi if bend is None else bend)
+    targets = chains.joint_positions[:, -1 if lead is core.Lead.TIP else 0] + ways
+    options = core.SolveOptions(
+        core.Solver.FOLLOW, lead=lead, max_bend=np.pi if bend is None else bend
+    )
     singles = [chains.take(np.array([row])) for row in range(4)]
-    alone = [solve_batch(one, Goals(targets[[row]]), options) for row, one in enumerate(singles)]
+    alone = [
+        core.solve_batch(one, core.Goals(targets[[row]]), options)
+        for row, one in enumerate(singles)
+    ]
     assert compiled_chains.MAX_CHAINS_IN_FLOATS > 0
     monkeypatch.setattr(compiled_chains, "MAX_CHAINS_IN_FLOATS", 0)
-    together = solve_batch(chains, Goals(targets), options)
+    together = core.solve_batch(chains, core.Goals(targets), options)
     expected = np.array([each.joint_positions[0] for each in alone])
     assert np.abs(together.joint_positions - expected).max() <= 1e-9 * rig.length
 
@@ -228,7 +221,9 @@ def test_a_chain_with_its_root_anchored_stays_in_its_ranges_and_its_root_stays(n
     root, target = chain.joint_positions[0], chain.joint_positions[-1]
     for _ in range(6):
         target = target + 0.25 * rig.length * rng.uniform(-1.0, 1.0, 3)
-        solution = solve(chain, Goal(target), SolveOptions(Solver.FOLLOW, use_anchor=True))
+        solution = core.solve(
+            chain, core.Goal(target), core.SolveOptions(core.Solver.FOLLOW, use_anchor=True)
+        )
         assert np.linalg.norm(solution.joint_positions[0] - root) <= 1e-9 * rig.length
         # Sines of half angles tell ranges worst near half a turn.
         assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6

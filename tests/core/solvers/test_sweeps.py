@@ -7,15 +7,7 @@ from blender_ik_addon.core import Chain, Solver, Status
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from blender_ik_addon.core.algebra.nested import to_numbers
 from blender_ik_addon.core.solving.sweeps import sweep_points
-from tests.core.chains import (
-    lengths_of,
-    random_direction,
-    random_frame,
-    solved,
-    start_chain,
-    start_joints,
-    target_at,
-)
+from tests.core import chains
 from tests.core.peer_cases import median_iterations, peer_case, peer_solutions
 from tests.helpers import make_rng
 
@@ -25,7 +17,7 @@ slow = pytest.mark.slow
 
 def stepped_points(solver, joints, target):
     """Return the joints (n + 1, 3) after one iteration, the same for one chain and for many."""
-    lengths = lengths_of(joints)
+    lengths = chains.lengths_of(joints)
     given = (joints, 2), (lengths, 1), (np.asarray(target), 1)
     one = [to_numbers(array, depth) for array, depth in given]
     many = [to_numbers(array[..., None], depth) for array, depth in given]
@@ -39,7 +31,7 @@ def stepped_points(solver, joints, target):
 def test_joints_that_meet_have_a_direction_all_the_same():
     joints = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     for target in (np.zeros(3), joints[1], 0.5 * joints[1]):
-        lengths = lengths_of(stepped_points(FABRIK, joints, target))
+        lengths = chains.lengths_of(stepped_points(FABRIK, joints, target))
         assert lengths == pytest.approx(np.ones(3))
 
 
@@ -72,11 +64,11 @@ def test_what_sweeps_are_too_slow_for_is_finished(count, share, bare, finished):
     rng = make_rng(count)
     found = {True: [], False: []}
     for _ in range(15):
-        joints = start_joints("arc", np.ones(count), rng)
-        target = joints[0] + share * count * random_direction(rng)
+        joints = chains.start_joints("arc", np.ones(count), rng)
+        target = joints[0] + share * count * chains.random_direction(rng)
         for use, iterations in found.items():
             options = {"use_finish": use, "iterations": 2000}
-            solution = solved(Chain(joints), target, FABRIK, 1e-6, **options)
+            solution = chains.solved(Chain(joints), target, FABRIK, 1e-6, **options)
             assert solution.is_converged
             iterations.append(solution.iterations)
     assert np.median(found[True]) <= finished
@@ -88,7 +80,7 @@ def test_what_sweeps_are_too_slow_for_is_finished(count, share, bare, finished):
 def test_without_a_finish_sweeps_go_on_to_their_cap_and_no_farther(cap, solver):
     chain, _ = peer_case(10)
     target = chain.joint_positions[0] + np.array([0.0, 0.0, 0.9999 * chain.max_reach])
-    solution = solved(chain, target, solver, 1e-12, iterations=cap, use_finish=False)
+    solution = chains.solved(chain, target, solver, 1e-12, iterations=cap, use_finish=False)
     assert solution.iterations == cap
     assert solution.status is Status.ITERATIONS_USED_UP
     assert not solution.is_converged
@@ -103,11 +95,11 @@ def test_without_a_finish_sweeps_go_on_to_their_cap_and_no_farther(cap, solver):
 def test_a_used_up_cap_gives_the_best_pose_so_far(solver):
     rng = make_rng(3)
     for _ in range(10):
-        chain = start_chain("random", 5, rng, ratio=3.0)
+        chain = chains.start_chain("random", 5, rng, ratio=3.0)
         share = 0.999 * (chain.max_reach - chain.min_reach)
-        target = target_at(chain, chain.min_reach + share, random_direction(rng))
+        target = chains.target_at(chain, chain.min_reach + share, chains.random_direction(rng))
         residuals = [
-            solved(chain, target, solver, tolerance=0.0, iterations=cap).residual
+            chains.solved(chain, target, solver, tolerance=0.0, iterations=cap).residual
             for cap in range(1, 12)
         ]
         # More iterations never make it worse, but for rounding.
@@ -121,12 +113,12 @@ PASSING_DISTANCE = 0.005
 @pytest.mark.parametrize("count", [3, 5])
 def test_a_target_that_passes_the_root_does_not_throw_the_joints_of_ccd(count):
     rng = make_rng(0)
-    frame = random_frame(rng)
-    chain = Chain(start_joints("arc", np.ones(count), rng), frame[:, 2])
+    frame = chains.random_frame(rng)
+    chain = Chain(chains.start_joints("arc", np.ones(count), rng), frame[:, 2])
     # Steps of 1/300 of the length.
     path = np.linspace(0.1, -0.1, 61)[:, None] * frame[:, 0] + PASSING_DISTANCE * frame[:, 1]
     targets = chain.joint_positions[0] + chain.max_reach * path
-    poses = [solved(chain, target, CCD).joint_positions for target in targets]
+    poses = [chains.solved(chain, target, CCD).joint_positions for target in targets]
     moves = np.linalg.norm(np.diff(poses, axis=0), axis=-1)
     # The direction to the target turns by half a turn within three steps. A chain that follows it
     # throws a joint by 0.2 to 0.5 of the length in one of them.

@@ -7,16 +7,7 @@ from hypothesis import strategies as st
 
 from blender_ik_addon.core import Chain, Goal, Solver, bone_rotations
 from blender_ik_addon.core.algebra import rotation
-from tests.core.chains import (
-    SOLVERS,
-    pole_beside,
-    random_direction,
-    random_frame,
-    solved,
-    start_chain,
-    target_at,
-    unit,
-)
+from tests.core import chains
 from tests.helpers import make_rng
 
 # The part of a unit quaternion that turns about another axis than the hinge's.
@@ -28,7 +19,7 @@ HINGE_TOLERANCE = 1e-9
 SWEEP_HINGE_TOLERANCE = 1e-5
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", chains.SOLVERS)
 @settings(max_examples=40)
 @given(
     seed=st.integers(0, 100_000),
@@ -43,17 +34,19 @@ def test_an_elbow_bends_about_its_hinge_with_a_pole_and_without(
     solver, seed, degrees, ratio, share, pole_angle, use_flip_bend, use_pole
 ):
     rng = make_rng(seed)
-    frame, bend = random_frame(rng), np.radians(degrees)
+    frame, bend = chains.random_frame(rng), np.radians(degrees)
     upper, lower = frame[:, 0], np.cos(bend) * frame[:, 0] + np.sin(bend) * frame[:, 1]
     root = rng.normal(size=3)
     joints = np.array([root, root + upper, root + upper + ratio * lower])
     chain, normal = Chain(joints, bend_direction=frame[:, 1]), frame[:, 2]
-    target = target_at(chain, share * chain.max_reach, random_direction(rng))
+    target = chains.target_at(chain, share * chain.max_reach, chains.random_direction(rng))
     is_sweep = solver in (Solver.FABRIK, Solver.CCD, Solver.FORCE)
     # Sweeps choose a side of their own where no pole is set.
-    pole = pole_beside(chain, target, rng) if use_pole or is_sweep else None
+    pole = chains.pole_beside(chain, target, rng) if use_pole or is_sweep else None
     goal = Goal(target, pole, pole_angle)
-    solution = solved(chain, goal, solver, 1e-9 if is_sweep else 1e-6, use_flip_bend=use_flip_bend)
+    solution = chains.solved(
+        chain, goal, solver, 1e-9 if is_sweep else 1e-6, use_flip_bend=use_flip_bend
+    )
     upper, lower = bone_rotations(chain, solution)
     axis = rotation.multiply(rotation.conjugate(upper), lower)[1:]
     off_hinge = np.linalg.norm(axis - (axis @ normal) * normal)
@@ -64,13 +57,13 @@ def test_an_elbow_bends_about_its_hinge_with_a_pole_and_without(
 @given(seed=st.integers(0, 100_000))
 def test_bones_swing_from_the_turn_of_the_chain_without_twist(seed):
     rng = make_rng(seed)
-    chain = start_chain("random", 4, rng)
-    target = target_at(chain, 0.5 * chain.max_reach, random_direction(rng))
+    chain = chains.start_chain("random", 4, rng)
+    target = chains.target_at(chain, 0.5 * chain.max_reach, chains.random_direction(rng))
     assume(chain.min_reach < 0.5 * chain.max_reach)
-    solution = solved(chain, target, Solver.NEWTON)
+    solution = chains.solved(chain, target, Solver.NEWTON)
     rotations = bone_rotations(chain, solution)
     before = np.vstack((solution.chain_rotation_wxyz, rotations[:-1]))
-    start = unit(np.diff(chain.joint_positions, axis=0))
+    start = chains.unit(np.diff(chain.joint_positions, axis=0))
     # Seen from the parent, a bone turns about an axis across itself: there is no twist in it.
     turns = rotation.multiply(rotation.conjugate(before), rotations)
     assert np.max(np.abs(np.sum(turns[:, 1:] * start, axis=1))) <= 1e-9

@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chains,
-    Goal,
-    Goals,
-    SolveOptions,
-    Solver,
-    Status,
-    solve,
-    solve_batch,
-)
+from blender_ik_addon import core
 from blender_ik_addon.core.model.status import LIMITED
 from tests.core.chains import ITERATIVE, SOLVERS, random_direction, unit
 from tests.core.equilibrium.energies import make_forces
@@ -50,8 +41,8 @@ def test_no_search_finds_a_pose_that_is_much_nearer(name):
     rig = RIGS[name]()
     for target, best in zip(anywhere(rig), NEAREST[name], strict=True):
         for solver in ITERATIVE:
-            options = SolveOptions(solver, tolerance=1e-5 * rig.length)
-            solution = solve(rig.chain(), Goal(target), options)
+            options = core.SolveOptions(solver, tolerance=1e-5 * rig.length)
+            solution = core.solve(rig.chain(), core.Goal(target), options)
             assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
             gap = np.linalg.norm(rig.points(solution.local_rotations_wxyz)[-1] - target)
             assert solution.residual == pytest.approx(gap, abs=1e-9)
@@ -59,24 +50,26 @@ def test_no_search_finds_a_pose_that_is_much_nearer(name):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_the_holding_limit_is_named(solver: Solver) -> None:
+def test_the_holding_limit_is_named(solver: core.Solver) -> None:
     rig = make_rig([(K.HINGE_X, ((-60, 20),)), (K.HINGE_X, ((0, 150),))])
     target = np.array([0.0, -1.2, 1.2])
     expected = np.zeros((2, 3), dtype=bool)
     expected[0, X] = True
     for iterations in (10, 100):
-        solution = solve(rig.chain(), Goal(target), SolveOptions(solver, iterations=iterations))
-        assert solution.status is Status.LIMITED
+        solution = core.solve(
+            rig.chain(), core.Goal(target), core.SolveOptions(solver, iterations=iterations)
+        )
+        assert solution.status is core.Status.LIMITED
         np.testing.assert_array_equal(solution.holds, expected)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_axes_without_room_are_locks_and_hold_nothing_back(solver: Solver) -> None:
+def test_axes_without_room_are_locks_and_hold_nothing_back(solver: core.Solver) -> None:
     bones = [(K.BALL, ((-60, 20), (0, 0), (0, 0))), (K.SWING, ((0, 150), (0, 0)))]
     rig, rng = make_rig(bones, bends=((X, 10), (X, -20))), make_rng(44)
     for target in 1.5 * rng.normal(size=(5, 3)):
-        solution = solve(rig.chain(), Goal(target), SolveOptions(solver))
-        assert solution.status is not Status.REACHED
+        solution = core.solve(rig.chain(), core.Goal(target), core.SolveOptions(solver))
+        assert solution.status is not core.Status.REACHED
         assert not solution.holds[:, [Y, Z]].any()
 
 
@@ -84,8 +77,8 @@ def test_axes_without_room_are_locks_and_hold_nothing_back(solver: Solver) -> No
 def test_straight_ahead_and_too_far_is_extended(solver):
     rig = make_rig([(K.BALL, ((-30, 30),) * 3)] * 4)
     target = 7.0 * unit(np.array([0.1, 1.0, 0.1]))
-    solution = solve(rig.chain(), Goal(target), SolveOptions(solver))
-    assert solution.status is Status.EXTENDED
+    solution = core.solve(rig.chain(), core.Goal(target), core.SolveOptions(solver))
+    assert solution.status is core.Status.EXTENDED
     assert solution.residual == pytest.approx(3.0, abs=0.01)
 
 
@@ -94,14 +87,16 @@ def test_joints_that_have_no_room_at_all_stay_where_they_are():
     rig = make_rig([(K.BALL, ((0.0, 0.0),) * 3), (K.HINGE_Y, ((-1e-12, 1e-12),)), (K.FIXED, ())])
     for pole in (None, np.array([1.0, 0.2, 3.0])):
         for target in ([0.3, 0.4, 0.5], [5.0, 1.0, 0.0]):
-            solution = solve(rig.chain(), Goal(np.array(target), pole), SolveOptions())
-            assert solution.status is Status.LIMITED
+            solution = core.solve(
+                rig.chain(), core.Goal(np.array(target), pole), core.SolveOptions()
+            )
+            assert solution.status is core.Status.LIMITED
             assert np.abs(solution.local_rotations_wxyz[:, 1:]).max() <= 1e-12
 
 
 @pytest.mark.parametrize(
     ("solver", "has_pole"),
-    [(Solver.NEWTON, True), (Solver.CCD, False), (Solver.FORCE, False)],
+    [(core.Solver.NEWTON, True), (core.Solver.CCD, False), (core.Solver.FORCE, False)],
 )
 def test_last_digits_of_a_target_choose_no_other_pose(solver, has_pole):
     """Of poses that are about as near the one is taken that is least of a change from the start."""
@@ -111,15 +106,15 @@ def test_last_digits_of_a_target_choose_no_other_pose(solver, has_pole):
         rig = make_rig([(K.BALL, ranges)] * count, rng.uniform(0.5, 1.5, count))
         starts = np.insert(rng.uniform(-0.3, 0.3, (EACH, count, 3)), 0, 1.0, axis=-1)
         chains = rig.started(starts / np.linalg.norm(starts, axis=-1, keepdims=True))
-        if solver is Solver.FORCE:
+        if solver is core.Solver.FORCE:
             forces = make_forces(rng.uniform(0.5, 4.0, (EACH, count)))
-            chains = Chains(chains.joint_positions, joints=chains.joints, forces=forces)
+            chains = core.Chains(chains.joint_positions, joints=chains.joints, forces=forces)
         ways = [random_direction(rng) for _ in range(2 * EACH)]
         targets = rig.length * rng.uniform(0.1, 1.0, (EACH, 1)) * ways[:EACH]
         moved = targets + LAST_DIGITS * rig.length * np.array(ways[EACH:])
         poles = 2.0 * rig.length * rng.normal(size=(EACH, 3)) if has_pole else None
         first, second = (
-            solve_batch(chains, Goals(each, poles), SolveOptions(solver))
+            core.solve_batch(chains, core.Goals(each, poles), core.SolveOptions(solver))
             for each in (targets, moved)
         )
         turns = angles_between(first.local_rotations_wxyz, second.local_rotations_wxyz)
