@@ -83,10 +83,8 @@ def test_as_a_limb_fades_out_the_body_goes_steadily_to_where_it_is_without_it(bo
     bodies.move(body, "Arm Target.L", bodies.AWAY)
     if pair:
         bodies.move(body, "Arm Target.R", (-bodies.AWAY[0], *bodies.AWAY[1:]))
-    chain, bones = (
-        body.chain_ik.chains[name],
-        [bodies.HIPS, "spine.003", "hand.L", "hand.R", *bodies.FEET],
-    )
+    chain = body.chain_ik.chains[name]
+    bones = [bodies.HIPS, "spine.003", "hand.L", "hand.R", *bodies.FEET]
 
     def steps(values: Sequence[float]) -> list[float]:
         shown = []

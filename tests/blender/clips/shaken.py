@@ -71,7 +71,6 @@ def make_tail(count: int = 5, seed: int = 1, modes: str = "QUATERNION", **settin
     wander(target, around((0.2 * count, 0.1 * count, 0.55 * count), 0.35 * count, seed))
     rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
     select_objects(active=ob)
-    bpy.context.view_layer.update()
     return ob, target
 
 

@@ -39,7 +39,6 @@ def arm(places: np.ndarray, joints: object = rigs.ARM, **settings: object) -> Ri
     shaken.wander(target, places)
     rigs.add_chain(ob, ob.pose.bones[-1].name, target, **settings)
     select_objects(active=ob)
-    bpy.context.view_layer.update()
     return ob, target, 2.01
 
 
@@ -192,7 +191,6 @@ def make_crossed():
     rigs.add_chain(ob, "Bone.3", chest, solver="CCD", name="Spine")
     rigs.add_chain(ob, "Arm.2", hand, chain_count=3, solver="CCD", name="Arm")
     select_objects(active=ob)
-    bpy.context.view_layer.update()
     return ob, chest, hand
 
 

@@ -29,7 +29,6 @@ def make_leg(name: str = "Rig") -> tuple[bpy.types.Object, bpy.types.Object]:
     rigs.add_chain(ob, "Bone.1", target, name="Leg")
     rigs.key(target, "location", STANDS | {LAST: (1.1, 0.25, 0.1), 15: (0.5, 0.25, 0.1)})
     select_objects(active=ob)
-    rigs.updated()
     return ob, target
 
 

@@ -167,8 +167,7 @@ def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
         found = done.value.value
         assert len(found) == COMPARED
         assert sum(attempt.is_solved for attempt in found) >= 3
-        ob.update_tag()
-        rigs.updated()
+        rigs.tagged(ob)
         assert everything(ob) == before
     assert free.name in ob.pose.bones
 
@@ -220,13 +219,8 @@ def test_where_no_solver_has_a_chance_one_sentence_says_what_to_do():
     before = [(row.name, row.status) for row in rows().values()]
     for part, name, value, sentence in REFUSALS:
         owner = {"chain": rig.chain, "data": rig.ob.data, "rig": rig.ob}[part]
-        usual = getattr(owner, name)
-        usual = tuple(usual) if isinstance(value, tuple) else usual
-        setattr(owner, name, value)
-        rigs.updated()
-        assert refusal(compare) == sentence
-        setattr(owner, name, usual)
-        rigs.updated()
+        with rigs.changed(owner, **{name: value}):
+            assert refusal(compare) == sentence
     rigs.enter(rig.ob, "EDIT")
     assert refusal(compare) == "Leave edit mode: chains work on the pose."
     # What was found before stays.

@@ -49,8 +49,7 @@ def remove_right_leg(ob: bpy.types.Object) -> None:
 
 def turn(ob: bpy.types.Object, channel: str, degrees: float, side: str = "L") -> None:
     ob.pose.bones[f"Leg Target.{side}"][channel] = radians(degrees)
-    ob.update_tag()
-    rigs.updated()
+    rigs.tagged(ob)
 
 
 def activate(ob: bpy.types.Object, chain: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from mathutils import Euler, Matrix, Vector
 
 from tests.blender.body.human_bodies import farthest, make_character
-from tests.blender.controls.rolled import activate, control_of
+from tests.blender.controls.rolled import activate, all_reached, control_of
 from tests.blender.operators import test_characters as characters
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
@@ -30,14 +30,6 @@ def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
     """Return where bones are, world space, as a share of the size of the body."""
     size = max(max(map(abs, bone.head_local)) for bone in ob.data.bones if bone.use_deform)
     return {name: matrix[:3, 3] / size for name, matrix in _world(ob).items()}
-
-
-def missing(ob: bpy.types.Object) -> list[str]:
-    return [
-        f"{chain.name}: {chain.status}"
-        for chain in ob.chain_ik.chains
-        if not chain.status.startswith("Reached")
-    ]
 
 
 def spaces(ob: bpy.types.Object) -> dict[str, str]:
@@ -114,7 +106,7 @@ def test_hips_pulled_down_are_a_crouch_and_the_root_takes_everything_along(rigif
     ends = [end for limb, (*_, end) in characters.LIMBS[name].items() if "Leg" in limb]
     for share in (0.1, 0.3):
         lower(ob, share)
-        assert not missing(ob)
+        assert all_reached(ob)
     after = places(ob)
     for end in ends:
         np.testing.assert_allclose(after[end], before[end], atol=2e-5, err_msg=end)
@@ -128,7 +120,7 @@ def test_hips_pulled_down_are_a_crouch_and_the_root_takes_everything_along(rigif
     for step in range(0, 9, 2):
         bone.location = (0.4 * step, -0.1 * step, 0.05 * step)
         rigs.change(bone, rotation_euler=(0.1 * step, -0.05 * step, step * np.pi / 4.0))
-        assert not missing(ob)
+        assert all_reached(ob)
         world = _world(ob)
         moved = world["Root"] @ np.linalg.inv(start["Root"])
         for name, matrix in start.items():

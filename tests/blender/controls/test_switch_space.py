@@ -103,8 +103,7 @@ def test_a_setting_switches_what_a_control_goes_along_with_and_nothing_moves(kin
             move_control(control, rng)
             before = shown(control)
             space = SPACES[rng.integers(len(SPACES))]
-            setattr(chain, setting, space)
-            rigs.updated()
+            rigs.change(chain, **{setting: space})
             assert getattr(chain, setting) == space
             np.testing.assert_allclose(shown(control), before, atol=MOST)
 

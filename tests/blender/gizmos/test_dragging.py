@@ -316,13 +316,10 @@ def test_rings_stand_on_what_they_move_and_a_chain_that_leaves_its_bones_alone_h
     for operator, moved in ((MOVE_TARGET, chain.target), (MOVE_POLE, chain.pole_target)):
         (ring,) = gizmos_of(operator)
         np.testing.assert_allclose(ring.matrix_basis.translation, rigs.position(moved), atol=1e-6)
-    for setting, value, usual in (("mute", True, False), ("influence", 0.0, 1.0)):
+    for setting in ({"mute": True}, {"influence": 0.0}):
         assert grabbed.started_by_gizmos() == shown
-        setattr(chain, setting, value)
-        rigs.updated()
-        assert grabbed.started_by_gizmos() == set()
-        setattr(chain, setting, usual)
-        rigs.updated()
+        with rigs.changed(chain, **setting):
+            assert grabbed.started_by_gizmos() == set()
     # The diamond of another chain.
     rigs.add_chain(ob, "Bone.0", None)
     rigs.change(ob.chain_ik, active_index=0)
@@ -416,11 +413,8 @@ def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_
     ob = make_arm(is_live=is_live)[0]
     moved, other = followed(ob, word), "pole" if word == "target" else "target"
     for name in ("hide_viewport", "hide_render"):
-        setattr(moved, name, True)
-        rigs.updated()
-        assert RINGS[word] in grabbed.started_by_gizmos()
-        setattr(moved, name, False)
-    rigs.updated()
+        with rigs.changed(moved, **{name: True}):
+            assert RINGS[word] in grabbed.started_by_gizmos()
     assert grabbed.started_by_gizmos() == {*RINGS.values(), TURN_POLE}
     lines = drawn()
     assert lines[1]

@@ -83,8 +83,7 @@ def test_an_object_goes_to_the_point_under_any_parents_also_while_it_is_hidden(k
     moved = chain.target if word == "target" else chain.pole_target
     moved.rotation_euler, moved.scale, moved.delta_location = (0.3, 0.2, 0.1), (1, -2, 1), (0, 1, 2)
     if hidden == "layer":
-        own = bpy.data.collections.new("Own")
-        bpy.context.scene.collection.children.link(own)
+        own = rigs.make_collection("Own")
         bpy.context.scene.collection.objects.unlink(moved)
         rigs.link(moved, own)
         bpy.context.view_layer.layer_collection.children["Own"].exclude = True

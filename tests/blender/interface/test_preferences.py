@@ -135,8 +135,7 @@ def test_refusals_and_times_are_logged_as_far_as_they_are_asked_for(own, caplog)
     rigs.change(ob.chain_ik.chains[0], bone="Gone")
     expected = "'Rig', chain 'Chain': Bone 'Gone' no longer exists: choose another tip."
     assert messages(caplog) == [expected]
-    ob.update_tag()
-    bpy.context.view_layer.update()
+    rigs.tagged(ob)
     assert messages(caplog) == [expected], "told once"
     caplog.clear()
     own.log_level = "DEBUG"

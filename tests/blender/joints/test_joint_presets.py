@@ -32,11 +32,9 @@ def make_limb(bend: float, roll: float = 0.0, seed: int = 0, **settings: object)
     frame = any_turn(seed)
     first, second = frame[:, 1], turn(frame[:, 0], math.radians(bend)) @ frame[:, 1]
     ob = rigs.make_rig([np.zeros(3), first, first + 0.8 * second])
-    rigs.enter(ob, "EDIT")
-    for i, (along, turned) in enumerate(((first, 0.0), (second, math.radians(roll)))):
-        axis = turn(along, turned) @ np.cross(frame[:, 0], along)
-        ob.data.edit_bones[f"Bone.{i}"].align_roll(axis)
-    rigs.enter(ob, "POSE")
+    with rigs.editing(ob) as bones:
+        for i, (along, turned) in enumerate(((first, 0.0), (second, math.radians(roll)))):
+            bones[f"Bone.{i}"].align_roll(turn(along, turned) @ np.cross(frame[:, 0], along))
     target = rigs.make_empty("Target", first + 0.8 * second)
     chain = rigs.add_chain(ob, "Bone.1", target, **settings)
     bpy.context.view_layer.update()

@@ -128,8 +128,7 @@ def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
         for bone in ("Bone.1", "Bone.2"):
             joint = JointKind[kind]
             limit(ob.pose.bones[bone], joint, [RANGES["xyz"[axis]] for axis in FREE_AXES[joint]])
-        ob.update_tag()
-        bpy.context.view_layer.update()
+        rigs.tagged(ob)
         check_held(ob, "Bone.1", 1)
 
 

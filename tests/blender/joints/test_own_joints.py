@@ -137,8 +137,7 @@ def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bo
     bpy.context.view_layer.update()
     rigs.assert_reaches(ob, "Bone.1", target)
     chain.joints.remove(0)
-    ob.update_tag()
-    bpy.context.view_layer.update()
+    rigs.tagged(ob)
     assert "Bone.1 X" in chain.status, chain.status
     give(chain, "Bone.1", "FIXED")
     rigs.change(chain, use_limits=False)

@@ -102,8 +102,7 @@ def test_bones_grow_by_length_and_the_square_of_their_ik_stretch():
     shares = (0.2, 0.0, 1.0, 0.5)
     for bone, share in zip(ob.pose.bones, shares, strict=True):
         bone.ik_stretch = share
-    ob.update_tag()
-    rigs.updated()
+    rigs.tagged(ob)
     assert_lands(ob, chain, target)
     weights = np.square(shares)
     np.testing.assert_allclose(lengths(ob), 1.0 + 1.6 * weights / weights.sum(), rtol=2e-5)

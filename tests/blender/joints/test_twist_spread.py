@@ -258,8 +258,7 @@ def test_baked_keys_show_the_spread(bones):
 def test_a_driven_twist_bone_is_told():
     ob, chain, _ = make_arm(UNREAL, mode="XYZ", use_twist_spread=True)
     ob.pose.bones["lowerarm_twist_01_l"].driver_add("rotation_euler", 1).driver.expression = "0.1"
-    ob.update_tag()
-    rigs.updated()
+    rigs.tagged(ob)
     assert chain.status == (
         "Bone 'lowerarm_twist_01_l' has a driver on its rotation, which always wins:"
         " remove the driver, or switch Twist Spread off."

@@ -29,8 +29,7 @@ def test_a_linked_rig_is_left_alone_and_a_chain_of_its_override_follows_a_local_
     ob = linked(tmp_path / "library.blend", "Rig", "Rig Target")[0]
     before = rigs.rotations(ob)
     for frame in (2, 3):
-        ob.update_tag()
-        rigs.updated()
+        rigs.tagged(ob)
         rigs.go_to(frame)
     assert rigs.rotations(ob) == before
     assert re.search("linked.*override", ob.chain_ik.chains[0].status)

@@ -178,8 +178,7 @@ def test_one_undo_brings_back_what_was_removed_from_an_override(library, operato
 
 def test_an_instance_of_a_linked_character_is_not_solved_until_it_is_made_an_override(library):
     write_library(library, "Left")
-    character = bpy.data.collections.new("Character")
-    bpy.context.scene.collection.children.link(character)
+    character = rigs.make_collection("Character")
     for each in bpy.data.objects:
         character.objects.link(each)
     bpy.ops.wm.save_as_mainfile(filepath=str(library))

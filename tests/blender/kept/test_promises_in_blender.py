@@ -31,8 +31,7 @@ def posed_rig(solver, mode="QUATERNION", seed=3):
 
 def solve_again(ob, times=3):
     for _ in range(times):
-        ob.update_tag()
-        rigs.updated()
+        rigs.tagged(ob)
 
 
 @solver_and_mode

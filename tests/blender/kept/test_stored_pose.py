@@ -136,8 +136,7 @@ def test_keyframes_are_never_touched():
         (16, "chain_count", 1),
     ):
         bpy.context.scene.frame_set(frame)
-        setattr(chain, name, value)
-        bpy.context.view_layer.update()
+        rigs.change(chain, **{name: value})
     rigs.let_go(ob, "restore")
     rigs.let_go(ob, "remove")
     assert not ob.chain_ik.chains
@@ -154,6 +153,5 @@ def test_a_refused_chain_that_comes_to_share_a_dragged_root_leaves_it_where_it_i
     before = rigs.pose(ob)
     assert ob.pose.bones["Bone.0"].location.length > 0.1
     for _ in range(2):
-        ob.update_tag()
-        rigs.updated()
+        rigs.tagged(ob)
         rigs.assert_same_pose(ob, before, 1e-6)

@@ -48,8 +48,7 @@ def key(owner: bpy.types.ID, path: str) -> None:
     rigs.key(owner, path, {1: 0.25, 10: 0.5})
     rigs.go_to(4)
     rigs.put(owner, path, UNKEYED)
-    owner.update_tag()
-    rigs.updated()
+    rigs.tagged(owner)
 
 
 @pytest.mark.parametrize("make", [shape, node_group, custom])

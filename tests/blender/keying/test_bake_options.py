@@ -17,6 +17,7 @@ from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.keying.test_bake import LAST, SAME, SWING, make_tail, played
 from tests.blender.live.test_registration import resident_memory
+from tests.blender.rigid.rigid_trees import noted
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import give, make_pulled
 from tests.blender.setups.rigs import keys_of
@@ -30,13 +31,8 @@ LONG = 40
 
 def make_rope(name="Rope"):
     """Return a rig that is dragged, and so depends on the frames before, selected."""
-    ob = rigs.make_rig(rigs.zigzag(5, seed=7), name=name)
-    target = rigs.make_empty(f"{name} Lead")
-    rigs.key(target, "location", {1: (0, 0, 5), 5: (3, 0, 3), LAST: (-2, 1, 4)})
-    rigs.add_chain(ob, "Bone.4", target, solver="FOLLOW")
-    select_objects(active=ob)
-    rigs.updated()
-    return ob, target
+    ways = {1: (0, 0, 5), 5: (3, 0, 3), LAST: (-2, 1, 4)}
+    return make_tail(5, name, ways, seed=7, solver="FOLLOW")
 
 
 def make_two():
@@ -48,7 +44,6 @@ def make_two():
     path = 'pose.bones["Control.0"].location'
     rigs.key(ob, path, {1: (0, 0, 0), 5: (0.5, 0.2, -0.3), LAST: (-0.4, 0.1, 0)})
     select_objects(active=ob)
-    rigs.updated()
     return ob, target
 
 
@@ -269,7 +264,6 @@ def make_easing():
     give(chain, ease=0.25, use_gradual=True)
     rigs.key(target, "location", {1: (1.8, 2.0, 1.5), 6: (-1, 1.5, 2.5), LAST: (1, 1, 3)})
     select_objects(active=ob)
-    rigs.updated()
     return ob, target
 
 
@@ -351,10 +345,7 @@ def test_keys_are_read_no_more_often_in_more_frames(monkeypatch, method):
     # There is a key a frame, so reading them at each takes time that grows with the square.
     ob, _ = make_tail()
     rigs.key_bones(ob, frames=range(1, LAST + 1))
-    read, read_floats = [], animation.read_floats
-    monkeypatch.setattr(
-        animation, "read_floats", lambda *given: read.append(given) or read_floats(*given)
-    )
+    read = noted(monkeypatch, animation, "read_floats")
     counts = []
     for last in (LAST // 2, LAST):
         read.clear()

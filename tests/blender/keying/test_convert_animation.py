@@ -95,8 +95,7 @@ def test_keys_of_a_chain_play_on_the_constraint_and_those_of_other_chains_stay_t
 def slide(limb: Limb, value: float) -> np.ndarray:
     """Set the property that drives a limb's setting, and return its joints."""
     limb.ob["slider"] = value
-    limb.ob.update_tag()
-    rigs.updated()
+    rigs.tagged(limb.ob)
     return limb.joints()
 
 

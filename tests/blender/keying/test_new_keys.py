@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 
 from tests.blender.body.human_bodies import make_character
+from tests.blender.keying import test_bake
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
 
@@ -15,10 +16,7 @@ SWING = {1: (0.9, 0.3, 2.2), 12: (-1.2, 0.9, 1.4)}
 
 def make_tail(count=6, **settings):
     """Return a tail whose target is animated, its bones selected, at the first frame."""
-    ob = rigs.make_rig(rigs.zigzag(count, seed=count))
-    target = rigs.make_empty(location=SWING[1])
-    rigs.key(target, "location", SWING)
-    rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
+    ob, _ = test_bake.make_tail(count, swing=SWING, seed=count, **settings)
     rigs.go_to(1)
     select_bones(ob, [bone.name for bone in ob.pose.bones])
     return ob

@@ -95,8 +95,7 @@ def assert_shown_as_if_new(
     """Fail unless the pose, or a frame, is what it is to somebody who knows nothing yet."""
     found = rigs.pose(ob) if found is None else found
     live.memory.clear()
-    ob.update_tag()
-    rigs.updated()
+    rigs.tagged(ob)
     np.testing.assert_allclose(
         found, rigs.pose(ob) if frame is None else shown(ob, frame), atol=1e-5
     )

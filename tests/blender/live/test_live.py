@@ -13,6 +13,7 @@ import pytest
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.live.graph_state import MANY
 from blender_ik_addon.rig.posing.base_solve import BaseSolve
+from tests.blender.rigid.rigid_trees import noted
 from tests.blender.setups import rigs
 from tests.helpers import assert_positions_close, make_rng
 
@@ -102,15 +103,13 @@ def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused():
     rigs.updated()
     assert ob.chain_ik.chains[0].status.startswith("Reached")
     tie.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
-    ob.update_tag()
-    rigs.updated()
+    rigs.tagged(ob)
     assert ob.chain_ik.chains[0].status == (
         "The constraint 'IK' of bone 'Bone.3' moves bone 'Bone.0' above this chain as well:"
         " mute it, or give it a shorter Chain Length."
     )
     tie.chain_count = 3
-    ob.update_tag()
-    rigs.updated()
+    rigs.tagged(ob)
     assert "above this chain" not in ob.chain_ik.chains[0].status
     rigs.assert_stays(ob)
 
@@ -169,16 +168,14 @@ def test_only_an_update_that_moves_bones_writes_them_and_idling_calls_nobody(mon
     ob, target = rigs.make_arm()
     bystander = rigs.make_empty("Bystander", (0, 0, 0))
     rigs.updated()
-    written, calls, write = [], [], live.write_pose
-    monkeypatch.setattr(live, "write_pose", lambda *given: written.append(given) or write(*given))
+    written, calls = noted(monkeypatch, live, "write_pose"), []
 
     def note(scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
         calls.append(scene.name)
 
     bpy.app.handlers.depsgraph_update_post.append(note)
     rigs.change(bystander.location, x=1.0)
-    target.update_tag()
-    rigs.updated()
+    rigs.tagged(target)
     assert not written
     calls.clear()
     target.location.x -= 0.2
@@ -204,8 +201,7 @@ def test_bones_stay_while_live_is_off_or_the_rest_position_is_shown_and_follow_a
         scene.frame_set(scene.frame_current + 1)
         bpy.context.view_layer.update()
         assert rigs.rotations(ob) == before
-        setattr(owner, name, on)
-        rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+        rigs.assert_reaches(ob, "Bone.1", target, rigs.change(owner, **{name: on}))
 
 
 def test_chains_are_compiled_anew_only_where_their_own_bones_differ(monkeypatch):
@@ -214,10 +210,7 @@ def test_chains_are_compiled_anew_only_where_their_own_bones_differ(monkeypatch)
     ob.pose.bones[handle].location = (0.5, 0.3, 0.9)
     rigs.add_chain(ob, "Bone.2", ob, subtarget=handle)
     rigs.updated()
-    compiled, original = [], BaseSolve.__init__
-    monkeypatch.setattr(
-        BaseSolve, "__init__", lambda *given: compiled.append(given) or original(*given)
-    )
+    compiled = noted(monkeypatch, BaseSolve, "__init__")
 
     def assert_at_handle() -> None:
         depsgraph = rigs.updated()

@@ -28,9 +28,7 @@ def show(view_layer: bpy.types.ViewLayer) -> None:
 
 def settled(ob: bpy.types.Object) -> np.ndarray:
     """Return the pose after everything has been tagged and updated again."""
-    for tagged in bpy.data.objects:
-        tagged.update_tag()
-    return rigs.pose(ob, rigs.updated())
+    return rigs.pose(ob, rigs.tagged(*bpy.data.objects))
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["never shown", "shown before"])
@@ -138,9 +136,7 @@ def second_scene(*objects: bpy.types.Object) -> bpy.types.ViewLayer:
 @pytest.mark.parametrize("make", [second_layer, second_scene])
 def test_a_target_hidden_in_one_view_layer_is_followed_in_both(make):
     ob = rigs.make_rig()
-    own = bpy.data.collections.new("Own")
-    bpy.context.scene.collection.children.link(own)
-    target = rigs.make_empty("Rig Target", collection=own)
+    target = rigs.make_empty("Rig Target", collection=rigs.make_collection("Own"))
     rigs.add_chain(ob, "Bone.1", target)
     first, second = bpy.context.view_layer, make(ob, target)
     rigs.updated()
@@ -245,15 +241,9 @@ HIDDEN = {
 }  # fmt: skip
 
 
-def make_hidden_collection() -> bpy.types.Collection:
-    collection = bpy.data.collections.new("Hidden")
-    bpy.context.scene.collection.children.link(collection)
-    return collection
-
-
 def make_arm_with(role: str) -> tuple[bpy.types.Object, bpy.types.Object]:
     """Return a rig, and what it follows as the role says; that is in the collection Hidden."""
-    collection = make_hidden_collection()
+    collection = rigs.make_collection("Hidden")
     ob = rigs.make_rig(rigs.zigzag(3, length=0.7))
     if role == "target bone":
         followed = rigs.make_rig(((0, 0, 0), (0, 0, 0.2)), name="Handle")
@@ -293,7 +283,7 @@ def test_what_is_hidden_is_followed_in_the_viewport_and_in_renders(role, hide, t
 @pytest.mark.parametrize("is_target_first", [True, False])
 def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_target_first):
     ob = rigs.make_rig()
-    target = rigs.make_empty(location=NEAR, collection=make_hidden_collection())
+    target = rigs.make_empty(location=NEAR, collection=rigs.make_collection("Hidden"))
     exclude_and_hide_everywhere(target)
     chain = ob.chain_ik.chains.add()
     if is_target_first:
@@ -308,7 +298,7 @@ def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_targe
 
 @pytest.mark.parametrize("hide", [hide_in_viewports, hide_in_renders, exclude_and_hide_everywhere])
 def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, tmp_path):
-    collection = make_hidden_collection()
+    collection = rigs.make_collection("Hidden")
     ob, target = rigs.make_arm(NEAR)
     collection.objects.link(ob)
     bpy.context.scene.collection.objects.unlink(ob)

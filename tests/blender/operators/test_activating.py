@@ -15,8 +15,7 @@ def click(bone: str) -> None:
     data = bpy.data.objects["Y"].data
     data.bones.active = data.bones[bone]
     # What Blender does on a click, which tells of the selection.
-    data.update_tag()
-    rigs.updated()
+    rigs.tagged(data)
 
 
 def click_object(ob: bpy.types.Object) -> None:

@@ -33,7 +33,6 @@ def make_limited(seed: int, count: int = 4, **settings: object):
     target = rigs.make_empty("Target", np.add((0.0, 0.0, 1.5), rng.uniform(-1.0, 1.0, 3)))
     chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
     select_objects(active=ob)
-    bpy.context.view_layer.update()
     return ob, chain, target
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.rigs import make_collection
 from tests.blender.setups.saved_rigs import link_saved, linked
 from tests.blender.setups.selecting import (
     anchors,
@@ -181,12 +182,6 @@ def state_and_keys() -> dict[str, object]:
 
 pole_add = partial(bpy.ops.pose.chain_ik_pole_add, control="EMPTY")
 setup = partial(bpy.ops.pose.chain_ik_setup, control="EMPTY")
-
-
-def make_collection(name: str, above: bpy.types.Collection | None = None) -> bpy.types.Collection:
-    collection = bpy.data.collections.new(name)
-    (above or bpy.context.scene.collection).children.link(collection)
-    return collection
 
 
 def make_arm(*collections: bpy.types.Collection) -> bpy.types.Object:

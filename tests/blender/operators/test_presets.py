@@ -24,7 +24,6 @@ def make_chain(count: int = 2) -> bpy.types.PropertyGroup:
     ob = rigs.make_rig(rigs.zigzag(count))
     chain = rigs.add_chain(ob, f"Bone.{count - 1}", rigs.make_empty(location=(0.4, 0.3, 1.0)))
     select_objects(active=ob)
-    rigs.updated()
     return chain
 
 

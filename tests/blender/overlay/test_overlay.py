@@ -93,8 +93,7 @@ def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber(seen:
     assert colour_of_lines() == theme("held")
     target.location, chain.use_stretch = NEAR, False
     ob.pose.bones["Bone.1"].lock_rotation = (True, True, True)
-    ob.update_tag()
-    bpy.context.view_layer.update()
+    rigs.tagged(ob)
     assert chain.status.startswith("Held back by locked rotation channels")
     assert colour_of_lines() == theme("held")
 

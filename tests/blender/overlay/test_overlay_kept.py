@@ -35,8 +35,7 @@ def test_limits_that_play_or_change_are_drawn_anew(seen: None, is_live: bool) ->
         bpy.context.scene.frame_set(frame)
         look()
     for holder, name in ((bone, "ik_max_x"), (joint, "cone_angle")):
-        setattr(holder, name, 0.7)
-        bpy.context.view_layer.update()
+        rigs.change(holder, **{name: 0.7})
         look()
     assert len(seen_lines) == 11
 

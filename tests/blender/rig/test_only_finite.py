@@ -108,8 +108,7 @@ def test_a_stored_pose_that_is_torn_or_tampered_with_is_told_and_stored_anew(tex
     chain = owner.chain_ik.chains["Bad"]
     first = chain.stored_pose.split("[", 3)[3].partition(",")[0]
     chain.stored_pose = text or chain.stored_pose.replace(first, number, 1)
-    owner.update_tag()
-    bpy.context.view_layer.update()
+    rigs.tagged(owner)
     solved = rigs.rotations(owner)
     assert chain.status.startswith("The stored pose of this chain cannot be read: ")
     bpy.context.view_layer.objects.active = owner

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,13 +23,13 @@ def in_armatures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bases, "EVEN_SPACE", -1.0)
 
 
-def noted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
-    """Return a list that grows by the first argument of every call of a function of a module."""
-    found, wrapped = [], getattr(module, name)
+def noted(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[Any]:
+    """Return a list that grows by the first argument of every call of a function."""
+    found, wrapped = [], getattr(owner, name)
 
     def note(first: Any, *others: Any, **named: Any) -> Any:
         found.append(first)
         return wrapped(first, *others, **named)
 
-    monkeypatch.setattr(module, name, note)
+    monkeypatch.setattr(owner, name, note)
     return found

@@ -10,8 +10,10 @@ from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.reading.channels import Pose
 from blender_ik_addon.rig.reading.update import Update
 from tests.blender.controls import rolled
+from tests.blender.rigid.rigid_trees import noted
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.keyed_limbs import read_by
 from tests.blender.setups.warm_rigs import JOINTS
 from tests.helpers import make_rng
 
@@ -66,8 +68,7 @@ def assert_stands(pose: Pose, shown: bpy.types.Object, bone: str, columns: slice
 def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay(seed, monkeypatch):
     bodies = [make_body(2 * seed + number) for number in range(2)]
     rigs.updated()
-    calls, once, rng = [], Update.evaluate_again, make_rng(seed)
-    monkeypatch.setattr(Update, "evaluate_again", lambda asked: calls.append(1) or once(asked))
+    calls, rng = noted(monkeypatch, Update, "evaluate_again"), make_rng(seed)
     for _, targets in bodies:
         for target in targets:
             target.location = rng.uniform(-2, 2, 3)
@@ -81,16 +82,14 @@ def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay
                 assert_stands(state.pose, shown, above.name, slice(4))
     assert not calls
     before = [rigs.rotations(ob) for ob, _ in bodies]
-    for ob, _ in bodies:
-        ob.update_tag()
-    rigs.updated()
+    rigs.tagged(*(ob for ob, _ in bodies))
     assert [rigs.rotations(ob) for ob, _ in bodies] == before
     # A custom property no pose changes; where a driver may read a pose, Blender is asked.
     ob, targets = bodies[0]
     shoulder = ob.pose.bones["Shoulder.L.0"]
     shoulder["Switch"] = 0.1
     for path, is_asked in READ.items():
-        drive(shoulder, path)
+        read_by(shoulder, "location", ob, path, 0)
         rigs.updated()
         calls.clear()
         targets[0].location.x += 0.3
@@ -106,18 +105,9 @@ READ = {
 """What drivers read, and whether it may be a pose."""
 
 
-def drive(bone: bpy.types.PoseBone, path: str) -> None:
-    """Have a setting of an armature object move a bone of it."""
-    driver = bone.driver_add("location", 0).driver
-    driver.type = "SUM"
-    (source,) = driver.variables.new().targets
-    source.id, source.data_path = bone.id_data, path
-
-
 def test_arms_and_toes_of_a_human_with_foot_roll_need_no_second_evaluation(rigify, monkeypatch):
     ob = rolled.human(down=0.05)
-    calls, once = [], Update.evaluate_again
-    monkeypatch.setattr(Update, "evaluate_again", lambda asked: calls.append(1) or once(asked))
+    calls = noted(monkeypatch, Update, "evaluate_again")
     before = rigs.matrices(ob)
     ob.pose.bones["Spine Target"].location.z += 0.1
     rolled.turn(ob, rolled.ROLL, 20.0)
@@ -153,16 +143,11 @@ def test_a_limb_of_uneven_bones_follows_as_anew_where_its_parent_turns_or_moves(
         above = ob.pose.bones["Above.0"]
         former = {name: getattr(above, name).copy() for name in changes}
         for values in (changes, former):
-            for name, value in values.items():
-                setattr(above, name, value)
-            rigs.updated()
-            warm = rigs.pose(ob)
+            warm = rigs.pose(ob, rigs.change(above, **values))
             live.memory.clear()
-            ob.update_tag()
-            rigs.updated()
+            rigs.tagged(ob)
             np.testing.assert_allclose(rigs.pose(ob), warm, atol=1e-6)
-            target.location.x += 0.03
-            rigs.updated()
+            rigs.change(target.location, x=target.location.x + 0.03)
 
 
 def test_a_chain_starts_from_the_slides_that_stand_there_though_its_bones_never_turn():

@@ -194,14 +194,9 @@ def test_what_is_not_rigid_goes_bone_by_bone_and_back(where, name, value):
     assert quick() == {"Rig": True, "Other": True}
     before = seen(obs)
     owner = obs[0].path_resolve(where) if where else obs[0]
-    former = getattr(owner, name)
-    former = former if isinstance(former, str | float | bool) else tuple(former)
-    setattr(owner, name, value)
-    rigs.updated()
-    assert quick() == {"Rig": False, "Other": True}
-    assert_same(seen(obs)[1:], before[1:])
-    setattr(owner, name, former)
-    rigs.updated()
+    with rigs.changed(owner, **{name: value}):
+        assert quick() == {"Rig": False, "Other": True}
+        assert_same(seen(obs)[1:], before[1:])
     assert quick() == {"Rig": True, "Other": True}
     assert_same(seen(obs), before)
 

@@ -42,6 +42,13 @@ def link(ob: bpy.types.Object, collection: bpy.types.Collection | None = None) -
     return ob
 
 
+def make_collection(name: str, above: bpy.types.Collection | None = None) -> bpy.types.Collection:
+    """Return a collection below another one, or below the scene's."""
+    collection = bpy.data.collections.new(name)
+    (above or bpy.context.scene.collection).children.link(collection)
+    return collection
+
+
 def make_armature(name: str = "Rig") -> bpy.types.Object:
     return link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
 
@@ -295,6 +302,25 @@ def change(owner: object, **values: object) -> bpy.types.Depsgraph:
     return updated()
 
 
+@contextmanager
+def changed(owner: object, **values: object) -> Iterator[None]:
+    """Set properties as ``change`` does, and give them back after the block."""
+    former = {name: getattr(owner, name) for name in values}
+    for name, value in former.items():
+        if hasattr(type(value), "__len__") and not isinstance(value, str):
+            former[name] = tuple(value)
+    change(owner, **values)
+    yield
+    change(owner, **former)
+
+
+def tagged(*owners: bpy.types.ID) -> bpy.types.Depsgraph:
+    """Tag what a script has changed without telling Blender, and update. Return its graph."""
+    for owner in owners:
+        owner.update_tag()
+    return updated()
+
+
 def assert_reaches(
     ob: bpy.types.Object,
     bone: str,
@@ -319,9 +345,7 @@ def assert_stays(ob: bpy.types.Object, *moved: bpy.types.Object) -> None:
     """Check that updates of an armature, and of objects that it follows, move nothing any more."""
     before, channels_before = pose(ob), channels(ob)
     for _ in range(4):
-        for each in (ob, *moved):
-            each.update_tag()
-        updated()
+        tagged(ob, *moved)
         assert_same_pose(ob, before, 0.0)
         assert channels(ob) == channels_before
 

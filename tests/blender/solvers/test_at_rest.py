@@ -93,9 +93,7 @@ def shake(
         if forgets:
             # As undo and loading do.
             live.memory.clear()
-        for ob in obs:
-            ob.update_tag()
-        rigs.updated()
+        rigs.tagged(*obs)
         for ob in obs:
             found[ob.name].append(turned_by(turns(ob), before[ob.name]))
     return found

@@ -46,7 +46,6 @@ def make_tail(name="Tail", *, last=LAST, is_still=False, **settings):
         rigs.key(target, "location", {each: swim(each, last) for each in range(1, last + 1)})
     rigs.add_chain(ob, f"Bone.{COUNT - 1}", target, solver="FOLLOW", chain_count=COUNT, **settings)
     select_objects(active=ob)
-    bpy.context.view_layer.update()
     return ob, target
 
 

@@ -44,7 +44,6 @@ def make_tail(limb=(), dress="plain", *, count=COUNT, parent="", connected=False
     tip = f"Bone.{count - 1}"
     rigs.add_chain(ob, tip, target, solver="FOLLOW", chain_count=count, **settings)
     select_objects(active=ob)
-    rigs.updated()
     return ob, target
 
 
@@ -126,9 +125,7 @@ def test_at_rest_nothing_moves_in_reach_and_out_of_it(lead, settings):
         target.location = end(ob, other(lead)) + np.array(way)
         before, text = rigs.pose(ob, rigs.updated()), chain.status
         for _ in range(3):
-            ob.update_tag()
-            target.update_tag()
-            np.testing.assert_array_equal(rigs.pose(ob, rigs.updated()), before)
+            np.testing.assert_array_equal(rigs.pose(ob, rigs.tagged(ob, target)), before)
             frame += 1
             np.testing.assert_array_equal(rigs.pose(ob, rigs.go_to(frame)), before)
             assert chain.status == text
@@ -156,12 +153,8 @@ def test_a_root_that_stays_may_be_connected_and_locked():
     rigs.updated()
     assert chain.status.startswith("Reached")
     for name, value in (("follow_lead", "ROOT"), ("use_anchor", False)):
-        usual = getattr(chain, name)
-        setattr(chain, name, value)
-        rigs.updated()
-        assert "cannot be dragged" in chain.status
-        setattr(chain, name, usual)
-        rigs.updated()
+        with rigs.changed(chain, **{name: value}):
+            assert "cannot be dragged" in chain.status
         assert chain.status.startswith("Reached")
 
 
@@ -238,8 +231,7 @@ def test_a_range_that_gets_narrower_holds_at_once():
     narrow = tuple((kind, tuple((0.3 * a, 0.3 * b) for a, b in ranges)) for kind, ranges in TAIL)
     for bone, (kind, ranges) in zip(ob.pose.bones, narrow, strict=True):
         limit(bone, kind, ranges)
-    ob.update_tag()
-    depsgraph = rigs.updated()
+    depsgraph = rigs.tagged(ob)
     assert violations(ob, narrow).max() <= HELD
     off = np.linalg.norm(end(ob, "TIP", depsgraph) - rigs.position(target, depsgraph))
     assert ob.chain_ik.chains[0].status.startswith("Reached") == (off < 1e-4)

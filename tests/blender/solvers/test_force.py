@@ -78,8 +78,7 @@ def test_bones_stand_as_the_core_says_however_their_armature_is_turned(count, si
 def test_comfort_and_limits_are_the_bones_own_axes():
     ob, target, _ = make_pulled(5, comfort_root=np.radians(4.0), comfort_tip=0.5, **SETTINGS)
     rigs.limit_bones(ob, x=(-0.7, 0.6), z=(-0.5, 0.8))
-    ob.update_tag()
-    rigs.updated()
+    rigs.tagged(ob)
     assert_as_core(ob, *expected(ob, target, comfort=(4.0, np.degrees(0.5))))
 
 
@@ -240,8 +239,7 @@ def test_while_time_stands_each_drag_is_a_frame_and_nothing_else_is():
     assert gaps[-1] < 0.3 * np.linalg.norm(before[-1, :3, 3] - rigs.position(target))
     pose = rigs.pose(ob)
     for _ in range(4):
-        ob.update_tag()
-        rigs.updated()
+        rigs.tagged(ob)
         rigs.make_empty("Elsewhere")
         rigs.assert_same_pose(ob, pose, 0.0)
 

@@ -46,7 +46,6 @@ def make_creature(count: int = 6, **settings: object):
     target = rigs.make_empty("Target", (1.2 * share, 1.5 * share, 2.5 * share))
     chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
     select_objects(active=ob)
-    rigs.updated()
     return ob, target, chain
 
 

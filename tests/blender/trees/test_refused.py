@@ -59,11 +59,9 @@ def test_a_chain_that_is_refused_later_gives_its_own_bones_their_stored_pose(set
     rig, before = make_rig()
     rigs.updated()
     assert rig.chain("Right").status.startswith("Reached")
-    for name, value in settings.items():
-        setattr(rig.chain("Right"), name, value)
+    rigs.change(rig.chain("Right"), **settings)
     for _ in range(3):
-        rig.ob.update_tag()
-        rigs.updated()
+        rigs.tagged(rig.ob)
         assert "cannot be solved together" in rig.chain("Right").status
         assert "went back" not in rig.chain("Right").status
         for name in OWN:

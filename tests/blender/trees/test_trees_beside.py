@@ -105,8 +105,7 @@ def test_targets_that_cannot_be_followed_leave_what_only_they_drive_until_they_c
     with monkeypatch.context() as patch:
         solved = rigid_trees.noted(patch, chain_batch, "Asked")
         for _ in range(2):
-            crowd[0].ob.update_tag()
-            rigs.updated()
+            rigs.tagged(crowd[0].ob)
         assert not solved
     rigs.change(crowd[2].target("Right"), hide_viewport=False)
     assert_goes_on(crowd)
@@ -126,15 +125,9 @@ DIFFERENCES = [
 def test_a_tree_that_differs_is_solved_beside_or_apart_and_the_others_go_on(
     crowd, where, name, value, expected
 ):
-    owner = crowd[2].ob.path_resolve(where)
-    former = getattr(owner, name)
-    former = former if isinstance(former, str | float) else tuple(former)
-    setattr(owner, name, value)
-    rigs.updated()
-    assert sizes() == expected
-    assert_goes_on(crowd, crowd[2])
-    setattr(owner, name, former)
-    rigs.updated()
+    with rigs.changed(crowd[2].ob.path_resolve(where), **{name: value}):
+        assert sizes() == expected
+        assert_goes_on(crowd, crowd[2])
     assert sizes() == [COUNT]
     assert_goes_on(crowd)
 

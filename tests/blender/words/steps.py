@@ -199,8 +199,7 @@ def unlink(_ob: bpy.types.Object, name: str) -> Iterator[None]:
 
 @later
 def excluded(ob: bpy.types.Object) -> Iterator[None]:
-    own = bpy.data.collections.new("Own")
-    bpy.context.scene.collection.children.link(own)
+    own = rigs.make_collection("Own")
     bpy.context.scene.collection.objects.unlink(ob)
     own.objects.link(ob)
     layer = bpy.context.view_layer.layer_collection.children["Own"]
