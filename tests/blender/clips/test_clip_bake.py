@@ -277,8 +277,7 @@ def test_what_cannot_be_bettered_for_its_many_bones_says_so(capfd):
 
 def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
     ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 1), (0, 0, 2)])
-    target = rigs.make_empty("Target", (0, 0, 1.2))
-    chain = rigs.add_chain(ob, "Bone.1", target, solver="TWO_BONE", use_limits=True)
+    _, chain = rigs.follow(ob, "Bone.1", (0, 0, 1.2), solver="TWO_BONE", use_limits=True)
     for bone in ("Bone.0", "Bone.1"):
         give(chain, bone, "HINGE_X", x=(-170, 170))
     for frame, is_flipped in ((1, False), (16, True)):

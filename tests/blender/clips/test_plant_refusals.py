@@ -25,8 +25,7 @@ def make_leg(name: str = "Rig") -> tuple[bpy.types.Object, bpy.types.Object]:
     """Return a limb that hangs from above, and its target, which stands, slides and steps."""
     bpy.context.scene.frame_end = LAST
     ob = rigs.make_rig([(0.8, 0.0, 1.2), (0.9, -0.2, 0.6), (0.8, 0.0, 0.0)], name)
-    target = rigs.make_empty(f"{name} Target", STANDS[1])
-    rigs.add_chain(ob, "Bone.1", target, name="Leg")
+    target, _ = rigs.follow(ob, "Bone.1", STANDS[1], empty=f"{name} Target", name="Leg")
     rigs.key(target, "location", STANDS | {LAST: (1.1, 0.25, 0.1), 15: (0.5, 0.25, 0.1)})
     select_objects(active=ob)
     return ob, target

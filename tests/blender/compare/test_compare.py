@@ -139,8 +139,7 @@ def everything(ob: bpy.types.Object) -> dict[str, object]:
 def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
     ob, _ = make_tree()
     rigs.add_bones(ob, rigs.zigzag(3, seed=5) + np.array([4, 0, 0]), prefix="Free")
-    tail = rigs.make_empty("Tail", (4.5, 0.5, 2.0))
-    rigs.add_chain(ob, "Free.2", tail, solver="FOLLOW", name="Tail")
+    tail, _ = rigs.follow(ob, "Free.2", (4.5, 0.5, 2.0), empty="Tail", solver="FOLLOW", name="Tail")
     free = ob.pose.bones["Free.0"]
     other = rigs.make_rig(name="Other")
     for frame in (1, 10):

@@ -59,8 +59,7 @@ def test_a_dragged_chain_says_where_its_tip_is_however_far_its_locked_bones_have
     rigs.turn_bones(ob, angle=3.0)
     for bone in ob.pose.bones:
         bone.lock_rotation[0] = True
-    target = rigs.make_empty(location=(0.0, 0.0, 2.0))
-    rigs.add_chain(ob, "Bone.1", target, solver="FOLLOW", influence=influence)
+    target, _ = rigs.follow(ob, "Bone.1", (0.0, 0.0, 2.0), solver="FOLLOW", influence=influence)
     for place in make_rng(3).uniform(-3.0, 3.0, (8, 3)):
         target.location = place
         gap = np.linalg.norm(rigs.tail(ob, "Bone.1", rigs.updated()) - rigs.position(target))

@@ -35,8 +35,7 @@ def make_limb(bend: float, roll: float = 0.0, seed: int = 0, **settings: object)
     with rigs.editing(ob) as bones:
         for i, (along, turned) in enumerate(((first, 0.0), (second, math.radians(roll)))):
             bones[f"Bone.{i}"].align_roll(turn(along, turned) @ np.cross(frame[:, 0], along))
-    target = rigs.make_empty("Target", first + 0.8 * second)
-    chain = rigs.add_chain(ob, "Bone.1", target, **settings)
+    target, chain = rigs.follow(ob, "Bone.1", first + 0.8 * second, **settings)
     bpy.context.view_layer.update()
     select_bones(ob, ["Bone.1"])
     return ob, chain, target
@@ -112,8 +111,7 @@ def test_a_pose_outside_makes_the_range_wider_says_so_and_does_not_move(seed, ki
 
 def test_the_first_bone_of_a_finger_spreads_and_the_others_are_hinges():
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, -0.1, 1.5), (0, -0.3, 1.9), (0, -0.5, 2.1)])
-    target = rigs.make_empty("Target", (0, -0.5, 2.1))
-    chain = rigs.add_chain(ob, "Bone.3", target, chain_count=3)
+    _, chain = rigs.follow(ob, "Bone.3", (0, -0.5, 2.1), chain_count=3)
     select_bones(ob, ["Bone.1", "Bone.2", "Bone.3"])
     press(preset, preset="FINGER")
     kinds = {joint.bone: joint.kind for joint in chain.joints}

@@ -72,8 +72,7 @@ def test_what_is_written_gives_the_solved_pose_whatever_bones_inherit(
     rigs.updated()
     before = {name: moved(ob, name) for name in names}
     effector = rigs.tail(ob, names[-1])
-    target = rigs.make_empty(location=effector + rng.uniform(-0.3, 0.3, 3))
-    chain = rigs.add_chain(ob, names[-1], target, chain_count=3)
+    target, chain = rigs.follow(ob, names[-1], effector + rng.uniform(-0.3, 0.3, 3), chain_count=3)
     for name in names:
         give(chain, name, "HINGE_X", use_slide=True, slide_min=-0.3, slide_max=0.3)
     rigs.updated()
@@ -108,8 +107,7 @@ def test_armatures_of_negative_and_uneven_scale_slide_as_far(scale, negative):
 @pytest.mark.parametrize("relative_to", ["PARENT", "CHILD"])
 def test_zeros_elsewhere_than_rest_do_not_turn_the_slide(relative_to):
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0.6, 1.8)], is_connected=False)
-    target = rigs.make_empty(location=(0.0, 1.0, 2.0))
-    chain = rigs.add_chain(ob, "Bone.1", target)
+    target, chain = rigs.follow(ob, "Bone.1", (0.0, 1.0, 2.0))
     slide = {"use_slide": True, "slide_min": LOW, "slide_max": HIGH, "relative_to": relative_to}
     if relative_to == "PARENT":
         give(chain, "Bone.0", "FIXED")

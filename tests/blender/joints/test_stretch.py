@@ -153,8 +153,7 @@ def test_it_stretches_from_the_scale_that_was_there():
     own = np.array([[1.0, 1.2, 1.0], [0.8, 0.9, 1.1], [1.0, 1.0, 1.0]])
     for bone, scale in zip(ob.pose.bones, own, strict=True):
         bone.ik_stretch, bone.scale, bone.bone.inherit_scale = 0.3, scale, "NONE"
-    target = rigs.make_empty(location=(2.0, 2.0, 4.0))
-    chain = rigs.add_chain(ob, "Bone.2", target, use_stretch=True)
+    target, chain = rigs.follow(ob, "Bone.2", (2.0, 2.0, 4.0), use_stretch=True)
     rigs.updated()
     assert_lands(ob, chain, target)
     np.testing.assert_allclose(scales(ob)[:, 1] / own[:, 1], np.sqrt(24.0) / 3.1, rtol=1e-5)
@@ -186,8 +185,7 @@ def test_a_stored_pose_without_scales_still_loads():
     ob = rigs.make_rig(rigs.zigzag(2))
     for bone in ob.pose.bones:
         bone.ik_stretch, bone.scale = 0.5, (1.0, 1.1, 1.0)
-    target = rigs.make_empty(location=1.0 * DIRECTION)
-    chain = rigs.add_chain(ob, "Bone.1", target)
+    target, chain = rigs.follow(ob, "Bone.1", 1.0 * DIRECTION)
     rigs.updated()
     assert "1.1" not in chain.stored_pose
     chain.use_stretch = True

@@ -25,6 +25,7 @@ from tests.blender.setups.keyed_limbs import (
     source_of,
     strip_of,
 )
+from tests.blender.setups.saved_rigs import link_saved
 from tests.blender.setups.selecting import press, refusal, state
 
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
@@ -191,24 +192,20 @@ def test_a_shared_action_is_no_obstacle_if_it_animates_no_chain_that_moves_or_th
 @pytest.mark.parametrize("place", ["active", "unused strip"])
 def test_keys_of_a_linked_action_keep_the_chain_from_being_removed(place, tmp_path):
     action = key_chains(make_limbs())
-    path = str(tmp_path / "library.blend")
-    bpy.data.libraries.write(path, {action})
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    (action,) = link_saved(tmp_path / "library.blend", "actions", action.name)
     ob = make_limbs()
-    with bpy.data.libraries.load(path, link=True) as (_found, wanted):
-        wanted.actions = ["RigAction"]
     data = ob.animation_data_create()
-    data.action = wanted.actions[0]
+    data.action = action
     if HAS_SLOTS:
         data.action_slot = data.action.slots[0]
     PLACES[place](ob)
     rigs.go_to(2)
-    keys = keyed(wanted.actions[0])
+    keys = keyed(action)
     assert refusal(remove) == (
         "The action 'RigAction' is linked, so its keys cannot follow the chains: make it local"
         " first."
     )
-    assert keyed(wanted.actions[0]) == keys
+    assert keyed(action) == keys
 
 
 @pytest.mark.parametrize(("active", "then"), [(0, 0), (1, 0), (2, 1)])

@@ -12,7 +12,7 @@ import pytest
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.keyed_limbs import activate
-from tests.blender.setups.saved_rigs import reopen
+from tests.blender.setups.saved_rigs import link_saved, reopen
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.blender.setups.spoiling import settings_of
 
@@ -181,13 +181,10 @@ def test_an_instance_of_a_linked_character_is_not_solved_until_it_is_made_an_ove
     character = rigs.make_collection("Character")
     for each in bpy.data.objects:
         character.objects.link(each)
-    bpy.ops.wm.save_as_mainfile(filepath=str(library))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(library), link=True) as (_found, wanted):
-        wanted.collections = ["Character"]
+    (character,) = link_saved(library, "collections", "Character")
     # As File > Link makes it.
     instance = rigs.make_empty("Instance")
-    rigs.change(instance, instance_type="COLLECTION", instance_collection=wanted.collections[0])
+    rigs.change(instance, instance_type="COLLECTION", instance_collection=character)
     (linked,) = [ob for ob in bpy.data.objects if ob.type == "ARMATURE"]
     told = "Not solved: the armature itself is not in this scene, as in a collection instance"
     assert linked.chain_ik.chains["Left"].status.startswith(told)

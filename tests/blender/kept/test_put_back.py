@@ -14,8 +14,7 @@ TURNED = (0.8, 0.6, 0.0, 0.0)
 
 def make_limb(**settings: object) -> tuple[bpy.types.Object, bpy.types.Object]:
     ob = rigs.make_rig(BENT)
-    target = rigs.make_empty(location=(0.4, 0.5, 1.2))
-    rigs.add_chain(ob, "Bone.1", target, **settings)
+    target, _ = rigs.follow(ob, "Bone.1", (0.4, 0.5, 1.2), **settings)
     rigs.updated()
     return ob, target
 

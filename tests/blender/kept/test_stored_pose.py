@@ -16,8 +16,7 @@ def make_posed_arm(mode: str = "QUATERNION", **settings: object):
     ob = rigs.make_rig(modes=mode)
     rigs.turn_bones(ob)
     free = rigs.rotations(ob)
-    target = rigs.make_empty(location=NEAR)
-    rigs.add_chain(ob, "Bone.1", target, **settings)
+    target, _ = rigs.follow(ob, "Bone.1", NEAR, **settings)
     bpy.context.view_layer.update()
     rigs.change(target, location=FAR)
     assert settings.get("influence") == 0.0 or rigs.rotations(ob) != free

@@ -22,16 +22,14 @@ LIMB = ((0.0, 0.0, 2.0), (0.3, 0.1, 2.7), (0.0, 0.0, 3.4))
 
 def make_spine(name: str = "Spine") -> tuple[bpy.types.Object, bpy.types.Object]:
     ob = rigs.make_rig(name=name)
-    target = rigs.make_empty(f"{name} Target", (0.7, 0.4, 1.4))
-    rigs.add_chain(ob, "Bone.1", target)
+    target, _ = rigs.follow(ob, "Bone.1", (0.7, 0.4, 1.4), empty=f"{name} Target")
     return ob, target
 
 
 def make_limb(ob: bpy.types.Object, parent: str = "") -> tuple[str, bpy.types.Object]:
     """Add a limb with a chain of its own, first in the list; return its tip and target."""
     rigs.add_bones(ob, LIMB, prefix="Limb", parent=parent)
-    target = rigs.make_empty("Limb Target", (1.2, 0.6, 2.0))
-    rigs.add_chain(ob, "Limb.1", target, chain_count=2)
+    target, _ = rigs.follow(ob, "Limb.1", (1.2, 0.6, 2.0), empty="Limb Target", chain_count=2)
     ob.chain_ik.chains.move(len(ob.chain_ik.chains) - 1, 0)
     return "Limb.1", target
 

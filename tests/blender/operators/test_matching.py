@@ -30,10 +30,7 @@ def make_arm(kind: str = "BONE", scale=(1, 1, 1), **settings: object) -> bpy.typ
     ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), scale
     select_bones(ob, ARM)
     press(bpy.ops.pose.chain_ik_add, control=kind)
-    chain = ob.chain_ik.chains[0]
-    for name, value in settings.items():
-        setattr(chain, name, value)
-    rigs.updated()
+    rigs.change(ob.chain_ik.chains[0], **settings)
     return ob
 
 

@@ -56,8 +56,7 @@ def make_posed_rig(
 ) -> bpy.types.Object:
     """Return a posed rig of count + 1 bones."""
     ob = rigs.make_rig(rigs.zigzag(count + 1, seed=seed), **bones)
-    for name, value in TRANSFORMS[transform].items():
-        setattr(ob, name, value)
+    rigs.change(ob, **TRANSFORMS[transform])
     rigs.turn_bones(ob, seed=seed + 10, angle=0.6)
     return ob
 
@@ -136,9 +135,7 @@ def test_a_selected_target_far_away_comes_to_the_tip_and_not_the_tip_to_it(trans
 def test_a_straight_limb_stays_straight(transform, count, use_pole):
     direction = make_rng(count).normal(size=3)
     ob = rigs.make_rig(np.linspace(np.zeros(3), direction, count + 1))
-    for name, value in TRANSFORMS[transform].items():
-        setattr(ob, name, value)
-    bpy.context.view_layer.update()
+    rigs.change(ob, **TRANSFORMS[transform])
     assert_adding_moves_nothing(ob, names(count - 1, count), use_pole=use_pole)
 
 

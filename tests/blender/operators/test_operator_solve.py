@@ -6,15 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.setups import rigs
-from tests.blender.setups.selecting import (
-    press,
-    refusal,
-    select_bones,
-    select_objects,
-    state,
-    without_rotations,
-)
+from tests.blender.setups import rigs, selecting
 from tests.helpers import assert_positions_close
 
 solve = bpy.ops.pose.chain_ik_solve
@@ -28,7 +20,7 @@ def make_selection(
     """Return a posed rig with its last bones selected, and the selected target."""
     ob, target = rigs.make_rig(rigs.zigzag(4), **bones), rigs.make_empty(location=location)
     rigs.turn_bones(ob, seed=3)
-    select_bones(ob, [f"Bone.{i}" for i in range(4 - count, 4)], target)
+    selecting.select_bones(ob, [f"Bone.{i}" for i in range(4 - count, 4)], target)
     return ob, target
 
 
@@ -38,14 +30,14 @@ def make_selection(
 )
 def test_only_the_selected_bones_turn_until_the_tip_is_at_the_target(solver, mode, capfd):
     ob, target = make_selection(modes=mode)
-    before, turned = state(), rigs.rotations(ob)
-    press(solve, solver=solver)
+    before, turned = selecting.state(), rigs.rotations(ob)
+    selecting.press(solve, solver=solver)
     assert "Info: Reached (" in capfd.readouterr().out
     rigs.assert_reaches(ob, "Bone.3", target)
     now = rigs.rotations(ob)
     assert [n for n in now if now[n] != turned[n]] == ["Bone.1", "Bone.2", "Bone.3"]
     # Not a chain, nor an anchor, nor an object; the target has not been touched.
-    assert without_rotations(state()) == without_rotations(before)
+    assert selecting.without_rotations(selecting.state()) == selecting.without_rotations(before)
     assert not ob.chain_ik.chains
     # A target that moves later is not followed.
     target.location.z += 0.4
@@ -58,13 +50,13 @@ def test_chain_length_can_be_given_also_in_object_mode():
     ob, target = make_selection(1)
     rigs.enter(ob, "OBJECT")
     before = rigs.rotations(ob)
-    press(solve, chain_count=3, bone="Bone.3")
+    selecting.press(solve, chain_count=3, bone="Bone.3")
     after = rigs.rotations(ob)
     assert ob.mode == "OBJECT"
     assert [n for n in after if after[n] != before[n]] == ["Bone.1", "Bone.2", "Bone.3"]
     rigs.assert_reaches(ob, "Bone.3", target)
-    select_objects(ob, active=target)
-    assert refusal(solve) == (
+    selecting.select_objects(ob, active=target)
+    assert selecting.refusal(solve) == (
         "Choose the bone at the end of the chain, or select its bones in pose mode."
     )
 
@@ -73,11 +65,11 @@ def test_chain_length_can_be_given_also_in_object_mode():
 @pytest.mark.parametrize("location", [(0.5, 0.6, 1.2), (9, 9, 9)], ids=["near", "far"])
 def test_solving_again_moves_nothing(solver, location, capfd):
     ob, _ = make_selection(location=location)
-    press(solve, solver=solver)
+    selecting.press(solve, solver=solver)
     assert ("Info: Out of reach by 1" in capfd.readouterr().out) == (location == (9, 9, 9))
     before = rigs.pose(ob)
     for _ in range(3):
-        press(solve, solver=solver)
+        selecting.press(solve, solver=solver)
     np.testing.assert_allclose(rigs.pose(ob), before, atol=5e-6)
 
 
@@ -85,10 +77,10 @@ def test_solving_again_moves_nothing(solver, location, capfd):
 def test_flip_bends_to_the_other_side_and_flips_back_when_pressed_again(solver):
     count = 2 if solver == "TWO_BONE" else 3
     ob, target = make_selection(count)
-    press(solve, solver=solver)
+    selecting.press(solve, solver=solver)
     plain = side(ob, count)
     for expected in (-1, 1):
-        press(solve, solver=solver, use_flip_bend=True)
+        selecting.press(solve, solver=solver, use_flip_bend=True)
         rigs.assert_reaches(ob, "Bone.3", target)
         assert np.sign(side(ob, count) @ plain) == expected
 
@@ -126,7 +118,7 @@ def test_settings_count_as_those_of_a_live_chain_do(settings):
     rigs.add_chain(plain, "Bone.3", target, chain_count=3)
     rigs.add_chain(twin, "Bone.3", target, chain_count=3, **of_chain)
     rigs.updated()
-    press(solve, **settings)
+    selecting.press(solve, **settings)
     rigs.assert_same_pose(ob, twin)
     assert np.abs(rigs.pose(ob) - rigs.pose(plain)).max() > 1e-3, "it makes no difference"
 
@@ -134,11 +126,11 @@ def test_settings_count_as_those_of_a_live_chain_do(settings):
 def test_a_selected_bone_off_the_line_is_the_target_and_without_one_the_button_asks_for_it():
     ob = rigs.make_rig(rigs.zigzag(3))
     rigs.add_bones(ob, ((0.5, 0.5, 2), (0.5, 0.5, 2.5)), prefix="Control")
-    select_bones(ob, ["Bone.1", "Bone.2"])
+    selecting.select_bones(ob, ["Bone.1", "Bone.2"])
     expected = "Select a target as well: an object, or a bone outside the chain."
-    assert refusal(solve) == expected
-    select_bones(ob, ["Control.0", "Bone.0", "Bone.1", "Bone.2"])
-    press(solve)
+    assert selecting.refusal(solve) == expected
+    selecting.select_bones(ob, ["Control.0", "Bone.0", "Bone.1", "Bone.2"])
+    selecting.press(solve)
     goal = rigs.head(ob, "Control.0")
     assert_positions_close(rigs.tail(ob, "Bone.2"), goal, rigs.REACHED)
     assert_positions_close(goal, (0.5, 0.5, 2), 1e-6)
@@ -154,4 +146,4 @@ def test_a_selected_bone_off_the_line_is_the_target_and_without_one_the_button_a
 )
 def test_bad_input_is_refused_in_one_sentence_and_changes_nothing(x, settings, words):
     rigs.change(make_selection()[1].location, x=x)
-    assert words in refusal(solve, **settings)
+    assert words in selecting.refusal(solve, **settings)

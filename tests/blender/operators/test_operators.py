@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 
 from tests.blender.interface.drawn import draw, make_active_arm
-from tests.blender.setups import rigs
-from tests.blender.setups.selecting import (
-    deselect_bones,
-    press,
-    refusal,
-    select_bones,
-    select_objects,
-    state,
-)
+from tests.blender.setups import rigs, selecting
 from tests.core.chains import unit
 from tests.helpers import assert_positions_close
 
@@ -51,25 +43,25 @@ def test_the_length_that_the_selection_tells_is_shown_and_gives_the_same_chain(
     operator, first, count
 ):
     ob, target = make_posed_rig(), rigs.make_empty()
-    select_bones(ob, names(first, 4), target)
+    selecting.select_bones(ob, names(first, 4), target)
     bpy.ops.ed.undo_push(message="selected")
     run = getattr(bpy.ops.pose, operator)
-    press(run)
+    selecting.press(run)
     # 0 is all bones up to the root, in the settings of the chain as well.
     assert length_shown() == count
-    before = state()
+    before = selecting.state()
     for shown in (count, 3):
         # What Blender does when a value in that panel is changed.
         bpy.ops.ed.undo()
-        press(run, chain_count=shown)
+        selecting.press(run, chain_count=shown)
         assert length_shown() == shown
-        assert (state() == before) == (shown == count)
+        assert (selecting.state() == before) == (shown == count)
     if operator == "chain_ik_add":
         assert newest_chain(bpy.data.objects["Rig"]).chain_count == 3
         # It is not remembered for the next selection.
         ob = bpy.data.objects["Rig"]
-        select_bones(ob, names(0, 1))
-        press(add)
+        selecting.select_bones(ob, names(0, 1))
+        selecting.press(add)
         assert (newest_chain(ob).bone, newest_chain(ob).chain_count) == ("Bone.1", 2)
 
 
@@ -88,8 +80,8 @@ def test_the_length_that_the_selection_tells_is_shown_and_gives_the_same_chain(
 def test_two_bones_that_bend_are_solved_by_two_bone_and_others_by_newton(settings, solver):
     ob, target = make_posed_rig(), rigs.make_empty()
     target.scale = (0.5, 2.0, -1.0)
-    select_bones(ob, ["Bone.4"], target)
-    press(add, **settings)
+    selecting.select_bones(ob, ["Bone.4"], target)
+    selecting.press(add, **settings)
     np.testing.assert_allclose(target.scale, (0.5, 2.0, -1.0), atol=1e-6)
     chain = newest_chain(ob)
     assert (chain.chain_count, chain.solver) == (settings["chain_count"], solver)
@@ -105,8 +97,8 @@ def test_without_a_target_an_empty_is_made_at_the_effector_with_the_tip_s_rotati
     body = rigs.link(bpy.data.objects.new("Body", bpy.data.meshes.new("Body")))
     body.parent = ob
     body.modifiers.new("Armature", "ARMATURE").object = ob
-    select_bones(ob, names(3, 4), body)
-    press(add)
+    selecting.select_bones(ob, names(3, 4), body)
+    selecting.press(add)
     assert tuple(body.location) == (0.0, 0.0, 0.0)
     target = newest_chain(ob).target
     assert (target.type, target.name) == ("EMPTY", "Bone.4 Target")
@@ -122,8 +114,8 @@ def test_without_a_target_an_empty_is_made_at_the_effector_with_the_tip_s_rotati
 def test_an_added_pole_stands_on_the_bend_side_and_the_limb_bends_toward_it(scale):
     ob = rigs.make_rig(((0, 0, 0), (0.3, -0.5, 1.0), (0, 0, 2.0)))
     ob.rotation_euler, ob.scale = (0.3, 0.2, 0.9), scale
-    select_bones(ob, names(0, 1))
-    press(add, use_pole=True)
+    selecting.select_bones(ob, names(0, 1))
+    selecting.press(add, use_pole=True)
     chain = newest_chain(ob)
     root, elbow, hand = rigs.head(ob, "Bone.0"), rigs.head(ob, "Bone.1"), rigs.tail(ob, "Bone.1")
     assert chain.pole_target.name == "Bone.1 Pole"
@@ -148,8 +140,8 @@ def test_every_chain_gets_a_name_of_its_own_and_becomes_the_active_one():
     rigs.add_bones(ob, rigs.zigzag(2), prefix="Leg")
     ob.data.bones["Leg.0"].name = "Chain"
     for tip in ("Bone.4", "Bone.4", "Leg.1", "Bone.4", "Chain"):
-        select_bones(ob, [tip])
-        press(add, chain_count=1)
+        selecting.select_bones(ob, [tip])
+        selecting.press(add, chain_count=1)
         assert ob.chain_ik.active_index == len(ob.chain_ik.chains) - 1
     found = [chain.name for chain in ob.chain_ik.chains]
     assert found == ["Bone.4", "Bone.4.001", "Leg.1", "Bone.4.002", "Chain"]
@@ -162,14 +154,14 @@ def test_every_chain_gets_a_name_of_its_own_and_becomes_the_active_one():
 @pytest.mark.parametrize("operator", [bpy.ops.pose.chain_ik_add, bpy.ops.pose.chain_ik_solve])
 def test_without_a_rig_or_selected_bones_the_buttons_say_what_to_do(operator):
     for active in (None, rigs.make_empty()):
-        select_objects(active=active)
-        assert refusal(operator) == "Select an armature and make it active."
+        selecting.select_objects(active=active)
+        assert selecting.refusal(operator) == "Select an armature and make it active."
     ob = make_posed_rig()
-    select_bones(ob, [])
+    selecting.select_bones(ob, [])
     # Nobody sees that a bone is the active one if it is not selected.
     ob.data.bones.active = ob.data.bones["Bone.4"]
-    deselect_bones(ob)
-    assert refusal(operator) == "Select the bones of the chain."
+    selecting.deselect_bones(ob)
+    assert selecting.refusal(operator) == "Select the bones of the chain."
 
 
 @pytest.mark.parametrize(
@@ -221,7 +213,7 @@ def test_all_operators_ask_to_leave_edit_mode_and_settings_can_be_changed_all_th
     else:
         bones.remove(bones[-1])
     names = {name for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")} - ALWAYS
-    said = {name: refusal(getattr(bpy.ops.pose, name)) for name in names}
+    said = {name: selecting.refusal(getattr(bpy.ops.pose, name)) for name in names}
     assert {name: text for name, text in said.items() if text != LEAVE} == {}
     assert len(said) > 20
     chain = ob.chain_ik.chains[0]
@@ -233,8 +225,8 @@ def test_all_operators_ask_to_leave_edit_mode_and_settings_can_be_changed_all_th
     assert draw()
     bpy.context.view_layer.objects.active = chain.target
     assert ob.data.is_editmode
-    assert refusal(bpy.ops.pose.chain_ik_joints_copy) == LEAVE
+    assert selecting.refusal(bpy.ops.pose.chain_ik_joints_copy) == LEAVE
     rigs.enter(ob, "OBJECT")
-    select_objects(active=ob)
+    selecting.select_objects(active=ob)
     rigs.updated()
     assert "edit mode" not in ob.chain_ik.chains[0].status

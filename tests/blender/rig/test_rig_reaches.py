@@ -155,8 +155,7 @@ def test_target_is_reached_with_any_bones_and_scales(name, solver):
 def test_a_chain_count_of_zero_or_beyond_the_root_ends_at_the_root(count):
     ob = rigs.make_rig(rigs.zigzag(5))
     before = rigs.rotations(ob)
-    target = rigs.make_empty("Target", (1.0, 1.0, 2.5))
-    rigs.add_chain(ob, "Bone.4", target, chain_count=count, tolerance=1e-7)
+    target, _ = rigs.follow(ob, "Bone.4", (1.0, 1.0, 2.5), chain_count=count, tolerance=1e-7)
     rigs.updated()
     assert scaled_rigs.miss(ob, list(before), target) <= MISS
     assert all(rigs.rotations(ob)[name] != before[name] for name in before)

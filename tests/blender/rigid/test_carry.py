@@ -136,8 +136,7 @@ def test_a_limb_of_uneven_bones_follows_as_anew_where_its_parent_turns_or_moves(
     ob.pose.bones["Bone.1"].scale = (1.2, 0.9, 1.1)
     ob.pose.bones["Bone.1"].use_ik_limit_x = limited
     rigs.turn_bones(ob)
-    target = rigs.make_empty("Target", (0.6, 0.4, 0.9))
-    rigs.add_chain(ob, "Bone.2", target, chain_count=3, solver=solver)
+    target, _ = rigs.follow(ob, "Bone.2", (0.6, 0.4, 0.9), chain_count=3, solver=solver)
     rigs.updated()
     for changes in (ABOUT_THE_ROOT, ALONG, ABOUT_THE_ROOT | ALONG):
         above = ob.pose.bones["Above.0"]
@@ -155,8 +154,7 @@ def test_a_chain_starts_from_the_slides_that_stand_there_though_its_bones_never_
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3)], is_connected=False)
     for name, home in (("Bone.1", 0.3), ("Bone.2", 0.1)):
         ob.pose.bones[name].location.y = home
-    target = rigs.make_empty("Target", (0, 0, 3.4))
-    chain = rigs.add_chain(ob, "Bone.2", target, chain_count=3, start_from="CURRENT")
+    target, chain = rigs.follow(ob, "Bone.2", (0, 0, 3.4), chain_count=3, start_from="CURRENT")
     give(chain, "Bone.0", "FIXED")
     for name, most in (("Bone.1", 0.1), ("Bone.2", 0.5)):
         give(chain, name, "FIXED", use_slide=True, slide_min=-0.5, slide_max=most)

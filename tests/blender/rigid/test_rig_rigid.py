@@ -222,8 +222,7 @@ def test_bones_that_lie_folded_at_rest_bring_the_effector_to_the_target():
     turns = np.radians(179.0) * np.arange(5)
     steps = np.column_stack((0.1 * np.sin(3.0 * turns), np.sin(turns), np.cos(turns)))
     ob = rigs.make_rig(np.vstack((np.zeros(3), np.cumsum(steps, axis=0))))
-    target = rigs.make_empty(location=(1.4, -0.8, 1.0))
-    chain = rigs.add_chain(ob, "Bone.4", target, tolerance=1e-6)
+    target, chain = rigs.follow(ob, "Bone.4", (1.4, -0.8, 1.0), tolerance=1e-6)
     for solver, place in (("NEWTON", target.location), ("FABRIK", (-0.5, 2.0, -0.7))):
         chain.solver, target.location = solver, place
         rigs.updated()

@@ -162,6 +162,19 @@ def add_chain(
     return chain
 
 
+def follow(
+    ob: bpy.types.Object,
+    bone: str,
+    place: Sequence[float],
+    *,
+    empty: str = "Target",
+    **settings: object,
+) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    """Add a chain that follows a new empty at a place; return the empty and the chain."""
+    target = make_empty(empty, place)
+    return target, add_chain(ob, bone, target, **settings)
+
+
 def make_arm(
     target_location: Sequence[float] = (0.6, 0.5, 1.2), name: str = "Rig", **settings: object
 ) -> tuple[bpy.types.Object, bpy.types.Object]:

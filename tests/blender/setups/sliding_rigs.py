@@ -26,8 +26,7 @@ def robot(
     The bones stand on each other up Z, each of length one; the target asks for a slide.
     """
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3)], name, is_connected=False)
-    target = rigs.make_empty(f"{name} Target", place(slide))
-    chain = rigs.add_chain(ob, "Bone.2", target, **settings)
+    target, chain = rigs.follow(ob, "Bone.2", place(slide), empty=f"{name} Target", **settings)
     give(chain, "Bone.0", "HINGE_Y")
     give(chain, "Bone.1", "HINGE_X", x=(-120, 120))
     give(chain, "Bone.2", "FIXED", use_slide=True, slide_min=LOW, slide_max=HIGH)

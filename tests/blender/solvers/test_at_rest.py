@@ -9,6 +9,7 @@ import pytest
 
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.posing.frame_solve import FrameSolve
+from tests.blender.rigid.rigid_trees import noted
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
@@ -140,8 +141,7 @@ def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
     """Promise 4, where a part of the tree starts from its own last pose."""
     ob = rigs.make_rig(rigs.zigzag(3, 1))
     for tip, start, place in zip((1, 2), starts, ((2, 3, 0.3), (0.4, 0.9, 1.1)), strict=True):
-        target = rigs.make_empty(location=place)
-        rigs.add_chain(ob, f"Bone.{tip}", target, start_from=start, weight=0.5)
+        target, _ = rigs.follow(ob, f"Bone.{tip}", place, start_from=start, weight=0.5)
     driver = ob.driver_add("chain_ik.chains[1].weight").driver
     driver.type = "SUM"
     variable = driver.variables.new()
@@ -270,13 +270,7 @@ def test_a_tree_that_starts_in_part_from_its_last_pose_is_at_rest_at_once(
     for tip, start in zip((1, 3), starts, strict=True):
         target = rigs.make_empty(f"Target {tip}", 3.0 * rng.normal(size=3))
         rigs.add_chain(ob, f"Bone.{tip}", target, start_from=start, use_limits=True)
-    passes, solved = [], FrameSolve.solved
-
-    def noted(self, *asked):
-        passes.append(1)
-        return solved(self, *asked)
-
-    monkeypatch.setattr(FrameSolve, "solved", noted)
+    passes = noted(monkeypatch, FrameSolve, "solved")
     for _ in range(3):
         target.location = 3.0 * rng.normal(size=3)
         passes.clear()

@@ -43,9 +43,8 @@ def make_tails(**settings: object) -> list[bpy.types.Object]:
         for frame in (1, LAST):
             above.rotation_euler = rng.uniform(-0.4, 0.4, 3)
             above.keyframe_insert("rotation_euler", frame=frame)
-        rigs.add_chain(ob, f"Bone.{COUNT - 1}", target, solver="FOLLOW", chain_count=COUNT)
-        for name, value in settings.items():
-            setattr(ob.chain_ik.chains[0], name, value)
+        settings = {"solver": "FOLLOW", "chain_count": COUNT} | settings
+        rigs.add_chain(ob, f"Bone.{COUNT - 1}", target, **settings)
         found.append(ob)
     scene.chain_ik.use_live = True
     return found

@@ -122,8 +122,7 @@ def test_springs_rest_in_the_stored_pose_so_a_target_at_its_tip_moves_nothing():
     ob = rigs.make_rig(rigs.zigzag(5))
     rigs.turn_bones(ob)
     pose = rigs.pose(ob)
-    target = rigs.make_empty("Target", rigs.tail(ob, "Bone.4"))
-    rigs.add_chain(ob, "Bone.4", target, solver="FORCE")
+    rigs.follow(ob, "Bone.4", rigs.tail(ob, "Bone.4"), solver="FORCE")
     rigs.updated()
     rigs.assert_same_pose(ob, pose, 1e-5)
 

@@ -194,8 +194,7 @@ def test_drivers_alone_make_no_ring():
         driver.expression = "1.0 + 0.0 * turn"
     targets = {}
     for name, place in (("Left", (0.6, 0.3, 1.2)), ("Right", (-0.9, 0.3, 1.2))):
-        targets[name] = rigs.make_empty(f"{name} Target", place)
-        rigs.add_chain(ob, f"{name}.1", targets[name], name=name)
+        targets[name], _ = rigs.follow(ob, f"{name}.1", place, empty=f"{name} Target", name=name)
     rigs.updated()
     for name, target in targets.items():
         rigs.assert_reaches(ob, f"{name}.1", target)
