@@ -1,7 +1,5 @@
 """A person whose hips float, with ranges such as people have: what goals in levels pull at."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

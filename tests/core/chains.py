@@ -1,7 +1,5 @@
 """Start poses and targets that the tests of core share."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

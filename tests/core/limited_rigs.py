@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import Chain, Chains, JointKind, Joints, Solution, Solutions
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    JointKind,
+    Joints,
+    Solution,
+    Solutions,
+    SolveOptions,
+    Solver,
+)
 from blender_ik_addon.core.kinematics.swing_twist import HELD
 from tests.core.chains import turned_about, unit
 
@@ -54,6 +63,10 @@ class Rig:
     def length(self) -> float:
         """The sum of the segments' lengths."""
         return float(np.linalg.norm(self.segments, axis=1).sum())
+
+    def options(self, solver: Solver, **settings: object) -> SolveOptions:
+        """Return options with a tolerance that is a share of the length."""
+        return SolveOptions(solver, tolerance=1e-5 * self.length, **settings)
 
     def points(self, rotations: Array) -> Array:
         """Return the joints (..., n + 1, 3) of local rotations wxyz (..., n, 4)."""

@@ -1,7 +1,5 @@
 """The chains and targets that the rival solvers were measured on."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Many chains at once, with joints and without: each comes out as alone, whatever is beside it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

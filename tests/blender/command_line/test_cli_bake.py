@@ -1,7 +1,5 @@
 """Bakes, of whole bodies too, and planted feet on the command line: what the buttons do."""
 
-from __future__ import annotations
-
 import json
 
 import bpy

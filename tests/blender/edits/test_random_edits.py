@@ -1,7 +1,5 @@
 """Random edits of a file: chains go on or say why they cannot, and nothing else moves."""
 
-from __future__ import annotations
-
 import bpy
 import pytest
 

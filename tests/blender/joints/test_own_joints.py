@@ -1,7 +1,5 @@
 """Joints that Blender's own limits cannot hold: ranges without rest, cones, ranges from a bone."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Nothing is destroyed: the pose of before comes back, keyframes stay as they are."""
 
-from __future__ import annotations
-
 import bpy
 import pytest
 

@@ -1,7 +1,5 @@
 """Bake: the keys show what the chains did, on every frame, and nothing else is touched."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

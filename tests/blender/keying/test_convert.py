@@ -1,7 +1,5 @@
 """Blender's IK constraints become chains, and chains constraints, without the pose moving."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Update Motion Paths: Blender's own paths show what chains do, and a warning where they do not."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Keys on all bones of a long chain change how it bends at other frames: its status says so."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 

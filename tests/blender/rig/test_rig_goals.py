@@ -3,8 +3,6 @@
 The tip takes the rotation, or the hand that is connected to it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """FOLLOW in a scene: dragged by tip or root, the same each time it is played, and given back."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 The anchored end stays, the led one comes as near as it can, and bones stay inside their limits.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

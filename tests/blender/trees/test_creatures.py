@@ -1,7 +1,5 @@
 """Creatures: shipped ones load and solve, files come back the same, and bad ones say what to do."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Chains that share bones, solved as one tree: what Blender's evaluated bones say of it."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

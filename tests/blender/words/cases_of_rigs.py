@@ -1,7 +1,5 @@
 """What chains say of settings, bones, joints and bodies that cannot be used, with each reason."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from tests.blender.words.steps import (

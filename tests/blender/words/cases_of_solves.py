@@ -1,7 +1,5 @@
 """What chains say of how a solve has ended, or of why there was none, with each reason."""
 
-from __future__ import annotations
-
 from tests.blender.words.cases_of_rigs import APART, FORCE, SLIDES, OfTree
 from tests.blender.words.steps import (
     LIMB,

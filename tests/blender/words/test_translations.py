@@ -1,7 +1,5 @@
 """Every text has its words in every language, and sentences are said with the same names."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -1,7 +1,5 @@
 """Every formula of the algebra: the same for floats and arrays, and the laws that it keeps."""
 
-from __future__ import annotations
-
 import inspect
 import math
 

@@ -1,7 +1,5 @@
 """The turn of a hand spread along its forearm: nothing moves, and each bone takes its share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

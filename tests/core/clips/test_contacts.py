@@ -1,7 +1,5 @@
 """Contacts found in walks whose contacts are known; feet kept in them do not slide."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Walks by formula, whose contacts are known, and what motion capture does to them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

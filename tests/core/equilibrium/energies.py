@@ -1,7 +1,5 @@
 """Chains with forces that the tests of core share, and their effort in other words than ours."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """FORCE never diverges, whatever springs, limits, weight and targets chains are given."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

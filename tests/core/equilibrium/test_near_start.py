@@ -1,7 +1,5 @@
 """Springs to the start, and goals that pull, against differences of their energy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The edges of ranges: which turns they block, how far they are, and how they curve."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """FOLLOW: lengths, how far joints run, frame rate, limits, covariance, and its use in ``solve``."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A person who is pulled at one part with both feet pinned, and what becomes of it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

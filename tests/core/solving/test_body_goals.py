@@ -1,7 +1,5 @@
 """What goals of whole bodies promise: beside SciPy, in any order of priorities, along paths."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

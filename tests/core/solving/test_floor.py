@@ -1,7 +1,5 @@
 """Points of bodies stay above a floor, whatever pulls."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

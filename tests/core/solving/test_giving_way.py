@@ -1,7 +1,5 @@
 """Goals of effectors that hold or give way, and trees that float."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 Moved, mirrored or scaled as a whole, trees are solved to what moves with them; no jumps.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 They have poles and rotations of their own.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Edits of bones: posed, renamed, made and deleted, and all options that posing knows."""
 
-from __future__ import annotations
-
 import numpy as np
 from mathutils import Quaternion, Vector
 

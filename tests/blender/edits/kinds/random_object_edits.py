@@ -1,7 +1,5 @@
 """Edits of objects, scenes and view layers: moved, parented, renamed, hidden, made and deleted."""
 
-from __future__ import annotations
-
 import bpy
 
 from tests.blender.edits import random_scene as scene

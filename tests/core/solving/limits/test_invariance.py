@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chains, Goals, SolveOptions, Solver, solve_batch
+from blender_ik_addon.core import Chains, Goals, Solver, solve_batch
 from tests.core.chains import ITERATIVE, random_frame, unit
 from tests.core.limited_rigs import RIGS, knee, poles_beside, poles_of, targets_of, worst_violation
 from tests.helpers import angles_between, make_rng
@@ -28,10 +28,6 @@ SAME_TURN = 1e-3
 GAINS = 1e-11
 
 
-def options_for(rig, solver, scale=1.0):
-    return SolveOptions(solver=solver, tolerance=1e-5 * scale * rig.length)
-
-
 def moves_between(first, second):
     """Return the largest angle between the bones of two solutions, of each chain."""
     turns = angles_between(first.local_rotations_wxyz, second.local_rotations_wxyz)
@@ -40,7 +36,7 @@ def moves_between(first, second):
 
 def solved_twice(rig, goals, solver, **settings):
     """Return the solutions, and those of the same tasks from there."""
-    options = replace(options_for(rig, solver), **settings)
+    options = rig.options(solver, **settings)
     once = solve_batch(rig.chains(len(goals.target_position)), goals, options)
     return once, solve_batch(rig.started(once.local_rotations_wxyz), goals, options)
 
@@ -75,7 +71,7 @@ def test_moved_mirrored_or_scaled_the_answer_moves_along(name, solver, has_pole)
     rig, rng = RIGS[name](), make_rng(25)
     chains, targets = rig.chains(6), targets_of(rig, 6, rng)
     poles = poles_beside(targets, rig.length, rng) if has_pole else None
-    here = solve_batch(chains, Goals(targets, poles), options_for(rig, solver))
+    here = solve_batch(chains, Goals(targets, poles), rig.options(solver))
     for sign, scale in ((1.0, 1.0), (-1.0, 0.01), (1.0, 100.0)):
         frame = random_frame(rng) @ np.diag([sign, 1.0, 1.0])
         shift = scale * rng.normal(size=3) * rig.length
@@ -86,7 +82,9 @@ def test_moved_mirrored_or_scaled_the_answer_moves_along(name, solver, has_pole)
         offsets[:, 0] = frame @ offsets[:, 0]
         points = scale * chains.joint_positions @ frame.T + shift
         moved = Chains(points, joints=replace(chains.joints, offsets=offsets))
-        there = solve_batch(moved, goals, options_for(rig, solver, scale))
+        there = solve_batch(
+            moved, goals, replace(rig.options(solver), tolerance=1e-5 * scale * rig.length)
+        )
         assert np.max(moves_between(here, there)) <= SAME_TURN
 
 
@@ -98,7 +96,7 @@ def test_any_target_gives_numbers(solver):
     targets = np.array(points, float)
     for pole in (None, [0.0, 0.0, 0.0], rest[2], [0.0, 1e-9, 1.0]):
         goals = Goals(targets, None if pole is None else np.tile(pole, (len(targets), 1)))
-        solutions = solve_batch(rig.chains(len(targets)), goals, options_for(rig, solver))
+        solutions = solve_batch(rig.chains(len(targets)), goals, rig.options(solver))
         assert np.isfinite(solutions.local_rotations_wxyz).all()
         assert np.isfinite(solutions.joint_positions).all()
         assert worst_violation(rig, solutions) <= 1e-6

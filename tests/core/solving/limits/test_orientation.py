@@ -55,9 +55,8 @@ def test_any_wanted_rotation_costs_no_limit_and_no_target(name, solver):
     rig, rng = RIGS[name](), make_rng(72)
     drawn = [(posed(rig, rng)[0], rng.normal(size=4)) for _ in range(15)]
     targets, wanted = (np.array(each) for each in zip(*drawn, strict=True))
-    options = SolveOptions(solver, tolerance=1e-5 * rig.length)
     goals = Goals(targets, tip_rotation_wxyz=wanted)
-    solutions = solve_batch(rig.chains(15), goals, options)
+    solutions = solve_batch(rig.chains(15), goals, rig.options(solver))
     assert worst_violation(rig, solutions) <= 1e-6
     assert np.max(solutions.residual) <= 1e-3 * rig.length
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goals, SolveOptions, Solver, solve_batch
+from blender_ik_addon.core import Goals, Solver, solve_batch
 from blender_ik_addon.core.solving import restarts
 from blender_ik_addon.core.solving.joint_run import Run
 from tests.core.chains import ITERATIVE, SOLVERS
@@ -28,14 +28,9 @@ CASES = [
 ]
 
 
-def options_for(rig, solver, **settings):
-    """Return options with a tolerance that is a share of the length."""
-    return SolveOptions(solver=Solver(solver), tolerance=1e-5 * rig.length, **settings)
-
-
 def solved(rig, targets, poles, solver, **settings):
     """Return solutions for all targets, from rest."""
-    options = options_for(rig, solver, **settings)
+    options = rig.options(solver, **settings)
     return solve_batch(rig.chains(len(targets)), Goals(targets, poles), options)
 
 

@@ -1,7 +1,5 @@
 """Joints that let a bone move along its own axis, as on robot arms."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
