@@ -159,8 +159,7 @@ class Steps(Tour):
         """Return points of the dial that the mouse is to go through."""
         line = (at["Target"] - at["Root"]).normalized()
         centre = (at["Target"] + at["Root"]) / 2.0
-        view = self.viewport.area.spaces.active.region_3d.view_rotation
-        right = view @ Vector((1.0, 0.0, 0.0))
+        right = self.viewport.area.spaces.active.region_3d.view_rotation @ Vector((1.0, 0.0, 0.0))
         pixel = [Vector(self.viewport.pixel_of(centre + step * right)) for step in (-0.05, 0.05)]
         size = bpy.context.preferences.system.ui_scale
         radius = DIAL_RADIUS * size * 0.1 / (pixel[1] - pixel[0]).length

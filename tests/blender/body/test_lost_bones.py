@@ -154,8 +154,7 @@ def test_a_body_that_holds_a_hand_of_another_is_solved_after_it_in_one_update(pa
     stood, hips = bodies.places(follower), list[np.ndarray]()
     for way in ((0.05, 0.1, -0.2), (-0.2, -0.1, 0.1)):
         bodies.move(lead, "Torso", (0.0, 0.0, -0.05))
-        bone = lead.pose.bones["Arm Target.L"]
-        depsgraph = rigs.change(bone, location=way)
+        depsgraph = rigs.change(lead.pose.bones["Arm Target.L"], location=way)
         gap = rigs.head(follower, "hand.R", depsgraph) - rigs.head(lead, "hand.L", depsgraph)
         assert np.abs(gap).max() <= HOLDS, way
         solved = bodies.places(lead), bodies.places(follower)

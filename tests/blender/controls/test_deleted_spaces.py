@@ -135,8 +135,7 @@ def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_pla
 def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify):
     ob = make_character("human", kinds={"ARM"})
     bones = set(ob.data.bones.keys())
-    controls = ob.data.collections_all["Chain IK Controls"]
-    ob.data.collections.new("Mine", parent=controls)
+    ob.data.collections.new("Mine", parent=ob.data.collections_all["Chain IK Controls"])
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.ops.object.duplicate(linked=True)
     copy = bpy.context.object

@@ -148,8 +148,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
             bone.constraints.remove(constraint)
     rigs.delete_bones(ob, "Root")
     ob.chain_ik.body.root = ""
-    control = ob.pose.bones["Arm Target.L"]
-    control.location = (0.0, -0.1, 0.05)
+    ob.pose.bones["Arm Target.L"].location = (0.0, -0.1, 0.05)
     rigs.change(ob.pose.bones["spine"], rotation_quaternion=(0.99, 0.1, 0.0, 0.1))
     # What has keys stays in its own space, but for a root, which stands still.
     for name in ("Spine Target", "Arm Target.R"):

@@ -268,8 +268,7 @@ def test_the_other_side_goes_along_with_the_bones_of_the_other_side(kind):
     rigs.add_bones(ob, ((0.3, 0, 0), (0.3, 0, 0.2)), names=("Hip.L",))
     symmetrize(ob, *ARM, "Hip.L")
     rigs.enter(ob, "POSE")
-    chain = ob.chain_ik.chains[0]
-    rigs.change(chain, space="Hip.L", pole_space="Body.0")
+    rigs.change(ob.chain_ik.chains[0], space="Hip.L", pole_space="Body.0")
     press(bpy.ops.pose.chain_ik_mirror)
     copy = ob.chain_ik.chains[1]
     assert (copy.space, copy.pole_space) == ("Hip.R", "Body.0")

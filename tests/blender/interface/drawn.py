@@ -182,6 +182,5 @@ def row_of(chain: bpy.types.PropertyGroup) -> list[Drawn]:
 def compared_cells(index: int) -> list[Drawn]:
     kept, layout = bpy.context.window_manager.chain_ik, RecordingLayout()
     draw_item = bpy.types.CHAINIK_UL_compared.draw_item
-    row = kept.solvers[index]
-    draw_item(None, bpy.context, layout, kept, row, 0, kept, "active_index", index)
+    draw_item(None, bpy.context, layout, kept, kept.solvers[index], 0, kept, "active_index", index)
     return layout.drawn

@@ -26,8 +26,7 @@ def test_each_pose_that_was_found_is_drawn_in_a_colour_of_its_own_and_the_chosen
     found = compared(rig.ob)
     solved = [name for name, row in found.items() if row.is_solved]
     assert "Two-Bone" not in solved
-    kept = bpy.context.window_manager.chain_ik
-    kept.active_index = [*found].index("CCD")
+    bpy.context.window_manager.chain_ik.active_index = [*found].index("CCD")
     shown = drawn()
     assert [each.name for each in shown] == solved
     assert len({each.colour for each in shown}) == len(shown)

@@ -116,8 +116,7 @@ def test_colours_are_those_of_the_theme_until_a_person_has_their_own_and_widths_
     gaps = combinations(ghost_colours(context, 9), 2)
     assert min(np.abs(np.subtract(a, b)).max() for a, b in gaps) > 0.1
     scale = context.preferences.system.ui_scale or 1.0
-    for name, value in WIDE.items():
-        setattr(own, name, value)
+    rigs.change(own, **WIDE)
     found = [width_of(context, name) for name in WIDE]
     assert found == pytest.approx([value * scale for value in WIDE.values()])
 

@@ -118,8 +118,7 @@ def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
     holder = "Bone.0" if relative_to == "CHILD" else "Bone.1"
     ends = {axis: ranges[axis] for axis in KINDS[kind]}
     for bone, own in ((holder, relative_to), ("Bone.2", "REST")):
-        chain = ob.chain_ik.chains[0]
-        jointed_rigs.give(chain, bone, kind, cone=15.0, relative_to=own, **ends)
+        jointed_rigs.give(ob.chain_ik.chains[0], bone, kind, cone=15.0, relative_to=own, **ends)
     bpy.context.view_layer.update()
     check_held(ob, "Bone.1", 1)
     if (relative_to, ranges) == ("REST", RANGES) and kind != "CONE":

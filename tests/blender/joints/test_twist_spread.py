@@ -271,8 +271,7 @@ def test_set_up_limbs_switches_it_on_where_nothing_moves_by_it_and_nothing_drive
     if change == "turned":
         ob.pose.bones["hand_l"].rotation_quaternion = Quaternion((0.3, 1.0, 0.2), 0.5)
     if change == "driven":
-        twist = ob.pose.bones["lowerarm_twist_01_l"]
-        twist.driver_add("rotation_euler", 1).driver.expression = "0"
+        ob.pose.bones["lowerarm_twist_01_l"].driver_add("rotation_euler", 1).driver.expression = "0"
     rigs.updated()
     select_bones(ob, [])
     with unmoved(ob):

@@ -50,12 +50,9 @@ NO_LENGTH = (
 
 def set_up(**settings: object) -> Callable[[Limb], object]:
     """Return what changes settings of the constraint, or of the chain where there is one."""
-
-    def breaks(limb: Limb) -> None:
-        for name, value in settings.items():
-            setattr(limb.chain if limb.ob.chain_ik.chains else limb.constraint, name, value)
-
-    return breaks
+    return lambda limb: rigs.change(
+        limb.chain if limb.ob.chain_ik.chains else limb.constraint, **settings
+    )
 
 
 def key(limb: Limb, **values: object) -> None:

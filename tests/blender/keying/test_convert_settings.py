@@ -66,8 +66,7 @@ def test_what_has_no_counterpart_is_told_by_name(capfd):
         ),
         ({"use_stretch": True, "use_keep_volume": True}, "no Keep Volume; it was dropped."),
     ):
-        for name, value in settings.items():
-            setattr(limb.chain, name, value)
+        rigs.change(limb.chain, **settings)
         to_constraints(limb.ob)
         assert f"Warning: Chain 'Arm': the constraint has {told}" in capfd.readouterr().out
         to_chains(limb.ob)

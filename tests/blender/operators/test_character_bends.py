@@ -67,8 +67,7 @@ def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits)
     """A hind leg bends to both sides, so it has next to no side of its own."""
     ob = make(name, use_limits=use_limits)
     hips, joints = ob.pose.bones[ob.chain_ik.body.root], []
-    height = hips.bone.head_local.z
-    depths = np.append(0.0, np.geomspace(5e-4, 0.25, STEPS)) * height
+    depths = np.append(0.0, np.geomspace(5e-4, 0.25, STEPS)) * hips.bone.head_local.z
     for depth in depths:
         hips.location = hips.bone.matrix_local.to_3x3().inverted() @ Vector((0.0, 0.0, -depth))
         rigs.updated()

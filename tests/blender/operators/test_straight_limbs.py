@@ -46,8 +46,7 @@ def make_person(roll: float = 0.0, *, has_feet: bool = True, turn: Matrix | None
 
 def bulge(ob: bpy.types.Object, name: str) -> np.ndarray:
     """Return where the middle joint of a limb is from the line between its ends."""
-    chain = ob.chain_ik.chains[name]
-    lower = ob.pose.bones[chain.bone]
+    lower = ob.pose.bones[ob.chain_ik.chains[name].bone]
     root, end = rigs.head(ob, lower.parent.name), rigs.tail(ob, lower.name)
     along = (end - root) / np.linalg.norm(end - root)
     way = rigs.head(ob, lower.name) - root

@@ -141,8 +141,7 @@ def test_below_a_parent_that_moves_turns_and_scales_the_tip_is_at_its_target(is_
     ob.data.bones["Bone.0"].use_local_location = is_local
     ob.data.bones["Bone.0"].inherit_scale = inherited
     ob.scale, ob.location, ob.rotation_euler = (1.5, -0.7, 1.1), (1, 2, 3), (0.4, 0.2, 1.0)
-    above = ob.pose.bones["Above.0"]
-    above.scale = (1.0, 1.3, 0.8)
+    ob.pose.bones["Above.0"].scale = (1.0, 1.3, 0.8)
     path = 'pose.bones["Above.0"].rotation_quaternion'
     rigs.key(ob, path, {1: (1, 0, 0, 0), LAST: (1, 0.5, -0.2, 0.4)})
     for frame in range(1, LAST + 1):

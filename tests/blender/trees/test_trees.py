@@ -144,8 +144,7 @@ def test_an_arm_bends_to_its_pole_also_where_fingers_go_on_from_its_hand(place):
     )
     rigs.updated()
     chain.pole_target = rigs.make_empty("Pole", place)
-    rest = rig.ob.data.bones["Arm.L.3"].matrix_local
-    tail = np.linalg.solve(np.array(rest), (*fingers[-1], 1.0))
+    tail = np.linalg.solve(np.array(rig.ob.data.bones["Arm.L.3"].matrix_local), (*fingers[-1], 1.0))
     rigs.updated()
     rig.target("Finger").location = np.add((rigs.world_matrix(hand) @ tail)[:3], (0, 0, 0.002))
     rig.assert_reached(3e-6)

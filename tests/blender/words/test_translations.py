@@ -92,8 +92,7 @@ def test_a_sentence_is_said_in_portuguese_with_its_names_and_numbers(english, sa
 
 @pytest.mark.parametrize("operator", ["move_target", "move_pole", "turn_pole", "set_limit"])
 def test_hints_of_drags_are_translated_one_by_one(operator):
-    name = f"POSE_OT_chain_ik_{operator}"
-    hints = bpy.types.Operator.bl_rna_get_subclass_py(name).hints
+    hints = bpy.types.Operator.bl_rna_get_subclass_py(f"POSE_OT_chain_ik_{operator}").hints
     assert len(hints) > 3
     told = [translated(hint, "pt_BR") for hint in hints]
     assert not set(told) & set(hints)
