@@ -14,7 +14,7 @@ from ..properties.chains import active_armature, chain_key, free_name, owner_of
 from ..properties.choices import OWN_WORDS, SOLVERS
 from ..properties.controls.space_names import movers
 from ..properties.lists import add_chain
-from ..properties.records import bones_spec, controls_of_chain
+from ..properties.records import bend_spec, bones_spec, controls_of_chain
 from ..properties.sharing import check_new
 from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
@@ -23,7 +23,7 @@ from ..rig.controls.default_poles import Placement, placement
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.planning.known_skeletons import skeleton_of
-from ..rig.reading.spec import ChainSpec, NegativeScale, PoleMode, RotationBone, names_of_chains
+from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, names_of_chains
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import pole_control, target_control
 from ..rig.tools.restoring import is_off_its_keys
@@ -263,13 +263,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
             pole_angle=angle + math.pi * settings.use_flip_bend,
             negative_scale=NegativeScale(settings.negative_scale),
         )
-        before = replace(
-            bones_spec(settings),
-            pole_mode=PoleMode(settings.pole_mode),
-            pole_lean=settings.pole_lean,
-            pole_angle=settings.pole_angle + math.pi * settings.use_flip_bend,
-        )
-        placed = placement(owner, wanted, before)
+        placed = placement(owner, wanted, bend_spec(settings))
         control = pole_control(settings.name, placed)
         (pole,) = make_controls(context, owner, [control], self.control)
         settings = owner.chain_ik.chains[index]

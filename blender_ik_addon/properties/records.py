@@ -151,6 +151,18 @@ def bones_spec(settings: ChainGroup) -> ChainSpec:
     return ChainSpec(**_bones_of(settings), options=options, body=_body_goal(settings))
 
 
+def bend_spec(settings: ChainGroup) -> ChainSpec:
+    """Return the same with what tells where it bends without a pole."""
+    bones = bones_spec(settings)
+    return replace(
+        bones,
+        pole_mode=PoleMode(settings.pole_mode),
+        pole_lean=settings.pole_lean,
+        pole_angle=settings.pole_angle,
+        options=replace(bones.options, use_flip_bend=settings.use_flip_bend),
+    )
+
+
 def _bones_of(settings: ChainGroup) -> dict[str, Any]:
     """Return what tells which bones a chain drives, by the names of fields."""
     asked = dict(zip(OF_BONES, bones_asked(settings), strict=True))

@@ -13,11 +13,11 @@ from ...rig.anatomy.bone_names import Side, opposite, read
 from ...rig.anatomy.joint_presets import JointPreset, preset_joint
 from ...rig.anatomy.symmetry import is_mirrored
 from ...rig.planning.known_skeletons import skeleton_of
-from ...rig.reading.chain_plan import planned
+from ...rig.reading.chain_plan import planned, straight_angle
 from ...rig.reading.channels import quaternions_of, read_pose
-from ...rig.reading.spec import OwnJoint, PoleMode
+from ...rig.reading.spec import OwnJoint
 from ..chains import ChainGroup, owner_of, set_values
-from ..records import bones_of_chain, bones_spec, drivers_of
+from ..records import bend_spec, bones_of_chain, drivers_of
 from .ends import joint_of
 from .own import RANGED_AXES, JointSettings, held_bone
 
@@ -92,10 +92,10 @@ def set_presets(
         if chain is None:
             changes.without_chain.append(name)
             continue
-        plan, bone = planned(skeleton, bones_spec(chain)), skeleton.index[name]
+        spec = bend_spec(chain)
+        plan, bone = planned(skeleton, spec), skeleton.index[name]
         row = plan.written.tolist().index(bone)
-        angle = chain.pole_angle if chain.pole_mode == PoleMode.FOLLOW else 0.0
-        found = preset_joint(preset, skeleton, plan, row, turns[bone], angle)
+        found = preset_joint(preset, skeleton, plan, row, turns[bone], straight_angle(spec))
         if found is None:
             changes.between.append(name)
             continue

@@ -24,7 +24,7 @@ from ..reading.chain_plan import ChainPlan, check, planned
 from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import no_length
 from ..reading.skeleton import Skeleton
-from ..reading.spec import ChainSpec, NegativeScale, PoleMode
+from ..reading.spec import ChainSpec, NegativeScale
 from ..reading.world import find_unmirrored, not_finite
 
 # How far a pole is from its chain, of the chain's length: outside of the body.
@@ -124,7 +124,7 @@ def placements(
     shown = find_unmirrored(armature_object) if is_kept.any() else None
     carrying = _Carrying(skeleton, plan, frames, shown, is_kept)
     natural, own = frames.natural_sides(posed)[:, 0], before or spec
-    if own.pole_mode is PoleMode.FOLLOW:
+    if own.carries_side:
         turned = own.pole_angle + np.pi * bool(own.options.use_flip_bend)
         way = carrying.find_ways(own, np.full(len(poses), own.pole_angle), posed.joints, tips)
         natural = _turned(chord, way, sense * turned)
@@ -138,7 +138,7 @@ def placements(
         ends = spaces.transform_point(moved[:, None], asked[:, 1:])
         asked, tips = np.concatenate((asked[:, :1], ends), axis=1), moved[:, :3, :3] @ tips
     angle = np.zeros(len(poses))
-    if spec.pole_mode is PoleMode.FOLLOW:
+    if spec.carries_side:
         angle = carrying.find_angles(spec, asked, tips, _chords(asked[:, bends]), side)
     # The pole angle turns the bend away from the pole.
     side = _turned(chord, side, -sense * spec.pole_angle)
@@ -175,7 +175,7 @@ class _Carrying(NamedTuple):
         """Return the ways (F, 3) from the roots that it has gone along to, before pole angles (F,).
 
         Args:
-            spec: The chain, with ``PoleMode.FOLLOW``.
+            spec: The chain, which carries its side.
             angle: Which straight chains lean by.
             joints: Where the chain is to be, shape (F, m + 1, 3).
             tips: How its tip is to be turned, shape (F, 3, 3).

@@ -18,7 +18,7 @@ from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
 from ..reading.rows import Alike
 from ..reading.skeleton import Skeleton
-from ..reading.spec import ChainSpec, PoleMode
+from ..reading.spec import ChainSpec
 from .chain_frames import ChainFrames
 
 # A chain that ends where it begins has no direction: below this share of its length.
@@ -56,7 +56,7 @@ class CarriedSides(Alike):
     @classmethod
     def of(cls, chains: Sequence[tuple[Skeleton, ChainPlan, ChainSpec]]) -> CarriedSides | None:
         """Return what chains alike carry; None where poles or start poses tell their sides."""
-        if chains[0][2].pole_mode is not PoleMode.FOLLOW or chains[0][2].is_dragged:
+        if not chains[0][2].carries_side:
             return None
         rows = zip(*(_at_rest(*chain) for chain in chains), strict=True)
         carried = cls(len(chains), *(np.array(values) for values in rows))

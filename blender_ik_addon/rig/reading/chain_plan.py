@@ -18,7 +18,7 @@ from .animation import driven_paths
 from .dependencies import Dependencies, MovedBy, Point
 from .refusals import RigError
 from .skeleton import Skeleton
-from .spec import Anchor, ChainSpec, PoleMode, RotationBone, bones_asked
+from .spec import Anchor, ChainSpec, RotationBone, bones_asked
 from .world import channels_of, check_in_scene
 
 # A chain of more of them turns its tip where it lacks the hand that it is to turn.
@@ -209,7 +209,7 @@ def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
 
 def straight_angle(spec: ChainSpec) -> float:
     """Return by which angle the side of a chain is turned that is straight at rest."""
-    return spec.pole_angle if spec.pole_mode is PoleMode.FOLLOW else 0.0
+    return spec.pole_angle if spec.carries_side else 0.0
 
 
 def rest_side(skeleton: Skeleton, plan: ChainPlan, angle: float = 0.0) -> tuple[Array, bool]:

@@ -264,6 +264,11 @@ class ChainSpec:
         return self.options.solver is Solver.FOLLOW
 
     @property
+    def carries_side(self) -> bool:
+        """Whether the side that it bends to goes along with its root and target."""
+        return self.pole_mode is PoleMode.FOLLOW and not self.is_dragged
+
+    @property
     def has_side(self) -> bool:
         """Whether a pole or the rest pose tells to which side it bends, not its start."""
         return self.pole is not None or self.pole_mode is PoleMode.FOLLOW

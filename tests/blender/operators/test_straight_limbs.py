@@ -10,6 +10,7 @@ import pytest
 from mathutils import Matrix, Quaternion, Vector
 
 from blender_ik_addon.properties.records import chain_spec
+from blender_ik_addon.rig.controls.default_poles import placement
 from blender_ik_addon.rig.tools.fk_ik import find_bend
 from tests.blender.operators.test_characters import add_rig
 from tests.blender.setups import rigs
@@ -140,9 +141,21 @@ def test_a_pole_that_is_added_leaves_where_a_straight_limb_bends():
 
 
 def test_a_straight_pose_keeps_the_pole_angle_that_its_limb_has():
+    """Also far from rest, where the side that goes along depends on the angle."""
     ob = make_person()
     press(setup, control="BONE")
-    chain = ob.chain_ik.chains["Arm.L"]
+    chain, arm = ob.chain_ik.chains["Arm.L"], ob.pose.bones["upper_arm.L"]
     rigs.change(chain, pole_angle=0.7)
-    assert find_bend(ob, chain_spec(chain)) == pytest.approx(0.7, abs=1e-5)
+    for turn in ((0.0, 0.0, 0.0), (0.5, 0.3, -1.1)):
+        rigs.change(chain, mute=True)
+        rigs.change(arm, rotation_mode="XYZ", rotation_euler=turn)
+        assert find_bend(ob, chain_spec(chain)) == pytest.approx(0.7, abs=1e-5)
+        rigs.change(arm, rotation_euler=(0.0, 0.0, 0.0))
+        rigs.change(chain, mute=False)
     assert bend(ob, "Arm.L") @ Vector((0, 1, 0)) < NEARLY
+
+
+def test_a_chain_that_is_dragged_carries_no_side():
+    """The solver Follow knows no bend, whatever the chain is set to."""
+    ob, _ = rigs.make_arm(pole_mode="FOLLOW", pole_angle=0.7, solver="FOLLOW")
+    assert float(placement(ob, chain_spec(ob.chain_ik.chains[0])).pole_angle) == 0.0
