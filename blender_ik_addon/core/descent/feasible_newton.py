@@ -81,12 +81,16 @@ class Ended(NamedTuple):
         place: How far the first bones have moved, in lengths of the reach, shape (3, B); None where
             none floats.
         force: On what is held, shape (k, B).
+        first_turn: The turns after the first step.
+        first_place: The place after the first step.
     """
 
     turn: Array
     used: Counts
     place: Array | None
     force: Array
+    first_turn: Array
+    first_place: Array | None
 
 
 def minimise(
@@ -118,7 +122,7 @@ def minimise(
     used, count, width = np.zeros_like(caps), len(caps), len(target)
     known, place = forget(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
     none, most = np.zeros(count), np.full(count, np.inf)
-    carried = _Carried(turn, none, most, most, most, used, known, place)
+    carried = _Carried(turn, none, most, most, most, used, known, place, turn, place)
     while rows.size:
         part = (tree, acting, target, state[:-1, TURN], caps)
         begun = carried
@@ -127,8 +131,9 @@ def minimise(
         is_open, done = _Descent(settings, *part).run(begun)
         carried = done if rows.size == count else _put(carried, rows, done)
         rows = rows[is_open]
-    place = None if carried.place is None else chains_last(carried.place)
-    return Ended(chains_last(carried.turn), carried.used, place, chains_last(carried.known.force))
+    poses = carried.turn, carried.place, carried.first_turn, carried.first_place
+    turn, place, *first = transform_leaves(chains_last, poses)
+    return Ended(turn, carried.used, place, chains_last(carried.known.force), *first)
 
 
 def _find_alike(*arrays: Array | Counts) -> tuple[Counts, Counts]:
@@ -157,6 +162,8 @@ class _Carried(NamedTuple):
         used: Steps, shape (B,).
         known: What the step before knew.
         place: As ``PosedRows.place``.
+        first_turn: The turns after the first step.
+        first_place: The place after the first step.
     """
 
     turn: Array
@@ -167,6 +174,8 @@ class _Carried(NamedTuple):
     used: Counts
     known: Known
     place: Array | None
+    first_turn: Array
+    first_place: Array | None
 
 
 def _pick(carried: _Carried, rows: Counts) -> _Carried:
@@ -221,7 +230,7 @@ class _Descent:
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
         """Return which trees are not done, and what they have come to."""
-        turn, shift, radius, last, scale, used, known, place = begun
+        turn, shift, radius, last, scale, used, known, place, *first = begun
         here = self._look(self._bones.pose(turn, place=place))
         is_open = (used < self._caps) & ~here.at.is_least
         least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > FEW else 0.0
@@ -234,6 +243,8 @@ class _Descent:
             ends = is_better | (is_open & plan.rests)
             known = choose_first(ends, plan.step.known, known)
             here = self._choose(is_better, after, here)
+            if not used.any():
+                first = [here.posed.turn, here.posed.place]
             # What trees that are done hand on counts no more.
             used, last, shift = used + is_open, plan.size, following
             farther = np.maximum(radius, MORE_WAY * plan.way)
@@ -246,7 +257,7 @@ class _Descent:
             if self._settings.holds_soon:
                 is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
                 is_open &= is_soon | (here.off <= self._near)
-        left = here.posed.turn, shift, radius, last, scale, used, known, here.posed.place
+        left = here.posed.turn, shift, radius, last, scale, used, known, here.posed.place, *first
         return is_open, _Carried(*left)
 
     def _look(self, posed: PosedRows, output: Array | None = None) -> _Here:

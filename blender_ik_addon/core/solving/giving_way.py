@@ -2,8 +2,9 @@
 
 What can be met is met in one descent: pins and the goals of the first priorities are held, those of
 the last ones pull softly, and of all such poses the nearest to the start is found. Where holding a
-goal takes more force than it is worth, or leads nowhere, the tree begins again, and the goal pulls
-with that force and a spring. So a pose changes steadily as a target leaves what can be reached.
+goal takes more force than it is worth, or leads nowhere, the tree begins again where the first step
+had led, and the goal pulls with that force and a spring. So a pose changes steadily as a target
+leaves what can be reached.
 
 Points that would pass the floor are held on it, as pins are, until they would have to be pulled
 down to stay there. A pin wins against the floor.
@@ -223,6 +224,8 @@ class _Came(Rows):
         lift: What is left to points on the floor, shape (p, B).
         force: What it takes to hold them, or with what they pull, likewise.
         used: Steps, shape (B,).
+        first_turn: The turns after the first step.
+        first_place: The place after the first step.
     """
 
     turn: Array
@@ -231,6 +234,8 @@ class _Came(Rows):
     lift: Array
     force: Array
     used: Counts
+    first_turn: Array
+    first_place: Array
 
 
 class _Asked:
@@ -273,11 +278,13 @@ class _Asked:
 
     def solve(self) -> _Found:
         """Return the poses."""
-        came = self._begin()
+        came = begun = self._begin()
         left = np.arange(len(came.used))
         for let_go in range(1 + len(self._levels)):
             asked = self._take(left)
-            tried, is_met = asked._meet(replace(asked._begin(), used=came.used[left]), let_go)
+            tried, is_met = asked._meet(replace(begun.take(left), used=came.used[left]), let_go)
+            if not let_go:
+                begun = replace(begun, turn=tried.first_turn, place=tried.first_place)
             came = came.put(left, tried)
             left = repeat_single(left[~is_met], len(came.used))
             if not left.size:
@@ -307,7 +314,8 @@ class _Asked:
     def _begin(self) -> _Came:
         """Return where to look from."""
         none, used = np.zeros_like(self._target), np.zeros_like(self._caps)
-        return _Came(self._turn, self._place, none, self._level, none, used)
+        pose = self._turn, self._place
+        return _Came(*pose, none, self._level, none, used, *pose)
 
     def _meet(self, came: _Came, let_go: int) -> tuple[_Came, Flags]:
         """Return poses that hold all priorities but so many of the last ones; tell which do.
@@ -376,8 +384,11 @@ class _Asked:
         held = self._level, target[rows.plain]
         given = begun, state, acting, np.concatenate(held), self._caps
         ended = minimise(settings, *given, is_alone=self._is_alone)
-        place = came.place if ended.place is None else came.place + ended.place
+        place, first = came.place, came.place
+        if ended.place is not None and ended.first_place is not None:
+            place, first = place + ended.place, first + ended.first_place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
+        there = replace(there, first_turn=ended.first_turn, first_place=first)
         output = _float(self._tree, place).make_state(ended.turn)[-1, : len(target)]
         gap, reached = target - output, rows.pick(output.T).T
         heights = reached[: len(self._points)]
