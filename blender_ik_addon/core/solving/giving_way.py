@@ -38,14 +38,15 @@ from .unconstrained_start import bend_straight_runs
 # Goals of this priority are held whatever it takes.
 PINNED = 0
 # What goals of the first priorities are worth: a joint that is turned by a radian resists by one.
-STRENGTHS = {1: 1000.0, 2: 100.0}
+# With a quarter, those out of reach stop short by more than a thousandth of it.
+STRENGTHS = {1: 4000.0, 2: 400.0}
 # On the way a step may seem to need so many times as much. With one, goals in reach are let go of
 # too soon; with two, those out of reach are held on to for up to half as many steps more.
 ON_THE_WAY = 1.25
 # The spring of goals of the third priority, for the reach; of each further one so much of it.
 SOFT, SOFTER = 20.0, 0.1
 # The spring of goals that are let go of, likewise.
-SPRING = 4000.0
+SPRING = 16000.0
 # Of turns and poles a radian counts as so much of the reach.
 RADIAN = 0.2
 # Poses are there when a step would save less.

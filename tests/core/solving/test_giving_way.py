@@ -91,8 +91,8 @@ def test_goals_that_pull_lead_along_their_valleys_in_few_steps():
     around = np.stack((np.cos(angles), np.sin(angles), np.sin(0.7 * angles)), axis=1)
     found = _stretch(np.array((0.28, -0.08, 0.08)) + 0.04 * around)
     assert min(each.residual[2] for each in found) > 1e-2
-    # Where only what is held comes back there are 31 in the mean, where only shifts bound steps 18.
-    assert np.mean([np.max(each.iterations) for each in found]) < 16
+    # Where only what is held comes back there are 42 in the mean, where only shifts bound steps 24.
+    assert np.mean([np.max(each.iterations) for each in found]) < 22
 
 
 def test_a_body_follows_steadily_as_a_hand_is_pulled_ever_farther():
@@ -106,11 +106,19 @@ def test_a_body_follows_steadily_as_a_hand_is_pulled_ever_farther():
 
 
 def test_a_hand_is_hardly_let_go_of_where_it_takes_just_more_than_it_is_worth():
-    """It still pulls with that; a spring alone leaves 8 mm of the way."""
+    """It still pulls with that; a spring alone leaves 3.4 mm of the way."""
     way = random_way(4, 1.0, 1.0)
-    held, let_go = _stretch(np.array((0.98, 0.982))[:, None] * way)
+    held, let_go = _stretch(np.array((0.986, 0.988))[:, None] * way)
     assert held.residual[2] < 1e-6
-    assert 1e-3 < let_go.residual[2] < 6e-3
+    assert 1e-3 < let_go.residual[2] < 3e-3
+
+
+def test_what_is_let_go_of_goes_on_from_where_the_first_step_has_led():
+    """From the start pose both come to other valleys: hips that stay 0.11 and 0.27 m off."""
+    hips = make_person("hips")
+    left = [solve(hips.chain, pull(hips, random_way(seed)), NEAR).residual[2] for seed in (3, 26)]
+    assert left[0] < 1e-5
+    assert left[1] < 0.12
 
 
 def test_a_joint_that_turns_less_readily_turns_less():
