@@ -233,7 +233,7 @@ class _Descent:
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
         """Return which trees are not done, and what they have come to."""
-        turn, shift, radius, last, scale, used, known, place, *first = begun
+        turn, shift, radius, last, scale, used, known, place, first, moved = begun
         here = self._look(self._bones.pose(turn, place=place))
         is_open = (used < self._caps) & ~here.at.is_least
         least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > FEW else 0.0
@@ -247,7 +247,7 @@ class _Descent:
             known = choose_first(ends, plan.step.known, known)
             here = self._choose(is_better, after, here)
             if not used.any():
-                first = [here.posed.turn, here.posed.place]
+                first, moved = here.posed.turn, here.posed.place
             # What trees that are done hand on counts no more.
             used, last, shift = used + is_open, plan.size, following
             farther = np.maximum(radius, MORE_WAY * plan.way)
@@ -260,8 +260,8 @@ class _Descent:
             if self._settings.holds_soon:
                 is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
                 is_open &= is_soon | (here.off <= self._near)
-        left = here.posed.turn, shift, radius, last, scale, used, known, here.posed.place, *first
-        return is_open, _Carried(*left)
+        left = here.posed.turn, shift, radius, last, scale, used, known, here.posed.place
+        return is_open, _Carried(*left, first, moved)
 
     def _look(self, posed: PosedRows, output: Array | None = None) -> _Here:
         """Return what poses cost; their outputs if they are known."""
