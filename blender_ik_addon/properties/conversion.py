@@ -20,7 +20,7 @@ from ..rig.keying.moving import Moving
 from ..rig.keying.renumbering import Renumbering, is_animated, places_without
 from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.known_skeletons import skeleton_of
-from ..rig.planning.order import Job
+from ..rig.planning.order import PlannedChain
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
 from ..rig.reading.chain_plan import ChainPlan, check, plan_or_none, planned
@@ -112,7 +112,7 @@ class _Rig:
                 found.append((float(np.max(gaps)), f"Chain '{name}' {change}"))
         return [sentence for _, sentence in sorted(found)]
 
-    def job(self, spec: ChainSpec, index: int) -> Job:
+    def chain(self, spec: ChainSpec, index: int) -> PlannedChain:
         """Return a chain that can follow its goals.
 
         Raises:
@@ -122,12 +122,12 @@ class _Rig:
         moved_by = check(self.owner, self.skeleton, plan, spec, self.present)
         check_pose(self.owner, self.skeleton, self.pose, plan)
         check_channels(self.skeleton, plan, self.pose.rotation[plan.written])
-        return Job(self.owner, index, spec, self.skeleton, plan, moved_by)
+        return PlannedChain(self.owner, index, spec, self.skeleton, plan, moved_by)
 
-    def root_axes(self, job: Job) -> Array:
+    def root_axes(self, chain: PlannedChain) -> Array:
         """Return how the root bone lies in the bend of the pose without any chain."""
-        _, channels = start_channels(job, self.pose, self.scene.frame_current_final, None)
-        return pole_angles.root_axes(job, self.pose, channels)
+        _, channels = start_channels(chain, self.pose, self.scene.frame_current_final, None)
+        return pole_angles.root_axes(chain, self.pose, channels)
 
     def keeps_shown_pose(
         self, spec: ChainSpec, plan: ChainPlan, settings: Any, moving: Moving
@@ -254,12 +254,12 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
     converting.check_constraint(owner.pose.bones[bone], constraint)
     spec = converting.spec_of_constraint(rig.skeleton, bone, constraint)
     index = len(owner.chain_ik.chains)
-    job = rig.job(spec, index)
-    plan = job.plan
+    chain = rig.chain(spec, index)
+    plan = chain.plan
     moving = converting.moving_to_chain(owner, bone, name, index)
     turned = pole_angles.UNCHANGED
     if spec.pole is not None:
-        angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(job))
+        angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(chain))
         turned = pole_angles.change_of(angle_of, spec.pole_angle)
     if rig.keeps_shown_pose(spec, plan, constraint, moving):
         converting.take_shown_pose(owner, rig.evaluated, rig.skeleton, rig.pose, plan)
@@ -298,8 +298,8 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     Renumbering(owner, places_without(len(chains), index))
     settings = chains[index]
     spec = chain_spec(settings)
-    job = rig.job(spec, index)
-    plan = job.plan
+    chain = rig.chain(spec, index)
+    plan = chain.plan
     converting.check_chain(rig.skeleton, plan, spec, owner.pose.bones)
     bone = owner.pose.bones[spec.bone]
     name = free_name(bone.constraints.keys(), spec.name)
@@ -307,7 +307,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     turned = pole_angles.UNCHANGED
     if spec.pole is not None:
         flip = math.pi if settings.use_flip_bend else 0.0
-        angle_of = partial(pole_angles.angle_of_constraint, rig.root_axes(job), flip=flip)
+        angle_of = partial(pole_angles.angle_of_constraint, rig.root_axes(chain), flip=flip)
         turned = pole_angles.change_of(angle_of, settings.pole_angle)
     turned = pole_angles.in_range(turned, moving.values("pole_angle"))
     keep_pose = rig.keeps_shown_pose(spec, plan, settings, moving)

@@ -24,7 +24,7 @@ from ...rig.controls.control_spaces import (
 from ...rig.keying.playing import frame_kept
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.planning.located import check_moved
-from ...rig.planning.order import Job
+from ...rig.planning.order import PlannedChain
 from ...rig.reading.animation import bone_of_path, curves, keyed_frames
 from ...rig.reading.chain_plan import planned
 from ...rig.reading.dependencies import Dependencies
@@ -115,10 +115,10 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
     skeleton = skeleton_of(armature_object)
     spec = replace(_chain_of(hips), body=BodyGoal(hips))
     moved_by = Dependencies().found()
-    job = Job(armature_object, 0, spec, skeleton, planned(skeleton, spec), moved_by)
+    chain = PlannedChain(armature_object, 0, spec, skeleton, planned(skeleton, spec), moved_by)
     # A body mutes these itself.
     with spaces_muted(Anchor(armature_object, hips)):
-        check_moved(job)
+        check_moved(chain)
 
 
 def new_torso(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Control:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain
-from ..planning.order import Job, Point
+from ..planning.order import PlannedChain, Point
 from ..reading import spaces
 from ..reading.animation import may_read_poses
 from ..reading.channels import Pose, matrices_of
@@ -23,18 +23,18 @@ from ..reading.skeleton import Skeleton
 from .rig_state import RigState, place
 
 
-def can_carry(job: Job, moved: Collection[Point]) -> bool:
+def can_carry(chain: PlannedChain, moved: Collection[Point]) -> bool:
     """Tell whether nothing but the parents of its root moves a chain.
 
     Args:
-        job: The chain.
+        chain: The chain.
         moved: The bones that are written before it is solved.
     """
-    by, owner = job.moved_by, job.object
+    by, owner = chain.moved_by, chain.object
     if may_read_poses(owner):
         return False
-    names, root = job.skeleton.names, int(job.plan.segments[0])
-    line = [(owner.session_uid, names[bone]) for bone in job.skeleton.ancestors(root)]
+    names, root = chain.skeleton.names, int(chain.plan.segments[0])
+    line = [(owner.session_uid, names[bone]) for bone in chain.skeleton.ancestors(root)]
     found = {point for point in by.points if point in moved}
     if not found.isdisjoint(by.anchor_points) or not found.issubset(line[1:]):
         return False
@@ -61,7 +61,7 @@ class Carry:
         self._versions: list[int] = []
         groups: dict[tuple[int, tuple[int, ...], Carried], list[RigState]] = {}
         for state, own in members:
-            roots = tuple(sorted({int(live_chain.job.plan.segments[0]) for live_chain in own}))
+            roots = tuple(sorted({int(live_chain.plan.segments[0]) for live_chain in own}))
             bones = _carried_above(state.skeleton, roots, written.get(state.uid, {}))
             groups.setdefault((id(state.skeleton), roots, bones), []).append(state)
         self._groups = [

@@ -287,7 +287,7 @@ class ChainBatch(Batch):
         self._wanted[pick] = solved.channels
         self._keep(rows, solved)
         for row, each in zip(rows.tolist(), stepped, strict=False):
-            self._states[row].remember(self.live_chains[row].job, moment, each)
+            self._states[row].remember(self.live_chains[row], moment, each)
             self._frames[row] = moment.frame
 
     def _solved_where(self, asked: Asked) -> tuple[Solved, list[Eased]]:
@@ -351,8 +351,8 @@ class ChainBatch(Batch):
         return b"".join([array[row].tobytes() for array in arrays]) + self._followed(row)
 
     def _step(self, row: int, moment: Moment) -> Step:
-        job, inputs = self.live_chains[row].job, self._inputs(row)
-        return next_step(self._states[row].last_of(job, moment), job.spec, moment, inputs)
+        chain, inputs = self.live_chains[row], self._inputs(row)
+        return next_step(self._states[row].last_of(chain, moment), chain.spec, moment, inputs)
 
     def _weights(self, row: int) -> Array | None:
         if self._shape[1] == 1:

@@ -87,7 +87,7 @@ class FollowBatch(Batch):
                         codes[i],
                         holds[i],
                     )
-                    self._states[row].remember(self.live_chains[row].job, moment, stand)
+                    self._states[row].remember(self.live_chains[row], moment, stand)
         return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})
 
     def _begun(
@@ -142,7 +142,7 @@ class FollowBatch(Batch):
         """Return the last poses of the chains that go on from them."""
         found: list[Stand | None] = []
         for row in rows.tolist():
-            last = self._states[row].last_of(self.live_chains[row].job, moment)
+            last = self._states[row].last_of(self.live_chains[row], moment)
             found.append(None if last is None else last.kept)
         known = [i for i, stand in enumerate(found) if stand is not None]
         # Where a frame is new animation has put keyed channels elsewhere, which tells nothing.
@@ -162,7 +162,7 @@ class FollowBatch(Batch):
         state, known = self._states[row], self._homes.get(row)
         key = (state.version, moment.frame)
         if known is None or known[0] != key:
-            location = state.without(self.live_chains[row].job, moment.frame, "location")
+            location = state.without(self.live_chains[row], moment.frame, "location")
             known = self._homes[row] = key, location[0]
         return known[1]
 

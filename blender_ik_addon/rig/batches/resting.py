@@ -35,7 +35,7 @@ class Resting:
 
     def change(self, frame: float) -> Change | None:
         """Return what its own bones have to hold at a frame; None if they hold it."""
-        pose, written = self.state.pose, self.live_chain.job.plan.written
+        pose, written = self.state.pose, self.live_chain.plan.written
         differs, further = False, dict[str, OtherChannels]()
         for name, values in self._values(frame).items():
             own = self.own[name]
@@ -56,7 +56,7 @@ class Resting:
         for name, part in {ROTATION: rotation, **change.others}.items():
             present = getattr(self.state.pose, name)[part.bones].astype(np.float32)
             found.update(part.bones[(present != part.values).any(axis=1)].tolist())
-        return [self.live_chain.job.skeleton.names[bone] for bone in sorted(found)]
+        return [self.live_chain.skeleton.names[bone] for bone in sorted(found)]
 
     def _values(self, frame: float) -> dict[str, Channels]:
         """Return what its written bones hold without it, shape (k, size), by kind of channels."""
@@ -67,22 +67,21 @@ class Resting:
         if live_chain.slide is not None:
             found["location"] = live_chain.slide.home
         elif "location" in self.own:
-            found["location"] = state.without(live_chain.job, frame, "location")
+            found["location"] = state.without(live_chain, frame, "location")
         return {name: values.astype(np.float32) for name, values in found.items()}
 
 
 def _written(live_chain: LiveChain) -> dict[str, Flags]:
     """Return which of its bones a chain writes, shape (k,), by kind of channels."""
-    job = live_chain.job
-    every: Flags = np.ones(len(job.plan.written), dtype=np.bool_)
+    every: Flags = np.ones(len(live_chain.plan.written), dtype=np.bool_)
     found = {ROTATION: every}
     if live_chain.stretch is not None:
         found["scale"] = every
-    root = dragged_root(job.skeleton, job.plan, job.spec)
+    root = dragged_root(live_chain.skeleton, live_chain.plan, live_chain.spec)
     if live_chain.slide is not None:
         found["location"] = every
     elif root >= 0:
-        found["location"] = job.plan.written == root
+        found["location"] = live_chain.plan.written == root
     return found
 
 
@@ -98,7 +97,7 @@ def find_resting(
     for i in (*sound, *rests):
         (state, live_chain), own = placed[i], dict[str, Flags]()
         for name, is_written in _written(live_chain).items():
-            points = [(state.uid, name, bone) for bone in live_chain.job.plan.written.tolist()]
+            points = [(state.uid, name, bone) for bone in live_chain.plan.written.tolist()]
             own[name] = is_written & [point not in posed for point in points]
             posed.update(
                 point for point, own_point in zip(points, own[name], strict=True) if own_point

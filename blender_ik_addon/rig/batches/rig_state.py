@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_ba
 from ..planning.checks import check_channels, check_pose, is_pose_sound
 from ..planning.live_chain import LiveChain, is_same, keeps_shape
 from ..planning.located import check_moved, located_bones, may_stay_now
-from ..planning.order import HistoryKey, Job
+from ..planning.order import HistoryKey, PlannedChain, are_planned_alike
 from ..planning.own_joints import chain_joints
 from ..planning.slide import ChainSlide, chain_slide, check_drivers
 from ..planning.start_channels import VectorName, completed, start_channels, start_vector
@@ -71,8 +71,7 @@ class RigState:
         pose: As read last; rotation channels as written last.
         chain_names: Of all chains of the object, live or not, in order.
         animated: Frame, and the pose that Blender's evaluation of that frame gave.
-        jobs: Chains that can be solved.
-        live_chains: The same, compiled.
+        live_chains: Chains that can be solved, compiled.
         bases: The spaces of the chains.
         roots: What of those stays while the object is posed; None without chains.
         size: What the world matrix of that pose does to sizes; None where it has not been asked.
@@ -83,7 +82,7 @@ class RigState:
         joints: Of all bones; None where no chain honours them.
         stretch: Of all bones; None where no chain stretches.
         errors: By chain index.
-        histories: What chains remember that go on from their last poses, by ``Job.history_key``.
+        histories: What chains remember that go on from their last poses, by ``history_key``.
         posed_by_hand: What went back of chains and trees, by the bones that they write.
         version: Grows whenever pose and bases are read.
     """
@@ -94,7 +93,6 @@ class RigState:
     pose: Pose = field(init=False)
     chain_names: list[str] = field(default_factory=list)
     animated: tuple[float, Pose] | None = None
-    jobs: list[Job] = field(default_factory=list)
     live_chains: list[LiveChain] = field(default_factory=list)
     bases: Bases | None = None
     roots: Roots | None = None
@@ -134,8 +132,8 @@ class RigState:
             self.animated = None
         if known is not skeleton:
             # Of other bones no chain is known.
-            self.skeleton, self.roots, self.jobs, self.live_chains = skeleton, None, [], []
-        known_jobs, self.jobs = {job.index: job for job in self.jobs}, []
+            self.skeleton, self.roots, self.live_chains = skeleton, None, []
+        known_chains = {chain.index: chain for chain in self.live_chains}
         self.errors = {index: spec for index, spec in specs.items() if isinstance(spec, str)}
         sound = {index: spec for index, spec in specs.items() if not isinstance(spec, str)}
         self.read_pose(update)
@@ -143,23 +141,23 @@ class RigState:
         self.joints = read_joints(self.object) if has_limits else None
         has_stretch = any(spec.use_stretch for spec in sound.values())
         self.stretch = read_stretch(self.object) if has_stretch else None
-        joints: dict[int, BoneJoints | None] = {}
+        chains, joints = list[PlannedChain](), dict[int, BoneJoints | None]()
         is_whole_pose_sound = is_pose_sound(self.pose)
         for index, spec in sound.items():
             try:
-                job = self._job(index, spec, known_jobs.get(index), update, store)
+                chain = self._planned(index, spec, known_chains.get(index), update, store)
                 if not is_whole_pose_sound:
-                    check_pose(self.object, skeleton, self.pose, job.plan)
-                joints[index] = self._joints_of(job)
+                    check_pose(self.object, skeleton, self.pose, chain.plan)
+                joints[index] = self._joints_of(chain)
             except IKError as error:
                 self.errors[index] = str(error)
                 continue
-            self.jobs.append(job)
-        self._refuse_slid_tips(joints)
+            chains.append(chain)
+        self._refuse_slid_tips(chains, joints)
         # What no longer goes on from its last pose forgets it.
-        keys = {job.history_key for job in self.jobs if job.spec.goes_on}
+        keys = {chain.history_key for chain in chains if chain.spec.goes_on}
         self.histories = {key: past for key, past in self.histories.items() if key in keys}
-        self._compile_chains(former, update, joints, animated_bones(self.object))
+        self._compile_chains(chains, former, update, joints, animated_bones(self.object))
 
     def keys_of_pose(self, update: Update) -> frozenset[str] | None:
         """Return the bones with keys if an update can have changed the pose and no more.
@@ -170,11 +168,11 @@ class RigState:
         if self.errors:
             return None
         more = update.listed - update.posed_armatures
-        for job in self.jobs:
-            relations = job.moved_by
+        for chain in self.live_chains:
+            relations = chain.moved_by
             if relations.has_constraints and not more.isdisjoint(relations.owners):
                 return None
-            if job.spec.is_dragged:
+            if chain.spec.is_dragged:
                 return None
         if not update.is_new_frame and not self._has_same_bones(more):
             return None
@@ -183,12 +181,12 @@ class RigState:
 
     def _has_same_bones(self, listed: frozenset[int]) -> bool:
         """Tell whether bones, limits and bones that are followed are as they were read last."""
-        if may_stay_now(self.object, (job.spec for job in self.jobs)):
+        if may_stay_now(self.object, (chain.spec for chain in self.live_chains)):
             return False
         followed = {
             anchor.object
-            for job in self.jobs
-            for anchor in job.anchors
+            for chain in self.live_chains
+            for anchor in chain.anchors
             if anchor.bone and anchor.object != self.object
         }
         return (
@@ -207,18 +205,18 @@ class RigState:
         if not is_pose_sound(self.pose):
             self.pose = former
             return False
-        joints = {each.job.index: each.joints for each in self.live_chains}
-        self._compile_chains(former, update, joints, keyed)
+        joints = {each.index: each.joints for each in self.live_chains}
+        self._compile_chains(self.live_chains, former, update, joints, keyed)
         return True
 
-    def last_of(self, job: Job, moment: Moment) -> Memento[Any] | None:
+    def last_of(self, chain: PlannedChain, moment: Moment) -> Memento[Any] | None:
         """Return what a chain goes on from at a moment; None where it starts again."""
-        return before(self.histories.get(job.history_key, ()), job.skeleton, moment)
+        return before(self.histories.get(chain.history_key, ()), chain.skeleton, moment)
 
-    def remember(self, job: Job, moment: Moment, kept: object) -> None:
+    def remember(self, chain: PlannedChain, moment: Moment, kept: object) -> None:
         """Keep what a chain goes on from after a moment."""
-        key = job.history_key
-        self.histories[key] = remembered(self.histories.get(key, ()), job.skeleton, moment, kept)
+        key = chain.history_key
+        self.histories[key] = remembered(self.histories.get(key, ()), chain.skeleton, moment, kept)
 
     def read_pose(self, update: Update, known: Pose | None = None) -> None:
         """Read the pose, as the graph has evaluated it; what is known as ``channels.read_pose``."""
@@ -241,13 +239,13 @@ class RigState:
         known_frame, pose = self.animated or (None, None)
         return getattr(pose, name) if known_frame == frame else None
 
-    def without(self, job: Job, frame: float, name: VectorName) -> Array:
+    def without(self, chain: PlannedChain, frame: float, name: VectorName) -> Array:
         """Return the scale or location of a chain's bones without it at a frame, shape (k, 3)."""
-        return start_vector(job, self.pose, frame, name, self._animated_at(frame, name))
+        return start_vector(chain, self.pose, frame, name, self._animated_at(frame, name))
 
-    def _job(
-        self, index: int, spec: ChainSpec, known: Job | None, update: Update, store: Store
-    ) -> Job:
+    def _planned(
+        self, index: int, spec: ChainSpec, known: LiveChain | None, update: Update, store: Store
+    ) -> PlannedChain:
         """Return a chain to solve, the known one if nothing that it depends on has changed."""
         if known is not None and (known.spec != spec or update.has_new_relations):
             known = None
@@ -265,136 +263,140 @@ class RigState:
         if stored != spec.stored_pose:
             stored = store(self.object, index, stored)
             spec = replace(spec, stored_pose=stored)
-        return Job(self.object, index, spec, self.skeleton, plan, moved_by)
+        return PlannedChain(self.object, index, spec, self.skeleton, plan, moved_by)
 
-    def _joints_of(self, job: Job) -> BoneJoints | None:
-        check_moved(job)
-        if job.spec.is_dragged:
+    def _joints_of(self, chain: PlannedChain) -> BoneJoints | None:
+        check_moved(chain)
+        if chain.spec.is_dragged:
             # It goes on from what stands there.
-            check_channels(job.skeleton, job.plan, self.pose.rotation[job.plan.written])
+            check_channels(chain.skeleton, chain.plan, self.pose.rotation[chain.plan.written])
         if self.joints is None:
             return None
-        joints = chain_joints(self.joints, self.skeleton, job.plan, job.spec)
+        joints = chain_joints(self.joints, self.skeleton, chain.plan, chain.spec)
         if joints is not None and joints.slides is not None:
-            check_drivers(job, joints)
+            check_drivers(chain, joints)
         return joints
 
-    def _refuse_slid_tips(self, joints_of: dict[int, BoneJoints | None]) -> None:
+    def _refuse_slid_tips(
+        self, chains: list[PlannedChain], joints_of: Mapping[int, BoneJoints | None]
+    ) -> None:
         """Leave out chains that bring the head of a bone to a target which another chain slides."""
         slid = {
-            bone: job.spec.name
-            for job in self.jobs
-            if (joints := joints_of[job.index]) is not None and joints.slides is not None
-            for bone in job.plan.written[joints.slides.any(axis=1)].tolist()
+            bone: chain.spec.name
+            for chain in chains
+            if (joints := joints_of[chain.index]) is not None and joints.slides is not None
+            for bone in chain.plan.written[joints.slides.any(axis=1)].tolist()
         }
-        for job in [job for job in self.jobs if not job.plan.ends_at_tail] if slid else ():
-            tip = job.plan.tip
-            if tip in slid and tip not in job.plan.written:
-                self.jobs.remove(job)
-                self.errors[job.index] = (
-                    f"The head of bone '{job.spec.bone}' slides with chain '{slid[tip]}':"
+        for chain in [chain for chain in chains if not chain.plan.ends_at_tail] if slid else ():
+            tip = chain.plan.tip
+            if tip in slid and tip not in chain.plan.written:
+                chains.remove(chain)
+                self.errors[chain.index] = (
+                    f"The head of bone '{chain.spec.bone}' slides with chain '{slid[tip]}':"
                     " choose its parent as the tip bone, and switch Use Tail on."
                 )
 
-    def _slide_of(self, job: Job, joints: BoneJoints | None, frame: float) -> ChainSlide | None:
+    def _slide_of(
+        self, chain: PlannedChain, joints: BoneJoints | None, frame: float
+    ) -> ChainSlide | None:
         if joints is None or joints.slides is None:
             return None
-        home = self.without(job, frame, "location")
-        return chain_slide(job, joints, home, self.pose.location[job.plan.written])
+        home = self.without(chain, frame, "location")
+        return chain_slide(chain, joints, home, self.pose.location[chain.plan.written])
 
-    def _stretch_of(self, job: Job, frame: float) -> ChainStretch | None:
-        if self.stretch is None or job.spec.is_dragged or not job.spec.use_stretch:
+    def _stretch_of(self, chain: PlannedChain, frame: float) -> ChainStretch | None:
+        if self.stretch is None or chain.spec.is_dragged or not chain.spec.use_stretch:
             return None
-        written = job.plan.written
+        written = chain.plan.written
         return ChainStretch(
             share=self.stretch.share[written],
             is_locked=self.stretch.is_locked[written],
-            scale=self.without(job, frame, "scale"),
-            use_keep_volume=np.array(job.spec.use_keep_volume),
+            scale=self.without(chain, frame, "scale"),
+            use_keep_volume=np.array(chain.spec.use_keep_volume),
         )
 
     def _compile_chains(
         self,
+        chains: Sequence[PlannedChain],
         former: Pose | None,
         update: Update,
-        joints_of: dict[int, BoneJoints | None],
+        joints_of: Mapping[int, BoneJoints | None],
         keyed: frozenset[str],
     ) -> None:
-        former_jobs = [live_chain.job for live_chain in self.live_chains]
-        known = {id(live_chain.job): live_chain for live_chain in self.live_chains}
-        if former is not None and self.live_chains:
-            changed = changed_bones(former, self.pose)
-            for live_chain in self.live_chains if changed.any() else ():
-                plan = live_chain.job.plan
-                if changed[plan.written].any() or changed[plan.tip]:
-                    del known[id(live_chain.job)]
-        self.live_chains, sound = [], []
-        for job in self.jobs:
-            joints = joints_of[job.index]
+        """Compile chains; those that are compiled already stay as far as nothing has changed."""
+        changed = None
+        if former is not None and chains and (differ := changed_bones(former, self.pose)).any():
+            changed = differ
+        known, self.live_chains = self.live_chains, []
+        for chain in chains:
             try:
-                live_chain = self._compile_chain(job, joints, known.get(id(job)), keyed, update)
+                live_chain = self._compile_chain(
+                    chain, joints_of[chain.index], changed, keyed, update
+                )
             except IKError as error:
-                self.errors[job.index] = str(error)
+                self.errors[chain.index] = str(error)
                 continue
-            sound.append(job)
             self.live_chains.append(live_chain)
-        self.jobs = sound
-        if sound != former_jobs:
-            self.roots, self.places = Roots.of(self.live_chains) if sound else None, b""
+        if not are_planned_alike(self.live_chains, known):
+            has_any = bool(self.live_chains)
+            self.roots, self.places = Roots.of(self.live_chains) if has_any else None, b""
 
     def _compile_chain(
         self,
-        job: Job,
+        chain: PlannedChain,
         joints: BoneJoints | None,
-        known: LiveChain | None,
+        changed: Flags | None,
         keyed: frozenset[str],
         update: Update,
     ) -> LiveChain:
         """Return a chain compiled, the known one if nothing has changed.
 
         Args:
-            job: The chain.
+            chain: The chain, as it was compiled last if it was.
             joints: Of its bones.
-            known: As compiled last, if the channels that are no rotations are the same.
+            changed: Which bones differ in more than rotations from before; None where none does.
             keyed: Names of the object's animated bones.
             update: When.
 
         Raises:
             RigError: If what it starts from is not finite.
         """
-        pose, frame, written = self.pose, update.frame, job.plan.written
-        stretch, slide = self._stretch_of(job, frame), self._slide_of(job, joints, frame)
+        pose, frame, written = self.pose, update.frame, chain.plan.written
+        stretch, slide = self._stretch_of(chain, frame), self._slide_of(chain, joints, frame)
         home = None
-        if job.plan.body_root >= 0:
-            whole = self.without(job, frame, "location")
-            home = whole[written == job.plan.body_root][0].astype(np.float64)
+        if chain.plan.body_root >= 0:
+            whole = self.without(chain, frame, "location")
+            home = whole[written == chain.plan.body_root][0].astype(np.float64)
+        known = chain if isinstance(chain, LiveChain) else None
         if known is not None:
             pairs = (known.joints, joints), (known.stretch, stretch), (known.slide, slide)
             is_kept = all(is_same(one, other) for one, other in pairs)
-            is_home = known.home is home or np.array_equal(known.home, home)
-            known = known if is_kept and is_home else None
-        is_keyed = not keyed.isdisjoint(job.written_names())
+            is_kept = is_kept and (known.home is home or np.array_equal(known.home, home))
+            if changed is not None:
+                is_kept = is_kept and not (changed[written].any() or changed[chain.plan.tip])
+            known = known if is_kept else None
+        is_keyed = not keyed.isdisjoint(chain.written_names())
         if known is not None and known.is_settled and not is_keyed:
             return known
-        start, stored = start_channels(job, pose, frame, self._animated_at(frame, "rotation"))
+        start, stored = start_channels(chain, pose, frame, self._animated_at(frame, "rotation"))
         for channels in (start, stored):
-            check_channels(job.skeleton, job.plan, channels)
-        if job.start_from is StartFrom.CURRENT:
+            check_channels(chain.skeleton, chain.plan, channels)
+        if chain.start_from is StartFrom.CURRENT:
             # What stands there is read at every solve.
             start = stored
         starts_alike = known is not None and np.array_equal(known.start, start)
         if known is not None and starts_alike and np.array_equal(known.stored, stored):
             return known
-        is_stored = bool(job.spec.stored_pose) and job.start_from is not StartFrom.CURRENT
+        is_stored = bool(chain.spec.stored_pose) and chain.start_from is not StartFrom.CURRENT
         return LiveChain(
-            job=job,
+            *chain.parts,
             start=start,
             stored=stored,
             modes=pose.modes[written],
             is_settled=is_stored and not is_keyed,
             joints=joints,
             stretch=stretch,
-            keeps_shape=slide is None and keeps_shape(job, pose),
+            keeps_shape=slide is None and keeps_shape(chain, pose),
             slide=slide,
             home=home,
         )

@@ -123,7 +123,7 @@ class Clip:
         found: list[_Group] = []
         unique = {id(each): each for each in driven.values()}
         for own in unique.values():
-            meant = {each.job.index for each in own.live_chains}
+            meant = {each.index for each in own.live_chains}
             members = tuple(index for index in chains if index in meant)
             columns = [chains.index(index) for index in members]
             is_fixed = ~self._notes.is_movable[:, columns].all(axis=1)

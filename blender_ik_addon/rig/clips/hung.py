@@ -46,7 +46,7 @@ class HungBones:
         count, parent = len(self.matrices), int(skeleton.parents[root])
         ends = np.zeros((count, len(hang.carriers), 3))
         for chain, carrier in enumerate(bones[list(hang.carriers)].tolist()):
-            plan = driven.live_chains[chain].job.plan
+            plan = driven.live_chains[chain].plan
             if plan.ends_at_tail:
                 ends[:, chain, 1] = skeleton.lengths[plan.tip]
             elif carrier != plan.tip:

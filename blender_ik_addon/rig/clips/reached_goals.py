@@ -187,7 +187,7 @@ def _limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> Poled
     path = hang.path(hang.carriers[chain])[::-1]
     rows = path[path.index(hang.limb_root(chain)) :]
     end = heads[:, hang.count + chain]
-    if driven.live_chains[chain].job.plan.bends_without_tip:
+    if driven.live_chains[chain].plan.bends_without_tip:
         end, rows = heads[:, rows[-1]], rows[:-1]
     inner = tuple(rows[1:])
     if not inner:

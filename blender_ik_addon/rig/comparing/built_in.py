@@ -17,7 +17,7 @@ from ...core.algebra.arithmetic import Array
 from ..batches.changes import OtherChannels
 from ..live.live import memory
 from ..live.writer import write_others, write_rotation
-from ..planning.order import Job
+from ..planning.order import PlannedChain
 from ..reading.channels import MODE_NAMES, Pose
 from ..reading.world import WorldMatrices, array_of
 from ..tools import converting, pole_angles
@@ -49,23 +49,22 @@ def _constrained(compared: Compared, trial: Trial, pose: Pose) -> Attempt:
     Raises:
         IKError: If there is no such constraint.
     """
-    owner, chains, job = compared.object, trial.driven.live_chains, trial.live_chain.job
+    owner, chains, own = compared.object, trial.driven.live_chains, trial.live_chain
     converting.check_solver(owner)
     for each in chains:
-        own = each.job
-        converting.check_chain(own.skeleton, own.plan, own.spec, owner.pose.bones)
+        converting.check_chain(each.skeleton, each.plan, each.spec, owner.pose.bones)
         # A constraint always starts from the pose without it.
-        pose.note("channels", own.plan.written, each.stored)
+        pose.note("channels", each.plan.written, each.stored)
         if each.stretch is not None:
-            pose.note("scale", own.plan.written, each.stretch.scale)
+            pose.note("scale", each.plan.written, each.stretch.scale)
     world = WorldMatrices(compared.update.depsgraph)
     with _staged(compared, trial) as stage:
         stage.show(pose)
         without = stage.seconds()
         for each in chains:
-            _add(stage, each.job, pose, world)
+            _add(stage, each, pose, world)
         milliseconds = 1e3 * max(stage.seconds() - without, 0.0)
-        joints = converting.shown_joints(stage.evaluated, job.skeleton, job.plan)
+        joints = converting.shown_joints(stage.evaluated, own.skeleton, own.plan)
     target = compared.spec.target
     assert target is not None
     residual = float(np.linalg.norm(joints[-1] - world.matrix(target, "target")[:3, 3]))
@@ -76,20 +75,20 @@ def _constrained(compared: Compared, trial: Trial, pose: Pose) -> Attempt:
     return Attempt(None, True, status, residual, None, milliseconds, joints)
 
 
-def _add(stage: _Stage, job: Job, pose: Pose, world: WorldMatrices) -> None:
+def _add(stage: _Stage, chain: PlannedChain, pose: Pose, world: WorldMatrices) -> None:
     """Give the bones of a stage the constraint that a chain would become."""
-    spec = job.spec
+    spec = chain.spec
     assert spec.target is not None
     constraint = stage.rig.pose.bones[spec.bone].constraints.new("IK")
     constraint.target = stage.goal(world.matrix(spec.target, "target"))
     angle = spec.pole_angle
     if spec.pole is not None:
         constraint.pole_target = stage.goal(world.matrix(spec.pole, "pole"))
-        axes = pole_angles.root_axes(job, pose, pose.rotation[job.plan.written])
+        axes = pole_angles.root_axes(chain, pose, pose.rotation[chain.plan.written])
         flip = math.pi if spec.options.use_flip_bend else 0.0
         angle = pole_angles.angle_of_constraint(axes, angle, flip)
-    may_grow = converting.may_grow(job.object, job.skeleton, job.plan)
-    converting.take_settings(constraint, spec, job.plan, angle, may_grow=may_grow)
+    may_grow = converting.may_grow(chain.object, chain.skeleton, chain.plan)
+    converting.take_settings(constraint, spec, chain.plan, angle, may_grow=may_grow)
 
 
 @dataclass(frozen=True)

@@ -76,12 +76,12 @@ def find_home(compared: Compared) -> Pose | None:
         RigError: If no solver can solve the chain, with what to do first.
     """
     trial = tried(compared, Solver.NEWTON)
-    job, pose = trial.live_chain.job, trial.state.pose.copy()
-    if not any(bone.is_dragged for bone in job.spec.stored_pose):
+    chain, pose = trial.live_chain, trial.state.pose.copy()
+    if not any(bone.is_dragged for bone in chain.spec.stored_pose):
         return None
-    written, frame = job.plan.written, compared.update.frame
-    pose.note("location", written, start_vector(job, pose, frame, "location", None))
-    _pose_bones(job.skeleton, pose, written)
+    written, frame = chain.plan.written, compared.update.frame
+    pose.note("location", written, start_vector(chain, pose, frame, "location", None))
+    _pose_bones(chain.skeleton, pose, written)
     return pose
 
 
@@ -94,8 +94,8 @@ def solve(compared: Compared, home: Pose | None, solver: Solver, *, use_finish: 
         outcome: Outcome = trial.outcome()
     except IKError as error:
         return Attempt(solver, use_finish, str(error))
-    job, pose = trial.live_chain.job, trial.state.pose.copy()
-    _pose_bones(job.skeleton, pose, trial.driven.bones)
+    chain, pose = trial.live_chain, trial.state.pose.copy()
+    _pose_bones(chain.skeleton, pose, trial.driven.bones)
 
     def again() -> float:
         trial.start_again()
@@ -109,7 +109,7 @@ def solve(compared: Compared, home: Pose | None, solver: Solver, *, use_finish: 
         outcome.residual,
         outcome.iterations,
         1e3 * quickest(seconds, again),
-        _joints(job.skeleton, job.plan, pose),
+        _joints(chain.skeleton, chain.plan, pose),
     )
 
 

@@ -61,9 +61,8 @@ class BaseChain(Alike):
     def of(cls, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> BaseChain:
         """Return chains alike, in these poses, as one record."""
         frames = framed_chains(live_chains, poses)
-        jobs = [live_chain.job for live_chain in live_chains]
-        count = jobs[0].plan.tip_row + 1
-        skeletons = [(job.skeleton, job.plan.written[:count]) for job in jobs]
+        count = live_chains[0].plan.tip_row + 1
+        skeletons = [(each.skeleton, each.plan.written[:count]) for each in live_chains]
         return cls(
             np.array([skeleton.offsets_wxyz[bones] for skeleton, bones in skeletons]),
             frames.segments * frames.scale[:, : frames.segments.shape[1]],

@@ -86,9 +86,9 @@ class Roots(NamedTuple):
     @classmethod
     def of(cls, live_chains: Sequence[LiveChain]) -> Roots:
         """Return the roots of chains of one armature object."""
-        specs = [live_chain.job.spec for live_chain in live_chains]
-        skeleton = live_chains[0].job.skeleton
-        bones = np.array([live_chain.job.plan.segments[0] for live_chain in live_chains])
+        specs = [live_chain.spec for live_chain in live_chains]
+        skeleton = live_chains[0].skeleton
+        bones = np.array([live_chain.plan.segments[0] for live_chain in live_chains])
         parents = skeleton.parents[bones]
         return cls(
             bones,

@@ -93,7 +93,7 @@ class BatchSettings:
     @property
     def plan(self) -> ChainPlan:
         """The bones of the first chain."""
-        return self.like.live_chains[0].job.plan
+        return self.like.live_chains[0].plan
 
     @cached_property
     def is_current(self) -> bool:
@@ -135,5 +135,5 @@ def _carried(driven: Sequence[Driven]) -> CarriedSides | None:
     """Return the sides that chains carry; those of a tree bend from where they start."""
     if driven[0].is_tree:
         return None
-    jobs = [own.live_chains[0].job for own in driven]
-    return CarriedSides.of([(job.skeleton, job.plan, job.spec) for job in jobs])
+    chains = [own.live_chains[0] for own in driven]
+    return CarriedSides.of([(each.skeleton, each.plan, each.spec) for each in chains])

@@ -42,12 +42,12 @@ def framed_chains(live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> Ch
     return framed(
         [
             Hung(
-                own.job.skeleton,
+                own.skeleton,
                 pose,
-                own.job.plan,
+                own.plan,
                 own.stretch,
                 own.slide,
-                straight_angle(own.job.spec),
+                straight_angle(own.spec),
             )
             for own, pose in pairs
         ]
@@ -95,9 +95,11 @@ def framed_trees(plans: Sequence[TreePlan], *, is_even: bool) -> ChainFrames:
     """
     hang, count = plans[0].hanging, len(plans)
     rest = rest_by_generation(hang, [plan.skeleton.frames.take(plan.bones) for plan in plans])
-    jobs = [[live_chain.job for live_chain in plan.live_chains] for plan in plans]
     hints, is_bent = _rest_sides(
-        [[(job.skeleton, job.plan, straight_angle(job.spec)) for job in own] for own in jobs]
+        [
+            [(each.skeleton, each.plan, straight_angle(each.spec)) for each in own.live_chains]
+            for own in plans
+        ]
     )
     if is_even:
         nothing = np.tile(np.eye(3), (count, 1, 1, 1))

@@ -14,7 +14,7 @@ from ..batches.resting import Resting, find_resting
 from ..batches.rig_state import RigState, Specs, place
 from ..planning.live_chain import LiveChain
 from ..planning.located import located_bones
-from ..planning.order import Group, Job, above, levels
+from ..planning.order import Group, PlannedChain, above, are_planned_alike, levels
 from ..reading.channels import Pose
 from ..reading.refusals import listed
 from ..reading.skeleton import Fingerprint, Skeleton
@@ -83,7 +83,7 @@ class GraphState:
     gone_back: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     has_solved: bool = False
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
-    _jobs: list[Job] = field(default_factory=list)
+    _chains: list[LiveChain] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()
     _goes_on: bool = False
     _groups: tuple[Group, ...] = ()
@@ -144,7 +144,7 @@ class GraphState:
 
     def note_rest(self, chain: Resting, change: Change | None, *, is_hand: bool) -> None:
         """Note which bones of a refused chain go back, if somebody has posed them."""
-        key = chain.state.uid, chain.live_chain.job.index
+        key = chain.state.uid, chain.live_chain.index
         if not is_hand or key not in self.gone_back:
             self.gone_back[key] = []
         elif change is not None:
@@ -170,21 +170,21 @@ class GraphState:
         self._assembled = fits
         in_use = [state.skeleton for state in self.rigs.values()]
         self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
-        jobs = [live_chain.job for live_chain, _ in fits]
-        if jobs != self._jobs:
-            self._jobs = jobs
-            self._groups, self._refused = united([live_chain for live_chain, _ in fits])
-            self._numbers = levels(above(jobs, self._groups))
+        chains = [live_chain for live_chain, _ in fits]
+        known, self._chains = self._chains, chains
+        if not are_planned_alike(chains, known):
+            self._groups, self._refused = united(chains)
+            self._numbers = levels(above(chains, self._groups))
             self.refused = {
-                (jobs[i].object.session_uid, jobs[i].index): text
+                (chains[i].object.session_uid, chains[i].index): text
                 for i, text in self._refused.items()
             }
             gone_back = self.gone_back.items()
             self.gone_back = {key: bones for key, bones in gone_back if key in self.refused}
-            anchors = [anchor for job in jobs for anchor in job.anchors]
+            anchors = [anchor for chain in chains for anchor in chain.anchors]
             self._anchors = frozenset(anchor.object.session_uid for anchor in anchors)
-            self._goes_on = any(job.spec.goes_on for job in jobs)
-            self.tied = _tied(jobs)
+            self._goes_on = any(chain.spec.goes_on for chain in chains)
+            self.tied = _tied(chains)
         self._fill_levels(placed)
 
     def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:
@@ -222,13 +222,13 @@ class GraphState:
         """Find the chains and trees below others that only their parents move."""
         if len(self.levels) < 2:
             return
-        moved = {point for job in self._jobs for point in job.points()}
+        moved = {point for chain in self._chains for point in chain.points()}
         written: dict[int, dict[int, bool]] = {}
         for number, level in enumerate(self.levels):
             carried: dict[int, tuple[RigState, list[LiveChain]]] = {}
             level.is_carried = number > 0
             for chosen in self._groups_on(number) if number else ():
-                if not all(can_carry(self._jobs[i], moved) for i in chosen):
+                if not all(can_carry(self._chains[i], moved) for i in chosen):
                     level.is_carried = False
                     continue
                 # That whose root is above all others.
@@ -238,9 +238,9 @@ class GraphState:
             if carried:
                 level.carry = Carry(list(carried.values()), written)
             for i in (i for chosen in self._groups_on(number) for i in chosen):
-                job, of_rig = self._jobs[i], written.setdefault(placed[i][0].uid, {})
-                located = located_bones(job.skeleton, job.plan, job.spec)
-                for bone in job.plan.written.tolist():
+                chain, of_rig = self._chains[i], written.setdefault(placed[i][0].uid, {})
+                located = located_bones(chain.skeleton, chain.plan, chain.spec)
+                for bone in chain.plan.written.tolist():
                     of_rig[bone] = of_rig.get(bone, False) or bone in located
 
     def _groups_on(self, number: int) -> list[Sequence[int]]:
@@ -256,14 +256,14 @@ class GraphState:
 
 
 def _depth(placed: tuple[RigState, int]) -> int:
-    job = placed[0].live_chains[placed[1]].job
-    return len(job.skeleton.ancestors(int(job.plan.segments[0])))
+    chain = placed[0].live_chains[placed[1]]
+    return len(chain.skeleton.ancestors(int(chain.plan.segments[0])))
 
 
-def _tied(jobs: Iterable[Job]) -> dict[int, frozenset[int]]:
+def _tied(chains: Iterable[PlannedChain]) -> dict[int, frozenset[int]]:
     tied: dict[int, frozenset[int]] = {}
-    for job in jobs:
-        if job.moved_by.has_constraints:
-            uid = job.object.session_uid
-            tied[uid] = tied.get(uid, frozenset()).union(job.moved_by.owners)
+    for chain in chains:
+        if chain.moved_by.has_constraints:
+            uid = chain.object.session_uid
+            tied[uid] = tied.get(uid, frozenset()).union(chain.moved_by.owners)
     return tied

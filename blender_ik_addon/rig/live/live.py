@@ -258,7 +258,7 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
 
 def _note_rest(graph: GraphState, update: Update, chain: Resting, change: Change | None) -> None:
     """Note whether bones of a refused chain go back from a pose by hand, and tell of it."""
-    state, index = chain.state, chain.live_chain.job.index
+    state, index = chain.state, chain.live_chain.index
     is_ours = update.is_new_frame or state.uid in memory.given_back
     graph.note_rest(chain, change, is_hand=not (is_ours or _is_written_by_another(state)))
     outcomes = memory.outcomes.get(update.key, {}).get(state.uid, {})
@@ -423,6 +423,6 @@ def _note_outcomes(graph: GraphState, update: Update) -> None:
     for level in graph.levels:
         for batch in level.batches:
             for row, live_chain in enumerate(batch.live_chains):
-                outcomes[batch.uids[row]][live_chain.job.index] = (batch, row)
+                outcomes[batch.uids[row]][live_chain.index] = (batch, row)
     for uid, index in graph.refused:
         outcomes[uid][index] = graph.refusal((uid, index))

@@ -20,7 +20,7 @@ from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length, scaled_flat
 from ..reading.skeleton import Skeleton
 from .live_chain import SHORTEST_SEGMENT
-from .order import Job
+from .order import PlannedChain
 
 # Blender evaluates in float32, where the squares of larger numbers overflow.
 LARGEST = 1e18
@@ -124,11 +124,11 @@ def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None
         raise bone_not_finite(skeleton.names[plan.written[row]])
 
 
-def check_segments(job_of: Callable[[int], Job], joints: Array) -> None:
+def check_segments(chain_of: Callable[[int], PlannedChain], joints: Array) -> None:
     """Raise if a bone of chains has no length.
 
     Args:
-        job_of: Returns the job of a row.
+        chain_of: Returns the chain of a row.
         joints: Of the chains, shape (b, m + 1, 3).
 
     Raises:
@@ -137,8 +137,8 @@ def check_segments(job_of: Callable[[int], Job], joints: Array) -> None:
     lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
     short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
     if len(short):
-        job = job_of(int(short[0, 0]))
-        raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
+        chain = chain_of(int(short[0, 0]))
+        raise no_length(chain.skeleton.names[chain.plan.segments[short[0, 1]]])
 
 
 def bone_not_finite(bone: str) -> RigError:

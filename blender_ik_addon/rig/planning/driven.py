@@ -47,12 +47,12 @@ class Driven:
     @property
     def skeleton(self) -> Skeleton:
         """The armature's bones."""
-        return self.live_chains[0].job.skeleton
+        return self.live_chains[0].skeleton
 
     @cached_property
     def specs(self) -> tuple[ChainSpec, ...]:
         """The settings of the chains."""
-        return tuple([live_chain.job.spec for live_chain in self.live_chains])
+        return tuple([live_chain.spec for live_chain in self.live_chains])
 
     @property
     def is_tree(self) -> bool:
@@ -91,11 +91,10 @@ class Driven:
     @cached_property
     def turning(self) -> tuple[int, ...]:
         """The chains whose tips take the orientations of their targets, at least in part."""
-        jobs = [live_chain.job for live_chain in self.live_chains]
         return tuple(
             i
-            for i, job in enumerate(jobs)
-            if job.plan.turns_tip and job.spec.options.orient_weight > 0.0
+            for i, each in enumerate(self.live_chains)
+            if each.plan.turns_tip and each.spec.options.orient_weight > 0.0
         )
 
     @cached_property
@@ -103,7 +102,7 @@ class Driven:
         """Along which segments turns are spread: those that one chain alone drives, by rows."""
         found, parents = list[Segment](), self.hanging.parents
         for chain, rows in enumerate(self.hanging.rows):
-            for segment in self.live_chains[chain].job.plan.spread:
+            for segment in self.live_chains[chain].plan.spread:
                 own, changed = segment.among(rows), {rows[row] for row in segment.changed}
                 others = self.hanging.rows[:chain] + self.hanging.rows[chain + 1 :]
                 hung = {row for row, above in enumerate(parents) if above in own.rolled}
@@ -122,7 +121,7 @@ class Driven:
         if self.hanging.floats:
             # All chains of a body write its root.
             return 0
-        roots = [int(live_chain.job.plan.segments[0]) for live_chain in self.live_chains]
+        roots = [int(live_chain.plan.segments[0]) for live_chain in self.live_chains]
         return roots.index(int(self.bones[0]))
 
     @property
@@ -134,7 +133,7 @@ class Driven:
     def batch_key(self) -> tuple[object, ...]:
         """What chains must have in common to be solved side by side."""
         live_chain, spec = self.live_chains[0], self.specs[0]
-        options, force, plan = spec.options, spec.force, live_chain.job.plan
+        options, force, plan = spec.options, spec.force, live_chain.plan
         drag = (options.lead, options.max_bend, options.use_anchor)
         return (
             self.hanging,
@@ -143,7 +142,7 @@ class Driven:
             options.orient_weight if plan.turns_tip else None,
             options.use_finish,
             (spec.pole is None, spec.pole_mode),
-            live_chain.job.start_from is StartFrom.CURRENT,
+            live_chain.start_from is StartFrom.CURRENT,
             plan.ends_at_tail,
             tuple(self.modes.tolist()),
             None if self.joints is None else self.joints.kinds,
@@ -156,16 +155,16 @@ class Driven:
 
 def driven_alone(live_chain: LiveChain) -> Driven:
     """Return what a chain drives that shares no bone with another one."""
-    spec, plan = live_chain.job.spec, live_chain.job.plan
+    spec, plan = live_chain.spec, live_chain.plan
     count = len(plan.written)
     return Driven(
         live_chains=(live_chain,),
         bones=plan.written,
-        hanging=Hanging.of_chain(live_chain.job.skeleton, plan),
+        hanging=Hanging.of_chain(live_chain.skeleton, plan),
         start=live_chain.start,
         stored=live_chain.stored,
         modes=live_chain.modes,
-        is_current=np.full(count, live_chain.job.start_from is StartFrom.CURRENT),
+        is_current=np.full(count, live_chain.start_from is StartFrom.CURRENT),
         influence=np.full(count, spec.influence),
         joints=live_chain.joints,
     )

@@ -15,7 +15,7 @@ from ..reading.channels import Integers, Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 from .known_skeletons import skeleton_of
-from .order import Job
+from .order import PlannedChain
 from .own_joints import chain_joints
 from .slide import ChainSlide
 from .stretch import ChainStretch
@@ -26,11 +26,10 @@ SHORTEST_SEGMENT = 1e-9
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class LiveChain:
+class LiveChain(PlannedChain):
     """One live chain.
 
     Attributes:
-        job: The chain.
         start: Rotation channels that it starts from, shape (k, 4).
         stored: Rotation channels of the stored pose, shape (k, 4).
         modes: Rotation modes of the written bones, shape (k,).
@@ -45,7 +44,6 @@ class LiveChain:
             of its root bone.
     """
 
-    job: Job
     start: Array
     stored: Array
     modes: Integers
@@ -58,13 +56,13 @@ class LiveChain:
 
     def by_itself(self) -> LiveChain:
         """Return the chain alone, whatever body it belongs to."""
-        plan = self.job.plan.by_itself()
-        # Of a body, it starts where the body does.
-        spec = replace(self.job.spec, start_from=self.job.start_from)
+        plan = self.plan.by_itself()
         count = len(plan.written)
         return replace(
             self,
-            job=replace(self.job, plan=plan, spec=spec),
+            plan=plan,
+            # Of a body, it starts where the body does.
+            spec=replace(self.spec, start_from=self.start_from),
             start=self.start[:count],
             stored=self.stored[:count],
             modes=self.modes[:count],
@@ -77,7 +75,7 @@ class LiveChain:
     @property
     def only_turns(self) -> bool:
         """Whether it is one bone that neither grows nor slides nor is dragged: none can reach."""
-        spec, is_one = self.job.spec, len(self.job.plan.segments) == 1
+        spec, is_one = self.spec, len(self.plan.segments) == 1
         return is_one and self.stretch is None and self.slide is None and not spec.is_dragged
 
 
@@ -87,7 +85,7 @@ Known = ChainSpec | LiveChain
 
 def spec_of(known: Known) -> ChainSpec:
     """Return the settings of a chain."""
-    return known.job.spec if isinstance(known, LiveChain) else known
+    return known.spec if isinstance(known, LiveChain) else known
 
 
 def known_chain(
@@ -99,7 +97,7 @@ def known_chain(
         RigError: If the chain has no bones, or a joint of it cannot be used.
     """
     if isinstance(known, LiveChain):
-        return known.job.skeleton, known.job.plan, known.joints
+        return known.skeleton, known.plan, known.joints
     skeleton = skeleton_of(armature_object)
     plan = planned(skeleton, known)
     return skeleton, plan, chain_joints(read_joints(armature_object), skeleton, plan, known)
@@ -133,22 +131,22 @@ def is_same(one: object, other: object) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
 
 
-def keeps_shape(job: Job, pose: Pose) -> bool:
+def keeps_shape(chain: PlannedChain, pose: Pose) -> bool:
     """Tell whether a chain without slides does nothing but turn; as in ``LiveChain``."""
-    spec, written = job.spec, job.plan.written
-    options, count = spec.options, len(job.plan.segments)
-    ends_at_tail = job.plan.ends_at_tail
-    turns_tip_of_segment = job.plan.turns_tip and ends_at_tail and options.orient_weight > 0.0
+    spec, written = chain.spec, chain.plan.written
+    options, count = spec.options, len(chain.plan.segments)
+    ends_at_tail = chain.plan.ends_at_tail
+    turns_tip_of_segment = chain.plan.turns_tip and ends_at_tail and options.orient_weight > 0.0
     fits = options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
     hangs_wholly = (
-        job.skeleton.takes_whole_parent[written[1:]].all()
-        and job.skeleton.has_square_rest[written[1:]].all()
+        chain.skeleton.takes_whole_parent[written[1:]].all()
+        and chain.skeleton.has_square_rest[written[1:]].all()
     )
     # A chain that eases depends on more than its target; those that are dragged go another way.
     if spec.use_stretch or spec.goes_on or not (fits and hangs_wholly):
         return False
     scale = pose.scale[written]
-    own = segments_of(job.skeleton, pose, job.plan) * scale[:count]
+    own = segments_of(chain.skeleton, pose, chain.plan) * scale[:count]
     lengths = np.sqrt(np.einsum("ij,ij->i", own, own))
     lengths[1:] *= np.cumprod(scale[: count - 1, 1])
     is_sound = np.isfinite(lengths).all() and (scale > 0.0).all()

@@ -14,33 +14,33 @@ from ..reading.channels import read_flags
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
-from .order import Job
+from .order import PlannedChain
 from .own_joints import sliding_bones
 from .slide import slide_axes
 
 
-def check_moved(job: Job) -> None:
+def check_moved(chain: PlannedChain) -> None:
     """Raise if a chain that is dragged, or its body, cannot have its root where it shall be.
 
     Raises:
         RigError: With one sentence that says what to do next.
     """
-    if job.plan.body_root >= 0:
-        _check_body(job)
-    if job.spec.is_dragged:
-        _check_dragged(job)
+    if chain.plan.body_root >= 0:
+        _check_body(chain)
+    if chain.spec.is_dragged:
+        _check_dragged(chain)
 
 
-def _check_body(job: Job) -> None:
-    root = job.plan.body_root
-    name = job.skeleton.names[root]
-    bone = job.object.pose.bones[name]
-    if job.skeleton.is_connected[root]:
+def _check_body(chain: PlannedChain) -> None:
+    root = chain.plan.body_root
+    name = chain.skeleton.names[root]
+    bone = chain.object.pose.bones[name]
+    if chain.skeleton.is_connected[root]:
         raise RigError(
             f"Connected is on for bone '{name}', so the body cannot move it: clear Connected in"
             " edit mode, or choose another Root."
         )
-    if read_flags(job.object.pose.bones, "lock_location", 3)[root].any():
+    if read_flags(chain.object.pose.bones, "lock_location", 3)[root].any():
         raise RigError(
             f"The location of bone '{name}' is locked, so the body cannot move it: unlock it, or"
             " choose another Root."
@@ -50,7 +50,7 @@ def _check_body(job: Job) -> None:
             f"Bone '{name}', the root of the body, has a constraint: mute it, or choose another"
             " Root."
         )
-    if (name, "location") in driven_paths(job.object):
+    if (name, "location") in driven_paths(chain.object):
         raise RigError(
             f"Bone '{name}' has a driver on its location, which always wins: remove the driver,"
             " or choose another Root."
@@ -70,19 +70,19 @@ def may_stay_now(armature_object: bpy.types.Object, chains: Iterable[ChainSpec])
     )
 
 
-def _check_dragged(job: Job) -> None:
-    root, name = job.plan.written[:1], job.written_names()[0]
-    if job.spec.moves_root:
-        if job.skeleton.is_connected[root[0]]:
+def _check_dragged(chain: PlannedChain) -> None:
+    root, name = chain.plan.written[:1], chain.written_names()[0]
+    if chain.spec.moves_root:
+        if chain.skeleton.is_connected[root[0]]:
             raise RigError(
                 f"Connected is on for bone '{name}', so it cannot be dragged:"
                 " clear Connected in edit mode, switch Anchor on, or choose another solver."
             )
-        if read_flags(job.object.pose.bones, "lock_location", 3)[root].any():
+        if read_flags(chain.object.pose.bones, "lock_location", 3)[root].any():
             raise RigError(
                 f"The location of bone '{name}' is locked, so it cannot be dragged: unlock it."
             )
-    if (name, "location") in driven_paths(job.object):
+    if (name, "location") in driven_paths(chain.object):
         raise RigError(
             f"Bone '{name}' has a driver on its location, which always wins:"
             " remove the driver, or choose another solver."

@@ -22,7 +22,7 @@ Group = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Job:
+class PlannedChain:
     """One chain that can be solved.
 
     Attributes:
@@ -40,6 +40,11 @@ class Job:
     skeleton: Skeleton
     plan: ChainPlan
     moved_by: MovedBy
+
+    @property
+    def parts(self) -> tuple[bpy.types.Object, int, ChainSpec, Skeleton, ChainPlan, MovedBy]:
+        """All of it, in the order of its fields."""
+        return self.object, self.index, self.spec, self.skeleton, self.plan, self.moved_by
 
     @property
     def anchors(self) -> list[Anchor]:
@@ -69,15 +74,24 @@ class Job:
         return [(uid, name) for name in self.written_names()]
 
 
+def are_planned_alike(chains: Sequence[PlannedChain], former: Sequence[PlannedChain]) -> bool:
+    """Tell whether chains are those of before, wherever they start from now."""
+    # What moves a chain is found anew whenever it is planned anew.
+    pairs = zip(chains, former, strict=False)
+    return len(chains) == len(former) and all(
+        one.moved_by is other.moved_by for one, other in pairs
+    )
+
+
 def above(
-    jobs: Sequence[Job],
+    chains: Sequence[PlannedChain],
     groups: Sequence[Group],
-    points_of: Callable[[Job], Collection[Point]] = lambda job: job.moved_by.points,
+    points_of: Callable[[PlannedChain], Collection[Point]] = lambda chain: chain.moved_by.points,
 ) -> list[set[int]]:
     """Return which groups move each group, itself left out.
 
     Args:
-        jobs: All chains.
+        chains: All chains.
         groups: What is solved together.
         points_of: Tells the bones that move a chain.
     """
@@ -85,11 +99,11 @@ def above(
         point: number
         for number, group in enumerate(groups)
         for i in group
-        for point in jobs[i].points()
+        for point in chains[i].points()
     }
     found = []
     for number, group in enumerate(groups):
-        moving = {owner[p] for i in group for p in points_of(jobs[i]) if p in owner}
+        moving = {owner[p] for i in group for p in points_of(chains[i]) if p in owner}
         found.append(moving - {number})
     return found
 
@@ -113,7 +127,9 @@ def levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
     return [place(i, frozenset()) for i in range(len(moved_by))]
 
 
-def closing_chain(jobs: Sequence[Job], groups: Sequence[Group]) -> tuple[int, int] | None:
+def closing_chain(
+    chains: Sequence[PlannedChain], groups: Sequence[Group]
+) -> tuple[int, int] | None:
     """Return the last chain that closes a ring, and one that follows it in turn; None without.
 
     Solved after each other such chains would never come to rest, or rest wherever they started
@@ -121,38 +137,40 @@ def closing_chain(jobs: Sequence[Job], groups: Sequence[Group]) -> tuple[int, in
     object a driver is for, so most of those are none.
 
     Args:
-        jobs: All chains.
+        chains: All chains.
         groups: What is solved together.
     """
-    if not _ringed(above(jobs, groups)):
+    if not _ringed(above(chains, groups)):
         return None
-    moved_by = above(jobs, groups, _without_drivers)
+    moved_by = above(chains, groups, _without_drivers)
     ringed = _ringed(moved_by)
     if not ringed:
         return None
     members = sorted(i for number in ringed for i in groups[number])
     own = {i: number for number in ringed for i in groups[number]}
     for i in reversed(members):
-        points = _without_drivers(jobs[i])
+        points = _without_drivers(chains[i])
         for other in members:
             is_on_ring = own[other] != own[i] and _leads(moved_by, own[other], own[i])
-            if is_on_ring and not points.isdisjoint(jobs[other].points()):
+            if is_on_ring and not points.isdisjoint(chains[other].points()):
                 back = [
                     groups[number]
                     for number in sorted(ringed - {own[other]})
                     if number == own[i] or _leads(moved_by, number, own[i])
                 ]
-                return i, _following(jobs, groups[own[other]], back, other)
+                return i, _following(chains, groups[own[other]], back, other)
     return None
 
 
-def _following(jobs: Sequence[Job], group: Group, back: Iterable[Group], other: int) -> int:
+def _following(
+    chains: Sequence[PlannedChain], group: Group, back: Iterable[Group], other: int
+) -> int:
     """Return the chain of a group that follows bones of some groups itself; else the one given.
 
     Of a body or a tree the chain that carries a target is mostly none that follows anything.
     """
-    moved = {point for members in back for i in members for point in jobs[i].points()}
-    following = (i for i in group if not moved.isdisjoint(_without_drivers(jobs[i])))
+    moved = {point for members in back for i in members for point in chains[i].points()}
+    following = (i for i in group if not moved.isdisjoint(_without_drivers(chains[i])))
     return next(following, other)
 
 
@@ -174,10 +192,10 @@ def _leads(moved_by: Sequence[Collection[int]], first: int, last: int) -> bool:
     return False
 
 
-def _without_drivers(job: Job) -> set[Point]:
+def _without_drivers(chain: PlannedChain) -> set[Point]:
     """Return the bones that move a chain in other ways than by drivers."""
     relations = Dependencies(use_drivers=False)
-    for anchor in job.anchors:
+    for anchor in chain.anchors:
         relations.add_anchor(anchor)
-    relations.add_chain(job.object, job.skeleton.names[job.plan.segments[0]])
+    relations.add_chain(chain.object, chain.skeleton.names[chain.plan.segments[0]])
     return relations.points

@@ -13,7 +13,7 @@ from ..reading.channels import read_flags
 from ..reading.refusals import RigError
 from ..reading.rows import Alike
 from ..reading.skeleton import Skeleton
-from .order import Job
+from .order import PlannedChain
 
 # A share of a slide so small is what float32 makes of none: its channel is left alone.
 NO_SHARE = 1e-6
@@ -79,25 +79,25 @@ def slide_axes(skeleton: Skeleton, bones: Indices) -> Array:
     return np.where(is_local[:, None], np.array([0.0, 1.0, 0.0]), along)
 
 
-def chain_slide(job: Job, joints: BoneJoints, home: Array, present: Array) -> ChainSlide:
+def chain_slide(chain: PlannedChain, joints: BoneJoints, home: Array, present: Array) -> ChainSlide:
     """Return how the written bones of a chain slide.
 
     Args:
-        job: The chain.
+        chain: The chain.
         joints: Of the written bones, some of which slide.
         home: Location channels without any slide, shape (k, 3).
         present: Location channels as they stand; those that no slide moves keep it, shape (k, 3).
     """
     assert joints.slides is not None
-    skeleton, written = job.skeleton, job.plan.written
+    skeleton, written = chain.skeleton, chain.plan.written
     low, high = joints.slides.T
     shall_slide = (low < high) | (low != 0.0)
     axes = slide_axes(skeleton, written)
-    locks = read_flags(job.object.pose.bones, "lock_location", 3)[written]
+    locks = read_flags(chain.object.pose.bones, "lock_location", 3)[written]
     connected = shall_slide & skeleton.is_connected[written]
     locked = shall_slide & ~connected & (locks & (axes != 0.0)).any(axis=1)
     slides = shall_slide & ~connected & ~locked
-    names = job.written_names()
+    names = chain.written_names()
     home = np.where(slides[:, None] & (axes != 0.0), home, present)
     return ChainSlide(
         low=np.where(slides, low, 0.0),
@@ -111,16 +111,16 @@ def chain_slide(job: Job, joints: BoneJoints, home: Array, present: Array) -> Ch
     )
 
 
-def check_drivers(job: Job, joints: BoneJoints) -> None:
+def check_drivers(chain: PlannedChain, joints: BoneJoints) -> None:
     """Raise if a bone that slides has a driver on its location.
 
     Raises:
         RigError: With one sentence that says what to do next.
     """
     assert joints.slides is not None
-    pairs = zip(job.written_names(), joints.slides.any(axis=1), strict=True)
+    pairs = zip(chain.written_names(), joints.slides.any(axis=1), strict=True)
     names = {name for name, slides in pairs if slides}
-    driven = names & {name for name, prop in driven_paths(job.object) if prop == "location"}
+    driven = names & {name for name, prop in driven_paths(chain.object) if prop == "location"}
     if driven:
         raise RigError(
             f"Bone '{min(driven)}' has a driver on its location, which always wins:"

@@ -15,19 +15,19 @@ from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Integers, P
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from .located import moved_whole
-from .order import Job
+from .order import PlannedChain
 
 VectorName = Literal["scale", "location"]
 ChannelsName = Literal["scale", "location", "rotation"]
 
 
 def start_channels(
-    job: Job, pose: Pose, frame: float, animated: Array | None
+    chain: PlannedChain, pose: Pose, frame: float, animated: Array | None
 ) -> tuple[Array, Array]:
     """Return the rotation channels that a chain starts from, and those that it has stored.
 
     Args:
-        job: The chain.
+        chain: The chain.
         pose: The present pose of its armature object.
         frame: With subframe.
         animated: All bones' rotation channels as Blender's evaluation of this frame left them,
@@ -37,24 +37,24 @@ def start_channels(
         Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
         stored pose has the values of this frame where bones are keyed.
     """
-    known = paired(job.spec.stored_pose, job.skeleton, job.plan)
-    stored = stored_or_keyed(job.object, job.skeleton, pose, known, frame, "rotation", animated)
-    if job.start_from is StartFrom.CURRENT:
-        return pose.rotation[job.plan.written], stored
-    if job.start_from is StartFrom.REST:
-        return rest_channels(pose.modes[job.plan.written]), stored
+    known = paired(chain.spec.stored_pose, chain.skeleton, chain.plan)
+    stored = stored_or_keyed(chain.object, chain.skeleton, pose, known, frame, "rotation", animated)
+    if chain.start_from is StartFrom.CURRENT:
+        return pose.rotation[chain.plan.written], stored
+    if chain.start_from is StartFrom.REST:
+        return rest_channels(pose.modes[chain.plan.written]), stored
     return stored, stored
 
 
 def start_vector(
-    job: Job, pose: Pose, frame: float, name: VectorName, animated: Array | None
+    chain: PlannedChain, pose: Pose, frame: float, name: VectorName, animated: Array | None
 ) -> Array:
     """Return the scale or location that a chain's bones have without the chain, shape (k, 3).
 
     Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
     """
-    known = paired(job.spec.stored_pose, job.skeleton, job.plan)
-    return stored_or_keyed(job.object, job.skeleton, pose, known, frame, name, animated)
+    known = paired(chain.spec.stored_pose, chain.skeleton, chain.plan)
+    return stored_or_keyed(chain.object, chain.skeleton, pose, known, frame, name, animated)
 
 
 def stored_or_keyed(

@@ -128,7 +128,7 @@ class FollowSolve:
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
         joints = None if own.joints is None else own.joints.take(rows)
         start = self._start(frames, begun.turns, joints)
-        check_segments(lambda row: self._driven[rows[row]].live_chains[0].job, start.joints)
+        check_segments(lambda row: self._driven[rows[row]].live_chains[0], start.joints)
         goal = point_in_base(places.from_world[rows], begun.targets)
         check_distance(start.joints[:, 0], goal, self._reach(start))
         is_at_rest = begun.codes >= 0

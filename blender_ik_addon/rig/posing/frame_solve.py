@@ -150,7 +150,7 @@ class FrameSolve:
                 return start.take(rows), None if chains is None else chains.take(rows)
         start = frames.posed(rotation.matrix_from_quaternion(local), slides=slides)
         if not own.is_tree:
-            check_segments(lambda row: self._driven[rows[row]].live_chains[0].job, start.joints)
+            check_segments(lambda row: self._driven[rows[row]].live_chains[0], start.joints)
         chains = self._for_core(rows, frames, start)
         if len(rows) == len(own):
             self._begun = frames, stands, start, chains

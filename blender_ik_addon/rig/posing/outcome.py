@@ -11,7 +11,7 @@ from ...core import Status
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.model.status import STATUSES
 from ..planning.driven import Driven
-from ..planning.order import Job
+from ..planning.order import PlannedChain
 from ..planning.own_joints import cones
 from .reasons import Reasons, reasons_of
 from .solved import Solved
@@ -89,7 +89,7 @@ def outcome_of(
         weights: Of the effectors, shape (E,); None for a chain alone.
     """
     live_chain, hang = driven.live_chains[chain], driven.hanging
-    job, slide, rows = live_chain.job, live_chain.slide, np.array(hang.rows[chain])
+    spec, slide, rows = live_chain.spec, live_chain.slide, np.array(hang.rows[chain])
     status, tip_gap = _statuses(solved, row)[chain], float(solved.tip_gaps[row, chain])
     channels = solved.channels[row, rows]
     others = {"scale": solved.scale, "location": solved.location}
@@ -102,16 +102,18 @@ def outcome_of(
         iterations=int(solved.iterations[row]),
         has_locks=bool(solved.is_kept[row, rows].any()),
         only_turns=weights is None and live_chain.only_turns,
-        held_by=_holding(solved, driven, row, segments, job) if status is Status.LIMITED else (),
+        held_by=_holding(solved, driven, row, segments, live_chain)
+        if status is Status.LIMITED
+        else (),
         tip_gap=tip_gap,
         why=reasons_of(driven, chain, channels, tip_gap, is_alone=weights is None),
         others={name: values[row] for name, values in others.items() if values is not None},
         lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,
-        lacks_hand=job.spec.use_rotation and not (job.plan.turns_tip or job.spec.is_dragged),
+        lacks_hand=spec.use_rotation and not (live_chain.plan.turns_tip or spec.is_dragged),
         connected=() if slide is None else slide.connected,
         location_locked=() if slide is None else slide.locked,
-        is_eased=job.spec.easing is not None,
-        tree=tuple(each.job.index for each in driven.live_chains if each is not live_chain),
+        is_eased=spec.easing is not None,
+        tree=tuple(each.index for each in driven.live_chains if each is not live_chain),
         outweighed_by=outweighing,
         pins=pins,
         gives_way=_gives_way(solved, row),
@@ -127,7 +129,7 @@ def _statuses(solved: Solved, row: int) -> list[Status]:
 
 
 def _holding(
-    solved: Solved, driven: Driven, row: int, segments: Indices, job: Job
+    solved: Solved, driven: Driven, row: int, segments: Indices, own: PlannedChain
 ) -> tuple[str, ...]:
     """Return the bones and axes whose limits hold a chain back, in words, root first."""
     if solved.holds is None:
@@ -136,7 +138,7 @@ def _holding(
     if solved.slide_holds is not None:
         holds = np.column_stack((holds, solved.slide_holds[row]))
     words, names = ("X", "Y", "Z", "slide"), driven.skeleton.names
-    cone, round_bones = ("cone", "Y", "cone", "slide"), cones(job.skeleton, job.plan, job.spec)
+    cone, round_bones = ("cone", "Y", "cone", "slide"), cones(own.skeleton, own.plan, own.spec)
     found = [
         (bone := int(driven.bones[segments[i]]), (cone if bone in round_bones else words)[axis])
         for i, axis in np.argwhere(holds[segments]).tolist()

@@ -56,14 +56,11 @@ def reasons_of(
         tip_gap: Radians that are left to the wanted orientation of the tip.
         is_alone: Whether it is no part of a tree.
     """
-    hang, job, rows = (
-        driven.hanging,
-        driven.live_chains[chain].job,
-        list(driven.hanging.rows[chain]),
-    )
+    hang, own = driven.hanging, driven.live_chains[chain]
+    rows = list(hang.rows[chain])
     segments = sum(row < hang.count for row in rows)
     if driven.joints is None:
-        is_first = is_alone and turns_tip_first(job.plan, job.spec)
+        is_first = is_alone and turns_tip_first(own.plan, own.spec)
         is_one_left = is_first and segments == 2
         return Reasons(driven.options, turns_tip_first=is_first, is_one_left=is_one_left)
     joints, is_tip_beyond = driven.joints.take(np.array(rows)), hang.turns_afterwards(chain)

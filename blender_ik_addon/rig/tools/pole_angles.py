@@ -18,7 +18,7 @@ from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..keying.moving import ValueChange
 from ..planning.checks import check_segments
-from ..planning.order import Job
+from ..planning.order import PlannedChain
 from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
 
@@ -27,23 +27,23 @@ UNCHANGED = ValueChange(lambda value: value, 1.0, 0.0)
 ROUNDING = 1e-6
 
 
-def root_axes(job: Job, pose: Pose, channels: Array) -> Array:
+def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
     """Return how the X and Z axes of a root bone lie across the chord of a start pose, (2, 2).
 
     Rows are X and Z; columns the bend side, and across it counter-clockwise seen from the target.
 
     Args:
-        job: The chain.
+        chain: The chain.
         pose: Of its armature object.
         channels: Rotation channels of the start pose, shape (k, 4).
 
     Raises:
         InvalidChainError: If a bone has no length.
     """
-    plan = job.plan
-    frames = framed([Hung(job.skeleton, pose, plan)])
+    plan = chain.plan
+    frames = framed([Hung(chain.skeleton, pose, plan)])
     posed = frames.posed(matrices_of(channels, pose.modes[plan.written])[None])
-    check_segments(lambda _: job, posed.joints)
+    check_segments(lambda _: chain, posed.joints)
     joints = posed.joints[:, :-1] if plan.bends_without_tip else posed.joints
     side = find_sides(joints, frames.natural_sides(posed)[:, 0])[0]
     chord = joints[0, -1] - joints[0, 0]

@@ -66,7 +66,7 @@ class Trial:
     def _find(self, graph: GraphState, index: int) -> tuple[Batch, int]:
         for batch in [batch for level in graph.levels for batch in level.batches]:
             for row, live_chain in enumerate(batch.live_chains):
-                if live_chain.job.index == index:
+                if live_chain.index == index:
                     return batch, row
         raise RigError(NOT_SOLVED)
 

@@ -49,11 +49,11 @@ class AboveFloor:
             ends: These in the spaces of those bones, shape (E, 3).
         """
         row_of = {bone: row for row, bone in enumerate(bones.tolist())}
-        skeleton = live_chains[0].job.skeleton
+        skeleton = live_chains[0].skeleton
         body = Body(skeleton, np.ones(len(skeleton.names), dtype=np.bool_))
         found, pinned = list[tuple[int, Array]](), _pinned(live_chains)
         for live_chain, carrier, end in zip(live_chains, carriers, ends, strict=True):
-            spec, plan = live_chain.job.spec, live_chain.job.plan
+            spec, plan = live_chain.spec, live_chain.plan
             is_pinned = spec.body is not None and spec.body.is_pinned
             if not pinned.isdisjoint(skeleton.ancestors(int(plan.segments[0]))):
                 continue
@@ -125,11 +125,11 @@ class BodyFloor(Alike):
 def _pinned(live_chains: Sequence[LiveChain]) -> set[int]:
     """Return the bones that pins place and turn: they win against the floor."""
     return {
-        live_chain.job.plan.tip
+        live_chain.plan.tip
         for live_chain in live_chains
-        if live_chain.job.plan.turns_tip
-        and live_chain.job.spec.body is not None
-        and live_chain.job.spec.body.is_pinned
+        if live_chain.plan.turns_tip
+        and live_chain.spec.body is not None
+        and live_chain.spec.body.is_pinned
     }
 
 

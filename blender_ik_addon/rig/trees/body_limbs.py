@@ -51,7 +51,7 @@ def body_limbs(
     """
     row_of = {bone: row for row, bone in enumerate(bones.tolist())}
     alone = [live_chain.by_itself() for live_chain in live_chains]
-    written = {number: each.job.plan.written.tolist() for number, each in enumerate(alone)}
+    written = {number: each.plan.written.tolist() for number, each in enumerate(alone)}
     found = []
     for group in sharing(written):
         driven = unite([alone[i] for i in group])

@@ -33,7 +33,7 @@ class Floating(Alike):
     @classmethod
     def of(cls, live_chains: Sequence[LiveChain], bones: Indices, pose: Pose) -> Self:
         """Return that of the chains of a body, whose bones are these, its root first."""
-        skeleton, home = live_chains[0].job.skeleton, live_chains[0].home
+        skeleton, home = live_chains[0].skeleton, live_chains[0].home
         assert home is not None
         head, adds = skeleton.head_by_location(int(bones[0]))
         location = pose.location[bones].astype(np.float64)

@@ -23,13 +23,12 @@ def united(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[in
     Args:
         live_chains: All live chains, those of one armature object in the order of its list.
     """
-    jobs = [live_chain.job for live_chain in live_chains]
     lost: dict[int, str] = {}
     while True:
         groups, refused = _sharing(live_chains, lost)
         found = _carried(live_chains, groups)
-        if found is None and (ring := closing_chain(jobs, groups)) is not None:
-            name = live_chains[ring[1]].job.spec.name
+        if found is None and (ring := closing_chain(live_chains, groups)) is not None:
+            name = live_chains[ring[1]].spec.name
             text = (
                 f"This chain and chain '{name}' follow each other:"
                 " give one of the two a target that neither of them moves."
@@ -47,13 +46,12 @@ def _sharing(
     first: dict[Point, int] = {}
     written: dict[int, list[Point]] = {}
     refused: dict[int, str] = {}
-    jobs = [live_chain.job for live_chain in live_chains]
     # What does not fit to a body is refused, not the body.
-    order = sorted(range(len(live_chains)), key=lambda i: jobs[i].plan.body_root < 0)
+    order = sorted(range(len(live_chains)), key=lambda i: live_chains[i].plan.body_root < 0)
     for i in order:
         if i in lost:
             continue
-        points = jobs[i].points()
+        points = live_chains[i].points()
         shared = {first[point]: point for point in reversed(points) if point in first}
         problem = _problem(live_chains, i, shared) if shared else None
         if problem is not None:
@@ -93,11 +91,11 @@ def _problem(live_chains: Sequence[LiveChain], i: int, shared: dict[int, Point])
         shared: A bone in common with each other chain.
     """
     for other, (_, bone) in sorted(shared.items()):
-        for each, whose in ((i, "this chain"), (other, f"'{live_chains[other].job.spec.name}'")):
+        for each, whose in ((i, "this chain"), (other, f"'{live_chains[other].spec.name}'")):
             chain = live_chains[each]
-            cure = cure_of(chain.job.plan, chain.job.spec, slides=chain.slide is not None)
+            cure = cure_of(chain.plan, chain.spec, slides=chain.slide is not None)
             if cure is not None:
-                name = live_chains[other].job.spec.name
+                name = live_chains[other].spec.name
                 return (
                     f"Bone '{bone}' already belongs to chain '{name}', and they cannot be solved"
                     f" together: {cure} for {whose}, shorten one of the two or mute it."
@@ -126,10 +124,10 @@ def _carried(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tuple
     """Return a chain that follows a bone of its own tree, and why that cannot be."""
     for group in groups:
         for i in reversed(group) if len(group) > 1 else ():
-            followed = set(live_chains[i].job.moved_by.anchor_points)
+            followed = set(live_chains[i].moved_by.anchor_points)
             for other in group:
-                if not followed.isdisjoint(live_chains[other].job.points()):
-                    name = live_chains[other].job.spec.name
+                if not followed.isdisjoint(live_chains[other].points()):
+                    name = live_chains[other].spec.name
                     return i, (
                         f"This chain follows bones of chain '{name}' and shares others with it:"
                         " choose a target and a pole that neither of them moves."

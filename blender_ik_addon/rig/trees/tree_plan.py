@@ -107,33 +107,31 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
         of_bones: What the settings of all bones say; None where no chain of the object honours
             them.
     """
-    if len(live_chains) == 1 and live_chains[0].job.plan.body_root < 0:
+    if len(live_chains) == 1 and live_chains[0].plan.body_root < 0:
         return driven_alone(live_chains[0])
     return _tree(live_chains, pose, of_bones)
 
 
 def _tree(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None) -> TreePlan:
-    skeleton = live_chains[0].job.skeleton
+    skeleton = live_chains[0].skeleton
     writers: dict[int, list[int]] = {}
     for number, live_chain in enumerate(live_chains):
-        for bone in live_chain.job.plan.written.tolist():
+        for bone in live_chain.plan.written.tolist():
             writers.setdefault(bone, []).append(number)
     bones, count = _ordered(live_chains, skeleton, writers)
     row_of = {bone: row for row, bone in enumerate(bones)}
-    rows = tuple(
-        np.array([row_of[b] for b in each.job.plan.written.tolist()]) for each in live_chains
-    )
+    rows = tuple(np.array([row_of[b] for b in each.plan.written.tolist()]) for each in live_chains)
     first = np.array([writers[bone][0] for bone in bones])
-    plans = [live_chain.job.plan for live_chain in live_chains]
+    plans = [live_chain.plan for live_chain in live_chains]
     tips = [int(own[plan.tip_row]) for own, plan in zip(rows, plans, strict=True)]
-    index, floats = np.array(bones), live_chains[0].job.plan.body_root >= 0
+    index, floats = np.array(bones), live_chains[0].plan.body_root >= 0
     parents = tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones)
     start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
     for number in reversed(range(len(live_chains))):
         start[rows[number]] = live_chains[number].start
         stored[rows[number]] = live_chains[number].stored
-    specs = [live_chain.job.spec for live_chain in live_chains]
-    is_current = [each.job.start_from is StartFrom.CURRENT for each in live_chains]
+    specs = [live_chain.spec for live_chain in live_chains]
+    is_current = [each.start_from is StartFrom.CURRENT for each in live_chains]
     carriers = _carriers(live_chains, row_of, tips, count)
     turns = skeleton.frames.use_inherit_rotation
     tree = TreePlan(
@@ -181,7 +179,7 @@ def _ordered(
 
     Of these, tips beyond effectors come before twist bones.
     """
-    plans = [live_chain.job.plan for live_chain in live_chains]
+    plans = [live_chain.plan for live_chain in live_chains]
     last = {plan.tip: 1 for plan in plans if plan.turns_beyond and len(writers[plan.tip]) == 1}
     twisted = {bone for plan in plans for bone in plan.limb[plan.tip_row + 1 :].tolist()}
     limbs = {bone for plan in plans for bone in plan.limb[: plan.tip_row + 1].tolist()}
@@ -201,7 +199,7 @@ def _carriers(
     """
     found = []
     for live_chain, tip in zip(live_chains, tips, strict=True):
-        plan = live_chain.job.plan
+        plan = live_chain.plan
         is_beyond = plan.turns_beyond and tip < count
         found.append(tip if is_beyond else row_of[int(plan.segments[-1])])
     return found
@@ -210,7 +208,7 @@ def _carriers(
 def _ends(live_chains: Sequence[LiveChain], skeleton: Skeleton, pose: Pose, on: Indices) -> Array:
     ends = np.zeros((len(live_chains), 3))
     for number, (live_chain, carrier) in enumerate(zip(live_chains, on.tolist(), strict=True)):
-        plan = live_chain.job.plan
+        plan = live_chain.plan
         if plan.ends_at_tail:
             ends[number, 1] = skeleton.lengths[plan.tip]
         elif carrier != plan.tip:
@@ -235,7 +233,7 @@ def _joints(
     for row, bone in enumerate(bones):
         plain, own = _joint_of(of_bones, bone), None
         for number in writers[bone]:
-            has_limits = live_chains[number].job.spec.use_limits
+            has_limits = live_chains[number].spec.use_limits
             if has_limits and (own is None or is_same(own, plain)):
                 column = int(np.flatnonzero(rows[number] == row)[0])
                 own = _joint_of(live_chains[number].joints, column)
