@@ -11,9 +11,9 @@ from ...core import Status
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.model.status import STATUSES
 from ..frames.places import Places, in_armatures
-from ..planning.driven import Driven
 from ..posing.outcome import Outcome, outcome_of
 from ..posing.solved import Solved
+from ..trees.driven import Driven
 from .batch_rigs import BatchRigs, Part
 from .followed import Followed
 from .rig_state import RigState

@@ -15,7 +15,6 @@ from ...core.solving.giving_way import STRENGTHS
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.places import Places
-from ..planning.driven import Driven
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
@@ -23,7 +22,8 @@ from ..posing.solved import Asked
 from ..reading.channels import Pose
 from ..trees.body_floor import BodyFloor
 from ..trees.body_limbs import BodyLimb, limbs_alike, rows_above
-from ..trees.tree_plan import TreePlan
+from ..trees.body_plan import BodyPlan
+from ..trees.driven import Driven
 from .limb_solve import LimbSolve
 
 
@@ -38,7 +38,7 @@ class BodySolve(FrameSolve):
     def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
         """Compile bodies that have the same key, in these poses."""
         super().__init__(driven, poses)
-        bodies = [each for each in driven if isinstance(each, TreePlan)]
+        bodies = [each for each in driven if isinstance(each, BodyPlan)]
         pulls = [[spec.body.pull for spec in body.specs if spec.body] for body in bodies]
         self._pulls = np.array(pulls)
         self._shares = np.array([[spec.influence for spec in body.specs] for body in bodies])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...core.algebra.arithmetic import Flags
-from ..planning.driven import Driven
 from ..reading.animation import rotation_keys
 from ..reading.moment import Moment
+from ..trees.driven import Driven
 from .rig_state import Keys, PosedByHand, RigState
 
 

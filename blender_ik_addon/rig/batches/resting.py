@@ -46,7 +46,7 @@ class Resting:
         if not differs:
             return None
         turned = further.pop(ROTATION)
-        modes = self.live_chain.modes[self.own[ROTATION]]
+        modes = self.state.pose.modes[turned.bones]
         return Change(self.state, turned.bones, modes, turned.values, further)
 
     def posed(self, change: Change) -> list[str]:

@@ -13,7 +13,7 @@ from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
-from ..planning.live_chain import LiveChain, is_same, keeps_shape
+from ..planning.live_chain import LiveChain, is_same
 from ..planning.located import check_moved, located_bones, may_stay_now
 from ..planning.order import HistoryKey, PlannedChain, are_planned_alike
 from ..planning.own_joints import chain_joints
@@ -392,11 +392,9 @@ class RigState:
             *chain.parts,
             start=start,
             stored=stored,
-            modes=pose.modes[written],
             is_settled=is_stored and not is_keyed,
             joints=joints,
             stretch=stretch,
-            keeps_shape=slide is None and keeps_shape(chain, pose),
             slide=slide,
             home=home,
         )

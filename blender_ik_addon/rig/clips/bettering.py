@@ -13,10 +13,10 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.clips.clip import meet, turns_between
 from ...core.clips.whole_clip import accelerates_more, better
 from ..frames.bone_channels import BoneChannels, rotation_channels
-from ..planning.driven import Driven
 from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
 from ..reading.spec import ChainSpec
+from ..trees.driven import Driven
 from .hung import HungBones
 from .notes import Notes, Recorder
 from .reached_goals import ReachedGoals

@@ -7,10 +7,11 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.chain_frames import ChainFrames
 from ..frames.framing import rest_by_generation
-from ..planning.driven import Driven
+from ..planning.hanging import lying
 from ..reading import spaces
 from ..reading.channels import Integers, matrices_of
 from ..reading.skeleton import Skeleton
+from ..trees.driven import Driven
 from .notes import Notes
 
 # Bones that stand farther from where their channels put them, as a share of the armature, are moved
@@ -44,13 +45,8 @@ class HungBones:
         skeleton, bones, notes = self._skeleton, driven.bones, self._notes
         rows, hang, root = self.rows(bones), driven.hanging, int(bones[0])
         count, parent = len(self.matrices), int(skeleton.parents[root])
-        ends = np.zeros((count, len(hang.carriers), 3))
-        for chain, carrier in enumerate(bones[list(hang.carriers)].tolist()):
-            plan = driven.live_chains[chain].plan
-            if plan.ends_at_tail:
-                ends[:, chain, 1] = skeleton.lengths[plan.tip]
-            elif carrier != plan.tip:
-                ends[:, chain] = self._heads(plan.tip)
+        plans = [each.plan for each in driven.live_chains]
+        ways, ends = lying(skeleton, plans, (bones, hang), self._location)
         above = np.tile(np.eye(4), (count, 1, 1))
         if parent >= 0:
             above = self.matrices[:, self._row_of[parent]]
@@ -58,7 +54,7 @@ class HungBones:
             hanging=hang,
             rest=rest_by_generation(hang, [skeleton.frames.take(bones)] * count),
             scale=notes.scale[:, rows].astype(np.float64),
-            ways=np.stack([self._heads(int(bone)) for bone in bones], axis=1),
+            ways=ways,
             ends=ends,
             parent=above[:, :3, :3],
             root=spaces.transform_point(above, self._heads(root)),
@@ -109,8 +105,12 @@ class HungBones:
 
     def _heads(self, bone: int) -> Array:
         """Return where a bone's head lies in the space of its posed parent, shape (F, 3)."""
-        location = self._notes.location[:, [self._row_of[bone]]].astype(np.float64)
-        return self._skeleton.heads(np.array([bone]), location)[:, 0]
+        own = np.array([bone])
+        return self._skeleton.heads(own, self._location(own))[:, 0]
+
+    def _location(self, bones: Indices) -> Array:
+        """Return the location channels of bones, shape (F, m, 3)."""
+        return self._notes.location[:, self.rows(bones)].astype(np.float64)
 
     def _posed(self, bone: int, above: Array) -> Array:
         """Return pose matrices (F, 3, 3) of a bone under pose matrices of its parent."""

@@ -11,7 +11,6 @@ import numpy as np
 from ...core import Status
 from ...core.algebra.arithmetic import Flags, Indices
 from ..live import live
-from ..planning.driven import Driven
 from ..planning.known_skeletons import skeleton_of
 from ..posing.outcome import Outcome
 from ..reading.chain_plan import plan_or_none
@@ -19,6 +18,7 @@ from ..reading.channels import Channels, read_pose
 from ..reading.rows import Alike, joined
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
+from ..trees.driven import Driven
 
 # How solves end whose effectors stand where the chain could as well stand otherwise.
 MOVABLE = (Status.REACHED, Status.BLENDED, Status.SOFTENED, Status.ITERATIONS_USED_UP)

@@ -14,10 +14,10 @@ from ..frames.bone_channels import BoneChannels
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
-from ..planning.driven import Driven
 from ..planning.hanging import Hanging
 from ..reading.rows import Alike, take_rows
 from ..reading.spaces import inverse, transform_direction
+from ..trees.driven import Driven
 
 # Limbs that bulge by less, in lengths of the chain, have no side.
 NO_SIDE = 1e-4

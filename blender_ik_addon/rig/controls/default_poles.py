@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
-from ..frames.framing import Hung, framed
+from ..frames.framing import framed_in_poses
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose, check_scale
 from ..planning.known_skeletons import skeleton_of
@@ -219,7 +219,7 @@ def _read_poses(
         check_channels(skeleton, plan, pose.rotation[plan.written])
     world = np.array([pose.world for pose in poses])
     check_scale(armature_object, world)
-    frames = framed([Hung(skeleton, pose, plan) for pose in poses])
+    frames = framed_in_poses(skeleton, plan, poses)
     local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
     posed = frames.posed(np.array(local))
     return world, frames, posed

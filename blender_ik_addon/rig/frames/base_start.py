@@ -14,11 +14,10 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
-from ..planning.live_chain import LiveChain
 from ..reading.bone_joints import NOT_TURNED
-from ..reading.channels import Pose
 from ..reading.rows import Alike
-from .framing import framed_chains
+from ..trees.driven import Driven
+from .framing import rest_sides
 
 # What takes the products of the numbers of two quaternions p and q to p^-1 q.
 BEYOND_PARENT = np.array(
@@ -58,16 +57,15 @@ class BaseChain(Alike):
     hints: Array
 
     @classmethod
-    def of(cls, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> BaseChain:
-        """Return chains alike, in these poses, as one record."""
-        frames = framed_chains(live_chains, poses)
-        count = live_chains[0].plan.tip_row + 1
-        skeletons = [(each.skeleton, each.plan.written[:count]) for each in live_chains]
+    def of(cls, driven: Sequence[Driven]) -> BaseChain:
+        """Return chains alike as one record."""
+        limb = slice(driven[0].live_chains[0].plan.tip_row + 1)
+        scale = np.array([each.scale[limb] for each in driven])
         return cls(
-            np.array([skeleton.offsets_wxyz[bones] for skeleton, bones in skeletons]),
-            frames.segments * frames.scale[:, : frames.segments.shape[1]],
-            frames.scale[:, :count, 1],
-            frames.hints[:, 0],
+            np.array([each.skeleton.offsets_wxyz[each.bones[limb]] for each in driven]),
+            np.array([each.segments for each in driven]) * scale[:, : driven[0].hanging.count],
+            scale[:, :, 1],
+            rest_sides(driven)[0][:, 0],
         )
 
     def laid(self, local: Array) -> Laid:

@@ -10,11 +10,11 @@ import numpy as np
 
 from ...core import Forces, SolveOptions
 from ...core.algebra.arithmetic import Array
-from ..planning.driven import Driven
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.rows import Rows
 from ..reading.spec import ChainSpec
+from ..trees.driven import Driven
 from .bone_channels import BoneChannels
 from .carried_sides import CarriedSides
 from .chain_joints import ChainJoints

@@ -11,9 +11,9 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.algebra.twist_spread import TwistSpread
-from ..planning.driven import Driven
 from ..reading.channels import Integers, Pose, channels_of, quaternions_of, with_locks
 from ..reading.rows import Rows
+from ..trees.driven import Driven
 from .chain_joints import ChainJoints
 from .twist_rows import Limb, twist_spread
 

@@ -4,120 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import NamedTuple
 
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
-from ..planning.hanging import Hanging
-from ..planning.live_chain import LiveChain, segments_of
-from ..planning.slide import ChainSlide
-from ..planning.stretch import ChainStretch
+from ..planning.hanging import Hanging, hanging_of, lying
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_side, straight_angle
 from ..reading.channels import Pose
 from ..reading.rows import stacked
 from ..reading.skeleton import Skeleton
-from ..trees.tree_plan import TreePlan
+from ..trees.body_plan import BodyPlan
+from ..trees.driven import Driven
 from .chain_frames import ChainFrames
 
 
-class Hung(NamedTuple):
-    """One chain to frame: the armature's bones, their pose, which bones, what may grow or slide.
-
-    The angle is that of ``rest_side``.
-    """
-
-    skeleton: Skeleton
-    pose: Pose
-    plan: ChainPlan
-    stretch: ChainStretch | None = None
-    slide: ChainSlide | None = None
-    angle: float = 0.0
-
-
-def framed_chains(live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> ChainFrames:
-    """Return what of live chains alike stays, in these poses of their armature objects."""
-    pairs = zip(live_chains, poses, strict=True)
-    return framed(
-        [
-            Hung(
-                own.skeleton,
-                pose,
-                own.plan,
-                own.stretch,
-                own.slide,
-                straight_angle(own.spec),
-            )
-            for own, pose in pairs
-        ]
-    )
-
-
-def framed(chains: Sequence[Hung]) -> ChainFrames:
-    """Return what of chains alike stays while their bones rotate, where they hang now."""
-    plan = chains[0].plan
-    hang = Hanging.of_chain(chains[0].skeleton, plan)
-    # Chains of a crowd have equal bones, and share their plans.
-    plans = {id(chain.plan): chain for chain in chains}
-    rest = {each: chain.skeleton.frames.take(chain.plan.limb) for each, chain in plans.items()}
-    hints, is_bent = _rest_sides([[(each.skeleton, each.plan, each.angle)] for each in chains])
-    roots = [int(chain.plan.segments[0]) for chain in chains]
-    segments = np.array(
-        [segments_of(each.skeleton, each.pose, each.plan, each.slide) for each in chains]
-    )
-    ways = np.zeros((len(chains), len(plan.limb), 3))
-    ways[:, 1 : plan.tip_row + 1] = segments[:, : plan.tip_row]
-    return ChainFrames(
-        hanging=hang,
-        rest=rest_by_generation(hang, [rest[id(chain.plan)] for chain in chains]),
-        scale=np.array([_scale_of(chain) for chain in chains]),
-        ways=ways,
-        ends=segments[:, -1:],
-        parent=np.array([_above(*each) for each in zip(chains, roots, strict=True)]),
-        root=np.array(
-            [chain.pose.matrices[root, :3, 3] for chain, root in zip(chains, roots, strict=True)]
-        ),
-        hints=hints,
-        is_bent=is_bent,
-        compiled=len(chains),
-        stretch=stacked([chain.stretch for chain in chains]),
-        slide=stacked([chain.slide for chain in chains]),
-    )
-
-
-def framed_trees(plans: Sequence[TreePlan], *, is_even: bool) -> ChainFrames:
-    """Return what of trees alike stays while their bones rotate, wherever they hang.
+def framed(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
+    """Return what of chains or trees alike stays while their bones rotate, wherever they hang.
 
     Args:
-        plans: The trees.
+        driven: The chains or trees.
         is_even: Whether their root bones turn in the very spaces that they are solved in.
     """
-    hang, count = plans[0].hanging, len(plans)
-    rest = rest_by_generation(hang, [plan.skeleton.frames.take(plan.bones) for plan in plans])
-    hints, is_bent = _rest_sides(
-        [
-            [(each.skeleton, each.plan, straight_angle(each.spec)) for each in own.live_chains]
-            for own in plans
-        ]
-    )
+    hang, count = driven[0].hanging, len(driven)
+    # Chains of a crowd have equal bones, and share them.
+    frames = {id(each.bones): each for each in driven}
+    known = {key: each.skeleton.frames.take(each.bones) for key, each in frames.items()}
+    rest = rest_by_generation(hang, [known[id(each.bones)] for each in driven])
+    hints, is_bent = rest_sides(driven)
     if is_even:
         nothing = np.tile(np.eye(3), (count, 1, 1, 1))
         takes_all = np.ones((count, 1), dtype=np.bool_)
         whole = np.full((count, 1), spaces.InheritScale.FULL, dtype=np.int32)
         rest = (spaces.RestFrames(nothing, nothing, takes_all, whole), *rest[1:])
+    alone = [each.live_chains[0] for each in driven if not each.is_tree]
     return ChainFrames(
         hanging=hang,
         rest=rest,
-        scale=np.array([plan.scale for plan in plans]),
-        ways=np.array([plan.ways for plan in plans]),
-        ends=np.array([plan.ends for plan in plans]),
+        scale=np.array([each.scale for each in driven]),
+        ways=np.array([each.ways for each in driven]),
+        ends=np.array([each.ends for each in driven]),
         parent=np.tile(np.eye(3), (count, 1, 1)),
         root=np.zeros((count, 3)),
         hints=hints,
         is_bent=is_bent,
         compiled=count,
-        floating=stacked([plan.floating for plan in plans]),
+        stretch=stacked([chain.stretch for chain in alone]),
+        slide=stacked([chain.slide for chain in alone]),
+        floating=stacked([each.floating for each in driven if isinstance(each, BodyPlan)]),
+    )
+
+
+def framed_in_poses(skeleton: Skeleton, plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
+    """Return what of a chain by itself stays while its bones rotate, as it hangs in poses."""
+    plan = plan.by_itself
+    hung = bones, hang = hanging_of(skeleton, [plan])
+    root, count = int(bones[0]), len(poses)
+    above = int(skeleton.parents[root])
+    nothing, side = np.eye(3), rest_side(skeleton, plan)
+    ways, ends = lying(
+        skeleton, [plan], hung, lambda some: np.array([pose.location[some] for pose in poses])
+    )
+    parent = [pose.matrices[above, :3, :3] if above >= 0 else nothing for pose in poses]
+    return ChainFrames(
+        hanging=hang,
+        rest=rest_by_generation(hang, [skeleton.frames.take(bones)] * count),
+        scale=np.array([pose.scale[bones] for pose in poses]),
+        ways=ways,
+        ends=ends,
+        parent=np.array(parent),
+        root=np.array([pose.matrices[root, :3, 3] for pose in poses]),
+        hints=np.tile(side[0], (count, 1, 1)),
+        is_bent=np.full((count, 1), side[1]),
+        compiled=count,
     )
 
 
@@ -134,23 +93,12 @@ def rest_by_generation(
     )
 
 
-def _above(chain: Hung, root: int) -> Array:
-    parent = int(chain.skeleton.parents[root])
-    return chain.pose.matrices[parent, :3, :3] if parent >= 0 else np.eye(3)
-
-
-def _scale_of(chain: Hung) -> Array:
-    scale: Array = chain.pose.scale[chain.plan.limb]
-    if chain.stretch is not None:
-        # What may be locked holds what stands there, the rest what stood there before any growth.
-        scale = np.where(chain.stretch.is_locked, scale, chain.stretch.scale)
-    return scale
-
-
-def _rest_sides(
-    chains: Sequence[Sequence[tuple[Skeleton, ChainPlan, float]]],
-) -> tuple[Array, Flags]:
+def rest_sides(driven: Sequence[Driven]) -> tuple[Array, Flags]:
     """Return what ``rest_side`` tells of B times E chains, shapes (B, E, 3) and (B, E)."""
+    chains = [
+        [(each.skeleton, each.plan, straight_angle(each.spec)) for each in own.live_chains]
+        for own in driven
+    ]
     known = {(id(plan), angle): (skeleton, plan) for own in chains for skeleton, plan, angle in own}
     found = {key: rest_side(*chain, key[1]) for key, chain in known.items()}
     sides = [[found[id(plan), angle] for _, plan, angle in own] for own in chains]

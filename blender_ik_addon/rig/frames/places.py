@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..planning.driven import Driven
 from ..reading.channels import Pose
 from ..reading.spec import NegativeScale
+from ..trees.driven import Driven
 from .bases import Bases
 
 NOWHERE = np.eye(4)

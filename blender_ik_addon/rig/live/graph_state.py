@@ -21,14 +21,15 @@ from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import Update
 from ..reading.world import Order
+from ..trees.driven import BatchKey
 from ..trees.shared_bones import united
-from ..trees.tree_plan import driven_by
+from ..trees.uniting import driven_by
 from .writer import LastWrite
 
 Batch = ChainBatch | FollowBatch
 """What is solved side by side."""
-BatchKey = tuple[int, tuple[object, ...]]
-"""A level, and what those have in common that are solved side by side there."""
+Alike = tuple[int, bool, BatchKey]
+"""A level, whether all keep their shape there, and what else they have in common."""
 
 
 # From so many changes on it is quicker to look at all targets than to ask what each change is.
@@ -192,7 +193,7 @@ class GraphState:
         batches = [batch for level in self.levels for batch in level.batches]
         known = {each.live_chains: each for batch in batches for each in batch.driven}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
-        groups: dict[BatchKey, Members] = {}
+        groups: dict[Alike, Members] = {}
         for chosen, number in zip(self._groups, self._numbers, strict=True):
             state, level = placed[chosen[0]][0], self.levels[number]
             if not level.states or level.states[-1] is not state:
@@ -200,19 +201,18 @@ class GraphState:
             rows, fits = [placed[i][1] for i in chosen], all([placed[i][2] for i in chosen])
             live_chains = tuple([state.live_chains[row] for row in rows])
             driven = known.get(live_chains) or driven_by(live_chains, state.pose, state.joints)
-            key = number, (fits and driven.keeps_shape, *driven.batch_key)
-            members = groups.setdefault(key, [])
+            alike = number, fits and driven.keeps_shape, driven.batch_key
+            members = groups.setdefault(alike, [])
             # Armature objects come one after the other.
             if not members or members[-1][0] is not state:
                 members.append((state, []))
             members[-1][1].append((rows[driven.root_chain], driven))
-        for (number, (is_even, *_)), members in groups.items():
-            fits = bool(is_even)
-            same = (batch for batch in batches if batch.is_of(members, is_even=fits))
+        for (number, is_even, key), members in groups.items():
+            same = (batch for batch in batches if batch.is_of(members, is_even=is_even))
             batch = next(same, None)
             if batch is None:
-                is_dragged = members[0][1][0][1].specs[0].is_dragged
-                batch = FollowBatch(members) if is_dragged else ChainBatch(members, is_even=fits)
+                is_dragged = key.drag is not None
+                batch = FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
             self.levels[number].batches.append(batch)
         self._find_carried(placed)
         each = [(state, state.live_chains[row]) for state, row, _ in placed]

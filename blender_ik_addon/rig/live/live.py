@@ -13,7 +13,6 @@ from ..batches.batch import Ending
 from ..batches.changes import Change, note
 from ..batches.resting import Resting
 from ..batches.rig_state import RigState, Specs, Store, place
-from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
@@ -22,6 +21,7 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
+from ..trees.driven import Driven
 from .animated_values import keep_animated_values
 from .graph_state import Batch, GraphState, Level
 from .writer import LastWrite, write_pose

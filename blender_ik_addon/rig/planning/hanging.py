@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -40,17 +40,6 @@ class Hanging:
     tips: tuple[int, ...]
     unturned: tuple[int, ...] = ()
     floats: bool = False
-
-    @classmethod
-    def of_chain(cls, skeleton: Skeleton, plan: ChainPlan) -> Hanging:
-        """Return how the bones of a chain hang: each on the one before it, but for twist bones."""
-        written, segments = len(plan.limb), len(plan.segments)
-        turns = skeleton.frames.use_inherit_rotation[plan.segments[1:]]
-        unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
-        row_of = {int(bone): row for row, bone in enumerate(plan.limb)}
-        parents = [row_of[int(skeleton.parents[bone])] for bone in plan.limb[1:]]
-        bones, carrier = tuple(range(written)), segments - 1
-        return cls((-1, *parents), segments, (carrier,), (bones,), (plan.tip_row,), unturned)
 
     @cached_property
     def generations(self) -> Generations:
@@ -124,3 +113,89 @@ class Hanging:
         others = {row for path in paths if carrier not in path for row in path}
         own = [row for row in self.path(carrier) if row not in others]
         return own[-1] if len(own) > 1 else 0
+
+
+Hung = tuple[Indices, Hanging]
+"""Bones, every one after its parent, and how they hang."""
+
+
+def hanging_of(skeleton: Skeleton, plans: Sequence[ChainPlan]) -> Hung:
+    """Return the bones that chains write together, the same records for the same plans."""
+    key = tuple([id(plan) for plan in plans])
+    known: tuple[Hung, Sequence[ChainPlan]] | None = skeleton.hangings.get(key)
+    if known is None:
+        # The plans are kept as well: of those that are gone others may have the numbers.
+        known = skeleton.hangings[key] = _hanging_of(skeleton, plans), plans
+    return known[0]
+
+
+def _hanging_of(skeleton: Skeleton, plans: Sequence[ChainPlan]) -> Hung:
+    bones, count = _ordered(skeleton, plans)
+    row_of = {bone: row for row, bone in enumerate(bones)}
+    rows = [[row_of[bone] for bone in plan.written.tolist()] for plan in plans]
+    tips = [own[plan.tip_row] for own, plan in zip(rows, plans, strict=True)]
+    turns = skeleton.frames.use_inherit_rotation[bones[1:count]]
+    return np.array(bones), Hanging(
+        parents=tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones),
+        count=count,
+        carriers=tuple(
+            # A head is carried by its parent; by the bone itself where that turns to the target as
+            # well and other chains go on from it, so that all of them are told of its turn.
+            tip if plan.turns_beyond and tip < count else row_of[int(plan.segments[-1])]
+            for plan, tip in zip(plans, tips, strict=True)
+        ),
+        rows=tuple(tuple(own) for own in rows),
+        tips=tuple(tips),
+        unturned=tuple((1 + np.flatnonzero(~turns)).tolist()),
+        floats=plans[0].body_root >= 0,
+    )
+
+
+def _ordered(skeleton: Skeleton, plans: Sequence[ChainPlan]) -> tuple[list[int], int]:
+    """Return the bones, parents first and those that turn afterwards last, and how many do not.
+
+    Of these, tips beyond effectors come before twist bones, which stay in the order of the chains.
+    """
+    written = [bone for plan in plans for bone in plan.written.tolist()]
+    last = {plan.tip: 1 for plan in plans if plan.turns_beyond and written.count(plan.tip) == 1}
+    twisted = {bone for plan in plans for bone in plan.limb[plan.tip_row + 1 :].tolist()}
+    limbs = {bone for plan in plans for bone in plan.limb[: plan.tip_row + 1].tolist()}
+    last |= dict.fromkeys(twisted - limbs, 2)
+
+    def place(bone: int) -> tuple[int, ...]:
+        late = last.get(bone, 0)
+        return (late,) if late == 2 else (late, len(skeleton.ancestors(bone)), bone)
+
+    bones = sorted(dict.fromkeys(written), key=place)
+    return bones, len(bones) - len(last)
+
+
+def lying(
+    skeleton: Skeleton,
+    plans: Sequence[ChainPlan],
+    hung: Hung,
+    location: Callable[[Indices], Array],
+) -> tuple[Array, Array]:
+    """Return where heads and effectors of chains that hang so lie in the spaces of posed bones.
+
+    Args:
+        skeleton: The armature's bones.
+        plans: The chains.
+        hung: Of these.
+        location: Returns the location channels (..., m, 3) of bones (m,).
+
+    Returns:
+        From the parent's head to each bone's in the space of the parent, shape (..., k, 3), and
+        effectors in the spaces of the bones that carry them, shape (..., E, 3).
+    """
+    bones, hanging = hung
+    ways = skeleton.heads(bones, location(bones))
+    ends = np.zeros((*ways.shape[:-2], len(plans), 3))
+    for chain, carrier in enumerate(bones[list(hanging.carriers)].tolist()):
+        plan = plans[chain]
+        if plan.ends_at_tail:
+            ends[..., chain, 1] = skeleton.lengths[plan.tip]
+        elif carrier != plan.tip:
+            tip = np.array([plan.tip])
+            ends[..., chain, :] = skeleton.heads(tip, location(tip))[..., 0, :]
+    return ways, ends

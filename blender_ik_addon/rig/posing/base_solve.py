@@ -25,9 +25,9 @@ from ..frames.batch_settings import BatchSettings
 from ..frames.chain_poses import LENGTHS_AGREE, angles_between
 from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
-from ..planning.driven import Driven
 from ..reading.channels import Pose
 from ..reading.rows import Rows
+from ..trees.driven import Driven
 from .solved import Asked, Solved, name_ending
 
 # So many choices of so few chains are kept compiled.
@@ -55,7 +55,7 @@ class BaseSolve:
     def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
         """Compile chains that have the same ``batch_key`` and rigid bones, in these poses."""
         self.settings = BatchSettings.of(driven, poses)
-        self._chain = BaseChain.of([each.live_chains[0] for each in driven], poses)
+        self._chain = BaseChain.of(driven)
         local = self.settings.start
         lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
         self._slack = LENGTHS_AGREE * lengths.sum(axis=1)

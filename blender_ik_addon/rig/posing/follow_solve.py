@@ -22,13 +22,13 @@ from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.framing import framed_chains
+from ..frames.framing import framed
 from ..frames.places import Places
 from ..planning.checks import check_segments
-from ..planning.driven import Driven
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
+from ..trees.driven import Driven
 from .drags import Begun, Dragged
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
@@ -104,7 +104,7 @@ class FollowSolve:
         self._led = -1 if options.lead is Lead.TIP else 0
         # The end that decides where the whole chain is.
         self._sure = -1 - self._led if options.use_anchor else self._led
-        self._frames = framed_chains([each.live_chains[0] for each in driven], poses)
+        self._frames = framed(driven)
         roots = [each.skeleton.head_by_location(int(each.bones[0])) for each in driven]
         self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 

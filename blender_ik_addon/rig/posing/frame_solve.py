@@ -21,19 +21,18 @@ from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.framing import framed_chains, framed_trees
+from ..frames.framing import framed
 from ..frames.places import Places
 from ..frames.side import flips
 from ..frames.tips import Tips, turned_goals
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.checks import check_segments
-from ..planning.driven import Driven
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
 from ..reading.bone_joints import free_bones
 from ..reading.channels import Pose
 from ..reading.refusals import scaled_flat
-from ..trees.tree_plan import TreePlan
+from ..trees.driven import Driven
 from .eased_poses import Eased, step_poses
 from .free_solving import Posing, SolvedPoses, free_chains_for_core, solve_freely
 from .jointed_solving import AGREES, chains_for_core, solve_with_joints, turn_tips
@@ -55,15 +54,11 @@ class FrameSolve:
         """
         self.settings = own = BatchSettings.of(driven, poses)
         self._driven, self._joints = driven, own.joints
-        trees = [each for each in driven if isinstance(each, TreePlan)]
-        self._levers = np.array([tree.levers for tree in trees])
-        if trees:
-            self._frames = framed_trees(trees, is_even=is_even)
-            self._joints = own.joints or ChainJoints.of(
-                [free_bones(len(own.like.bones))] * len(trees)
-            )
-        else:
-            self._frames = framed_chains([each.live_chains[0] for each in driven], poses)
+        self._frames = framed(driven, is_even=is_even)
+        if own.is_tree:
+            self._levers = np.array([tree.levers for tree in driven])
+            free = free_bones(len(own.like.bones))
+            self._joints = own.joints or ChainJoints.of([free] * len(driven))
         # The start poses of all, how they hung and stood then, and how the core takes them.
         self._begun: tuple[ChainFrames, Array, ChainPoses, Chains | None] | None = None
         # What chains that ease go to, and where they start from, if they have been solved.

@@ -10,9 +10,9 @@ import numpy as np
 from ...core import Status
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.model.status import STATUSES
-from ..planning.driven import Driven
 from ..planning.order import PlannedChain
 from ..planning.own_joints import cones
+from ..trees.driven import Driven
 from .reasons import Reasons, reasons_of
 from .solved import Solved
 
@@ -157,10 +157,11 @@ def _holding_back(
     """
     if weights is None:
         return (), ()
-    if solved.forces is None or not _gives_way(solved, row):
+    priorities = driven.priorities
+    if solved.forces is None or priorities is None or not _gives_way(solved, row):
         return (), _outweighing(solved, driven, row, chain, weights)
-    forces, floor, own = solved.forces[row], len(driven.specs), driven.priorities[chain]
-    ranks, is_there = (*driven.priorities, 1), (*(weights > 0.0), True)
+    forces, floor, own = solved.forces[row], len(driven.specs), priorities[chain]
+    ranks, is_there = (*priorities, 1), (*(weights > 0.0), True)
     before = [
         other
         for other in np.argsort(-forces, kind="stable").tolist()

@@ -10,11 +10,11 @@ from ...core import SolveOptions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import clamp_rotations as clamped
-from ..planning.driven import Driven
 from ..reading.bone_joints import BoneJoints
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import matrices_of
 from ..reading.spec import ChainSpec, NegativeScale
+from ..trees.driven import Driven
 
 # A joint nearer than this to an end of its range, in radians, stands there: half a degree.
 AT_END = 0.01

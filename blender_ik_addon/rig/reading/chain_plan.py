@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import bpy
 import numpy as np
@@ -27,7 +28,7 @@ MOST_BONES_OF_LIMB = 2
 IN_LINE = 0.99985
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class ChainPlan:
     """The bones of one chain.
 
@@ -58,8 +59,11 @@ class ChainPlan:
         """The bones that are its own: the segments, a tip that is turned, and twist bones."""
         return self.written[: len(self.written) - self.carrying]
 
+    @cached_property
     def by_itself(self) -> ChainPlan:
-        """Return the bones of the chain alone, whatever body it belongs to."""
+        """The bones of the chain alone, whatever body it belongs to."""
+        if self.body_root < 0:
+            return self
         return replace(self, written=self.limb, carrying=0, body_root=-1)
 
     @property

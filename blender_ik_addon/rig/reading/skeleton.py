@@ -54,6 +54,7 @@ class Skeleton:
         is_connected: Which bones ignore their location, shape (n,).
         plans: Chains of these bones, by what was asked for; ``plan.planned`` keeps them here, for
             objects with equal bones to share.
+        hangings: How chains hang that are solved together, as ``hanging.hanging_of`` keeps it.
     """
 
     fingerprint: Fingerprint
@@ -67,6 +68,7 @@ class Skeleton:
     use_local_location: Flags
     is_connected: Flags
     plans: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    hangings: dict[tuple[int, ...], Any] = field(default_factory=dict)
 
     @cached_property
     def offsets_wxyz(self) -> Array:

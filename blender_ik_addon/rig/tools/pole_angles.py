@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..frames.framing import Hung, framed
+from ..frames.framing import framed_in_poses
 from ..frames.side import find_sides
 from ..keying.moving import ValueChange
 from ..planning.checks import check_segments
@@ -41,7 +41,7 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
         InvalidChainError: If a bone has no length.
     """
     plan = chain.plan
-    frames = framed([Hung(chain.skeleton, pose, plan)])
+    frames = framed_in_poses(chain.skeleton, plan, [pose])
     posed = frames.posed(matrices_of(channels, pose.modes[plan.written])[None])
     check_segments(lambda _: chain, posed.joints)
     joints = posed.joints[:, :-1] if plan.bends_without_tip else posed.joints

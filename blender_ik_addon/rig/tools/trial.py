@@ -10,7 +10,6 @@ from ..batches.changes import Change, note
 from ..batches.rig_state import RigState, Specs
 from ..live.graph_state import Batch, GraphState
 from ..live.writer import write_pose
-from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.channels import Pose
@@ -19,6 +18,7 @@ from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
 from ..reading.update import Update
 from ..reading.world import WorldMatrices
+from ..trees.driven import Driven
 
 NOT_SOLVED = "This chain is not solved: its status tells why."
 

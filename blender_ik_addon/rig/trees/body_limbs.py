@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.algebra.arithmetic import Indices
-from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
+from .driven import Driven
 from .shared_bones import sharing
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
-from blender_ik_addon.rig.batches import rig_state
 from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.trees.driven import Driven
 from tests.blender.setups import rigs, scaled_rigs, warm_rigs
 from tests.core.chains import random_direction
 from tests.helpers import make_rng
@@ -167,7 +167,7 @@ def test_rigid_chains_move_as_bone_by_bone(world, monkeypatch):
     found = seen(obs)
     moves = [np.abs(rigs.pose(ob) - start).max() for ob, start in zip(obs, starts, strict=True)]
     assert np.median(moves) > 0.1
-    monkeypatch.setattr(rig_state, "keeps_shape", lambda *_: False)
+    monkeypatch.setattr(Driven, "keeps_shape", False)
     warm_rigs.forget()
     rigs.go_to(5.25)
     assert not any(quick().values())
