@@ -33,7 +33,7 @@ class FollowBatch(Batch):
         """Compile chains that have the same key."""
         super().__init__(members, is_even=False)
         self._solve = FollowSolve(self.driven, self._poses)
-        modes = self._solve.settings.channels.modes
+        modes = self._solve.settings.modes
         self._rigs = BatchRigs(self._parts, modes, self._find_places, _differ)
         self._starts: dict[int, bytes] = {}
         self._homes: dict[int, tuple[tuple[int, float], Array]] = {}
@@ -109,17 +109,17 @@ class FollowBatch(Batch):
             inputs: What drags depend on that may creep, by row.
             moment: When.
         """
-        own, influence = self._solve.settings, self._solve.settings.influence[rows]
+        own, influence = self._solve.settings, self._solve.settings.shares[rows]
         lasts = self._lasts(rows, present, location, moment)
         is_known = np.array([last is not None for last in lasts])
         home = np.zeros(location.shape)
         for i in np.flatnonzero(~is_known | (influence[:, 0] < 1.0)).tolist():
             home[i] = self._home(int(rows[i]), moment)
         if moment.is_new:
-            near, turns, location = own.channels.stored[rows], own.channels.zero[rows], home.copy()
+            near, turns, location = own.stored[rows], own.zero[rows], home.copy()
         else:
             # What stands there is the share of the whole that influence leaves.
-            near, turns = present, own.channels.begun(rows, present)
+            near, turns = present, own.resumed(rows, present)
             share = np.where(influence > 0.0, influence, np.inf)
             location = home + (location - home) / share
         stands = [last for last in lasts if last is not None]

@@ -11,60 +11,66 @@ import numpy as np
 from ...core import Forces, SolveOptions
 from ...core.algebra.arithmetic import Array
 from ..reading.chain_plan import ChainPlan
-from ..reading.channels import Pose
+from ..reading.channels import Pose, quaternions_of
 from ..reading.rows import Rows
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
 from .bone_channels import BoneChannels
 from .carried_sides import CarriedSides
 from .chain_joints import ChainJoints
+from .twist_rows import Limb, twist_spread
 
 
 @dataclass(frozen=True)
-class BatchSettings:
+class BatchSettings(BoneChannels):
     """The settings of B chains, or trees of E chains, alike, of k written bones. One row each.
 
     Attributes:
         like: The first one: what all have in common, but for indices and numbers.
-        channels: Of the bones.
         start: Local rotations to start from wxyz, shape (B, k, 4).
         options: With tolerance and soft distance in scene units.
         tolerance: Accepted distances in scene units, shape (B, E).
         pole_angle: Radians; flips of trees are in it, shape (B, E).
-        influence: Of the chains, the least of their bones', shape (B, E).
+        shares: Influences of the chains, the least of their bones', shape (B, E).
         weights: Of the effectors, shape (B, E).
-        joints: None where all bones turn freely.
         carried: The sides that go along with root and target; None where none do.
     """
 
     like: Driven
-    channels: BoneChannels
     start: Array
     options: SolveOptions
     tolerance: Array
     pole_angle: Array
-    influence: Array
+    shares: Array
     weights: Array
-    joints: ChainJoints | None
     carried: CarriedSides | None
 
     @classmethod
     def of(cls, driven: Sequence[Driven], poses: Sequence[Pose]) -> BatchSettings:
         """Return the settings of chains or trees that have the same key, in these poses."""
         first, each = driven[0], [own.options for own in driven]
-        specs = [own.specs for own in driven]
-        joints = ChainJoints.of([own.joints for own in driven])
-        channels = BoneChannels.of(driven, poses, joints)
+        specs, placed = [own.specs for own in driven], list(zip(poses, driven, strict=True))
         pole_angle = np.array([[spec.pole_angle for spec in own] for own in specs])
         if first.is_tree:
             # The options of a tree hold for all of its chains.
             flips = [[bool(spec.options.use_flip_bend) for spec in own] for own in specs]
             pole_angle = pole_angle + np.pi * np.array(flips)
-        influence = [channels.influence[:, list(rows)].min(axis=1) for rows in first.hanging.rows]
+        influence = np.array([own.influence for own in driven])
+        shares = [influence[:, list(rows)].min(axis=1) for rows in first.hanging.rows]
+        limbs = [Limb(own.skeleton, pose, own.bones) for pose, own in placed]
+        local = quaternions_of(
+            np.concatenate([own.start for own in driven]), np.tile(first.modes, len(driven))
+        )
         return cls(
+            modes=first.modes,
+            stored=np.array([own.stored for own in driven]),
+            influence=influence,
+            locks=np.array([pose.locks[own.bones] for pose, own in placed]),
+            uses_4d_locks=np.array([pose.uses_4d_locks[own.bones] for pose, own in placed]),
+            joints=ChainJoints.of([own.joints for own in driven]),
+            spread=twist_spread(first.spread, first.hanging.parents, limbs),
             like=first,
-            channels=channels,
-            start=channels.local_of(np.array([own.start for own in driven])),
+            start=local.reshape(len(driven), -1, 4),
             options=replace(
                 each[0],
                 iterations=np.array([int(own.iterations) for own in each]),
@@ -75,15 +81,14 @@ class BatchSettings:
             ),
             tolerance=np.array([[float(spec.options.tolerance) for spec in own] for own in specs]),
             pole_angle=pole_angle,
-            influence=np.stack(influence, axis=1),
+            shares=np.stack(shares, axis=1),
             weights=np.array([own.weights for own in driven]),
-            joints=joints,
             carried=_carried(driven),
         )
 
     def __len__(self) -> int:
         """Return the number of chains or trees."""
-        return len(self.influence)
+        return len(self.shares)
 
     @property
     def spec(self) -> ChainSpec:
@@ -112,12 +117,12 @@ class BatchSettings:
         """
         if not (self.is_current or goes_on):
             return self.start[rows]
-        there = self.channels.begun(rows, present)
+        there = self.resumed(rows, present)
         return np.where(self.like.is_current[:, None] | goes_on, there, self.start[rows])
 
     def near(self, rows: Rows, present: Array) -> Array:
         """Return the rotation channels (b, k, 4) to stay near, which locks hold."""
-        stored: Array = self.channels.stored[rows]
+        stored: Array = self.stored[rows]
         if not self.is_current:
             return stored
         return np.where(self.like.is_current[:, None], present, stored)
@@ -127,7 +132,7 @@ class BatchSettings:
         if forces is None or self.joints is None or not self.is_current:
             return forces
         # Springs that rest where the bones stand now would give way at every update.
-        zero = self.channels.zero[pick, : forces.shape[-1]]
+        zero = self.zero[pick, : forces.shape[-1]]
         return replace(forces, optimum_wxyz=self.joints.take(pick).turns_of(zero))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,11 +10,9 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.algebra.twist_spread import TwistSpread
-from ..reading.channels import Integers, Pose, channels_of, quaternions_of, with_locks
+from ..reading.channels import Integers, channels_of, quaternions_of, with_locks
 from ..reading.rows import Rows
-from ..trees.driven import Driven
 from .chain_joints import ChainJoints
-from .twist_rows import Limb, twist_spread
 
 # Channels that locks change by less than this are as they would be without.
 UNLOCKED = 1e-6
@@ -43,25 +40,6 @@ class BoneChannels:
     joints: ChainJoints | None
     spread: TwistSpread | None
 
-    @classmethod
-    def of(
-        cls, driven: Sequence[Driven], poses: Sequence[Pose], joints: ChainJoints | None
-    ) -> BoneChannels:
-        """Return the channels of chains or trees alike, in these poses, with these joints."""
-        placed = [(pose, own.bones) for own, pose in zip(driven, poses, strict=True)]
-        limbs = [
-            Limb(own.skeleton, pose, own.bones) for own, pose in zip(driven, poses, strict=True)
-        ]
-        return cls(
-            modes=driven[0].modes,
-            stored=np.array([own.stored for own in driven]),
-            influence=np.array([own.influence for own in driven]),
-            locks=np.array([pose.locks[bones] for pose, bones in placed]),
-            uses_4d_locks=np.array([pose.uses_4d_locks[bones] for pose, bones in placed]),
-            joints=joints,
-            spread=twist_spread(driven[0].spread, driven[0].hanging.parents, limbs),
-        )
-
     @cached_property
     def is_whole(self) -> bool:
         """Whether all bones have full influence, and none has a lock."""
@@ -82,7 +60,7 @@ class BoneChannels:
         modes = np.tile(self.modes, len(channels))
         return quaternions_of(channels.reshape(-1, 4), modes).reshape(channels.shape)
 
-    def begun(self, pick: Rows, present: Array) -> Array:
+    def resumed(self, pick: Rows, present: Array) -> Array:
         """Return the local rotations wxyz (b, k, 4) to go on from, where channels stand now.
 
         That is, of a bone with influence, a share of its last solution. The solve goes on from

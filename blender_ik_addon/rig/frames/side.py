@@ -48,7 +48,7 @@ def flips(
     side = find_sides(*bending(start))
     keeps = keeps & (np.einsum("bi,bij,bj->b", side, places.unmirrored[rows], side) < 0.0)
     if settings.is_current:
-        stored = rotation.matrix_from_quaternion(settings.channels.zero[rows])
+        stored = rotation.matrix_from_quaternion(settings.zero[rows])
         is_on_stored = is_on_side_of(bending(start), bending(frames.posed(stored)))
         use_flip = use_flip & is_on_stored
         rest = frames.posed(np.broadcast_to(np.eye(3), start.rotations.shape))

@@ -61,7 +61,7 @@ class BaseSolve:
         self._slack = LENGTHS_AGREE * lengths.sum(axis=1)
         forces = forces_on([each.specs[0] for each in driven], lengths)
         self._forces = self.settings.with_optimum(forces, slice(None))
-        self._start = self._started(slice(None), local, self.settings.channels.stored)
+        self._start = self._started(slice(None), local, self.settings.stored)
         self._taken: dict[bytes, Chains] = {}
 
     def solved(self, asked: Asked, bases: Bases) -> Solved:
@@ -69,7 +69,7 @@ class BaseSolve:
         own, is_all = self.settings, len(asked.rows) == len(self.settings)
         pick: Rows = slice(None) if is_all else asked.rows
         if own.is_current:
-            start = self._started(pick, own.channels.begun(pick, asked.present), asked.present)
+            start = self._started(pick, own.resumed(pick, asked.present), asked.present)
         else:
             start = self._some(pick)
         from_world, targets = bases.from_world[pick], asked.targets[:, 0]
@@ -113,7 +113,7 @@ class BaseSolve:
         if own.is_current and not own.spec.has_side and use_flip.any():
             # A chain that starts from its own last pose would change sides at every update, so
             # there a flip is relative to the stored pose.
-            poses = (self._bending(chain, each) for each in (local, own.channels.zero[pick]))
+            poses = (self._bending(chain, each) for each in (local, own.zero[pick]))
             use_flip = use_flip & is_on_side_of(*poses)
         local, helpers = np.split(local, [laid.rest.shape[1]], axis=1)
         bones = BaseChannels(local, laid.rest)
@@ -209,16 +209,16 @@ class BaseSolve:
         own, (solutions, local, tip_gaps) = self.settings, found
         if start.helpers.shape[1]:
             local = np.concatenate((local, start.helpers), axis=1)
-        channels, is_kept, is_moved = own.channels.finished(pick, local, start.near)
+        channels, is_kept, is_moved = own.finished(pick, local, start.near)
         points, gaps = solutions.joint_positions, solutions.residual
         if is_moved.any():
-            laid = self._chain.take(pick).laid(own.channels.local_of(channels))
+            laid = self._chain.take(pick).laid(own.local_of(channels))
             points = np.where(is_moved[:, None, None], laid.joints, points)
             left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
             gaps = np.where(is_moved, left, gaps)
         tolerance = own.tolerance[pick, 0] / bases.unit[pick]
         has_arrived = gaps <= tolerance + self._slack[pick]
-        is_blended = is_moved if own.channels.is_whole else own.influence[pick, 0] < 1.0
+        is_blended = is_moved if own.is_whole else own.shares[pick, 0] < 1.0
         residuals = _sizes(bases.to_world[pick], points[:, -1] - goals.target_position)
         codes = name_ending(solutions.status_code, has_arrived, is_blended, is_moved)
         return Solved(

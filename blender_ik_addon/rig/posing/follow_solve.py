@@ -99,7 +99,7 @@ class FollowSolve:
             use_anchor=options.use_anchor,
         )
         own = self.settings
-        can_turn = own.joints is not None or bool(own.channels.locks.any())
+        can_turn = own.joints is not None or bool(own.locks.any())
         self.can_creep: bool = options.use_anchor or can_turn
         self._led = -1 if options.lead is Lead.TIP else 0
         # The end that decides where the whole chain is.
@@ -153,7 +153,7 @@ class FollowSolve:
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
         """Return what a drag depends on besides its last pose, to compare."""
         own, options = self.settings, self._options
-        arrays = [places.from_world[row], places.above[row], target, own.channels.locks[row]]
+        arrays = [places.from_world[row], places.above[row], target, own.locks[row]]
         arrays += [self._frames.scale[row], self._frames.segments[row]]
         arrays.append(np.array([self._led, options.max_bend]))
         if own.joints is not None:
@@ -257,10 +257,10 @@ class FollowSolve:
         """Return what locks leave of poses, rotation channels, and which bones they have held."""
         own = self.settings
         local = rotation.quaternion_from_matrix(poses.rotations)
-        channels, is_kept = own.channels.held(rows, local, near)
+        channels, is_kept = own.held(rows, local, near)
         held = np.flatnonzero(is_kept.any(axis=1))
         if held.size:
-            there = rotation.matrix_from_quaternion(own.channels.local_of(channels[held]))
+            there = rotation.matrix_from_quaternion(own.local_of(channels[held]))
             posed = frames.take(held).posed(there)
             poses = poses.put(held, self._placed(posed, poses.joints[held, self._sure]))
         return poses, channels, is_kept & self._options.use_anchor
@@ -272,17 +272,17 @@ class FollowSolve:
         two sets for one rotation, and locked again it might become another one.
         """
         own, rows = self.settings, begun.rows
-        part = np.flatnonzero(own.influence[rows, 0] < 1.0)
+        part = np.flatnonzero(own.shares[rows, 0] < 1.0)
         if not part.size:
             return whole
-        some, share = rows[part], own.influence[rows[part]]
-        local = own.channels.blended(some, whole.turns[part])
+        some, share = rows[part], own.shares[rows[part]]
+        local = own.blended(some, whole.turns[part])
         channels, location = whole.channels.copy(), whole.location.copy()
-        channels[part] = own.channels.held(some, local, begun.shown[part])[0]
+        channels[part] = own.held(some, local, begun.shown[part])[0]
         home = begun.home[part]
         location[part] = home + share * (location[part] - home)
         frames = replace(frames, root=roots.heads_at(location)).take(part)
-        turns = own.channels.local_of(channels)
+        turns = own.local_of(channels)
         posed = frames.posed(rotation.matrix_from_quaternion(turns[part]))
         return Whole(whole.poses.put(part, posed), turns, location, channels)
 
@@ -295,7 +295,7 @@ class FollowSolve:
         gaps = transform_direction(places.to_world[rows], shown.poses.joints[:, self._led] - goal)
         residuals, unit = _length(gaps), places.unit[rows]
         has_arrived = residuals - LENGTHS_AGREE * unit * reach <= own.tolerance[rows, 0]
-        is_blended = own.influence[rows, 0] < 1.0
+        is_blended = own.shares[rows, 0] < 1.0
         # What is left without an anchor is what float64 makes of large coordinates.
         codes = name_ending(codes, has_arrived, is_blended, is_kept.any(axis=1))
         return Solved(

@@ -166,7 +166,7 @@ class FrameSolve:
 
         As for rotations, what stands there with influence is a share of the last solution.
         """
-        slide, influence = frames.slide, self.settings.influence[asked.rows]
+        slide, influence = frames.slide, self.settings.shares[asked.rows]
         if slide is None:
             return None
         if not self.settings.is_current or asked.location is None:
@@ -272,8 +272,8 @@ class FrameSolve:
         """Return what influence and locks leave of solved poses, measured on what is left."""
         own, rows, shown = self.settings, asked.rows, found.poses
         local = rotation.quaternion_from_matrix(shown.rotations)
-        near, influence = own.near(rows, asked.present), own.influence[rows]
-        channels, is_kept, is_moved = own.channels.finished(rows, local, near)
+        near, influence = own.near(rows, asked.present), own.shares[rows]
+        channels, is_kept, is_moved = own.finished(rows, local, near)
         scale, slides, location = None, None, None
         if frames.stretch is not None:
             scale = frames.scale + influence[..., None] * (shown.scale - frames.scale)
@@ -281,14 +281,14 @@ class FrameSolve:
             slides = frames.slide.within(influence * shown.slides)
             location = frames.slide.location(slides)
         if frames.floating is not None:
-            share = own.channels.influence[rows][:, :1]
+            share = own.influence[rows][:, :1]
             way = share * (shown.joints[:, 0] - frames.root)
             frames = frames.rooted(frames.root + way)
             in_parents = np.linalg.solve(frames.parent, way[..., None])[..., 0]
             location = frames.floating.moved(in_parents)
         if is_moved.any():
             moved = np.flatnonzero(is_moved)
-            there = rotation.matrix_from_quaternion(own.channels.local_of(channels[moved]))
+            there = rotation.matrix_from_quaternion(own.local_of(channels[moved]))
             some = [None if each is None else each[moved] for each in (scale, slides)]
             shown = shown.put(moved, frames.take(moved).posed(there, *some))
         world = places.to_world[rows]
