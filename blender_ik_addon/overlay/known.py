@@ -79,7 +79,7 @@ class KnownRig:
     def _drawn(self, chains: Iterable[int]) -> tuple[tuple[int, ...], ChainRows | None]:
         """Return the indices of chains that have bones, and their joints, None without any."""
         found = {i: plan for i in chains if (plan := self.plans[i][1]) is not None}
-        rows = ChainRows.of(self.skeleton, list(found.values())) if found else None
+        rows = ChainRows.of(list(found.values())) if found else None
         return tuple(found), rows
 
     def only(self, places: Sequence[int]) -> KnownRig:

@@ -92,10 +92,7 @@ class _Rig:
 
     def _shown(self) -> dict[Key, Array]:
         evaluated = self.owner.evaluated_get(self.depsgraph)
-        return {
-            key: converting.shown_joints(evaluated, self.skeleton, plan)
-            for key, plan in self._plans.items()
-        }
+        return {key: converting.shown_joints(evaluated, plan) for key, plan in self._plans.items()}
 
     def changes(self, names: Mapping[Key, str]) -> list[str]:
         """Return which chains have moved, in words, the one that has moved farthest last."""
@@ -119,10 +116,10 @@ class _Rig:
             IKError: If it cannot.
         """
         plan = planned(self.skeleton, spec)
-        moved_by = check(self.owner, self.skeleton, plan, spec, self.present)
-        check_pose(self.owner, self.skeleton, self.pose, plan)
-        check_channels(self.skeleton, plan, self.pose.rotation[plan.written])
-        return PlannedChain(self.owner, index, spec, self.skeleton, plan, moved_by)
+        moved_by = check(self.owner, plan, spec, self.present)
+        check_pose(self.owner, self.pose, plan)
+        check_channels(plan, self.pose.rotation[plan.written])
+        return PlannedChain(self.owner, index, spec, plan, moved_by)
 
     def root_axes(self, chain: PlannedChain) -> Array:
         """Return how the root bone lies in the bend of the pose without any chain."""
@@ -139,7 +136,7 @@ class _Rig:
         is_whole = (
             not settings.mute
             and settings.influence == 1.0
-            and not converting.may_grow(self.owner, self.skeleton, plan)
+            and not converting.may_grow(self.owner, plan)
         )
         names = {self.skeleton.names[bone] for bone in plan.written}
         fades = any(map(moving.animates, ("influence", "mute", "enabled")))
@@ -262,13 +259,13 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
         angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(chain))
         turned = pole_angles.change_of(angle_of, spec.pole_angle)
     if rig.keeps_shown_pose(spec, plan, constraint, moving):
-        converting.take_shown_pose(owner, rig.evaluated, rig.skeleton, rig.pose, plan)
+        converting.take_shown_pose(owner, rig.evaluated, rig.pose, plan)
     bending = len(plan.segments) - plan.bends_without_tip
     solver = "TWO_BONE" if bending == 2 else "NEWTON"
     wanted = replace(spec, name=free_name(names_of_chains(owner), spec.name))
     settings = add_chain(owner, wanted, bending, solver=solver)
     copy_settings(constraint, settings, converting.SHARED)
-    settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, rig.skeleton, plan)
+    settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, plan)
     settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
     if not settings.mute:
         store(settings)
@@ -300,7 +297,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     spec = chain_spec(settings)
     chain = rig.chain(spec, index)
     plan = chain.plan
-    converting.check_chain(rig.skeleton, plan, spec, owner.pose.bones)
+    converting.check_chain(plan, spec, owner.pose.bones)
     bone = owner.pose.bones[spec.bone]
     name = free_name(bone.constraints.keys(), spec.name)
     moving = converting.moving_to_constraint(owner, index, bone.name, name)
@@ -316,7 +313,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     constraint.mute = settings.mute
     turn = turned.of_key(settings.pole_angle)
     converting.take_settings(
-        constraint, spec, plan, turn, may_grow=converting.may_grow(owner, rig.skeleton, plan)
+        constraint, spec, plan, turn, may_grow=converting.may_grow(owner, plan)
     )
     for setting in (each for anchor in ANCHORS for each in anchor):
         # Reading a pointer that was never set has Blender store an empty one.

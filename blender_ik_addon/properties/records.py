@@ -142,7 +142,7 @@ def may_be_planted(armature_object: bpy.types.Object) -> set[int]:
     found = enumerate(chains_of(armature_object))
     plans = {i: plan_or_none(skeleton, bones_spec(settings)) for i, settings in found}
     known = {i: plan for i, plan in plans.items() if plan is not None}
-    return plans.keys() - known.keys() | may_stand(skeleton, known)
+    return plans.keys() - known.keys() | may_stand(known)
 
 
 def bones_spec(settings: ChainGroup) -> ChainSpec:

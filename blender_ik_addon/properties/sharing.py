@@ -88,7 +88,7 @@ def _present(
             if not is_idle(settings):
                 spec = chain_spec(settings, with_stored=False)
                 plan = planned(skeleton, spec)
-                joints = chain_joints(of_bones, skeleton, plan, spec)
+                joints = chain_joints(of_bones, plan, spec)
                 slides = joints is not None and joints.slides is not None
                 yield settings.name, plan, cure_of(plan, spec, slides=slides)
 

@@ -152,7 +152,7 @@ def _placed(
         try:
             if not limb.is_sideways:
                 spec = with_twist_spread(owner, spec)
-            angle = angle_toward(skeleton, planned(skeleton, spec), spec, np.array(limb.bends))
+            angle = angle_toward(planned(skeleton, spec), spec, np.array(limb.bends))
             spec = replace(spec, pole_angle=angle)
             placed.append((limb, spec, placement(owner, spec)))
         except IKError as error:

@@ -115,7 +115,7 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
     skeleton = skeleton_of(armature_object)
     spec = replace(_chain_of(hips), body=BodyGoal(hips))
     moved_by = Dependencies().found()
-    chain = PlannedChain(armature_object, 0, spec, skeleton, planned(skeleton, spec), moved_by)
+    chain = PlannedChain(armature_object, 0, spec, planned(skeleton, spec), moved_by)
     # A body mutes these itself.
     with spaces_muted(Anchor(armature_object, hips)):
         check_moved(chain)

@@ -95,7 +95,7 @@ def set_presets(
         spec = bend_spec(chain)
         plan, bone = planned(skeleton, spec), skeleton.index[name]
         row = plan.written.tolist().index(bone)
-        found = preset_joint(preset, skeleton, plan, row, turns[bone], straight_angle(spec))
+        found = preset_joint(preset, plan, row, turns[bone], straight_angle(spec))
         if found is None:
             changes.between.append(name)
             continue

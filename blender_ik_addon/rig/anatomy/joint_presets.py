@@ -19,7 +19,6 @@ from ...core import JointKind
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import bend_side
 from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
-from ..reading.skeleton import Skeleton
 from ..reading.spec import OwnJoint
 from .wider_joints import is_inside, widened
 
@@ -58,7 +57,6 @@ class _Bend:
 
 def preset_joint(
     preset: JointPreset,
-    skeleton: Skeleton,
     plan: ChainPlan,
     row: int,
     local_wxyz: Array,
@@ -68,7 +66,6 @@ def preset_joint(
 
     Args:
         preset: What it is.
-        skeleton: The bones.
         plan: The chain of the bone.
         row: Which of the written bones of the chain it is.
         local_wxyz: Its present local rotation, which the joint contains as well, shape (4,).
@@ -79,14 +76,14 @@ def preset_joint(
         bone that bends about an axis between its X and its Z axis, which no kind has.
     """
     bone = int(plan.written[row])
-    name = skeleton.names[bone]
+    name = plan.skeleton.names[bone]
     if preset in (JointPreset.NECK, JointPreset.TAIL):
         share = min(plan.tip_row + 1, NECK_BONES)
         swing, twist = (45.0 / share, 60.0 / share) if preset is JointPreset.NECK else (30.0, 15.0)
         x, y, z = math.radians(swing), math.radians(twist), math.radians(swing)
         joint = OwnJoint(name, JointKind.BALL, (-x, -y, -z), (x, y, z), is_cone=True)
     else:
-        bend = _bend_at(skeleton, plan, bone, angle, is_whole=preset is JointPreset.FINGER)
+        bend = _bend_at(plan, bone, angle, is_whole=preset is JointPreset.FINGER)
         if bend is None:
             return None
         joint = _bending(preset, name, bend, row)
@@ -129,19 +126,18 @@ def _ranged(
     return OwnJoint(name, kind, (low[0], low[1], low[2]), (high[0], high[1], high[2]))
 
 
-def _bend_at(
-    skeleton: Skeleton, plan: ChainPlan, bone: int, angle: float, *, is_whole: bool
-) -> _Bend | None:
+def _bend_at(plan: ChainPlan, bone: int, angle: float, *, is_whole: bool) -> _Bend | None:
     """Return how a bone bends at rest.
 
     To the side of its own bend, to that of the whole chain where it has none or this is asked for,
     or, where all is straight, to the side that live chains bend to.
     """
+    skeleton = plan.skeleton
     rest, parent = skeleton.rest[bone, :3], int(skeleton.parents[bone])
     head, along = rest[:, 3], rest[:, 1]
     above = head - skeleton.rest[parent, :3, 3] if parent >= 0 else along
     own = np.array([head - above, head, head + along * skeleton.lengths[bone]])
-    chain = rest_joints(skeleton, plan)
+    chain = rest_joints(plan)
     sides = [(own, bend_side(own)), (chain, bend_side(chain))]
     joints, side = next(
         (
@@ -149,7 +145,7 @@ def _bend_at(
             for joints, side in (sides[::-1] if is_whole else sides)
             if side is not None
         ),
-        (chain, skeleton.rest[plan.segments[0], :3, :3] @ rest_side(skeleton, plan, angle)[0]),
+        (chain, skeleton.rest[plan.segments[0], :3, :3] @ rest_side(plan, angle)[0]),
     )
     normal = np.cross(side, joints[-1] - joints[0])
     x, _, z = rest[:, :3].T @ normal

@@ -77,7 +77,7 @@ def _written(live_chain: LiveChain) -> dict[str, Flags]:
     found = {ROTATION: every}
     if live_chain.stretch is not None:
         found["scale"] = every
-    root = dragged_root(live_chain.skeleton, live_chain.plan, live_chain.spec)
+    root = dragged_root(live_chain.plan, live_chain.spec)
     if live_chain.slide is not None:
         found["location"] = every
     elif root >= 0:

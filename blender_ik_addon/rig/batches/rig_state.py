@@ -147,7 +147,7 @@ class RigState:
             try:
                 chain = self._planned(index, spec, known_chains.get(index), update, store)
                 if not is_whole_pose_sound:
-                    check_pose(self.object, skeleton, self.pose, chain.plan)
+                    check_pose(self.object, self.pose, chain.plan)
                 joints[index] = self._joints_of(chain)
             except IKError as error:
                 self.errors[index] = str(error)
@@ -254,25 +254,25 @@ class RigState:
             if not (relations.has_constraints and not update.listed.isdisjoint(relations.owners)):
                 return known
         plan = planned(self.skeleton, spec)
-        moved_by = check(self.object, self.skeleton, plan, spec, update.present)
+        moved_by = check(self.object, plan, spec, update.present)
         if known is not None and known.moved_by == moved_by:
             # One made anew would be solved once more, from its own last pose.
             return known
-        located = located_bones(self.skeleton, plan, spec)
-        stored = completed(self.skeleton, self.pose, plan, spec, located)
+        located = located_bones(plan, spec)
+        stored = completed(self.pose, plan, spec, located)
         if stored != spec.stored_pose:
             stored = store(self.object, index, stored)
             spec = replace(spec, stored_pose=stored)
-        return PlannedChain(self.object, index, spec, self.skeleton, plan, moved_by)
+        return PlannedChain(self.object, index, spec, plan, moved_by)
 
     def _joints_of(self, chain: PlannedChain) -> BoneJoints | None:
         check_moved(chain)
         if chain.spec.is_dragged:
             # It goes on from what stands there.
-            check_channels(chain.skeleton, chain.plan, self.pose.rotation[chain.plan.written])
+            check_channels(chain.plan, self.pose.rotation[chain.plan.written])
         if self.joints is None:
             return None
-        joints = chain_joints(self.joints, self.skeleton, chain.plan, chain.spec)
+        joints = chain_joints(self.joints, chain.plan, chain.spec)
         if joints is not None and joints.slides is not None:
             check_drivers(chain, joints)
         return joints
@@ -380,7 +380,7 @@ class RigState:
             return known
         start, stored = start_channels(chain, pose, frame, self._animated_at(frame, "rotation"))
         for channels in (start, stored):
-            check_channels(chain.skeleton, chain.plan, channels)
+            check_channels(chain.plan, channels)
         if chain.start_from is StartFrom.CURRENT:
             # What stands there is read at every solve.
             start = stored

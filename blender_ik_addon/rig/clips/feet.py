@@ -59,30 +59,30 @@ def limbs_of(
         poses: Of their armature object, frame by frame.
     """
     plans = {index: planned(skeleton, spec) for index, spec in specs.items()}
-    standing = may_stand(skeleton, plans)
+    standing = may_stand(plans)
     spaces, found = np.array([pose.world[:3, :3] for pose in poses]), {}
     for index, plan in plans.items():
         target = placed[index].target
         turns = rotation.without_flips(rotation.quaternion_from_matrix(target[:, :3, :3]))
         motion = Motion(target[:, :3, 3], turns, spaces)
-        foot = _foot_of(skeleton, plan, motion, poses) if index in standing else None
+        foot = _foot_of(plan, motion, poses) if index in standing else None
         found[index] = ClipLimb(specs[index], plan, placed[index], motion, foot)
     return found
 
 
-def may_stand(skeleton: Skeleton, plans: Mapping[int, ChainPlan]) -> set[int]:
+def may_stand(plans: Mapping[int, ChainPlan]) -> set[int]:
     """Return the chains of an armature that may stand, by index.
 
     Neither a trunk ever stands, nor what hangs on a foot or a hand, as toes and fingers do.
     """
-    limbs = {i for i, plan in plans.items() if _part(skeleton, plan.tip) not in TRUNK}
+    limbs = {i for i, plan in plans.items() if _part(plan) not in TRUNK}
     ends = {plans[i].tip for i in limbs}
     roots = {i: int(plans[i].segments[0]) for i in limbs}
-    return {i for i in limbs if ends.isdisjoint(skeleton.ancestors(roots[i])[1:])}
+    return {i for i in limbs if ends.isdisjoint(plans[i].skeleton.ancestors(roots[i])[1:])}
 
 
-def _part(skeleton: Skeleton, bone: int) -> Part:
-    return read(skeleton.names[bone]).part
+def _part(plan: ChainPlan) -> Part:
+    return read(plan.skeleton.names[plan.tip]).part
 
 
 def height_of(limbs: list[ClipLimb]) -> float:
@@ -91,13 +91,13 @@ def height_of(limbs: list[ClipLimb]) -> float:
     return HEIGHT_OF_LIMB * max(lengths, default=1.0)
 
 
-def _foot_of(skeleton: Skeleton, plan: ChainPlan, motion: Motion, poses: list[Pose]) -> Foot:
+def _foot_of(plan: ChainPlan, motion: Motion, poses: list[Pose]) -> Foot:
     """Return heel and toe of the bone that a target turns; of a chain that turns none, its end."""
     if not plan.turns_tip:
         return Foot(np.zeros((2, 3)), np.zeros(2))
     tip = plan.tip
-    points, heights = heel_and_toe(skeleton, tip, up_in(poses[0].world))
-    in_tip = transform_point(np.linalg.inv(skeleton.rest[tip]), points)
+    points, heights = heel_and_toe(plan.skeleton, tip, up_in(poses[0].world))
+    in_tip = transform_point(np.linalg.inv(plan.skeleton.rest[tip]), points)
     shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
     paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
     found = np.median(transform_direction(np.linalg.inv(motion.axes)[:, None], paths), axis=0)

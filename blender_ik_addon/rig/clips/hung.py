@@ -46,7 +46,7 @@ class HungBones:
         rows, hang, root = self.rows(bones), driven.hanging, int(bones[0])
         count, parent = len(self.matrices), int(skeleton.parents[root])
         plans = [each.plan for each in driven.live_chains]
-        ways, ends = lying(skeleton, plans, (bones, hang), self._location)
+        ways, ends = lying(plans, (bones, hang), self._location)
         above = np.tile(np.eye(4), (count, 1, 1))
         if parent >= 0:
             above = self.matrices[:, self._row_of[parent]]

@@ -52,7 +52,7 @@ def _constrained(compared: Compared, trial: Trial, pose: Pose) -> Attempt:
     owner, chains, own = compared.object, trial.driven.live_chains, trial.live_chain
     converting.check_solver(owner)
     for each in chains:
-        converting.check_chain(each.skeleton, each.plan, each.spec, owner.pose.bones)
+        converting.check_chain(each.plan, each.spec, owner.pose.bones)
         # A constraint always starts from the pose without it.
         pose.note("channels", each.plan.written, each.stored)
         if each.stretch is not None:
@@ -64,7 +64,7 @@ def _constrained(compared: Compared, trial: Trial, pose: Pose) -> Attempt:
         for each in chains:
             _add(stage, each, pose, world)
         milliseconds = 1e3 * max(stage.seconds() - without, 0.0)
-        joints = converting.shown_joints(stage.evaluated, own.skeleton, own.plan)
+        joints = converting.shown_joints(stage.evaluated, own.plan)
     target = compared.spec.target
     assert target is not None
     residual = float(np.linalg.norm(joints[-1] - world.matrix(target, "target")[:3, 3]))
@@ -87,7 +87,7 @@ def _add(stage: _Stage, chain: PlannedChain, pose: Pose, world: WorldMatrices) -
         axes = pole_angles.root_axes(chain, pose, pose.rotation[chain.plan.written])
         flip = math.pi if spec.options.use_flip_bend else 0.0
         angle = pole_angles.angle_of_constraint(axes, angle, flip)
-    may_grow = converting.may_grow(chain.object, chain.skeleton, chain.plan)
+    may_grow = converting.may_grow(chain.object, chain.plan)
     converting.take_settings(constraint, spec, chain.plan, angle, may_grow=may_grow)
 
 

@@ -109,7 +109,7 @@ def solve(compared: Compared, home: Pose | None, solver: Solver, *, use_finish: 
         outcome.residual,
         outcome.iterations,
         1e3 * quickest(seconds, again),
-        _joints(chain.skeleton, chain.plan, pose),
+        _joints(chain.plan, pose),
     )
 
 
@@ -142,9 +142,9 @@ def _pose_bones(skeleton: Skeleton, pose: Pose, bones: Indices) -> None:
         pose.matrices[bone, :3, 3] = transform_point(above, head)[0]
 
 
-def _joints(skeleton: Skeleton, plan: ChainPlan, pose: Pose) -> Array:
+def _joints(plan: ChainPlan, pose: Pose) -> Array:
     """Return the joints of a chain in a pose, world space, shape (m + 1, 3)."""
-    length = skeleton.lengths[plan.tip] if plan.ends_at_tail else 0.0
+    length = plan.skeleton.lengths[plan.tip] if plan.ends_at_tail else 0.0
     end = transform_point(pose.matrices[plan.tip], np.array([0.0, length, 0.0]))
     return transform_point(pose.world, np.vstack((pose.matrices[plan.segments, :3, 3], end)))
 

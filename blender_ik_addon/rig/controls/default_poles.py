@@ -83,7 +83,7 @@ def placement(
     if spec.target is not None:
         if not np.isfinite(np.array(spec.target.object.matrix_world)).all():
             raise not_finite(spec.target, "target")
-        check(armature_object, skeleton, plan, spec, {spec.target.object.session_uid})
+        check(armature_object, plan, spec, {spec.target.object.session_uid})
     poses = [read_pose(armature_object)]
     rows = placements(armature_object, skeleton, spec, poses, before=before)
     only = {name: array[0] for name, array in vars(rows).items() if name != "bone_count"}
@@ -113,16 +113,16 @@ def placements(
         IKError: If the chain has no bones or no finite pose, or if a bone has no length.
     """
     plan = planned(skeleton, spec)
-    world, frames, posed = _read_poses(armature_object, skeleton, plan, poses)
+    world, frames, posed = _read_poses(armature_object, plan, poses)
     tips = np.array([pose.matrices[plan.tip][:3, :3] for pose in poses])
     joints = spaces.transform_point(world[:, None], posed.joints)
-    length = _lengths(skeleton, plan, joints)
+    length = _lengths(plan, joints)
     bends = slice(-1 if plan.bends_without_tip else None)
     is_kept = np.linalg.det(world) < 0.0
     is_kept &= spec.negative_scale is NegativeScale.KEEP
     sense, chord = np.where(is_kept, -1.0, 1.0), _chords(posed.joints[:, bends])
     shown = find_unmirrored(armature_object) if is_kept.any() else None
-    carrying = _Carrying(skeleton, plan, frames, shown, is_kept)
+    carrying = _Carrying(plan, frames, shown, is_kept)
     natural, own = frames.natural_sides(posed)[:, 0], before or spec
     if own.carries_side:
         turned = own.pole_angle + np.pi * bool(own.options.use_flip_bend)
@@ -148,7 +148,7 @@ def placements(
     return Placement(target, pole, length, count, slack, angle, joints)
 
 
-def _lengths(skeleton: Skeleton, plan: ChainPlan, joints: Array) -> Array:
+def _lengths(plan: ChainPlan, joints: Array) -> Array:
     """Return the lengths (F,) of a chain with joints (F, m + 1, 3).
 
     Raises:
@@ -158,14 +158,13 @@ def _lengths(skeleton: Skeleton, plan: ChainPlan, joints: Array) -> Array:
     length: Array = segments.sum(axis=1)
     short = np.flatnonzero((segments <= SHORTEST_SEGMENT * length[:, None]).any(axis=0))
     if short.size:
-        raise no_length(skeleton.names[plan.segments[short[0]]])
+        raise no_length(plan.skeleton.names[plan.segments[short[0]]])
     return length
 
 
 class _Carrying(NamedTuple):
     """What the side of a chain goes along with, in F poses."""
 
-    skeleton: Skeleton
     plan: ChainPlan
     frames: ChainFrames
     unmirrored: Array | None
@@ -180,7 +179,7 @@ class _Carrying(NamedTuple):
             joints: Where the chain is to be, shape (F, m + 1, 3).
             tips: How its tip is to be turned, shape (F, 3, 3).
         """
-        carried = CarriedSides.of([(self.skeleton, self.plan, spec)])
+        carried = CarriedSides.of([(self.plan, spec)])
         assert carried is not None
         shown = np.eye(3) if self.unmirrored is None else self.unmirrored
         rows = carried.take(np.zeros(len(angle), dtype=np.int64)).turned(angle)
@@ -207,7 +206,7 @@ class _Carrying(NamedTuple):
 
 
 def _read_poses(
-    armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, poses: Sequence[Pose]
+    armature_object: bpy.types.Object, plan: ChainPlan, poses: Sequence[Pose]
 ) -> tuple[Array, ChainFrames, ChainPoses]:
     """Return the object's world matrices (F, 4, 4) in poses, and the chain in them.
 
@@ -215,11 +214,11 @@ def _read_poses(
         IKError: If a pose is not finite, or the object is scaled flat.
     """
     for pose in poses:
-        check_pose(armature_object, skeleton, pose, plan)
-        check_channels(skeleton, plan, pose.rotation[plan.written])
+        check_pose(armature_object, pose, plan)
+        check_channels(plan, pose.rotation[plan.written])
     world = np.array([pose.world for pose in poses])
     check_scale(armature_object, world)
-    frames = framed_in_poses(skeleton, plan, poses)
+    frames = framed_in_poses(plan, poses)
     local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
     posed = frames.posed(np.array(local))
     return world, frames, posed

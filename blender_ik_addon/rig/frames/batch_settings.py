@@ -141,4 +141,4 @@ def _carried(driven: Sequence[Driven]) -> CarriedSides | None:
     if driven[0].is_tree:
         return None
     chains = [own.live_chains[0] for own in driven]
-    return CarriedSides.of([(each.skeleton, each.plan, each.spec) for each in chains])
+    return CarriedSides.of([(each.plan, each.spec) for each in chains])

@@ -17,7 +17,6 @@ from ...core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
 from ..reading.rows import Alike
-from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 from .chain_frames import ChainFrames
 
@@ -54,13 +53,13 @@ class CarriedSides(Alike):
     share: Array
 
     @classmethod
-    def of(cls, chains: Sequence[tuple[Skeleton, ChainPlan, ChainSpec]]) -> CarriedSides | None:
+    def of(cls, chains: Sequence[tuple[ChainPlan, ChainSpec]]) -> CarriedSides | None:
         """Return what chains alike carry; None where poles or start poses tell their sides."""
-        if not chains[0][2].carries_side:
+        if not chains[0][1].carries_side:
             return None
         rows = zip(*(_at_rest(*chain) for chain in chains), strict=True)
         carried = cls(len(chains), *(np.array(values) for values in rows))
-        return carried.turned(np.array([spec.pole_angle for _, _, spec in chains]))
+        return carried.turned(np.array([spec.pole_angle for _, spec in chains]))
 
     def turned(self, angle: Array) -> CarriedSides:
         """Return the same with these pole angles, shape (B,)."""
@@ -128,17 +127,18 @@ def _side(
 
 
 def _at_rest(
-    skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
+    plan: ChainPlan, spec: ChainSpec
 ) -> tuple[Array, Array, bool, Array, float, float, Array, Array, float]:
     """Return the row of a chain."""
-    joints = rest_joints(skeleton, plan)
+    skeleton = plan.skeleton
+    joints = rest_joints(plan)
     root = skeleton.rest[plan.segments[0]][:3, :3]
     joints = (joints - joints[0]) @ root
     reach = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
     last = joints[-2] if plan.bends_without_tip else joints[-1]
     chord = last if np.linalg.norm(last) > CLOSED * reach else joints[1]
     chord = chord / np.linalg.norm(chord)
-    side, is_bent = rest_side(skeleton, plan)
+    side, is_bent = rest_side(plan)
     side = side - chord * (side @ chord)
     if not np.linalg.norm(side) > CLOSED:
         # A straight bone that lies along its own Z axis bends to none: any side is as good.
@@ -149,13 +149,13 @@ def _at_rest(
     return chord, side, not is_bent, side, spec.pole_lean, reach, tip, joints[-1] - last, share
 
 
-def angle_toward(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec, way: Array) -> float:
+def angle_toward(plan: ChainPlan, spec: ChainSpec, way: Array) -> float:
     """Return the pole angle that bends a chain, straight at rest, a way there, armature space (3,).
 
     Zero for a chain that is bent at rest, and for no way.
     """
-    chord, side, is_straight, *_ = _at_rest(skeleton, plan, spec)
+    chord, side, is_straight, *_ = _at_rest(plan, spec)
     if not (is_straight and way.any()):
         return 0.0
-    wanted = skeleton.rest[plan.segments[0]][:3, :3].T @ way
+    wanted = plan.skeleton.rest[plan.segments[0]][:3, :3].T @ way
     return float(np.arctan2(np.cross(chord, side) @ wanted, side @ wanted))

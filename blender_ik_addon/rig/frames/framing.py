@@ -13,7 +13,6 @@ from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_side, straight_angle
 from ..reading.channels import Pose
 from ..reading.rows import stacked
-from ..reading.skeleton import Skeleton
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .chain_frames import ChainFrames
@@ -55,16 +54,14 @@ def framed(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
     )
 
 
-def framed_in_poses(skeleton: Skeleton, plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
+def framed_in_poses(plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
     """Return what of a chain by itself stays while its bones rotate, as it hangs in poses."""
-    plan = plan.by_itself
-    hung = bones, hang = hanging_of(skeleton, [plan])
+    skeleton, plan = plan.skeleton, plan.by_itself
+    hung = bones, hang = hanging_of([plan])
     root, count = int(bones[0]), len(poses)
     above = int(skeleton.parents[root])
-    nothing, side = np.eye(3), rest_side(skeleton, plan)
-    ways, ends = lying(
-        skeleton, [plan], hung, lambda some: np.array([pose.location[some] for pose in poses])
-    )
+    nothing, side = np.eye(3), rest_side(plan)
+    ways, ends = lying([plan], hung, lambda some: np.array([pose.location[some] for pose in poses]))
     parent = [pose.matrices[above, :3, :3] if above >= 0 else nothing for pose in poses]
     return ChainFrames(
         hanging=hang,
@@ -96,11 +93,9 @@ def rest_by_generation(
 def rest_sides(driven: Sequence[Driven]) -> tuple[Array, Flags]:
     """Return what ``rest_side`` tells of B times E chains, shapes (B, E, 3) and (B, E)."""
     chains = [
-        [(each.skeleton, each.plan, straight_angle(each.spec)) for each in own.live_chains]
-        for own in driven
+        [(each.plan, straight_angle(each.spec)) for each in own.live_chains] for own in driven
     ]
-    known = {(id(plan), angle): (skeleton, plan) for own in chains for skeleton, plan, angle in own}
-    found = {key: rest_side(*chain, key[1]) for key, chain in known.items()}
-    sides = [[found[id(plan), angle] for _, plan, angle in own] for own in chains]
+    found = {key: rest_side(*key) for key in {key for own in chains for key in own}}
+    sides = [[found[key] for key in own] for own in chains]
     hints, is_bent = ([[each[i] for each in own] for own in sides] for i in range(2))
     return np.array(hints), np.array(is_bent)

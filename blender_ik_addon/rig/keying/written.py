@@ -21,7 +21,6 @@ from ..reading.channels import (
     read_floats,
     read_pose,
 )
-from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 
 
@@ -61,7 +60,7 @@ def written_channels(
             prop, free = property_of_mode(int(pose.modes[bone])), ~_locked_rotation(pose, bone)
             name = skeleton.names[bone]
             found += [Channel(name, prop, each) for each in np.flatnonzero(free).tolist()]
-        for bone, prop, component in _others(skeleton, plan, spec):
+        for bone, prop, component in _others(plan, spec):
             if not is_locked[prop][bone, component]:
                 found.append(Channel(skeleton.names[bone], prop, component))
     # Chains of one tree share bones.
@@ -87,9 +86,9 @@ def reader(armature_object: bpy.types.Object, channels: Iterable[Channel]) -> Ca
     return read
 
 
-def _others(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> Iterator[tuple[int, str, int]]:
+def _others(plan: ChainPlan, spec: ChainSpec) -> Iterator[tuple[int, str, int]]:
     """Yield the channels besides rotations that a chain writes: bone, property, component."""
-    for bone, components in located_components(skeleton, plan, spec).items():
+    for bone, components in located_components(plan, spec).items():
         yield from ((bone, "location", each) for each in components)
     if spec.use_stretch:
         components = (0, 1, 2) if spec.use_keep_volume else (1,)

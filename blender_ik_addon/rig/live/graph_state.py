@@ -239,7 +239,7 @@ class GraphState:
                 level.carry = Carry(list(carried.values()), written)
             for i in (i for chosen in self._groups_on(number) for i in chosen):
                 chain, of_rig = self._chains[i], written.setdefault(placed[i][0].uid, {})
-                located = located_bones(chain.skeleton, chain.plan, chain.spec)
+                located = located_bones(chain.plan, chain.spec)
                 for bone in chain.plan.written.tolist():
                     of_rig[bone] = of_rig.get(bone, False) or bone in located
 

@@ -18,7 +18,6 @@ from ...core.algebra.arithmetic import Array
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length, scaled_flat
-from ..reading.skeleton import Skeleton
 from .live_chain import SHORTEST_SEGMENT
 from .order import PlannedChain
 
@@ -77,14 +76,13 @@ def is_pose_sound(pose: Pose) -> bool:
     return all(is_sound(part) for part in (pose.world, pose.matrices, pose.location, pose.scale))
 
 
-def check_pose(
-    armature_object: bpy.types.Object, skeleton: Skeleton, pose: Pose, plan: ChainPlan
-) -> None:
+def check_pose(armature_object: bpy.types.Object, pose: Pose, plan: ChainPlan) -> None:
     """Raise if the pose that a chain is solved in is not sound; its own rotations need not be.
 
     Raises:
         RigError: With the name of the object or bone to look at.
     """
+    skeleton = plan.skeleton
     _check_world(armature_object, pose.world)
     root = int(plan.segments[0])
     above = int(skeleton.parents[root])
@@ -95,7 +93,7 @@ def check_pose(
         raise bone_not_finite(skeleton.names[(spoiled or upward)[-1]])
     written = plan.written
     channels = np.hstack((pose.location[written], pose.scale[written]))
-    check_channels(skeleton, plan, channels)
+    check_channels(plan, channels)
 
 
 def _check_world(armature_object: bpy.types.Object, world: Array) -> None:
@@ -113,7 +111,7 @@ def check_scale(armature_object: bpy.types.Object, world: Array) -> None:
         raise scaled_flat()
 
 
-def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None:
+def check_channels(plan: ChainPlan, channels: Array) -> None:
     """Raise if channels of a chain's written bones, shape (k, m), are not sound.
 
     Raises:
@@ -121,7 +119,7 @@ def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None
     """
     if not is_sound(channels):
         row = int(np.flatnonzero(~(np.abs(channels) < LARGEST).all(axis=1))[0])
-        raise bone_not_finite(skeleton.names[plan.written[row]])
+        raise bone_not_finite(plan.skeleton.names[plan.written[row]])
 
 
 def check_segments(chain_of: Callable[[int], PlannedChain], joints: Array) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 from ...core import Topology
 from ...core.algebra.arithmetic import Array, Indices
 from ..reading.chain_plan import ChainPlan
-from ..reading.skeleton import Skeleton
 
 Generations = tuple[tuple[slice, Indices | slice | None], ...]
 """Rows of bones, and those of their parents; None for the root."""
@@ -119,18 +118,18 @@ Hung = tuple[Indices, Hanging]
 """Bones, every one after its parent, and how they hang."""
 
 
-def hanging_of(skeleton: Skeleton, plans: Sequence[ChainPlan]) -> Hung:
+def hanging_of(plans: Sequence[ChainPlan]) -> Hung:
     """Return the bones that chains write together, the same records for the same plans."""
-    key = tuple([id(plan) for plan in plans])
-    known: tuple[Hung, Sequence[ChainPlan]] | None = skeleton.hangings.get(key)
+    key, kept = tuple([id(plan) for plan in plans]), plans[0].skeleton.hangings
+    known: tuple[Hung, Sequence[ChainPlan]] | None = kept.get(key)
     if known is None:
         # The plans are kept as well: of those that are gone others may have the numbers.
-        known = skeleton.hangings[key] = _hanging_of(skeleton, plans), plans
+        known = kept[key] = _hanging_of(plans), plans
     return known[0]
 
 
-def _hanging_of(skeleton: Skeleton, plans: Sequence[ChainPlan]) -> Hung:
-    bones, count = _ordered(skeleton, plans)
+def _hanging_of(plans: Sequence[ChainPlan]) -> Hung:
+    skeleton, (bones, count) = plans[0].skeleton, _ordered(plans)
     row_of = {bone: row for row, bone in enumerate(bones)}
     rows = [[row_of[bone] for bone in plan.written.tolist()] for plan in plans]
     tips = [own[plan.tip_row] for own, plan in zip(rows, plans, strict=True)]
@@ -151,7 +150,7 @@ def _hanging_of(skeleton: Skeleton, plans: Sequence[ChainPlan]) -> Hung:
     )
 
 
-def _ordered(skeleton: Skeleton, plans: Sequence[ChainPlan]) -> tuple[list[int], int]:
+def _ordered(plans: Sequence[ChainPlan]) -> tuple[list[int], int]:
     """Return the bones, parents first and those that turn afterwards last, and how many do not.
 
     Of these, tips beyond effectors come before twist bones, which stay in the order of the chains.
@@ -164,22 +163,18 @@ def _ordered(skeleton: Skeleton, plans: Sequence[ChainPlan]) -> tuple[list[int],
 
     def place(bone: int) -> tuple[int, ...]:
         late = last.get(bone, 0)
-        return (late,) if late == 2 else (late, len(skeleton.ancestors(bone)), bone)
+        return (late,) if late == 2 else (late, len(plans[0].skeleton.ancestors(bone)), bone)
 
     bones = sorted(dict.fromkeys(written), key=place)
     return bones, len(bones) - len(last)
 
 
 def lying(
-    skeleton: Skeleton,
-    plans: Sequence[ChainPlan],
-    hung: Hung,
-    location: Callable[[Indices], Array],
+    plans: Sequence[ChainPlan], hung: Hung, location: Callable[[Indices], Array]
 ) -> tuple[Array, Array]:
     """Return where heads and effectors of chains that hang so lie in the spaces of posed bones.
 
     Args:
-        skeleton: The armature's bones.
         plans: The chains.
         hung: Of these.
         location: Returns the location channels (..., m, 3) of bones (m,).
@@ -188,7 +183,7 @@ def lying(
         From the parent's head to each bone's in the space of the parent, shape (..., k, 3), and
         effectors in the spaces of the bones that carry them, shape (..., E, 3).
     """
-    bones, hanging = hung
+    skeleton, (bones, hanging) = plans[0].skeleton, hung
     ways = skeleton.heads(bones, location(bones))
     ends = np.zeros((*ways.shape[:-2], len(plans), 3))
     for chain, carrier in enumerate(bones[list(hanging.carriers)].tolist()):

@@ -10,7 +10,6 @@ import numpy as np
 from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
-from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 from .known_skeletons import skeleton_of
 from .order import PlannedChain
@@ -81,17 +80,16 @@ def spec_of(known: Known) -> ChainSpec:
 
 def known_chain(
     armature_object: bpy.types.Object, known: Known
-) -> tuple[Skeleton, ChainPlan, BoneJoints | None]:
-    """Return the bones of a chain's armature, the original object, its own, and their joints.
+) -> tuple[ChainPlan, BoneJoints | None]:
+    """Return the bones of a chain of an original armature object, and their joints.
 
     Raises:
         RigError: If the chain has no bones, or a joint of it cannot be used.
     """
     if isinstance(known, LiveChain):
-        return known.skeleton, known.plan, known.joints
-    skeleton = skeleton_of(armature_object)
-    plan = planned(skeleton, known)
-    return skeleton, plan, chain_joints(read_joints(armature_object), skeleton, plan, known)
+        return known.plan, known.joints
+    plan = planned(skeleton_of(armature_object), known)
+    return plan, chain_joints(read_joints(armature_object), plan, known)
 
 
 def is_same(one: object, other: object) -> bool:

@@ -12,7 +12,6 @@ from ..reading.animation import driven_paths
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
-from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 from .order import PlannedChain
 from .own_joints import sliding_bones
@@ -89,36 +88,35 @@ def _check_dragged(chain: PlannedChain) -> None:
         )
 
 
-def dragged_root(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
+def dragged_root(plan: ChainPlan, spec: ChainSpec) -> int:
     """Return the root of a chain that is dragged as a whole; -1 for one whose root stays."""
     root = plan.written[:1]
-    if not spec.is_dragged or skeleton.is_connected[root[0]]:
+    if not spec.is_dragged or plan.skeleton.is_connected[root[0]]:
         return -1
     return int(root[0])
 
 
-def moved_whole(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
+def moved_whole(plan: ChainPlan, spec: ChainSpec) -> int:
     """Return the bone of which a chain or its body writes the whole location; -1 for none."""
-    return dragged_root(skeleton, plan, spec) if spec.is_dragged else plan.body_root
+    return dragged_root(plan, spec) if spec.is_dragged else plan.body_root
 
 
-def located_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
+def located_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     """Return the bones whose location a chain writes.
 
     Raises:
         RigError: If an own joint cannot be used; the text says what to do next.
     """
-    whole = frozenset({moved_whole(skeleton, plan, spec)}) - {-1}
-    return whole if spec.is_dragged else sliding_bones(skeleton, plan, spec) | whole
+    whole = frozenset({moved_whole(plan, spec)}) - {-1}
+    return whole if spec.is_dragged else sliding_bones(plan, spec) | whole
 
 
-def located_components(
-    skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
-) -> dict[int, tuple[int, ...]]:
+def located_components(plan: ChainPlan, spec: ChainSpec) -> dict[int, tuple[int, ...]]:
     """Return the components of the location that a chain writes, by bone; as ``located_bones``."""
-    whole = moved_whole(skeleton, plan, spec)
+    skeleton = plan.skeleton
+    whole = moved_whole(plan, spec)
     found: dict[int, tuple[int, ...]] = {}
-    for bone in sorted(located_bones(skeleton, plan, spec)):
+    for bone in sorted(located_bones(plan, spec)):
         axes = slide_axes(skeleton, np.array([bone]))[0]
         moved = range(3) if bone == whole else np.flatnonzero(axes).tolist()
         found[bone] = tuple(moved)

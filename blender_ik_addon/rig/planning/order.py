@@ -29,7 +29,6 @@ class PlannedChain:
         object: The armature object, original.
         index: Of the chain in the object's list.
         spec: Its settings.
-        skeleton: The armature's bones.
         plan: The chain's bones.
         moved_by: What moves it.
     """
@@ -37,14 +36,18 @@ class PlannedChain:
     object: bpy.types.Object
     index: int
     spec: ChainSpec
-    skeleton: Skeleton
     plan: ChainPlan
     moved_by: MovedBy
 
     @property
-    def parts(self) -> tuple[bpy.types.Object, int, ChainSpec, Skeleton, ChainPlan, MovedBy]:
+    def parts(self) -> tuple[bpy.types.Object, int, ChainSpec, ChainPlan, MovedBy]:
         """All of it, in the order of its fields."""
-        return self.object, self.index, self.spec, self.skeleton, self.plan, self.moved_by
+        return self.object, self.index, self.spec, self.plan, self.moved_by
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The armature's bones."""
+        return self.plan.skeleton
 
     @property
     def anchors(self) -> list[Anchor]:

@@ -19,16 +19,13 @@ from .acting_forces import creature_of
 ALONG = np.array([0.0, 1.0, 0.0])
 
 
-def chain_joints(
-    of_bones: BoneJoints, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
-) -> BoneJoints | None:
+def chain_joints(of_bones: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJoints | None:
     """Return the joints of the written bones of a chain; None where all of them turn freely.
 
     A chain that is pulled by a force has joints in any case: forces act on those.
 
     Args:
         of_bones: What the settings of all bones of the armature object say.
-        skeleton: The bones.
         plan: The chain's bones.
         spec: The chain's settings.
 
@@ -45,11 +42,11 @@ def chain_joints(
         return None
     joints = _of_creature(of_bones.take(plan.written), plan, spec)
     if spec.joints:
-        joints = _with_own(joints, _own_by_row(skeleton, plan, spec), skeleton, plan)
+        joints = _with_own(joints, _own_by_row(plan, spec), plan)
     if spec.is_dragged:
         joints = _of_dragged(joints, moves_root=spec.moves_root)
     elif joints.slides is not None:
-        _check_slides(joints.slides, skeleton, plan, spec)
+        _check_slides(joints.slides, plan, spec)
     return None if joints.is_free and spec.force is None else joints
 
 
@@ -77,7 +74,7 @@ def _of_dragged(joints: BoneJoints, *, moves_root: bool) -> BoneJoints:
     )
 
 
-def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
+def sliding_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     """Return the bones whose location a chain writes.
 
     Raises:
@@ -85,25 +82,23 @@ def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> froze
     """
     if not spec.use_limits or not any(joint.slides for joint in spec.joints):
         return frozenset()
-    own = _own_by_row(skeleton, plan, spec)
+    own = _own_by_row(plan, spec)
     bones = plan.written[[row for row, joint in own.items() if joint.slides]]
-    return frozenset(bones[~skeleton.is_connected[bones]].tolist())
+    return frozenset(bones[~plan.skeleton.is_connected[bones]].tolist())
 
 
-def cones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
+def cones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     """Return the bones whose joints in a chain are cones.
 
     Raises:
         RigError: If an own joint cannot be used; the text says what to do next.
     """
-    own = _own_by_row(skeleton, plan, spec) if spec.use_limits else {}
+    own = _own_by_row(plan, spec) if spec.use_limits else {}
     rows = [row for row, joint in own.items() if joint.is_cone]
     return frozenset(plan.written[rows].tolist())
 
 
-def _with_own(
-    joints: BoneJoints, own: dict[int, OwnJoint], skeleton: Skeleton, plan: ChainPlan
-) -> BoneJoints:
+def _with_own(joints: BoneJoints, own: dict[int, OwnJoint], plan: ChainPlan) -> BoneJoints:
     """Return the joints of written bones with own ones in their rows."""
     is_locked, stiffness = joints.is_locked.copy(), joints.stiffness.copy()
     low, high = joints.low.copy(), joints.high.copy()
@@ -111,12 +106,12 @@ def _with_own(
     slides = np.zeros((len(low), 2))
     for row, joint in own.items():
         bone = int(plan.written[row])
-        _check(joint, skeleton.names[bone])
+        _check(joint, plan.skeleton.names[bone])
         is_locked[row] = np.logical_not(FREE[joint.kind])
         low[row], high[row], slides[row] = joint.low, joint.high, joint.slide
         stiffness[row] = np.minimum(joint.stiffness, MOST_STIFFNESS)
         if joint.relative_to is not RelativeTo.REST:
-            zero[row] = _straight_on(skeleton, bone)
+            zero[row] = _straight_on(plan.skeleton, bone)
     is_rest = bool((zero == NOT_TURNED).all())
     return BoneJoints(
         is_locked,
@@ -128,7 +123,7 @@ def _with_own(
     )
 
 
-def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
+def _own_by_row(plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
     """Return the own joints of a chain by the row of the written bone that each one holds.
 
     Joints of bones that exist outside of the chain wait there until the chain is longer again.
@@ -136,7 +131,7 @@ def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[in
     rows = {bone: row for row, bone in enumerate(plan.written.tolist())}
     own: dict[int, OwnJoint] = {}
     for joint in spec.joints:
-        row = rows.get(_bone_of(joint, skeleton))
+        row = rows.get(_bone_of(joint, plan.skeleton))
         if row is None:
             continue
         if joint.relative_to is RelativeTo.CHILD:
@@ -147,7 +142,7 @@ def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[in
                 " set Angles From to Rest Pose or Parent Bone in its joint."
             )
         if row in own:
-            name = skeleton.names[plan.written[row]]
+            name = plan.skeleton.names[plan.written[row]]
             raise RigError(
                 f"Bone '{name}' has two joints in this chain, of its own or from its parent bone:"
                 " remove one of them."
@@ -178,8 +173,8 @@ def _check(joint: OwnJoint, name: str) -> None:
             )
 
 
-def _check_slides(slides: Array, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> None:
-    name = skeleton.names[plan.written[np.flatnonzero(slides.any(axis=1))[0]]]
+def _check_slides(slides: Array, plan: ChainPlan, spec: ChainSpec) -> None:
+    name = plan.skeleton.names[plan.written[np.flatnonzero(slides.any(axis=1))[0]]]
     if spec.use_stretch:
         raise RigError(
             f"Bone '{name}' slides in a chain that stretches, and only one of them can bring it to"
@@ -187,7 +182,7 @@ def _check_slides(slides: Array, skeleton: Skeleton, plan: ChainPlan, spec: Chai
         )
     if slides[len(plan.segments) :].any():
         raise RigError(
-            f"Bone '{skeleton.names[plan.tip]}' cannot slide, as its head is what comes to the"
+            f"Bone '{plan.skeleton.names[plan.tip]}' cannot slide, as its head is what comes to the"
             " target: switch Slide off in its joint, or switch Use Tail on."
         )
 

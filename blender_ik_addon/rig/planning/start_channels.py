@@ -37,7 +37,7 @@ def start_channels(
         Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
         stored pose has the values of this frame where bones are keyed.
     """
-    known = paired(chain.spec.stored_pose, chain.skeleton, chain.plan)
+    known = paired(chain.spec.stored_pose, chain.plan)
     stored = stored_or_keyed(chain.object, chain.skeleton, pose, known, frame, "rotation", animated)
     if chain.start_from is StartFrom.CURRENT:
         return pose.rotation[chain.plan.written], stored
@@ -53,7 +53,7 @@ def start_vector(
 
     Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
     """
-    known = paired(chain.spec.stored_pose, chain.skeleton, chain.plan)
+    known = paired(chain.spec.stored_pose, chain.plan)
     return stored_or_keyed(chain.object, chain.skeleton, pose, known, frame, name, animated)
 
 
@@ -102,30 +102,27 @@ def rest_channels(modes: Integers) -> Array:
     return channels
 
 
-def paired(
-    stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan
-) -> dict[int, StoredBone | None]:
+def paired(stored: Sequence[StoredBone], plan: ChainPlan) -> dict[int, StoredBone | None]:
     """Return what is stored for each written bone of a chain, by its index."""
     by_name = {bone.name: bone for bone in stored}
-    return {bone: by_name.get(skeleton.names[bone]) for bone in plan.written.tolist()}
+    return {bone: by_name.get(plan.skeleton.names[bone]) for bone in plan.written.tolist()}
 
 
 def stored_bones(
-    skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
+    pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
 ) -> tuple[StoredBone, ...]:
     """Return what the channels of a chain's written bones hold now.
 
     Args:
-        skeleton: The armature's bones.
         pose: Their pose.
         plan: The chain's bones.
         spec: Its settings: where bones grow, scales are stored as well.
         located: Bones of which to store the location as well.
     """
-    whole = moved_whole(skeleton, plan, spec)
+    whole = moved_whole(plan, spec)
     return tuple(
         StoredBone(
-            name=skeleton.names[bone],
+            name=plan.skeleton.names[bone],
             rotation_mode=MODE_NAMES[int(pose.modes[bone])],
             rotation=_numbers(pose.rotation[bone]),
             scale=_numbers(pose.scale[bone]) if spec.use_stretch else (),
@@ -137,7 +134,7 @@ def stored_bones(
 
 
 def completed(
-    skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
+    pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
 ) -> tuple[StoredBone, ...]:
     """Return a stored pose with the bones that have joined its chain since, as they stand now.
 
@@ -147,9 +144,9 @@ def completed(
     stored = spec.stored_pose
     if not stored:
         return stored
-    pairs = paired(stored, skeleton, plan)
+    pairs = paired(stored, plan)
     if spec.use_stretch or located:
-        whole = moved_whole(skeleton, plan, spec)
+        whole = moved_whole(plan, spec)
         lacking = {bone.name: index for index, bone in pairs.items() if bone is not None}
 
         def filled(bone: StoredBone) -> StoredBone:
@@ -165,7 +162,7 @@ def completed(
     if None not in pairs.values():
         return stored
     known = {bone.name for bone in stored}
-    present = stored_bones(skeleton, pose, plan, spec, located)
+    present = stored_bones(pose, plan, spec, located)
     return (*stored, *(bone for bone in present if bone.name not in known))
 
 

@@ -138,7 +138,7 @@ def _holding(
     if solved.slide_holds is not None:
         holds = np.column_stack((holds, solved.slide_holds[row]))
     words, names = ("X", "Y", "Z", "slide"), driven.skeleton.names
-    cone, round_bones = ("cone", "Y", "cone", "slide"), cones(own.skeleton, own.plan, own.spec)
+    cone, round_bones = ("cone", "Y", "cone", "slide"), cones(own.plan, own.spec)
     found = [
         (bone := int(driven.bones[segments[i]]), (cone if bone in round_bones else words)[axis])
         for i, axis in np.argwhere(holds[segments]).tolist()

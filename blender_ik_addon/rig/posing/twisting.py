@@ -27,7 +27,7 @@ def with_twist_spread(armature_object: bpy.types.Object, spec: ChainSpec) -> Cha
     if plan is None or not plan.spread:
         return spec
     helpers, pose = plan.limb[plan.tip_row + 1 :], read_pose(armature_object)
-    bones, hanging = hanging_of(skeleton, [plan.by_itself])
+    bones, hanging = hanging_of([plan.by_itself])
     spread = twist_spread(plan.spread, hanging.parents, [Limb(skeleton, pose, bones)])
     if spread is None or not free_bones(armature_object, skeleton)[helpers].all():
         return spec

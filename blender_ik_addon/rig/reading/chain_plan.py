@@ -33,6 +33,7 @@ class ChainPlan:
     """The bones of one chain.
 
     Attributes:
+        skeleton: The armature's bones.
         segments: Bones whose segments reach from root to effector, root first, shape (m,).
         tip: The bone whose tail or head is the effector, and that takes the target's rotation: the
             last segment, or the bone after it.
@@ -45,6 +46,7 @@ class ChainPlan:
         body_root: The root of the body that the chain belongs to; -1 for none.
     """
 
+    skeleton: Skeleton
     segments: Indices
     tip: int
     written: Indices
@@ -136,7 +138,7 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     carrying = above[: above.index(body_root) + 1][::-1] if body_root in above else []
     written = np.array([*limb, *helpers, *carrying])
     turned = ends_at_tail, turns_tip, spread
-    return ChainPlan(own, tip, written, *turned, len(carrying), body_root)
+    return ChainPlan(skeleton, own, tip, written, *turned, len(carrying), body_root)
 
 
 def _body_root(skeleton: Skeleton, segments: Sequence[int], spec: ChainSpec) -> int:
@@ -202,8 +204,9 @@ def _stem(name: str) -> str:
     return re.sub(r"[\d._\-\s]+", "", name)
 
 
-def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
+def rest_joints(plan: ChainPlan) -> Array:
     """Return the joints of a chain at rest, armature space, shape (m + 1, 3)."""
+    skeleton = plan.skeleton
     heads = skeleton.rest[plan.segments][:, :3, 3]
     end = skeleton.rest[plan.tip][:3, 3]
     if plan.ends_at_tail:
@@ -216,12 +219,12 @@ def straight_angle(spec: ChainSpec) -> float:
     return spec.pole_angle if spec.carries_side else 0.0
 
 
-def rest_side(skeleton: Skeleton, plan: ChainPlan, angle: float = 0.0) -> tuple[Array, bool]:
+def rest_side(plan: ChainPlan, angle: float = 0.0) -> tuple[Array, bool]:
     """Return where a chain bends in its root's space, and whether its rest pose tells that.
 
     A straight one bends to the Z axis, turned by an angle about the chain.
     """
-    joints, root = rest_joints(skeleton, plan), skeleton.rest[plan.segments[0]][:3, :3]
+    joints, root = rest_joints(plan), plan.skeleton.rest[plan.segments[0]][:3, :3]
     side = bend_side(joints)
     if side is not None:
         hint: Array = np.linalg.solve(root, side)
@@ -236,7 +239,6 @@ def rest_side(skeleton: Skeleton, plan: ChainPlan, angle: float = 0.0) -> tuple[
 
 def check(
     armature_object: bpy.types.Object,
-    skeleton: Skeleton,
     plan: ChainPlan,
     spec: ChainSpec,
     present: Container[int],
@@ -245,7 +247,6 @@ def check(
 
     Args:
         armature_object: The original object.
-        skeleton: Its bones.
         plan: The chain's bones.
         spec: The chain's settings.
         present: Session uids of the scene's objects.
@@ -253,6 +254,7 @@ def check(
     Raises:
         RigError: With one sentence that says what to do next.
     """
+    skeleton = plan.skeleton
     if not armature_object.is_editable:
         raise RigError("The armature is linked: make a library override of it to pose it here.")
     if spec.target is None:
@@ -267,7 +269,7 @@ def check(
             moved_by.add_anchor(anchor)
             if not own.isdisjoint(moved_by.points):
                 raise _below_itself(armature_object, anchor, word, own)
-    _check_drivers(armature_object, skeleton, plan, use_stretch=spec.use_stretch)
+    _check_drivers(armature_object, plan, use_stretch=spec.use_stretch)
     root = skeleton.names[plan.segments[0]]
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
         (tie, below), above = pulled
@@ -280,11 +282,11 @@ def check(
 
 
 def _check_drivers(
-    armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, *, use_stretch: bool
+    armature_object: bpy.types.Object, plan: ChainPlan, *, use_stretch: bool
 ) -> None:
     paths = driven_paths(armature_object)
     limb, helpers, carrying = (
-        {skeleton.names[bone] for bone in bones}
+        {plan.skeleton.names[bone] for bone in bones}
         for bones in np.split(plan.written, [plan.tip_row + 1, len(plan.limb)])
     )
     names, turned = (

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Indices
 from ..reading.chain_plan import ChainPlan
-from ..reading.skeleton import Skeleton
 from ..reading.spaces import transform_point
 
 Floats = npt.NDArray[np.float32]
@@ -85,12 +84,12 @@ class ChainRows:
     rig_of: Indices
 
     @classmethod
-    def of(cls, skeleton: Skeleton, plans: Sequence[ChainPlan]) -> ChainRows:
+    def of(cls, plans: Sequence[ChainPlan]) -> ChainRows:
         """Return the joints of chains of one armature."""
         bones = [bone for plan in plans for bone in (*plan.segments.tolist(), plan.tip)]
         ends = np.cumsum([len(plan.segments) + 1 for plan in plans], dtype=np.int64)
         reach = np.zeros((len(bones), 1))
-        lengths = [skeleton.lengths[plan.tip] if plan.ends_at_tail else 0.0 for plan in plans]
+        lengths = [plan.skeleton.lengths[plan.tip] if plan.ends_at_tail else 0.0 for plan in plans]
         reach[ends - 1, 0] = lengths
         own, starts = np.array(bones, dtype=np.int64), np.concatenate(([0], ends))
         return cls(own, reach, starts, np.zeros_like(own))

@@ -69,7 +69,8 @@ def find_ends(armature_object: bpy.types.Object, known: Known, bone: str) -> lis
     Raises:
         RigError: If the chain has no bones, or a joint of it cannot be used.
     """
-    skeleton, plan, joints = known_chain(armature_object, known)
+    plan, joints = known_chain(armature_object, known)
+    skeleton = plan.skeleton
     rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
     if joints is None or not rows.size:
         return []

@@ -149,7 +149,6 @@ def _counts(constraint: IKConstraint) -> bool:
 
 
 def check_chain(
-    skeleton: Skeleton,
     plan: ChainPlan,
     spec: ChainSpec,
     bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone],
@@ -157,7 +156,6 @@ def check_chain(
     """Raise if a chain does what no constraint can do.
 
     Args:
-        skeleton: The bones of the armature.
         plan: Those of the chain.
         spec: Its settings.
         bones: All pose bones.
@@ -165,6 +163,7 @@ def check_chain(
     Raises:
         RigError: With what to do first.
     """
+    skeleton = plan.skeleton
     driven = [bones[skeleton.names[bone]] for bone in plan.segments]
     if spec.options.solver in (Solver.FORCE, Solver.FOLLOW):
         raise RigError("IK constraints have no Force and no Follow: choose another solver first.")
@@ -196,10 +195,10 @@ def check_chain(
         raise RigError(f"'{spec.bone}' has an IK constraint already: delete that first.")
 
 
-def may_grow(armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan) -> bool:
+def may_grow(armature_object: bpy.types.Object, plan: ChainPlan) -> bool:
     """Tell whether any bone of a chain has an IK stretch."""
     bones = armature_object.pose.bones
-    return any(bones[skeleton.names[bone]].ik_stretch > 0.0 for bone in plan.segments)
+    return any(bones[plan.skeleton.names[bone]].ik_stretch > 0.0 for bone in plan.segments)
 
 
 def take_settings(
@@ -298,11 +297,11 @@ def _dotted(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple([f"{path}." for path in paths])
 
 
-def shown_joints(evaluated: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan) -> Array:
+def shown_joints(evaluated: bpy.types.Object, plan: ChainPlan) -> Array:
     """Return the evaluated joints of a chain, world space, shape (m + 1, 3)."""
     bones = evaluated.pose.bones
-    tip = bones[skeleton.names[plan.tip]]
-    points = [bones[skeleton.names[bone]].head for bone in plan.segments]
+    tip = bones[plan.skeleton.names[plan.tip]]
+    points = [bones[plan.skeleton.names[bone]].head for bone in plan.segments]
     points.append(tip.tail if plan.ends_at_tail else tip.head)
     world = np.array(evaluated.matrix_world, dtype=np.float64)
     return transform_point(world, np.array(points, dtype=np.float64))
@@ -311,14 +310,13 @@ def shown_joints(evaluated: bpy.types.Object, skeleton: Skeleton, plan: ChainPla
 def take_shown_pose(
     armature_object: bpy.types.Object,
     evaluated: bpy.types.Object,
-    skeleton: Skeleton,
     pose: Pose,
     plan: ChainPlan,
 ) -> None:
     """Write the evaluated rotations of a chain's bones into their channels."""
     turns = []
     for bone in plan.written:
-        shown = evaluated.pose.bones[skeleton.names[bone]]
+        shown = evaluated.pose.bones[plan.skeleton.names[bone]]
         local = evaluated.convert_space(
             pose_bone=shown, matrix=shown.matrix, from_space="POSE", to_space="LOCAL"
         )

@@ -41,7 +41,7 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
         InvalidChainError: If a bone has no length.
     """
     plan = chain.plan
-    frames = framed_in_poses(chain.skeleton, plan, [pose])
+    frames = framed_in_poses(plan, [pose])
     posed = frames.posed(matrices_of(channels, pose.modes[plan.written])[None])
     check_segments(lambda _: chain, posed.joints)
     joints = posed.joints[:, :-1] if plan.bends_without_tip else posed.joints

@@ -52,8 +52,8 @@ def pole_axis(armature_object: bpy.types.Object, known: Known) -> PoleAxis:
     Raises:
         RigError: If the chain has no bones, a joint of it cannot be used, or its ends meet.
     """
-    spec, (skeleton, plan, joints) = spec_of(known), known_chain(armature_object, known)
-    points = shown_joints(armature_object, skeleton, plan)
+    spec, (plan, joints) = spec_of(known), known_chain(armature_object, known)
+    points = shown_joints(armature_object, plan)
     length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
     # The tip takes the target's rotation first: what bends are the bones before it.
     tip_first = joints is None and spec.force is None and turns_tip_first(plan, spec)

@@ -50,13 +50,13 @@ def take(
     pose = read_pose(evaluated)
     written = plan.written
     channels = (pose.rotation[written], pose.location[written], pose.scale[written])
-    check_channels(skeleton, plan, np.hstack(channels))
+    check_channels(plan, np.hstack(channels))
     try:
-        located = located_bones(skeleton, plan, spec)
+        located = located_bones(plan, spec)
     except RigError:
         # It is not solved before its joints are corrected; the locations are stored then.
         located = frozenset()
-    return stored_bones(skeleton, pose, plan, spec, located)
+    return stored_bones(pose, plan, spec, located)
 
 
 def give_back(
@@ -120,7 +120,7 @@ def unwritten(
     stored, written = _bones(skeleton, spec), set(plan.written.tolist())
     gone = frozenset([bone.name for index, bone in stored.items() if index not in written])
     try:
-        sliding, whole = located_bones(skeleton, plan, spec), moved_whole(skeleton, plan, spec)
+        sliding, whole = located_bones(plan, spec), moved_whole(plan, spec)
     except RigError:
         return gone, frozenset()
     kept = {

@@ -32,7 +32,7 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
             them.
     """
     first, plans = live_chains[0], [each.plan for each in live_chains]
-    hung = bones, hanging = hanging_of(first.skeleton, plans)
+    hung = bones, hanging = hanging_of(plans)
     start, stored = np.empty((2, len(bones), 4))
     is_current, influence = np.empty(len(bones), dtype=np.bool_), np.zeros(len(bones))
     for own, rows in zip(reversed(live_chains), map(list, reversed(hanging.rows)), strict=True):
@@ -49,7 +49,7 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
         if first.slide is not None:
             location = location.copy()
             location[bones] = first.slide.home
-    ways, ends = lying(first.skeleton, plans, hung, lambda some: location[some])
+    ways, ends = lying(plans, hung, lambda some: location[some])
     driven = Driven(
         live_chains=tuple(live_chains),
         bones=bones,

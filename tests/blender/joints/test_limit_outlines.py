@@ -54,7 +54,7 @@ def shape_of(ob: bpy.types.Object) -> tuple[ChainShape, Array]:
     found = np.array(find_places([spec.target, spec.pole], *known))
     places = [each if np.isfinite(each).all() else None for each in found]
     shape = compile_shape(ob, skeleton, spec)
-    points = ChainRows.of(skeleton, [shape.plan]).place([posed])
+    points = ChainRows.of([shape.plan]).place([posed])
     return place_shape(shape, points, posed, *places), points
 
 
