@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases
-from ..reading.channels import Channels, Integers
+from ..reading.channels import Channels
 from ..reading.rows import joined
-from .changes import Change, OtherChannels
+from .changes import Change, Kind
 from .rig_state import RigState
 
-NOTHING: Mapping[str, Array] = MappingProxyType({})
+NOTHING: Mapping[Kind, Array] = MappingProxyType({})
 
 
 class Part(NamedTuple):
@@ -49,15 +49,13 @@ class BatchRigs(Generic[Place]):
     def __init__(
         self,
         parts: Sequence[Part],
-        modes: Integers,
         read_places: Callable[[], Place],
         differ: Callable[[Place, Place], Flags],
     ) -> None:
-        """Take the armature objects, and the rotation modes of the bones (k,).
+        """Take the armature objects.
 
         Args:
             parts: What of each object is in the batch.
-            modes: Of the bones.
             read_places: Returns where the chains or trees hang, as last read.
             differ: Tells which of them hang elsewhere than before, shape (B,).
         """
@@ -65,13 +63,12 @@ class BatchRigs(Generic[Place]):
         self._read_places: Callable[[], Place] = read_places
         self._differ: Callable[[Place, Place], Flags] = differ
         self._bones = [np.concatenate(part.bones) for part in parts]
-        self._modes = [np.tile(modes, len(part.rows)) for part in parts]
         ends = np.cumsum([len(part.rows) for part in parts])
         self._first = ends - [len(part.rows) for part in parts]
         self._slices = [
             slice(*edges) for edges in zip(self._first.tolist(), ends.tolist(), strict=True)
         ]
-        bones = len(modes)
+        bones = len(parts[0].bones[0])
         self._bone_rows = [slice(own.start * bones, own.stop * bones) for own in self._slices]
         self._versions: list[int] = []
         self._known_bases: list[Bases | None] = []
@@ -119,9 +116,9 @@ class BatchRigs(Generic[Place]):
         has_changed: Flags,
         is_foreign: Callable[[RigState], bool],
         noise: Array | float | None = None,
-        others: Mapping[str, Array] = NOTHING,
+        others: Mapping[Kind, Array] = NOTHING,
     ) -> list[Change]:
-        """Return what differs from what stands there, one change an armature object.
+        """Return what differs from what stands there, one change an armature object and kind.
 
         Args:
             wanted: What shall stand there, shape (B, k, 4).
@@ -129,25 +126,24 @@ class BatchRigs(Generic[Place]):
             is_foreign: Whether an armature object stands as another window's graph wrote it:
                 answering that would go back and forth for ever.
             noise: Channels that differ by no more are the same; one for all, or of bones (k, 1).
-            others: What shall stand in further channels, shape (B, k, 3), by property name.
+            others: What shall stand in further channels, shape (B, k, 3), by kind.
         """
         count = len(wanted)
-        told = {name: values.astype(np.float32).reshape(-1, 3) for name, values in others.items()}
+        told: dict[Kind, Channels] = {"channels": wanted.reshape(-1, 4)}
         differs = _differ(self.present, wanted, noise)
-        for name, values in told.items():
-            present = self.gather(name).reshape(count, -1, 3)
+        for kind, each in others.items():
+            values = told[kind] = each.astype(np.float32).reshape(-1, 3)
+            present = self.gather(kind).reshape(count, -1, 3)
             differs |= _differ(present, values.reshape(present.shape), noise)
         differs = np.logical_or.reduceat(differs, self._first)
-        rows = wanted.reshape(-1, 4)
-        found, written = [], []
+        found, written = list[Change](), []
         self.left.clear()
         for i in differs.nonzero()[0].tolist():
             state = self._states[i]
             if not is_foreign(state) or has_changed[self._slices[i]].any():
                 # What of the same object stands right is written with the others.
                 bones, own = self._bones[i], self._bone_rows[i]
-                further = {name: OtherChannels(bones, each[own]) for name, each in told.items()}
-                found.append(Change(state, bones, self._modes[i], rows[own], further))
+                found += [Change(state, kind, bones, each[own]) for kind, each in told.items()]
                 written.append(self._slices[i])
             else:
                 self.left.add(state.uid)

@@ -23,7 +23,7 @@ from ..reading.world import WorldMatrices
 from .batch import Batch, Members
 from .batch_rigs import BatchRigs, bases_of
 from .body_solve import BodySolve
-from .changes import Change
+from .changes import Change, Kind
 from .followed import Followed
 from .gone_back import GoneBack
 from .isolating import solve_again
@@ -53,16 +53,14 @@ class ChainBatch(Batch):
         chains = len(first.live_chains)
         if is_even and not first.is_tree:
             self._solve = BaseSolve(self.driven, self._poses)
-            self._rigs = BatchRigs(
-                self._parts, first.modes, lambda: bases_of(self._parts), Bases.differ
-            )
+            self._rigs = BatchRigs(self._parts, lambda: bases_of(self._parts), Bases.differ)
         else:
             self._solve = (
                 BodySolve(self.driven, self._poses)
                 if first.hanging.floats
                 else FrameSolve(self.driven, self._poses, is_even=is_even)
             )
-            self._rigs = BatchRigs(self._parts, first.modes, self._find_places, self._differ)
+            self._rigs = BatchRigs(self._parts, self._find_places, self._differ)
         specs = [spec for each in self.driven for spec in each.specs]
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         poles = [spec.pole for spec in specs if spec.pole]
@@ -336,12 +334,13 @@ class ChainBatch(Batch):
             solved = solved.put(rows, part)
         return solved
 
-    def _others(self) -> dict[str, Array]:
-        """Return what shall stand in channels that are no rotations, by property name."""
+    def _others(self) -> dict[Kind, Array]:
+        """Return what shall stand in channels that are no rotations, by kind."""
         if self._solved is None:
             return {}
+        found: dict[Kind, Array | None]
         found = {"scale": self._solved.scale, "location": self._solved.location}
-        return {name: values for name, values in found.items() if values is not None}
+        return {kind: values for kind, values in found.items() if values is not None}
 
     def _inputs(self, row: int) -> bytes:
         """Return what the solve of a chain depends on besides the chain itself, to compare."""

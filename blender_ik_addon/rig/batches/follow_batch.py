@@ -33,8 +33,7 @@ class FollowBatch(Batch):
         """Compile chains that have the same key."""
         super().__init__(members, is_even=False)
         self._solve = FollowSolve(self.driven, self._poses)
-        modes = self._solve.settings.modes
-        self._rigs = BatchRigs(self._parts, modes, self._find_places, _differ)
+        self._rigs = BatchRigs(self._parts, self._find_places, _differ)
         self._starts: dict[int, bytes] = {}
         self._homes: dict[int, tuple[tuple[int, float], Array]] = {}
 

@@ -39,13 +39,14 @@ class GoneBack:
             is_asked: Which chains or trees are solved now, shape (B,).
             followed: Returns what one of them follows, to compare.
         """
+        is_new, self._is_new = self._is_new, False
         if moment.is_new:
             self._forget_all()
-        elif self._is_new:
+            return
+        if is_new:
             self._take_over(followed)
         else:
             self._forget((is_asked & self.bones.any(axis=1)).nonzero()[0].tolist())
-        self._is_new = False
         self._note_keys(moment)
         for row in self.bones.any(axis=1).nonzero()[0].tolist():
             driven = self._driven[row]
@@ -77,7 +78,7 @@ class GoneBack:
 
     def _note_keys(self, moment: Moment) -> None:
         """Note which rotations have keys, as long as nobody has posed bones since."""
-        if moment.is_new or not moment.is_auto_keying:
+        if not moment.is_auto_keying:
             self._keys.clear()
             return
         for row, is_posed in enumerate(self.bones.any(axis=1).tolist()):

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Flags
+from ...core.algebra.arithmetic import Array, Flags
 from ..planning.live_chain import LiveChain
 from ..planning.located import dragged_root
 from ..reading.channels import Channels
-from .changes import Change, OtherChannels
+from .changes import Change, Kind
 from .rig_state import RigState
-
-ROTATION = "channels"
 
 
 @dataclass(frozen=True)
@@ -31,37 +29,30 @@ class Resting:
 
     state: RigState
     live_chain: LiveChain
-    own: Mapping[str, Flags]
+    own: Mapping[Kind, Flags]
 
-    def change(self, frame: float) -> Change | None:
-        """Return what its own bones have to hold at a frame; None if they hold it."""
-        pose, written = self.state.pose, self.live_chain.plan.written
-        differs, further = False, dict[str, OtherChannels]()
-        for name, values in self._values(frame).items():
-            own = self.own[name]
-            part = OtherChannels(written[own], values[own])
-            present = getattr(pose, name)[part.bones].astype(np.float32)
-            differs = differs or not np.array_equal(part.values, present)
-            further[name] = part
-        if not differs:
-            return None
-        turned = further.pop(ROTATION)
-        modes = self.state.pose.modes[turned.bones]
-        return Change(self.state, turned.bones, modes, turned.values, further)
+    def changes(self, frame: float) -> list[Change]:
+        """Return what its own bones have to hold at a frame; nothing if they hold it."""
+        written, found = self.live_chain.plan.written, list[Change]()
+        for kind, values in self._values(frame).items():
+            own = self.own[kind]
+            found.append(Change(self.state, kind, written[own], values[own]))
+        return found if any(self._differs(change).any() for change in found) else []
 
-    def posed(self, change: Change) -> list[str]:
-        """Return the names of bones that do not hold what a change of theirs gives them."""
-        rotation = OtherChannels(change.bones, change.channels)
-        found = set[int]()
-        for name, part in {ROTATION: rotation, **change.others}.items():
-            present = getattr(self.state.pose, name)[part.bones].astype(np.float32)
-            found.update(part.bones[(present != part.values).any(axis=1)].tolist())
+    def posed(self, changes: Sequence[Change]) -> list[str]:
+        """Return the names of bones that do not hold what changes of theirs give them."""
+        found = {bone for each in changes for bone in each.bones[self._differs(each)].tolist()}
         return [self.live_chain.skeleton.names[bone] for bone in sorted(found)]
 
-    def _values(self, frame: float) -> dict[str, Channels]:
+    def _differs(self, change: Change) -> Flags:
+        present = getattr(self.state.pose, change.kind)[change.bones].astype(np.float32)
+        differs: Flags = (present != change.values).any(axis=1)
+        return differs
+
+    def _values(self, frame: float) -> dict[Kind, Channels]:
         """Return what its written bones hold without it, shape (k, size), by kind of channels."""
         live_chain, state = self.live_chain, self.state
-        found = {ROTATION: live_chain.stored}
+        found: dict[Kind, Array] = {"channels": live_chain.stored}
         if live_chain.stretch is not None:
             found["scale"] = live_chain.stretch.scale
         if live_chain.slide is not None:
@@ -71,10 +62,10 @@ class Resting:
         return {name: values.astype(np.float32) for name, values in found.items()}
 
 
-def _written(live_chain: LiveChain) -> dict[str, Flags]:
+def _written(live_chain: LiveChain) -> dict[Kind, Flags]:
     """Return which of its bones a chain writes, shape (k,), by kind of channels."""
     every: Flags = np.ones(len(live_chain.plan.written), dtype=np.bool_)
-    found = {ROTATION: every}
+    found: dict[Kind, Flags] = {"channels": every}
     if live_chain.stretch is not None:
         found["scale"] = every
     root = dragged_root(live_chain.plan, live_chain.spec)
@@ -95,7 +86,7 @@ def find_resting(
     sound = [i for i in range(len(placed)) if i not in rests]
     posed, found = set[tuple[int, str, int]](), []
     for i in (*sound, *rests):
-        (state, live_chain), own = placed[i], dict[str, Flags]()
+        (state, live_chain), own = placed[i], dict[Kind, Flags]()
         for name, is_written in _written(live_chain).items():
             points = [(state.uid, name, bone) for bone in live_chain.plan.written.tolist()]
             own[name] = is_written & [point not in posed for point in points]

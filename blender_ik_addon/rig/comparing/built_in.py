@@ -14,9 +14,8 @@ from mathutils import Matrix
 
 from ...core import IKError, Solver
 from ...core.algebra.arithmetic import Array
-from ..batches.changes import OtherChannels
 from ..live.live import memory
-from ..live.writer import write_others, write_rotation
+from ..live.writer import write_property, write_rotation
 from ..planning.order import PlannedChain
 from ..reading.channels import MODE_NAMES, Pose
 from ..reading.world import WorldMatrices, array_of
@@ -126,8 +125,8 @@ class _Stage:
     def show(self, pose: Pose) -> None:
         """Give the bones the channels of a pose, and evaluate it."""
         every = np.arange(len(pose.modes))
-        others = {name: getattr(pose, name) for name in ("location", "scale")}
-        write_others(self.rig, {name: OtherChannels(every, each) for name, each in others.items()})
+        for name in ("location", "scale"):
+            write_property(self.rig, name, every, getattr(pose, name))
         write_rotation(self.rig, every, pose.modes, pose.rotation)
         self.evaluate()
 

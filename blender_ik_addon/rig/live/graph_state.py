@@ -143,13 +143,13 @@ class GraphState:
             if level.carry is not None:
                 level.carry.recall(uids)
 
-    def note_rest(self, chain: Resting, change: Change | None, *, is_hand: bool) -> None:
+    def note_rest(self, chain: Resting, changes: Sequence[Change], *, is_hand: bool) -> None:
         """Note which bones of a refused chain go back, if somebody has posed them."""
         key = chain.state.uid, chain.live_chain.index
         if not is_hand or key not in self.gone_back:
             self.gone_back[key] = []
-        elif change is not None:
-            names = [*self.gone_back[key], *chain.posed(change)]
+        elif changes:
+            names = [*self.gone_back[key], *chain.posed(changes)]
             self.gone_back[key] = list(dict.fromkeys(names))
 
     def refusal(self, key: tuple[int, int]) -> str:

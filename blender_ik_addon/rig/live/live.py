@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import bpy
@@ -235,11 +235,9 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
     others = frozenset[int]()
     moment = moment_of(update, is_first=not graph.has_solved, given_back=memory.given_back)
     for chain in graph.resting:
-        rest = chain.change(update.frame)
-        _note_rest(graph, update, chain, rest)
-        if rest is not None:
-            note(rest)
-            unwritten.setdefault(rest.state.uid, []).append(rest)
+        changes = chain.changes(update.frame)
+        _note_rest(graph, update, chain, changes)
+        _note_changes(changes, unwritten)
     for level in graph.levels:
         if (unwritten or written) and not level.is_carried:
             # This level hangs on what has just moved.
@@ -250,17 +248,24 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
         if level.carry is not None:
             level.carry.update(has_written=bool(unwritten or written))
         world = world or _world(graph, update)
-        for change in _changes(level, moment, world):
-            note(change)
-            unwritten.setdefault(change.state.uid, []).append(change)
+        _note_changes(_changes(level, moment, world), unwritten)
     return others | _write(unwritten, update, written)
 
 
-def _note_rest(graph: GraphState, update: Update, chain: Resting, change: Change | None) -> None:
+def _note_changes(changes: Iterable[Change], unwritten: dict[int, list[Change]]) -> None:
+    """Note what is not as it should be, by armature object, until it is written."""
+    for change in changes:
+        note(change)
+        unwritten.setdefault(change.state.uid, []).append(change)
+
+
+def _note_rest(
+    graph: GraphState, update: Update, chain: Resting, changes: Sequence[Change]
+) -> None:
     """Note whether bones of a refused chain go back from a pose by hand, and tell of it."""
     state, index = chain.state, chain.live_chain.index
     is_ours = update.is_new_frame or state.uid in memory.given_back
-    graph.note_rest(chain, change, is_hand=not (is_ours or _is_written_by_another(state)))
+    graph.note_rest(chain, changes, is_hand=not (is_ours or _is_written_by_another(state)))
     outcomes = memory.outcomes.get(update.key, {}).get(state.uid, {})
     if index in outcomes:
         outcomes[index] = graph.refusal((state.uid, index))

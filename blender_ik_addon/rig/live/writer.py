@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..batches.changes import Change, OtherChannels
+from ..batches.changes import KINDS, Change
 from ..reading.channels import (
-    CHANNEL_SIZES,
     PROPERTY_SIZES,
     Channels,
     Integers,
@@ -19,7 +17,6 @@ from ..reading.channels import (
     read_floats,
     rows_of_property,
 )
-from ..reading.rows import joined
 from ..reading.update import GraphKey
 
 # Before 4.5 a script that writes channels in bulk is not listed as a change, so nothing but reading
@@ -52,10 +49,9 @@ def write_rotation(
         What the properties that were written hold now.
     """
     written: Written = {}
-    pose_bones = armature_object.pose.bones
     for name, rows in _rows_by_property(modes):
-        size = PROPERTY_SIZES[name]
-        written[name] = _put(pose_bones, name, size, bones[rows], channels[rows, :size])
+        own = channels[rows, : PROPERTY_SIZES[name]]
+        written[name] = write_property(armature_object, name, bones[rows], own)
     _tag(armature_object)
     return written
 
@@ -71,48 +67,38 @@ def write_pose(armature_object: bpy.types.Object, pose: Pose, changes: Sequence[
     Returns:
         What the properties that were written hold now.
     """
-    others: dict[str, list[OtherChannels]] = {}
-    for change in changes:
-        for name, each in change.others.items():
-            others.setdefault(name, []).append(each)
-    written = write_others(armature_object, {name: joined(each) for name, each in others.items()})
-    if TELLS_OF_BULK_WRITES and pose.has_only_quaternions:
-        values = written["rotation_quaternion"] = pose.channels.ravel()
-        armature_object.pose.bones.foreach_set("rotation_quaternion", values)
-        _tag(armature_object)
-        return written
-    bones, modes, channels = (
-        np.concatenate([getattr(change, name) for change in changes])
-        for name in ("bones", "modes", "channels")
-    )
-    return written | write_rotation(armature_object, bones, modes, channels)
+    written: Written = {}
+    for kind in KINDS:
+        own = [each for each in changes if each.kind == kind]
+        if kind == "channels" and TELLS_OF_BULK_WRITES and pose.has_only_quaternions:
+            whole = written["rotation_quaternion"] = pose.channels.ravel()
+            armature_object.pose.bones.foreach_set("rotation_quaternion", whole)
+            _tag(armature_object)
+        elif own:
+            bones = np.concatenate([each.bones for each in own])
+            values = np.concatenate([each.values for each in own])
+            if kind == "channels":
+                written |= write_rotation(armature_object, bones, pose.modes[bones], values)
+            else:
+                written[kind] = write_property(armature_object, kind, bones, values)
+    return written
 
 
-def write_others(armature_object: bpy.types.Object, others: Mapping[str, OtherChannels]) -> Written:
-    """Write channels that are no rotations; the pose still has to be tagged.
+def write_property(
+    armature_object: bpy.types.Object, name: str, bones: Indices, values: Array | Channels
+) -> Channels:
+    """Write a property of some bones; the pose still has to be tagged.
 
     Args:
         armature_object: The original object.
-        others: By property name.
+        name: Of the property.
+        bones: Indices, shape (m,).
+        values: Shape (m, size).
 
     Returns:
-        What the properties that were written hold now.
+        What the property holds now for all bones, shape (n * size,).
     """
-    pose_bones = armature_object.pose.bones
-    return {
-        name: _put(pose_bones, name, CHANNEL_SIZES[name], each.bones, each.values)
-        for name, each in others.items()
-    }
-
-
-def _put(
-    pose_bones: Any,
-    name: str,
-    size: int,
-    bones: Indices,
-    values: Array | Channels,
-) -> Channels:
-    """Write a property of some bones; return what it holds for all, shape (n * size,)."""
+    pose_bones, size = armature_object.pose.bones, values.shape[1]
     whole = read_floats(pose_bones, name, size)
     whole.reshape(-1, size)[bones] = values
     pose_bones.foreach_set(name, whole)

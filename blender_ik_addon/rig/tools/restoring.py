@@ -8,9 +8,8 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Flags
-from ..batches.changes import OtherChannels
 from ..live import live
-from ..live.writer import write_others, write_rotation
+from ..live.writer import write_property, write_rotation
 from ..planning.checks import check_channels
 from ..planning.known_skeletons import skeleton_of
 from ..planning.located import located_bones, moved_whole
@@ -98,7 +97,7 @@ def give_back(
         else:
             is_own = _own_components(armature_object, skeleton, held, name)
             vectors = np.where(is_own, values, getattr(pose, name)[bones]).astype(np.float32)
-            write_others(armature_object, {name: OtherChannels(bones, vectors)})
+            write_property(armature_object, name, bones, vectors)
 
 
 def unwritten(
