@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from ...core import Chains, Goals, Solutions, bone_rotations, solve_batch
 from ...core.algebra import quaternions, rotation
 from ...core.algebra.arithmetic import FLOATS, Array, Flags
 from ...core.solving.compiled_chains import compile_chains
-from ..frames.base_start import BaseChain, BaseChannels
+from ..frames.base_start import BaseChain, BaseStart, into_local
 from ..frames.bases import Bases, point_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_poses import LENGTHS_AGREE, angles_between
@@ -32,21 +31,6 @@ from .solved import Asked, Solved, name_ending
 
 # So many choices of so few chains are kept compiled.
 MOST_TAKEN, FEW_TAKEN = 64, 24
-
-
-class _Start(NamedTuple):
-    """Chains in the poses that they start from: one row a chain.
-
-    ``bones`` makes local rotations of turns from there. Those of twist bones, which are no part of
-    the chain, are ``helpers``, wxyz as those of tips; ``near`` are channels to stay near.
-    """
-
-    bones: BaseChannels
-    helpers: Array
-    near: Array
-    tip: Array
-    chains: Chains
-    use_flip: Flags
 
 
 class BaseSolve:
@@ -62,7 +46,7 @@ class BaseSolve:
         forces = forces_on([each.specs[0] for each in driven], lengths)
         self._forces = self.settings.with_optimum(forces, slice(None))
         self._start = self._started(slice(None), local, self.settings.stored)
-        self._taken: dict[bytes, Chains] = {}
+        self._taken: dict[bytes, BaseStart] = {}
 
     def solved(self, asked: Asked, bases: Bases) -> Solved:
         """Return what brings some of the chains, which hang in these bases, to their targets."""
@@ -97,7 +81,7 @@ class BaseSolve:
         local, tip_gaps = self._turned(pick, start, chains, solutions, tips)
         return self._finished(pick, bases, start, goals, (solutions, local, tip_gaps))
 
-    def _started(self, pick: Rows, local: Array, near: Array) -> _Start:
+    def _started(self, pick: Rows, local: Array, near: Array) -> BaseStart:
         """Return some of the chains in a pose, and the channels (b, k, 4) to stay near."""
         own, chain = self.settings, self._chain.take(pick)
         laid, joints, forces = chain.laid(local), own.joints, self._forces
@@ -116,8 +100,8 @@ class BaseSolve:
             poses = (self._bending(chain, each) for each in (local, own.zero[pick]))
             use_flip = use_flip & is_on_side_of(*poses)
         local, helpers = np.split(local, [laid.rest.shape[1]], axis=1)
-        bones = BaseChannels(local, laid.rest)
-        return _Start(bones, helpers, near, laid.posed[:, -1], chains, use_flip)
+        into = into_local(local, laid.rest) if joints is None else None
+        return BaseStart(local, helpers, near, laid.posed[:, -1], use_flip, chains, into)
 
     def _bending(self, chain: BaseChain, local: Array) -> tuple[Array, Array]:
         """Return the joints (b, n, 3) that bend in a pose, and where they would if straight."""
@@ -125,21 +109,19 @@ class BaseSolve:
         joints = laid.joints[:, :-1] if self.settings.plan.bends_without_tip else laid.joints
         return joints, rotation.rotate(laid.posed[:, 0], chain.hints)
 
-    def _some(self, pick: Rows) -> _Start:
+    def _some(self, pick: Rows) -> BaseStart:
         """Return the compiled start of some of the chains; of a few of them it is kept."""
-        start = self._start
         if isinstance(pick, slice):
-            return start
+            return self._start
         key = pick.tobytes()
-        chains = self._taken.get(key)
-        if chains is None:
-            chains = start.chains.take(pick)
+        start = self._taken.get(key)
+        if start is None:
+            start = self._start.take(pick)
             if len(pick) <= FEW_TAKEN:
                 if len(self._taken) >= MOST_TAKEN:
                     self._taken.clear()
-                self._taken[key] = chains
-        bones, helpers, near = start.bones.take(pick), start.helpers[pick], start.near[pick]
-        return _Start(bones, helpers, near, start.tip[pick], chains, start.use_flip[pick])
+                self._taken[key] = start
+        return start
 
     def _orientations(self, from_world: Array, targets: Array) -> Array:
         """Return the orientations wxyz of targets in the bases, where anything follows them."""
@@ -165,19 +147,19 @@ class BaseSolve:
         return compile_chains(self._start.chains).is_in_floats
 
     def _turned(
-        self, pick: Rows, start: _Start, chains: Chains, solutions: Solutions, tips: Array | None
+        self, pick: Rows, start: BaseStart, chains: Chains, solutions: Solutions, tips: Array | None
     ) -> tuple[Array, Array]:
         """Return the local rotations wxyz (b, n, 4) of a solution, and what tips lack (b,).
 
         Of the n bones of the limb, without twist bones.
         """
-        own, before = self.settings, start.bones.local
+        own, before = self.settings, start.local
         no_gaps = np.zeros(len(before))
         is_tip_beyond = tips is not None and not own.plan.ends_at_tail
         weight = own.spec.options.orient_weight
         if own.joints is None:
             turns = bone_rotations(chains, solutions)
-            local = start.bones.turned(start.bones.with_tips(turns, tips))
+            local = start.turned(turns, tips)
             if is_tip_beyond and weight < 1.0:
                 local[:, -1] = rotation.interpolate(before[:, -1], local[:, -1], weight)
             return local, no_gaps
@@ -201,7 +183,7 @@ class BaseSolve:
         self,
         pick: Rows,
         bases: Bases,
-        start: _Start,
+        start: BaseStart,
         goals: Goals,
         found: tuple[Solutions, Array, Array],
     ) -> Solved:
