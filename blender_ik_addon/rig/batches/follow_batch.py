@@ -8,9 +8,11 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.places import Places
-from ..posing.drags import Begun, Dragged, Stand
+from ..posing.drags import Drag, Stand
 from ..posing.follow_solve import FollowSolve
+from ..posing.solved import Solved
 from ..reading.moment import Moment
+from ..reading.rows import joined
 from ..reading.world import WorldMatrices
 from .batch import Batch, Members
 from .batch_rigs import BatchRigs
@@ -21,6 +23,8 @@ from .rig_state import RigState
 # Channels are float32, and Blender gives back what was written: what differs by more was written
 # by somebody else.
 SAME = 1e-6
+Remembered = tuple[Stand, bytes]
+"""How a dragged chain stood, one row, and what it depended on, to compare."""
 
 
 class FollowBatch(Batch):
@@ -67,29 +71,20 @@ class FollowBatch(Batch):
         if self._solve.can_creep:
             pairs = zip(rows.tolist(), targets, strict=True)
             inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
-        begun = self._begun(rows, targets, present, stands, inputs, moment)
-        for start, (solved, turns, roots, whole, codes, holds) in self._drag(begun):
-            assert solved.location is not None
-            for i, row in enumerate(start.rows.tolist()):
+        drag = self._drag_of(rows, targets, present, stands, inputs, moment)
+        for asked, stand in self._drag(drag):
+            start = asked.start
+            for i, row in enumerate(asked.rows.tolist()):
                 told = start.turns[i].tobytes() + start.location[i].tobytes()
                 has_changed[row] |= self._starts.get(row) != told
                 self._starts[row] = told
                 if has_changed[row] or not is_foreign(self._states[row]):
-                    wanted[row], location[row, 0] = solved.channels[i], solved.location[i, 0]
-                    written = wanted[row].copy(), location[row, 0].astype(np.float32)
-                    stand = Stand(
-                        turns[i],
-                        roots[i],
-                        whole[i].astype(np.float32),
-                        *written,
-                        inputs.get(row, b""),
-                        codes[i],
-                        holds[i],
-                    )
-                    self._states[row].remember(self.live_chains[row], moment, stand)
+                    wanted[row], location[row, 0] = stand.shown[i], stand.shown_location[i]
+                    kept = stand.take(np.array([i])), inputs.get(row, b"")
+                    self._states[row].remember(self.live_chains[row], moment, kept)
         return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})
 
-    def _begun(
+    def _drag_of(
         self,
         rows: Indices,
         targets: Array,
@@ -97,8 +92,8 @@ class FollowBatch(Batch):
         location: Array,
         inputs: Mapping[int, bytes],
         moment: Moment,
-    ) -> Begun:
-        """Return what some of the chains go on from.
+    ) -> Drag:
+        """Return what is asked of some of the chains, and what they go on from.
 
         Args:
             rows: Which chains, shape (b,).
@@ -110,45 +105,44 @@ class FollowBatch(Batch):
         """
         own, influence = self._solve.settings, self._solve.settings.shares[rows]
         lasts = self._lasts(rows, present, location, moment)
-        is_known = np.array([last is not None for last in lasts])
+        known = np.flatnonzero([last is not None for last in lasts])
         home = np.zeros(location.shape)
-        for i in np.flatnonzero(~is_known | (influence[:, 0] < 1.0)).tolist():
+        is_read = influence[:, 0] < 1.0
+        is_read[[i for i, last in enumerate(lasts) if last is None]] = True
+        for i in np.flatnonzero(is_read).tolist():
             home[i] = self._home(int(rows[i]), moment)
         if moment.is_new:
-            near, turns, location = own.stored[rows], own.zero[rows], home.copy()
+            whole, turns, location = own.stored[rows], own.zero[rows], home
         else:
             # What stands there is the share of the whole that influence leaves.
-            near, turns = present, own.resumed(rows, present)
+            whole, turns = present, own.resumed(rows, present)
             share = np.where(influence > 0.0, influence, np.inf)
             location = home + (location - home) / share
-        stands = [last for last in lasts if last is not None]
-        if stands:
-            turns[is_known] = [stand.turns for stand in stands]
-            location[is_known] = [stand.location for stand in stands]
-            near[is_known] = [stand.whole for stand in stands]
-        begun = Begun.anew(rows, targets, turns, location, near, home, len(own.plan.segments))
-        for i, (row, last) in enumerate(zip(rows.tolist(), lasts, strict=True)):
-            if last is None:
-                continue
-            begun.shown[i] = last.channels
-            if inputs and inputs[row] == last.inputs:
-                begun.codes[i], begun.holds[i] = last.code, last.holds
-        return begun
+        codes = np.full(len(rows), -1, dtype=np.int8)
+        holds = np.zeros((*present.shape[:2], 3), dtype=np.bool_)
+        start = Stand(turns, location, whole, whole, location, codes, holds)
+        if known.size:
+            stands = [last for last in lasts if last is not None]
+            start = start.put(known, joined([stand for stand, _ in stands]))
+            # What now depends on something else goes on to where that leads it.
+            pairs = zip(rows[known].tolist(), stands, strict=True)
+            others = known[[inputs.get(row) != told for row, (_, told) in pairs]]
+            start.codes[others], start.holds[others] = -1, False
+        return Drag(rows, targets, home, start)
 
     def _lasts(
         self, rows: Indices, present: Array, location: Array, moment: Moment
-    ) -> list[Stand | None]:
-        """Return the last poses of the chains that go on from them."""
-        found: list[Stand | None] = []
+    ) -> list[Remembered | None]:
+        """Return how the chains stood last that go on from there."""
+        found: list[Remembered | None] = []
         for row in rows.tolist():
             last = self._states[row].last_of(self.live_chains[row], moment)
             found.append(None if last is None else last.kept)
-        known = [i for i, stand in enumerate(found) if stand is not None]
+        known = [i for i, last in enumerate(found) if last is not None]
         # Where a frame is new animation has put keyed channels elsewhere, which tells nothing.
         if known and not moment.is_new:
-            stands = [stand for stand in found if stand is not None]
-            off = present[known] - [stand.channels for stand in stands]
-            away = location[known] - [stand.written_location for stand in stands]
+            stands = joined([last[0] for last in found if last is not None])
+            off, away = present[known] - stands.shown, location[known] - stands.shown_location
             # NaN is near to nothing.
             is_near = np.abs(off).max(axis=(1, 2)) <= SAME
             is_near &= np.abs(away).max(axis=1) <= SAME
@@ -165,19 +159,19 @@ class FollowBatch(Batch):
             known = self._homes[row] = key, location[0]
         return known[1]
 
-    def _drag(self, begun: Begun) -> list[tuple[Begun, Dragged]]:
+    def _drag(self, drag: Drag) -> list[tuple[Drag, Stand]]:
         """Drag chains; where one cannot be dragged the others still are."""
-        found: list[tuple[Begun, Dragged]] = []
+        found: list[tuple[Drag, tuple[Solved, Stand]]] = []
 
-        def drag(rows: Indices) -> None:
-            some = begun.take(np.flatnonzero(np.isin(begun.rows, rows)))
+        def dragged(rows: Indices) -> None:
+            some = drag.take(np.flatnonzero(np.isin(drag.rows, rows)))
             found.append((some, self._solve.dragged(some, self._rigs.places)))
 
-        self._failed = solve_again(begun.rows, drag, self._failed)
+        self._failed = solve_again(drag.rows, dragged, self._failed)
         self.errors = self._failed | self.errors
-        for some, (solved, *_) in found:
+        for some, (solved, _) in found:
             self._keep(some.rows, solved)
-        return found
+        return [(some, stand) for some, (_, stand) in found]
 
 
 def _differ(places: Places, former: Places) -> Flags:

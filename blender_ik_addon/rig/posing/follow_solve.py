@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ..reading.channels import Pose
 from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
 from ..trees.driven import Driven
-from .drags import Begun, Dragged
+from .drags import Drag, Stand
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
 from .solved import REACHED, USED_UP, Codes, Solved, name_ending
@@ -59,7 +59,7 @@ class Whole(NamedTuple):
     channels: Array
 
 
-class Roots(NamedTuple):
+class Heads(NamedTuple):
     """Where location channels put the roots of b chains, armature space.
 
     Attributes:
@@ -108,47 +108,52 @@ class FollowSolve:
         roots = [each.skeleton.head_by_location(int(each.bones[0])) for each in driven]
         self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 
-    def dragged(self, begun: Begun, places: Places) -> Dragged:
+    def dragged(self, drag: Drag, places: Places) -> tuple[Solved, Stand]:
         """Return what brings the led ends of some of the chains to their targets.
 
         They go straight there. Bones swing by the shortest rotations; poles and rotations of
         targets are for chains whose root stays.
 
+        Returns:
+            What stands on the bones, with influence, and how the chains stand.
+
         Raises:
             IKError: If one of them cannot be dragged; the text says what to do next.
         """
-        rows, own = begun.rows, self.settings
+        rows, start, own = drag.rows, drag.start, self.settings
         self._check_places(places, rows)
         above = places.above[rows]
-        roots = Roots(
+        roots = Heads(
             transform_point(above, self._heads[rows]),
             above[:, :3, :3] @ self._moved[rows],
         )
-        root = roots.heads_at(begun.location)
+        root = roots.heads_at(start.location)
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
         joints = None if own.joints is None else own.joints.take(rows)
-        start = self._start(frames, begun.turns, joints)
-        check_segments(lambda row: self._driven[rows[row]].live_chains[0], start.joints)
-        goal = point_in_base(places.from_world[rows], begun.targets)
-        check_distance(start.joints[:, 0], goal, self._reach(start))
-        is_at_rest = begun.codes >= 0
-        drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
-        poses = self._drawn(frames, start, drawn, joints)
-        codes, holds = np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy()
+        begun = self._start(frames, start.turns, joints)
+        check_segments(lambda row: self._driven[rows[row]].live_chains[0], begun.joints)
+        goal = point_in_base(places.from_world[rows], drag.targets)
+        check_distance(begun.joints[:, 0], goal, self._reach(begun))
+        is_at_rest = start.codes >= 0
+        drawn = np.where(is_at_rest[:, None], begun.joints[:, self._led], goal)
+        poses = self._drawn(frames, begun, drawn, joints)
+        codes, holds = np.where(is_at_rest, start.codes, REACHED), start.holds.copy()
         if self._options.use_anchor:
             poses = self._finished(frames, poses, drawn, joints, codes, holds)
-        poses, channels, is_kept = self._locked(frames, poses, begun.near, rows)
+        poses, channels, is_kept = self._locked(frames, poses, start.whole, rows)
         # Drawn to where they are, these would turn by rounding, or by what locks hold.
         resting = np.flatnonzero(is_at_rest)
-        poses = poses.put(resting, start.take(resting))
-        channels[resting] = begun.near[resting]
-        turns, location = rotation.quaternion_from_matrix(poses.rotations), begun.location
+        poses = poses.put(resting, begun.take(resting))
+        channels[resting] = start.whole[resting]
+        turns, location = rotation.quaternion_from_matrix(poses.rotations), start.location
         if self.settings.spec.moves_root:
             location = roots.location_of(poses.joints[:, 0])
         whole = Whole(poses, turns, location, channels)
-        shown = self._part(frames, roots, whole, begun)
-        solved = self._solved(begun, places, shown, codes, holds, is_kept)
-        return Dragged(solved, turns, location, channels, codes, holds)
+        shown = self._part(frames, roots, whole, drag)
+        solved = self._solved(drag, places, shown, codes, holds, is_kept)
+        as_kept: Any = np.float32
+        kept = as_kept(channels), as_kept(shown.channels), as_kept(shown.location)
+        return solved, Stand(turns, location, *kept, codes, holds)
 
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
         """Return what a drag depends on besides its last pose, to compare."""
@@ -248,7 +253,7 @@ class FollowSolve:
             found = solve_with_joints(posing, joints.take(rows), None)
         codes[rows] = found.solutions.status_code
         if found.solutions.holds is not None:
-            holds[rows] = found.solutions.holds
+            holds[rows, : found.solutions.holds.shape[1]] = found.solutions.holds
         return poses.put(rows, self._placed(found.poses, sure))
 
     def _locked(
@@ -265,21 +270,21 @@ class FollowSolve:
             poses = poses.put(held, self._placed(posed, poses.joints[held, self._sure]))
         return poses, channels, is_kept & self._options.use_anchor
 
-    def _part(self, frames: ChainFrames, roots: Roots, whole: Whole, begun: Begun) -> Whole:
+    def _part(self, frames: ChainFrames, roots: Heads, whole: Whole, drag: Drag) -> Whole:
         """Return the share that influence takes of poses, and of the locations of their roots.
 
         The others keep their channels: locks of quaternions hold Euler angles, of which there are
         two sets for one rotation, and locked again it might become another one.
         """
-        own, rows = self.settings, begun.rows
+        own, rows = self.settings, drag.rows
         part = np.flatnonzero(own.shares[rows, 0] < 1.0)
         if not part.size:
             return whole
         some, share = rows[part], own.shares[rows[part]]
         local = own.blended(some, whole.turns[part])
         channels, location = whole.channels.copy(), whole.location.copy()
-        channels[part] = own.held(some, local, begun.shown[part])[0]
-        home = begun.home[part]
+        channels[part] = own.held(some, local, drag.start.shown[part])[0]
+        home = drag.home[part]
         location[part] = home + share * (location[part] - home)
         frames = replace(frames, root=roots.heads_at(location)).take(part)
         turns = own.local_of(channels)
@@ -287,11 +292,11 @@ class FollowSolve:
         return Whole(whole.poses.put(part, posed), turns, location, channels)
 
     def _solved(
-        self, begun: Begun, places: Places, shown: Whole, codes: Codes, holds: Flags, is_kept: Flags
+        self, drag: Drag, places: Places, shown: Whole, codes: Codes, holds: Flags, is_kept: Flags
     ) -> Solved:
         """Return what stands on the bones, measured there."""
-        own, rows, reach = self.settings, begun.rows, self._reach(shown.poses)
-        goal = point_in_base(places.from_world[rows], begun.targets)
+        own, rows, reach = self.settings, drag.rows, self._reach(shown.poses)
+        goal = point_in_base(places.from_world[rows], drag.targets)
         gaps = transform_direction(places.to_world[rows], shown.poses.joints[:, self._led] - goal)
         residuals, unit = _length(gaps), places.unit[rows]
         has_arrived = residuals - LENGTHS_AGREE * unit * reach <= own.tolerance[rows, 0]
