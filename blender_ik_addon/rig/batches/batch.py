@@ -73,7 +73,6 @@ class Batch:
         self.errors: dict[int, str] = {}
         self._failed: dict[int, str] = {}
         self._states = [state for state, own in members for _ in own]
-        self._poses = [state.pose for state in self._states]
         self._parts = [
             Part(state, [row for row, _ in own], [each.bones for _, each in own])
             for state, own in members

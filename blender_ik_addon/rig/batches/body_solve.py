@@ -19,7 +19,6 @@ from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import Asked
-from ..reading.channels import Pose
 from ..trees.body_floor import BodyFloor
 from ..trees.body_limbs import BodyLimb, limbs_alike, rows_above
 from ..trees.body_plan import BodyPlan
@@ -35,9 +34,9 @@ class BodySolve(FrameSolve):
     the more the body goes along.
     """
 
-    def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
-        """Compile bodies that have the same key, in these poses."""
-        super().__init__(driven, poses)
+    def __init__(self, driven: Sequence[Driven]) -> None:
+        """Compile bodies that have the same key."""
+        super().__init__(driven)
         bodies = [each for each in driven if isinstance(each, BodyPlan)]
         pulls = [[spec.body.pull for spec in body.specs if spec.body] for body in bodies]
         self._pulls = np.array(pulls)
@@ -47,9 +46,7 @@ class BodySolve(FrameSolve):
             points = [body.standing.points for body in bodies if body.standing is not None]
             self._points = np.array(points)
         parents, limbs = bodies[0].hanging.parents, [body.limbs for body in bodies]
-        self._limbs = [
-            LimbSolve(alike, poses, bodies[0].poled) for alike in limbs_alike(limbs, parents)
-        ]
+        self._limbs = [LimbSolve(alike, bodies[0].poled) for alike in limbs_alike(limbs, parents)]
         carrying = {row for limb in bodies[0].limbs for row in rows_above(limb, parents)}
         self._is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
         self._is_end = np.zeros_like(self._is_soft)

@@ -52,13 +52,13 @@ class ChainBatch(Batch):
         first = self.driven[0]
         chains = len(first.live_chains)
         if is_even and not first.is_tree:
-            self._solve = BaseSolve(self.driven, self._poses)
+            self._solve = BaseSolve(self.driven)
             self._rigs = BatchRigs(self._parts, lambda: bases_of(self._parts), Bases.differ)
         else:
             self._solve = (
-                BodySolve(self.driven, self._poses)
+                BodySolve(self.driven)
                 if first.hanging.floats
-                else FrameSolve(self.driven, self._poses, is_even=is_even)
+                else FrameSolve(self.driven, is_even=is_even)
             )
             self._rigs = BatchRigs(self._parts, self._find_places, self._differ)
         specs = [spec for each in self.driven for spec in each.specs]

@@ -36,7 +36,7 @@ class FollowBatch(Batch):
     def __init__(self, members: Members) -> None:
         """Compile chains that have the same key."""
         super().__init__(members, is_even=False)
-        self._solve = FollowSolve(self.driven, self._poses)
+        self._solve = FollowSolve(self.driven)
         self._rigs = BatchRigs(self._parts, self._find_places, _differ)
         self._starts: dict[int, bytes] = {}
         self._homes: dict[int, tuple[tuple[int, float], Array]] = {}

@@ -13,7 +13,6 @@ from ..frames.places import Places
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import SolvedPoses
 from ..posing.solved import Asked
-from ..reading.channels import Pose
 from ..reading.rows import joined
 from ..trees.body_limbs import BodyLimb
 
@@ -24,20 +23,15 @@ MOST_KEPT = 2
 class LimbSolve:
     """Limbs alike of B bodies alike, compiled: one of each, or several such as left and right."""
 
-    def __init__(
-        self, alike: Sequence[Sequence[BodyLimb]], poses: Sequence[Pose], poled: Sequence[int]
-    ) -> None:
-        """Compile the limbs, in these poses of their armatures.
+    def __init__(self, alike: Sequence[Sequence[BodyLimb]], poled: Sequence[int]) -> None:
+        """Compile the limbs.
 
         Args:
             alike: One limb of all bodies, then the next one of all of them.
-            poses: Of the armature objects.
             poled: Numbers of the chains of a body that have poles.
         """
         self._limbs = [each[0] for each in alike]
-        self._solve = FrameSolve(
-            [limb.driven for each in alike for limb in each], [*poses] * len(alike)
-        )
+        self._solve = FrameSolve([limb.driven for each in alike for limb in each])
         self._poled = [[poled.index(i) for i in limb.chains if i in poled] for limb in self._limbs]
         self._kept: dict[bytes, SolvedPoses] = {}
 

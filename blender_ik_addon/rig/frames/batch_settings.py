@@ -11,14 +11,14 @@ import numpy as np
 from ...core import Forces, SolveOptions
 from ...core.algebra.arithmetic import Array
 from ..reading.chain_plan import ChainPlan
-from ..reading.channels import Pose, quaternions_of
+from ..reading.channels import quaternions_of
 from ..reading.rows import Rows
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
 from .bone_channels import BoneChannels
 from .carried_sides import CarriedSides
 from .chain_joints import ChainJoints
-from .twist_rows import Limb, twist_spread
+from .twist_rows import twist_spread
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class BatchSettings(BoneChannels):
     carried: CarriedSides | None
 
     @classmethod
-    def of(cls, driven: Sequence[Driven], poses: Sequence[Pose]) -> BatchSettings:
-        """Return the settings of chains or trees that have the same key, in these poses."""
+    def of(cls, driven: Sequence[Driven]) -> BatchSettings:
+        """Return the settings of chains or trees that have the same key."""
         first, each = driven[0], [own.options for own in driven]
-        specs, placed = [own.specs for own in driven], list(zip(poses, driven, strict=True))
+        specs = [own.specs for own in driven]
         pole_angle = np.array([[spec.pole_angle for spec in own] for own in specs])
         if first.is_tree:
             # The options of a tree hold for all of its chains.
@@ -57,7 +57,6 @@ class BatchSettings(BoneChannels):
             pole_angle = pole_angle + np.pi * np.array(flips)
         influence = np.array([own.influence for own in driven])
         shares = [influence[:, list(rows)].min(axis=1) for rows in first.hanging.rows]
-        limbs = [Limb(own.skeleton, pose, own.bones) for pose, own in placed]
         local = quaternions_of(
             np.concatenate([own.start for own in driven]), np.tile(first.modes, len(driven))
         )
@@ -65,10 +64,10 @@ class BatchSettings(BoneChannels):
             modes=first.modes,
             stored=np.array([own.stored for own in driven]),
             influence=influence,
-            locks=np.array([pose.locks[own.bones] for pose, own in placed]),
-            uses_4d_locks=np.array([pose.uses_4d_locks[own.bones] for pose, own in placed]),
+            locks=np.array([own.locks for own in driven]),
+            uses_4d_locks=np.array([own.uses_4d_locks for own in driven]),
             joints=ChainJoints.of([own.joints for own in driven]),
-            spread=twist_spread(first.spread, first.hanging.parents, limbs),
+            spread=twist_spread(driven),
             like=first,
             start=local.reshape(len(driven), -1, 4),
             options=replace(

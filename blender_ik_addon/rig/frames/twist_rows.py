@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Indices
+from ...core.algebra.arithmetic import Array
 from ...core.algebra.twist_spread import Segment, TwistSpread
 from ..planning.live_chain import EVEN_SCALE
-from ..reading.channels import Pose
-from ..reading.skeleton import Skeleton
+from ..trees.driven import Driven
 
 # Segments that lie off the Y axes of their bones by less than this sine lie along them.
 ALONG_BONE = 1e-5
 ALONG = np.array([0.0, 1.0, 0.0])
 
 
-class Limb(NamedTuple):
-    """The bones of one chain or tree: the armature's bones, their pose, and which, shape (k,)."""
-
-    skeleton: Skeleton
-    pose: Pose
-    bones: Indices
-
-
-def twist_spread(
-    segments: tuple[Segment, ...], parents: tuple[int, ...], limbs: Sequence[Limb]
-) -> TwistSpread | None:
-    """Return how turns are spread along limbs alike; None for limbs without segments for it.
-
-    Args:
-        segments: Where, by rows of bones.
-        parents: Rows of the bones' parents, -1 for none.
-        limbs: The limbs.
-    """
+def twist_spread(limbs: Sequence[Driven]) -> TwistSpread | None:
+    """Return how turns are spread along limbs alike; None for limbs without segments for it."""
+    segments, parents = limbs[0].spread, limbs[0].hanging.parents
     if not segments:
         return None
     rows = [_rows(limb, segments) for limb in limbs]
@@ -48,12 +31,11 @@ def twist_spread(
     return TwistSpread(segments, parents, axes, before, shares, np.array(may_roll))
 
 
-def _rows(limb: Limb, segments: Sequence[Segment]) -> tuple[Array, Array, Array]:
+def _rows(limb: Driven, segments: Sequence[Segment]) -> tuple[Array, Array, Array]:
     """Return axes (k, 3), those of parents (k, 3), and shares (k,) of bones."""
-    skeleton, pose, bones = limb
+    skeleton, bones, heads = limb.skeleton, limb.bones, limb.ways
     axes, before = np.tile(ALONG, (2, len(bones), 1))
     shares = np.zeros(len(bones))
-    heads = skeleton.heads(bones, pose.location[bones])
     for segment in segments:
         # Where each bone of the line begins along it, and where the line ends.
         begins = [0.0]
@@ -75,22 +57,21 @@ def _rows(limb: Limb, segments: Sequence[Segment]) -> tuple[Array, Array, Array]
     return axes, before, shares
 
 
-def _may_roll(limb: Limb, axes: Array, segment: Segment) -> bool:
+def _may_roll(limb: Driven, axes: Array, segment: Segment) -> bool:
     """Tell whether the bones of a segment can roll without moving anything.
 
     Not those that have locked rotations, or take their parents' transforms in part, and no line of
     bones that are longer in one direction across it than in another.
     """
-    skeleton, pose, bones = limb
-    changed = bones[list(segment.changed)]
-    hung = bones[[row for row in segment.changed if row != segment.line[0]]]
+    skeleton, changed = limb.skeleton, list(segment.changed)
+    hung = limb.bones[[row for row in segment.changed if row != segment.line[0]]]
     is_whole = skeleton.takes_whole_parent[hung].all() and skeleton.has_square_rest[hung].all()
     # The lock of W counts only beside those of X, Y and Z as they are.
-    is_locked = pose.locks[changed] & (pose.uses_4d_locks[changed, None] | (np.arange(4) < 3))
+    is_locked = limb.locks[changed] & (limb.uses_4d_locks[changed, None] | (np.arange(4) < 3))
     if not is_whole or is_locked.any():
         return False
     rolled = [row for row in segment.line if row in segment.rolled]
-    return all(_rolls_round(pose.scale[bones[row]], axes[row]) for row in rolled)
+    return all(_rolls_round(limb.scale[row], axes[row]) for row in rolled)
 
 
 def _rolls_round(scale: Array, axis: Array) -> bool:

@@ -24,7 +24,6 @@ from ..frames.batch_settings import BatchSettings
 from ..frames.chain_poses import LENGTHS_AGREE, angles_between
 from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
-from ..reading.channels import Pose
 from ..reading.rows import Rows
 from ..trees.driven import Driven
 from .solved import Asked, Solved, name_ending
@@ -36,9 +35,9 @@ MOST_TAKEN, FEW_TAKEN = 64, 24
 class BaseSolve:
     """B chains alike, compiled. Arrays with one row a chain unless said otherwise."""
 
-    def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
-        """Compile chains that have the same ``batch_key`` and rigid bones, in these poses."""
-        self.settings = BatchSettings.of(driven, poses)
+    def __init__(self, driven: Sequence[Driven]) -> None:
+        """Compile chains that have the same ``batch_key`` and rigid bones."""
+        self.settings = BatchSettings.of(driven)
         self._chain = BaseChain.of(driven)
         local = self.settings.start
         lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)

@@ -25,7 +25,6 @@ from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.framing import framed
 from ..frames.places import Places
 from ..planning.checks import check_segments
-from ..reading.channels import Pose
 from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
 from ..trees.driven import Driven
@@ -87,9 +86,9 @@ class FollowSolve:
         can_creep: Whether a drag to where the led end is already may turn bones.
     """
 
-    def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
-        """Compile chains that have the same ``batch_key``, in these poses."""
-        self.settings = BatchSettings.of(driven, poses)
+    def __init__(self, driven: Sequence[Driven]) -> None:
+        """Compile chains that have the same ``batch_key``."""
+        self.settings = BatchSettings.of(driven)
         self._driven = driven
         options = self.settings.spec.options
         self._options = SolveOptions(

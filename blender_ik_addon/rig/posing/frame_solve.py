@@ -30,7 +30,6 @@ from ..planning.checks import check_segments
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
 from ..reading.bone_joints import free_bones
-from ..reading.channels import Pose
 from ..reading.refusals import scaled_flat
 from ..trees.driven import Driven
 from .eased_poses import Eased, step_poses
@@ -42,17 +41,14 @@ from .solved import Asked, Solved, name_ending
 class FrameSolve:
     """B chains, or trees of E chains, alike, compiled."""
 
-    def __init__(
-        self, driven: Sequence[Driven], poses: Sequence[Pose], *, is_even: bool = False
-    ) -> None:
-        """Compile chains or trees that have the same key, in these poses.
+    def __init__(self, driven: Sequence[Driven], *, is_even: bool = False) -> None:
+        """Compile chains or trees that have the same key.
 
         Args:
             driven: The chains or trees.
-            poses: Of their armature objects.
             is_even: Whether trees are solved in the spaces of their root bones.
         """
-        self.settings = own = BatchSettings.of(driven, poses)
+        self.settings = own = BatchSettings.of(driven)
         self._driven, self._joints = driven, own.joints
         self._frames = framed(driven, is_even=is_even)
         if own.is_tree:

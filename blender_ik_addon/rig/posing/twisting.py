@@ -9,12 +9,14 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ..anatomy.free_bones import free_bones
-from ..frames.twist_rows import Limb, twist_spread
-from ..planning.hanging import hanging_of
+from ..frames.twist_rows import twist_spread
+from ..planning.live_chain import LiveChain
 from ..reading.chain_plan import plan_or_none
 from ..reading.channels import quaternions_of, read_pose
+from ..reading.dependencies import Dependencies
 from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec
+from ..trees.uniting import driven_by
 
 # Bones may turn by so much, in numbers of a quaternion.
 STILL = 1e-6
@@ -26,12 +28,14 @@ def with_twist_spread(armature_object: bpy.types.Object, spec: ChainSpec) -> Cha
     plan = plan_or_none(skeleton, wanted)
     if plan is None or not plan.spread:
         return spec
-    helpers, pose = plan.limb[plan.tip_row + 1 :], read_pose(armature_object)
-    bones, hanging = hanging_of([plan.by_itself])
-    spread = twist_spread(plan.spread, hanging.parents, [Limb(skeleton, pose, bones)])
+    plan, pose = plan.by_itself, read_pose(armature_object)
+    helpers, channels = plan.written[plan.tip_row + 1 :], pose.rotation[plan.written]
+    parts = armature_object, 0, wanted, plan, Dependencies().found()
+    chain = LiveChain(*parts, channels, channels, is_settled=True, joints=None, stretch=None)
+    spread = twist_spread([driven_by([chain], pose, None)])
     if spread is None or not free_bones(armature_object, skeleton)[helpers].all():
         return spec
-    local = quaternions_of(pose.rotation[bones], pose.modes[bones])[None]
+    local = quaternions_of(channels, pose.modes[plan.written])[None]
     after = spread.spread(local, local, np.ones(local.shape[:2]))
     is_still = np.abs(rotation.nearest_quaternion(after, local) - local).max() <= STILL
     return wanted if is_still and spread.may_roll.any() else spec

@@ -41,6 +41,8 @@ class Driven:
         ways: From the parent's head to the bone's in the space of the posed parent, shape (k, 3);
             that of the root is not used.
         scale: Scale channels; of bones that may grow without their growth, shape (k, 3).
+        locks: As ``Pose.locks``, shape (k, 4).
+        uses_4d_locks: As ``Pose.uses_4d_locks``, shape (k,).
     """
 
     live_chains: tuple[LiveChain, ...]
@@ -55,6 +57,8 @@ class Driven:
     ends: Array
     ways: Array
     scale: Array
+    locks: Flags
+    uses_4d_locks: Flags
 
     @property
     def skeleton(self) -> Skeleton:

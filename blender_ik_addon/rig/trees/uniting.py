@@ -63,6 +63,8 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
         ends=ends,
         ways=ways,
         scale=scale,
+        locks=pose.locks[bones],
+        uses_4d_locks=pose.uses_4d_locks[bones],
     )
     return _as_body(driven, pose, of_bones) if hanging.floats else driven
 
