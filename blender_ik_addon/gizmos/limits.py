@@ -68,7 +68,7 @@ def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
         return ""
     if active is not None:
         solved = solved_chain(context, settings)
-        written = solved.written_names() if solved else bones_of_chain(settings)
+        written = solved.plan.names if solved else bones_of_chain(settings)
         if active.name in written:
             return active.name
     index = settings.active_joint_index

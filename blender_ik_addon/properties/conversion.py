@@ -138,7 +138,7 @@ class _Rig:
             and settings.influence == 1.0
             and not converting.may_grow(self.owner, plan)
         )
-        names = {self.skeleton.names[bone] for bone in plan.written}
+        names = set(plan.names)
         fades = any(map(moving.animates, ("influence", "mute", "enabled")))
         is_still = names.isdisjoint(self.animated) and not fades
         return len(plan.segments) <= 2 and not spec.has_side and is_whole and is_still

@@ -145,7 +145,7 @@ def _bend_at(plan: ChainPlan, bone: int, angle: float, *, is_whole: bool) -> _Be
             for joints, side in (sides[::-1] if is_whole else sides)
             if side is not None
         ),
-        (chain, skeleton.rest[plan.segments[0], :3, :3] @ rest_side(plan, angle)[0]),
+        (chain, skeleton.rest[plan.root, :3, :3] @ rest_side(plan, angle)[0]),
     )
     normal = np.cross(side, joints[-1] - joints[0])
     x, _, z = rest[:, :3].T @ normal

@@ -33,7 +33,7 @@ def can_carry(chain: PlannedChain, moved: Collection[Point]) -> bool:
     by, owner = chain.moved_by, chain.object
     if may_read_poses(owner):
         return False
-    names, root = chain.skeleton.names, int(chain.plan.segments[0])
+    names, root = chain.skeleton.names, chain.plan.root
     line = [(owner.session_uid, names[bone]) for bone in chain.skeleton.ancestors(root)]
     found = {point for point in by.points if point in moved}
     if not found.isdisjoint(by.anchor_points) or not found.issubset(line[1:]):
@@ -61,7 +61,7 @@ class Carry:
         self._versions: list[int] = []
         groups: dict[tuple[int, tuple[int, ...], Carried], list[RigState]] = {}
         for state, own in members:
-            roots = tuple(sorted({int(live_chain.plan.segments[0]) for live_chain in own}))
+            roots = tuple(sorted({live_chain.plan.root for live_chain in own}))
             bones = _carried_above(state.skeleton, roots, written.get(state.uid, {}))
             groups.setdefault((id(state.skeleton), roots, bones), []).append(state)
         self._groups = [

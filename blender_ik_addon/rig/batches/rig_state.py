@@ -375,7 +375,7 @@ class RigState:
             if changed is not None:
                 is_kept = is_kept and not (changed[written].any() or changed[chain.plan.tip])
             known = known if is_kept else None
-        is_keyed = not keyed.isdisjoint(chain.written_names())
+        is_keyed = not keyed.isdisjoint(chain.plan.names)
         if known is not None and known.is_settled and not is_keyed:
             return known
         start, stored = start_channels(chain, pose, frame, self._animated_at(frame, "rotation"))

@@ -77,7 +77,7 @@ def may_stand(plans: Mapping[int, ChainPlan]) -> set[int]:
     """
     limbs = {i for i, plan in plans.items() if _part(plan) not in TRUNK}
     ends = {plans[i].tip for i in limbs}
-    roots = {i: int(plans[i].segments[0]) for i in limbs}
+    roots = {i: plans[i].root for i in limbs}
     return {i for i in limbs if ends.isdisjoint(plans[i].skeleton.ancestors(roots[i])[1:])}
 
 

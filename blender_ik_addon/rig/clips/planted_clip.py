@@ -185,7 +185,7 @@ class PlantedClip:
         if self._hips is None:
             return []
         root, skeleton = self._skeleton.index[self._hips.bone], self._skeleton
-        firsts = {index: int(self._limbs[index].plan.segments[0]) for index in indices}
+        firsts = {index: self._limbs[index].plan.root for index in indices}
         return [index for index, first in firsts.items() if root in skeleton.ancestors(first)]
 
     def _goals_of(self, held: Mapping[int, Motion]) -> dict[int, Array]:
@@ -205,7 +205,7 @@ class PlantedClip:
 
     def _carried(self, index: int) -> Array:
         """Return how the root of a chain is moved, world space, shape (F, 4, 4)."""
-        above = self._skeleton.ancestors(int(self._limbs[index].plan.segments[0]))[1:]
+        above = self._skeleton.ancestors(self._limbs[index].plan.root)[1:]
         found = (Anchor(self._object, self._skeleton.names[bone]) for bone in above)
         still = np.tile(np.eye(4), (len(self._down), 1, 1))
         return next((self._moves[each] for each in found if each in self._moves), still)

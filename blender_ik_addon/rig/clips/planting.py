@@ -159,7 +159,7 @@ def _settings(armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
     skeleton, keyed = skeleton_of(armature_object), animated_bones(armature_object)
     for index, spec in chains.items():
         settings = armature_object.chain_ik.chains[index]
-        bones = {skeleton.names[bone] for bone in planned(skeleton, spec).written}
+        bones = set(planned(skeleton, spec).names)
         has_keys = any(is_keyed(control) for control, _ in _followed(spec))
         is_muted = settings.mute or (bool(bones & keyed) and not has_keys)
         found[spec.name] = {name: getattr(settings, name) for name in SETTINGS}

@@ -88,7 +88,7 @@ class Roots(NamedTuple):
         """Return the roots of chains of one armature object."""
         specs = [live_chain.spec for live_chain in live_chains]
         skeleton = live_chains[0].skeleton
-        bones = np.array([live_chain.plan.segments[0] for live_chain in live_chains])
+        bones = np.array([live_chain.plan.root for live_chain in live_chains])
         parents = skeleton.parents[bones]
         return cls(
             bones,

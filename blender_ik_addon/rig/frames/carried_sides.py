@@ -132,7 +132,7 @@ def _at_rest(
     """Return the row of a chain."""
     skeleton = plan.skeleton
     joints = rest_joints(plan)
-    root = skeleton.rest[plan.segments[0]][:3, :3]
+    root = skeleton.rest[plan.root][:3, :3]
     joints = (joints - joints[0]) @ root
     reach = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
     last = joints[-2] if plan.bends_without_tip else joints[-1]
@@ -157,5 +157,5 @@ def angle_toward(plan: ChainPlan, spec: ChainSpec, way: Array) -> float:
     chord, side, is_straight, *_ = _at_rest(plan, spec)
     if not (is_straight and way.any()):
         return 0.0
-    wanted = plan.skeleton.rest[plan.segments[0]][:3, :3].T @ way
+    wanted = plan.skeleton.rest[plan.root][:3, :3].T @ way
     return float(np.arctan2(np.cross(chord, side) @ wanted, side @ wanted))

@@ -257,7 +257,7 @@ class GraphState:
 
 def _depth(placed: tuple[RigState, int]) -> int:
     chain = placed[0].live_chains[placed[1]]
-    return len(chain.skeleton.ancestors(int(chain.plan.segments[0])))
+    return len(chain.skeleton.ancestors(chain.plan.root))
 
 
 def _tied(chains: Iterable[PlannedChain]) -> dict[int, frozenset[int]]:

@@ -84,7 +84,7 @@ def check_pose(armature_object: bpy.types.Object, pose: Pose, plan: ChainPlan) -
     """
     skeleton = plan.skeleton
     _check_world(armature_object, pose.world)
-    root = int(plan.segments[0])
+    root = plan.root
     above = int(skeleton.parents[root])
     is_carried = above < 0 or is_sound(pose.matrices[above])
     if not (is_carried and is_sound(pose.matrices[root, :3, 3])):

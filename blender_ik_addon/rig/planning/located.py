@@ -70,7 +70,7 @@ def may_stay_now(armature_object: bpy.types.Object, chains: Iterable[ChainSpec])
 
 
 def _check_dragged(chain: PlannedChain) -> None:
-    root, name = chain.plan.written[:1], chain.written_names()[0]
+    root, name = chain.plan.written[:1], chain.plan.names[0]
     if chain.spec.moves_root:
         if chain.skeleton.is_connected[root[0]]:
             raise RigError(

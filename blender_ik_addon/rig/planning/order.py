@@ -67,14 +67,10 @@ class PlannedChain:
         """By what it is remembered from frame to frame, also where it is compiled again."""
         return self.plan.written.tobytes(), self.spec.is_dragged
 
-    def written_names(self) -> list[str]:
-        """Return the names of the bones that it writes."""
-        return [self.skeleton.names[bone] for bone in self.plan.written.tolist()]
-
     def points(self) -> list[Point]:
         """Return the bones that it writes."""
         uid = self.object.session_uid
-        return [(uid, name) for name in self.written_names()]
+        return [(uid, name) for name in self.plan.names]
 
 
 def are_planned_alike(chains: Sequence[PlannedChain], former: Sequence[PlannedChain]) -> bool:
@@ -200,5 +196,5 @@ def _without_drivers(chain: PlannedChain) -> set[Point]:
     relations = Dependencies(use_drivers=False)
     for anchor in chain.anchors:
         relations.add_anchor(anchor)
-    relations.add_chain(chain.object, chain.skeleton.names[chain.plan.segments[0]])
+    relations.add_chain(chain.object, chain.skeleton.names[chain.plan.root])
     return relations.points

@@ -97,7 +97,7 @@ def chain_slide(chain: PlannedChain, joints: BoneJoints, home: Array, present: A
     connected = shall_slide & skeleton.is_connected[written]
     locked = shall_slide & ~connected & (locks & (axes != 0.0)).any(axis=1)
     slides = shall_slide & ~connected & ~locked
-    names = chain.written_names()
+    names = chain.plan.names
     home = np.where(slides[:, None] & (axes != 0.0), home, present)
     return ChainSlide(
         low=np.where(slides, low, 0.0),
@@ -118,7 +118,7 @@ def check_drivers(chain: PlannedChain, joints: BoneJoints) -> None:
         RigError: With one sentence that says what to do next.
     """
     assert joints.slides is not None
-    pairs = zip(chain.written_names(), joints.slides.any(axis=1), strict=True)
+    pairs = zip(chain.plan.names, joints.slides.any(axis=1), strict=True)
     names = {name for name, slides in pairs if slides}
     driven = names & {name for name, prop in driven_paths(chain.object) if prop == "location"}
     if driven:

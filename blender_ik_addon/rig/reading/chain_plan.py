@@ -61,6 +61,16 @@ class ChainPlan:
         """The bones that are its own: the segments, a tip that is turned, and twist bones."""
         return self.written[: len(self.written) - self.carrying]
 
+    @property
+    def root(self) -> int:
+        """The first of the bones that reach to the effector."""
+        return int(self.segments[0])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the written bones."""
+        return tuple([self.skeleton.names[bone] for bone in self.written.tolist()])
+
     @cached_property
     def by_itself(self) -> ChainPlan:
         """The bones of the chain alone, whatever body it belongs to."""
@@ -224,7 +234,7 @@ def rest_side(plan: ChainPlan, angle: float = 0.0) -> tuple[Array, bool]:
 
     A straight one bends to the Z axis, turned by an angle about the chain.
     """
-    joints, root = rest_joints(plan), plan.skeleton.rest[plan.segments[0]][:3, :3]
+    joints, root = rest_joints(plan), plan.skeleton.rest[plan.root][:3, :3]
     side = bend_side(joints)
     if side is not None:
         hint: Array = np.linalg.solve(root, side)
@@ -259,7 +269,7 @@ def check(
         raise RigError("The armature is linked: make a library override of it to pose it here.")
     if spec.target is None:
         raise RigError("No target is set: choose an object for the chain to follow.")
-    names = {skeleton.names[bone] for bone in plan.written}
+    names = set(plan.names)
     own = {(armature_object.session_uid, name) for name in names}
     moved_by = Dependencies()
     floor = spec.floor if plan.body_root >= 0 else None
@@ -270,7 +280,7 @@ def check(
             if not own.isdisjoint(moved_by.points):
                 raise _below_itself(armature_object, anchor, word, own)
     _check_drivers(armature_object, plan, use_stretch=spec.use_stretch)
-    root = skeleton.names[plan.segments[0]]
+    root = skeleton.names[plan.root]
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
         (tie, below), above = pulled
         raise RigError(

@@ -172,4 +172,4 @@ def driven_by_all(armature_object: bpy.types.Object, specs: Sequence[ChainSpec])
         return [[] for _ in specs]
     skeleton = skeleton_of(armature_object)
     plans = [plan_or_none(skeleton, spec) for spec in specs]
-    return [[skeleton.names[bone] for bone in plan.written] if plan else [] for plan in plans]
+    return [list(plan.names) if plan else [] for plan in plans]

@@ -55,7 +55,7 @@ class AboveFloor:
         for live_chain, carrier, end in zip(live_chains, carriers, ends, strict=True):
             spec, plan = live_chain.spec, live_chain.plan
             is_pinned = spec.body is not None and spec.body.is_pinned
-            if not pinned.isdisjoint(skeleton.ancestors(int(plan.segments[0]))):
+            if not pinned.isdisjoint(skeleton.ancestors(plan.root)):
                 continue
             joints = [bone for bone in plan.segments[1:].tolist() if bone not in pinned]
             found += [(row_of[bone], np.zeros(3)) for bone in joints]

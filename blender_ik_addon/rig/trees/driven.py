@@ -145,7 +145,7 @@ class Driven:
         if self.hanging.floats:
             # All chains of a body write its root.
             return 0
-        roots = [int(live_chain.plan.segments[0]) for live_chain in self.live_chains]
+        roots = [live_chain.plan.root for live_chain in self.live_chains]
         return roots.index(int(self.bones[0]))
 
     @property
