@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import bpy
 import numpy as np
 
 from ...core import IKError
@@ -23,7 +24,11 @@ class Followed:
     def __init__(self, anchors: Sequence[Anchor], word: str) -> None:
         """Take the anchors, and the word that tells what they are."""
         self._anchors, self._word = anchors, word
-        self._on_bones = [i for i, anchor in enumerate(anchors) if anchor.bone]
+        # By armature object the rows of its bones.
+        self._on_bones: dict[bpy.types.Object, list[int]] = {}
+        for i, anchor in enumerate(anchors):
+            if anchor.bone:
+                self._on_bones.setdefault(anchor.object, []).append(i)
         self._order: Order | None = None
         self._rows: Indices = np.empty(0, dtype=np.int64)
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
@@ -42,9 +47,9 @@ class Followed:
             rows = [row_of.get(anchor.object.session_uid, -1) for anchor in self._anchors]
             self._rows = np.array(rows)
         matrices = world.matrices(self._rows)
-        if self._on_bones:
-            posed = np.array([world.bone_matrix(self._anchors[row]) for row in self._on_bones])
-            matrices[self._on_bones] = matrices[self._on_bones] @ posed
+        for owner, own in self._on_bones.items():
+            bones = [self._anchors[row].bone for row in own]
+            matrices[own] = matrices[own] @ world.bone_matrices(owner, bones)
         # One call instead of a look at every number: a sum is finite if all are.
         if not math.isfinite(matrices.sum()):
             self._read_one_by_one(matrices, world, errors)

@@ -362,12 +362,16 @@ class RigState:
             RigError: If what it starts from is not finite.
         """
         pose, frame, written = self.pose, update.frame, chain.plan.written
+        is_keyed = not keyed.isdisjoint(chain.plan.names)
+        known = chain if isinstance(chain, LiveChain) else None
+        if known is not None and changed is None and known.joints is joints:
+            if known.is_settled and known.only_rotates and not is_keyed:
+                return known
         stretch, slide = self._stretch_of(chain, frame), self._slide_of(chain, joints, frame)
         home = None
         if chain.plan.body_root >= 0:
             whole = self.without(chain, frame, "location")
             home = whole[written == chain.plan.body_root][0].astype(np.float64)
-        known = chain if isinstance(chain, LiveChain) else None
         if known is not None:
             pairs = (known.joints, joints), (known.stretch, stretch), (known.slide, slide)
             is_kept = all(is_same(one, other) for one, other in pairs)
@@ -375,7 +379,6 @@ class RigState:
             if changed is not None:
                 is_kept = is_kept and not (changed[written].any() or changed[chain.plan.tip])
             known = known if is_kept else None
-        is_keyed = not keyed.isdisjoint(chain.plan.names)
         if known is not None and known.is_settled and not is_keyed:
             return known
         start, stored = start_channels(chain, pose, frame, self._animated_at(frame, "rotation"))

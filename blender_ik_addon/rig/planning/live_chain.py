@@ -63,6 +63,11 @@ class LiveChain(PlannedChain):
         )
 
     @property
+    def only_rotates(self) -> bool:
+        """Whether it writes rotations alone."""
+        return self.stretch is None and self.slide is None and self.home is None
+
+    @property
     def only_turns(self) -> bool:
         """Whether it is one bone that neither grows nor slides nor is dragged: none can reach."""
         spec, is_one = self.spec, len(self.plan.segments) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import bpy
@@ -174,15 +174,15 @@ class WorldMatrices:
         if anchor.bone and evaluated.type == "ARMATURE":
             if anchor.bone not in self._bones_of(anchor.object)[0]:
                 raise no_bone(anchor)
-            matrix = matrix @ self.bone_matrix(anchor)
+            matrix = matrix @ self.bone_matrices(anchor.object, (anchor.bone,))[0]
         if not np.isfinite(matrix).all():
             raise not_finite(anchor, word)
         return matrix
 
-    def bone_matrix(self, anchor: Anchor) -> Array:
-        """Return the pose matrix of a bone, armature space, (4, 4); NaN for one that is gone."""
-        rows, matrices = self._bones_of(anchor.object)
-        found: Array = matrices[rows.get(anchor.bone, -1)]
+    def bone_matrices(self, owner: bpy.types.Object, bones: Sequence[str]) -> Array:
+        """Return the pose matrices of m bones, armature space, (m, 4, 4); NaN for those gone."""
+        rows, matrices = self._bones_of(owner)
+        found: Array = matrices[[rows.get(bone, -1) for bone in bones]]
         return found
 
     def _bones_of(self, owner: bpy.types.Object) -> tuple[dict[str, int], Array]:
