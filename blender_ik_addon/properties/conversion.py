@@ -23,7 +23,7 @@ from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.order import PlannedChain
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
-from ..rig.reading.chain_plan import ChainPlan, check, plan_or_none, planned
+from ..rig.reading.chain_plan import ChainPlan, check, plan_or_none, planned, shown_joints
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import ChainSpec, names_of_chains
@@ -92,7 +92,7 @@ class _Rig:
 
     def _shown(self) -> dict[Key, Array]:
         evaluated = self.owner.evaluated_get(self.depsgraph)
-        return {key: converting.shown_joints(evaluated, plan) for key, plan in self._plans.items()}
+        return {key: shown_joints(evaluated, plan) for key, plan in self._plans.items()}
 
     def changes(self, names: Mapping[Key, str]) -> list[str]:
         """Return which chains have moved, in words, the one that has moved farthest last."""

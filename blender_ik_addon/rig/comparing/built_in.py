@@ -17,6 +17,7 @@ from ...core.algebra.arithmetic import Array
 from ..live.live import memory
 from ..live.writer import write_property, write_rotation
 from ..planning.order import PlannedChain
+from ..reading.chain_plan import shown_joints
 from ..reading.channels import MODE_NAMES, Pose
 from ..reading.world import WorldMatrices, array_of
 from ..tools import converting, pole_angles
@@ -63,7 +64,7 @@ def _constrained(compared: Compared, trial: Trial, pose: Pose) -> Attempt:
         for each in chains:
             _add(stage, each, pose, world)
         milliseconds = 1e3 * max(stage.seconds() - without, 0.0)
-        joints = converting.shown_joints(stage.evaluated, own.plan)
+        joints = shown_joints(stage.evaluated, own.plan)
     target = compared.spec.target
     assert target is not None
     residual = float(np.linalg.norm(joints[-1] - world.matrix(target, "target")[:3, 3]))

@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array, Indices
 from ..clips.hung import turned_under
 from ..planning.start_channels import start_vector
 from ..posing.outcome import Outcome
-from ..reading.chain_plan import ChainPlan
+from ..reading.chain_plan import joints_in
 from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
@@ -109,7 +109,7 @@ def solve(compared: Compared, home: Pose | None, solver: Solver, *, use_finish: 
         outcome.residual,
         outcome.iterations,
         1e3 * quickest(seconds, again),
-        _joints(chain.plan, pose),
+        transform_point(pose.world, joints_in(chain.plan, pose.matrices)),
     )
 
 
@@ -140,13 +140,6 @@ def _pose_bones(skeleton: Skeleton, pose: Pose, bones: Indices) -> None:
         head = skeleton.heads(row, pose.location[row])
         pose.matrices[bone, :3, :3] = turned[0]
         pose.matrices[bone, :3, 3] = transform_point(above, head)[0]
-
-
-def _joints(plan: ChainPlan, pose: Pose) -> Array:
-    """Return the joints of a chain in a pose, world space, shape (m + 1, 3)."""
-    length = plan.skeleton.lengths[plan.tip] if plan.ends_at_tail else 0.0
-    end = transform_point(pose.matrices[plan.tip], np.array([0.0, length, 0.0]))
-    return transform_point(pose.world, np.vstack((pose.matrices[plan.segments, :3, 3], end)))
 
 
 def _seconds(done: Callable[[], object]) -> float:

@@ -16,9 +16,11 @@ from ...core.algebra.twist_spread import Segment
 from ...core.kinematics.bend_plane import bend_side
 from .anchors import SPACE, space_of
 from .animation import driven_paths
+from .channels import read_matrices
 from .dependencies import Dependencies, MovedBy, Point
 from .refusals import RigError
 from .skeleton import Skeleton
+from .spaces import transform_point
 from .spec import Anchor, ChainSpec, RotationBone, bones_asked
 from .world import channels_of, check_in_scene
 
@@ -214,14 +216,22 @@ def _stem(name: str) -> str:
     return re.sub(r"[\d._\-\s]+", "", name)
 
 
+def joints_in(plan: ChainPlan, matrices: Array) -> Array:
+    """Return the joints (m + 1, 3) of a chain whose skeleton's bones have matrices (n, 4, 4)."""
+    tip = matrices[plan.tip]
+    along = tip[:3, 1] * plan.skeleton.lengths[plan.tip] * plan.ends_at_tail
+    return np.vstack((matrices[plan.segments][:, :3, 3], tip[:3, 3] + along))
+
+
 def rest_joints(plan: ChainPlan) -> Array:
     """Return the joints of a chain at rest, armature space, shape (m + 1, 3)."""
-    skeleton = plan.skeleton
-    heads = skeleton.rest[plan.segments][:, :3, 3]
-    end = skeleton.rest[plan.tip][:3, 3]
-    if plan.ends_at_tail:
-        end = end + skeleton.rest[plan.tip][:3, 1] * skeleton.lengths[plan.tip]
-    return np.vstack((heads, end))
+    return joints_in(plan, plan.skeleton.rest)
+
+
+def shown_joints(evaluated: bpy.types.Object, plan: ChainPlan) -> Array:
+    """Return the evaluated joints of a chain, world space, shape (m + 1, 3)."""
+    matrices = read_matrices(evaluated.pose.bones)
+    return transform_point(np.array(evaluated.matrix_world), joints_in(plan, matrices))
 
 
 def straight_angle(spec: ChainSpec) -> float:

@@ -109,7 +109,7 @@ def read_pose(evaluated: bpy.types.Object, known: Pose | None = None) -> Pose:
     modes = read_integers(bones, "rotation_mode") if known is None else known.modes
     return Pose(
         world=np.array(evaluated.matrix_world, dtype=np.float64),
-        matrices=matrices_from_buffer(read_floats(bones, "matrix", 16), count),
+        matrices=read_matrices(bones),
         location=read_floats(bones, "location", 3).reshape(count, 3).astype(np.float64),
         scale=read_floats(bones, "scale", 3).reshape(count, 3).astype(np.float64),
         modes=modes,
@@ -166,6 +166,11 @@ def read_floats(collection: Any, name: str, size: int) -> npt.NDArray[np.float32
     buffer = np.empty(len(collection) * size, dtype=np.float32)
     collection.foreach_get(name, buffer)
     return buffer
+
+
+def read_matrices(bones: Any) -> Array:
+    """Return the pose matrices of pose bones, armature space, shape (n, 4, 4)."""
+    return matrices_from_buffer(read_floats(bones, "matrix", 16), len(bones))
 
 
 def read_flags(collection: Any, name: str, size: int = 1) -> Flags:

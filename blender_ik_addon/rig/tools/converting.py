@@ -18,7 +18,6 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import QUATERNION, Pose, converted
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import transform_point
 from ..reading.spec import Anchor, ChainSpec, NegativeScale, PoleMode, StartFrom
 from .lengths import LengthUnit, length_in_words
 
@@ -295,16 +294,6 @@ def _items(items: str, index: int | None, name: str | None) -> list[str]:
 
 def _dotted(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple([f"{path}." for path in paths])
-
-
-def shown_joints(evaluated: bpy.types.Object, plan: ChainPlan) -> Array:
-    """Return the evaluated joints of a chain, world space, shape (m + 1, 3)."""
-    bones = evaluated.pose.bones
-    tip = bones[plan.skeleton.names[plan.tip]]
-    points = [bones[plan.skeleton.names[bone]].head for bone in plan.segments]
-    points.append(tip.tail if plan.ends_at_tail else tip.head)
-    world = np.array(evaluated.matrix_world, dtype=np.float64)
-    return transform_point(world, np.array(points, dtype=np.float64))
 
 
 def take_shown_pose(

@@ -11,9 +11,9 @@ from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import POLE_RULES
 from ..planning.live_chain import Known, known_chain, spec_of
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
+from ..reading.chain_plan import shown_joints
 from ..reading.refusals import RigError
 from ..reading.world import array_of
-from .converting import shown_joints
 from .placing import place_of
 
 # A chain whose ends are nearer than this share of its length has no line between them.
