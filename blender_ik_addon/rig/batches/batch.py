@@ -53,6 +53,7 @@ class Batch:
     Attributes:
         driven: The chains or trees.
         live_chains: Their chains, those of one tree after those of the one before.
+        states: The armature object of each.
         uids: Session uids of the chains' armature objects.
         errors: What is wrong with a chain, by row.
         is_even: Whether they are rigid, and hang in spaces that keep their shape.
@@ -72,7 +73,7 @@ class Batch:
         self.uids = [state.uid for state, own in members for _, each in own for _ in each.specs]
         self.errors: dict[int, str] = {}
         self._failed: dict[int, str] = {}
-        self._states = [state for state, own in members for _ in own]
+        self.states = [state for state, own in members for _ in own]
         self._parts = [
             Part(state, [row for row, _ in own], [each.bones for _, each in own])
             for state, own in members
@@ -99,8 +100,8 @@ class Batch:
         self._targets.matrices[[uid in uids for uid in self.uids]] = np.nan
 
     def _find_places(self) -> Places:
-        poses = [state.pose for state in self._states]
-        return in_armatures(self.driven, poses, [state.unmirrored for state in self._states])
+        poses = [state.pose for state in self.states]
+        return in_armatures(self.driven, poses, [state.unmirrored for state in self.states])
 
     def _keep(self, rows: Indices, solved: Solved) -> None:
         """Keep what a solve did to some of the chains or trees."""

@@ -79,7 +79,7 @@ class ChainBatch(Batch):
         self._has_pull = np.zeros(count, dtype=np.bool_)
         self._is_sound = False
         self._wanted: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
-        self._gone_back = GoneBack(self.driven, self._states)
+        self._gone_back = GoneBack(self.driven, self.states)
         # What chains have started from that start from what stands there.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
         self._noise: Array | None = None
@@ -198,7 +198,7 @@ class ChainBatch(Batch):
         # These take over what stands there.
         differs[:, self.driven[0].is_current] = False
         for row in differs.any(axis=1).nonzero()[0].tolist():
-            own, state = self.driven[row], self._states[row]
+            own, state = self.driven[row], self.states[row]
             if not all(each.is_settled for each in own.live_chains):
                 is_start = self._rigs.present[row] == own.start.astype(np.float32)
                 differs[row] &= ~is_start.all(axis=1)
@@ -285,7 +285,7 @@ class ChainBatch(Batch):
         self._wanted[pick] = solved.channels
         self._keep(rows, solved)
         for row, each in zip(rows.tolist(), stepped, strict=False):
-            self._states[row].remember(self.live_chains[row], moment, each)
+            self.states[row].remember(self.live_chains[row], moment, each)
             self._frames[row] = moment.frame
 
     def _solved_where(self, asked: Asked) -> tuple[Solved, list[Eased]]:
@@ -351,7 +351,7 @@ class ChainBatch(Batch):
 
     def _step(self, row: int, moment: Moment) -> Step:
         chain, inputs = self.live_chains[row], self._inputs(row)
-        return next_step(self._states[row].last_of(chain, moment), chain.spec, moment, inputs)
+        return next_step(self.states[row].last_of(chain, moment), chain.spec, moment, inputs)
 
     def _weights(self, row: int) -> Array | None:
         if self._shape[1] == 1:

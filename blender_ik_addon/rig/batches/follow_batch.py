@@ -78,10 +78,10 @@ class FollowBatch(Batch):
                 told = start.turns[i].tobytes() + start.location[i].tobytes()
                 has_changed[row] |= self._starts.get(row) != told
                 self._starts[row] = told
-                if has_changed[row] or not is_foreign(self._states[row]):
+                if has_changed[row] or not is_foreign(self.states[row]):
                     wanted[row], location[row, 0] = stand.shown[i], stand.shown_location[i]
                     kept = stand.take(np.array([i])), inputs.get(row, b"")
-                    self._states[row].remember(self.live_chains[row], moment, kept)
+                    self.states[row].remember(self.live_chains[row], moment, kept)
         return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})
 
     def _drag_of(
@@ -136,7 +136,7 @@ class FollowBatch(Batch):
         """Return how the chains stood last that go on from there."""
         found: list[Remembered | None] = []
         for row in rows.tolist():
-            last = self._states[row].last_of(self.live_chains[row], moment)
+            last = self.states[row].last_of(self.live_chains[row], moment)
             found.append(None if last is None else last.kept)
         known = [i for i, last in enumerate(found) if last is not None]
         # Where a frame is new animation has put keyed channels elsewhere, which tells nothing.
@@ -152,7 +152,7 @@ class FollowBatch(Batch):
 
     def _home(self, row: int, moment: Moment) -> Array:
         """Return the location of a root without the chain, shape (3,)."""
-        state, known = self._states[row], self._homes.get(row)
+        state, known = self.states[row], self._homes.get(row)
         key = (state.version, moment.frame)
         if known is None or known[0] != key:
             location = state.without(self.live_chains[row], moment.frame, "location")

@@ -42,13 +42,11 @@ class Level:
 
     Attributes:
         batches: Those that are solved side by side.
-        states: The armature objects of all of them.
         carry: Poses the bones above those that only their parents move; None where none are.
         is_carried: Whether these are all.
     """
 
     batches: list[Batch] = field(default_factory=list)
-    states: list[RigState] = field(default_factory=list)
     carry: Carry | None = None
     is_carried: bool = False
 
@@ -84,7 +82,6 @@ class GraphState:
     gone_back: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     has_solved: bool = False
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
-    _chains: list[LiveChain] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()
     _goes_on: bool = False
     _groups: tuple[Group, ...] = ()
@@ -168,11 +165,10 @@ class GraphState:
         fits = [(state.live_chains[row], is_even) for state, row, is_even in placed]
         if fits == self._assembled and self.levels:
             return
+        known, chains = [chain for chain, _ in self._assembled], [chain for chain, _ in fits]
         self._assembled = fits
         in_use = [state.skeleton for state in self.rigs.values()]
         self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
-        chains = [live_chain for live_chain, _ in fits]
-        known, self._chains = self._chains, chains
         if not are_planned_alike(chains, known):
             self._groups, self._refused = united(chains)
             self._numbers = levels(above(chains, self._groups))
@@ -195,9 +191,7 @@ class GraphState:
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
         groups: dict[Alike, Members] = {}
         for chosen, number in zip(self._groups, self._numbers, strict=True):
-            state, level = placed[chosen[0]][0], self.levels[number]
-            if not level.states or level.states[-1] is not state:
-                level.states.append(state)
+            state = placed[chosen[0]][0]
             rows, fits = [placed[i][1] for i in chosen], all([placed[i][2] for i in chosen])
             live_chains = tuple([state.live_chains[row] for row in rows])
             driven = known.get(live_chains) or driven_by(live_chains, state.pose, state.joints)
@@ -222,13 +216,13 @@ class GraphState:
         """Find the chains and trees below others that only their parents move."""
         if len(self.levels) < 2:
             return
-        moved = {point for chain in self._chains for point in chain.points()}
+        moved = {point for chain, _ in self._assembled for point in chain.points()}
         written: dict[int, dict[int, bool]] = {}
         for number, level in enumerate(self.levels):
             carried: dict[int, tuple[RigState, list[LiveChain]]] = {}
             level.is_carried = number > 0
             for chosen in self._groups_on(number) if number else ():
-                if not all(can_carry(self._chains[i], moved) for i in chosen):
+                if not all(can_carry(self._assembled[i][0], moved) for i in chosen):
                     level.is_carried = False
                     continue
                 # That whose root is above all others.
@@ -238,7 +232,7 @@ class GraphState:
             if carried:
                 level.carry = Carry(list(carried.values()), written)
             for i in (i for chosen in self._groups_on(number) for i in chosen):
-                chain, of_rig = self._chains[i], written.setdefault(placed[i][0].uid, {})
+                chain, of_rig = self._assembled[i][0], written.setdefault(placed[i][0].uid, {})
                 located = located_bones(chain.plan, chain.spec)
                 for bone in chain.plan.written.tolist():
                     of_rig[bone] = of_rig.get(bone, False) or bone in located

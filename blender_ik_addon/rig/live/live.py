@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
 Candidates = Callable[[], Iterable[bpy.types.Object]]
-Asked = tuple[Batch, int]
+Knowing = tuple[Batch, int]
 """Who knows the outcome of a chain, and its row there."""
 
 
@@ -55,7 +55,7 @@ class Memory:
 
     graphs: dict[GraphKey, GraphState] = field(default_factory=dict)
     written: dict[int, LastWrite] = field(default_factory=dict)
-    outcomes: dict[GraphKey, dict[int, dict[int, Asked | str]]] = field(default_factory=dict)
+    outcomes: dict[GraphKey, dict[int, dict[int, Knowing | str]]] = field(default_factory=dict)
     followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
     given_back: set[int] = field(default_factory=set)
     flushing: set[GraphKey] = field(default_factory=set)
@@ -138,7 +138,7 @@ class Memory:
                 return driven[found[1] // len(driven[0].live_chains)]
         return None
 
-    def _asked(self, graph: GraphKey, uid: int, index: int) -> Asked | str | None:
+    def _asked(self, graph: GraphKey, uid: int, index: int) -> Knowing | str | None:
         return self.outcomes.get(graph, {}).get(uid, {}).get(index)
 
 
@@ -347,12 +347,13 @@ def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
 
 
 def _place_again(level: Level, update: Update) -> None:
-    for state in level.states:
+    states = {state.uid: state for batch in level.batches for state in batch.states}.values()
+    for state in states:
         animated = state.animated
         state.read_pose(update)
         # The pose has been written to since; what animation gave is known from the first look.
         state.animated = animated
-    place(level.states)
+    place([*states])
 
 
 def _changes(level: Level, moment: Moment, world: WorldMatrices) -> list[Change]:
