@@ -21,7 +21,7 @@ from ..planning.slide import ChainSlide, chain_slide, check_drivers
 from ..planning.start_channels import VectorName, completed, start_channels, start_vector
 from ..planning.stretch import BoneStretch, ChainStretch, read_stretch
 from ..posing.history import History, Memento, before, remembered
-from ..reading.animation import animated_bones, animated_poses
+from ..reading.animation import BoneKeys, animated_bones, animated_poses
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import check, planned
 from ..reading.channels import Pose, changed_bones, read_pose
@@ -327,11 +327,16 @@ class RigState:
         changed = None
         if former is not None and chains and (differ := changed_bones(former, self.pose)).any():
             changed = differ
-        known, self.live_chains = self.live_chains, []
+        known, self.live_chains, keys = self.live_chains, [], BoneKeys(self.object)
         for chain in chains:
             try:
                 live_chain = self._compile_chain(
-                    chain, joints_of[chain.index], changed, keyed, update
+                    chain,
+                    joints_of[chain.index],
+                    changed,
+                    keys,
+                    update,
+                    is_keyed=not keyed.isdisjoint(chain.plan.names),
                 )
             except IKError as error:
                 self.errors[chain.index] = str(error)
@@ -346,8 +351,10 @@ class RigState:
         chain: PlannedChain,
         joints: BoneJoints | None,
         changed: Flags | None,
-        keyed: frozenset[str],
+        keys: BoneKeys,
         update: Update,
+        *,
+        is_keyed: bool,
     ) -> LiveChain:
         """Return a chain compiled, the known one if nothing has changed.
 
@@ -355,14 +362,14 @@ class RigState:
             chain: The chain, as it was compiled last if it was.
             joints: Of its bones.
             changed: Which bones differ in more than rotations from before; None where none does.
-            keyed: Names of the object's animated bones.
+            keys: Of the bones.
             update: When.
+            is_keyed: Whether any of its bones is animated.
 
         Raises:
             RigError: If what it starts from is not finite.
         """
         pose, frame, written = self.pose, update.frame, chain.plan.written
-        is_keyed = not keyed.isdisjoint(chain.plan.names)
         known = chain if isinstance(chain, LiveChain) else None
         if known is not None and changed is None and known.joints is joints:
             if known.is_settled and known.only_rotates and not is_keyed:
@@ -381,7 +388,8 @@ class RigState:
             known = known if is_kept else None
         if known is not None and known.is_settled and not is_keyed:
             return known
-        start, stored = start_channels(chain, pose, frame, self._animated_at(frame, "rotation"))
+        animated = self._animated_at(frame, "rotation")
+        start, stored = start_channels(chain, pose, frame, animated, keys)
         for channels in (start, stored):
             check_channels(chain.plan, channels)
         if chain.start_from is StartFrom.CURRENT:

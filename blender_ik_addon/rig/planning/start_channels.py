@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Literal
 
-import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..reading.animation import rotation_paths, with_keys
+from ..reading.animation import BoneKeys, rotation_paths, with_keys
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Integers, Pose, converted
 from ..reading.skeleton import Skeleton
@@ -22,7 +21,11 @@ ChannelsName = Literal["scale", "location", "rotation"]
 
 
 def start_channels(
-    chain: PlannedChain, pose: Pose, frame: float, animated: Array | None
+    chain: PlannedChain,
+    pose: Pose,
+    frame: float,
+    animated: Array | None,
+    keys: BoneKeys | None = None,
 ) -> tuple[Array, Array]:
     """Return the rotation channels that a chain starts from, and those that it has stored.
 
@@ -32,13 +35,15 @@ def start_channels(
         frame: With subframe.
         animated: All bones' rotation channels as Blender's evaluation of this frame left them,
             shape (n, 4), or None where the frame has not been evaluated anew.
+        keys: Of the bones; None to find them.
 
     Returns:
         Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
         stored pose has the values of this frame where bones are keyed.
     """
     known = paired(chain.spec.stored_pose, chain.plan)
-    stored = stored_or_keyed(chain.object, chain.skeleton, pose, known, frame, "rotation", animated)
+    keys = keys or BoneKeys(chain.object)
+    stored = stored_or_keyed(keys, chain.skeleton, pose, known, frame, "rotation", animated)
     if chain.start_from is StartFrom.CURRENT:
         return pose.rotation[chain.plan.written], stored
     if chain.start_from is StartFrom.REST:
@@ -54,11 +59,12 @@ def start_vector(
     Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
     """
     known = paired(chain.spec.stored_pose, chain.plan)
-    return stored_or_keyed(chain.object, chain.skeleton, pose, known, frame, name, animated)
+    keys = BoneKeys(chain.object)
+    return stored_or_keyed(keys, chain.skeleton, pose, known, frame, name, animated)
 
 
 def stored_or_keyed(
-    armature_object: bpy.types.Object,
+    keys: BoneKeys,
     skeleton: Skeleton,
     pose: Pose,
     stored: Mapping[int, StoredBone | None],
@@ -69,8 +75,8 @@ def stored_or_keyed(
     """Return what keys give channels of bones at a frame, else what is stored, else what is there.
 
     Args:
-        armature_object: The original object.
-        skeleton: Its bones.
+        keys: Of the bones.
+        skeleton: The armature's bones.
         pose: What is there.
         stored: What is stored of m bones, by index; None or nothing where that is nothing.
         frame: With subframe.
@@ -90,7 +96,7 @@ def stored_or_keyed(
     if name == "rotation":
         values, paths = converted(values, stored_modes, modes), rotation_paths(names, modes)
     own = None if animated is None else animated[bones]
-    return with_keys(armature_object, paths, values, frame, own)
+    return with_keys(keys, paths, values, frame, own)
 
 
 def rest_channels(modes: Integers) -> Array:

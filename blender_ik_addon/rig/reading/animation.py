@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import bpy
@@ -24,6 +24,7 @@ _SPACE_PATH = re.compile(
 )
 
 
+@lru_cache(maxsize=16384)
 def bone_of_path(path: str) -> tuple[str, str] | None:
     """Return bone name and property name of a pose channel's data path, None for other paths."""
     match = _BONE_PATH.fullmatch(path)
@@ -220,8 +221,26 @@ def rotation_paths(names: Iterable[str], modes: Integers) -> list[tuple[str, str
     return [(name, property_of_mode(mode)) for name, mode in pairs]
 
 
+class BoneKeys:
+    """The keys of bones of an armature object, found once; good until anything is edited."""
+
+    def __init__(self, armature_object: bpy.types.Object) -> None:
+        """Take the original object."""
+        self.object = armature_object
+
+    @cached_property
+    def curves(self) -> dict[tuple[str, str], list[bpy.types.FCurve]]:
+        """The F-curves of the action that are not muted, by bone and property."""
+        found: dict[tuple[str, str], list[bpy.types.FCurve]] = {}
+        for curve in curves(self.object):
+            path = bone_of_path(curve.data_path)
+            if path is not None and not curve.mute:
+                found.setdefault(path, []).append(curve)
+        return found
+
+
 def with_keys(
-    armature_object: bpy.types.Object,
+    keys: BoneKeys,
     paths: Sequence[tuple[str, str]],
     channels: Array,
     frame: float,
@@ -233,27 +252,27 @@ def with_keys(
     values that Blender's own evaluation of this frame left in the channels are taken.
 
     Args:
-        armature_object: The original object.
+        keys: Of the bones.
         paths: Names of bones and properties, m of them.
         channels: What they hold without animation, shape (m, size).
         frame: With subframe.
         animated: Channels as Blender's evaluation of this frame left them, shape (m, size), or
             None where the frame has not been evaluated anew.
     """
-    if armature_object.animation_data is None:
+    if keys.object.animation_data is None:
         return channels
     is_keyed, values = np.zeros(channels.shape, dtype=np.bool_), np.zeros(channels.shape)
     row = {path: i for i, path in enumerate(paths)}
-    for curve in curves(armature_object):
-        i = row.get(bone_of_path(curve.data_path) or ("", ""))
-        if i is not None and not curve.mute and curve.array_index < channels.shape[1]:
-            is_keyed[i, curve.array_index] = True
-            values[i, curve.array_index] = curve.evaluate(frame)
-    if animated is not None and any(strips(armature_object)):
-        for path, component in animated_paths(armature_object):
-            i = row.get(bone_of_path(path) or ("", ""))
-            if i is not None:
-                is_keyed[i, component] = True
+    for path, i in row.items():
+        for curve in keys.curves.get(path, ()):
+            if curve.array_index < channels.shape[1]:
+                is_keyed[i, curve.array_index] = True
+                values[i, curve.array_index] = curve.evaluate(frame)
+    if animated is not None and any(strips(keys.object)):
+        for data_path, component in animated_paths(keys.object):
+            found = row.get(bone_of_path(data_path) or ("", ""))
+            if found is not None:
+                is_keyed[found, component] = True
         values = animated
     # What a key tells that is not finite tells nothing.
     return np.where(is_keyed & np.isfinite(values), values, channels)

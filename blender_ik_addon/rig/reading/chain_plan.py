@@ -74,6 +74,13 @@ class ChainPlan:
         return tuple([self.skeleton.names[bone] for bone in self.written.tolist()])
 
     @cached_property
+    def rest_bend(self) -> Array | None:
+        """Where the chain bends at rest in its root's space, shape (3,); None if it is straight."""
+        side = bend_side(rest_joints(self))
+        root = self.skeleton.rest[self.root][:3, :3]
+        return None if side is None else np.linalg.solve(root, side)
+
+    @cached_property
     def by_itself(self) -> ChainPlan:
         """The bones of the chain alone, whatever body it belongs to."""
         if self.body_root < 0:
@@ -244,15 +251,13 @@ def rest_side(plan: ChainPlan, angle: float = 0.0) -> tuple[Array, bool]:
 
     A straight one bends to the Z axis, turned by an angle about the chain.
     """
-    joints, root = rest_joints(plan), plan.skeleton.rest[plan.root][:3, :3]
-    side = bend_side(joints)
-    if side is not None:
-        hint: Array = np.linalg.solve(root, side)
-        return hint, True
+    if plan.rest_bend is not None:
+        return plan.rest_bend, True
     axis = np.array([0.0, 0.0, 1.0])
     if angle == 0.0:
         return axis, False
-    chord = (joints[-1] - joints[0]) @ root
+    joints = rest_joints(plan)
+    chord = (joints[-1] - joints[0]) @ plan.skeleton.rest[plan.root][:3, :3]
     turn = rotation.quaternion_from_axis_angle(np.array([angle, *chord]))
     return rotation.rotate(turn, axis), False
 

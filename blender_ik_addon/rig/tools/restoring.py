@@ -20,6 +20,7 @@ from ..planning.start_channels import (
     stored_bones,
     stored_or_keyed,
 )
+from ..reading.animation import BoneKeys
 from ..reading.chain_plan import plan_or_none, planned
 from ..reading.channels import read_flags, read_pose
 from ..reading.refusals import RigError
@@ -90,7 +91,9 @@ def give_back(
             continue
         animated = None if shown is None else getattr(shown, name)
         bones = np.array(list(held))
-        values = stored_or_keyed(armature_object, skeleton, pose, held, frame, name, animated)
+        values = stored_or_keyed(
+            BoneKeys(armature_object), skeleton, pose, held, frame, name, animated
+        )
         if name == "rotation":
             write_rotation(armature_object, bones, pose.modes[bones], values)
             live.memory.given_back.add(armature_object.session_uid)
@@ -162,7 +165,9 @@ def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
     skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     bones = planned(skeleton, spec).written
     known = dict.fromkeys(bones.tolist())
-    keyed = stored_or_keyed(armature_object, skeleton, pose, known, frame, "rotation", None)
+    keyed = stored_or_keyed(
+        BoneKeys(armature_object), skeleton, pose, known, frame, "rotation", None
+    )
     return bool((np.abs(pose.rotation[bones] - keyed) > 1e-5).any())
 
 
