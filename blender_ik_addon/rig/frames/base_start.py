@@ -152,9 +152,7 @@ def into_local(local: Array, rest: Array) -> Array:
     frame = rest.copy()
     frame[:, 0] = NOT_TURNED
     back, after = rotation.conjugate(frame), rotation.multiply(frame, local)
-    columns = [
-        rotation.multiply(rotation.multiply(back, np.broadcast_to(unit, back.shape)), after)
-        for unit in np.eye(4)
-    ]
-    into: Array = np.stack(columns, axis=-1) @ BEYOND_PARENT
+    # One row for each number of what is between them.
+    rows = rotation.multiply(rotation.multiply(back[:, :, None], np.eye(4)), after[:, :, None])
+    into: Array = rows.swapaxes(-1, -2) @ BEYOND_PARENT
     return into
