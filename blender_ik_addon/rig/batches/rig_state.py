@@ -371,44 +371,33 @@ class RigState:
         """
         pose, frame, written = self.pose, update.frame, chain.plan.written
         known = chain if isinstance(chain, LiveChain) else None
-        if known is not None and changed is None and known.joints is joints:
-            if known.is_settled and known.only_rotates and not is_keyed:
+        if changed is not None and (changed[written].any() or changed[chain.plan.tip]):
+            known = None
+        if known is not None and known.is_settled and not is_keyed:
+            if known.only_rotates and known.joints is joints:
                 return known
-        stretch, slide = self._stretch_of(chain, frame), self._slide_of(chain, joints, frame)
-        home = None
+            start, stored = known.start, known.stored
+        else:
+            animated = self._animated_at(frame, "rotation")
+            start, stored = start_channels(chain, pose, frame, animated, keys)
+            for channels in (start, stored):
+                check_channels(chain.plan, channels)
+        is_current, home = chain.start_from is StartFrom.CURRENT, None
         if chain.plan.body_root >= 0:
             whole = self.without(chain, frame, "location")
             home = whole[written == chain.plan.body_root][0].astype(np.float64)
-        if known is not None:
-            pairs = (known.joints, joints), (known.stretch, stretch), (known.slide, slide)
-            is_kept = all(is_same(one, other) for one, other in pairs)
-            is_kept = is_kept and (known.home is home or np.array_equal(known.home, home))
-            if changed is not None:
-                is_kept = is_kept and not (changed[written].any() or changed[chain.plan.tip])
-            known = known if is_kept else None
-        if known is not None and known.is_settled and not is_keyed:
-            return known
-        animated = self._animated_at(frame, "rotation")
-        start, stored = start_channels(chain, pose, frame, animated, keys)
-        for channels in (start, stored):
-            check_channels(chain.plan, channels)
-        if chain.start_from is StartFrom.CURRENT:
-            # What stands there is read at every solve.
-            start = stored
-        starts_alike = known is not None and np.array_equal(known.start, start)
-        if known is not None and starts_alike and np.array_equal(known.stored, stored):
-            return known
-        is_stored = bool(chain.spec.stored_pose) and chain.start_from is not StartFrom.CURRENT
-        return LiveChain(
+        found = LiveChain(
             *chain.parts,
-            start=start,
+            # What stands there is read at every solve.
+            start=stored if is_current else start,
             stored=stored,
-            is_settled=is_stored and not is_keyed,
+            is_settled=bool(chain.spec.stored_pose) and not (is_current or is_keyed),
             joints=joints,
-            stretch=stretch,
-            slide=slide,
+            stretch=self._stretch_of(chain, frame),
+            slide=self._slide_of(chain, joints, frame),
             home=home,
         )
+        return known if known is not None and known.is_like(found) else found
 
 
 def place(states: Sequence[RigState]) -> None:

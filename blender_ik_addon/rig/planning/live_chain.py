@@ -62,6 +62,11 @@ class LiveChain(PlannedChain):
             home=None,
         )
 
+    def is_like(self, other: LiveChain) -> bool:
+        """Tell whether the same chain starts alike, and its bones may do the same."""
+        names = "start", "stored", "joints", "stretch", "slide", "home"
+        return all(is_same(getattr(self, name), getattr(other, name)) for name in names)
+
     @property
     def only_rotates(self) -> bool:
         """Whether it writes rotations alone."""
@@ -98,7 +103,9 @@ def known_chain(
 
 
 def is_same(one: object, other: object) -> bool:
-    """Tell whether two records of arrays, or none, say the same."""
-    if one is None or other is None:
+    """Tell whether two arrays, or records of arrays, or none, say the same."""
+    if one is None or other is None or one is other:
         return one is other
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
