@@ -128,7 +128,7 @@ class Batch:
             return POSED_ELSEWHERE
         if self._solved is None:
             return None
-        tree, chain = divmod(row, len(self.driven[0].live_chains))
+        tree, chain = self._place(row)
         driven, weights = self.driven[tree], self._weights(tree)
         return self._with_put_back(outcome_of(self._solved, driven, tree, chain, weights), row)
 
@@ -158,7 +158,15 @@ class Batch:
         grown = scale[self._bones(row)][:, 1] - live_chain.stretch.scale[:, 1]
         return bool((grown > SAME_SCALE).any())
 
+    def driven_of(self, row: int) -> Driven:
+        """Return what a chain drives, alone or with others."""
+        return self.driven[self._place(row)[0]]
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """Return the number of a chain's tree, and its own there."""
+        return divmod(row, len(self.driven[0].live_chains))
+
     def _bones(self, row: int) -> tuple[int, list[int]]:
         """Return the index of a chain's bones in what is solved."""
-        tree, chain = divmod(row, len(self.driven[0].live_chains))
+        tree, chain = self._place(row)
         return tree, list(self.driven[tree].hanging.rows[chain])

@@ -360,7 +360,7 @@ class ChainBatch(Batch):
         return weights
 
     def _with_put_back(self, outcome: Outcome, row: int) -> Outcome:
-        tree, chain = divmod(row, self._shape[1])
+        tree, chain = self._place(row)
         driven = self.driven[tree]
         own = [i for i in driven.hanging.rows[chain] if self._gone_back.bones[tree, i]]
         names = tuple([driven.skeleton.names[driven.bones[i]] for i in own])

@@ -134,8 +134,7 @@ class Memory:
         for view_layer in scene.view_layers:
             found = self._asked(shown_graph(scene, view_layer), *key)
             if isinstance(found, tuple):
-                driven = found[0].driven
-                return driven[found[1] // len(driven[0].live_chains)]
+                return found[0].driven_of(found[1])
         return None
 
     def _asked(self, graph: GraphKey, uid: int, index: int) -> Knowing | str | None:

@@ -78,7 +78,7 @@ class Trial:
     @property
     def driven(self) -> Driven:
         """The chain with the chains of its tree."""
-        return self.batch.driven[self.row // len(self.batch.driven[0].live_chains)]
+        return self.batch.driven_of(self.row)
 
     def solve(self, world: WorldMatrices) -> list[Change]:
         """Solve, note the pose in the state, and return what differs from what stands there."""
