@@ -6,18 +6,21 @@ import enum
 from contextlib import suppress
 
 import bpy
+import numpy as np
 
-from ..core import IKError, Status
+from ..core import IKError, Lead, Status
 from ..rig.batches.batch import Ending
 from ..rig.keying.baking import is_animated, may_pose
 from ..rig.keying.motion_paths import are_wrong, unfilled
 from ..rig.live import live
+from ..rig.planning.live_chain import known_chain
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
-from ..rig.reading.refusals import RigError
+from ..rig.reading.refusals import RigError, listed
 from ..rig.reading.update import GraphKey, shown_graph
+from ..rig.tools.converting import shown_joints
 from ..rig.tools.lengths import length_in_words, length_unit
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import is_in_line, pole_axis
@@ -36,6 +39,10 @@ from .records import (
     idle_joints,
     target_and_pole,
 )
+
+# Share of a chain's length by which constraints have to move its tip off its target to be named:
+# float32 poses make less of it, and nobody sees less.
+MOVED_AFTER = 1e-3
 
 NEW_KEYS = (
     "The chain starts from the keys of its bones, so it bends another way at other frames than"
@@ -97,9 +104,12 @@ def state_of_ending(ending: Ending | None) -> ChainState:
 
 def state(settings: ChainGroup) -> ChainState:
     """Return the state of a chain, with nothing solved for it."""
-    unsolved = _unsolved(settings, _outcome(settings))
+    outcome = _outcome(settings)
+    unsolved = _unsolved(settings, outcome)
     if unsolved is not None:
         return unsolved[0]
+    if isinstance(outcome, Outcome) and _constraints_after(settings, outcome):
+        return ChainState.HELD
     (uid, index), graph = chain_key(settings), _graph_shown()
     (ending,) = live.memory.endings(graph, uid, [index]) if graph else (None,)
     return state_of_ending(ending)
@@ -110,6 +120,8 @@ def status(settings: ChainGroup) -> str:
     outcome = _outcome(settings)
     text = status_with(settings, outcome)
     if isinstance(outcome, Outcome) and not is_idle(settings):
+        if after := _constraints_after(settings, outcome):
+            text = f"{after}. {text}"
         if _starts_from_new_keys(settings):
             text += f". {NEW_KEYS}"
         if _may_flip(settings):
@@ -120,6 +132,35 @@ def status(settings: ChainGroup) -> str:
         lost = f"The space of '{control}' no longer exists: choose another space"
         text += f". {lost}"
     return text
+
+
+def _constraints_after(settings: ChainGroup, outcome: Outcome) -> str:
+    """Return which constraints have moved a chain's tip off its target; empty if none has.
+
+    Blender evaluates them after the chain has written, so the outcome does not know of them.
+    """
+    owner, (target, _) = owner_of(settings), target_and_pole(settings)
+    bones = [
+        name
+        for name in bones_of_chain(settings)
+        if any(each.influence and not each.mute for each in owner.pose.bones[name].constraints)
+    ]
+    # The cheapest first: this is asked at every redraw.
+    if not bones or target is None:
+        return ""
+    spec = chain_spec(settings, with_stored=False)
+    skeleton, plan, _ = known_chain(owner, spec)
+    joints = shown_joints(owner, skeleton, plan)
+    end = joints[0 if spec.is_dragged and spec.options.lead is Lead.ROOT else -1]
+    gap = float(np.linalg.norm(place_of(target) - end))
+    length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
+    if not gap > outcome.residual + MOVED_AFTER * length:
+        return ""
+    off = length_in_words(gap, length_unit(bpy.context.scene))
+    return (
+        f"Constraints of {listed(bones)} act after the chain, {off} left: mute them, or end the"
+        " chain before these bones"
+    )
 
 
 def _outside_body(settings: ChainGroup) -> str:

@@ -146,12 +146,17 @@ def test_negative_scale_is_shown_only_where_it_counts_or_was_set():
     assert "negative_scale" in names(draw(only="Advanced"))
 
 
+def copy_rotation(chain: bpy.types.PropertyGroup) -> bpy.types.CopyRotationConstraint:
+    return chain.id_data.pose.bones["Bone.1"].constraints.new("COPY_ROTATION")
+
+
 @pytest.mark.parametrize(
     ("icon", "cause"),
     [
         ("CON_KINEMATIC", lambda chain: None),
         ("CON_KINEMATIC", lambda chain: setattr(chain, "soft_distance", 1.0)),
         ("CON_ROTLIMIT", lambda chain: jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3, 3))),
+        ("CON_ROTLIMIT", lambda chain: setattr(copy_rotation(chain), "target", chain.target)),
         ("DRIVER_DISTANCE", lambda chain: setattr(chain.target, "location", (0.0, 0.0, 9.0))),
         ("ERROR", lambda chain: setattr(chain, "target", None)),
         ("ERROR", lambda chain: (setattr(chain, "stored_pose", "{"), setattr(chain, "mute", True))),

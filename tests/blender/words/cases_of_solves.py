@@ -6,6 +6,7 @@ from tests.blender.words.steps import (
     Case,
     both,
     chain,
+    constraint,
     excluded,
     goes,
     instanced,
@@ -185,6 +186,11 @@ SOLVES = [
         "Reached (...); bones with a locked location cannot slide, unlock it: Limb.1",
         on("Limb.1", lock_location=(False, True, False)),
         both(APART, joint("Limb.1", **SLIDES)),
+    ),
+    Case(
+        "Constraints of Limb.1 act after the chain, ... left: mute them, or end the chain before"
+        " these bones. Reached",
+        constraint("Limb.1", "COPY_ROTATION"),
     ),
     Case("This chain poses Limb.1, so it went back: move the target, or switch", turned_by_hand()),
     Case(
