@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core import Chains, Goals, Solutions, SolveOptions, Status, solve_batch
+from ...core import Chains, Goals, InvalidChainError, Solutions, SolveOptions, Status, solve_batch
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.model.status import STATUSES
@@ -14,6 +14,7 @@ from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.tips import Tips, turned_goals, turned_to
+from ..reading.refusals import bone_scaled_flat
 from ..reading.rows import Alike
 from ..trees.body_floor import BodyFloor
 from .length_settling import settled
@@ -134,7 +135,11 @@ def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
 
 
 def _lay(asked: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainPoses]:
-    """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
+    """Solve with the lengths that the bones have, as often as asked, and lay the bones along.
+
+    Raises:
+        RigError: If a bone is scaled flat.
+    """
     frames, start = asked.frames, asked.start
     chains = asked.chains or free_chains_for_core(frames, start, start.joints)
     for _ in range(passes):
@@ -143,7 +148,11 @@ def _lay(asked: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainP
         laid = frames.laid_along(start, solutions, tip, share, asked.is_stretched)
         if passes > 1:
             joints = _with_lengths_of(laid, start, solutions)
-            chains = free_chains_for_core(frames, start, joints)
+            try:
+                chains = free_chains_for_core(frames, start, joints)
+            except InvalidChainError:
+                # Below a bone that is scaled flat, a bone has no length in some directions.
+                raise bone_scaled_flat("chain") from None
     return solutions, laid
 
 

@@ -15,7 +15,7 @@ from ..frames.chain_poses import ChainPoses, angles_between, turned_part_way
 from ..frames.tips import turned_goals, turned_to
 from ..reading import spaces
 from ..reading.bone_joints import NOT_TURNED
-from ..reading.refusals import RigError
+from ..reading.refusals import bone_scaled_flat
 from .free_solving import Posing, SolvedPoses, solve_as
 
 # Bones that do not take the whole matrix of their parent change their frames as it turns. These are
@@ -172,8 +172,7 @@ def frames_for_core(
     posed = pose.frames[:, rows]
     sizes = np.linalg.norm(posed, axis=(2, 3))
     if (np.abs(np.linalg.det(posed)) <= FLAT * sizes**3).any():
-        body = "chain" if hang.topology is None else "tree"
-        raise RigError(f"A bone of the {body} has a scale of zero: give it a scale above zero.")
+        raise bone_scaled_flat("chain" if hang.topology is None else "tree")
     # The root's parent stands for all that is above: nothing turns it.
     nothing = np.broadcast_to(np.eye(3), (len(posed), 1, 3, 3))
     carried = np.concatenate((posed @ pose.rotations[:, rows], nothing), axis=1)[:, above]

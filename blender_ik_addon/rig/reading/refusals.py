@@ -19,6 +19,11 @@ def scaled_flat() -> RigError:
     return RigError("The armature object has a scale of zero: give it a scale above zero.")
 
 
+def bone_scaled_flat(body: str) -> RigError:
+    """Return what to say of a bone of a "chain" or "tree" that is scaled flat."""
+    return RigError(f"A bone of the {body} has a scale of zero: give it a scale above zero.")
+
+
 def no_length(name: str) -> InvalidChainError:
     """Return what to say of a bone without length."""
     return InvalidChainError(

@@ -17,6 +17,7 @@ from tests.blender.words.steps import (
     hangs_below,
     joint,
     make_arms,
+    make_leg,
     make_limbs,
     make_tree,
     nothing,
@@ -79,6 +80,11 @@ INPUT = [
         "A bone of the chain has a scale of zero",
         on("Limb.0", scale=(0.0, 1.0, 1.0)),
         on("Limb.1", use_ik_limit_x=True),
+    ),
+    Case(
+        "A bone of the chain has a scale of zero",
+        on("Limb.0", scale=(1.0, 0.0, 1.0)),
+        makes=make_leg,
     ),
     *(Case(FLAT, on("Rig", scale=(1.0, 1.0, 0.0)), given) for given in (nothing, FOLLOW)),
     Case(

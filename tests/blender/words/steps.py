@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -31,8 +31,20 @@ def make_limbs(parent: str = "") -> bpy.types.Object:
 
 def make_hooked() -> bpy.types.Object:
     """Return a limb whose first bone is longer than the other."""
-    ob = rigs.make_rig(((0, 0, 0), (0, 0, 1.5), (0.1, 0, 2.0)), prefix="Limb")
-    rigs.add_chain(ob, "Limb.1", rigs.make_empty("Target", (0.4, 0.0, 1.6)), name="Limb")
+    return make_two(((0, 0, 0), (0, 0, 1.5), (0.1, 0, 2.0)), (0.4, 0.0, 1.6))
+
+
+def make_leg() -> bpy.types.Object:
+    """Return a limb whose bones lie along no axis, so that rounding leaves flat ones a length."""
+    return make_two(((0.1, 0, 1), (0.1, -0.02, 0.5), (0.1, 0.02, 0.08)), (0.1, -0.08, 0.18))
+
+
+def make_two(
+    points: Sequence[Sequence[float]], place: tuple[float, float, float]
+) -> bpy.types.Object:
+    """Return a limb of two bones with its target."""
+    ob = rigs.make_rig(points, prefix="Limb")
+    rigs.add_chain(ob, "Limb.1", rigs.make_empty("Target", place), name="Limb")
     return ob
 
 
