@@ -138,6 +138,7 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     run = _longest_run(owner, selected)
     others = [Anchor(each) for each in context.selected_objects if not _belongs(each, owner)]
     others += [Anchor(owner, name) for name in sorted(selected.difference(run))]
+    others += _single_bones(context, owner)
     if len(others) > MOST_CONTROLS:
         raise RigError(
             "More is selected than a chain, a target and a pole:"
@@ -147,6 +148,13 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     others.sort(key=lambda anchor: float(np.linalg.norm(place_of(anchor) - end)))
     target, pole = (*others, None, None)[:MOST_CONTROLS]
     return Selection(owner, run, target, pole)
+
+
+def _single_bones(context: bpy.types.Context, owner: bpy.types.Object) -> list[Anchor]:
+    """Return the bones of other armatures in pose mode that are selected alone there."""
+    rigs = [each for each in context.selected_objects if each != owner]
+    selected = [(rig, selected_bones(context, rig)) for rig in rigs]
+    return [Anchor(rig, *names) for rig, names in selected if len(names) == 1]
 
 
 def selected_bones(context: bpy.types.Context, owner: bpy.types.Object) -> set[str]:
@@ -206,9 +214,10 @@ def _run_up(owner: bpy.types.Object, tip: str, selected: set[str]) -> tuple[str,
 
 
 def _belongs(candidate: bpy.types.Object, armature_object: bpy.types.Object) -> bool:
-    """Tell whether a selected object is part of the rig, so not a target.
+    """Tell whether a selected object is no target itself.
 
-    That is the armature, a mesh that it deforms, and another armature posed at the same time.
+    That is the armature, a mesh that it deforms, and another armature posed at the same time, of
+    which bones are selected.
     """
     return (
         candidate == armature_object

@@ -66,6 +66,16 @@ def test_of_two_selected_bones_beside_the_chain_the_nearer_is_the_target_the_oth
     assert refusal(add).startswith("More is selected than a chain, a target and a pole")
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_bone_that_is_selected_alone_in_another_armature_in_pose_mode_is_the_target(count):
+    ob, prop = make_rig(), rigs.make_rig(name="Prop")
+    select_bones(prop, ["Bone.0", "Bone.1"][:count])
+    select_bones(ob, RUN, prop)
+    press(add)
+    chain = newest(ob)
+    assert (chain.target == prop, len(prop.data.bones)) == (count == 1, 2)
+
+
 def test_an_object_that_is_no_empty_is_never_moved_unasked(capfd):
     ob = make_rig()
     body = rigs.link(bpy.data.objects.new("Ball", bpy.data.meshes.new("Ball")))
