@@ -65,8 +65,11 @@ def _renamed(before: _Bones, after: _Bones) -> dict[str, str]:
     """Return the new names of bones by the former ones; of some at one place in their order.
 
     A bone that is called as before and rests as before is the same bone. A name that is gone means
-    the bone that rests where its bone did.
+    the bone that rests where its bone did. Names in the same order are those of the same bones,
+    whatever has moved these: a mirrored rig whose scale is applied exchanges its sides.
     """
+    if before[0] == after[0]:
+        return {}
     same = set(zip(*before, strict=True)).intersection(zip(*after, strict=True))
     come: dict[int, list[str]] = {}
     for name, rest in zip(*after, strict=True):

@@ -20,6 +20,7 @@ from tests.helpers import make_rng
 ARM_NAMES = ("Bone.0", "Bone.1", "Bone.2")
 CONTROL_NAMES = ("Hand.0", "Elbow.0")
 STEPS = 12
+PLACE = ((0.2, 0.4, 1.6), (0.2, 0.4, 1.8))
 Names = tuple[str, ...]
 Pairs = Iterable[tuple[str, str]]
 
@@ -124,12 +125,14 @@ def test_a_bone_that_is_given_the_name_of_a_deleted_one_takes_its_place():
     assert chain().status.startswith("Bone 'Bone.2' has two joints in this chain")
 
 
-@pytest.mark.parametrize("is_new", [False, True])
-def test_a_bone_that_takes_the_place_of_another_does_not_take_its_name(is_new):
+@pytest.mark.parametrize(("is_new", "is_exchange"), [(False, False), (True, False), (False, True)])
+def test_a_bone_that_takes_the_place_of_another_does_not_take_its_name(is_new, is_exchange):
     with rigs.editing(controls()) as bones:
         hand, other = bones["Hand.0"], bones.new("New") if is_new else bones["Elbow.0"]
+        # As where a symmetric rig with a negative scale gets that applied.
+        place = (other.head.copy(), other.tail.copy()) if is_exchange else PLACE
         other.head, other.tail, other.roll = hand.head, hand.tail, hand.roll
-        hand.head, hand.tail = (0.2, 0.4, 1.6), (0.2, 0.4, 1.8)
+        hand.head, hand.tail = place
     rigs.updated()
     assert (chain().subtarget, chain().pole_subtarget) == CONTROL_NAMES
     if is_new:
