@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from ..rig.reading.chain_plan import ChainPlan, planned
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import BodyGoal, ChainSpec, StoredBone
-from ..rig.trees.shared_bones import cure_of
+from ..rig.trees.shared_bones import cure_of, limb_count
 from .chains import ChainGroup, body_of, chains_of, is_idle, owner_of
 from .records import bones_of_chain, chain_spec, drivers_of
 
@@ -49,6 +49,28 @@ def shares_bones(settings: ChainGroup) -> bool:
     """Return whether a live chain of the object drives bones that this one does."""
     drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
     return any(other != settings and not is_idle(other) for other, _ in drivers)
+
+
+def limb_of(
+    owner: bpy.types.Object, spec: ChainSpec, joining: Container[ChainGroup] = ()
+) -> ChainSpec:
+    """Return a chain with those of its bones alone that its pole turns.
+
+    Args:
+        owner: The original armature object.
+        spec: The chain, new or not.
+        joining: Chains that will be live, besides those that are.
+
+    Raises:
+        IKError: If the chain has no bones.
+    """
+    skeleton, others = skeleton_of(owner), list[ChainPlan]()
+    for other in chains_of(owner):
+        if other in joining or not is_idle(other):
+            with suppress(IKError):
+                others.append(planned(skeleton, chain_spec(other, with_stored=False)))
+    count = limb_count(skeleton, planned(skeleton, spec), others)
+    return replace(spec, chain_count=count)
 
 
 def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:

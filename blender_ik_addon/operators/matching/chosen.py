@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from ...core import IKError
 from ...properties.chains import ChainGroup, chain_key, chains_of, owner_of
 from ...properties.lists import toes_of
 from ...properties.records import belongs_to_body, chain_spec
+from ...properties.sharing import limb_of
 from ...properties.status import gives_way
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec
@@ -108,20 +109,24 @@ def settings_of(chosen: Chosen) -> list[ChainGroup]:
     return [owner.chain_ik.chains[index] for owner, specs in chosen.items() for index in specs]
 
 
-def find_goals(settings: ChainGroup, scene: bpy.types.Scene) -> Goals:
-    """Return where target and pole of a chain belong.
+def find_goals(
+    settings: ChainGroup, scene: bpy.types.Scene, joining: Container[ChainGroup] = ()
+) -> Goals:
+    """Return where target and pole of a chain belong, with chains that will be live as well.
 
     Raises:
         IKError: If they cannot be moved there.
     """
-    return find_match(owner_of(settings), chain_spec(settings), scene)
+    owner, spec = owner_of(settings), chain_spec(settings)
+    return find_match(owner, spec, limb_of(owner, spec, joining), scene)
 
 
 def find_all_goals(chosen: Chosen, scene: bpy.types.Scene) -> Goals:
     """Return where the targets and poles of chains belong; what several follow, once."""
     goals: Goals = {}
-    for settings in settings_of(chosen):
-        goals |= find_goals(settings, scene)
+    joining = settings_of(chosen)
+    for settings in joining:
+        goals |= find_goals(settings, scene, joining)
     return goals
 
 

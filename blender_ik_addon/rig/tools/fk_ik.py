@@ -33,11 +33,19 @@ Goals = dict[Anchor, Array]
 """World matrices of targets and poles, shape (4, 4) each."""
 
 
-def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene) -> Goals:
+def find_match(
+    armature_object: bpy.types.Object, spec: ChainSpec, limb: ChainSpec, scene: bpy.types.Scene
+) -> Goals:
     """Return where target and pole of a chain belong in its present pose; nothing is changed.
 
-    The pole belongs on the side to which the chain bends, turned by the pole angle. A chain that
+    The pole belongs on the side to which the limb bends, turned by the pole angle. A chain that
     starts from this pose must not flip its bend: that would turn its bones round.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain.
+        limb: The chain with those of its bones alone that its pole turns.
+        scene: What the controls are to be moved in.
 
     Raises:
         RigError: If the chain has no bones, its pose is not sound, or a person may not move the
@@ -57,7 +65,8 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.ty
         goals[control] = goal
     if spec.pole is not None:
         matrix = matrix_of(spec.pole)
-        matrix[:3, 3] = placed.pole
+        alone = replace(limb, target=None, pole=None)
+        matrix[:3, 3] = placement(armature_object, alone).pole
         goals[spec.pole] = matrix
     return goals
 

@@ -208,7 +208,7 @@ def test_what_several_chains_share_is_matched_and_keyed_once(shared):
     for side in SIDES:
         chain = ob.chain_ik.chains[f"Arm.{side}"]
         if shared == "bones":
-            chain.solver, chain.chain_count, chain.pole_target = "NEWTON", 0, None
+            chain.solver, chain.chain_count = "NEWTON", 0
         else:
             chain.pole_subtarget = "Pole.R"
     mute(ob, "Spine", "Arm.L", "Arm.R")

@@ -185,14 +185,19 @@ def test_control_bones_are_what_riggers_expect():
     assert_positions_close(rigs.tail(ob, "Bone.1"), rigs.head(ob, chain.subtarget), rigs.REACHED)
 
 
+@pytest.mark.parametrize("shares", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pole_can_be_added_later_and_moves_nothing(kind):
+def test_a_pole_can_be_added_later_and_moves_nothing(kind, shares):
     ob = rigs.make_rig(LIMB)
+    rigs.add_bones(ob, [(0, -0.1, 1), (0.6, 0, 1.2), (0.7, 0, 2)], prefix="Twig", parent="Bone.0")
     rigs.turn_bones(ob, seed=3)
-    select_bones(ob, ["Bone.0", "Bone.1"])
-    press(add, use_pole=False, control=kind)
-    assert newest(ob).pole_target is None
+    if shares:
+        select_bones(ob, ["Bone.0", "Twig.0", "Twig.1"])
+        press(add, use_pole=False, control=kind)
+    select_bones(ob, ["Bone.0", "Bone.1", *["Bone.2"] * shares])
     with unmoved(ob):
+        press(add, use_pole=False, control=kind)
+        assert newest(ob).pole_target is None
         press(pole_add, control=kind)
     assert newest(ob).pole_target is not None
     assert refusal(pole_add) == "This chain has a pole already."
