@@ -15,7 +15,7 @@ from ..properties.choices import OWN_WORDS, SOLVERS
 from ..properties.controls.space_names import movers
 from ..properties.lists import add_chain
 from ..properties.records import bend_spec, bones_spec, controls_of_chain
-from ..properties.sharing import check_new, limb_of
+from ..properties.sharing import check_new, limb_of, live_chains
 from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
 from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
@@ -263,7 +263,8 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
             pole_angle=angle + math.pi * settings.use_flip_bend,
             negative_scale=NegativeScale(settings.negative_scale),
         )
-        placed = placement(owner, limb_of(owner, wanted), bend_spec(settings))
+        limb = limb_of(owner, wanted, live_chains(owner))
+        placed = placement(owner, limb, bend_spec(settings))
         control = pole_control(settings.name, placed)
         (pole,) = make_controls(context, owner, [control], self.control)
         settings = owner.chain_ik.chains[index]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
@@ -51,26 +51,27 @@ def shares_bones(settings: ChainGroup) -> bool:
     return any(other != settings and not is_idle(other) for other, _ in drivers)
 
 
-def limb_of(
-    owner: bpy.types.Object, spec: ChainSpec, joining: Container[ChainGroup] = ()
-) -> ChainSpec:
+def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]) -> ChainSpec:
     """Return a chain with those of its bones alone that its pole turns.
 
     Args:
         owner: The original armature object.
-        spec: The chain, new or not.
-        joining: Chains that will be live, besides those that are.
+        spec: The chain.
+        live: The chains of the object that are or will be live; it may be one of them.
 
     Raises:
         IKError: If the chain has no bones.
     """
     skeleton, others = skeleton_of(owner), list[ChainPlan]()
-    for other in chains_of(owner):
-        if other in joining or not is_idle(other):
-            with suppress(IKError):
-                others.append(planned(skeleton, chain_spec(other, with_stored=False)))
-    count = limb_count(skeleton, planned(skeleton, spec), others)
-    return replace(spec, chain_count=count)
+    for other in live:
+        with suppress(IKError):
+            others.append(planned(skeleton, chain_spec(other, with_stored=False)))
+    return replace(spec, chain_count=limb_count(skeleton, planned(skeleton, spec), others))
+
+
+def live_chains(owner: bpy.types.Object) -> list[ChainGroup]:
+    """Return the chains of an object that pose their bones."""
+    return [each for each in chains_of(owner) if not is_idle(each)]
 
 
 def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:

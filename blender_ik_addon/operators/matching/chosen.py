@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -10,14 +10,15 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...core import IKError
-from ...properties.chains import ChainGroup, chain_key, chains_of, owner_of
+from ...properties.chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from ...properties.lists import toes_of
-from ...properties.records import belongs_to_body, chain_spec
-from ...properties.sharing import limb_of
+from ...properties.records import belongs_to_body, bones_of_chains, chain_spec
+from ...properties.sharing import limb_of, live_chains
 from ...properties.status import gives_way
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec
 from ...rig.tools.fk_ik import Goals, find_bend, find_match, is_met
+from ...rig.trees.shared_bones import sharing
 from .. import selection
 from ..bake import Ranged
 from ..base import ANEW, ChainOperator
@@ -110,42 +111,80 @@ def settings_of(chosen: Chosen) -> list[ChainGroup]:
 
 
 def find_goals(
-    settings: ChainGroup, scene: bpy.types.Scene, joining: Container[ChainGroup] = ()
+    settings: ChainGroup, scene: bpy.types.Scene, live: Iterable[ChainGroup] | None = None
 ) -> Goals:
-    """Return where target and pole of a chain belong, with chains that will be live as well.
+    """Return where target and pole of a chain belong.
+
+    Args:
+        settings: Of the chain.
+        scene: What the controls are to be moved in.
+        live: The chains of its object that will be live; None for those that are.
 
     Raises:
         IKError: If they cannot be moved there.
     """
     owner, spec = owner_of(settings), chain_spec(settings)
-    return find_match(owner, spec, limb_of(owner, spec, joining), scene)
+    limb = limb_of(owner, spec, live_chains(owner) if live is None else live)
+    return find_match(owner, spec, limb, scene)
 
 
-def find_all_goals(chosen: Chosen, scene: bpy.types.Scene) -> Goals:
-    """Return where the targets and poles of chains belong; what several follow, once."""
+def find_all_goals(chosen: Chosen, scene: bpy.types.Scene, leaving: Chosen | None = None) -> Goals:
+    """Return where the targets and poles of chains belong; what several follow, once.
+
+    Args:
+        chosen: The chains, which will be live.
+        scene: What the controls are to be moved in.
+        leaving: Chains that will not be live any more.
+    """
     goals: Goals = {}
-    joining = settings_of(chosen)
-    for settings in joining:
-        goals |= find_goals(settings, scene, joining)
+    gone = settings_of(leaving or {})
+    for owner, specs in chosen.items():
+        coming = settings_of({owner: specs})
+        live = [
+            each
+            for each in chains_of(owner)
+            if each not in gone and (each in coming or not is_idle(each))
+        ]
+        for settings in coming:
+            goals |= find_goals(settings, scene, live)
     return goals
 
 
 def find_held(chosen: Chosen) -> Chosen:
-    """Return the other limbs of those bodies of chains that give way.
+    """Return the other chains whose poses depend on chains, and on the pose that they start from.
 
-    The pose of such a body depends on all of its limbs, and on the pose that it starts from.
+    These are the limbs of bodies that give way, and chains that share bones.
     """
     held: Chosen = {}
     for owner, specs in chosen.items():
-        limbs = {i: each for i, each in enumerate(chains_of(owner)) if belongs_to_body(each)}
-        if specs.keys().isdisjoint(limbs) or not any(map(gives_way, limbs.values())):
-            continue
-        for index, settings in limbs.items():
+        chains = chains_of(owner)
+        for index in sorted(_limbs_beside(chains, specs) | _sharing(owner, specs)):
+            settings = chains[index]
             is_whole = not settings.mute and settings.influence == 1.0
             if is_whole and index not in specs:
                 with suppress(IKError):
                     held.setdefault(owner, {})[index] = chain_spec(settings)
     return held
+
+
+def _limbs_beside(chains: Sequence[ChainGroup], specs: Container[int]) -> set[int]:
+    """Return the limbs of a body that gives way, if some chains are of them."""
+    limbs = {i: each for i, each in enumerate(chains) if belongs_to_body(each)}
+    is_of_body = any(i in specs for i in limbs)
+    return set(limbs) if is_of_body and any(map(gives_way, limbs.values())) else set()
+
+
+def _sharing(owner: bpy.types.Object, specs: Container[int]) -> set[int]:
+    """Return the chains that are or will be one tree with some of an object."""
+    bones = enumerate(bones_of_chains(owner))
+    chains = chains_of(owner)
+    driven = {
+        i: names
+        for i, names in bones
+        if not belongs_to_body(chains[i]) and (i in specs or not is_idle(chains[i]))
+    }
+    trees = [tree for tree in sharing(driven) if any(i in specs for i in tree)]
+    return set[int]().union(*trees)
 
 
 def find_pulling(held: Chosen, scene: bpy.types.Scene) -> Chosen:

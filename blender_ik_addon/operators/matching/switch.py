@@ -70,7 +70,8 @@ class POSE_OT_chain_ik_switch(Matching):
             return {"CANCELLED"}
         # All before the first key: that has Blender evaluate what is keyed.
         held, to_match = find_held(chosen), chosen if to_ik else {}
-        goals = find_all_goals(merged(to_match, find_pulling(held, scene)), scene)
+        leaving = {} if to_ik else chosen
+        goals = find_all_goals(merged(to_match, find_pulling(held, scene)), scene, leaving)
         bends = find_bends(merged(to_match, held))
         for owner, specs in merged(chosen, held).items():
             key_switch(owner, list(specs.values()), frame, interpolation)

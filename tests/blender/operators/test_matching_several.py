@@ -48,6 +48,12 @@ def make_body() -> bpy.types.Object:
     return ob
 
 
+def share_spine(ob: bpy.types.Object) -> None:
+    """Make one tree of the spine and the arms."""
+    for side in SIDES:
+        rigs.change(ob.chain_ik.chains[f"Arm.{side}"], solver="NEWTON", chain_count=0)
+
+
 def tails(ob: bpy.types.Object) -> np.ndarray:
     return np.array([rigs.tail(ob, name) for name in BONES])
 
@@ -205,12 +211,10 @@ def test_chains_of_several_rigs_in_pose_mode_are_switched():
 @pytest.mark.parametrize("shared", ["bones", "pole"])
 def test_what_several_chains_share_is_matched_and_keyed_once(shared):
     ob = make_body()
-    for side in SIDES:
-        chain = ob.chain_ik.chains[f"Arm.{side}"]
-        if shared == "bones":
-            chain.solver, chain.chain_count = "NEWTON", 0
-        else:
-            chain.pole_subtarget = "Pole.R"
+    if shared == "bones":
+        share_spine(ob)
+    else:
+        ob.chain_ik.chains["Arm.L"].pole_subtarget = "Pole.R"
     mute(ob, "Spine", "Arm.L", "Arm.R")
     rigs.turn_bones(ob, 7, 0.6, BONES)
     before = tails(ob)
@@ -222,6 +226,19 @@ def test_what_several_chains_share_is_matched_and_keyed_once(shared):
     off = np.linalg.norm(tails(ob) - before, axis=1) > SAME
     elbows = [["Arm.L.0"], ["Arm.R.0"]] if shared == "pole" else []
     assert sorted(np.array(BONES)[off]) in ([], *elbows)
+
+
+def test_a_chain_that_leaves_a_tree_or_joins_it_moves_none_of_its_bones():
+    ob = make_body()
+    share_spine(ob)
+    ob.pose.bones["Hand.L"].location = (-0.2, 0.3, 0.2)
+    for frame, to in ((10, "FK"), (20, "IK")):
+        before = at(ob, frame)
+        select_bones(ob, ["Arm.L.1"])
+        press(switch, to=to)
+        assert sides(ob) == {"Spine": 1.0, "Arm.L": float(to == "IK"), "Arm.R": 1.0}
+        for again in (frame + 1, frame):
+            np.testing.assert_allclose(at(ob, again), before, atol=SAME)
 
 
 def test_several_chains_are_applied_and_their_targets_snapped_frame_by_frame():
