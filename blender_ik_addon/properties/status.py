@@ -108,7 +108,7 @@ def state(settings: ChainGroup) -> ChainState:
     unsolved = _unsolved(settings, outcome)
     if unsolved is not None:
         return unsolved[0]
-    if isinstance(outcome, Outcome) and _constraints_after(settings, outcome):
+    if isinstance(outcome, Outcome) and _moved_off(settings, outcome):
         return ChainState.HELD
     (uid, index), graph = chain_key(settings), _graph_shown()
     (ending,) = live.memory.endings(graph, uid, [index]) if graph else (None,)
@@ -120,8 +120,7 @@ def status(settings: ChainGroup) -> str:
     outcome = _outcome(settings)
     text = status_with(settings, outcome)
     if isinstance(outcome, Outcome) and not is_idle(settings):
-        if after := _constraints_after(settings, outcome):
-            text = f"{after}. {text}"
+        text = _after_constraints(settings, outcome, text)
         if _starts_from_new_keys(settings):
             text += f". {NEW_KEYS}"
         if _may_flip(settings):
@@ -134,10 +133,11 @@ def status(settings: ChainGroup) -> str:
     return text
 
 
-def _constraints_after(settings: ChainGroup, outcome: Outcome) -> str:
-    """Return which constraints have moved a chain's tip off its target; empty if none has.
+def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float] | None:
+    """Return which bones' constraints have moved a chain's tip off its target, and how far it is.
 
-    Blender evaluates them after the chain has written, so the outcome does not know of them.
+    None if they have not. Blender evaluates them after the chain has written, so the outcome does
+    not know of them.
     """
     owner, (target, _) = owner_of(settings), target_and_pole(settings)
     bones = [
@@ -147,19 +147,25 @@ def _constraints_after(settings: ChainGroup, outcome: Outcome) -> str:
     ]
     # The cheapest first: this is asked at every redraw.
     if not bones or target is None:
-        return ""
+        return None
     spec = chain_spec(settings, with_stored=False)
     skeleton, plan, _ = known_chain(owner, spec)
     joints = shown_joints(owner, skeleton, plan)
     end = joints[0 if spec.is_dragged and spec.options.lead is Lead.ROOT else -1]
     gap = float(np.linalg.norm(place_of(target) - end))
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
-    if not gap > outcome.residual + MOVED_AFTER * length:
-        return ""
-    off = length_in_words(gap, length_unit(bpy.context.scene))
+    return (bones, gap) if gap > outcome.residual + MOVED_AFTER * length else None
+
+
+def _after_constraints(settings: ChainGroup, outcome: Outcome, text: str) -> str:
+    """Return a status, preceded by constraints that have moved the chain's tip off its target."""
+    moved = _moved_off(settings, outcome)
+    if moved is None:
+        return text
+    bones, off = listed(moved[0]), length_in_words(moved[1], length_unit(bpy.context.scene))
     return (
-        f"Constraints of {listed(bones)} act after the chain, {off} left: mute them, or end the"
-        " chain before these bones"
+        f"Constraints of {bones} act after the chain, {off} left: mute them, or end the chain"
+        f" before these bones. {text}"
     )
 
 
@@ -297,9 +303,12 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
 
 
 def residual(settings: ChainGroup) -> float:
-    """Return what the last solve of a chain left to its target; -1 if it does not show."""
+    """Return what is left of the way to a chain's target; -1 if its last solve does not show."""
     outcome = _outcome_shown(settings)
-    return -1.0 if outcome is None else outcome.residual
+    if outcome is None:
+        return -1.0
+    moved = _moved_off(settings, outcome)
+    return outcome.residual if moved is None else moved[1]
 
 
 def gives_way(settings: ChainGroup) -> bool:
