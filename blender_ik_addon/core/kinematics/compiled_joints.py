@@ -94,8 +94,8 @@ class CompiledJoints(Rows):
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether all joints turn as they like, none less readily than another."""
-        return bool(self.is_unlimited.all()) and not self.has_stiffness
+        """Whether all joints may turn as they like."""
+        return bool(self.is_unlimited.all())
 
     @cached_property
     def is_rigid(self) -> bool:

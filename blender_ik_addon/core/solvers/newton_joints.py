@@ -124,7 +124,7 @@ def _linearize(
     """Return the Jacobian of the first rows of the output, as ``_solve_pass`` takes it."""
     posed, joints, limits, slides = tree.posed(state), tree.joints, None, None
     free = jacobian = tree.find_jacobian(posed)[:, :rows]
-    if joints.has_edges or joints.has_stiffness:
+    if joints.has_edges:
         turn, parts = state[:-1, :TURN].transpose(2, 0, 1), swap_axes(tree.take_apart(state))
         edges = NearEdges(joints.rows, turn, parts, ON_EDGE)
         edges.store_chains_last()
@@ -133,6 +133,8 @@ def _linearize(
         if edges.has_any:
             is_kept = state[:-1, ACTIVE].T[..., None] // POWERS % 2.0 == 1.0
             limits = _Limits(edges, edges.is_near & is_kept)
+    elif joints.has_stiffness:
+        free = _weigh_axes(jacobian, state[:-1, :TURN], joints.mobility)
     if free is jacobian and not joints.axis_shares.all():
         free = jacobian * joints.axis_shares[:, None]
     if tree.slide_axes is not None:
@@ -184,6 +186,17 @@ def _solve_pass(
 def _turn_joints(pulls: Array, mobility: Array) -> Array:
     """Return how pulls (n, k, 3, B) turn joints of mobilities (B, n, 3, 3), (n, k, 3, B)."""
     turned: Array = np.einsum("nkab,nacb->nkcb", pulls, chains_last(mobility))
+    return turned
+
+
+def _weigh_axes(pulls: Array, turn: Array, mobility: Array) -> Array:
+    """Return how pulls (n, k, 3, B) turn joints that turn less readily about some axes, likewise.
+
+    As ``JointRows.weigh_axes``, of joints without edges.
+    """
+    axes = turns.to_matrices(turn)
+    about = np.einsum("nkab,nacb->nkcb", pulls, axes) * mobility[:, None]
+    turned: Array = np.einsum("nkcb,nacb->nkab", about, axes)
     return turned
 
 

@@ -172,7 +172,8 @@ def _come_nearer(
     state, used = run.settle(state, used, is_open & ~can_come_nearer, aims)
     is_left = run.is_open(state) & is_open & can_come_nearer
     rows = repeat_single(np.flatnonzero(is_left), len(used))
-    if rows.size and (run.is_chain or not run.tree.joints.is_free):
+    joints = run.tree.joints
+    if rows.size and (run.is_chain or not joints.is_free or joints.has_stiffness):
         state, used = start_anew(run, chains.drawn_tips, state, used, rows, ANEW)
     if not run.is_chain:
         return run, state, used
