@@ -140,10 +140,12 @@ def is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) -> 
     return too_slow
 
 
-def stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
-    """Tell which errors have hardly fallen since a window ago."""
-    still: Flags = error > STANDSTILL * window_error
-    return still
+def leaves_more_than(share: float) -> Callable[..., Condition]:
+    """Return the test of which errors are still more than a share of those a window ago."""
+    return lambda error, window_error, _work, _used: error > share * window_error
+
+
+stands_still = leaves_more_than(STANDSTILL)
 
 
 def judge_by_rate(step: Callable[..., Any]) -> Method:

@@ -14,7 +14,7 @@ from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers import newton_joints
 from ..solvers.newton_directions import FIRST_DAMPING
 from ..solvers.weighted_least_squares import compromise
-from .iteration import Method, Work, iterate_states, stands_still
+from .iteration import Method, Work, iterate_states, leaves_more_than, stands_still
 
 # What a radian of orientation or of the bend's side weighs beside the chain's length. First as much
 # as leads there quickly, then so little that the position hardly gives way where they cannot be had
@@ -39,16 +39,10 @@ WORTH_A_JUMP = 0.01
 SLOW, FEW_STEPS = 0.9, 4
 
 
-def is_slow(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
-    """Tell where a window has taken off too little of the errors."""
-    slow: Flags = error > SLOW * window_error
-    return slow
-
-
 NEWTON = Method(
     newton_joints.step,
     is_damped=True,
-    is_hopeless=is_slow,
+    is_hopeless=leaves_more_than(SLOW),
     window=FEW_STEPS,
     compaction=0.4,
 )
