@@ -66,7 +66,7 @@ def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]
     for other in live:
         with suppress(IKError):
             others.append(planned(skeleton, chain_spec(other, with_stored=False)))
-    return replace(spec, chain_count=limb_count(skeleton, planned(skeleton, spec), others))
+    return replace(spec, chain_count=limb_count(planned(skeleton, spec), others))
 
 
 def live_chains(owner: bpy.types.Object) -> list[ChainGroup]:

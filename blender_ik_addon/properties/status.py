@@ -18,9 +18,9 @@ from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
+from ..rig.reading.chain_plan import shown_joints
 from ..rig.reading.refusals import RigError, listed
 from ..rig.reading.update import GraphKey, shown_graph
-from ..rig.tools.converting import shown_joints
 from ..rig.tools.lengths import length_in_words, length_unit
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import is_in_line, pole_axis
@@ -149,8 +149,7 @@ def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float
     if not bones or target is None:
         return None
     spec = chain_spec(settings, with_stored=False)
-    skeleton, plan, _ = known_chain(owner, spec)
-    joints = shown_joints(owner, skeleton, plan)
+    joints = shown_joints(owner, known_chain(owner, spec)[0])
     end = joints[0 if spec.is_dragged and spec.options.lead is Lead.ROOT else -1]
     gap = float(np.linalg.norm(place_of(target) - end))
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())

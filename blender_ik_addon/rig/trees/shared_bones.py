@@ -9,7 +9,6 @@ from ..planning.live_chain import LiveChain
 from ..planning.order import Group, closing_chain
 from ..reading.chain_plan import ChainPlan
 from ..reading.dependencies import Point
-from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
@@ -83,21 +82,20 @@ def sharing(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]:
     return tuple(sorted(groups.values()))
 
 
-def limb_count(skeleton: Skeleton, plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
+def limb_count(plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
     """Return how many bones the pole of a chain turns, counted up from its effector.
 
     As ``Hanging.limb_root``, for chains that are not solved together yet.
 
     Args:
-        skeleton: The armature's bones.
         plan: The chain's bones.
         others: Those of all chains that are or will be live; its own may be one of them.
     """
     sharing = [each for each in others if not set(each.written).isdisjoint(plan.written)]
     known = set(plan.segments).union(*[each.segments for each in sharing])
     carrier = plan.segments[-1]
-    path = [bone for bone in skeleton.ancestors(carrier) if bone in known]
-    above = [skeleton.ancestors(each.segments[-1]) for each in sharing]
+    path = [bone for bone in plan.skeleton.ancestors(carrier) if bone in known]
+    above = [plan.skeleton.ancestors(each.segments[-1]) for each in sharing]
     taken = set[int]().union(*[bones for bones in above if carrier not in bones])
     own = [bone for bone in path if bone not in taken]
     return len(own if len(own) > 1 else path)
