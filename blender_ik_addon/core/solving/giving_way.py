@@ -38,7 +38,7 @@ from .unconstrained_start import bend_straight_runs
 # Goals of this priority are held whatever it takes.
 PINNED = 0
 # What goals of the first priorities are worth: a joint that is turned by a radian resists by one.
-# With a quarter, those out of reach stop short by more than a thousandth of it.
+# With a quarter, some effectors stay a thousandth of the reach farther away than they need to.
 STRENGTHS = {1: 4000.0, 2: 400.0}
 # On the way a step may seem to need so many times as much. With one, goals in reach are let go of
 # too soon; with two, those out of reach are held on to for up to half as many steps more.
