@@ -39,6 +39,8 @@ MOST_FOR_EIGENVALUES, GROWTH = 100, 4.0
 MOST_SHIFT = 1e8
 # A way leads down if the energy curves so much, compared with the stiffest joint.
 LEADS_DOWN = -1e-5
+# The way down is found by so many inverse iterations, so far below the lowest eigenvalue.
+INVERSE_STEPS, BESIDE = 3, 1e-7
 # A joint that its edge has stopped may send another over its own: that is looked at so often.
 MOST_PASSES = 6
 
@@ -219,12 +221,18 @@ class ConstrainedStep:
             rests: Of which chains to tell, shape (B,): those whose systems are shifted.
         """
         move, leads_down, rows = np.zeros_like(self._slope), rests.copy(), np.flatnonzero(rests)
-        values, ways = np.linalg.eigh(self._reduced[rows])
-        down = ways[..., 0]
+        reduced, scale = self._reduced[rows], self.scale[rows]
+        lowest = np.linalg.eigvalsh(reduced)[:, 0]
+        # Vectors of all eigenvalues would be found by many threads, which wait for each other for
+        # 50 ms where others are busy.
+        raised = reduced - (lowest - BESIDE * scale)[:, None, None] * np.eye(reduced.shape[1])
         # Of two ways down that mirror each other always the same, not as rounding has it.
-        side = np.sign(apply(down, np.arange(1.0, down.shape[1] + 1.0)))
-        move[rows[:, None], self._axes] = side[:, None] * down
-        leads_down[rows] = values[:, 0] < LEADS_DOWN * self.scale[rows]
+        down = np.tile(np.arange(1.0, reduced.shape[1] + 1.0), (len(rows), 1))
+        for _ in range(INVERSE_STEPS):
+            down = np.linalg.solve(raised, down[..., None])[..., 0]
+            down /= measure(down)[:, None]
+        move[rows[:, None], self._axes] = down
+        leads_down[rows] = lowest < LEADS_DOWN * scale
         ways_down = move.reshape(self.move.shape)
         largest = measure(ways_down).max(axis=1)
         leads_down &= largest > 0.0
