@@ -149,7 +149,12 @@ def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float
     if not bones or target is None:
         return None
     spec = chain_spec(settings, with_stored=False)
-    joints = shown_joints(owner, known_chain(owner, spec)[0])
+    try:
+        plan, _ = known_chain(owner, spec)
+    except RigError:
+        # The next update says so.
+        return None
+    joints = shown_joints(owner, plan)
     end = joints[0 if spec.is_dragged and spec.options.lead is Lead.ROOT else -1]
     gap = float(np.linalg.norm(place_of(target) - end))
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())

@@ -177,6 +177,11 @@ def test_a_tip_that_constraints_move_off_its_target_is_shown_as_held_with_what_i
     left = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(chain.target))
     assert row_of(chain)[0].icon == "CON_ROTLIMIT"
     assert chain.residual == pytest.approx(left, rel=1e-4)
+    # Until the next update the last solve shows, whatever has become of the chain.
+    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.1", True
+    assert chain.status.startswith("Reached")
+    rigs.updated()
+    assert "begins above bone 'Bone.1'" in chain.status
 
 
 def test_the_status_is_one_line_with_the_icon_of_the_list_and_details_has_it_in_lines_that_fit():

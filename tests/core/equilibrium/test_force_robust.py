@@ -161,22 +161,39 @@ which are 1e7 times as stiff as joints."""
 def test_joints_that_resist_nothing_beside_stiff_edges_are_rounding_and_no_error(seed):
     rng = make_rng(seed)
     stiffness = np.concatenate(([0.0], 10.0 ** rng.uniform(3.0, 5.0, 9), np.full(5, 1.4e12)))
-    ways = np.linalg.qr(rng.normal(size=(3 * BONES, 3 * BONES)))[0]
-    curvature = ((ways * stiffness) @ ways.T)[None]
-    slope, turn = rng.normal(size=(1, 3 * BONES)), np.zeros((1, BONES, 4))
-    axes = np.arange(3 * BONES)
-    step = ConstrainedStep(
-        axes,
-        (slope, curvature),
-        (HeldOutputs(np.zeros((1, 0, 3 * BONES)), axes), np.zeros((1, 0))),
-        None,
-        forget(turn, 0),
-        np.zeros(1),
-        SHIFTS,
-    )
+    step, slope, _ = _make_step(rng, stiffness)
     assert np.isfinite(step.move).all()
     # It leads down.
     assert (step.move.reshape(1, -1) * slope).sum() < 0.0
+
+
+@pytest.mark.parametrize(("lowest", "is_ridge"), [(-1.0, True), (-1e-3, True), (1e-3, False)])
+def test_a_ridge_is_left_on_the_way_that_curves_down_most(lowest, is_ridge):
+    rng = make_rng(7)
+    stiffness = np.concatenate(([lowest, 0.5 * lowest], rng.uniform(0.1, 4.0, 3 * BONES - 2)))
+    step, _, ways = _make_step(rng, stiffness)
+    move, leads_down = step.find_way_down(np.ones(1, dtype=np.bool_))
+    assert leads_down == [is_ridge]
+    down = move.ravel() / np.linalg.norm(move)
+    assert not is_ridge or abs(down @ ways[:, 0]) > 1.0 - 1e-9
+
+
+def _make_step(
+    rng: np.random.Generator, stiffness: np.ndarray
+) -> tuple[ConstrainedStep, np.ndarray, np.ndarray]:
+    """Return a step of joints that resist so much along drawn ways, its slope, and these."""
+    ways = np.linalg.qr(rng.normal(size=(3 * BONES, 3 * BONES)))[0]
+    slope, axes = rng.normal(size=(1, 3 * BONES)), np.arange(3 * BONES)
+    step = ConstrainedStep(
+        axes,
+        (slope, ((ways * stiffness) @ ways.T)[None]),
+        (HeldOutputs(np.zeros((1, 0, 3 * BONES)), axes), np.zeros((1, 0))),
+        None,
+        forget(np.zeros((1, BONES, 4)), 0),
+        np.zeros(1),
+        SHIFTS,
+    )
+    return step, slope, ways
 
 
 MOST_ITERATIONS = 20
