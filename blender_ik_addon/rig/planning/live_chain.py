@@ -64,8 +64,14 @@ class LiveChain(PlannedChain):
 
     def is_like(self, other: LiveChain) -> bool:
         """Tell whether the same chain starts alike, and its bones may do the same."""
-        names = "start", "stored", "joints", "stretch", "slide", "home"
-        return all(is_same(getattr(self, name), getattr(other, name)) for name in names)
+        return (
+            is_same(self.start, other.start)
+            and is_same(self.stored, other.stored)
+            and is_same(self.joints, other.joints)
+            and is_same(self.stretch, other.stretch)
+            and is_same(self.slide, other.slide)
+            and is_same(self.home, other.home)
+        )
 
     @property
     def only_rotates(self) -> bool:
@@ -104,8 +110,10 @@ def known_chain(
 
 def is_same(one: object, other: object) -> bool:
     """Tell whether two arrays, or records of arrays, or none, say the same."""
-    if one is None or other is None or one is other:
-        return one is other
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
     if isinstance(one, np.ndarray):
         return np.array_equal(one, other)
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
