@@ -223,8 +223,8 @@ class ConstrainedStep:
         move, leads_down, rows = np.zeros_like(self._slope), rests.copy(), np.flatnonzero(rests)
         reduced, scale = self._reduced[rows], self.scale[rows]
         lowest = np.linalg.eigvalsh(reduced)[:, 0]
-        # Vectors of all eigenvalues would be found by many threads, which wait for each other for
-        # 50 ms where others are busy.
+        # NumPy finds the vectors of all eigenvalues in several threads, which wait for each other
+        # for 50 ms where other programs are busy.
         raised = reduced - (lowest - BESIDE * scale)[:, None, None] * np.eye(reduced.shape[1])
         # Of two ways down that mirror each other always the same, not as rounding has it.
         down = np.tile(np.arange(1.0, reduced.shape[1] + 1.0), (len(rows), 1))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty
 
-from ...properties.chains import ChainGroup, chains_of, is_idle, owner_of
+from ...properties.chains import ChainGroup, is_idle, owner_of
 from ...properties.choices import OWN_WORDS
 from ...properties.records import chain_spec, moved_by_hand
+from ...properties.sharing import live_chains
 from ...rig.keying.baking import is_animated
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import written_channels
@@ -109,7 +110,7 @@ def _live_controls(chosen: Chosen) -> list[Anchor]:
 
     Those from a library, which take no keys, and those that are gone are left out.
     """
-    live = [each for owner in chosen for each in chains_of(owner) if not is_idle(each)]
+    live = [each for owner in chosen for each in live_chains(owner)]
     anchors = [
         anchor for each in live for anchor in moved_by_hand(each) if anchor.object.is_editable
     ]
