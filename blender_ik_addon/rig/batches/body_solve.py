@@ -23,7 +23,7 @@ from ..trees.body_floor import BodyFloor
 from ..trees.body_limbs import BodyLimb, limbs_alike, rows_above
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
-from .limb_solve import LimbSolve
+from .limb_solve import LimbPoses, LimbSolve
 
 
 class BodySolve(FrameSolve):
@@ -116,10 +116,10 @@ class BodySolve(FrameSolve):
             carries = False
             for limb, rows, alone in solve.posed(asked, places, pose, is_chosen):
                 chains = list(limb.chains)
-                rotations[rows[:, None], limb.rows] = alone.poses.rotations
+                rotations[rows[:, None], limb.rows] = alone.rotations
                 if limb.above < 0:
                     # The limb of the root brings all of the body along.
-                    ends = heads[rows, None] + alone.poses.joints[:, -len(chains) :]
+                    ends = heads[rows, None] + alone.ends
                     heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
                 carries |= not self._is_end[chains].all()
                 endings.note(limb, rows, alone)
@@ -199,20 +199,18 @@ class _Endings:
             self._used = np.array(before.iterations)
             self._holds, self._forces = before.holds.copy(), before.forces
 
-    def note(self, limb: BodyLimb, rows: Indices, found: SolvedPoses) -> None:
+    def note(self, limb: BodyLimb, rows: Indices, found: LimbPoses) -> None:
         """Note how a limb of some of the bodies has ended."""
-        solutions, chains = found.solutions, (rows[:, None], limb.chains)
-        shape = len(rows), len(limb.chains)
+        chains = rows[:, None], limb.chains
         # What the body could not bring all the way is still held back by what holds the body.
-        before, own = self._codes[chains], np.reshape(solutions.status_code, shape)
+        before, own = self._codes[chains], found.codes
         self._codes[chains] = np.where((before != REACHED) & (own != REACHED), before, own)
-        self._residuals[chains] = np.reshape(solutions.residual, shape)
-        self.tip_gaps[chains] = np.reshape(found.tip_gaps, shape)
-        self._used[rows] += np.asarray(solutions.iterations)
-        if solutions.holds is not None:
-            bones = limb.rows[: solutions.holds.shape[1]]
+        self._residuals[chains], self.tip_gaps[chains] = found.residuals, found.tip_gaps
+        self._used[rows] += found.used
+        if found.holds is not None:
+            bones = limb.rows[: found.holds.shape[1]]
             inside = bones < self._holds.shape[1]
-            self._holds[rows[:, None], bones[inside]] = solutions.holds[:, inside]
+            self._holds[rows[:, None], bones[inside]] = found.holds[:, inside]
 
     def solutions(self, pose: ChainPoses) -> Solutions:
         """Return this as a solve of the bodies tells it."""

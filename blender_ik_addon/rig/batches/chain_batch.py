@@ -293,7 +293,7 @@ class ChainBatch(Batch):
         places = self._rigs.places
         if isinstance(self._solve, BaseSolve):
             assert isinstance(places, Bases)
-            return self._solve.solved(asked, places), []
+            return self._solve.solved(asked, places.rows(asked.rows)), []
         assert isinstance(places, Places)
         return self._solve.solved(asked, places)
 

@@ -56,7 +56,7 @@ class Bases:
         """The most that one in the base is in scene units, in any direction, shape (c,)."""
         return self.numbers[:, 21]
 
-    def rows(self, rows: slice | list[int]) -> Bases:
+    def rows(self, rows: slice | list[int] | Indices) -> Bases:
         """Return the bases of some of the chains."""
         return Bases(self.numbers[rows], self.is_even[rows])
 
@@ -142,30 +142,43 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     parents = np.concatenate([rig.roots.parents for rig in rigs])
     above = np.concatenate([rig.pose.matrices[rig.roots.parents] for rig in rigs])[:, :3, :3]
     above[parents < 0] = IDENTITY
-    rest = joined([rig.roots.rest for rig in rigs])
-    frames = spaces.parent_frames(above, rest)
+    frames = spaces.parent_frames(above, joined([rig.roots.rest for rig in rigs]))
     worlds = np.repeat(np.array([rig.pose.world[:3] for rig in rigs]), counts, axis=0)
     told = np.array([(*rig.size, rig.is_mirrored) for rig in rigs])
     largest, shows_shape, is_mirrored = np.repeat(told, counts, axis=0).T
+    keeps_bend = np.concatenate([rig.roots.keeps_bend for rig in rigs])
+    may_be_even = (shows_shape > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))
+    bases = find_bases(frames, at_roots, worlds, largest, may_be_even)
+    ends = np.cumsum(counts).tolist()
+    return [bases.rows(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+
+
+def find_bases(
+    frames: spaces.ParentFrames, heads: Array, worlds: Array, largest: Array, may_be_even: Flags
+) -> Bases:
+    """Return the bases of chains.
+
+    Args:
+        frames: Those that the root bones turn in, armature space.
+        heads: The roots' heads there, shape (c, 3).
+        worlds: World matrices of the armature objects, shape (c, 3, 4).
+        largest: The most that one in armature space is in scene units, shape (c,).
+        may_be_even: Which chains may be solved in their bases at all, shape (c,).
+    """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         size, is_even = _sizes(frames.rs)
-    if not rest.is_plain:
-        is_even &= np.abs(frames.post - 1.0).max(axis=1) <= EVEN_SPACE
-    keeps_bend = np.concatenate([rig.roots.keeps_bend for rig in rigs])
-    is_even &= (shows_shape > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))
-    is_even &= np.isfinite(at_roots).all(axis=1)
+    is_even &= may_be_even & (np.abs(frames.post - 1.0).max(axis=-1) <= EVEN_SPACE)
+    is_even &= np.isfinite(heads).all(axis=1)
     # What is not even is solved elsewhere; here it only must not stop the others.
     to_world = np.where(is_even[:, None, None], worlds[:, :, :3] @ frames.rs, IDENTITY)
-    heads = np.einsum("cij,cj->ci", worlds[:, :, :3], at_roots) + worlds[:, :, 3]
+    heads = np.einsum("cij,cj->ci", worlds[:, :, :3], heads) + worlds[:, :, 3]
     from_directions = np.linalg.inv(to_world)
     # Not a product of matrices: NumPy 1 rounds that of one chain otherwise than those of several.
     origin = (from_directions * heads[:, None]).sum(axis=2, keepdims=True)
     from_world = np.concatenate((from_directions, -origin), axis=2)
     unit = np.where(is_even, largest * size, 1.0)[:, None]
     numbers = (from_world.reshape(-1, 12), to_world.reshape(-1, 9), unit)
-    bases = Bases(np.concatenate(numbers, axis=1), is_even)
-    ends = np.cumsum(counts).tolist()
-    return [bases.rows(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+    return Bases(np.concatenate(numbers, axis=1), is_even)
 
 
 def _sizes(frames: Array) -> tuple[Array, Flags]:

@@ -41,6 +41,12 @@ class Places:
     keeps: Flags
     is_flat: Flags
 
+    @property
+    def worlds(self) -> Array:
+        """That space to world space, shape (B, 3, 4)."""
+        there = self.to_world @ -self.from_world[:, :, 3:]
+        return np.concatenate((self.to_world, there), axis=2)
+
     def hung(self, rows: Indices, above: Array, root: Array, chains: Sequence[int]) -> Places:
         """Return those of some chains of trees, of which some rows (b,) hang elsewhere.
 

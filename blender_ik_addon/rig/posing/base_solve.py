@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,26 @@ from .solved import Asked, Solved, name_ending
 MOST_TAKEN, FEW_TAKEN = 64, 24
 
 
+class Turned(NamedTuple):
+    """Some chains as solved.
+
+    Attributes:
+        pick: Which ones.
+        near: Rotation channels to stay near, shape (b, k, 4).
+        ends: Where effectors are to go, in the bases, shape (b, 3).
+        solutions: Of the segments.
+        local: Local rotations wxyz, shape (b, k, 4).
+        tip_gaps: Radians that are left to wanted orientations, shape (b,).
+    """
+
+    pick: Rows
+    near: Array
+    ends: Array
+    solutions: Solutions
+    local: Array
+    tip_gaps: Array
+
+
 class BaseSolve:
     """B chains alike, compiled. Arrays with one row a chain unless said otherwise."""
 
@@ -48,17 +69,21 @@ class BaseSolve:
         self._taken: dict[bytes, BaseStart] = {}
 
     def solved(self, asked: Asked, bases: Bases) -> Solved:
-        """Return what brings some of the chains, which hang in these bases, to their targets."""
+        """Return what brings some of the chains, which have these bases, to their targets."""
+        return self._finished(bases, self.turned(asked, bases))
+
+    def turned(self, asked: Asked, bases: Bases) -> Turned:
+        """Return the same as local rotations, before influence and locks."""
         own, is_all = self.settings, len(asked.rows) == len(self.settings)
         pick: Rows = slice(None) if is_all else asked.rows
         if own.is_current:
             start = self._started(pick, own.resumed(pick, asked.present), asked.present)
         else:
             start = self._some(pick)
-        from_world, targets = bases.from_world[pick], asked.targets[:, 0]
+        from_world, targets = bases.from_world, asked.targets[:, 0]
         points, effectors = targets[:, :3, 3], start.chains.joint_positions[:, -1]
         ends = point_in_base(from_world, points)
-        ends = without_rounding(ends, effectors, points, bases.unit[pick])
+        ends = without_rounding(ends, effectors, points, bases.unit)
         poles = None if asked.poles is None else point_in_base(from_world, asked.poles[:, 0])
         turned = self._orientations(from_world, targets)
         if own.carried is not None:
@@ -71,14 +96,16 @@ class BaseSolve:
             tip_rotation_wxyz=tips if own.plan.ends_at_tail else None,
         )
         options, chains = own.options if is_all else own.options.take(asked.rows), start.chains
-        options = options.per_unit(bases.unit[pick])
+        options = options.per_unit(bases.unit)
         if own.is_current:
             options = replace(options, use_flip_bend=start.use_flip)
         if chains.forces is not None:
-            chains = chains.under(gravity_in_bases(chains.forces, bases.to_world[pick]))
+            chains = chains.under(gravity_in_bases(chains.forces, bases.to_world))
         solutions = solve_batch(chains, goals, options)
         local, tip_gaps = self._turned(pick, start, chains, solutions, tips)
-        return self._finished(pick, bases, start, goals, (solutions, local, tip_gaps))
+        if start.helpers.shape[1]:
+            local = np.concatenate((local, start.helpers), axis=1)
+        return Turned(pick, start.near, ends, solutions, local, tip_gaps)
 
     def _started(self, pick: Rows, local: Array, near: Array) -> BaseStart:
         """Return some of the chains in a pose, and the channels (b, k, 4) to stay near."""
@@ -178,29 +205,20 @@ class BaseSolve:
         local[:, -1] = joints.clamped(local)[:, -1]
         return local, angles_between(local[:, -1], wanted)
 
-    def _finished(
-        self,
-        pick: Rows,
-        bases: Bases,
-        start: BaseStart,
-        goals: Goals,
-        found: tuple[Solutions, Array, Array],
-    ) -> Solved:
+    def _finished(self, bases: Bases, found: Turned) -> Solved:
         """Return what influence and locks leave of a solution, measured on what is left."""
-        own, (solutions, local, tip_gaps) = self.settings, found
-        if start.helpers.shape[1]:
-            local = np.concatenate((local, start.helpers), axis=1)
-        channels, is_kept, is_moved = own.finished(pick, local, start.near)
+        own, (pick, near, ends, solutions, local, tip_gaps) = self.settings, found
+        channels, is_kept, is_moved = own.finished(pick, local, near)
         points, gaps = solutions.joint_positions, solutions.residual
         if is_moved.any():
             laid = self._chain.take(pick).laid(own.local_of(channels))
             points = np.where(is_moved[:, None, None], laid.joints, points)
-            left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
+            left = np.linalg.norm(points[:, -1] - ends, axis=1)
             gaps = np.where(is_moved, left, gaps)
-        tolerance = own.tolerance[pick, 0] / bases.unit[pick]
+        tolerance = own.tolerance[pick, 0] / bases.unit
         has_arrived = gaps <= tolerance + self._slack[pick]
         is_blended = is_moved if own.is_whole else own.shares[pick, 0] < 1.0
-        residuals = _sizes(bases.to_world[pick], points[:, -1] - goals.target_position)
+        residuals = _sizes(bases.to_world, points[:, -1] - ends)
         codes = name_ending(solutions.status_code, has_arrived, is_blended, is_moved)
         return Solved(
             channels=channels,

@@ -32,7 +32,12 @@ class BodyLimb:
     @property
     def batch_key(self) -> tuple[object, ...]:
         """What limbs of bodies alike must have in common."""
-        return self.chains, tuple(self.rows.tolist()), self.above, self.driven.batch_key
+        return self.chains, tuple(self.rows.tolist()), self.above, *self.solve_key
+
+    @property
+    def solve_key(self) -> tuple[object, ...]:
+        """What limbs must have in common to be solved side by side."""
+        return self.driven.keeps_shape, self.driven.batch_key
 
 
 def body_limbs(
@@ -80,5 +85,5 @@ def limbs_alike(
     for number, each in enumerate(zip(*bodies, strict=True)):
         depth = len(list(rows_above(each[0], parents)))
         alone = None if len(each[0].chains) == 1 else number
-        groups.setdefault((alone, depth, *each[0].driven.batch_key), []).append(each)
+        groups.setdefault((alone, depth, *each[0].solve_key), []).append(each)
     return list(groups.values())
