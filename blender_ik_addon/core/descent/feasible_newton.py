@@ -66,9 +66,6 @@ IN_CORNERS, MORE_IN_CORNERS = 1.0, 1e4
 # A gap of held outputs counts so many times more than the force on them saves along it. A quarter,
 # and steps are taken from which limits let no output come back.
 GAP_COUNTS = 4.0
-# After a step without a shift the next one saves far less, so it is the last if it saves less than
-# so many times the least gain. Ten times more, and joints jump by a millimetre from frame to frame.
-UNSHIFTED = 10.0
 # Springs may enter their slack or leave it within a step: so often it is looked at again.
 MOST_FORESEEN = 2
 # Of chains side by side those that are done leave once they are this share; few stay.
@@ -340,8 +337,7 @@ class _Descent:
         settings = self._settings
         is_done = np.zeros(off.shape, dtype=np.bool_)
         if settings.least_gain > 0.0:
-            least = settings.least_gain * np.where(step.shift > 0.0, 1.0, UNSHIFTED)
-            is_done = (off <= self._near) & (gain < least)
+            is_done = (off <= self._near) & (gain < settings.least_gain)
         for rows, most in settings.bounds:
             is_done |= measure(step.known.force[:, rows]) > most
         return is_done
