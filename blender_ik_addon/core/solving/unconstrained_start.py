@@ -17,7 +17,7 @@ import numpy as np
 
 from ..algebra import arrays, matrices, quaternions, turns
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array, Flags
-from ..algebra.arrays import NO_DIRECTION, norm, reject
+from ..algebra.arrays import NO_DIRECTION, cross, norm, reject
 from ..algebra.matrices import Matrix
 from ..algebra.nested import Rows, to_floats
 from ..algebra.quaternions import Quaternion
@@ -122,7 +122,8 @@ def compile_starts(
         if len(run) < 2:
             continue
         points = _find_points(tree, run, posed)
-        if (norm(np.diff(points, axis=0)) <= NO_DIRECTION).any():
+        lengths = norm(np.diff(points, axis=0))
+        if (lengths <= NO_DIRECTION).any() or not (chain or may_be_straight(points, lengths)):
             continue
         start = chain or compile_start_poses(points, hints[list(run)].sum(axis=0))
         straight = is_straight(start, stays_near=stays_near)
@@ -163,6 +164,16 @@ def _find_points(tree: KinematicTree, run: tuple[int, ...], posed: Posed) -> Arr
     children, effectors = list(topology.children[last]), list(topology.carried[last])
     ends = np.concatenate((posed.heads[children], posed.tips[effectors]))
     return np.concatenate((posed.heads[list(run)], ends.mean(axis=0)[None]))
+
+
+def may_be_straight(points: Array, lengths: Array) -> bool:
+    """Tell whether any of the runs of points (n + 1, 3, B) is near to a line, at least in the mean.
+
+    A run that is not needs no start pose.
+    """
+    chord, mean = points[-1] - points[0], points[1:-1].mean(axis=0) - points[0]
+    off = norm(cross(chord, mean))
+    return bool((off <= STRAIGHT * norm(chord) * lengths.sum(axis=0)).any())
 
 
 def is_straight(start: StartPose, *, stays_near: bool) -> Any:

@@ -124,7 +124,7 @@ class BodySolve(FrameSolve):
                 carries |= not self._is_end[chains].all()
                 endings.note(limb, rows, alone)
             if carries:
-                pose = frames.rooted(heads).posed(rotations.copy())
+                pose = frames.rooted(heads).posed(rotations)
         pose = frames.rooted(heads).posed(rotations)
         return SolvedPoses(endings.solutions(pose), pose, endings.tip_gaps)
 

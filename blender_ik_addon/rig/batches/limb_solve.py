@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,9 +21,8 @@ from ..reading import spaces
 from ..reading.rows import Alike, joined
 from ..trees.body_limbs import BodyLimb
 
-# Limbs are solved where bodies hang, and again where these have gone along; both times maybe some
-# in the spaces of their roots, and others not.
-MOST_KEPT = 4
+# Limbs are solved where bodies hang, and again where these have gone along.
+MOST_KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -136,20 +135,30 @@ class LimbSolve:
     def _solved(self, own: Asked, places: Places, hung: Sequence[_Hung]) -> LimbPoses:
         """Return limbs as they reach, in the order of what is asked."""
         each = _Hung(*map(np.concatenate, zip(*hung, strict=True)))
+        arrays = [own.rows, own.targets, own.is_followed, *each, places.from_world[each.bodies]]
+        arrays += [] if own.poles is None else [own.poles]
+        arrays += [own.present] if self._is_current else []
+        key = b"".join([array.tobytes() for array in arrays])
+        found = self._kept.pop(key, None) or self._solve(own, places, hung, each)
+        while len(self._kept) >= MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        # The last one is the one that was asked for last.
+        self._kept[key] = found
+        return found
+
+    def _solve(self, own: Asked, places: Places, hung: Sequence[_Hung], each: _Hung) -> LimbPoses:
+        """Return the same: rigid limbs in even spaces by their bases, others in their armatures."""
         bases = self._find_bases(own.rows, places, hung, each)
         even, others = np.flatnonzero(bases.is_even), np.flatnonzero(~bases.is_even)
         found = []
         if even.size:
-            some, there = own.take(even), bases.rows(even)
-            to_armature = places.from_world[each.bodies[even], :, :3] @ there.to_world
-            given = there.numbers, to_armature
-            turned = self._remembered(some, given, lambda: self._turn(some, there, to_armature))
+            there, from_world = bases.rows(even), places.from_world[each.bodies[even], :, :3]
+            turned = self._turn(own.take(even), there, from_world @ there.to_world)
             found.append((even, turned))
         if others.size:
-            rest, pairs = own.take(others), zip(self._limbs, hung, strict=True)
+            pairs = zip(self._limbs, hung, strict=True)
             where = joined([places.hung(*one, limb.chains) for limb, one in pairs])
-            given = tuple([values[rest.rows] for values in vars(where).values()])
-            found.append((others, self._remembered(rest, given, lambda: self._pose(rest, where))))
+            found.append((others, self._pose(own.take(others), where)))
         if len(found) == 1:
             return found[0][1]
         whole = found[0][1].take(np.zeros(len(own.rows), dtype=np.int64))
@@ -169,21 +178,6 @@ class LimbSolve:
         frames = spaces.parent_frames(each.above[:, :3, :3], self._rest.take(rows))
         given = each.heads, places.worlds[each.bodies], places.unit[each.bodies], may_be_even
         return find_bases(frames, *given)
-
-    def _remembered(
-        self, own: Asked, given: Sequence[Array], solve: Callable[[], LimbPoses]
-    ) -> LimbPoses:
-        """Return what a solve of some limbs has found, or has found before for the same."""
-        arrays = [own.rows, own.targets, own.is_followed, *given]
-        arrays += [] if own.poles is None else [own.poles]
-        arrays += [own.present] if self._is_current else []
-        key = b"".join([array.tobytes() for array in arrays])
-        found = self._kept.pop(key, None) or solve()
-        while len(self._kept) >= MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
-        # The last one is the one that was asked for last.
-        self._kept[key] = found
-        return found
 
     def _turn(self, own: Asked, bases: Bases, to_armature: Array) -> LimbPoses:
         found = self._in_bases.turned(own, bases)

@@ -86,6 +86,8 @@ class ChainFrames(Alike):
         scale = self.scale if scale is None else scale
         if self.slide is not None and slides is None:
             slides = np.zeros(rotations.shape[:2])
+        if all(rest.is_plain for rest in self.rest):
+            return self._walked_plainly(rotations, scale, slides)
         return self._walked(lambda rows, _: (rotations[:, rows], scale[:, rows]), slides)
 
     def stretched(self, rotations: Array, lengths: Array) -> ChainPoses:
@@ -251,13 +253,7 @@ class ChainFrames(Alike):
         slides: Array | None = None,
     ) -> ChainPoses:
         """Pose one generation after the other by the rotations and scales of a function."""
-        hang, ways, ends, root = self.hanging, self.ways, self.ends, self.root
-        if self.slide is not None and slides is not None:
-            # A slide moves the head that the segment before it leads to.
-            moved = self.slide.heads * slides[..., None]
-            root, ways = root + transform_direction(self.parent, moved[:, 0]), ways + moved
-            if hang.turns_afterwards(0):
-                ends = ends + moved[:, [hang.tips[0]]]
+        hang, (root, ways, ends) = self.hanging, self._slid(slides)
         scales, heads = np.empty(self.scale.shape), np.empty(self.scale.shape)
         rotations, frames, matrices = np.empty((3, *self.scale.shape, 3))
         for rest, (rows, above) in zip(self.rest, hang.generations, strict=True):
@@ -270,10 +266,45 @@ class ChainFrames(Alike):
             local, scale = local_turn(rows, frame)
             frames[:, rows], rotations[:, rows], scales[:, rows] = frame.rs, local, scale
             matrices[:, rows] = spaces.pose_from_local(frame, local, scale)
-        carriers = list(hang.carriers)
-        effectors = heads[:, carriers] + transform_direction(matrices[:, carriers], ends)
-        joints = np.concatenate((heads[:, : hang.count], effectors), axis=1)
+        joints = self._joints(heads, matrices, ends)
         return ChainPoses(rotations, frames, matrices, joints, scales, slides)
+
+    def _walked_plainly(self, rotations: Array, scale: Array, slides: Array | None) -> ChainPoses:
+        """Pose bones that take the whole parent matrix: all but their products at once."""
+        hang, (root, ways, ends) = self.hanging, self._slid(slides)
+        offsets = np.concatenate([rest.offset for rest in self.rest], axis=1)
+        own = (offsets @ rotations) * scale[..., None, :]
+        # The parent of the first bone comes before all bones.
+        matrices = np.concatenate((self.parent[:, None], own), axis=1)
+        above = [parent + 1 for parent in hang.parents]
+        for rows, _ in hang.generations:
+            parents = matrices[:, above[rows]]
+            matrices[:, rows.start + 1 : rows.stop + 1] = parents @ own[:, rows]
+        parents, matrices = matrices[:, above], matrices[:, 1:]
+        heads = transform_direction(parents, ways)
+        heads[:, 0] = root
+        for rows, carriers in hang.generations[1:]:
+            heads[:, rows] += heads[:, carriers]
+        joints = self._joints(heads, matrices, ends)
+        frames = parents @ offsets
+        return ChainPoses(np.array(rotations), frames, matrices, joints, scale, slides)
+
+    def _slid(self, slides: Array | None) -> tuple[Array, Array, Array]:
+        """Return the roots' heads, the ways to heads and the effectors, after slides."""
+        root, ways, ends = self.root, self.ways, self.ends
+        if self.slide is not None and slides is not None:
+            # A slide moves the head that the segment before it leads to.
+            moved = self.slide.heads * slides[..., None]
+            root, ways = root + transform_direction(self.parent, moved[:, 0]), ways + moved
+            if self.hanging.turns_afterwards(0):
+                ends = ends + moved[:, [self.hanging.tips[0]]]
+        return root, ways, ends
+
+    def _joints(self, heads: Array, matrices: Array, ends: Array) -> Array:
+        """Return the joints of posed bones, and their effectors."""
+        carriers = list(self.hanging.carriers)
+        effectors = heads[:, carriers] + transform_direction(matrices[:, carriers], ends)
+        return np.concatenate((heads[:, : self.hanging.count], effectors), axis=1)
 
 
 def _swung(
