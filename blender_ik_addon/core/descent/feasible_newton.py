@@ -83,6 +83,7 @@ class Ended(NamedTuple):
         force: On what is held, shape (k, B).
         first_turn: The turns after the first step.
         first_place: The place after the first step.
+        energy: Of the poses, shape (B,).
     """
 
     turn: Array
@@ -91,6 +92,7 @@ class Ended(NamedTuple):
     force: Array
     first_turn: Array
     first_place: Array | None
+    energy: Array
 
 
 def minimise(
@@ -122,7 +124,7 @@ def minimise(
     used, count, width = np.zeros_like(caps), len(caps), len(target)
     known, place = forget(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
     none, most = np.zeros(count), np.full(count, np.inf)
-    carried = _Carried(turn, none, most, most, most, used, known, place, turn, place)
+    carried = _Carried(turn, none, most, most, most, used, known, place, turn, place, most)
     while rows.size:
         part = (tree, acting, target, state[:-1, TURN], caps)
         begun = carried
@@ -133,7 +135,8 @@ def minimise(
         rows = rows[is_open]
     poses = carried.turn, carried.place, carried.first_turn, carried.first_place
     turn, place, *first = transform_leaves(chains_last, poses)
-    return Ended(turn, carried.used, place, chains_last(carried.known.force), *first)
+    told = turn, carried.used, place, chains_last(carried.known.force), *first, carried.energy
+    return Ended(*told)
 
 
 def _find_alike(*arrays: Array | Counts) -> tuple[Counts, Counts]:
@@ -164,6 +167,7 @@ class _Carried(NamedTuple):
         place: As ``PosedRows.place``.
         first_turn: The turns after the first step.
         first_place: The place after the first step.
+        energy: Of the poses, shape (B,).
     """
 
     turn: Array
@@ -176,6 +180,7 @@ class _Carried(NamedTuple):
     place: Array | None
     first_turn: Array
     first_place: Array | None
+    energy: Array
 
 
 def _pick(carried: _Carried, rows: Counts) -> _Carried:
@@ -230,7 +235,7 @@ class _Descent:
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
         """Return which trees are not done, and what they have come to."""
-        turn, shift, radius, last, scale, used, known, place, first, moved = begun
+        turn, shift, radius, last, scale, used, known, place, first, moved, _ = begun
         here = self._look(self._bones.pose(turn, place=place))
         is_open = (used < self._caps) & ~here.at.is_least
         least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > FEW else 0.0
@@ -258,7 +263,7 @@ class _Descent:
                 is_soon = (shift < TOO_SHORT) & (used < ENOUGH_TO_HOLD)
                 is_open &= is_soon | (here.off <= self._near)
         left = here.posed.turn, shift, radius, last, scale, used, known, here.posed.place
-        return is_open, _Carried(*left, first, moved)
+        return is_open, _Carried(*left, first, moved, here.at.total)
 
     def _look(self, posed: PosedRows, output: Array | None = None) -> _Here:
         """Return what poses cost; their outputs if they are known."""

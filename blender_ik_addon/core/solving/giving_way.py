@@ -52,6 +52,9 @@ RADIAN = 0.2
 # The step that would save less is the last. Three times more, and some joints stand a tenth of a
 # millimetre from where they come to.
 LEAST_GAIN = 3e-5
+# What takes more steps may have come to the wrong valley; another end is better by so much of its
+# energy.
+LONG_WAY, WORTH_A_MOVE = 30, 1e-6
 # A goal that pulls is at most so far from its target, for the reach.
 FARTHEST = 2.0
 # How often points join those that are held on the floor, or leave them.
@@ -228,6 +231,7 @@ class _Came(Rows):
         used: Steps, shape (B,).
         first_turn: The turns after the first step.
         first_place: The place after the first step.
+        energy: Of the poses, shape (B,).
     """
 
     turn: Array
@@ -238,6 +242,7 @@ class _Came(Rows):
     used: Counts
     first_turn: Array
     first_place: Array
+    energy: Array
 
 
 class _Asked:
@@ -316,8 +321,8 @@ class _Asked:
     def _begin(self) -> _Came:
         """Return where to look from."""
         none, used = np.zeros_like(self._target), np.zeros_like(self._caps)
-        pose = self._turn, self._place
-        return _Came(*pose, none, self._level, none, used, *pose)
+        pose, energy = (self._turn, self._place), np.zeros(len(used))
+        return _Came(*pose, none, self._level, none, used, *pose, energy)
 
     def _meet(self, came: _Came, let_go: int) -> tuple[_Came, Flags]:
         """Return poses that hold all priorities but so many of the last ones; tell which do.
@@ -325,10 +330,10 @@ class _Asked:
         What is let go of pulls, and is held where it can be after all.
         """
         last = self._levels[len(self._levels) - let_go :]
-        came, is_met = self._hold(came, last)
         if not last:
-            return came, is_met
+            return self._hold(came, last)
         pulled = [goal for goal in self._bounded if goal[1] in last]
+        came, is_met = self._look_twice(came, last, [rows for rows, _ in pulled])
         needed = [norm(came.force[rows]) / STRENGTHS[priority] for rows, priority in pulled]
         # What pulls with less than it is worth can be held after all.
         near = np.flatnonzero(is_met & (np.max(needed, axis=0) < 1.0))
@@ -337,6 +342,31 @@ class _Asked:
             held, holds = self._take(near)._hold(came.take(near), [])
             came = came.put(near[holds], held.take(holds))
         return came, is_met
+
+    def _look_twice(
+        self, came: _Came, last: Sequence[int], pulled: Sequence[Counts]
+    ) -> tuple[_Came, Flags]:
+        """As ``_hold``; what has gone a long way looks from another pose too, for a better end.
+
+        That is where the tree began, moved as a whole to where the goals that are let go of are met
+        in the mean. Valleys that start there no step may lead to.
+        """
+        found, is_met = self._hold(came, last)
+        is_far = found.used - came.used > LONG_WAY
+        of_points = [rows for rows in pulled if rows[-1] < 3 * len(self._tree.ends)]
+        if not (is_far.any() and self._tree.topology.floats and of_points):
+            return found, is_met
+        rows = repeat_single(np.flatnonzero(is_far), len(is_far))
+        began = _float(self._tree, self._place).make_state(self._turn)
+        lacks = self._target - began[-1, : len(self._target)]
+        way = lacks[np.array(of_points)].mean(axis=0) / self._tree.reach
+        moved = replace(came, turn=self._turn, place=self._place + way, used=found.used)
+        other, holds = self._take(rows)._hold(moved.take(rows), last)
+        energy, meets = found.energy[rows], is_met[rows]
+        is_lower = other.energy < energy - WORTH_A_MOVE * np.abs(energy)
+        better = np.flatnonzero(np.where(meets == holds, is_lower, holds))
+        is_met[rows[better]] = holds[better]
+        return found.put(rows[better], other.take(better)), is_met
 
     def _hold(self, came: _Came, last: Sequence[int]) -> tuple[_Came, Flags]:
         """Return poses that hold all but the last priorities, which pull; tell which do."""
@@ -390,7 +420,7 @@ class _Asked:
         if ended.place is not None and ended.first_place is not None:
             place, first = place + ended.place, first + ended.first_place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
-        there = replace(there, first_turn=ended.first_turn, first_place=first)
+        there = replace(there, first_turn=ended.first_turn, first_place=first, energy=ended.energy)
         output = _float(self._tree, place).make_state(ended.turn)[-1, : len(target)]
         gap, reached = target - output, rows.pick(output.T).T
         heights = reached[: len(self._points)]

@@ -121,6 +121,16 @@ def test_what_is_let_go_of_goes_on_from_where_the_first_step_has_led():
     assert left[1] < 0.12
 
 
+def test_what_takes_a_long_way_is_looked_for_from_the_moved_start_as_well():
+    """From one pose alone, both end in a valley that leaves 0.22 and 0.32 m of the way."""
+    hips = make_person("hips")
+    left = [
+        solve(hips.chain, pull(hips, random_way(seed)), NEAR).residual[2] for seed in (121, 207)
+    ]
+    assert left[0] < 0.07
+    assert left[1] < 0.03
+
+
 def test_a_joint_that_turns_less_readily_turns_less():
     chain, spine = PERSON.chain, [PERSON.names.index(name) for name in ("spine", "chest")]
     mobility = np.ones((len(PERSON.names), 3))
