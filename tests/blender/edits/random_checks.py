@@ -10,6 +10,7 @@ from contextlib import suppress
 import bpy
 import numpy as np
 
+from blender_ik_addon.properties.chains import is_idle
 from blender_ik_addon.rig.planning.stored_text import bones_of_text
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.edits import random_scene as scene
@@ -338,6 +339,20 @@ def with_history() -> set[str]:
         return lasts or ob.name_full in broken or not is_placed
 
     return hanging_on(has_history) | without_rest()
+
+
+def with_waiting() -> set[str]:
+    """Return the armature objects that hang on hidden ones with muted chains that hold a pose.
+
+    Blender lists nothing that it does not evaluate, so they give it back when any armature object
+    is listed next, or once they are shown.
+    """
+    return hanging_on(
+        lambda ob: (
+            not ob.visible_get()
+            and any(is_idle(each) and each.stored_pose for each in ob.chain_ik.chains)
+        )
+    )
 
 
 def with_eased() -> set[str]:

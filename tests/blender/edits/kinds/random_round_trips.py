@@ -173,11 +173,11 @@ def _has_other_modes(ob: bpy.types.Object) -> bool:
 def with_unsaved() -> set[str]:
     """Return the armature objects that hang on what Blender does not save, or only a part of.
 
-    It saves nothing that only constraints and drivers use. Of an override it saves no drivers that
-    it has been given where the library has animation, and no poses of bones that are others than in
-    the library, as of another armature.
+    It saves nothing that only constraints and drivers use, nor what is changed of what is linked.
+    Of an override it saves no drivers that it has been given where the library has animation, and
+    no poses of bones that are others than in the library, as of another armature.
     """
-    return checks.hanging_on(lambda ob: not ob.users or _is_saved_in_part(ob))
+    return checks.hanging_on(lambda ob: not ob.users or ob.library or _is_saved_in_part(ob))
 
 
 def _is_saved_in_part(ob: bpy.types.Object) -> bool:
