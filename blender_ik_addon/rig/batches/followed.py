@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import bpy
@@ -11,7 +10,7 @@ import numpy as np
 from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.spec import Anchor
-from ..reading.world import Order, WorldMatrices
+from ..reading.world import Order, WorldMatrices, is_sound
 
 
 class Followed:
@@ -50,8 +49,7 @@ class Followed:
         for owner, own in self._on_bones.items():
             bones = [self._anchors[row].bone for row in own]
             matrices[own] = matrices[own] @ world.bone_matrices(owner, bones)
-        # One call instead of a look at every number: a sum is finite if all are.
-        if not math.isfinite(matrices.sum()):
+        if not is_sound(matrices):
             self._read_one_by_one(matrices, world, errors)
         count = len(matrices)
         changed: Flags = matrices.reshape(count, 16) != self.matrices.reshape(count, 16)
@@ -61,9 +59,8 @@ class Followed:
     def _read_one_by_one(
         self, matrices: Array, world: WorldMatrices, errors: dict[int, str]
     ) -> None:
-        """Look at what is not visible, or not finite, and say what is wrong with it."""
-        is_finite = np.isfinite(matrices).all(axis=(1, 2))
-        for i in np.flatnonzero(~is_finite).tolist():
+        """Look at what is not visible, or not sound, and say what is wrong with it."""
+        for i in [row for row, each in enumerate(matrices) if not is_sound(each)]:
             try:
                 matrices[i] = world.matrix(self._anchors[i], self._word)
             except IKError as error:

@@ -12,17 +12,14 @@ from typing import Any
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length, scaled_flat
+from ..reading.world import LARGEST, is_sound
 from .live_chain import SHORTEST_SEGMENT
 from .order import PlannedChain
-
-# Blender evaluates in float32, where the squares of larger numbers overflow.
-LARGEST = 1e18
 
 
 def check_settings(
@@ -54,12 +51,6 @@ def check_settings(
         f"The setting '{label}' is not a number:"
         " enter a new value, or correct its keyframes and driver."
     )
-
-
-def is_sound(values: npt.NDArray[np.floating]) -> bool:
-    """Tell whether numbers are finite, and not so large that Blender loses their squares."""
-    # One sum of squares is sooner than a look at each: it is NaN or large if any of them is.
-    return float(np.vdot(values, values)) < LARGEST * LARGEST
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+import numpy.typing as npt
 from mathutils import Matrix
 
 from ...core.algebra.arithmetic import Array, Indices
@@ -14,6 +15,15 @@ from .channels import read_integers
 from .refusals import RigError
 from .spaces import matrices_from_buffer, transform_point
 from .spec import Anchor
+
+# Blender evaluates in float32, where the squares of larger numbers overflow.
+LARGEST = 1e18
+
+
+def is_sound(values: npt.NDArray[np.floating]) -> bool:
+    """Tell whether numbers are finite, and not so large that Blender loses their squares."""
+    # One sum of squares is sooner than a look at each: it is NaN or large if any of them is.
+    return float(np.vdot(values, values)) < LARGEST * LARGEST
 
 
 def uids_in(scene: bpy.types.Scene) -> frozenset[int]:
@@ -39,9 +49,9 @@ def check_in_scene(anchor: Anchor, word: str, present: Container[int]) -> None:
 
 
 def not_finite(anchor: Anchor, word: str) -> RigError:
-    """Return what to say of a target or pole whose matrix is not finite."""
+    """Return what to say of a target or pole whose matrix is not sound."""
     return RigError(
-        f"The transform of the {word} '{anchor.object.name}' is not finite:"
+        f"The transform of the {word} '{anchor.object.name}' is not finite or too large:"
         " check its location, rotation, scale, parents, drivers and constraints."
     )
 
@@ -162,7 +172,7 @@ class WorldMatrices:
         """Return the world matrix of one object or bone, shape (4, 4).
 
         Raises:
-            RigError: If Blender does not evaluate the object, or to something not finite.
+            RigError: If Blender does not evaluate the object, or to nothing sound.
         """
         evaluated = anchor.object.evaluated_get(self.depsgraph)
         if not evaluated.is_evaluated:
@@ -175,7 +185,7 @@ class WorldMatrices:
             if anchor.bone not in self._bones_of(anchor.object)[0]:
                 raise no_bone(anchor)
             matrix = matrix @ self.bone_matrices(anchor.object, (anchor.bone,))[0]
-        if not np.isfinite(matrix).all():
+        if not is_sound(matrix):
             raise not_finite(anchor, word)
         return matrix
 

@@ -9,12 +9,12 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.algebra.arithmetic import Array, Flags
-from ..planning.checks import LARGEST
 from ..reading import spaces
 from ..reading.animation import driven_axes
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import (
+    LARGEST,
     array_of,
     channels_of,
     check_in_scene,

@@ -152,7 +152,7 @@ def test_a_leg_whose_target_or_pole_is_nowhere_is_not_mirrored_and_says_why(rigi
         said = "The transform of bone 'Leg Ankle.L' is not finite or too large: check its"
     else:
         ob.chain_ik.chains["Leg.L"].pole_target = rigs.make_empty("Pole.L", (np.nan, 0.0, 0.0))
-        said = "The transform of the pole 'Pole.L' is not finite: check its"
+        said = "The transform of the pole 'Pole.L' is not finite or too large: check"
     rigs.updated()
     names = ob.data.bones.keys(), bpy.data.objects.keys()
     assert refusal(bpy.ops.pose.chain_ik_mirror).startswith(said)

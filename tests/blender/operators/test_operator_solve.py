@@ -139,7 +139,7 @@ def test_a_selected_bone_off_the_line_is_the_target_and_without_one_the_button_a
 @pytest.mark.parametrize(
     ("x", "settings", "words"),
     [
-        (float("nan"), {}, "is not finite: check its location"),
+        (float("nan"), {}, "is not finite or too large: check its location"),
         (0.5, {"solver": "TWO_BONE"}, "has 3 to bend: choose Newton, FABRIK or CCD, or shorten"),
         (0.5, {"solver": "TWO_BONE", "chain_count": 1}, "FABRIK or CCD, or lengthen the chain."),
     ],

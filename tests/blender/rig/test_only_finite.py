@@ -140,6 +140,19 @@ def test_keys_that_are_not_finite_are_not_given_back():
     assert all(np.isfinite(owner.pose.bones[f"Bone.{i}"].rotation_quaternion).all() for i in (0, 2))
 
 
+@pytest.mark.parametrize("word", ["target", "pole"])
+def test_a_body_goes_to_no_place_that_is_too_far_for_blender_to_tell(word):
+    ob, target = rigs.make_arm()
+    chain = ob.chain_ik.chains[0]
+    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
+    ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.0", True
+    before = rigs.rotations(ob)
+    rigs.change(target if word == "target" else chain.pole_target, location=(3.4e38,) * 3)
+    assert chain.status.startswith(f"The transform of the {word} "), chain.status
+    assert not spoiling.not_finite()
+    assert rigs.rotations(ob) == before
+
+
 def add_everything(ob: bpy.types.Object, target: bpy.types.Object) -> bpy.types.PropertyGroup:
     """Add a chain and touch every setting that does more than be stored."""
     chain = rigs.add_chain(ob, "Bone.1", target, pole_target=target, use_stretch=True)
