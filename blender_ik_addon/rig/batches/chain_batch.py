@@ -19,7 +19,8 @@ from ..posing.outcome import Outcome
 from ..posing.solved import REACHED, Asked, Solved
 from ..reading.channels import Channels
 from ..reading.moment import Moment
-from ..reading.world import WorldMatrices
+from ..reading.rows import Rows
+from ..reading.world import LARGEST, WorldMatrices, is_sound
 from .batch import Batch, Members
 from .batch_rigs import BatchRigs, bases_of
 from .body_solve import BodySolve
@@ -267,7 +268,7 @@ class ChainBatch(Batch):
             rows,
             self._targets.matrices.reshape(*self._shape, 4, 4)[pick],
             None if poles is None else poles.matrices[:, :3, 3].reshape(count, -1, 3)[pick],
-            self._rigs.present[pick].astype(np.float64),
+            self._present(pick),
             is_followed,
             None if location is None else location[pick].astype(np.float64),
             steps,
@@ -287,6 +288,14 @@ class ChainBatch(Batch):
         for row, each in zip(rows.tolist(), stepped, strict=False):
             self.states[row].remember(self.live_chains[row], moment, each)
             self._frames[row] = moment.frame
+
+    def _present(self, pick: Rows) -> Array:
+        """Return what stands on bones, (b, k, 4), or is stored of those that are not sound."""
+        present = self._rigs.present[pick].astype(np.float64)
+        if is_sound(present):
+            return present
+        is_own = (np.abs(present) < LARGEST).all(axis=2, keepdims=True)
+        return np.where(is_own, present, self._solve.settings.stored[pick])
 
     def _solved_where(self, asked: Asked) -> tuple[Solved, list[Eased]]:
         """Return what brings chains or trees to their targets from where they hang."""

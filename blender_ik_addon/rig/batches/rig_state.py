@@ -380,16 +380,14 @@ class RigState:
         else:
             animated = self._animated_at(frame, "rotation")
             start, stored = start_channels(chain, pose, frame, animated, keys)
-            for channels in (start, stored):
-                check_channels(chain.plan, channels)
+            check_channels(chain.plan, stored)
         is_current, home = chain.start_from is StartFrom.CURRENT, None
         if chain.plan.body_root >= 0:
             whole = self.without(chain, frame, "location")
             home = whole[written == chain.plan.body_root][0].astype(np.float64)
         found = LiveChain(
             *chain.parts,
-            # What stands there is read at every solve.
-            start=stored if is_current else start,
+            start=start,
             stored=stored,
             is_settled=bool(chain.spec.stored_pose) and not (is_current or is_keyed),
             joints=joints,

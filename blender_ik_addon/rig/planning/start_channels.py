@@ -39,13 +39,12 @@ def start_channels(
 
     Returns:
         Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
-        stored pose has the values of this frame where bones are keyed.
+        stored pose has the values of this frame where bones are keyed. What stands there, of which
+        some chains start, is read at every solve.
     """
     known = paired(chain.spec.stored_pose, chain.plan)
     keys = keys or BoneKeys(chain.object)
     stored = stored_or_keyed(keys, chain.skeleton, pose, known, frame, "rotation", animated)
-    if chain.start_from is StartFrom.CURRENT:
-        return pose.rotation[chain.plan.written], stored
     if chain.start_from is StartFrom.REST:
         return rest_channels(pose.modes[chain.plan.written]), stored
     return stored, stored

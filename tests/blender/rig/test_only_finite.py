@@ -140,6 +140,21 @@ def test_keys_that_are_not_finite_are_not_given_back():
     assert all(np.isfinite(owner.pose.bones[f"Bone.{i}"].rotation_quaternion).all() for i in (0, 2))
 
 
+@pytest.mark.parametrize("value", [math.nan, 3.4e38])
+def test_a_chain_from_the_present_pose_starts_from_the_stored_one_where_that_is_none(value):
+    """It was refused until a chain that shares bones with it, and is refused else, had moved it."""
+    ob, _ = rigs.make_arm()
+    chain = ob.chain_ik.chains[0]
+    chain.solver, chain.start_from = "CCD", "CURRENT"
+    rigs.add_bones(ob, [(0, 0, 1), (0, 0.2, 1.8)], prefix="Side", parent="Bone.0")
+    rigs.add_chain(ob, "Side.0", rigs.make_empty("Side", (0.3, 0.5, 1.4)))
+    rigs.updated()
+    ob.pose.bones["Bone.0"].rotation_quaternion[0] = value
+    rigs.updated()
+    assert chain.status.startswith("Reached")
+    rigs.assert_stays(ob)
+
+
 @pytest.mark.parametrize("word", ["target", "pole"])
 def test_a_body_goes_to_no_place_that_is_too_far_for_blender_to_tell(word):
     ob, target = rigs.make_arm()
