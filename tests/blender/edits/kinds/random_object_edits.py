@@ -211,16 +211,23 @@ def add_scene(name, with_objects):
         scene.collection.objects.link(ob)
 
 
+def _evaluate_scene() -> None:
+    """Have a scene that is shown instead of another one evaluated: Blender 4.2 does not.
+
+    It shows what is keyed or driven, then, as soon as anything is written, where it stood before:
+    until the next frame.
+    """
+    if bpy.app.version < (5, 0):
+        bpy.context.view_layer.update()
+        rigs.go_to(bpy.context.scene.frame_current)
+
+
 @edit(i=THING)
 def switch_scene(i):
     scene.leave_modes()
     bpy.context.view_layer.update()
     bpy.context.window.scene = picked(bpy.data.scenes, i)
-    if bpy.app.version < (5, 0):
-        # Blender shows what is keyed, then, as soon as anything is written, where it stood
-        # before: until the next frame.
-        bpy.context.view_layer.update()
-        rigs.go_to(bpy.context.scene.frame_current)
+    _evaluate_scene()
 
 
 @edit(i=THING)
@@ -228,3 +235,4 @@ def remove_scene(i):
     if len(bpy.data.scenes) > 1:
         scene.leave_modes()
         bpy.data.scenes.remove(picked(bpy.data.scenes, i))
+        _evaluate_scene()
