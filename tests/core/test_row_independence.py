@@ -20,6 +20,7 @@ from blender_ik_addon.core import (
 from blender_ik_addon.core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from tests.core.chains import EVERY_SOLVER, start_chain, unit
 from tests.core.limited_rigs import RIGS, K, make_rig, poles_beside, poles_of, targets_of
+from tests.core.tree_rigs import LIMITED, TREES, options_for
 from tests.helpers import make_rng
 
 AGREES = 1e-12
@@ -241,3 +242,17 @@ def test_few_chains_of_which_some_are_stopped_by_limits_are_posed_as_each_alone(
         np.testing.assert_array_equal(beside.local_rotations_wxyz, alone.local_rotations_wxyz)
         np.testing.assert_array_equal(beside.holds, alone.holds)
         assert (beside.iterations, beside.status) == (alone.iterations, alone.status)
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_trees_that_limits_hold_back_are_posed_as_if_no_others_were_solved_with_them(name):
+    """To the last digit: a tree that is held back takes it on into a pose that can be seen."""
+    rig, rng = TREES[name](), make_rng(3)
+    count, (roots, reaches) = 12, map(np.array, zip(*rig.reaches, strict=True))
+    ways = unit(rng.normal(size=(count, len(roots), 3))) * reaches[:, None]
+    goals = Goals(roots + rng.uniform(0.4, 1.2, (count, 1, 1)) * ways)
+    chains, options = rig.trees(count), options_for(rig)
+    whole = solve_batch(chains, goals, options).local_rotations_wxyz
+    for rows in (*np.arange(4)[:, None], np.arange(3, 8)):
+        some = solve_batch(chains.take(rows), goals.take(rows), options)
+        np.testing.assert_array_equal(some.local_rotations_wxyz, whole[rows])

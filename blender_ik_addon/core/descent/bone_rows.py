@@ -17,7 +17,7 @@ from ..algebra.chains_first import (
 from ..algebra.nested import Rows, take_rows
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
-from ..kinematics.swing_twist import TurnParts, put_together
+from ..kinematics.swing_twist import put_together
 from .posed_rows import PosedRows
 
 
@@ -52,19 +52,17 @@ class BoneRows(Rows):
             self._aims = tree.aims.take(np.zeros(2, dtype=np.int64))
         self._known: tuple[PosedRows, Posed] | None = None
 
-    def pose(
-        self, turn: Array, parts: TurnParts | None = None, place: Array | None = None
-    ) -> PosedRows:
+    def pose(self, turn: Array, place: Array | None = None) -> PosedRows:
         """Return where turns (B, n, 4) of the joints put the bones.
 
         Args:
             turn: Inside of their ranges.
-            parts: The turns taken apart, if they are known so.
             place: As ``PosedRows.place``.
         """
         topology, count = self.tree.topology, turn.shape[1]
-        if parts is None and self.joints.has_edges:
-            parts = self.joints.take_apart(turn)
+        # Of what they are, not of what they were before they were brought inside: else what becomes
+        # of a chain would hang on when others leave it alone.
+        parts = self.joints.take_apart(turn) if self.joints.has_edges else None
         own = turns.to_matrices(turn[..., None])[..., 0]
         whole = self._offsets @ own
         for rows, above in topology.bone_rounds:
@@ -88,10 +86,9 @@ class BoneRows(Rows):
         turn, place = turn_by(posed.turn, move), posed.place
         if place is not None:
             turn[:, 0], place = posed.turn[:, 0], place + move[:, 0]
-        if not self.joints.has_edges:
-            return self.pose(turn, None, place)
-        parts = self.joints.take_apart(turn)
-        return self.pose(put_together(parts, 2), parts, place)
+        if self.joints.has_edges:
+            turn = put_together(self.joints.take_apart(turn), 2)
+        return self.pose(turn, place)
 
     def take(self, rows: Counts | Flags) -> BoneRows:
         """Return the bones of some trees."""

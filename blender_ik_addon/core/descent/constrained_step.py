@@ -195,9 +195,10 @@ class ConstrainedStep:
             return raised, shift
         shift = shift.copy()
         if systems.shape[-1] <= MOST_FOR_EIGENVALUES:
-            lowest = np.linalg.eigvalsh(systems)[:, 0] / scale
-            more = np.maximum(-FARTHER * lowest, self._first)
-            shift = np.where(lowest + self._least + shift > 0.0, shift, more)
+            lowest = np.linalg.eigvalsh(systems)[:, 0]
+            more = np.maximum(-FARTHER * lowest / scale, self._first)
+            # Those that were positive stay, as they do where nothing beside them was not.
+            shift = np.where(lowest + self._find_rise(shift, *sizes) > 0.0, shift, more)
             raised = self._raise(systems, shift, *sizes)
             if _are_positive(raised):
                 return raised, shift
@@ -210,9 +211,13 @@ class ConstrainedStep:
 
     def _raise(self, systems: Array, shift: Array, scale: Array, least: Array) -> Array:
         """Return systems (b, m, m) with shifts (b,) on their diagonals, no less than the least."""
-        raised, more = systems.copy(), np.maximum((self._least + shift) * scale, least)
-        raised.reshape(len(raised), -1)[:, :: systems.shape[-1] + 1] += more[:, None]
+        raised, rise = systems.copy(), self._find_rise(shift, scale, least)
+        raised.reshape(len(raised), -1)[:, :: systems.shape[-1] + 1] += rise[:, None]
         return raised
+
+    def _find_rise(self, shift: Array, scale: Array, least: Array) -> Array:
+        """Return what shifts (b,) put on diagonals, no less than the least."""
+        return np.maximum((self._least + shift) * scale, least)
 
     def find_way_down(self, rests: Flags) -> tuple[Array, Flags]:
         """Return moves (B, n, 3) along which the energy curves down most, and where it does.

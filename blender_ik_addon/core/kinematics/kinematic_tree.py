@@ -124,9 +124,7 @@ class KinematicTree(Rows):
             slide = np.clip(slide, joints.slide_low, joints.slide_high)
         if joints.is_free:
             return self.make_state(turn, slide, active)
-        parts = joints.take_apart(turn)
-        turn = put_together(parts, 1)
-        return self.make_state(turn, slide, active, self._pose(turn, slide, parts))
+        return self.make_state(put_together(joints.take_apart(turn), 1), slide, active)
 
     def posed(self, state: Array, made: Posed | None = None) -> Posed:
         """Return where a state puts the bones; an iteration goes on from one of the last two."""
@@ -156,7 +154,7 @@ class KinematicTree(Rows):
         self.posed(state, self.posed(first).choose(is_first, self.posed(second)))
         return state
 
-    def _pose(self, turn: Array, slide: Array | None, parts: TurnParts | None = None) -> Posed:
+    def _pose(self, turn: Array, slide: Array | None) -> Posed:
         topology, joints, offsets = self.topology, self.joints, self.joints.offsets
         own, heads = turns.to_matrices(turn), self.heads
         if slide is not None:
@@ -173,7 +171,7 @@ class KinematicTree(Rows):
         points[topology.roots] = heads[topology.roots]
         points[children], points[count:] = arms[: len(before)], arms[len(before) :]
         points = accumulate(points, topology.point_rounds, np.add)
-        return Posed(frames, own, points[:count], points[count:], joints.is_rigid, parts)
+        return Posed(frames, own, points[:count], points[count:], joints.is_rigid)
 
     def slide_heads(self, slide: Array) -> Array:
         """Return the heads moved by slides (n, B), shape (n, 3, B)."""
