@@ -196,7 +196,8 @@ def own_controls(settings: ChainGroup) -> list[Anchor]:
     }
     moved = [each for each in moved_by_hand(settings) if _identity(each) not in shared]
     # A mechanism whose control somebody has deleted is moved by its own first bone.
-    controls = [each for each in moved if is_control(each) or is_mechanism(each)]
+    # Target and pole may be one.
+    controls = [each for each in dict.fromkeys(moved) if is_control(each) or is_mechanism(each)]
     mechanisms = [bone for each in anchors_of(settings) for bone in mechanism_of(each)]
     return [
         *(each for each in controls if each not in mechanisms),

@@ -203,13 +203,17 @@ def test_a_pole_can_be_added_later_and_moves_nothing(kind, shares):
     assert refusal(pole_add) == "This chain has a pole already."
 
 
+@pytest.mark.parametrize("is_pole_too", [False, True])
 @pytest.mark.parametrize(("kind", "deletes"), [("BONE", True), ("EMPTY", True), ("BONE", False)])
-def test_removing_a_chain_deletes_the_controls_made_for_it_on_request(kind, deletes):
+def test_removing_a_chain_deletes_the_controls_made_for_it_on_request(kind, deletes, is_pole_too):
     ob = rigs.make_rig(LIMB)
     bones = ["Bone.0", "Bone.1"]
     before = len(bpy.data.objects), len(ob.data.bones)
     select_bones(ob, bones)
-    press(add, control=kind)
+    press(add, control=kind, use_pole=not is_pole_too)
+    if is_pole_too:
+        chain = newest(ob)
+        chain.pole_target, chain.pole_subtarget = chain.target, chain.subtarget
     press(bpy.ops.pose.chain_ik_remove, delete_controls=deletes)
     after = len([each for each in bpy.data.objects if each.users_scene]), len(ob.data.bones)
     assert (after == before) == deletes
