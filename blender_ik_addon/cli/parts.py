@@ -12,7 +12,7 @@ from ..core import Status
 from ..core.algebra.arithmetic import Array
 from ..properties.chains import is_idle
 from ..properties.records import bones_of_chain
-from ..properties.status import status_with
+from ..properties.status import left_of, status_with
 from ..rig.clips.notes import Notes, Recorder
 from ..rig.keying.baking import never_moved, not_baked
 from ..rig.keying.playing import moments, played
@@ -193,8 +193,8 @@ def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | str | Non
         return Result(frame, MUTED, text, None)
     if not isinstance(outcome, Outcome):
         return Result(frame, NOT_SOLVED, text, False)
-    status, residual = outcome.status, float(outcome.residual)
-    is_reached = status is Status.REACHED
+    status, residual = outcome.status, left_of(settings, outcome)
+    is_reached = status is Status.REACHED and residual == outcome.residual
     count, held = int(outcome.iterations), tuple(outcome.held_by)
     return Result(frame, status.value, text, is_reached, residual, count, held)
 

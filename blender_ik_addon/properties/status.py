@@ -120,7 +120,6 @@ def status(settings: ChainGroup) -> str:
     outcome = _outcome(settings)
     text = status_with(settings, outcome)
     if isinstance(outcome, Outcome) and not is_idle(settings):
-        text = _after_constraints(settings, outcome, text)
         if _starts_from_new_keys(settings):
             text += f". {NEW_KEYS}"
         if _may_flip(settings):
@@ -245,7 +244,7 @@ def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
     idle = idle_joints(settings)
     if idle:
         text += f"; joints of bones that are not in the chain have no effect: {', '.join(idle)}"
-    return text
+    return _after_constraints(settings, outcome, text)
 
 
 def _unsolved(settings: ChainGroup, outcome: Outcome | str | None) -> tuple[ChainState, str] | None:
@@ -309,8 +308,11 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
 def residual(settings: ChainGroup) -> float:
     """Return what is left of the way to a chain's target; -1 if its last solve does not show."""
     outcome = _outcome_shown(settings)
-    if outcome is None:
-        return -1.0
+    return -1.0 if outcome is None else left_of(settings, outcome)
+
+
+def left_of(settings: ChainGroup, outcome: Outcome) -> float:
+    """Return what a solve and the constraints after it leave of the way to a chain's target."""
     moved = _moved_off(settings, outcome)
     return outcome.residual if moved is None else moved[1]
 

@@ -73,6 +73,18 @@ def test_a_report_tells_what_blender_shows_of_every_chain_at_every_frame(file, c
             assert result["limits_hit"] == []
 
 
+def test_a_report_counts_constraints_that_move_a_tip_off_its_target(file, capfd):
+    ob, target = bpy.data.objects["Rig 0"], bpy.data.objects["Rig 0 Arm.1 Target"]
+    rigs.change(ob.pose.bones["Arm.1"].constraints.new("COPY_ROTATION"), target=target)
+    code, out, _ = run(capfd, "report", "--frames", "2")
+    (result,) = lines.results_of(out)["Arm"]
+    graph = rigs.go_to(2)
+    gap = np.linalg.norm(rigs.tail(ob, "Arm.1", graph) - rigs.position(target, graph))
+    assert (code, result["reached"]) == (3, False)
+    assert result["residual"] == pytest.approx(gap, rel=1e-4)
+    assert result["text"].startswith("Constraints of Arm.1 act after the chain, ")
+
+
 def test_a_report_tells_why_something_was_not_reached(tmp_path, capfd):
     (ob,) = lines.make_scene()
     for index in range(4):

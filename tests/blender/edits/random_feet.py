@@ -45,7 +45,7 @@ def mechanisms() -> Mechanisms:
             rolls = [float(bone.get(name, 0.0)) for name in CHANNELS]
             told = [path for path in keyed if path.startswith(f'{own}["')]
             found[ob.name_full, bone.name] = str(sorted(told) or rolls)  # nan is not itself
-            if _stands_between(bone) and bone.name not in written:
+            if _stands_between(ob.data.bones.get(bone.name)) and bone.name not in written:
                 told = [path for path in keyed if path.startswith(f"{own}.")]
                 told += [tie.name for tie in bone.constraints]
                 found[ob.name_full, own] = str(sorted(told) or [*bone.location, *bone.scale])
@@ -56,10 +56,13 @@ def mechanisms() -> Mechanisms:
     return found
 
 
-def _stands_between(bone: bpy.types.PoseBone) -> bool:
-    """Tell whether a bone is one of a mechanism that has a control."""
+def _stands_between(bone: bpy.types.Bone | None) -> bool:
+    """Tell whether a bone is one of a mechanism that has a control.
+
+    Of the armature: poses of objects that no scene has name bones that undo has freed.
+    """
     above = bone
-    while above is not None and MECHANISM in above.bone.collections:
+    while above is not None and MECHANISM in above.collections:
         above = above.parent
     return above is not None and above != bone
 
