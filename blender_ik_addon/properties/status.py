@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core import IKError, Lead, Status
 from ..rig.batches.batch import Ending
+from ..rig.controls.foot_roll import has_lost_control
 from ..rig.keying.baking import is_animated, may_pose
 from ..rig.keying.motion_paths import are_wrong, unfilled
 from ..rig.live import live
@@ -65,6 +66,12 @@ IN_LINE = (
 OUTSIDE = (
     "No bone of the body carries this chain, so it is solved by itself: choose a Root above it, if"
     " it is to go along"
+)
+
+
+NO_ROLL = (
+    "The control of this foot was deleted, so nothing rolls it: remove the chain with Delete"
+    " Controls, then press Set Up Limbs"
 )
 
 
@@ -126,6 +133,9 @@ def status(settings: ChainGroup) -> str:
             text += f". {IN_LINE}"
         if alone := _outside_body(settings):
             text += f". {alone}"
+    target, _ = target_and_pole(settings)
+    if target is not None and has_lost_control(target):
+        text += f". {NO_ROLL}"
     for control in lost_spaces(settings):
         lost = f"The space of '{control}' no longer exists: choose another space"
         text += f". {lost}"

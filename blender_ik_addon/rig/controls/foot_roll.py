@@ -124,6 +124,13 @@ def control_above(target: Anchor) -> Anchor:
     return mechanism[-1] if parent is None else Anchor(target.object, parent.name)
 
 
+def has_lost_control(target: Anchor) -> bool:
+    """Tell whether nothing rolls the mechanism of a target: somebody has deleted its control."""
+    control = control_above(target)
+    pose = control.object.pose
+    return is_mechanism(target) and pose is not None and pose.bones[control.bone].get(ROLL) is None
+
+
 def hangs_on(control: Anchor, bones: Sequence[Anchor]) -> bool:
     """Tell whether a control is a bone right under one of some bones."""
     bone = control.object.data.bones.get(control.bone) if control.bone else None

@@ -128,6 +128,11 @@ def test_a_foot_that_lacks_a_bone_says_which_also_to_whoever_moves_it_and_the_ot
     rolled.activate(ob, "Leg.L")
     for bone, said in (
         ("Root", "Reached. The space of 'Leg Target.L' no longer exists: choose another space"),
+        (
+            "Leg Target.L",
+            "Reached. The control of this foot was deleted, so nothing rolls it: remove the chain"
+            " with Delete Controls, then press Set Up Limbs",
+        ),
         ("Leg Ankle.L", "The target bone 'Leg Ankle.L' no longer exists: choose another."),
     ):
         rolled.delete(ob, bone)
