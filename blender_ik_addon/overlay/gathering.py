@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..core import IKError
+from ..core import IKError, Status
+from ..core.algebra.arithmetic import Array
 from ..properties.chains import active_armature, active_chain, chain_key, owner_of
 from ..properties.records import chain_spec
 from ..rig.batches.batch import Ending
 from ..rig.live import live
+from ..rig.posing.outcome import left_after
 from ..rig.reading.update import graph_key
 from ..rig.shapes.chain_lines import PosedBones, are_near, read_posed
 from ..rig.shapes.chain_shape import (
@@ -166,9 +168,21 @@ def _see_chains(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph
     # The sum is finite if all three numbers are; for so few this is faster than NumPy.
     aimed = [number for number, place in enumerate(targets) if math.isfinite(sum(place))]
     places = np.fromiter(chain.from_iterable(targets), np.float64).reshape(-1, 3)
+    tied = [each for shown in all_shown for each in shown.own.tied]
+    for number in [number for number in aimed if tied[number]]:
+        joints = points[slice(*rows.starts[number : number + 2].tolist())]
+        endings[number] = _after_constraints(endings[number], joints, places[number])
     is_pinned = [each for shown in all_shown for each in shown.own.pinned]
     pinned = [number for number in aimed if is_pinned[number]]
     return SeenChains(rows, points, places, aimed, pinned, endings)
+
+
+def _after_constraints(ending: Ending | None, joints: Array, target: Array) -> Ending | None:
+    """Return how the solve of a chain ended, or that constraints have moved its tip off since."""
+    if ending is None:
+        return None
+    gap = left_after(ending.residual, joints[-1], target, joints)
+    return ending if gap is None else ending._replace(status=Status.LIMITED, residual=gap)
 
 
 def _add_active(

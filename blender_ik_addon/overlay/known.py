@@ -11,8 +11,9 @@ from bpy.app.handlers import persistent
 
 from ..core.clips.contacts import Planted
 from ..events import listening
-from ..properties.chains import body_of, chains_of, is_idle
+from ..properties.chains import ChainGroup, body_of, chains_of, is_idle
 from ..properties.records import bones_spec, target_and_pole
+from ..properties.status import constrained_bones
 from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none
 from ..rig.reading.skeleton import Skeleton, compiled
@@ -39,6 +40,7 @@ class KnownRig:
         anchors: Their targets.
         solved: The same as ``chains``, but -1 for chains that leave their bones alone.
         pinned: Which of the chains are pinned in a body.
+        tied: Which of them may have constraints that move the tip after the chain.
         standing: The bones that stand at this frame, and what of them does.
         compiled: For chains that were active: the live chain, None if it is not solved, and the
             shape that was compiled of it.
@@ -51,6 +53,7 @@ class KnownRig:
     anchors: list[Anchor | None] = field(default_factory=list)
     solved: tuple[int, ...] = ()
     pinned: tuple[bool, ...] = ()
+    tied: tuple[bool, ...] = ()
     standing: list[tuple[int, Planted]] = field(default_factory=list)
     compiled: dict[int, tuple[LiveChain | None, CompiledShape]] = field(default_factory=dict)
 
@@ -72,6 +75,8 @@ class KnownRig:
         self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
         is_body = body_of(armature_object) is not None
         self.pinned = tuple([is_body and i >= 0 and settings[i].use_pin for i in self.solved])
+        own = [(settings[i], self.plans[i][1]) for i in self.chains]
+        self.tied = tuple([_is_tied(armature_object, *each) for each in own])
         planted = [(i, Planted[settings[i].planted]) for i in self.chains]
         plans = [(self.plans[i][1], kind) for i, kind in planted if kind]
         self.standing = [(plan.tip, kind) for plan, kind in plans if plan is not None]
@@ -88,9 +93,15 @@ class KnownRig:
         anchors = [self.anchors[i] for i in places]
         pinned = tuple([self.pinned[i] for i in places])
         solved = tuple([self.solved[i] for i in places])
-        return replace(
-            self, chains=chains, rows=rows, anchors=anchors, solved=solved, pinned=pinned
-        )
+        tied = tuple([self.tied[i] for i in places])
+        found = replace(self, chains=chains, rows=rows, anchors=anchors, solved=solved)
+        return replace(found, pinned=pinned, tied=tied)
+
+
+def _is_tied(owner: bpy.types.Object, settings: ChainGroup, plan: ChainPlan | None) -> bool:
+    """Tell whether constraints may move the tip of a chain after it; not one led by its root."""
+    is_led_by_root = settings.solver == "FOLLOW" and settings.follow_lead == "ROOT"
+    return plan is not None and not is_led_by_root and bool(constrained_bones(owner, plan.names))
 
 
 @dataclass

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from contextlib import suppress
 
 import bpy
-import numpy as np
 
 from ..core import IKError, Lead, Status
 from ..rig.batches.batch import Ending
@@ -16,7 +16,7 @@ from ..rig.keying.motion_paths import are_wrong, unfilled
 from ..rig.live import live
 from ..rig.planning.live_chain import known_chain
 from ..rig.planning.stored_text import bones_of_text
-from ..rig.posing.outcome import Outcome
+from ..rig.posing.outcome import Outcome, left_after
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.chain_plan import shown_joints
@@ -40,10 +40,6 @@ from .records import (
     idle_joints,
     target_and_pole,
 )
-
-# Share of a chain's length by which constraints have to move its tip off its target to be named:
-# float32 poses make less of it, and nobody sees less.
-MOVED_AFTER = 1e-3
 
 NEW_KEYS = (
     "The chain starts from the keys of its bones, so it bends another way at other frames than"
@@ -145,15 +141,10 @@ def status(settings: ChainGroup) -> str:
 def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float] | None:
     """Return which bones' constraints have moved a chain's tip off its target, and how far it is.
 
-    None if they have not. Blender evaluates them after the chain has written, so the outcome does
-    not know of them.
+    None if they have not.
     """
     owner, (target, _) = owner_of(settings), target_and_pole(settings)
-    bones = [
-        name
-        for name in bones_of_chain(settings)
-        if any(each.influence and not each.mute for each in owner.pose.bones[name].constraints)
-    ]
+    bones = constrained_bones(owner, bones_of_chain(settings))
     # The cheapest first: this is asked at every redraw.
     if not bones or target is None:
         return None
@@ -165,9 +156,18 @@ def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float
         return None
     joints = shown_joints(owner, plan)
     end = joints[0 if spec.is_dragged and spec.options.lead is Lead.ROOT else -1]
-    gap = float(np.linalg.norm(place_of(target) - end))
-    length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
-    return (bones, gap) if gap > outcome.residual + MOVED_AFTER * length else None
+    gap = left_after(outcome.residual, end, place_of(target), joints)
+    return None if gap is None else (bones, gap)
+
+
+def constrained_bones(owner: bpy.types.Object, names: Iterable[str]) -> list[str]:
+    """Return the bones of a chain with constraints of their own, which act after it."""
+    bones = owner.pose.bones
+    return [
+        name
+        for name in names
+        if any(each.influence and not each.mute for each in bones[name].constraints)
+    ]
 
 
 def _after_constraints(settings: ChainGroup, outcome: Outcome, text: str) -> str:

@@ -21,6 +21,9 @@ from .solved import Solved
 HARDLY = 0.01
 # The same of chains of a body that are not pinned: all of them hold a little.
 MUCH = 0.2
+# Share of a chain's length by which constraints have to move its tip off its target to be named:
+# float32 poses make less of it, and nobody sees less.
+MOVED_AFTER = 1e-3
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,22 @@ def outcome_of(
         pins=pins,
         gives_way=_gives_way(solved, row),
     )
+
+
+def left_after(residual: float, end: Array, goal: Array, joints: Array) -> float | None:
+    """Return how far constraints have moved the end of a chain off its goal; None if they have not.
+
+    Blender evaluates them after the chain has written, so its solve does not know of them.
+
+    Args:
+        residual: What the solve has left.
+        end: Where the effector is shown, shape (3,).
+        goal: Shape (3,).
+        joints: As shown, shape (m + 1, 3).
+    """
+    gap = float(np.linalg.norm(goal - end))
+    length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
+    return gap if gap > residual + MOVED_AFTER * length else None
 
 
 def _gives_way(solved: Solved, row: int) -> bool:

@@ -79,6 +79,16 @@ def test_the_colour_tells_how_a_chain_ended(
         assert [(word.text, word.colour) for word in strokes().words] == words
 
 
+def test_a_tip_that_constraints_move_off_its_target_is_amber_and_has_what_is_left(
+    seen: None,
+) -> None:
+    ob, target = rigs.make_arm(NEAR)
+    rigs.change(ob.pose.bones["Bone.1"].constraints.new("COPY_ROTATION"), target=target)
+    assert colour_of_lines() == theme("held")
+    (word,) = strokes().words
+    assert word.text.split()[0] in ob.chain_ik.chains[0].status
+
+
 def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber(seen: None) -> None:
     ob, target = rigs.make_arm(NEAR)
     chain = ob.chain_ik.chains[0]
