@@ -60,9 +60,6 @@ class BoneRows(Rows):
             place: As ``PosedRows.place``.
         """
         topology, count = self.tree.topology, turn.shape[1]
-        # Of what they are, not of what they were before they were brought inside: else what becomes
-        # of a chain would hang on when others leave it alone.
-        parts = self.joints.take_apart(turn) if self.joints.has_edges else None
         own = turns.to_matrices(turn[..., None])[..., 0]
         whole = self._offsets @ own
         for rows, above in topology.bone_rounds:
@@ -79,7 +76,7 @@ class BoneRows(Rows):
         frames = whole @ own.swapaxes(-1, -2)
         is_rigid = self.tree.joints.is_rigid
         inverse = frames.swapaxes(-1, -2) if is_rigid else np.linalg.inv(frames)
-        return PosedRows(turn, own, frames, inverse, points, parts, place)
+        return PosedRows(turn, own, frames, inverse, points, place)
 
     def turn_on(self, posed: PosedRows, move: Array) -> PosedRows:
         """Return where moves (B, n, 3) put the bones, joints brought inside their ranges."""

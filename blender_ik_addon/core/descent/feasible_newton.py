@@ -302,8 +302,8 @@ class _Descent:
         """Return the step from poses."""
         (posed, at, output, error, off), settings, edges = here, self._settings, None
         whole = self._bones.find_jacobian(posed)
-        if posed.parts is not None:
-            edges = NearEdges(self._bones.joints, posed.turn, posed.parts)
+        if self._bones.joints.has_edges:
+            edges = NearEdges(self._bones.joints, posed.turn)
         radius = np.minimum(radius, settings.largest_turn)
         shifts, axes = (settings.least_shift, settings.first_shift), self._joints.free_axes
         held = HeldOutputs(self._held.pick(whole), axes)

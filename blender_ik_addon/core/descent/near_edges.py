@@ -13,7 +13,6 @@ from ..algebra.arithmetic import Array, Flags
 from ..algebra.chains_first import apply, chains_last, measure
 from ..kinematics.compiled_joints import JointRows
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY, LEAST_RATE, ON_EDGE, EdgeArrays
-from ..kinematics.swing_twist import TurnParts
 
 # Edges farther away than this, in radians or sines, are not looked at before they are hit.
 NEAR = 0.2
@@ -31,10 +30,13 @@ class NearEdges:
         has_any: Whether there are any near ones.
     """
 
-    def __init__(
-        self, joints: JointRows, turn: Array, parts: TurnParts, near: float = NEAR
-    ) -> None:
-        """Take joints, their turns (B, n, 4), these taken apart, and how near edges are."""
+    def __init__(self, joints: JointRows, turn: Array, near: float = NEAR) -> None:
+        """Take joints, their turns (B, n, 4), and how near edges are.
+
+        Turns are taken apart as they are, not as they were before they were brought inside: else
+        what becomes of a chain would hang on when others leave it alone.
+        """
+        parts = joints.take_apart(turn)
         self._joints, self._turn, self.is_locked = joints, turn, joints.is_locked
         self.has_locks, self._edges = joints.has_locks, EdgeArrays(joints.ranges, parts, near)
         self.is_near: Flags = self._edges.is_near.transpose(1, 2, 0) & joints.has_room

@@ -26,7 +26,7 @@ from .aims import Aims
 from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
 from .posed import Posed, accumulate, move_by_turns
 from .reach import measure_reach
-from .swing_twist import TurnParts, put_together
+from .swing_twist import put_together
 
 TURN, ACTIVE = 4, 5
 # Room for the output of a chain with a pole and a turned tip.
@@ -135,14 +135,6 @@ class KinematicTree(Rows):
         made = made or self._pose(state[:-1, :TURN], state[:-1, TURN])
         self.__dict__["_known"] = ((state, made), *known[:1])
         return made
-
-    def take_apart(self, state: Array) -> TurnParts:
-        """Return the turns of a state taken apart, kept with where it puts the bones."""
-        posed = self.posed(state)
-        if posed.parts is None:
-            vars(posed)["parts"] = self.joints.take_apart(state[:-1, :TURN])
-        assert posed.parts is not None
-        return posed.parts
 
     def choose_states(self, is_first: Flags, first: Array, second: Array) -> Array:
         """Return the first state where flagged (B,), else the second."""

@@ -14,9 +14,8 @@ import numpy as np
 
 from ..algebra import arrays
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.nested import Rows, choose
+from ..algebra.nested import Rows
 from ..model.topology import Rounds
-from .swing_twist import TurnParts
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,6 @@ class Posed(Rows):
         heads: Of the bones, shape (n, 3, B).
         tips: The effectors, shape (E, 3, B).
         is_rigid: Whether all frames are rotations.
-        parts: The turns taken apart, where they are known so.
     """
 
     frames: Array
@@ -37,15 +35,12 @@ class Posed(Rows):
     heads: Array
     tips: Array
     is_rigid: bool = False
-    parts: TurnParts | None = None
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
         """Return where the bones of these trees stand where flagged (B,), else those of others."""
         mine, others = ((each.frames, each.own, each.heads, each.tips) for each in (self, other))
         frames, own, heads, tips = map(np.where, repeat(is_own), mine, others)
-        has_parts = self.parts is not None and other.parts is not None
-        parts = choose(is_own, self.parts, other.parts) if has_parts else None
-        return Posed(frames, own, heads, tips, self.is_rigid, parts)
+        return Posed(frames, own, heads, tips, self.is_rigid)
 
     @cached_property
     def whole(self) -> Array:

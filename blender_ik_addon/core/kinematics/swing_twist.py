@@ -13,13 +13,13 @@ against its evaluated bones in tests/blender/joints/test_joint_clamp.py.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from ..algebra.angles import wind_angle
 from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Flags, Number
-from ..algebra.nested import join, transform_leaves
+from ..algebra.nested import join
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector
 
@@ -226,13 +226,6 @@ class TurnParts(NamedTuple):
 
 
 _BACK, _UPRIGHT = np.array([1.0, -1.0])[:, None, None], np.array([1.0, 0.0])[:, None, None]
-Record = TypeVar("Record", RangeArrays, TurnParts)
-
-
-def swap_axes(record: Record) -> Record:
-    """Return a record with the last two axes of its arrays swapped."""
-    swapped: Record = transform_leaves(lambda part: part.swapaxes(-1, -2), record)
-    return swapped
 
 
 def stack_ranges(ranges: SwingTwistRange) -> RangeArrays:

@@ -106,6 +106,6 @@ def find_move_by_gain(
 
 def _turn_along_edges(bones: BoneRows, posed: PosedRows, torque: Array) -> Array:
     """Return the moves (B, n, 3) of torques, none across edges that joints would leave by."""
-    if posed.parts is None:
+    if not bones.joints.has_edges:
         return apply(bones.joints.weigh_axes(posed.turn), torque)
-    return NearEdges(bones.joints, posed.turn, posed.parts).follow(torque)
+    return NearEdges(bones.joints, posed.turn).follow(torque)

@@ -14,7 +14,6 @@ from ..algebra.nested import Nested
 from ..descent.near_edges import NearEdges
 from ..kinematics.kinematic_tree import ACTIVE, TURN, KinematicTree
 from ..kinematics.limit_edges import LEAST_LEAVING, ON_EDGE
-from ..kinematics.swing_twist import swap_axes
 from .newton_directions import next_damping
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
@@ -125,8 +124,7 @@ def _linearize(
     posed, joints, limits, slides = tree.posed(state), tree.joints, None, None
     free = jacobian = tree.find_jacobian(posed)[:, :rows]
     if joints.has_edges:
-        turn, parts = state[:-1, :TURN].transpose(2, 0, 1), swap_axes(tree.take_apart(state))
-        edges = NearEdges(joints.rows, turn, parts, ON_EDGE)
+        edges = NearEdges(joints.rows, state[:-1, :TURN].transpose(2, 0, 1), ON_EDGE)
         edges.store_chains_last()
         if joints.has_stiffness or edges.has_locks:
             free = _turn_joints(jacobian, edges.free)

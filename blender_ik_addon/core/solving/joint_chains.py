@@ -20,7 +20,6 @@ from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.reach import is_soft, measure_reach, soften_target
-from ..kinematics.swing_twist import swap_axes
 from ..kinematics.task import (
     AT_REACH,
     FINEST_TOLERANCE,
@@ -377,14 +376,13 @@ def _find_holds(run: Run, state: Array) -> tuple[Flags, Flags | None]:
     Returns:
         Edges of ranges, shape (B, n, 3); ends of slides, shape (n, B), None if none slides.
     """
-    tree, joints, slide, apart = run.tree, run.tree.joints, state[:-1, TURN], run.tree.take_apart
+    tree, joints, slide = run.tree, run.tree.joints, state[:-1, TURN]
     posed, is_open = tree.posed(state), run.find_open_effectors(state)
     error = (tree.unweigh(run.target) - posed.tips) * is_open[:, None]
     pressed: Flags = np.zeros((state.shape[-1], len(slide), 3), dtype=np.bool_)
     if is_open.any() and joints.has_edges:
         pull = np.einsum("nkcb,kb->bnc", tree.find_jacobian(posed), tree.weigh(error))
-        turn, parts = chains_first(state[:-1, :TURN]), swap_axes(apart(state))
-        edges = NearEdges(joints.rows, turn, parts, HOLDS_BACK)
+        edges = NearEdges(joints.rows, chains_first(state[:-1, :TURN]), HOLDS_BACK)
         if edges.has_any:
             press = apply(edges.normals, apply(edges.free, pull))
             pressed = edges.is_near & (press > 0.0)

@@ -14,7 +14,6 @@ from blender_ik_addon.core.kinematics.limit_edges import ON_EDGE
 from blender_ik_addon.core.kinematics.swing_twist import (
     SwingTwistRange,
     stack_ranges,
-    swap_axes,
     take_apart,
 )
 from tests.helpers import angles_between, make_rng
@@ -36,9 +35,7 @@ def make_joints(kind: JointKind, low: np.ndarray, high: np.ndarray) -> CompiledJ
 
 def find_near(joints: CompiledJoints, turn: np.ndarray, near: float = NEAR) -> NearEdges:
     """Return the edges that turns (1, 4, B) are near to."""
-    rows = joints.rows
-    first = turn.transpose(2, 0, 1)
-    return NearEdges(rows, first, rows.take_apart(first), near)
+    return NearEdges(joints.rows, turn.transpose(2, 0, 1), near)
 
 
 every_kind = pytest.mark.parametrize(
@@ -142,13 +139,13 @@ def test_one_joint_and_many_are_taken_apart_alike(kind):
     arrays = stack_ranges(ranges)
     at = take_apart(arrays, turn.swapaxes(0, 1))
     whole = swing_twist.put_together(at, 1)[0]
-    many = limit_edges.EdgeArrays(swap_axes(arrays), swap_axes(at))
+    many = limit_edges.EdgeArrays(arrays, at)
     slopes = many.find_slopes()
     for row in range(NEARBY):
         joint = SwingTwistRange(*(float(each[0, row]) for each in ranges))
         one = swing_twist.decompose(FLOATS, joint, tuple(turn[0, :, row].tolist()))
         np.testing.assert_allclose(whole[:, row], swing_twist.compose(FLOATS, one), atol=1e-12)
         edges = dict(limit_edges.list_edges(joint, one))
-        assert list(edges) == np.flatnonzero(many.is_near[:, row, 0]).tolist()
+        assert list(edges) == np.flatnonzero(many.is_near[:, 0, row]).tolist()
         for edge, slope in edges.items() if one.cosine > 1e-3 else ():
-            np.testing.assert_allclose(slopes[row, 0, edge], slope, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(slopes[0, row, edge], slope, rtol=1e-9, atol=1e-12)
