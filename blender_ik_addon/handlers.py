@@ -21,6 +21,7 @@ from .properties.stored import SOURCE
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.update import Update
+from .rig.tools.overrides import make_groups
 
 _LOG = logging.getLogger(__name__)
 
@@ -147,8 +148,10 @@ def on_import(context: bpy.types.BlendImportContext, *_arguments: object) -> Non
 
 @persistent
 def on_save(*_arguments: object) -> None:
-    """Note that the settings in the file are of this version."""
+    """Note that the settings in the file are of this version, and have overrides keep theirs."""
     mark(bpy.data.objects)
+    for owner in bpy.data.objects:
+        make_groups(owner)
 
 
 _HANDLERS = {

@@ -1,4 +1,4 @@
-"""The items that a library override has from its library: they cannot be removed."""
+"""Library overrides: items of the library, which cannot be removed, and settings that are saved."""
 
 from __future__ import annotations
 
@@ -33,3 +33,18 @@ def has_linked(armature_object: bpy.types.Object, items: Any, indices: Iterable[
     finally:
         items.remove(last)
     return False
+
+
+def make_groups(owner: bpy.types.Object) -> None:
+    """Have Blender save what an override changes in groups of settings; before each save.
+
+    Of a group that the library's object has never used, 5.2 saves that all of it is replaced, which
+    it cannot read again. A group is there once it has been read.
+
+    Args:
+        owner: The original object; any.
+    """
+    library = owner.override_library
+    if library is not None and library.reference is not None:
+        settings = library.reference.chain_ik
+        _groups = (settings.body, *(chain.force for chain in settings.chains))

@@ -158,6 +158,23 @@ def test_controls_of_an_override_are_empties_even_where_its_armature_was_made_lo
     assert ob.chain_ik.chains[0].target.type == "EMPTY"
 
 
+def test_settings_of_bodies_and_forces_are_kept_that_the_library_has_never_set(library, tmp_path):
+    write_library(library, "Left")
+    ob = make_override(library)
+    ob.chain_ik.body.root, ob.chain_ik.body.influence = "Left.0", 0.5
+    ob.chain_ik.chains[0].force.mass = 2.0
+    before = everything(ob)
+    for message in ("Set", "Set again"):
+        bpy.ops.ed.undo_push(message=message)
+    bpy.ops.ed.undo()
+    assert everything(overridden()) == before
+    for _ in range(2):
+        reopen(tmp_path / "user.blend")
+        ob = overridden()
+        assert (ob.chain_ik.body.root, ob.chain_ik.body.influence) == ("Left.0", 0.5)
+        assert ob.chain_ik.chains[0].force.mass == 2.0
+
+
 @pytest.mark.parametrize("operator", [remove, joint_remove])
 def test_one_undo_brings_back_what_was_removed_from_an_override(library, operator):
     write_library(library, "Left")
