@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import bpy
@@ -31,8 +31,9 @@ from ..reading.world import find_unmirrored, not_finite
 POLE_DISTANCE = 1.5
 # Radians; less turns no limb by what can be seen.
 SAME_ANGLE = 1e-6
-# How often a straight chain is leaned anew to find its pole angle.
-MOST_LEANS = 30
+# The pole angle of a chain that leans is looked for between so many angles, then in halves of the
+# way: to 1e-10 radians. With a tenth of the angles two that lie side by side are missed.
+ANGLES_TRIED, HALVINGS = 128, 30
 # Soft distances of new limbs as shares of the chain's length: what they are to be, and the least
 # that is worth a setting. Ten times more, limbs would stop visibly short of their targets.
 SOFT, LEAST_SOFT = 0.02, 1e-4
@@ -126,7 +127,8 @@ def placements(
     natural, own = frames.natural_sides(posed)[:, 0], before or spec
     if own.carries_side:
         turned = own.pole_angle + np.pi * bool(own.options.use_flip_bend)
-        way = carrying.find_ways(own, np.full(len(poses), own.pole_angle), posed.joints, tips)
+        angle = np.full(len(poses), own.pole_angle)
+        way = carrying.find_ways(carrying.sides(own), angle, posed.joints, tips)
         natural = _turned(chord, way, sense * turned)
     side = find_sides(posed.joints[:, bends], natural)
     target = np.tile(np.eye(4), (len(poses), 1, 1))
@@ -170,20 +172,24 @@ class _Carrying(NamedTuple):
     unmirrored: Array | None
     is_kept: Flags
 
-    def find_ways(self, spec: ChainSpec, angle: Array, joints: Array, tips: Array) -> Array:
+    def sides(self, spec: ChainSpec) -> CarriedSides:
+        """Return F rows of a chain that carries its side; many are computed side by side."""
+        carried, count = CarriedSides.of([(self.plan, spec)]), len(self.is_kept)
+        assert carried is not None
+        return replace(carried.take(np.zeros(count, dtype=np.int64)), compiled=count)
+
+    def find_ways(self, sides: CarriedSides, angle: Array, joints: Array, tips: Array) -> Array:
         """Return the ways (F, 3) from the roots that it has gone along to, before pole angles (F,).
 
         Args:
-            spec: The chain, which carries its side.
+            sides: Of the chain.
             angle: Which straight chains lean by.
             joints: Where the chain is to be, shape (F, m + 1, 3).
             tips: How its tip is to be turned, shape (F, 3, 3).
         """
-        carried = CarriedSides.of([(self.plan, spec)])
-        assert carried is not None
         shown = np.eye(3) if self.unmirrored is None else self.unmirrored
-        rows = carried.take(np.zeros(len(angle), dtype=np.int64)).turned(angle)
         shown = np.tile(shown, (len(angle), 1, 1))
+        rows = sides.turned(angle)
         poles = rows.poles_of(self.frames, joints[:, -1], tips, shown, self.is_kept)
         return poles - self.frames.root
 
@@ -192,17 +198,51 @@ class _Carrying(NamedTuple):
     ) -> Array:
         """Return the pole angles (F,) that bend it to sides across chords, (F, 3) each.
 
-        What is straight at rest leans to where it bends: there each angle tells the next one.
+        What is straight at rest leans to where it bends, so there several angles may do: of these
+        the nearest to that of the pose before.
         """
-        sense, angle = np.where(self.is_kept, -1.0, 1.0), np.full(len(joints), spec.pole_angle)
-        for _ in range(MOST_LEANS):
-            way, before = self.find_ways(spec, angle, joints, tips), angle
-            angle = sense * _angles_about(chord, way, side)
-            # Noise would stand in the panel as an angle.
-            angle = np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
-            if (np.abs(angle - before) <= SAME_ANGLE).all():
-                break
-        return angle
+        sense, start = np.where(self.is_kept, -1.0, 1.0), np.full(len(joints), spec.pole_angle)
+        sides = self.sides(spec)
+
+        def missing(angle: Array) -> Array:
+            """Return by how much angles miss the sides, from -pi to pi."""
+            way = self.find_ways(sides, angle, joints, tips)
+            return _wrapped(sense * _angles_about(chord, way, side) - angle)
+
+        angle = _wrapped(start + missing(start))
+        if (np.abs(missing(angle)) > SAME_ANGLE).any():
+            angle = _zeros(missing, start)
+        # Noise would stand in the panel as an angle.
+        return np.where(np.abs(angle) > SAME_ANGLE, angle, 0.0)
+
+
+def _zeros(missing: Callable[[Array], Array], start: Array) -> Array:
+    """Return angles (F,) at which nothing is missing, each the nearest to the one before.
+
+    Args:
+        missing: What is missing at angles (F,), from -pi to pi; it goes on through a full turn.
+        start: Where to begin, shape (F,).
+    """
+    grid = start + np.linspace(-np.pi, np.pi, ANGLES_TRIED + 1)[:, None]
+    values = np.array([missing(angle) for angle in grid])
+    # From pi to -pi it only goes on.
+    is_crossed = (values[:-1] * values[1:] <= 0.0) & (np.abs(np.diff(values, axis=0)) < np.pi)
+    rows, low, before = np.arange(len(start)), np.zeros(len(start), dtype=np.int64), start[0]
+    for row in rows:
+        away = np.abs(_wrapped(grid[:-1, row] - before))
+        low[row] = np.argmin(np.where(is_crossed[:, row], away, np.inf))
+        before = grid[low[row], row]
+    first, last, sign = grid[low, rows], grid[low + 1, rows], np.sign(values[low, rows])
+    for _ in range(HALVINGS):
+        middle = 0.5 * (first + last)
+        is_before = missing(middle) * sign > 0.0
+        first, last = np.where(is_before, middle, first), np.where(is_before, last, middle)
+    return _wrapped(0.5 * (first + last))
+
+
+def _wrapped(angle: Array) -> Array:
+    """Return the same angles from -pi to pi."""
+    return np.asarray((angle + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 def _read_poses(

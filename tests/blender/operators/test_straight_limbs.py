@@ -87,18 +87,17 @@ def test_knees_bend_forward_and_elbows_backward(roll, use_limits):
 
 
 @pytest.mark.parametrize(
-    ("seed", "make"),
+    ("seed", "make", "size"),
     [
-        *((seed, partial(make_person, 0.9)) for seed in range(4)),
-        (0, partial(add_rig, "horse")),
-        (3, partial(add_rig, "bird")),
+        *((seed, partial(make_person, 0.9), 0.5 + seed // 4) for seed in range(8)),
+        (0, partial(add_rig, "horse"), 0.2),
+        (3, partial(add_rig, "bird"), 0.2),
     ],
 )
-def test_bodies_that_are_posed_are_set_up_without_moving(rigify, seed, make):
+def test_bodies_that_are_posed_are_set_up_without_moving(rigify, seed, make, size):
     """What is straight at rest leans to where it bends, so its pole angle depends on itself."""
     ob, rng = make(), make_rng(seed)
     for bone in ob.pose.bones:
-        size = 0.5 if ob.name == "Person" else 0.2
         bone.rotation_mode, turn = "QUATERNION", size * rng.normal(size=3)
         bone.rotation_quaternion = Quaternion(turn, float(np.linalg.norm(turn)))
     rigs.updated()
