@@ -64,6 +64,9 @@ def chain_of(limb: Limb) -> ChainSpec:
     """Return the chain of a limb; its controls are still to be made."""
     turns_tip = PRESETS[limb.kind].turns_tip and not limb.end and len(limb.bones) > 2
     lean = PRESETS[limb.kind].lean
+    if lean is not None and limb.is_laid_out:
+        # Whoever stands has legs about opposite to such a rest pose, and arms across it.
+        lean = 180.0 if limb.kind is LimbKind.LEG else 0.0
     is_by_head = limb.is_sideways
     return ChainSpec(
         name=limb.name,

@@ -54,6 +54,7 @@ class Limb:
         bends: Where elbow or knee belongs, armature space; zero where its kind does not tell.
         is_sideways: Its bones do not point to the next ones, as other programs leave them: where it
             ends is the head of its end, or of the last of its bones.
+        is_laid_out: Its body lies along one way at rest, ``Body.is_laid_out``.
     """
 
     kind: LimbKind
@@ -62,6 +63,7 @@ class Limb:
     end: str = ""
     bends: tuple[float, float, float] = (0.0, 0.0, 0.0)
     is_sideways: bool = False
+    is_laid_out: bool = False
 
 
 def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
@@ -117,6 +119,7 @@ def _limb(
             names[end] if is_turned and end is not None and body.usable[end] else "",
             _bends(body, kind, name),
             is_sideways,
+            body.is_laid_out,
         )
 
 

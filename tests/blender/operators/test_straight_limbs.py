@@ -27,8 +27,17 @@ NEARLY = 0.98
 LIMBS = [(f"{limb}.{side}", way) for limb, way in (("Arm", -1.0), ("Leg", 1.0)) for side in SIDES]
 
 
-def make_person(roll: float = 0.0, *, has_feet: bool = True, turn: Matrix | None = None):
-    """Return an armature that stands with straight arms and legs and looks along -Y."""
+def make_person(
+    roll: float = 0.0,
+    *,
+    has_feet: bool = True,
+    turn: Matrix | None = None,
+    is_laid_out: bool = False,
+):
+    """Return an armature that stands with straight arms and legs and looks along -Y.
+
+    Laid out, its legs lie along its trunk.
+    """
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.1), (0, 0, 1.3), (0, 0, 1.5)], name="Person")
     for side, x in SIDES.items():
         arm = [(x * at, 0, 1.45) for at in (0.15, 0.42, 0.68, 0.78)]
@@ -37,6 +46,8 @@ def make_person(roll: float = 0.0, *, has_feet: bool = True, turn: Matrix | None
         leg = [(x * 0.1, 0, 0.95), (x * 0.1, 0, 0.5), (x * 0.1, 0, 0.08), (x * 0.1, -0.13, 0.02)]
         names = [f"{name}.{side}" for name in ("thigh", "shin", "foot")]
         joints = leg if has_feet else leg[:3]
+        if is_laid_out:
+            joints = [(x, y, 1.9 - z) for x, y, z in joints]
         rolls = [roll] * (len(joints) - 1)
         rigs.add_bones(ob, joints, names=names[: len(rolls)], parent="Bone.0", rolls=rolls)
     if turn is not None:
@@ -125,6 +136,21 @@ def test_a_body_crouches_with_its_knees_forward(control, way):
     for side in SIDES:
         found = bulge(ob, f"Leg.{side}")
         assert found @ FRONT > 0.7 * np.linalg.norm(found) > 0.04
+
+
+def test_legs_of_a_body_that_is_laid_out_at_rest_hold_their_knees_where_they_stand():
+    """Recorded clips come so: a side that is carried from rest turned over at each step."""
+    ob = make_person(is_laid_out=True)
+    for name, angle in (("thigh", 3.0), ("shin", 0.3)):
+        for side in SIDES:
+            bone = ob.pose.bones[f"{name}.{side}"]
+            rigs.change(bone, rotation_mode="XYZ", rotation_euler=(angle, 0.0, 0.0))
+    with unmoved(ob):
+        press(setup, control="BONE")
+    for side, x in SIDES.items():
+        control, before = ob.pose.bones[f"Leg Target.{side}"], rigs.head(ob, f"shin.{side}")
+        rigs.change(control, matrix=Matrix.Translation((0.02 * x, 0.0, 0.0)) @ control.matrix)
+        assert 0.0 < np.linalg.norm(rigs.head(ob, f"shin.{side}") - before) < 0.04
 
 
 def test_a_pole_that_is_added_leaves_where_a_straight_limb_bends():
