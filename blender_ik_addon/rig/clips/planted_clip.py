@@ -156,8 +156,10 @@ class PlantedClip:
         for control, place in self._controls().items():
             keys = keys_of(self._clip, control, place, carried_by(control, moves))
             found.setdefault(control.object, []).extend(keys)
-            before = self._clip.world(control) @ self._clip.place(control)
-            moves[control] = place @ np.linalg.inv(before)
+            # Its own scale and that of the armature do not move what it carries.
+            world, before = self._clip.world(control), rigid(self._clip.place(control))
+            after = rigid(np.linalg.inv(world) @ place)
+            moves[control] = world @ after @ np.linalg.inv(before) @ np.linalg.inv(world)
         for index, limb in self._limbs.items():
             if limb.spec.pole is not None:
                 pole, place = limb.spec.pole, np.tile(np.eye(4), (len(self._down), 1, 1))

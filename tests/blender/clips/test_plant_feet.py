@@ -53,6 +53,8 @@ def test_feet_do_not_slide_and_nothing_gets_rougher_and_all_is_undone_in_one_ste
         assert np.abs(after[name] - path).max() < 0.15, name
         assert walking.acceleration(after[name]) <= ROUGHER * walking.acceleration(path), name
     assert not any(chain.mute for chain in human.chain_ik.chains)
+    # The controls of toes are carried by those of feet, and are where toes are.
+    assert max(human.chain_ik.chains[f"Toe.{side}"].residual for side in walking.SIDES) < 1e-3
     kinds = np.concatenate([walking.planted(human, f"Leg.{side}") for side in walking.SIDES])
     assert {1, 2, 3} <= set(kinds.tolist())
     for name, chain in human.chain_ik.chains.items():
