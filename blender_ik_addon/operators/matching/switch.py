@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import bpy
 from bpy.props import EnumProperty
 
@@ -10,10 +12,11 @@ from ...properties.choices import OWN_WORDS
 from ...properties.records import chain_spec, moved_by_hand
 from ...properties.sharing import live_chains
 from ...rig.keying.baking import is_animated
+from ...rig.keying.holding import hold_play
 from ...rig.keying.renumbering import path_of_setting
-from ...rig.keying.written import written_channels
+from ...rig.keying.written import Channel, written_channels
 from ...rig.reading.spec import Anchor
-from ...rig.tools.fk_ik import key_step, key_switch, switch_controls
+from ...rig.tools.fk_ik import anchor_channels, key_step, key_switch, switch_controls
 from .. import selection
 from ..base import ANEW
 from .chosen import (
@@ -36,6 +39,8 @@ SIDES = (
 )
 # Pole angles that differ by less, in radians, show the same bend.
 SAME_BEND = 1e-4
+# What a switch keys of chains beside their bones, also what it only keys where it has to.
+KEYED = ("influence", "pole_angle", "use_flip_bend")
 
 
 class POSE_OT_chain_ik_switch(Matching):
@@ -74,9 +79,11 @@ class POSE_OT_chain_ik_switch(Matching):
         leaving = {} if to_ik else chosen
         goals = find_all_goals(merged(to_match, find_pulling(held, scene)), scene, leaving)
         bends = find_bends(merged(to_match, held))
+        view_layer = selection.view_layer_of(context)
+        hold_play(_channels_of(merged(chosen, held), goals), frame - 1, scene)
+        view_layer.update()
         for owner, specs in merged(chosen, held).items():
             key_switch(owner, list(specs.values()), frame, interpolation)
-        view_layer = selection.view_layer_of(context)
         switch_controls(goals, _live_controls(chosen), view_layer, frame, interpolation)
         for settings in settings_of(chosen):
             _key_side(settings, frame, to_ik=to_ik)
@@ -98,6 +105,18 @@ def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:
         key_step(owner, flip, frame, before=True, after=False)
     settings.mute = False
     key_step(owner, settings.path_from_id("influence"), frame, before, after=float(to_ik))
+
+
+def _channels_of(
+    chosen: Chosen, controls: Iterable[Anchor]
+) -> dict[bpy.types.Object, list[Channel]]:
+    """Return what will be keyed: the bones and settings of chains, and controls."""
+    found = anchor_channels(controls)
+    for owner, specs in chosen.items():
+        settings = (path_of_setting(owner, index, name) for index in specs for name in KEYED)
+        found.setdefault(owner, []).extend(Channel("", path, 0) for path in settings)
+        found[owner] += written_channels(owner, specs.values())
+    return found
 
 
 def _check_bones(settings: ChainGroup) -> None:

@@ -96,6 +96,14 @@ def strips(owner: bpy.types.ID) -> Iterator[bpy.types.NlaStrip]:
             yield from (strip for strip in track.strips if not strip.mute)
 
 
+def strip_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
+    """Yield the F-curves that NLA strips of an ID play, and those of the strips themselves."""
+    for strip in strips(owner):
+        if strip.action is not None:
+            yield from curves_of_action(strip.action, getattr(strip, "action_slot", None))
+        yield from strip.fcurves
+
+
 def driven_paths(owner: bpy.types.ID) -> set[tuple[str, str]]:
     """Return bone and property of every driver on a pose channel."""
     data = owner.animation_data
@@ -137,11 +145,7 @@ def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     data = getattr(owner, "animation_data", None)
     if data is None:
         return set()
-    found = [*curves(owner), *data.drivers]
-    for strip in strips(owner):
-        if strip.action is not None:
-            found += curves_of_action(strip.action, getattr(strip, "action_slot", None))
-        found += strip.fcurves
+    found = [*curves(owner), *data.drivers, *strip_curves(owner)]
     return {(curve.data_path, curve.array_index) for curve in found}
 
 

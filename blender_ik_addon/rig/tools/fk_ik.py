@@ -16,7 +16,7 @@ from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
 from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
-from ..keying.written import reader, written_channels
+from ..keying.written import Channel, reader, written_channels
 from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES, MODE_NUMBERS, property_of_mode
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
@@ -203,6 +203,19 @@ def _insert(anchor: Anchor, prop: str, component: int, frame: float, interpolati
     for curve in curves(anchor.object) if interpolation else ():
         if curve.data_path == path and component in (-1, curve.array_index):
             interpolate(curve, frame, interpolation)
+
+
+def anchor_channels(anchors: Iterable[Anchor]) -> dict[bpy.types.Object, list[Channel]]:
+    """Return the channels that hold location and rotation of objects and bones, by object."""
+    found: dict[bpy.types.Object, list[Channel]] = {}
+    for anchor in anchors:
+        moved = channels_of(anchor)
+        found.setdefault(anchor.object, []).extend(
+            Channel(anchor.bone, prop, component)
+            for prop in channel_names(moved)
+            for component in range(len(getattr(moved, prop)))
+        )
+    return found
 
 
 def channel_names(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from ..controls.control_spaces import (
     unconstrained,
 )
 from ..keying.curve_points import interpolate
+from ..keying.holding import hold_play
 from ..keying.keys import check_keyable, remove_animation
 from ..keying.playing import frame_kept
 from ..reading.anchors import space_of
@@ -30,7 +31,7 @@ from ..reading.animation import curves, keyed_frames
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
 from ..reading.world import channels_of
-from .fk_ik import channel_names, hold_anchors, key_anchors
+from .fk_ik import anchor_channels, channel_names, hold_anchors, key_anchors
 
 Shown = tuple[Array, Array]
 """Where a control is to be seen, and how its spaces will take it there, shape (4, 4) each."""
@@ -60,8 +61,9 @@ def key_space(
         RigError: If keys could not be written, or nothing can go along with the space.
     """
     check_keyable(control.object)
-    chosen = None if space is None else add_space(control, space)
     first, last = frames[0], frames[-1]
+    hold_play(anchor_channels([control]), first - 1, scene)
+    chosen = None if space is None else add_space(control, space)
     steps, until = _steps(control, "" if chosen is None else chosen.name, first, last)
     later = [] if until is None else _keyed_between(control, last, until)
     shown: dict[float, Shown] = {}

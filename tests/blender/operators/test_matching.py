@@ -202,3 +202,35 @@ def test_a_key_put_on_a_curve_changes_nothing_that_it_plays(kind, extrapolation)
     curve.keyframe_points.clear()
     split(curve, 5)
     assert [point.co.x for point in curve.keyframe_points] == [5.0]
+
+
+@pytest.mark.parametrize("button", ["switch", "switch_space"])
+@pytest.mark.parametrize("played_by", ["CYCLES", "NOISE", "NLA"])
+def test_frames_before_a_switch_play_as_they_did_whatever_plays_the_controls(played_by, button):
+    """With a key more cycles are longer; an action holds over strips before its first key."""
+    ob = make_arm()
+    path = ob.pose.bones[ob.chain_ik.chains[0].subtarget].path_from_id("location")
+    rigs.key(ob, path, {1: (0.0, 0.0, 0.0), 8: (0.1, 0.2, -0.5), 16: (0.0, 0.3, -0.2)})
+    data = ob.animation_data
+    if played_by == "NLA":
+        data.nla_tracks.new().strips.new("Played", 1, data.action)
+        data.action = None
+    else:
+        for curve in rigs.curves_of(ob):
+            curve.modifiers.new(played_by)
+        data.action.update_tag()
+    rigs.make_empty("Prop")
+    if button == "switch":
+        rigs.go_to(4)
+        press(switch)
+
+    def poses() -> list[np.ndarray]:
+        return [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 30)]
+
+    before = poses()
+    rigs.go_to(30)
+    at_switch = turns(ob)
+    press(switch) if button == "switch" else press(bpy.ops.pose.chain_ik_switch_space, space="Prop")
+    np.testing.assert_allclose(poses(), before, atol=1e-5)
+    rigs.go_to(30)
+    assert angles_between(turns(ob), at_switch).max() < MOST
