@@ -10,7 +10,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.clips.contacts import HEIGHT
 from ...core.clips.footholds import Foot, Motion
-from ..anatomy.bone_names import Part, read
+from ..anatomy.bone_names import Part, Side, read
 from ..anatomy.soles import heel_and_toe, up_in
 from ..controls.default_poles import Placement
 from ..reading.chain_plan import ChainPlan, planned
@@ -73,12 +73,21 @@ def limbs_of(
 def may_stand(plans: Mapping[int, ChainPlan]) -> set[int]:
     """Return the chains of an armature that may stand, by index.
 
-    Neither a trunk ever stands, nor what hangs on a foot or a hand, as toes and fingers do.
+    Neither a trunk ever stands, nor what hangs on a foot or a hand, as toes and fingers do. What
+    carries chains of both sides is a trunk, whatever it is called, such as the hips of a body.
     """
-    limbs = {i for i, plan in plans.items() if _part(plan) not in TRUNK}
-    ends = {plans[i].tip for i in limbs}
-    roots = {i: plans[i].root for i in limbs}
-    return {i for i in limbs if ends.isdisjoint(plans[i].skeleton.ancestors(roots[i])[1:])}
+    above = {i: set(plan.skeleton.ancestors(plan.root)[1:]) for i, plan in plans.items()}
+    sides = {i: read(plan.skeleton.names[plan.root]).side for i, plan in plans.items()}
+
+    def carries_both_sides(tip: int) -> bool:
+        return {Side.LEFT, Side.RIGHT} <= {sides[i] for i in plans if tip in above[i]}
+
+    ends = {
+        i: plan.tip
+        for i, plan in plans.items()
+        if _part(plan) not in TRUNK and not carries_both_sides(plan.tip)
+    }
+    return {i for i in ends if above[i].isdisjoint(ends.values())}
 
 
 def _part(plan: ChainPlan) -> Part:

@@ -239,6 +239,14 @@ def key_pin(ob: bpy.types.Object, name: str, values: dict[int, bool]) -> None:
         ob.chain_ik.chains[name].keyframe_insert("use_pin", frame=frame)
 
 
+@pytest.mark.parametrize("hips", ["Hips", "pelvis"])
+def test_feet_of_a_body_stand_whatever_its_hips_are_called(walker, hips):
+    walker.data.bones["spine"].name = hips
+    press(switch)
+    press(plant)
+    assert walking.planted(walker, "Leg.L") is not None
+
+
 def test_feet_of_a_body_are_pinned_while_they_stand_and_no_longer_than_they_do(walker):
     press(switch, use_pins=False)
     press(plant, use_pins=True)
