@@ -26,6 +26,8 @@ from .pulled_energy import PulledAt
 # So near to a target, for the reach, the force of a goal falls. A third, and poses whose goals are
 # nearly met take more steps; three times as much, and they leave more of the way.
 NEAR = 0.03
+# A goal that pulls is at most so far from its target, for the reach.
+FARTHEST = 2.0
 
 
 class Pulls(NamedTuple):
@@ -55,6 +57,24 @@ class Pulls(NamedTuple):
         """Return with how stiff springs outputs are pulled (B, rows) where gaps are (B, G)."""
         springs: Array = self.springs + apply(self.goals.T, self.forces / gap)
         return springs
+
+
+def draw_near(target: Array, output: Array, points: int, pulls: Pulls, reach: Array) -> Array:
+    """Return targets (rows, B) of which those that pull are no farther away than they may be.
+
+    Args:
+        target: Of all outputs, shape (rows, B).
+        output: Where these are, likewise.
+        points: How many of the rows, the first, are three to a point.
+        pulls: Which of them pull.
+        reach: Of the trees, shape (B,).
+    """
+    way = (target - output)[:points].reshape(-1, 3, len(reach))
+    size = np.sqrt((way**2).sum(axis=1, keepdims=True))
+    share = np.minimum(1.0, FARTHEST * reach / np.maximum(size, np.finfo(float).tiny))
+    nearer = target.copy()
+    nearer[:points] = output[:points] + (share * way).reshape(points, -1)
+    return np.where(pulls.goals.any(axis=0)[:, None], nearer, target)
 
 
 class Pulling(NamedTuple):

@@ -30,7 +30,7 @@ from ..descent.descent_settings import Settings
 from ..descent.feasible_newton import minimise
 from ..equilibrium.near_start import StartSprings, compile_springs
 from ..equilibrium.on_floor import FloorPoints
-from ..equilibrium.pulled_by_goals import Pulling, Pulls, measure_pulls
+from ..equilibrium.pulled_by_goals import FARTHEST, Pulling, Pulls, draw_near, measure_pulls
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
 from .unconstrained_start import bend_straight_runs
@@ -55,8 +55,6 @@ LEAST_GAIN = 3e-5
 # What takes more steps may have come to the wrong valley; another end is better by so much of its
 # energy.
 LONG_WAY, WORTH_A_MOVE = 30, 1e-6
-# A goal that pulls is at most so far from its target, for the reach.
-FARTHEST = 2.0
 # How often points join those that are held on the floor, or leave them.
 MOST_CHANGES = 10
 # Points join that are at least so deep as a share of the deepest one: what others do once these are
@@ -411,7 +409,8 @@ class _Asked:
         """Return where the trees come to."""
         target, rows, begun = self._target, settings.held, _float(self._tree, came.place)
         state = begun.make_state(came.turn)
-        nearer = self._draw_near(state[-1, : len(target)], pulls.goals.any(axis=0))
+        output, points = state[-1, : len(target)], 3 * len(self._tree.ends)
+        nearer = draw_near(target, output, points, pulls, self._tree.reach)
         acting = Pulling(self._springs, came.place, nearer)
         held = self._level, target[rows.plain]
         given = begun, state, acting, np.concatenate(held), self._caps
@@ -427,16 +426,6 @@ class _Asked:
         springs = pulls.find_springs(pulls.measure_gaps(gap.T, self._tree.reach))
         force = springs.T * gap + rows.spread(ended.force.T, len(target)).T
         return replace(there, gap=gap, lift=self._level - heights, force=force)
-
-    def _draw_near(self, output: Array, pulls: Flags) -> Array:
-        """Return targets of which those that pull are no farther away than they may be."""
-        target, reach, count = self._target, self._tree.reach, 3 * len(self._tree.ends)
-        way = (target - output)[:count].reshape(-1, 3, len(reach))
-        size = np.sqrt((way**2).sum(axis=1, keepdims=True))
-        share = np.minimum(1.0, FARTHEST * reach / np.maximum(size, np.finfo(float).tiny))
-        nearer = target.copy()
-        nearer[:count] = output[:count] + (share * way).reshape(count, -1)
-        return np.where(pulls[:, None], nearer, target)
 
 
 def _float(tree: KinematicTree, place: Array) -> KinematicTree:

@@ -259,7 +259,7 @@ def _read_poses(
     world = np.array([pose.world for pose in poses])
     check_scale(armature_object, world)
     frames = framed_in_poses(plan, poses)
-    local = [matrices_of(pose.rotation[plan.written], pose.modes[plan.written]) for pose in poses]
+    local = [matrices_of(pose.rotation[plan.limb], pose.modes[plan.limb]) for pose in poses]
     posed = frames.posed(np.array(local))
     return world, frames, posed
 

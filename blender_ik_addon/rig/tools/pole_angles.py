@@ -42,7 +42,8 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
     """
     plan = chain.plan
     frames = framed_in_poses(plan, [pose])
-    posed = frames.posed(matrices_of(channels, pose.modes[plan.written])[None])
+    own = channels[: len(plan.limb)]
+    posed = frames.posed(matrices_of(own, pose.modes[plan.limb])[None])
     check_segments(lambda _: chain, posed.joints)
     joints = posed.joints[:, :-1] if plan.bends_without_tip else posed.joints
     side = find_sides(joints, frames.natural_sides(posed)[:, 0])[0]
