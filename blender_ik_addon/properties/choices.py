@@ -110,43 +110,23 @@ OF_ONE_CHAIN = frozenset(
 )
 """What says which chain it is, or what it does now: no other chain is given it as it is."""
 
-# What chains whose root stays use, beside what all chains do: bones, target, influence.
-ROOTED = frozenset(
-    (
-        "use_rotation",
-        "orient_weight",
-        "rotation_bone",
-        "use_twist_spread",
-        "pole_target",
-        "pole_subtarget",
-        "pole_angle",
-        "pole_mode",
-        "pole_lean",
-        "use_flip_bend",
-        "negative_scale",
-        "use_limits",
-        "joints",
-        "soft_distance",
-        "use_stretch",
-        "use_keep_volume",
-        "start_from",
-    )
-)
-ITERATED = ROOTED | {"iterations", "tolerance"}
-USES = {
-    "TWO_BONE": ROOTED,
-    "FABRIK": ITERATED | {"use_finish"},
-    "CCD": ITERATED | {"use_finish"},
-    "NEWTON": ITERATED,
-    "FORCE": ITERATED | {"force"},
-    "FOLLOW": frozenset(("follow_lead", "use_anchor", "max_bend", "use_limits", "joints")),
+USED_BY = {
+    "follow_lead": ("FOLLOW",),
+    "use_anchor": ("FOLLOW",),
+    "max_bend": ("FOLLOW",),
+    "force": ("FORCE",),
+    "use_finish": ("FABRIK", "CCD"),
+    "iterations": ("FABRIK", "CCD", "NEWTON", "FORCE"),
+    "tolerance": ("FABRIK", "CCD", "NEWTON", "FORCE"),
+    "use_limits": tuple(solver for solver, *_ in SOLVERS),
 }
-"""The settings by the identifier of the solver."""
+"""Which solvers use a setting. Those that are not named here are used by all solvers but Follow."""
 
 
 def uses(settings: ChainGroup, name: str) -> bool:
     """Tell whether the solver of a chain uses one of its settings."""
-    return name in USES[settings.solver]
+    solver = settings.solver
+    return solver in USED_BY[name] if name in USED_BY else solver != "FOLLOW"
 
 
 def may_lead_body(settings: ChainGroup) -> bool:
