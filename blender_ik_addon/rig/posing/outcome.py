@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,17 +30,14 @@ class Outcome:
     """What one solve did.
 
     Attributes:
-        channels: Rotation channels of the plan's written bones, shape (k, 4).
         status: How the solve ended.
-        residual: From effector to target on the pose that the channels give, in scene units.
+        residual: From effector to target on the pose that it gave, in scene units.
         iterations: Sweeps used.
         has_locks: Whether locked rotation channels kept bones from following.
         only_turns: Whether it is one bone alone, which no solve brings nearer to its target.
         held_by: Bones and axes whose limits keep the effector from the target, such as "Knee X".
         tip_gap: Radians that are left to the wanted orientation of the tip.
         why: What the chain was asked, and how its joints stand.
-        others: Further channels by property name, shape (k, size); of chains that are dragged the
-            location of the root alone.
         lacks_stretch: Whether the chain is to stretch and none of its bones may.
         lacks_hand: Whether it is to turn a hand or foot, has none, and needs all bones to reach.
         connected: Bones that are to slide and cannot, as they are connected to their parents.
@@ -56,7 +52,6 @@ class Outcome:
             if it is not known.
     """
 
-    channels: Array
     status: Status
     residual: float
     iterations: int
@@ -65,7 +60,6 @@ class Outcome:
     held_by: tuple[str, ...] = ()
     tip_gap: float = 0.0
     why: Reasons = field(default_factory=Reasons)
-    others: Mapping[str, Array] = field(default_factory=dict)
     lacks_stretch: bool = False
     lacks_hand: bool = False
     connected: tuple[str, ...] = ()
@@ -94,12 +88,9 @@ def outcome_of(
     live_chain, hang = driven.live_chains[chain], driven.hanging
     spec, slide, rows = live_chain.spec, live_chain.slide, np.array(hang.rows[chain])
     status, tip_gap = _statuses(solved, row)[chain], float(solved.tip_gaps[row, chain])
-    channels = solved.channels[row, rows]
-    others = {"scale": solved.scale, "location": solved.location}
-    segments = rows[rows < hang.count]
+    channels, segments = solved.channels[row, rows], rows[rows < hang.count]
     pins, outweighing = _holding_back(solved, driven, row, chain, weights)
     return Outcome(
-        channels=channels,
         status=status,
         residual=float(solved.residuals[row, chain]),
         iterations=int(solved.iterations[row]),
@@ -110,7 +101,6 @@ def outcome_of(
         else (),
         tip_gap=tip_gap,
         why=reasons_of(driven, chain, channels, tip_gap, is_alone=weights is None),
-        others={name: values[row] for name, values in others.items() if values is not None},
         lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,
         lacks_hand=spec.use_rotation and not (live_chain.plan.turns_tip or spec.is_dragged),
         connected=() if slide is None else slide.connected,

@@ -276,7 +276,7 @@ def outcome(
 ) -> Outcome:
     options = SolveOptions(solver=Solver.CCD, iterations=cap)
     others.setdefault("has_locks", False)
-    return Outcome(np.zeros((2, 4)), status, residual, iterations, why=Reasons(options), **others)
+    return Outcome(status, residual, iterations, why=Reasons(options), **others)
 
 
 @pytest.mark.parametrize(
