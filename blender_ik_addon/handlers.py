@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
-from functools import partial
 from typing import Literal
 
 import bpy
@@ -57,21 +55,12 @@ def _run(
     _busy.add(thread)
     begun = time.perf_counter()
     try:
-        candidates = partial(_armature_objects, scene)
-        live.update_chains(Update(scene, depsgraph, is_new_frame), candidates, SOURCE)
+        live.update_chains(Update(scene, depsgraph, is_new_frame), SOURCE)
     finally:
         _busy.discard(thread)
     if _LOG.isEnabledFor(logging.DEBUG):
         milliseconds = 1e3 * (time.perf_counter() - begun)
         _LOG.debug("'%s', frame %g: %.3f ms", scene.name, scene.frame_current_final, milliseconds)
-
-
-def _armature_objects(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    """Yield those of a scene.
-
-    Not the view layer's: a rig in an excluded collection still deforms its mesh.
-    """
-    return (member for member in scene.objects if member.type == "ARMATURE")
 
 
 def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> bool:

@@ -30,7 +30,6 @@ _LOG = logging.getLogger(__name__)
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
-Candidates = Callable[[], Iterable[bpy.types.Object]]
 Knowing = tuple[Batch, int]
 """Who knows the outcome of a chain, and its row there."""
 
@@ -160,13 +159,11 @@ class Source:
     store: Store
 
 
-def update_chains(update: Update, candidates: Candidates, source: Source) -> None:
-    """Solve and write the chains of armature objects, level by level.
+def update_chains(update: Update, source: Source) -> None:
+    """Solve and write the chains of a scene's armature objects, level by level.
 
     Args:
         update: Which graph, and why.
-        candidates: Yields the armature objects of the scene, anew whenever they are looked at;
-            never if nothing is to be done.
         source: Tells their chains.
     """
     memory.meet(update)
@@ -186,13 +183,13 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
         touched |= graph.with_other_lists()
     has_evaluated = False
     if is_new or touched or not update.tells_of_rigs:
-        has_evaluated = _read_rigs(graph, update, candidates, source, touched)
+        has_evaluated = _read_rigs(graph, update, source, touched)
     if not update.is_new_frame:
         _catch_up(graph, update)
     others = _solve_levels(graph, update, None if has_evaluated else world)
     if others:
         # A script has changed their lists, and Blender tells nobody of that.
-        _read_rigs(graph, update, candidates, source, others)
+        _read_rigs(graph, update, source, others)
         _solve_levels(graph, update, None)
     graph.has_solved = True
     memory.given_back.clear()
@@ -276,13 +273,7 @@ def _world(graph: GraphState, update: Update) -> WorldMatrices:
     return world
 
 
-def _read_rigs(
-    graph: GraphState,
-    update: Update,
-    candidates: Candidates,
-    source: Source,
-    touched: frozenset[int],
-) -> bool:
+def _read_rigs(graph: GraphState, update: Update, source: Source, touched: frozenset[int]) -> bool:
     """Read the rigs that have changed; return whether the graph has been evaluated for that."""
     stale: list[tuple[RigState, list[str]]] = []
     present: dict[int, RigState] = {}
@@ -290,7 +281,8 @@ def _read_rigs(
     has_prepared = False
     # Preparing rigs tags some, and Blender then lists these, too.
     known, posed_by_frame = graph.rigs, update.posed_armatures
-    for candidate in candidates():
+    # Not the view layer's objects: a rig in an excluded collection still deforms its mesh.
+    for candidate in (each for each in update.scene.objects if each.type == "ARMATURE"):
         names, uid = names_of_chains(candidate), candidate.session_uid
         state = known.get(uid)
         if state is not None and state.chain_names == names:
