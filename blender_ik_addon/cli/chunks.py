@@ -27,19 +27,8 @@ FORMAT = 2
 ARRAYS = ("values", "notes")
 
 
-@dataclasses.dataclass(frozen=True)
-class Origin:
-    """What values are made of: they fit nothing else.
-
-    Attributes:
-        file: Digest of the .blend file.
-        blender: Version of Blender.
-        scene: Name of the scene.
-    """
-
-    file: str
-    blender: str
-    scene: str
+Origin = dict[str, str]
+"""What values are made of: digest of the file, version of Blender, name of the scene."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,14 +50,14 @@ def origin(scene: bpy.types.Scene) -> Origin:
     """Return what values are made of now: the file as it stands on the disk."""
     with open(bpy.data.filepath, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Origin(digest, bpy.app.version_string, scene.name)
+    return {"file": digest, "blender": bpy.app.version_string, "scene": scene.name}
 
 
 def write(path: Path, made_of: Origin, chunk: Chunk) -> None:
     """Write a file."""
     header = {
         "format": FORMAT,
-        "origin": dataclasses.asdict(made_of),
+        "origin": made_of,
         "rigs": chunk.rigs,
         "has_values": chunk.has_values,
         "parts": [_text_part(part) for part in chunk.parts],
@@ -99,19 +88,19 @@ def read(path: Path, made_of: Origin) -> Chunk:
             header = json.loads(str(arrays["header"]))
             if header["format"] != FORMAT:
                 raise CommandError(f"{path} has another format: make it again with this version.")
-            found = Origin(**header["origin"])
+            found = {name: header["origin"][name] for name in made_of}
             parts = [_part(each, arrays, i) for i, each in enumerate(header["parts"])]
             chunk = Chunk(tuple(header["rigs"]), header["has_values"], tuple(parts))
     except FileNotFoundError as error:
         raise CommandError(f"{path} does not exist: make it with chunk.") from error
     except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise CommandError(f"{path} is no whole file of chunk: make it again.") from error
-    if found.file != made_of.file:
+    if found["file"] != made_of["file"]:
         raise CommandError(f"{path} was made of another file, or of this one before a change.")
     if found != made_of:
         raise CommandError(
-            f"{path} was made of scene '{found.scene}' with Blender {found.blender}, and this is"
-            f" scene '{made_of.scene}' with {made_of.blender}: make it again."
+            f"{path} was made of scene '{found['scene']}' with Blender {found['blender']}, and this"
+            f" is scene '{made_of['scene']}' with {made_of['blender']}: make it again."
         )
     return chunk
 
