@@ -41,7 +41,10 @@ class GoneBack:
         """
         is_new, self._is_new = self._is_new, False
         if moment.is_new:
-            self._forget_all()
+            self.bones[:] = False
+            self._keys.clear()
+            for state in self._states:
+                state.posed_by_hand.clear()
             return
         if is_new:
             self._take_over(followed)
@@ -54,12 +57,6 @@ class GoneBack:
                 driven.specs, followed(row), self.bones[row].copy(), self._keys.get(row)
             )
             self._states[row].posed_by_hand[driven.bones.tobytes()] = note
-
-    def _forget_all(self) -> None:
-        self.bones[:] = False
-        self._keys.clear()
-        for state in self._states:
-            state.posed_by_hand.clear()
 
     def _forget(self, rows: list[int]) -> None:
         self.bones[rows] = False

@@ -91,7 +91,7 @@ class PlantedClip:
         Raises:
             IKError: With one sentence that says what to do next.
         """
-        self._object, self._clip, self._rate = armature_object, clip, rate
+        self._object, self._clip = armature_object, clip
         self._use_pins = planting.use_pins
         self._skeleton = skeleton_of(armature_object)
         shown = np.array([pose.world @ pose.matrices for pose in clip.poses])

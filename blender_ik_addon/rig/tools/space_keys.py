@@ -65,7 +65,8 @@ def key_space(
     hold_play(anchor_channels([control]), first - 1, scene)
     chosen = None if space is None else add_space(control, space)
     steps, until = _steps(control, "" if chosen is None else chosen.name, first, last)
-    later = [] if until is None else _keyed_between(control, last, until)
+    points = [point.co.x for curve in _curves(control) for point in curve.keyframe_points]
+    later = [] if until is None else sorted({each for each in points if last < each < until})
     shown: dict[float, Shown] = {}
     for frame in (*frames, *later):
         if len(frames) > 1 or frame != first:
@@ -188,12 +189,6 @@ def _remove_between(control: Anchor, frames: Sequence[int]) -> None:
             if frames[0] <= point.co.x <= frames[-1]:
                 curve.keyframe_points.remove(point, fast=True)
         curve.update()
-
-
-def _keyed_between(control: Anchor, start: float, end: float) -> list[float]:
-    """Return the frames between two others at which location or rotation have keys."""
-    points = [point for curve in _curves(control) for point in curve.keyframe_points]
-    return sorted({point.co.x for point in points if start < point.co.x < end})
 
 
 def _steps(
