@@ -26,14 +26,9 @@ from .choosing import Chosen, choose
 from .clips import bettered
 from .errors import CommandError, UsageError
 from .frames import in_words, split, text_of
-from .parts import RigResults, check_moved, is_reached, play
+from .parts import RigResults, check_moved, is_reached, play, tell
 
 NOT_REACHED = 3
-
-
-def tell(number: int, total: int) -> None:
-    """Tell how far it is."""
-    print(f"frame {number} of {total}", file=sys.stderr, flush=True)
 
 
 def solve(options: argparse.Namespace, stdout: TextIO) -> int:
@@ -45,7 +40,7 @@ def solve(options: argparse.Namespace, stdout: TextIO) -> int:
     _check_output(options)
     first = _first(options, frames)
     chosen = choose(scene, options.armature, options.chains)
-    parts = play(scene, chosen, frames, first, tell, with_values=False)
+    parts = play(scene, chosen, frames, first, with_values=False)
     _save(options)
     return _report(options, parts, stdout, _saved_to(options))
 
@@ -120,7 +115,6 @@ def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
             played,
             frames,
             first,
-            tell,
             with_values=with_values,
             with_notes=with_values and _is_clip(options),
         )
@@ -220,9 +214,7 @@ def _solved(
     if options.jobs == 1:
         with frame_kept(scene):
             notes = with_values and _is_clip(options)
-            return play(
-                scene, chosen, frames, first, tell, with_values=with_values, with_notes=notes
-            )
+            return play(scene, chosen, frames, first, with_values=with_values, with_notes=notes)
     with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
         tasks = _tasks(options, chosen, frames, first, with_values=with_values)
         paths = [Path(folder, f"{i}.npz") for i in range(len(tasks))]

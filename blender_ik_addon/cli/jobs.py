@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +16,12 @@ import bpy
 
 from . import trust
 from .errors import BEGINNING, CommandError
-from .parts import Tell
 
 # A process that was killed, by a shortage of memory for one, may do better alone.
 TRIES = 2
+Tell = Callable[[int, int], None]
+"""Called with how many frames have been played, and of how many."""
+
 PROGRESS = re.compile(r"frame (\d+) of \d+\s*")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -20,9 +21,6 @@ from ..rig.keying.written import Channel, reader, written_channels
 from ..rig.live import live
 from ..rig.posing.outcome import Outcome
 from .choosing import Chosen
-
-Tell = Callable[[int, int], None]
-"""Called with how many frames have been played, and of how many."""
 
 MUTED, NOT_SOLVED = "MUTED", "NOT_SOLVED"
 """Status codes of chains without an outcome; those of others are the core's."""
@@ -97,12 +95,16 @@ class RigResults:
     notes: Notes | None = None
 
 
+def tell(number: int, total: int) -> None:
+    """Tell how far it is."""
+    print(f"frame {number} of {total}", file=sys.stderr, flush=True)
+
+
 def play(
     scene: bpy.types.Scene,
     chosen: Sequence[Chosen],
     frames: Sequence[int],
     first: int,
-    tell: Tell,
     *,
     with_values: bool,
     with_notes: bool = False,
@@ -114,7 +116,6 @@ def play(
         chosen: Which chains, an item an armature object.
         frames: What to note, in rising order.
         first: Where chains start that go on from frame to frame.
-        tell: Called after each frame.
         with_values: Whether to note what the chains write, to key it. Each has to be solved then.
         with_notes: Whether to note what a clip is bettered by as well.
 
