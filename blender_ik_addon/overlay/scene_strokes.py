@@ -18,10 +18,8 @@ from ..rig.shapes.chain_shape import ChainShape
 from ..rig.shapes.limit_outlines import PlacedLimits
 from .colours import FAINT, FILL, PLANE, Colours, with_alpha
 from .known import KnownRig
-from .strokes import Rim, Strokes, Word, dash
+from .strokes import DASHES, Rim, Strokes, Word, dash
 
-# Number of dashes in a line to a target or to a pole.
-DASHES = 12
 # The radius of the ring about a pin, as a share of the last segment, and that of rings below heels
 # and toes, as a share of the foot's length.
 RING, CONTACT_RING = 0.25, 0.2
@@ -87,7 +85,7 @@ def add_chains(
     if items.show_target_lines and seen.aimed:
         aimed = np.array(seen.aimed)
         roots = points.take(rows.starts.take(aimed), axis=0)
-        lines = dash(roots, seen.targets.take(aimed, axis=0), DASHES)
+        lines = dash(roots, seen.targets.take(aimed, axis=0))
         faint = own.take(aimed, axis=0) * FADED
         strokes.thin.add(lines, faint.repeat(2 * DASHES, axis=0))
     if items.show_contacts:
@@ -142,7 +140,7 @@ def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colou
     if items.show_poles and shape.pole is not None:
         pole = shape.pole
         strokes.areas.add(pole.corners, with_alpha(colours.pole, PLANE))
-        line = dash(pole.bulge[None], pole.pole[None], DASHES)
+        line = dash(pole.bulge[None], pole.pole[None])
         strokes.thin.add(line, colours.pole)
         strokes.dots.add(pole.pole[None], colours.pole)
     if items.show_limits and shape.limits is not None:

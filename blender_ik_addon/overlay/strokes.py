@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import NamedTuple
 
 import gpu
@@ -14,6 +13,12 @@ from ..core.algebra.arithmetic import Array
 from .colours import Colour
 
 Points = npt.NDArray[np.float32]
+
+# Number of dashes in a line to a target or to a pole.
+DASHES = 12
+_SHARES = np.linspace(0.0, 1.0, 2 * DASHES)
+# From the ends of a line to those of its dashes, shape (6, 6 DASHES).
+_MIXES = np.vstack([np.kron(share, np.eye(3)) for share in (1.0 - _SHARES, _SHARES)])
 
 
 class Rim(NamedTuple):
@@ -97,13 +102,6 @@ class Strokes:
     words: list[Word] = field(default_factory=list)
 
 
-def dash(starts: Array, ends: Array, count: int) -> Array:
-    """Return lines from starts (m, 3) to ends as dashes: two points each, shape (m, 6 count)."""
-    return np.concatenate((starts, ends), axis=1) @ _mixes(count)
-
-
-@cache
-def _mixes(count: int) -> Array:
-    """Return the matrix from the ends of a line to those of its dashes, shape (6, 6 count)."""
-    shares = np.linspace(0.0, 1.0, 2 * count)
-    return np.vstack([np.kron(share, np.eye(3)) for share in (1.0 - shares, shares)])
+def dash(starts: Array, ends: Array) -> Array:
+    """Return lines from starts (m, 3) to ends as dashes: two points each, shape (m, 6 DASHES)."""
+    return np.concatenate((starts, ends), axis=1) @ _MIXES

@@ -54,11 +54,6 @@ def find_drawn(context: bpy.types.Context) -> tuple[Strokes, Colours] | None:
     return drawn, colours
 
 
-def _scale(context: bpy.types.Context) -> float:
-    # Zero in background mode.
-    return context.preferences.system.ui_scale or 1.0
-
-
 def _size(context: bpy.types.Context) -> tuple[int, int]:
     return context.region.width, context.region.height
 
@@ -97,7 +92,9 @@ def draw_on_screen() -> None:
         return
     known.found = None
     drawn, colours, across = found
-    matrix, scale = context.region_data.perspective_matrix, _scale(context)
+    matrix = context.region_data.perspective_matrix
+    # Zero in background mode.
+    scale = context.preferences.system.ui_scale or 1.0
     gpu.state.blend_set("ALPHA")
     if drawn.dots.batch is not None:
         draw_dots(drawn.dots.batch, matrix, across, scale, colours.back)

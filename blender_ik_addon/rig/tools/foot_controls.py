@@ -32,8 +32,8 @@ from .controls import Control, NewChain, named, target_control
 
 # Of a foot without a heel bone: how far behind the ankle its heel is, of its width.
 BEHIND = 0.5
-# How far above the sole the control of toes is drawn, and how high it is, of the sole's height.
-ABOVE, HIGH = 1.2, 1.5
+# How far above the sole the control of toes is drawn, of the sole's height.
+ABOVE = 1.2
 
 
 def rolling(
