@@ -56,12 +56,11 @@ class ChainBatch(Batch):
             self._solve = BaseSolve(self.driven)
             self._rigs = BatchRigs(self._parts, lambda: bases_of(self._parts), Bases.differ)
         else:
-            self._solve = (
-                BodySolve(self.driven)
-                if first.hanging.floats
-                else FrameSolve(self.driven, is_even=is_even)
-            )
-            self._rigs = BatchRigs(self._parts, self._find_places, self._differ)
+            floats = first.hanging.floats
+            solve = BodySolve(self.driven) if floats else FrameSolve(self.driven, is_even=is_even)
+            self._solve = solve
+            differ = partial(Places.differ, owns_root=solve.owns_root)
+            self._rigs = BatchRigs(self._parts, self._find_places, differ)
         specs = [spec for each in self.driven for spec in each.specs]
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         poles = [spec.pole for spec in specs if spec.pole]
@@ -96,10 +95,6 @@ class ChainBatch(Batch):
         if self.is_even:
             return in_bases(bases_of(self._parts), self._shape[1])
         return super()._find_places()
-
-    def _differ(self, places: Places, former: Places) -> Flags:
-        assert isinstance(self._solve, FrameSolve)
-        return places.differ(former, self._solve.owns_root)
 
     def changes(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.arithmetic import Array, Indices
 from ..frames.places import Places
 from ..posing.drags import Drag, Stand
 from ..posing.follow_solve import FollowSolve
@@ -37,7 +38,8 @@ class FollowBatch(Batch):
         """Compile chains that have the same key."""
         super().__init__(members, is_even=False)
         self._solve = FollowSolve(self.driven)
-        self._rigs = BatchRigs(self._parts, self._find_places, _differ)
+        differ = partial(Places.differ, owns_root=True)
+        self._rigs = BatchRigs(self._parts, self._find_places, differ)
         self._starts: dict[int, bytes] = {}
         self._homes: dict[int, tuple[tuple[int, float], Array]] = {}
 
@@ -172,8 +174,3 @@ class FollowBatch(Batch):
         for some, (solved, _) in found:
             self._keep(some.rows, solved)
         return [(some, stand) for some, (_, stand) in found]
-
-
-def _differ(places: Places, former: Places) -> Flags:
-    """Tell which chains hang elsewhere than before, shape (B,), but for their own roots."""
-    return places.differ(former, owns_root=True)

@@ -65,7 +65,7 @@ class Places:
         keeps = self.keeps[:, list(chains)]
         return replace(self, from_world=from_world, above=parent, root=head, keeps=keeps)
 
-    def differ(self, former: Places, owns_root: Flags | bool = False) -> Flags:
+    def differ(self, former: Places, owns_root: Flags | bool) -> Flags:
         """Tell which chains or trees hang elsewhere than before, shape (B,).
 
         Args:
