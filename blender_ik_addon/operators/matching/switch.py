@@ -11,6 +11,7 @@ from ...properties.chains import ChainGroup, is_idle, owner_of
 from ...properties.choices import OWN_WORDS
 from ...properties.records import chain_spec, moved_by_hand
 from ...properties.sharing import live_chains
+from ...rig.controls.control_spaces import is_there
 from ...rig.keying.baking import is_animated
 from ...rig.keying.holding import hold_play
 from ...rig.keying.renumbering import path_of_setting
@@ -133,4 +134,4 @@ def _live_controls(chosen: Chosen) -> list[Anchor]:
     anchors = [
         anchor for each in live for anchor in moved_by_hand(each) if anchor.object.is_editable
     ]
-    return [each for each in anchors if not each.bone or each.bone in each.object.pose.bones]
+    return [each for each in anchors if is_there(each)]

@@ -16,6 +16,7 @@ from ...rig.controls.control_spaces import (
     check_space,
     hangs,
     is_lost,
+    is_there,
     label,
     makes_ring,
     set_space,
@@ -36,9 +37,7 @@ WHICH = ("TARGET", "POLE")
 def control_of(settings: ChainGroup, which: str) -> Anchor | None:
     """Return the target or the pole of a chain; None where it has none that exists."""
     control = controls_of_chain(settings)[WHICH.index(which)]
-    if control is None or (control.bone and control.bone not in control.object.pose.bones):
-        return None
-    return control
+    return control if control is not None and is_there(control) else None
 
 
 def space_name(settings: ChainGroup, which: str) -> str:

@@ -34,9 +34,8 @@ from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.fk_ik import match_controls
 from ..chains import body_of, chains_of, free_name
 from ..lists import add_chain
-from ..records import controls_of_chain
 from .bodies import OF_OTHERS, spaces_muted
-from .hierarchy import hips_chain, sharer_of, take_belt
+from .hierarchy import hips_chain, sharer_of, take_belt, torso_of
 
 LEGS = frozenset((LimbKind.LEG, LimbKind.SPIDER_LEG))
 
@@ -71,9 +70,8 @@ def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> st
 
 def has_torso(armature_object: bpy.types.Object, hips: str) -> bool:
     """Tell whether the hips of a body follow a control that still exists."""
-    chain = hips_chain(armature_object, hips)
-    control = None if chain is None else controls_of_chain(chain)[0]
-    return control is not None and is_there(control)
+    torso = torso_of(armature_object, hips)
+    return torso != Anchor(armature_object, hips) and is_there(torso)
 
 
 def is_whole_body(armature_object: bpy.types.Object) -> bool:

@@ -224,8 +224,7 @@ class Renumbering(Rewriting):
     def broken(self, path: str) -> str:
         """Return a path that leads nowhere but says by name which item was meant."""
         found = self._found(path)
-        if found is None:
-            return path
+        assert found is not None
         head, item, rest, _ = found
         label = self._labels[item]
         while self._first(label) is not None:
