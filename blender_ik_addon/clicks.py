@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import bpy
-from bpy.app.handlers import persistent
 
-from .events import listening
+from .events import Handler, listening
 from .properties.lists import activate_chain_of
 from .rig.reading.spec import Anchor
 
@@ -82,7 +81,6 @@ def _show_again(view_layer: bpy.types.ViewLayer, shown: Shown) -> None:
             own.active_index = index
 
 
-@persistent
 def on_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
     """Know what has been clicked; also after an undo or redo, inside which nothing is touched."""
     view_layer = None if depsgraph is None else depsgraph.view_layer
@@ -94,7 +92,6 @@ def on_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = N
             _activate(view_layer)
 
 
-@persistent
 def before_history(*_arguments: object) -> None:
     """Note what is shown before an undo or redo."""
     _shown_before.clear()
@@ -109,19 +106,14 @@ def before_history(*_arguments: object) -> None:
     _shown_before.append(Shown(_clicked(view_layer), chains))
 
 
-@persistent
 def on_load(*_arguments: object) -> None:
     """Begin afresh."""
-    _forget()
-
-
-def _forget() -> None:
     _active_bones.clear()
     _active_objects.clear()
     _shown_before.clear()
 
 
-_HANDLERS = {
+_HANDLERS: dict[str, Handler] = {
     "depsgraph_update_post": on_update,
     "undo_pre": before_history,
     "redo_pre": before_history,
@@ -129,4 +121,4 @@ _HANDLERS = {
 }
 
 
-register, unregister = listening(_HANDLERS, _forget)
+register, unregister = listening(_HANDLERS, on_load)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import bpy
+from bpy.app.handlers import persistent
 
 Handler = Callable[..., None]
 
@@ -12,7 +13,7 @@ Handler = Callable[..., None]
 def listening(
     handlers: Mapping[str, Handler], forget: Callable[[], None]
 ) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Return what appends handlers, and what removes them.
+    """Return what appends handlers, for all files to come, and what removes them.
 
     Args:
         handlers: By the name of the event in ``bpy.app.handlers``.
@@ -21,7 +22,7 @@ def listening(
 
     def register() -> None:
         for name, handler in handlers.items():
-            getattr(bpy.app.handlers, name).append(handler)
+            getattr(bpy.app.handlers, name).append(persistent(handler))
 
     def unregister() -> None:
         for name, handler in handlers.items():

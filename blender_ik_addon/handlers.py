@@ -8,9 +8,8 @@ import time
 from typing import Literal
 
 import bpy
-from bpy.app.handlers import persistent
 
-from .events import listening
+from .events import Handler, listening
 from .properties.compared.kept import forget_compared
 from .properties.file_format import mark, upgrade
 from .properties.records import sync_anchors
@@ -74,13 +73,11 @@ def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
     )
 
 
-@persistent
 def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
     """Solve after something in the scene has changed."""
     _run(scene, depsgraph, is_new_frame=False)
 
 
-@persistent
 def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
     """Solve after animation has been evaluated for a frame: playback, scrubbing, renders."""
     _run(scene, depsgraph, is_new_frame=True)
@@ -109,7 +106,6 @@ def _solve(view_layer: bpy.types.ViewLayer) -> None:
         rig.update_tag(refresh={"DATA"})
 
 
-@persistent
 def on_undo(*_arguments: object) -> None:
     """Forget what is known of data that has just been replaced by undo or redo.
 
@@ -119,7 +115,6 @@ def on_undo(*_arguments: object) -> None:
     live.memory.begin_anew()
 
 
-@persistent
 def on_load(*_arguments: object) -> None:
     """Bring settings of older files up to date, and begin afresh."""
     upgrade(bpy.data.objects)
@@ -129,13 +124,11 @@ def on_load(*_arguments: object) -> None:
     _solve_shown()
 
 
-@persistent
 def on_import(context: bpy.types.BlendImportContext, *_arguments: object) -> None:
     """Bring settings up to date that have been appended or linked from an older file."""
     upgrade(item.id for item in context.import_items if isinstance(item.id, bpy.types.Object))
 
 
-@persistent
 def on_save(*_arguments: object) -> None:
     """Note that the settings in the file are of this version, and have overrides keep theirs."""
     mark(bpy.data.objects)
@@ -143,7 +136,7 @@ def on_save(*_arguments: object) -> None:
         make_groups(owner)
 
 
-_HANDLERS = {
+_HANDLERS: dict[str, Handler] = {
     "depsgraph_update_post": on_update,
     "frame_change_post": on_frame,
     "load_post": on_load,

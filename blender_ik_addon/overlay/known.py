@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import bpy
-from bpy.app.handlers import persistent
 
 from ..core.clips.contacts import Planted
-from ..events import listening
+from ..events import Handler, listening
 from ..properties.chains import ChainGroup, body_of, chains_of, is_idle
 from ..properties.records import bones_spec, target_and_pole
 from ..properties.status import constrained_bones
@@ -234,13 +233,11 @@ def is_on(scene: bpy.types.Scene) -> bool:
     return bool(scene.chain_ik.overlay.show_overlay)
 
 
-@persistent
 def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
     """Note what has changed."""
     _note(scene, depsgraph, is_new_frame=False)
 
 
-@persistent
 def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
     """Note that everything may have changed."""
     _note(scene, depsgraph, is_new_frame=True)
@@ -258,13 +255,12 @@ def _note(
         known.clear()
 
 
-@persistent
 def on_history(*_arguments: object) -> None:
     """Forget what is known of data that has just been replaced: load, undo, redo."""
     known.clear()
 
 
-_HANDLERS = {
+_HANDLERS: dict[str, Handler] = {
     "depsgraph_update_post": on_update,
     "frame_change_post": on_frame,
     "load_post": on_history,
