@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 import bpy
+import numpy as np
 
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.hierarchy import find_hips
@@ -17,11 +19,14 @@ from ...rig.controls.control_spaces import (
     along_with,
     is_keyed,
     is_there,
+    move_to,
     replace_space,
     set_space,
     spaces_of,
 )
-from ...rig.keying.playing import frame_kept
+from ...rig.keying.holding import value_of
+from ...rig.keying.keys import ChannelKeys, write_keys
+from ...rig.keying.playing import frame_kept, live_off
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.planning.located import check_moved
 from ...rig.planning.order import PlannedChain
@@ -31,11 +36,12 @@ from ...rig.reading.dependencies import Dependencies
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, names_of_chains
 from ...rig.tools.controls import Control, torso_control, torso_goal
-from ...rig.tools.fk_ik import match_controls
+from ...rig.tools.fk_ik import anchor_channels, key_anchors, match_controls
 from ..chains import body_of, chains_of, free_name
 from ..lists import add_chain
 from .bodies import OF_OTHERS, spaces_muted
 from .hierarchy import hips_chain, sharer_of, take_belt, torso_of
+from .space_names import movers
 
 LEGS = frozenset((LimbKind.LEG, LimbKind.SPIDER_LEG))
 
@@ -165,7 +171,7 @@ def hang_hips(
         set_space(torso, carriers[0])
     match_controls(goals, view_layer)
     if is_keyed(pelvis):
-        _key_as_hips(pelvis, torso, scene, view_layer)
+        _key_as_hips(pelvis, torso, scene)
     for control, constraint in along_with(pelvis):
         if control.object.is_editable:
             replace_space(constraint, control, torso)
@@ -180,9 +186,7 @@ def hang_hips(
     add_chain(armature_object, wanted, 1, new).priority = OF_OTHERS
 
 
-def _key_as_hips(
-    hips: Anchor, torso: Anchor, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer
-) -> None:
+def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
     """Key a control where the hips have keys, so that it is where they are."""
     kinds = {
         point.co.x: point.interpolation
@@ -190,11 +194,34 @@ def _key_as_hips(
         if (bone_of_path(curve.data_path) or ("",))[0] == hips.bone
         for point in curve.keyframe_points
     }
-    with frame_kept(scene):
-        for frame in sorted(keyed_frames(hips.object, {hips.bone})):
+    frames = sorted(keyed_frames(hips.object, {hips.bone}))
+    if not frames:
+        return
+    (channels,) = anchor_channels([torso]).values()
+    values = []
+    # Chains that do not move the hips need not be solved at each frame.
+    with nullcontext() if _is_moved(hips) else live_off(scene), frame_kept(scene):
+        for frame in frames:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
-            goals = {torso: torso_goal(hips.object, hips.bone)}
-            match_controls(goals, view_layer, frame, kinds.get(frame, ""))
+            move_to(torso, torso_goal(hips.object, hips.bone))
+            values.append([value_of(torso.object, each) for each in channels])
+        # Blender makes action and groups as it names them.
+        key_anchors([torso], frames[-1])
+        rows = zip(channels, np.array(values).T, strict=True)
+        keys = [ChannelKeys(*channel, np.array(frames), row) for channel, row in rows]
+        new = bpy.context.preferences.edit.keyframe_new_interpolation_type
+        write_keys(torso.object, keys, [kinds.get(frame, new) for frame in frames])
+
+
+def _is_moved(anchor: Anchor) -> bool:
+    """Tell whether a chain moves an object or a bone, by whatever is in between."""
+    moved_by = Dependencies()
+    moved_by.add_anchor(anchor)
+    return any(
+        (mover.object.session_uid, name) in moved_by.points
+        for mover in movers()
+        for name in mover.bones
+    )
 
 
 def pin_legs(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> None:

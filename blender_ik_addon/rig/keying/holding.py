@@ -10,7 +10,7 @@ import numpy as np
 
 from ..reading.animation import curves, strip_curves
 from .keys import ChannelKeys, path_of, write_keys
-from .playing import frame_kept
+from .playing import frame_kept, live_off
 from .written import Channel
 
 Channels = Mapping[bpy.types.Object, Collection[Channel]]
@@ -37,17 +37,11 @@ def hold_play(channels: Channels, last: int, scene: bpy.types.Scene) -> None:
     played: dict[bpy.types.Object, list[list[float]]] = {owner: [] for owner in by_strips}
     if not any(by_strips.values()):
         return
-    is_live = scene.chain_ik.use_live
-    try:
-        with frame_kept(scene, is_reading=True):
-            # Chains would write their bones.
-            scene.chain_ik.use_live = False
-            for frame in frames:
-                scene.frame_set(frame)
-                for owner, own in by_strips.items():
-                    played[owner].append([_value(owner, each) for each in own])
-    finally:
-        scene.chain_ik.use_live = is_live
+    with live_off(scene), frame_kept(scene, is_reading=True):
+        for frame in frames:
+            scene.frame_set(frame)
+            for owner, own in by_strips.items():
+                played[owner].append([value_of(owner, each) for each in own])
     for owner, own in by_strips.items():
         _write(owner, own, frames, np.array(played[owner]).T.tolist())
 
@@ -87,6 +81,7 @@ def _path_of(channel: Channel) -> tuple[str, int]:
     return path_of(channel.bone, channel.prop), channel.component
 
 
-def _value(owner: bpy.types.Object, channel: Channel) -> float:
+def value_of(owner: bpy.types.Object, channel: Channel) -> float:
+    """Return what a channel of an object holds now."""
     value: Any = owner.path_resolve(path_of(channel.bone, channel.prop))
     return float(value[channel.component] if hasattr(value, "__len__") else value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import bpy
@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..reading.animation import bags_of_action, held_actions
+from ..reading.channels import Integers
 from ..reading.refusals import RigError
 
 
@@ -67,7 +68,7 @@ def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = Fa
 def write_keys(
     armature_object: bpy.types.Object,
     channels: Iterable[ChannelKeys],
-    interpolation: str = "LINEAR",
+    interpolation: str | Sequence[str] = "LINEAR",
 ) -> None:
     """Key channels, in place of all keys of theirs from the first to the last frame.
 
@@ -77,10 +78,12 @@ def write_keys(
     Args:
         armature_object: The original object; it gets an action if it has none.
         channels: What to key.
-        interpolation: Of the keys, as Blender names it.
+        interpolation: Of the keys, as Blender names it; of all, or one for each frame.
     """
     # Many keys at once are given it by its number.
-    kind = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items[interpolation].value
+    kinds = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items
+    names = [interpolation] if isinstance(interpolation, str) else interpolation
+    numbers = np.array([kinds[name].value for name in names], dtype=np.int32)
     bag = _bag(armature_object)
     for channel in channels:
         path = path_of(channel.bone, channel.prop)
@@ -92,7 +95,7 @@ def write_keys(
         curve.mute = False
         for modifier in curve.modifiers:
             modifier.mute = True
-        _replace_points(curve, channel.frames, channel.values, kind)
+        _replace_points(curve, channel.frames, channel.values, numbers)
 
 
 def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
@@ -149,7 +152,9 @@ def _name_of_new(armature_object: bpy.types.Object) -> str:
     return f"{armature_object.name} Baked"
 
 
-def _replace_points(curve: bpy.types.FCurve, frames: Array, values: Array, kind: int) -> None:
+def _replace_points(
+    curve: bpy.types.FCurve, frames: Array, values: Array, numbers: Integers
+) -> None:
     points = curve.keyframe_points
     for index in reversed(range(len(points))):
         if frames[0] <= points[index].co.x <= frames[-1]:
@@ -161,7 +166,7 @@ def _replace_points(curve: bpy.types.FCurve, frames: Array, values: Array, kind:
     kinds = np.empty(len(points), dtype=np.int32)
     points.foreach_get("co", places.ravel())
     points.foreach_get("interpolation", kinds)
-    places[others:, 0], places[others:, 1], kinds[others:] = frames, values, kind
+    places[others:, 0], places[others:, 1], kinds[others:] = frames, values, numbers
     points.foreach_set("co", places.ravel())
     points.foreach_set("interpolation", kinds)
     # The order and the handles are put right at the end.

@@ -42,6 +42,18 @@ def frame_kept(scene: bpy.types.Scene, *, is_reading: bool = False) -> Iterator[
                 before.put_back()
 
 
+@contextmanager
+def live_off(scene: bpy.types.Scene) -> Iterator[None]:
+    """Have no chain of a scene write its bones meanwhile."""
+    is_live = scene.chain_ik.use_live
+    scene.chain_ik.use_live = False
+    try:
+        yield
+    finally:
+        with suppress(ReferenceError):
+            scene.chain_ik.use_live = is_live
+
+
 def moments(frames: Sequence[int], first: int, *, goes_on: bool) -> Sequence[int]:
     """Return the frames to play: more than are wanted where chains go on from frame to frame."""
     return range(first, frames[-1] + 1) if goes_on else frames
