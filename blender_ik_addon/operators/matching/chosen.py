@@ -26,6 +26,9 @@ from ..base import ANEW, ChainOperator
 Chosen = dict[bpy.types.Object, dict[int, ChainSpec]]
 """Chains by armature object and index: evaluating makes references to their settings invalid."""
 
+Bends = list[tuple[bpy.types.Object, int, float, float]]
+"""Chains by armature object and index, with their pole angles, and with those that match."""
+
 
 class Matching(ChainOperator):
     """The base of the operators that match FK and IK, for all chains of what is selected."""
@@ -210,7 +213,7 @@ def merged(*several: Chosen) -> Chosen:
     return found
 
 
-def find_bends(chosen: Chosen) -> list[tuple[bpy.types.Object, int, float, float]]:
+def find_bends(chosen: Chosen) -> Bends:
     """Return chains that bend with their bodies, their pole angles, and those that match."""
     found = []
     for settings in settings_of(chosen):

@@ -6,14 +6,16 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...properties.choices import OWN_WORDS
+from ...rig.keying.holding import hold_play
 from ...rig.keying.playing import frame_kept
 from ...rig.keying.renumbering import path_of_setting
-from ...rig.tools.fk_ik import match_controls
+from ...rig.keying.written import Channel
+from ...rig.tools.fk_ik import Goals, anchor_channels, match_controls
 from .. import selection
 from ..base import ANEW
 from .chosen import (
     AnyFrames,
-    Chosen,
+    Bends,
     Matching,
     find_all_goals,
     find_bends,
@@ -45,21 +47,33 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
         chosen = self.choose(chains, lambda settings: find_goals(settings, scene))
         for settings in settings_of(chosen):
             settings.use_flip_bend = False
+        # Before the first key: that has Blender evaluate what is keyed.
+        goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
+        frames = self.frames(scene) if self.use_range else [scene.frame_current]
+        if self.use_range or self.use_keys:
+            hold_play(_channels_of(goals, bends), frames[-1], scene)
         if not self.use_range:
-            _match(chosen, scene, view_layer, scene.frame_current if self.use_keys else None)
+            _match(goals, bends, view_layer, scene.frame_current if self.use_keys else None)
         else:
             with frame_kept(scene):
-                for frame in self.frames(scene):
+                for frame in frames:
                     scene.frame_set(frame)
-                    _match(chosen, scene, view_layer, frame)
+                    goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
+                    _match(goals, bends, view_layer, frame)
         return {"FINISHED"} if chosen else {"CANCELLED"}
 
 
-def _match(
-    chosen: Chosen, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, frame: int | None
-) -> None:
-    """Match chains to the present pose; with a frame, key what they follow and their bends."""
-    goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
+def _channels_of(goals: Goals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:
+    """Return what is keyed of controls, and of chains that bend with their bodies."""
+    found = anchor_channels(goals)
+    for owner, index, _, _ in bends:
+        path = path_of_setting(owner, index, "pole_angle")
+        found.setdefault(owner, []).append(Channel("", path, 0))
+    return found
+
+
+def _match(goals: Goals, bends: Bends, view_layer: bpy.types.ViewLayer, frame: int | None) -> None:
+    """Match chains to a pose; with a frame, key what they follow and their bends."""
     match_controls(goals, view_layer, frame)
     for owner, index, _, angle in bends:
         owner.chain_ik.chains[index].pole_angle = angle
