@@ -1,7 +1,8 @@
-"""Keys that Auto Keying sets on what a person has just moved, as Blender's own transforms do."""
+"""Keys that Auto Keying sets on what has just been moved, as Blender's own transforms do."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
@@ -12,8 +13,15 @@ from ...rig.reading.spec import Anchor
 from ...rig.reading.world import channels_of
 
 
-def key_location(context: bpy.types.Context, anchor: Anchor) -> None:
-    """Key the location of an object or a bone as it stands.
+def key_moved(
+    context: bpy.types.Context, anchor: Anchor, names: Iterable[str] = ("location",)
+) -> None:
+    """Key an object or a bone as it stands.
+
+    Args:
+        context: Tells whether Auto Keying is on, and how it keys.
+        anchor: The object or bone.
+        names: Its properties that have been set.
 
     Raises:
         RigError: If there is no such bone.
@@ -22,11 +30,13 @@ def key_location(context: bpy.types.Context, anchor: Anchor) -> None:
     if options is None:
         return
     moved, group = channels_of(anchor), anchor.bone or "Object Transforms"
-    path = moved.path_from_id("location")
-    keyed = {curve.array_index for curve in curves(anchor.object) if curve.data_path == path}
-    for axis in range(3):
-        if axis in keyed or not context.preferences.edit.use_keyframe_insert_available:
-            moved.keyframe_insert("location", index=axis, group=group, **options)
+    is_only_available = context.preferences.edit.use_keyframe_insert_available
+    keyed = {(curve.data_path, curve.array_index) for curve in curves(anchor.object)}
+    for name in names:
+        path = moved.path_from_id(name)
+        for axis in range(len(getattr(moved, name))):
+            if (path, axis) in keyed or not is_only_available:
+                moved.keyframe_insert(name, index=axis, group=group, **options)
 
 
 def key_setting(context: bpy.types.Context, settings: ChainGroup, name: str) -> None:

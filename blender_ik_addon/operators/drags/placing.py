@@ -14,7 +14,7 @@ from ...rig.tools.lengths import length_in_words, length_unit
 from ...rig.tools.placing import Held, HeldError, move_to_point, put_back, take_hold
 from .. import selection
 from ..base import ANEW
-from .auto_keying import key_location
+from .auto_keying import key_moved
 from .dragging import AXES, Dragging
 from .picking import click, pick
 from .view import View
@@ -50,7 +50,7 @@ class Placing(Dragging):
         context.evaluated_depsgraph_get()
         self.take(context)
         self._place(context, np.array(self.location, dtype=np.float64))
-        key_location(context, self._held.anchor)
+        key_moved(context, self._held.anchor)
 
     def take(self, context: bpy.types.Context) -> None:
         """Note where the target or pole is."""
@@ -90,7 +90,7 @@ class Placing(Dragging):
         if self._held_error is not None and self._point is self._held.place:
             raise self._held_error
         self.location = self._point.tolist()
-        key_location(context, self._held.anchor)
+        key_moved(context, self._held.anchor)
 
     def click(self, context: bpy.types.Context, pixel: tuple[int, int], *, toggle: bool) -> None:
         """Select it; in modes that do not, what is under the mouse."""

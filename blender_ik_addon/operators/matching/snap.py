@@ -10,9 +10,11 @@ from ...rig.keying.holding import hold_play
 from ...rig.keying.playing import frame_kept
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import Channel
-from ...rig.tools.fk_ik import Goals, anchor_channels, match_controls
+from ...rig.reading.world import channels_of
+from ...rig.tools.fk_ik import Goals, anchor_channels, channel_names, match_controls
 from .. import selection
 from ..base import ANEW
+from ..drags.auto_keying import key_moved, key_setting
 from .chosen import (
     AnyFrames,
     Bends,
@@ -54,6 +56,8 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
             hold_play(_channels_of(goals, bends), frames[-1], scene)
         if not self.use_range:
             _match(goals, bends, view_layer, scene.frame_current if self.use_keys else None)
+            if not self.use_keys:
+                _auto_key(context, goals, bends)
         else:
             with frame_kept(scene):
                 for frame in frames:
@@ -61,6 +65,14 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
                     goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
                     _match(goals, bends, view_layer, frame)
         return {"FINISHED"} if chosen else {"CANCELLED"}
+
+
+def _auto_key(context: bpy.types.Context, goals: Goals, bends: Bends) -> None:
+    """Have Auto Keying key what has been moved, as it does after Blender's own operators."""
+    for anchor in goals:
+        key_moved(context, anchor, channel_names(channels_of(anchor)))
+    for owner, index, _, _ in bends:
+        key_setting(context, owner.chain_ik.chains[index], "pole_angle")
 
 
 def _channels_of(goals: Goals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:

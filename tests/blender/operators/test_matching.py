@@ -72,6 +72,25 @@ def test_a_snapped_target_has_the_chain_take_over_without_a_move(kind, scale, se
         rigs.change(ob.chain_ik.chains[0], influence=0.0)
 
 
+def test_auto_keying_keys_what_is_snapped():
+    ob = make_arm(pole_mode="FOLLOW")
+    chain, target = ob.chain_ik.chains[0], ob.pose.bones[ob.chain_ik.chains[0].subtarget]
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    names = ("location", rigs.rotation_property(target))
+    paths = {"chain_ik.chains[0].pole_angle", *map(target.path_from_id, names)}
+    for path in paths:
+        ob.keyframe_insert(path, frame=1)
+    rigs.change(chain, influence=0.0)
+    rigs.go_to(7)
+    rigs.turn_bones(ob, 0, 0.6, ARM)
+    before = turns(ob)
+    press(snap)
+    keys = {path: points[-1][0] for (path, _), points in rigs.keys_of(ob).items()}
+    assert keys == dict.fromkeys(paths, 7.0)
+    rigs.change(chain, influence=1.0)
+    assert angles_between(turns(ob), before).max() <= MOST
+
+
 @pytest.mark.parametrize("interpolation", ["BEZIER", "CONSTANT"])
 def test_what_is_applied_with_keys_stays_though_muting_was_keyed(interpolation, new_keys):
     ob = make_arm()
