@@ -78,7 +78,7 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
     legs = [bone for bone in thighs if not _is_front(body, bone)]
     fronts = [bone for bone in thighs if _is_front(body, bone)]
     arms = body.all_of(Part.UPPER_ARM) + fronts
-    chest = body.shared_root(arms or body.all_of(Part.SHOULDER))
+    chest = _chest(body, arms)
     hips = body.shared_root(legs)
     tails = _tail_starts(body, hips, chest)
     if hips is None and tails:
@@ -170,6 +170,16 @@ def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
             if is_steep and not body.is_laid_out:
                 run, end = [*run, end], toe
         yield from _limb(body, LimbKind.LEG, name, run, end)
+
+
+def _chest(body: Body, arms: list[int]) -> int | None:
+    """Return what carries arms or shoulders, without these the neck; None for no chest."""
+    chest = body.shared_root(arms or body.all_of(Part.SHOULDER))
+    if chest is not None:
+        return chest
+    # Dragons and birds may have wings only.
+    below = [body.parent(neck) for neck in body.first_of(Part.NECK) if body.is_trunk(neck)]
+    return next((bone for bone in below if bone >= 0), None)
 
 
 def _spine(body: Body, hips: int | None, chest: int | None) -> list[int]:

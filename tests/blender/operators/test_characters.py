@@ -209,6 +209,20 @@ def test_arms_and_legs_are_found_by_the_names_of_other_systems(convention):
         }
 
 
+def test_the_neck_tells_the_chest_of_a_creature_without_arms():
+    """A dragon or bird may have wings only, and no bones of shoulders."""
+    spine = ["Hips", "Spine", "Chest", "Neck", "Neck.001", "Head"]
+    ob = rigs.make_rig([(0, 0.1 * i, 1 + 0.05 * i * i) for i in range(7)], names=spine)
+    wing = [(0.1, 0.2, 1), (0.5, 0.2, 1.2), (0.9, 0.3, 1.1), (1.3, 0.2, 1)]
+    rigs.add_bones(ob, wing, names=[f"Wing.{i:03}.L" for i in range(3)], parent="Chest")
+    press(setup)
+    assert found(ob) == {
+        "Spine": ("Spine", "Chest", 2, ""),
+        "Neck": ("Neck", "Neck.001", 2, "Head"),
+        "Wing.L": ("Wing.000.L", "Wing.002.L", 3, ""),
+    }
+
+
 def test_the_bones_of_a_generated_rig_that_others_turn_get_no_chains():
     ob = make_limbs(CONVENTIONS["plain, dots"], ".L")
     for name in ("arm.L", "forearm.L", "hand.L"):
