@@ -31,7 +31,7 @@ from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
-from .chains import ANCHORS, ChainGroup, chains_of, copy_settings, free_name, owner_of
+from .chains import ANCHORS, ChainGroup, body_of, chains_of, copy_settings, free_name, owner_of
 from .lists import add_chain, remove_chain
 from .records import bones_of_chain, chain_spec, drivers_of
 from .stored import store
@@ -298,6 +298,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     chain = rig.chain(spec, index)
     plan = chain.plan
     converting.check_chain(plan, spec, owner.pose.bones)
+    _check_carries_no_body(settings, plan)
     bone = owner.pose.bones[spec.bone]
     name = free_name(bone.constraints.keys(), spec.name)
     moving = converting.moving_to_constraint(owner, index, bone.name, name)
@@ -323,6 +324,26 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
     return spec.name
+
+
+def _check_carries_no_body(settings: ChainGroup, plan: ChainPlan) -> None:
+    """Raise if a constraint would move bones that carry other chains of a whole body.
+
+    Raises:
+        RigError: With what to do first.
+    """
+    owner = owner_of(settings)
+    if settings.mute or body_of(owner) is None:
+        return
+    driven, index = set(plan.segments), plan.skeleton.index
+    for other in chains_of(owner):
+        first = next(iter(bones_of_chain(other)), "")
+        is_below = first in index and not driven.isdisjoint(plan.skeleton.ancestors(index[first]))
+        if other != settings and not other.mute and is_below:
+            raise RigError(
+                "A constraint on it would stop the chains of the whole body that hang on its bones:"
+                " switch Whole Body off first."
+            )
 
 
 def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:

@@ -378,3 +378,17 @@ def test_limbs_that_are_set_up_later_belong_to_the_body_that_there_is(body, capf
         "Every limb that was found has a chain already: for a chain of other bones, select these in"
         " pose mode and press +."
     )
+
+
+def test_hips_that_carry_a_body_become_no_constraint_before_it_is_switched_off(body):
+    """A constraint on them would stop all chains of the body, and nothing would arrive."""
+    select_bones(body, [bodies.HIPS])
+    convert = bpy.ops.pose.chain_ik_convert
+    assert refusal(convert, direction="TO_CONSTRAINTS") == (
+        "Chain 'Hips': A constraint on it would stop the chains of the whole body that hang on its"
+        " bones: switch Whole Body off first."
+    )
+    rigs.change(body.chain_ik.body, use_body=False)
+    press(convert, direction="TO_CONSTRAINTS")
+    assert "Hips" not in body.chain_ik.chains
+    assert bodies.all_reach(body)
