@@ -133,9 +133,11 @@ def style_bones(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
 
 def _collection(armature: Any, name: str) -> bpy.types.BoneCollection:
     """Return a bone collection of an armature, made where it is not there yet."""
-    found: bpy.types.BoneCollection = armature.collections_all.get(
-        name
-    ) or armature.collections.new(name)
+    found: bpy.types.BoneCollection | None = armature.collections_all.get(name)
+    if found is None:
+        found = armature.collections.new(name)
+        # While others are shown alone, new controls would be hidden.
+        found.is_solo = name == COLLECTION and armature.collections.is_solo_active
     return found
 
 

@@ -162,6 +162,18 @@ def test_bones_that_are_scaled_to_nothing_are_refused_and_nothing_is_made():
     assert not ob.chain_ik.chains
 
 
+def test_control_bones_are_seen_while_another_bone_collection_is_shown_alone():
+    ob = rigs.make_rig(LIMB)
+    alone = ob.data.collections.new("Deform")
+    for bone in ob.data.bones:
+        alone.assign(bone)
+    alone.is_solo = True
+    select_bones(ob, ["Bone.0", "Bone.1"])
+    press(add, control="BONE")
+    assert ob.data.collections_all[COLLECTION].is_visible_effectively
+    assert ob.data.bones["Bone.0"].collections[0].is_visible_effectively
+
+
 def test_control_bones_are_what_riggers_expect():
     ob = rigs.make_rig(LIMB)
     select_bones(ob, ["Bone.0", "Bone.1"])
