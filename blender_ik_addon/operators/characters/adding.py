@@ -38,6 +38,7 @@ from ...rig.tools.control_bones import takes_bones
 from ...rig.tools.controls import Control, NewChain, root_control, target_control
 from ...rig.tools.foot_controls import drive_foot, lacking_toes, rolling
 from ..controls import make_controls
+from ..selection import view_layer_of
 
 ALL_HAVE = (
     "Every limb that was found has a chain already: for a chain of other bones, select these in"
@@ -116,8 +117,10 @@ def add_limbs(
     if trunk is not None and is_hung:
         trunk = replace(trunk, root=made[0]) if made else trunk
         # What was made is to be evaluated before anything goes along with it.
-        context.view_layer.update()
-        hung = hang_controls(owner, skeleton_of(owner), trunk, controls_of(owner, found))
+        layer = view_layer_of(context)
+        layer.update()
+        controls = controls_of(owner, found)
+        hung = hang_controls(owner, skeleton_of(owner), trunk, controls, layer)
     return Added(names, hung, problems, joints)
 
 

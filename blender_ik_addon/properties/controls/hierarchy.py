@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import bpy
+import numpy as np
 
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.hierarchy import Carrier, Trunk, carriers, find_hips
@@ -25,7 +26,9 @@ from ...rig.controls.control_spaces import (
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.skeleton import Skeleton
 from ...rig.reading.spec import Anchor
+from ...rig.reading.world import matrix_of
 from ...rig.tools.control_bones import PALETTE, is_control_bone
+from ...rig.tools.fk_ik import SAME_PLACE, SAME_SHARE, Goals, match_controls
 from ..chains import ChainGroup, chains_of
 from ..records import controls_of_chain, moved_by_hand
 from .space_names import movers
@@ -111,7 +114,11 @@ def lacks_spaces(controls: Controls) -> bool:
 
 
 def hang_controls(
-    armature_object: bpy.types.Object, skeleton: Skeleton, trunk: Trunked, controls: Controls
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    trunk: Trunked,
+    controls: Controls,
+    view_layer: bpy.types.ViewLayer,
 ) -> int:
     """Have the controls of a body go along with what carries them; nothing moves.
 
@@ -123,6 +130,7 @@ def hang_controls(
         skeleton: Its bones.
         trunk: With the root.
         controls: Of the limbs.
+        view_layer: What evaluates them.
 
     Returns:
         How many controls have got spaces.
@@ -141,6 +149,7 @@ def hang_controls(
             bone.color.palette = PALETTE
         armature_object.chain_ik.body.root = trunk.hips
     known, count = movers(), 0
+    stood: Goals = {}
     places: dict[Carrier, Anchor] = {Trunk.ROOT: trunk.root, Trunk.TORSO: torso}
     places |= {limb: anchors[0] for limb, anchors in controls.items()}
     index = skeleton.index[trunk.hips]
@@ -153,8 +162,22 @@ def hang_controls(
                 for space in fitting:
                     add_space(control, space)
                 if fitting and (fitting[0] == trunk.root or not is_keyed(control)):
+                    stood[control] = matrix_of(control)
                     set_space(control, fitting[0])
+    _put_back(stood, view_layer)
     return count
+
+
+def _put_back(stood: Goals, view_layer: bpy.types.ViewLayer) -> None:
+    """Put controls back that go along with others which take the scale of the hips only now."""
+    view_layer.update()
+    moved = {
+        control: matrix
+        for control, matrix in stood.items()
+        if not np.allclose(matrix_of(control), matrix, SAME_SHARE, SAME_PLACE)
+    }
+    if moved:
+        match_controls(moved, view_layer)
 
 
 def _may_have(control: Anchor) -> bool:

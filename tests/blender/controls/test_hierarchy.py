@@ -58,6 +58,16 @@ def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
     assert not ob.data.bones["Root"].use_deform
 
 
+def test_hips_that_are_scaled_leave_controls_that_hang_on_other_controls_where_they_are(rigify):
+    """The chest's control takes the scale of the hips, which it had not before."""
+    ob = characters.add_rig("human")
+    rigs.change(ob.pose.bones[HIPS["human"]], scale=(1.2, 0.9, 1.1))
+    rigs.updated()
+    before = places(ob)
+    press(setup, control="BONE")
+    assert farthest(before, places(ob)) <= 1e-5
+
+
 def test_what_could_go_along_with_a_control_is_no_space_for_it_until_that_is_deleted(rigify):
     ob = opened(make_character, name="human")
     assert spaces(ob)["Arm.L"] == "Root"
