@@ -297,7 +297,8 @@ class ChainBatch(Batch):
         places = self._rigs.places
         if isinstance(self._solve, BaseSolve):
             assert isinstance(places, Bases)
-            return self._solve.solved(asked, places.rows(asked.rows)), []
+            is_all = len(asked.rows) == len(self.driven)
+            return self._solve.solved(asked, places if is_all else places.rows(asked.rows)), []
         assert isinstance(places, Places)
         return self._solve.solved(asked, places)
 
