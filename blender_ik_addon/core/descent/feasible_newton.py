@@ -134,9 +134,9 @@ def minimise(
         carried = done if rows.size == count else _put(carried, rows, done)
         rows = rows[is_open]
     poses = carried.turn, carried.place, carried.first_turn, carried.first_place
-    turn, place, *first = transform_leaves(chains_last, poses)
-    told = turn, carried.used, place, chains_last(carried.known.force), *first, carried.energy
-    return Ended(*told)
+    turn, place, first_turn, first_place = transform_leaves(chains_last, poses)
+    force = chains_last(carried.known.force)
+    return Ended(turn, carried.used, place, force, first_turn, first_place, carried.energy)
 
 
 def _find_alike(*arrays: Array | Counts) -> tuple[Counts, Counts]:

@@ -123,7 +123,7 @@ def compile_starts(
             continue
         points = _find_points(tree, run, posed)
         lengths = norm(np.diff(points, axis=0))
-        if (lengths <= NO_DIRECTION).any() or not (chain or may_be_straight(points, lengths)):
+        if (lengths <= NO_DIRECTION).any() or not (chain or _may_be_straight(points, lengths)):
             continue
         start = chain or compile_start_poses(points, hints[list(run)].sum(axis=0))
         straight = is_straight(start, stays_near=stays_near)
@@ -166,7 +166,7 @@ def _find_points(tree: KinematicTree, run: tuple[int, ...], posed: Posed) -> Arr
     return np.concatenate((posed.heads[list(run)], ends.mean(axis=0)[None]))
 
 
-def may_be_straight(points: Array, lengths: Array) -> bool:
+def _may_be_straight(points: Array, lengths: Array) -> bool:
     """Tell whether any of the runs of points (n + 1, 3, B) is near to a line, at least in the mean.
 
     A run that is not needs no start pose.

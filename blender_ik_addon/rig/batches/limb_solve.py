@@ -135,7 +135,8 @@ class LimbSolve:
     def _solved(self, own: Asked, places: Places, hung: Sequence[_Hung]) -> LimbPoses:
         """Return limbs as they reach, in the order of what is asked."""
         each = _Hung(*map(np.concatenate, zip(*hung, strict=True)))
-        arrays = [own.rows, own.targets, own.is_followed, *each, places.from_world[each.bodies]]
+        there = places.from_world[each.bodies], places.unmirrored[each.bodies]
+        arrays = [own.rows, own.targets, own.is_followed, *each, *there]
         arrays += [] if own.poles is None else [own.poles]
         arrays += [own.present] if self._is_current else []
         key = b"".join([array.tobytes() for array in arrays])

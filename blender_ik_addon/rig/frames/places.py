@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Places:
     keeps: Flags
     is_flat: Flags
 
-    @property
+    @cached_property
     def worlds(self) -> Array:
         """That space to world space, shape (B, 3, 4)."""
         there = self.to_world @ -self.from_world[:, :, 3:]
