@@ -134,8 +134,24 @@ def test_a_lone_limb_of_a_body_stretches_or_slides_below_bones_that_carry_it(how
     chain = rigs.add_chain(ob, "Bone.4", target, chain_count=2, use_stretch=how == "stretches")
     if how == "slides":
         give(chain, "Bone.4", "BALL", use_slide=True, slide_min=-0.3, slide_max=0.3)
+    before = rigs.tail(ob, "Bone.2")
     rigs.change(ob.chain_ik.body, root="Bone.0", use_body=True)
     assert chain.status.startswith("Reached"), chain.status
+    assert np.linalg.norm(rigs.tail(ob, "Bone.2") - before) < 1e-6, "the body need not go along"
+
+
+@pytest.mark.parametrize("negative_scale", ["MIRROR", "KEEP"])
+@pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (1.0, 1.2, 0.8)])
+def test_limbs_that_reach_stand_as_they_do_without_a_body(body, scale, negative_scale):
+    for chain in body.chain_ik.chains:
+        chain.negative_scale = negative_scale
+    rigs.change(body, scale=scale)
+    bodies.move(body, "Arm Target.L", (-0.1, -0.1, -0.1))
+    bodies.move(body, "Arm Target.R", (0.1, 0.0, 0.05))
+    assert bodies.all_reach(body)
+    inside = bodies.places(body)
+    rigs.change(body.chain_ik.body, use_body=False)
+    assert bodies.farthest(bodies.places(body), inside) < bodies.STILL
 
 
 DRAGS = 8
