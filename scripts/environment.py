@@ -26,6 +26,8 @@ FOLDER = ROOT / ".venv"
 ONE_THREAD = {
     f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
 }
+# Seconds before pip is asked again: a connection may break off within hundreds of megabytes.
+_WAITS = (15.0, 60.0)
 PYTHON_PATH = os.pathsep.join((str(ROOT / "scripts"), str(ROOT)))
 STAMP = "chain_ik_recipe.txt"
 
@@ -115,9 +117,7 @@ def _pip_install(name: str, python: Path, arguments: Iterable[str], recipe: str)
     ``UnavailableError`` if there is no bpy wheel for this platform.
     """
     start = time.monotonic()
-    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
-    command = [str(python), "-m", "pip", "install", *options, *arguments]
-    code, output = stream(name, command, _condense_pip_line)
+    code, output = _call_pip(name, python, arguments)
     if code == 0:
         # Last: without it, all is installed again.
         (FOLDER / name / STAMP).write_text(recipe)
@@ -129,6 +129,21 @@ def _pip_install(name: str, python: Path, arguments: Iterable[str], recipe: str)
     if "No matching distribution found for bpy" in text and not was_offline:
         raise UnavailableError(f"Blender offers no bpy package for this platform. {text}")
     raise InstallError(f"pip could not install {name}: {text}")
+
+
+def _call_pip(name: str, python: Path, arguments: Iterable[str]) -> tuple[int, list[str]]:
+    """Run `pip install`, again if a download broke off; return its exit code and its output."""
+    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    command = [str(python), "-m", "pip", "install", *options, *arguments]
+    code, output = stream(name, command, _condense_pip_line)
+    for wait in _WAITS:
+        # Without any connection waiting is no help.
+        if code == 0 or not any("Downloading" in line for line in output):
+            break
+        say(name, f"the connection broke off: next attempt in {wait:.0f} s")
+        time.sleep(wait)
+        code, output = stream(name, command, _condense_pip_line)
+    return code, output
 
 
 def _condense_pip_line(line: str) -> str | None:
@@ -184,8 +199,10 @@ def _make_empty(name: str, version: str) -> None:
     tools, pythons = FOLDER / "tools", FOLDER / "python"
     if not tools.exists():
         say("tools", "installing virtualenv and uv, about 30 MB")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tools)]
-        say("tools", *stream("tools", [*pip, "virtualenv>=20.31", "uv"])[1][-3:])
+        wanted = ("--target", str(tools), "virtualenv>=20.31", "uv")
+        code, output = _call_pip("tools", Path(sys.executable), wanted)
+        if code:
+            raise InstallError(f"pip could not install virtualenv and uv: {' '.join(output[-3:])}")
     # On the path pyenv has shims alone, which start no version but the chosen one.
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = [*pyenv.glob(f"{version}*"), *pythons.glob(f"cpython-{version}*")]
