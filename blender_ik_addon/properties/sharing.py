@@ -90,7 +90,7 @@ def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:
     plan = planned(skeleton, wanted)
     own_cure = cure_of(plan, wanted, slides=False)
     for name, other, others_cure in _present(owner, skeleton):
-        shared = [bone for bone in plan.written if bone in other.written]
+        shared = plan.in_common(other)
         if shared and (cure := own_cure or others_cure) is not None:
             bone, whose = skeleton.names[shared[0]], "this chain" if own_cure else f"'{name}'"
             raise RigError(

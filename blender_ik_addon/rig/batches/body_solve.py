@@ -20,7 +20,7 @@ from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import Asked
 from ..trees.body_floor import BodyFloor
-from ..trees.body_limbs import BodyLimb, limbs_alike, rows_above
+from ..trees.body_limbs import BodyLimb, find_carried, limbs_alike
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .limb_solve import LimbPoses, LimbSolve
@@ -47,11 +47,14 @@ class BodySolve(FrameSolve):
             self._points = np.array(points)
         parents, limbs = bodies[0].hanging.parents, [body.limbs for body in bodies]
         self._limbs = [LimbSolve(alike, bodies[0].poled) for alike in limbs_alike(limbs, parents)]
-        carrying = {row for limb in bodies[0].limbs for row in rows_above(limb, parents)}
         self._is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
-        self._is_end = np.zeros_like(self._is_soft)
-        for limb in bodies[0].limbs:
-            self._is_end[list(limb.chains)] = carrying.isdisjoint(limb.rows.tolist())
+        carries = find_carried(bodies[0].limbs, parents)
+        self._is_end = ~carries.any(axis=1)
+        # Limbs that grow reach by themselves wherever the body goes, with toes that only turn.
+        turns = np.array([chain.only_turns for chain in bodies[0].live_chains])
+        grows = np.array([[chain.may_grow for chain in each.live_chains] for each in bodies])
+        self._grows = grows & ~(carries & ~turns).any(axis=1)
+        self._goes_along = carries | np.eye(len(turns), dtype=np.bool_)
 
     def _solve(
         self, asked: Asked, places: Places, frames: ChainFrames
@@ -68,14 +71,16 @@ class BodySolve(FrameSolve):
         slack = self.settings.tolerance[asked.rows] / places.unit[asked.rows][:, None]
         slack += LENGTHS_AGREE * frames.lengths(found.poses)
         is_short = pulls * np.linalg.norm(lacking, axis=2) > slack
-        gives_way = (is_short & asked.is_followed).any(axis=1)
+        let_go = (self._grows[asked.rows] & ~is_short) @ self._goes_along
+        gives_way = (is_short & ~let_go & asked.is_followed).any(axis=1)
         if posing.floor is not None:
             heights = posing.floor.heights(found.poses.matrices, found.poses.joints)
             gives_way |= (heights < -slack.min(axis=1, keepdims=True)).any(axis=1)
         left = np.flatnonzero(gives_way)
         if left.size:
             some, alone = asked.take(left), found.take(left)
-            faded = self._fade(some, places, posing.take(left), alone)
+            held = _without(posing.take(left), let_go[left])
+            faded = self._fade(some, places, held, alone)
             found = found.put(left, self._give_way(some, places, faded, alone))
         return posing.start, found
 
@@ -112,11 +117,17 @@ class BodySolve(FrameSolve):
         if chosen is not None:
             is_chosen &= chosen
         rotations, heads = pose.rotations.copy(), pose.joints[:, 0].copy()
+        scale, slides = pose.scale.copy(), None if pose.slides is None else pose.slides.copy()
         for solve in self._limbs:
             carries = False
             for limb, rows, alone in solve.posed(asked, places, pose, is_chosen):
                 chains = list(limb.chains)
-                rotations[rows[:, None], limb.rows] = alone.rotations
+                own = rows[:, None], limb.rows
+                rotations[own] = alone.rotations
+                if alone.scale is not None:
+                    scale[own] = alone.scale
+                if slides is not None and alone.slides is not None:
+                    slides[own] = alone.slides
                 if limb.above < 0:
                     # The limb of the root brings all of the body along.
                     ends = heads[rows, None] + alone.ends
@@ -124,8 +135,8 @@ class BodySolve(FrameSolve):
                 carries |= not self._is_end[chains].all()
                 endings.note(limb, rows, alone)
             if carries:
-                pose = frames.rooted(heads).posed(rotations)
-        pose = frames.rooted(heads).posed(rotations)
+                pose = frames.rooted(heads).posed(rotations, scale, slides)
+        pose = frames.rooted(heads).posed(rotations, scale, slides)
         return SolvedPoses(endings.solutions(pose), pose, endings.tip_gaps)
 
     def _fade(self, asked: Asked, places: Places, posing: Posing, alone: SolvedPoses) -> Posing:
@@ -163,11 +174,16 @@ class BodySolve(FrameSolve):
         assert self._joints is not None
         joints = self._joints.take(asked.rows)
         nearby = replace(posing, near=alone.poses)
+        if self.settings.like.stretches or posing.frames.slide is not None:
+            poses, start = alone.poses, posing.start
+            grown = posing.frames.posed(start.rotations, poses.scale, poses.slides)
+            nearby = replace(nearby, start=grown, chains=None)
         found = solve_with_joints(nearby, joints, None)
         found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
         is_short = found.solutions.status_code != REACHED
         alone_after = (self._pulls[asked.rows] < 1.0) | (self._is_soft & is_short)
         alone_after &= self._is_end
+        alone_after |= self._grows[asked.rows] @ self._goes_along
         if not (alone_after & asked.is_followed).any():
             return found
         frames = posing.frames.rooted(found.poses.joints[:, 0])
@@ -181,6 +197,14 @@ class BodySolve(FrameSolve):
         slack = LENGTHS_AGREE * frames.lengths(found.poses).max(axis=1, keepdims=True)
         stay = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
         return after.put(stay, found.take(stay))
+
+
+def _without(posing: Posing, let_go: Flags) -> Posing:
+    """Return bodies which some of their chains (b, E) neither pull nor hold; floors hold all."""
+    weight = np.where(let_go, 0.0, posing.goals.weight)
+    if posing.floor is not None or not let_go.any() or not weight.any(axis=1).all():
+        return posing
+    return replace(posing, goals=replace(posing.goals, weight=weight))
 
 
 class _Endings:

@@ -37,6 +37,8 @@ class LimbPoses(Alike):
         used: Iterations, shape (b,).
         tip_gaps: Radians that are left to wanted orientations, shape (b, E).
         holds: As ``core.Solutions``, shape (b, n, 3); None for bones without joints.
+        scale: Scale channels, shape (b, k, 3); None where nothing stretches.
+        slides: How far bones have slid, shape (b, k); None where nothing slides.
     """
 
     rotations: Array
@@ -46,6 +48,8 @@ class LimbPoses(Alike):
     used: Indices
     tip_gaps: Array
     holds: Flags | None
+    scale: Array | None = None
+    slides: Array | None = None
 
 
 class _Hung(NamedTuple):
@@ -204,6 +208,8 @@ class LimbSolve:
             solutions.iterations,
             found.tip_gaps.reshape(shape),
             solutions.holds,
+            poses.scale if self._driven[0].stretches else None,
+            poses.slides,
         )
 
 

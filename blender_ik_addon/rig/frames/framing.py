@@ -49,7 +49,7 @@ def framed(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
         is_bent=is_bent,
         compiled=count,
         stretch=stacked([chain.stretch for chain in alone]),
-        slide=stacked([chain.slide for chain in alone]),
+        slide=stacked([each.slide for each in driven]),
         floating=stacked([each.floating for each in driven if isinstance(each, BodyPlan)]),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..planning.known_skeletons import skeleton_of
-from ..planning.located import located_components
+from ..planning.located import located_components, scaled_bones
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import (
     CHANNEL_SIZES,
@@ -90,9 +90,9 @@ def _others(plan: ChainPlan, spec: ChainSpec) -> Iterator[tuple[int, str, int]]:
     """Yield the channels besides rotations that a chain writes: bone, property, component."""
     for bone, components in located_components(plan, spec).items():
         yield from ((bone, "location", each) for each in components)
-    if spec.use_stretch:
-        components = (0, 1, 2) if spec.use_keep_volume else (1,)
-        yield from ((bone, "scale", each) for bone in plan.written.tolist() for each in components)
+    components = (0, 1, 2) if spec.use_keep_volume else (1,)
+    for bone in sorted(scaled_bones(plan, spec)):
+        yield from ((bone, "scale", each) for each in components)
 
 
 def _locked_rotation(pose: Pose, bone: int) -> Flags:

@@ -74,6 +74,13 @@ class LiveChain(PlannedChain):
         )
 
     @property
+    def may_grow(self) -> bool:
+        """Whether any of its own bones grows."""
+        if self.stretch is None:
+            return False
+        return bool(self.stretch.of_first(len(self.plan.by_itself.written)).may_grow)
+
+    @property
     def only_rotates(self) -> bool:
         """Whether it writes rotations alone."""
         return self.stretch is None and self.slide is None and self.home is None

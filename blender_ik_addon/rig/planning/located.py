@@ -111,6 +111,11 @@ def located_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     return whole if spec.is_dragged else sliding_bones(plan, spec) | whole
 
 
+def scaled_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
+    """Return the bones whose scale a chain writes: its own where it stretches."""
+    return frozenset(plan.by_itself.written.tolist() if spec.use_stretch else ())
+
+
 def located_components(plan: ChainPlan, spec: ChainSpec) -> dict[int, tuple[int, ...]]:
     """Return the components of the location that a chain writes, by bone; as ``located_bones``."""
     skeleton = plan.skeleton

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -45,6 +47,27 @@ class ChainSlide(Alike):
     root: Array
     connected: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()
+
+    @classmethod
+    def of_limbs(
+        cls, limbs: Sequence[tuple[Indices, ChainSlide]], home: Array, root: Array
+    ) -> Self:
+        """Return how the k bones of a body slide, of which the first one moves as the body does.
+
+        Args:
+            limbs: Rows of bones of limbs, and how these slide.
+            home: Location channels of all bones, shape (k, 3).
+            root: The head of the first one in its parent's space, shape (3,).
+        """
+        count, home = len(home), home.copy()
+        low, high, axes, heads = *np.zeros((2, count)), *np.zeros((2, count, 3))
+        found = cls(low, high, axes, heads, home, root)
+        for rows, own in limbs:
+            slides = (own.low < own.high) | (own.low != 0.0)
+            slides &= rows > 0
+            for name in ("low", "high", "axes", "heads", "home"):
+                getattr(found, name)[rows[slides]] = getattr(own, name)[slides]
+        return found
 
     def of_first(self, count: int) -> ChainSlide:
         """Return the same of so many bones of one chain."""

@@ -13,7 +13,7 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Integers, Pose, converted
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
-from .located import moved_whole
+from .located import moved_whole, scaled_bones
 from .order import PlannedChain
 
 VectorName = Literal["scale", "location"]
@@ -124,13 +124,13 @@ def stored_bones(
         spec: Its settings: where bones grow, scales are stored as well.
         located: Bones of which to store the location as well.
     """
-    whole = moved_whole(plan, spec)
+    whole, grows = moved_whole(plan, spec), scaled_bones(plan, spec)
     return tuple(
         StoredBone(
             name=plan.skeleton.names[bone],
             rotation_mode=MODE_NAMES[int(pose.modes[bone])],
             rotation=_numbers(pose.rotation[bone]),
-            scale=_numbers(pose.scale[bone]) if spec.use_stretch else (),
+            scale=_numbers(pose.scale[bone]) if bone in grows else (),
             location=_numbers(pose.location[bone]) if bone in located else (),
             is_dragged=bone == whole,
         )
@@ -150,13 +150,14 @@ def completed(
     if not stored:
         return stored
     pairs = paired(stored, plan)
-    if spec.use_stretch or located:
+    grows = scaled_bones(plan, spec)
+    if grows or located:
         whole = moved_whole(plan, spec)
         lacking = {bone.name: index for index, bone in pairs.items() if bone is not None}
 
         def filled(bone: StoredBone) -> StoredBone:
             index = lacking.get(bone.name)
-            if index is not None and spec.use_stretch and not bone.scale:
+            if index in grows and not bone.scale:
                 bone = bone._replace(scale=_numbers(pose.scale[index]))
             if index is not None and index in located and not bone.location:
                 location = _numbers(pose.location[index])

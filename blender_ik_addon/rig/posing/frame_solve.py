@@ -64,7 +64,7 @@ class FrameSolve:
     @property
     def owns_root(self) -> Flags | bool:
         """Which chains slide their own roots, shape (B,) or for all alike."""
-        if self._frames.slide is None:
+        if self._frames.slide is None or self._frames.floating is not None:
             return self._frames.floating is not None
         return self._frames.slide.moves_root
 
@@ -104,6 +104,8 @@ class FrameSolve:
         """Return the poses that chains or trees start from, and as solved."""
         own, rows = self.settings, asked.rows
         posing = self._ask(asked, places, frames)
+        if frames.stretch is not None:
+            posing = _grown(posing, frames.stretch)
         if self._joints is None:
             return posing.start, _kept(posing, solve_freely(posing))
         joints = self._joints.take(rows)
@@ -122,8 +124,7 @@ class FrameSolve:
             flipped = flips(own, places, rows, frames, start)
             options = replace(options, use_flip_bend=flipped)
         goals, tips = self._goals(asked, places, frames, start), self._tips(asked, places)
-        posing = Posing(frames, start, goals, options, tips, chains=chains)
-        return posing if frames.stretch is None else _grown(posing, frames.stretch)
+        return Posing(frames, start, goals, options, tips, chains=chains)
 
     def _begin(self, asked: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
         """Return the start poses, and how the core takes them; kept while they stay the same."""
@@ -162,7 +163,7 @@ class FrameSolve:
 
         As for rotations, what stands there with influence is a share of the last solution.
         """
-        slide, influence = frames.slide, self.settings.shares[asked.rows]
+        slide, influence = frames.slide, self.settings.influence[asked.rows]
         if slide is None:
             return None
         if not self.settings.is_current or asked.location is None:
@@ -268,10 +269,10 @@ class FrameSolve:
         """Return what influence and locks leave of solved poses, measured on what is left."""
         own, rows, shown = self.settings, asked.rows, found.poses
         local = rotation.quaternion_from_matrix(shown.rotations)
-        near, influence = own.near(rows, asked.present), own.shares[rows]
+        near, influence = own.near(rows, asked.present), own.influence[rows]
         channels, is_kept, is_moved = own.finished(rows, local, near)
         scale, slides, location = None, None, None
-        if frames.stretch is not None:
+        if own.like.stretches:
             scale = frames.scale + influence[..., None] * (shown.scale - frames.scale)
         if frames.slide is not None and shown.slides is not None:
             slides = frames.slide.within(influence * shown.slides)
@@ -281,7 +282,7 @@ class FrameSolve:
             way = share * (shown.joints[:, 0] - frames.root)
             frames = frames.rooted(frames.root + way)
             in_parents = np.linalg.solve(frames.parent, way[..., None])[..., 0]
-            location = frames.floating.moved(in_parents)
+            location = frames.floating.moved(in_parents, location)
         if is_moved.any():
             moved = np.flatnonzero(is_moved)
             there = rotation.matrix_from_quaternion(own.local_of(channels[moved]))
@@ -298,7 +299,7 @@ class FrameSolve:
         codes = name_ending(
             solutions.status_code.reshape(residuals.shape),
             has_arrived,
-            influence < 1.0,
+            own.shares[rows] < 1.0,
             np.ones_like(has_arrived),
         )
         return Solved(

@@ -178,7 +178,8 @@ def frames_for_core(
     carried = np.concatenate((posed @ pose.rotations[:, rows], nothing), axis=1)[:, above]
     offsets = np.linalg.solve(carried, posed)
     offsets[:, list(unturned)] = posed[:, list(unturned)]
-    if frames.slide is None or pose.slides is None:
+    if frames.slide is None or pose.slides is None or hang.topology is not None:
+        # Bones of limbs that have slid stay there while the body gives way.
         return joints.for_core(offsets, local, unturned=unturned)
     # Location takes the parent's whole matrix, whatever the bone's rotation inherits.
     parents = np.concatenate((pose.matrices, frames.parent[:, None]), axis=1)[:, above]

@@ -101,7 +101,7 @@ def outcome_of(
         else (),
         tip_gap=tip_gap,
         why=reasons_of(driven, chain, channels, tip_gap, is_alone=weights is None),
-        lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,
+        lacks_stretch=live_chain.stretch is not None and not live_chain.may_grow,
         lacks_hand=spec.use_rotation and not (live_chain.plan.turns_tip or spec.is_dragged),
         connected=() if slide is None else slide.connected,
         location_locked=() if slide is None else slide.locked,

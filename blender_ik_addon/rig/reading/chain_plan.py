@@ -87,6 +87,16 @@ class ChainPlan:
             return self
         return replace(self, written=self.limb, carrying=0, body_root=-1)
 
+    def in_common(self, other: ChainPlan) -> list[int]:
+        """Return the bones of the chain that another one of the same armature drives as well.
+
+        Bones that carry the limbs of a body are common to all of these, and count for none.
+        """
+        one, two = self.written, other.written
+        if min(self.body_root, other.body_root) >= 0:
+            one, two = self.by_itself.written, other.by_itself.written
+        return [bone for bone in one.tolist() if bone in two]
+
     @property
     def turns_beyond(self) -> bool:
         """Whether the tip that takes the target's rotation comes after the effector."""

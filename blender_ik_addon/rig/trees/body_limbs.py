@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Indices
+from ...core.algebra.arithmetic import Flags, Indices
 from ..planning.live_chain import LiveChain
 from .driven import Driven
 from .shared_bones import sharing
@@ -71,6 +71,18 @@ def rows_above(limb: BodyLimb, parents: Sequence[int]) -> Iterator[int]:
     while row >= 0:
         yield row
         row = parents[row]
+
+
+def find_carried(limbs: Sequence[BodyLimb], parents: Sequence[int]) -> Flags:
+    """Tell which chains the limb of each chain carries, shape (E, E)."""
+    count = sum(len(limb.chains) for limb in limbs)
+    found = np.zeros((count, count), dtype=np.bool_)
+    for limb in limbs:
+        above = set(rows_above(limb, parents))
+        for other in limbs:
+            if not above.isdisjoint(other.rows.tolist()):
+                found[np.ix_(other.chains, limb.chains)] = True
+    return found
 
 
 def limbs_alike(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..planning.slide import ChainSlide
 from .body_floor import AboveFloor
 from .body_limbs import BodyLimb
 from .driven import BatchKey, Driven
@@ -24,6 +25,14 @@ class BodyPlan(Driven):
     floating: Floating
     limbs: tuple[BodyLimb, ...]
     standing: AboveFloor | None
+
+    @cached_property
+    def slide(self) -> ChainSlide | None:
+        """How far bones of limbs may slide; the root moves as the body does."""
+        limbs = [(limb.rows, limb.driven.slide) for limb in self.limbs]
+        sliding = [(rows, own) for rows, own in limbs if own is not None]
+        place = self.floating.location, self.floating.head
+        return ChainSlide.of_limbs(sliding, *place) if sliding else None
 
     @cached_property
     def batch_key(self) -> BatchKey:

@@ -13,6 +13,7 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.twist_spread import Segment
 from ..planning.hanging import Hanging
 from ..planning.live_chain import EVEN_SCALE, SHORTEST_SEGMENT, LiveChain
+from ..planning.slide import ChainSlide
 from ..reading.bone_joints import BoneJoints
 from ..reading.channels import Integers
 from ..reading.skeleton import Skeleton
@@ -85,6 +86,16 @@ class Driven:
         faded = weights * [spec.influence for spec in specs]
         # With no influence at all the pose is the stored one, whatever is solved.
         return faded if faded.any() else weights
+
+    @property
+    def stretches(self) -> bool:
+        """Whether any bones may grow."""
+        return any(live_chain.stretch is not None for live_chain in self.live_chains)
+
+    @property
+    def slide(self) -> ChainSlide | None:
+        """How far bones may slide; None where none is to."""
+        return self.live_chains[0].slide
 
     @cached_property
     def options(self) -> SolveOptions:
@@ -180,7 +191,7 @@ class Driven:
         turns_tip_of_segment = bool(self.turning) and plan.ends_at_tail
         fits = spec.options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
         # A chain that eases depends on more than its target; those that are dragged go another way.
-        goes_elsewhere = spec.use_stretch or spec.goes_on or self.live_chains[0].slide is not None
+        goes_elsewhere = spec.use_stretch or spec.goes_on or self.slide is not None
         is_square = self.skeleton.has_square_rest[self.bones[1:]].all()
         if goes_elsewhere or not (fits and is_square):
             return False
@@ -197,7 +208,7 @@ class Driven:
     @cached_property
     def batch_key(self) -> BatchKey:
         """What chains or trees must have in common to be solved side by side."""
-        options, first, joints = self.options, self.live_chains[0], self.joints
+        options, joints = self.options, self.joints
         force = self.specs[0].force
         is_dragged = self.specs[0].is_dragged
         lengths = None
@@ -217,8 +228,8 @@ class Driven:
             kinds=None if joints is None else joints.kinds,
             force=None if force is None else (force.mode, force.gain, force.easing),
             drag=(options.lead, options.max_bend, options.use_anchor) if is_dragged else None,
-            stretches=first.stretch is not None,
-            slides=first.slide is not None,
+            stretches=self.stretches,
+            slides=self.slide is not None,
             has_free_joints=self.is_tree and joints is not None and joints.is_free,
             lengths=lengths,
         )

@@ -40,8 +40,13 @@ class Floating(Alike):
         location[0] = home
         return cls(location, head + adds @ home, np.linalg.inv(adds))
 
-    def moved(self, ways: Array) -> Array:
-        """Return location channels (..., k, 3) with roots moved by ways (..., 3) from there."""
-        location = self.location.copy()
+    def moved(self, ways: Array, location: Array | None = None) -> Array:
+        """Return location channels (..., k, 3) with roots moved by ways (..., 3) from there.
+
+        Args:
+            ways: In the space of the root's parent.
+            location: Of all bones, where some slide; None for those that stand.
+        """
+        location = (self.location if location is None else location).copy()
         location[..., 0, :] += (self.channels @ ways[..., None])[..., 0]
         return location

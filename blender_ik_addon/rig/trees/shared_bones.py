@@ -52,7 +52,7 @@ def _sharing(
         if i in lost:
             continue
         points = live_chains[i].points()
-        shared = {first[point]: point for point in reversed(points) if point in first}
+        shared = {first[point] for point in points if point in first}
         problem = _problem(live_chains, i, shared) if shared else None
         if problem is not None:
             refused[i] = problem
@@ -101,20 +101,22 @@ def limb_count(plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
     return len(own if len(own) > 1 else path)
 
 
-def _problem(live_chains: Sequence[LiveChain], i: int, shared: dict[int, Point]) -> str | None:
+def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) -> str | None:
     """Return why a chain cannot be solved together with those that it shares bones with.
 
     Args:
         live_chains: All chains.
         i: The chain.
-        shared: A bone in common with each other chain.
+        others: Those that write bones of it.
     """
-    for other, (_, bone) in sorted(shared.items()):
+    plan = live_chains[i].plan
+    for other in sorted(others):
+        common = plan.in_common(live_chains[other].plan)
         for each, whose in ((i, "this chain"), (other, f"'{live_chains[other].spec.name}'")):
             chain = live_chains[each]
             cure = cure_of(chain.plan, chain.spec, slides=chain.slide is not None)
-            if cure is not None:
-                name = live_chains[other].spec.name
+            if cure is not None and common:
+                name, bone = live_chains[other].spec.name, plan.skeleton.names[common[0]]
                 return (
                     f"Bone '{bone}' already belongs to chain '{name}', and they cannot be solved"
                     f" together: {cure} for {whose}, shorten one of the two or mute it."

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Indices
-from ..planning.hanging import Hanging, hanging_of, lying
+from ...core.algebra.arithmetic import Array, Indices
+from ..planning.hanging import Hanging, Hung, hanging_of, lying
 from ..planning.live_chain import LiveChain, is_same
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.channels import Pose
@@ -39,16 +39,10 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
         start[rows], stored[rows] = own.start, own.stored
         is_current[rows] = own.start_from is StartFrom.CURRENT
         influence[rows] = np.maximum(influence[rows], own.spec.influence)
-    joints, scale, location = first.joints, pose.scale[bones], pose.location
+    joints = first.joints
     if len(live_chains) > 1 or hanging.floats:
         joints = _joints(live_chains, bones, hanging, of_bones)
-    else:
-        if first.stretch is not None:
-            # What is locked holds what stands there, the rest what stood there before any growth.
-            scale = np.where(first.stretch.is_locked, scale, first.stretch.scale)
-        if first.slide is not None:
-            location = location.copy()
-            location[bones] = first.slide.home
+    scale, location = _without_change(live_chains, hung, pose)
     ways, ends = lying(plans, hung, lambda some: location[some])
     driven = Driven(
         live_chains=tuple(live_chains),
@@ -67,6 +61,26 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
         uses_4d_locks=pose.uses_4d_locks[bones],
     )
     return _as_body(driven, pose, of_bones) if hanging.floats else driven
+
+
+def _without_change(
+    live_chains: Sequence[LiveChain], hung: Hung, pose: Pose
+) -> tuple[Array, Array]:
+    """Return scale channels without any growth (k, 3), and of all bones locations without slides.
+
+    What is locked holds what stands there, the rest what stood there before.
+    """
+    bones, hanging = hung
+    scale, location = pose.scale[bones], pose.location
+    for live_chain, rows in zip(live_chains, hanging.rows, strict=True):
+        own = live_chain.by_itself()
+        limb = list(rows[: len(own.plan.written)])
+        if own.stretch is not None:
+            scale[limb] = np.where(own.stretch.is_locked, scale[limb], own.stretch.scale)
+        if own.slide is not None:
+            location = location.copy()
+            location[bones[limb]] = own.slide.home
+    return scale, location
 
 
 def _as_body(driven: Driven, pose: Pose, of_bones: BoneJoints | None) -> BodyPlan:

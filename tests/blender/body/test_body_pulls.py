@@ -126,18 +126,42 @@ def test_props_of_several_rigs_are_solved_without_a_floor_with_one_and_where_the
         assert np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target)) < 1e-4
 
 
+@pytest.mark.parametrize("height", [4.4, 4.9])
 @pytest.mark.parametrize("how", ["stretches", "slides"])
-def test_a_lone_limb_of_a_body_stretches_or_slides_below_bones_that_carry_it(how):
+def test_a_lone_limb_of_a_body_stretches_or_slides_below_bones_that_carry_it(how, height):
     ob = rigs.make_armature()
-    rigs.add_bones(ob, rigs.zigzag(5))
-    target = rigs.make_empty(location=(0.6, 0.1, 4.4))
+    rigs.add_bones(ob, rigs.zigzag(5), is_connected=False)
+    ob.pose.bones["Bone.3"].ik_stretch = 0.5
+    target = rigs.make_empty(location=(0.6, 0.1, height))
     chain = rigs.add_chain(ob, "Bone.4", target, chain_count=2, use_stretch=how == "stretches")
     if how == "slides":
         give(chain, "Bone.4", "BALL", use_slide=True, slide_min=-0.3, slide_max=0.3)
-    before = rigs.tail(ob, "Bone.2")
+    rigs.updated()
+    before = rigs.matrices(ob)
     rigs.change(ob.chain_ik.body, root="Bone.0", use_body=True)
     assert chain.status.startswith("Reached"), chain.status
-    assert np.linalg.norm(rigs.tail(ob, "Bone.2") - before) < 1e-6, "the body need not go along"
+    assert bodies.farthest(before, rigs.matrices(ob)) < 1e-5, "the body need not go along"
+
+
+def test_limbs_of_a_body_grow_where_they_would_by_themselves_and_hold_nothing_back(rigify):
+    ob = bodies.make_human()
+    limbs = {"Arm.L": "upper_arm.L", "Arm.R": "upper_arm.R", "Leg.L": "thigh.L", "Leg.R": "thigh.R"}
+    for name, bone in limbs.items():
+        ob.chain_ik.chains[name].use_stretch = True
+        ob.pose.bones[bone].ik_stretch = 0.5
+    bodies.move(ob, "Arm Target.L", bodies.AWAY)
+    before = bodies.places(ob)
+    press(bpy.ops.pose.chain_ik_body, control="BONE")
+    assert bodies.farthest(before, bodies.places(ob)) < bodies.STILL
+    bodies.move(ob, "Torso", (0.0, 0.0, 0.3))
+    assert all(ob.chain_ik.chains[name].status.startswith("Reached") for name in limbs)
+    after = bodies.places(ob)
+    risen = (after[bodies.HIPS] - before[bodies.HIPS])[0] * bodies.height(ob)
+    assert np.abs(risen - (0.0, 0.0, 0.3)).max() < 1e-4
+    assert slip(before, after) < bodies.HELD
+    rigs.change(ob.chain_ik.body, use_body=False)
+    rigs.change(ob.chain_ik.chains["Arm.L"], mute=True)
+    assert ob.pose.bones["upper_arm.L"].scale.y == 1.0
 
 
 @pytest.mark.parametrize("negative_scale", ["MIRROR", "KEEP"])
