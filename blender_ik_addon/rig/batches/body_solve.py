@@ -113,6 +113,7 @@ class BodySolve(FrameSolve):
             found: How all have ended before; None for no solve.
         """
         endings = _Endings(asked, frames, found)
+        pulls = np.broadcast_to(np.asarray(goals.weight) > 0.0, goals.target_position.shape[:2])
         is_chosen = np.tile(asked.is_followed, (len(asked.rows), 1))
         if chosen is not None:
             is_chosen &= chosen
@@ -133,7 +134,7 @@ class BodySolve(FrameSolve):
                     ends = heads[rows, None] + alone.ends
                     heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
                 carries |= not self._is_end[chains].all()
-                endings.note(limb, rows, alone)
+                endings.note(limb, rows, alone, pulls[rows][:, chains])
             if carries:
                 pose = frames.rooted(heads).posed(rotations, scale, slides)
         pose = frames.rooted(heads).posed(rotations, scale, slides)
@@ -223,12 +224,12 @@ class _Endings:
             self._used = np.array(before.iterations)
             self._holds, self._forces = before.holds.copy(), before.forces
 
-    def note(self, limb: BodyLimb, rows: Indices, found: LimbPoses) -> None:
-        """Note how a limb of some of the bodies has ended."""
+    def note(self, limb: BodyLimb, rows: Indices, found: LimbPoses, pulls: Flags) -> None:
+        """Note how a limb of some of the bodies has ended, whose chains pulled at these or not."""
         chains = rows[:, None], limb.chains
         # What the body could not bring all the way is still held back by what holds the body.
         before, own = self._codes[chains], found.codes
-        self._codes[chains] = np.where((before != REACHED) & (own != REACHED), before, own)
+        self._codes[chains] = np.where(pulls & (before != REACHED) & (own != REACHED), before, own)
         self._residuals[chains], self.tip_gaps[chains] = found.residuals, found.tip_gaps
         self._used[rows] += found.used
         if found.holds is not None:

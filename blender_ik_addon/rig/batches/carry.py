@@ -76,20 +76,21 @@ class Carry:
         for group in self._groups:
             group.recall(uids)
 
-    def update(self, *, has_written: bool) -> None:
-        """Pose the bones above the chains where their channels put them.
+    def update(self, *, has_written: bool) -> bool:
+        """Pose the bones above the chains where their channels put them; tell as ``place``.
 
         Args:
             has_written: Whether any chain has been written since.
         """
         versions = [state.version for state in self._states]
         if not has_written and versions == self._versions:
-            return
+            return False
         moved = [state for group in self._groups for state in group.update()]
         for state in moved:
             state.version += 1
-        place(moved)
+        has_bent = place(moved)
         self._versions = [state.version for state in self._states]
+        return has_bent
 
 
 Carried = tuple[tuple[int, bool], ...]

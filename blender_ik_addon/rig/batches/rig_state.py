@@ -398,8 +398,12 @@ class RigState:
         return known if known is not None and known.is_like(found) else found
 
 
-def place(states: Sequence[RigState]) -> None:
-    """Place the chains of armature objects in the poses that were read last."""
+def place(states: Sequence[RigState]) -> bool:
+    """Place the chains of armature objects in the poses that were read last.
+
+    Returns:
+        Whether a chain keeps its shape there that did not, or the other way round.
+    """
     hung: list[RigState] = []
     for state in states:
         if state.roots is None:
@@ -416,5 +420,8 @@ def place(states: Sequence[RigState]) -> None:
         for state in hung
         if state.roots is not None and state.size is not None
     ]
+    has_bent = False
     for state, bases in zip(hung, read_bases(rigs) if rigs else (), strict=True):
-        state.bases = bases
+        known, state.bases = state.bases, bases
+        has_bent |= known is None or not np.array_equal(known.is_even, bases.is_even)
+    return has_bent

@@ -234,15 +234,20 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
         changes = chain.changes(update.frame)
         _note_rest(graph, update, chain, changes)
         _note_changes(changes, unwritten)
-    for level in graph.levels:
+    for number in range(len(graph.levels)):
+        level, has_bent = graph.levels[number], False
         if (unwritten or written) and not level.is_carried:
             # This level hangs on what has just moved.
             others |= _write(unwritten, update, written)
             update.evaluate_again()
-            _place_again(level, update)
+            has_bent = _place_again(level, update)
             world = None
         if level.carry is not None:
-            level.carry.update(has_written=bool(unwritten or written))
+            has_bent |= level.carry.update(has_written=bool(unwritten or written))
+        if has_bent:
+            # A bone above has grown: what hangs on it keeps its shape no longer, or does again.
+            _assemble(graph, update)
+            level = graph.levels[number]
         world = world or _world(graph, update)
         _note_changes(_changes(level, moment, world), unwritten)
     return others | _write(unwritten, update, written)
@@ -324,8 +329,7 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, touched: froze
         memory.outcomes.get(update.key, {}).pop(uid, None)
     graph.rigs = present
     if has_changed:
-        graph.assemble()
-        _note_outcomes(graph, update)
+        _assemble(graph, update)
     return has_prepared
 
 
@@ -337,14 +341,14 @@ def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
     return is_posed and candidate.evaluated_get(update.depsgraph).is_evaluated
 
 
-def _place_again(level: Level, update: Update) -> None:
+def _place_again(level: Level, update: Update) -> bool:
     states = {state.uid: state for batch in level.batches for state in batch.states}.values()
     for state in states:
         animated = state.animated
         state.read_pose(update)
         # The pose has been written to since; what animation gave is known from the first look.
         state.animated = animated
-    place([*states])
+    return place([*states])
 
 
 def _changes(level: Level, moment: Moment, world: WorldMatrices) -> list[Change]:
@@ -409,8 +413,9 @@ def _log_refusals(graph: GraphState) -> None:
             _LOG.info("'%s', chain '%s': %s", owner.name, name, text)
 
 
-def _note_outcomes(graph: GraphState, update: Update) -> None:
-    """Keep where to ask for the outcome of every chain in a viewport."""
+def _assemble(graph: GraphState, update: Update) -> None:
+    """Sort the chains anew; keep where to ask for the outcome of every one in a viewport."""
+    graph.assemble()
     if update.depsgraph.mode == "RENDER":
         return
     _log_refusals(graph)

@@ -148,6 +148,20 @@ def test_a_tip_with_a_rotation_keeps_its_length_and_takes_the_rotation(use_tail)
     np.testing.assert_allclose(posed[:, axes], wanted[:, axes], atol=2e-5)
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_what_hangs_on_a_bone_that_grows_reaches_at_the_frame_where_it_grows(count):
+    ob = rigs.make_rig(rigs.zigzag(6))
+    ob.pose.bones["Bone.2"].ik_stretch = 0.5
+    carrying = rigs.make_empty(location=rigs.tail(ob, "Bone.2"))
+    rigs.key(carrying, "location", {1: carrying.location[:], 10: (0.2, 0.3, 3.6)})
+    rigs.add_chain(ob, "Bone.2", carrying, use_stretch=True)
+    target = rigs.make_empty(location=(0.3, 0.2, 5.0))
+    chain = rigs.add_chain(ob, "Bone.5", target, chain_count=count)
+    for frame in (10, 1, 10):
+        rigs.go_to(frame)
+        assert_lands(ob, chain, target)
+
+
 def test_it_stretches_from_the_scale_that_was_there():
     ob = rigs.make_rig(rigs.zigzag(3))
     own = np.array([[1.0, 1.2, 1.0], [0.8, 0.9, 1.1], [1.0, 1.0, 1.0]])
