@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 import bpy
@@ -121,21 +121,25 @@ def state(settings: ChainGroup) -> ChainState:
 def status(settings: ChainGroup) -> str:
     """Return what the last solve of a chain did, in words, or why there was none."""
     outcome = _outcome(settings)
-    text = status_with(settings, outcome)
+    *before, last = status_with(settings, outcome), *_notes(settings, outcome)
+    # What is wrong with a chain is a whole sentence, with a full stop.
+    return ". ".join((*(text.removesuffix(".") for text in before), last))
+
+
+def _notes(settings: ChainGroup, outcome: Outcome | str | None) -> Iterator[str]:
+    """Yield what else there is to know of a chain."""
     if isinstance(outcome, Outcome) and not is_idle(settings):
         if _starts_from_new_keys(settings):
-            text += f". {NEW_KEYS}"
+            yield NEW_KEYS
         if _may_flip(settings):
-            text += f". {IN_LINE}"
+            yield IN_LINE
         if alone := _outside_body(settings):
-            text += f". {alone}"
+            yield alone
     target, _ = target_and_pole(settings)
     if target is not None and has_lost_control(target):
-        text += f". {NO_ROLL}"
+        yield NO_ROLL
     for control in lost_spaces(settings):
-        lost = f"The space of '{control}' no longer exists: choose another space"
-        text += f". {lost}"
-    return text
+        yield f"The space of '{control}' no longer exists: choose another space"
 
 
 def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float] | None:

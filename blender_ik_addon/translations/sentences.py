@@ -15,6 +15,7 @@ from .catalogue import SENTENCE, Words, words_of
 
 # What joins sentences, and their parts.
 _JOINTS = re.compile(r"(; |\. |: |, | · )")
+_STOPS = ".。"
 # Names that the interface shows are said as it shows them: one, or a list.
 _LABEL, _LABELS = "label", "labels"
 # A status that is shown is asked for at each redraw.
@@ -76,7 +77,7 @@ class Speech:
         start = 0
         while start < len(pieces):
             for end in range(len(pieces), start, -2):
-                whole = self._whole("".join(pieces[start:end]))
+                whole = self._part("".join(pieces[start:end]))
                 if whole is not None:
                     break
             else:
@@ -84,6 +85,13 @@ class Speech:
             said += [whole, *pieces[end : end + 1]]
             start = end + 1
         return "".join(said)
+
+    def _part(self, text: str) -> str | None:
+        """Return one sentence, with or without its full stop; None if it is unknown."""
+        whole = self._whole(text)
+        if whole is None and (stopped := self._whole(f"{text}.")) is not None:
+            whole = stopped.rstrip(_STOPS)
+        return whole
 
     def _whole(self, text: str) -> str | None:
         """Return one sentence in this language; None if it is unknown."""

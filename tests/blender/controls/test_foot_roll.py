@@ -138,6 +138,10 @@ def test_a_foot_that_lacks_a_bone_says_which_also_to_whoever_moves_it_and_the_ot
         rolled.delete(ob, bone)
         told = {chain.name: chain.status for chain in ob.chain_ik.chains}
         assert told.pop("Leg.L") == said
+        if bone == "Leg Target.L":
+            with rigs.changed(ob.chain_ik.chains["Leg.L"], bone="Nobody"):
+                said = said.replace("Reached", "Bone 'Nobody' no longer exists: choose another tip")
+                assert ob.chain_ik.chains["Leg.L"].status == said
         assert all(text.startswith("Reached") for text in told.values()), told
     for button in ("mirror", "switch_space", "snap_target", "move_target"):
         assert refusal(getattr(bpy.ops.pose, f"chain_ik_{button}")) == (

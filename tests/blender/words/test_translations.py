@@ -60,6 +60,10 @@ def test_a_language_has_all_texts_with_their_names_and_ends_and_no_others(langua
         ("One drag from the present pose. Reached", "Um arrasto a partir da pose atual. Alcançado"),
         ("FABRIK and Newton", "FABRIK e Newton"),
         (
+            "Bone 'Shin' no longer exists: choose another tip. Reached",
+            "O osso 'Shin' não existe mais: escolha outra ponta. Alcançado",
+        ),
+        (
             "Held back by the limits of Hip X, Knee slide and 2 more, 3 cm left",
             "Contida pelos limites de Hip X, Knee (deslize) e mais 2, faltam 3 cm",
         ),
