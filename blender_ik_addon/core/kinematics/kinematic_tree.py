@@ -23,7 +23,7 @@ from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from ..model.topology import Topology
 from .aims import Aims
-from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
+from .compiled_joints import KNOWN, CompiledJoints, compile_joints, put_rows_last
 from .posed import Posed, accumulate, move_by_turns
 from .reach import measure_reach
 from .swing_twist import put_together
@@ -72,6 +72,11 @@ class KinematicTree(Rows):
     def can_swivel(self) -> bool:
         """Whether the root swings to all sides: others hardly choose the side that they bend to."""
         return self.joints.kinds[0] in (JointKind.BALL, JointKind.SWING)
+
+    @property
+    def only_hinges(self) -> bool:
+        """Whether all bones turn about one axis: few poses, far apart, have a place and a turn."""
+        return all(kind in KNOWN for kind in self.joints.kinds)
 
     @property
     def rows(self) -> int:

@@ -4,8 +4,8 @@ NEWTON bends chains as free ones bend and turns their joints from there, as litt
 TWO_BONE, whose closed form knows no ranges, does the same. FABRIK, CCD and FORCE iterate first, and
 NEWTON finishes what they leave open. Where several effectors cannot all be met the pose goes to
 where the weighted errors are least. What cannot be finished from there, or not on the side of its
-pole, starts anew from a few other poses, always the same ones. The best pose that was found is
-returned; where forces act, FORCE has it settle.
+pole, or of hinges not with the turn of its tip, starts anew from a few other poses, always the same
+ones. The best pose that was found is returned; where forces act, FORCE has it settle.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .unconstrained_start import bend_as_free, nudge_states
 # The solvers that stop nearer than any other start would lead; the others close to the tolerance.
 NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
 # Of how many drawn poses the nearest are taken to start from, and how many of them: for chains that
-# have not arrived, and for those on another side than that of their pole.
+# have not arrived, and for those past what they aim at.
 ANEW, ANEW_ASIDE = (64, 4), (12, 6)
 # A pose that is nearer by less than this share of the reach is as near: rounding. A hundred times
 # more, and slow targets are followed in steps.
@@ -98,7 +98,7 @@ def solve_positions(
         run, state, used = _come_nearer(chains, run, state, used, is_open, asked)
     is_aside = (run.find_angles_past(state) > ASIDE) & ~is_open & may_go_on
     rows = repeat_single(np.flatnonzero(is_aside), len(used))
-    if rows.size and run.tree.can_swivel and run.is_chain:
+    if rows.size and run.is_chain:
         state, used = start_anew(run, chains.drawn_tips, state, used, rows, ANEW_ASIDE)
     energy = chains.potential_energy if is_force else None
     if energy is not None:

@@ -102,10 +102,18 @@ class Run(Rows):
         return is_open
 
     def find_angles_past(self, state: Array) -> Array:
-        """Return by how many radians limbs are past the sides that they aim at, shape (B,)."""
-        if self.aims is None or self.aims.poles is None:
-            return np.zeros(state.shape[-1])
-        past: Array = np.abs(self.aims.poles.find_past(self.tree.posed(state))).max(axis=0)
+        """Return by how many radians limbs and tips are past what they aim at, shape (B,).
+
+        Of those alone that another start may lead nearer.
+        """
+        past: Array = np.zeros(state.shape[-1])
+        if self.aims is None:
+            return past
+        posed = self.tree.posed(state)
+        if self.aims.poles is not None and self.tree.can_swivel:
+            past = np.abs(self.aims.poles.find_past(posed)).max(axis=0)
+        if self.aims.tips is not None and self.tree.only_hinges:
+            past = np.maximum(past, norm(self.aims.tips.find_turns_past(posed)).max(axis=0))
         return past
 
     def can_come_nearer(self, state: Array) -> Flags:

@@ -50,6 +50,22 @@ def test_position_and_rotation_of_a_pose_within_limits_are_both_met(solver):
 
 
 @every_solver
+@pytest.mark.parametrize("axes", ["YXXYXY", "YXXXYXY"])
+def test_arms_of_hinges_take_place_and_turn_of_nearly_all_their_poses(solver, axes):
+    """Few poses have both, and these lie far apart: another start finds them."""
+    full = ((-170, 170),)
+    kinds = [(K[f"HINGE_{axis}"], full) for axis in axes]
+    rig, rng = make_rig(kinds, (0.4, 0.8, 0.3, 0.7, 0.2, 0.2, 0.15)[: len(axes)]), make_rng(78)
+    drawn = [posed(rig, rng, 0.9) for _ in range(40)]
+    targets, turns = (np.array(each) for each in zip(*drawn, strict=True))
+    goals = Goals(targets, tip_rotation_wxyz=turns)
+    solutions = solve_batch(rig.chains(40), goals, rig.options(solver))
+    assert worst_violation(rig, solutions) <= 1e-6
+    is_met = (solutions.residual <= 1e-3 * rig.length) & (solutions.tip_gap <= 2e-3)
+    assert is_met.sum() >= 36, is_met.sum()
+
+
+@every_solver
 @pytest.mark.parametrize("name", ["arm", "mixed_lengths", "offset_bones"])
 def test_any_wanted_rotation_costs_no_limit_and_no_target(name, solver):
     rig, rng = RIGS[name](), make_rng(72)
