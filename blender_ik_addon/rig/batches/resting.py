@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..planning.live_chain import LiveChain
-from ..planning.located import dragged_root
+from ..planning.located import located_bones, scaled_bones
 from ..reading.channels import Channels
 from .changes import Change, Kind
 from .rig_state import RigState
@@ -51,28 +51,21 @@ class Resting:
 
     def _values(self, frame: float) -> dict[Kind, Channels]:
         """Return what its written bones hold without it, shape (k, size), by kind of channels."""
-        live_chain, state = self.live_chain, self.state
-        found: dict[Kind, Array] = {"channels": live_chain.stored}
-        if live_chain.stretch is not None:
-            found["scale"] = live_chain.stretch.scale
-        if live_chain.slide is not None:
-            found["location"] = live_chain.slide.home
-        elif "location" in self.own:
-            found["location"] = state.without(live_chain, frame, "location")
+        found: dict[Kind, Array] = {"channels": self.live_chain.stored}
+        for name in ("scale", "location"):
+            if name in self.own:
+                found[name] = self.state.without(self.live_chain, frame, name)
         return {name: values.astype(np.float32) for name, values in found.items()}
 
 
 def _written(live_chain: LiveChain) -> dict[Kind, Flags]:
     """Return which of its bones a chain writes, shape (k,), by kind of channels."""
-    every: Flags = np.ones(len(live_chain.plan.written), dtype=np.bool_)
-    found: dict[Kind, Flags] = {"channels": every}
+    plan, spec = live_chain.plan, live_chain.spec
+    found: dict[Kind, Flags] = {"channels": np.ones(len(plan.written), dtype=np.bool_)}
     if live_chain.stretch is not None:
-        found["scale"] = every
-    root = dragged_root(live_chain.plan, live_chain.spec)
-    if live_chain.slide is not None:
-        found["location"] = every
-    elif root >= 0:
-        found["location"] = live_chain.plan.written == root
+        found["scale"] = np.isin(plan.written, list(scaled_bones(plan, spec)))
+    if located := located_bones(plan, spec):
+        found["location"] = np.isin(plan.written, list(located))
     return found
 
 

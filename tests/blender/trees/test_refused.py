@@ -198,3 +198,16 @@ def test_drivers_alone_make_no_ring():
     rigs.updated()
     for name, target in targets.items():
         rigs.assert_reaches(ob, f"{name}.1", target)
+
+
+def test_a_body_goes_where_its_limbs_pull_it_beside_a_refused_chain_that_would_drag_its_root():
+    """With a second view layer, an update that changed nothing put its root back as stored."""
+    bpy.context.scene.view_layers.new("Second")
+    rig, _ = make_rig()
+    rig.ob.chain_ik.body.root, rig.ob.chain_ik.body.use_body = "Trunk.0", True
+    _, chain = rigs.follow(rig.ob, "Trunk.0", (1, 0, 0), name="Dragged", solver="FOLLOW")
+    rigs.change(rig.target("Left"), location=(3, 0, 1))
+    assert "cannot be solved together" in chain.status
+    assert rig.ob.pose.bones["Trunk.0"].location.length > 0.5
+    rigs.go_to(1)
+    rigs.assert_stays(rig.ob)
