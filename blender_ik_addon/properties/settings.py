@@ -50,7 +50,7 @@ from .joints.own import JointSettings
 from .records import sync_anchors
 from .renaming import naming
 from .status import residual, status
-from .stored import release, restretch
+from .stored import change_solver, release, restretch
 
 
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
@@ -122,7 +122,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         translation_context=OWN_WORDS,
         items=SOLVERS,
         default="NEWTON",
-        **FIXED,
+        **FIXED | {"update": change_solver},
     )
     target: PointerProperty(
         name="Target",

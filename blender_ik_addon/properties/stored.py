@@ -11,6 +11,7 @@ from ..rig.batches.rig_state import Specs
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
 from ..rig.reading.refusals import RigError
+from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update
 from ..rig.tools import restoring
@@ -105,29 +106,44 @@ def restretch(settings: ChainGroup, context: bpy.types.Context) -> None:
     tag(settings, context)
 
 
-def _release_unwritten(settings: ChainGroup, update: Update) -> bool:
+def change_solver(settings: ChainGroup, context: bpy.types.Context) -> None:
+    """Give back what another solver does not write: not all of them move the body."""
+    with suppress(IKError):
+        if settings.stored_pose and owner_of(settings).pose is not None:
+            _release_unwritten(settings, _frame())
+    tag(settings, context)
+
+
+def _release_unwritten(
+    settings: ChainGroup, frame: float, known: Skeleton | None = None, *, may_have_left: bool = True
+) -> bool:
     """Give back what is stored and not written any more; tell if there is any.
 
-    These are bones that have left their chain in edit mode, and locations of those that no longer
-    slide. Bones that another live chain writes stay with it, and are forgotten once it has stored
-    them.
+    These are bones that have left their chain in edit mode or by its solver, and locations of those
+    that no longer slide. Bones that another live chain writes stay with it, and are forgotten once
+    any has stored them.
+
+    Args:
+        settings: The original ones.
+        frame: As ``restoring.give_back`` takes it.
+        known: As ``restoring.unwritten`` takes it.
+        may_have_left: Whether to look for bones that have left.
     """
-    if not (update.has_new_relations or may_have_locations(settings.stored_pose)):
+    if not (may_have_left or may_have_locations(settings.stored_pose)):
         return False
     owner, spec = owner_of(settings), chain_spec(settings)
-    known = live.memory.skeleton(update.key, owner.session_uid)
     gone, idle = restoring.unwritten(owner, spec, known)
-    left = gone = gone if update.has_new_relations else NO_BONES
-    for other in chains_of(owner) if gone else ():
-        if not is_idle(other):
-            written = frozenset(bones_of_chain(other, with_body=True))
-            left -= written - _stored_names(other)
-            gone -= written
+    left = gone = gone if may_have_left else NO_BONES
+    others = [each for each in chains_of(owner) if each != settings and not is_idle(each)]
+    if gone:
+        written = {bone for each in others for bone in bones_of_chain(each, with_body=True)}
+        stored = {name for each in others for name in _stored_names(each)}
+        left, gone = left - (written - stored), gone - written
     idle -= left
     if not (left or idle):
         return False
-    restoring.give_back(owner, spec, update.frame, gone)
-    restoring.give_back(owner, spec, update.frame, idle, only="location")
+    restoring.give_back(owner, spec, frame, gone)
+    restoring.give_back(owner, spec, frame, idle, only="location")
     settings.stored_pose = text_of_bones(
         bone._replace(location=()) if bone.name in idle else bone
         for bone in spec.stored_pose
@@ -201,7 +217,11 @@ def _prepare_chain(
     if not stored:
         store(settings, evaluated)
         return False
-    return update.depsgraph.mode != "RENDER" and _release_unwritten(settings, update)
+    if update.depsgraph.mode == "RENDER":
+        return False
+    known = live.memory.skeleton(update.key, owner_of(settings).session_uid)
+    has_left = update.has_new_relations
+    return _release_unwritten(settings, update.frame, known, may_have_left=has_left)
 
 
 def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
