@@ -16,6 +16,7 @@ from ...rig.keying.baking import is_animated
 from ...rig.keying.holding import hold_play
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import Channel, written_channels
+from ...rig.reading.animation import curves
 from ...rig.reading.spec import Anchor
 from ...rig.tools.fk_ik import anchor_channels, key_step, key_switch, switch_controls
 from .. import selection
@@ -41,7 +42,7 @@ SIDES = (
 # Pole angles that differ by less, in radians, show the same bend.
 SAME_BEND = 1e-4
 # What a switch keys of chains beside their bones, also what it only keys where it has to.
-KEYED = ("influence", "pole_angle", "use_flip_bend")
+KEYED = ("influence", "pole_angle", "use_flip_bend", "mute")
 
 
 class POSE_OT_chain_ik_switch(Matching):
@@ -100,12 +101,19 @@ class POSE_OT_chain_ik_switch(Matching):
 
 def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:
     """Key whether a chain poses its bones from a frame on."""
-    owner, before = owner_of(settings), 0.0 if is_idle(settings) else settings.influence
+    owner, before = owner_of(settings), settings.influence
     if to_ik and settings.use_flip_bend:
         flip = settings.path_from_id("use_flip_bend")
         key_step(owner, flip, frame, before=True, after=False)
+    influence, mute = map(settings.path_from_id, ("influence", "mute"))
+    is_keyed = any(curve.data_path in (influence, mute) for curve in curves(owner))
+    if settings.mute and is_keyed:
+        # Keys say what the frames before were.
+        key_step(owner, mute, frame, before=True, after=False)
+    elif settings.mute:
+        before = 0.0
     settings.mute = False
-    key_step(owner, settings.path_from_id("influence"), frame, before, after=float(to_ik))
+    key_step(owner, influence, frame, before, after=float(to_ik))
 
 
 def _channels_of(

@@ -271,11 +271,24 @@ def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
 
 
 def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: float) -> None:
-    """Key a property so that it jumps at a frame, from one value to another."""
+    """Key a property so that it jumps at a frame.
+
+    Args:
+        owner: Whose property it is.
+        path: From there to the property.
+        frame: Where to key it, and one frame before.
+        before: What it is up to there if it has no keys; what keys play before stays.
+        after: What it is from there on.
+    """
     holder_path, _, name = path.rpartition(".")
-    for at, value in ((frame - 1, before), (frame, after)):
-        setattr(owner.path_resolve(holder_path), name, value)
-        owner.keyframe_insert(path, frame=at)
+    known = next((each for each in curves(owner) if each.data_path == path), None)
+    if known is None:
+        setattr(owner.path_resolve(holder_path), name, before)
+        owner.keyframe_insert(path, frame=frame - 1)
+    else:
+        split(known, frame - 1)
+    setattr(owner.path_resolve(holder_path), name, after)
+    owner.keyframe_insert(path, frame=frame)
     for curve in curves(owner):
         if curve.data_path == path:
             interpolate(curve, frame - 1, "CONSTANT")

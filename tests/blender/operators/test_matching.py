@@ -265,3 +265,33 @@ def test_frames_before_keys_of_controls_play_as_they_did_whatever_plays_them(pla
     np.testing.assert_allclose(after[: first - 1], before[: first - 1], atol=1e-5)
     arm = slice(len(ARM))
     np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MOST)
+
+
+@pytest.mark.parametrize(
+    "keyed",
+    [
+        {"influence": {1: 0.0, 16: 1.0}},
+        {"pole_angle": {1: 0.0, 16: 1.0}},
+        {"mute": {1: False, 5: True}},
+        {"influence": {1: 1.0}, "mute": {}},
+        {},
+    ],
+)
+def test_frames_before_a_switch_play_as_they_did_also_at_a_second_one_there(keyed):
+    ob = make_arm(pole_mode="FOLLOW")
+    target = ob.pose.bones[ob.chain_ik.chains[0].subtarget]
+    rigs.key(ob, target.path_from_id("location"), {1: (0.0, 0.0, 0.0), 16: (0.2, -0.4, -0.6)})
+    for name, values in keyed.items():
+        rigs.key(ob, f"chain_ik.chains[0].{name}", values)
+    rigs.change(ob.chain_ik.chains[0], mute="mute" in keyed)
+
+    def played() -> np.ndarray:
+        return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 9)])
+
+    before = played()
+    arm = slice(len(ARM))
+    for _ in range(3):
+        press(switch)
+        after = played()
+        np.testing.assert_allclose(after[:-1], before[:-1], atol=1e-5)
+        np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MOST)
