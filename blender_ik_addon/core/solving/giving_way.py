@@ -142,7 +142,7 @@ def _keep_above(
     for _ in range(MOST_CHANGES):
         heights = floor.find_heights(_float(run.tree, found.place), found.turn)
         depths = np.where(found.is_on | is_barred, 0.0, -heights)
-        joins = (depths > near) & (depths > DEEP * depths.max(axis=0))
+        joins = (depths > near) & (depths > DEEP * depths.max(axis=0, initial=0.0))
         # What comes back is put back, and stays: it would come and go for ever.
         back = np.flatnonzero((joins & ~may_leave).any(axis=0))
         found = found.put(back, before.take(back))

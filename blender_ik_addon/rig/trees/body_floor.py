@@ -16,6 +16,8 @@ from ..planning.live_chain import LiveChain
 from ..reading.rows import Alike
 from ..reading.spaces import transform_direction
 
+# A pin on one of these decides of all that hangs on it; one on hips or a chest leaves limbs free.
+ENDS = frozenset((Part.HAND, Part.FOOT))
 # The first bone floats for the core.
 AFTER_FLOATING = 1
 
@@ -52,10 +54,11 @@ class AboveFloor:
         skeleton = live_chains[0].skeleton
         body = Body(skeleton, np.ones(len(skeleton.names), dtype=np.bool_))
         found, pinned = list[tuple[int, Array]](), _pinned(live_chains)
+        ends_pinned = {bone for bone in pinned if body.parts[bone] in ENDS}
         for live_chain, carrier, end in zip(live_chains, carriers, ends, strict=True):
             spec, plan = live_chain.spec, live_chain.plan
             is_pinned = spec.body is not None and spec.body.is_pinned
-            if not pinned.isdisjoint(skeleton.ancestors(plan.root)):
+            if not ends_pinned.isdisjoint(skeleton.ancestors(plan.root)):
                 continue
             joints = [bone for bone in plan.segments[1:].tolist() if bone not in pinned]
             found += [(row_of[bone], np.zeros(3)) for bone in joints]

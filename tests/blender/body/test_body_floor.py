@@ -65,6 +65,15 @@ def test_a_hand_that_is_pulled_below_the_floor_stops_on_it_and_rises_with_it(bod
     assert heights(body, floor).min() < -0.02
 
 
+def test_limbs_of_a_body_with_pinned_hips_and_chest_stop_on_the_floor(body):
+    for chain in body.chain_ik.chains:
+        chain.use_pin = chain.name in ("Hips", "Spine")
+    floor = lay_floor(body, Matrix.Translation((0.0, 0.0, 0.2)))
+    assert heights(body, floor).min() >= -PLACE
+    assert places(body, ("toe.L", "toe.R"))[:, 2].min() >= 0.2 - PLACE
+    assert body.chain_ik.chains["Hips"].status.startswith("Reached")
+
+
 def test_knees_of_a_body_that_crouches_stop_on_the_floor_and_hold_it_back(body):
     move(body, "Torso", (0.0, 0.0, -0.5))
     assert places(body, ("shin.L", "shin.R"))[:, 2].max() < 0.25

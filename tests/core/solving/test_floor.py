@@ -52,9 +52,11 @@ def test_what_stays_above_the_floor_does_not_feel_it():
     for seed in range(3):
         way = make_rng(seed).normal(size=3) * 0.2
         free = solve(PERSON.chain, pull(way), OPTIONS)
-        floored = solve(PERSON.chain, pull(way, floor=floor_at(PERSON, SOLE - 0.5)), OPTIONS)
-        assert np.array_equal(free.joint_positions, floored.joint_positions)
-        assert floored.forces[-1] == 0.0
+        nothing = Floor((), np.zeros((0, 3)), (0.0, 1.0, 0.0), (0.0, HEIGHT, 0.0))
+        for floor in (floor_at(PERSON, SOLE - 0.5), nothing):
+            floored = solve(PERSON.chain, pull(way, floor=floor), OPTIONS)
+            assert np.array_equal(free.joint_positions, floored.joint_positions)
+            assert floored.forces[-1] == 0.0
 
 
 @pytest.mark.parametrize("seed", [0, *TOUCHED])
