@@ -9,6 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..core import SolveOptions, Solver
+from ..core.algebra.arithmetic import Array
 from ..preferences.addon import CONTROLS, preferences, wants_pole
 from ..properties.chains import active_armature, chain_key, free_name, owner_of
 from ..properties.choices import OWN_WORDS, SOLVERS
@@ -18,14 +19,16 @@ from ..properties.records import bend_spec, bones_spec, controls_of_chain
 from ..properties.sharing import check_new, limb_of, live_chains
 from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
-from ..rig.controls.control_spaces import copy_spaces, hangs, move_to
+from ..rig.controls.control_spaces import copy_spaces, hangs, label, move_to
 from ..rig.controls.default_poles import Placement, placement
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.planning.known_skeletons import skeleton_of
-from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, names_of_chains
+from ..rig.reading.spec import Anchor, ChainSpec, NegativeScale, RotationBone, names_of_chains
+from ..rig.reading.world import channels_of
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import pole_control, target_control
+from ..rig.tools.fk_ik import held_elsewhere
 from ..rig.tools.restoring import is_off_its_keys
 from . import selection
 from .base import ANEW, ChainOperator
@@ -219,9 +222,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         if wanted.target is None:
             controls.append(target_control(wanted.name, placed, self.parent))
         elif self.use_snap:
-            move_to(wanted.target, placed.target)
-            name = wanted.target.bone or wanted.target.object.name
-            self.tell(f"'{name}' was moved to the tip of the chain")
+            self._snap(context, wanted.target, placed.target)
         if wanted.pole is None and self.use_pole:
             controls.append(pole_control(wanted.name, placed, self.parent))
         made = iter(make_controls(context, owner, controls, self.control))
@@ -229,6 +230,18 @@ class POSE_OT_chain_ik_add(ChainOperator):
             self.tell(NO_BONES)
         target = wanted.target or next(made)
         return replace(wanted, target=target, pole=wanted.pole or next(made, None))
+
+    def _snap(self, context: bpy.types.Context, target: Anchor, tip: Array) -> None:
+        """Move a target to the tip of its chain; if something else holds it, put it back."""
+        before = channels_of(target).matrix_basis.copy()
+        move_to(target, tip)
+        context.view_layer.update()
+        held, name = held_elsewhere({target: tip}), label(target)
+        self.warn_of_held(held)
+        if held:
+            channels_of(target).matrix_basis = before
+        else:
+            self.tell(f"'{name}' was moved to the tip of the chain")
 
 
 class POSE_OT_chain_ik_pole_add(ChainOperator):

@@ -83,6 +83,15 @@ class ChainOperator(bpy.types.Operator):
         self.report({"ERROR"}, said(problem))
         return {"CANCELLED"}
 
+    def warn_of_held(self, names: Iterable[str]) -> None:
+        """Warn of controls that something else has kept from where they were put, once each."""
+        for name in dict.fromkeys(names):
+            sentence = (
+                f"Something else, such as a constraint, keeps '{name}' from where the pose has it:"
+                " undo this, and mute that first."
+            )
+            self.report({"WARNING"}, said(sentence))
+
     def warn_of_readers(self, readers: Iterable[str]) -> None:
         """Warn of data whose drivers read what was removed."""
         names = ", ".join(sorted(readers))

@@ -11,7 +11,13 @@ from ...rig.keying.playing import frame_kept
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import Channel
 from ...rig.reading.world import channels_of
-from ...rig.tools.fk_ik import Goals, anchor_channels, channel_names, match_controls
+from ...rig.tools.fk_ik import (
+    Goals,
+    anchor_channels,
+    channel_names,
+    held_elsewhere,
+    match_controls,
+)
 from .. import selection
 from ..base import ANEW
 from ..drags.auto_keying import key_moved, key_setting
@@ -54,8 +60,10 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
         frames = self.frames(scene) if self.use_range else [scene.frame_current]
         if self.use_range or self.use_keys:
             hold_play(_channels_of(goals, bends), frames[-1], scene)
+        held: list[str] = []
         if not self.use_range:
-            _match(goals, bends, view_layer, scene.frame_current if self.use_keys else None)
+            at = scene.frame_current if self.use_keys else None
+            held += _match(goals, bends, view_layer, at)
             if not self.use_keys:
                 _auto_key(context, goals, bends)
         else:
@@ -63,7 +71,8 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
                 for frame in frames:
                     scene.frame_set(frame)
                     goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
-                    _match(goals, bends, view_layer, frame)
+                    held += _match(goals, bends, view_layer, frame)
+        self.warn_of_held(held)
         return {"FINISHED"} if chosen else {"CANCELLED"}
 
 
@@ -84,10 +93,18 @@ def _channels_of(goals: Goals, bends: Bends) -> dict[bpy.types.Object, list[Chan
     return found
 
 
-def _match(goals: Goals, bends: Bends, view_layer: bpy.types.ViewLayer, frame: int | None) -> None:
-    """Match chains to a pose; with a frame, key what they follow and their bends."""
+def _match(
+    goals: Goals, bends: Bends, view_layer: bpy.types.ViewLayer, frame: int | None
+) -> list[str]:
+    """Match chains to a pose; with a frame, key what they follow and their bends.
+
+    Returns:
+        The names of controls that something else holds elsewhere.
+    """
     match_controls(goals, view_layer, frame)
     for owner, index, _, angle in bends:
         owner.chain_ik.chains[index].pole_angle = angle
         if frame is not None:
             owner.keyframe_insert(path_of_setting(owner, index, "pole_angle"), frame=frame)
+    view_layer.update()
+    return held_elsewhere(goals)

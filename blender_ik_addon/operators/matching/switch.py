@@ -18,7 +18,13 @@ from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import Channel, written_channels
 from ...rig.reading.animation import curves
 from ...rig.reading.spec import Anchor
-from ...rig.tools.fk_ik import anchor_channels, key_step, key_switch, switch_controls
+from ...rig.tools.fk_ik import (
+    anchor_channels,
+    held_elsewhere,
+    key_step,
+    key_switch,
+    switch_controls,
+)
 from .. import selection
 from ..base import ANEW
 from .chosen import (
@@ -96,6 +102,7 @@ class POSE_OT_chain_ik_switch(Matching):
         name = ", ".join(each.name for each in settings_of(chosen))
         side = "IK" if to_ik else "FK"
         self.tell(f"{name}: {side} from frame {frame} on")
+        self.warn_of_held(held_elsewhere(goals))
         return {"FINISHED"}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..controls.control_spaces import move_to, rotation_property
+from ..controls.control_spaces import label, move_to, rotation_property
 from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
 from ..keying.curve_points import interpolate, split
@@ -28,6 +28,9 @@ SAME_SHARE, SAME_PLACE = 1e-5, 1e-6
 # How far a tip is from a target that it has reached: in tolerances of its chain, and in radians.
 # With ten times more, what is left would be seen to pull.
 AT_TARGET, TURNED_TO = 2.0, 1e-4
+# How far a control is from where it was put while nothing holds it: a share of its coordinates, and
+# scene units. With a tenth, what Blender rounds would be taken for a constraint.
+PUT_SHARE, PUT_PLACE = 1e-4, 2e-5
 
 Goals = dict[Anchor, Array]
 """World matrices of targets and poles, shape (4, 4) each."""
@@ -128,6 +131,15 @@ def match_controls(
             return
         before = after
         view_layer.update()
+
+
+def held_elsewhere(goals: Goals) -> list[str]:
+    """Return the names of controls that are not where they were put, once that is evaluated."""
+    return [
+        label(anchor)
+        for anchor, goal in goals.items()
+        if not np.allclose(matrix_of(anchor)[:3, 3], goal[:3, 3], PUT_SHARE, PUT_PLACE)
+    ]
 
 
 def switch_controls(

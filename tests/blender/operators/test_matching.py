@@ -295,3 +295,34 @@ def test_frames_before_a_switch_play_as_they_did_also_at_a_second_one_there(keye
         after = played()
         np.testing.assert_allclose(after[:-1], before[:-1], atol=1e-5)
         np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MOST)
+
+
+HELD = "Warning: Something else, such as a constraint, keeps 'Held' from where the pose has it:"
+
+
+def test_a_control_that_a_constraint_holds_elsewhere_is_told(capfd):
+    ob, held = rigs.make_rig(LIMB, names=ARM), rigs.make_empty("Held", (0.4, -0.3, 1.0))
+    limit = held.constraints.new("LIMIT_LOCATION")
+    limit.use_max_z, limit.max_z = True, 1.2
+    select_bones(ob, ARM, held)
+
+    def told() -> list[str]:
+        lines = capfd.readouterr().out.splitlines()
+        return [line for line in lines if line.startswith(("Warning", "Info: 'Held'"))]
+
+    for button, settings in (
+        (bpy.ops.pose.chain_ik_add, {}),
+        (switch, {"to": "IK"}),
+        (snap, {}),
+        (snap, {"use_range": True, "frame_start": 1, "frame_end": 3}),
+    ):
+        rigs.turn_bones(ob, 0, 0.3, ARM)
+        told()
+        press(button, **settings)
+        assert told() == [f"{HELD} undo this, and mute that first."], button
+        if button == bpy.ops.pose.chain_ik_add:
+            np.testing.assert_allclose(held.location, (0.4, -0.3, 1.0), atol=1e-6)
+        rigs.change(ob.chain_ik.chains[0], mute=True)
+    limit.mute = True
+    press(snap)
+    assert told() == []
