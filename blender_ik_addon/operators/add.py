@@ -164,15 +164,16 @@ class POSE_OT_chain_ik_add(ChainOperator):
         """Return the chain that the selection and the settings mean."""
         bones, count = selected.bones, selected.chain_count
         # A hand or foot at the end is turned with the target, and only the bones before it reach.
-        has_end = count > 2 and self.use_tail and _ends_limb(selected)
+        has_end = count > 2 and self.use_tail and is_end(selected.bone)
+        is_apart = has_end and not _ends_at_tail(selected)
         is_chosen = self.properties.is_property_set("use_rotation")
         return ChainSpec(
             name=free_name(names_of_chains(selected.armature_object), bones[-1]),
-            bone=bones[-2] if has_end else bones[-1],
+            bone=bones[-2] if has_end and not is_apart else bones[-1],
             chain_count=self.chain_count or count - has_end or self._connected_count(selected),
-            use_tail=self.use_tail,
+            use_tail=self.use_tail and not is_apart,
             use_rotation=self.use_rotation if is_chosen else has_end,
-            rotation_bone=RotationBone.AUTO,
+            rotation_bone=RotationBone.TIP if is_apart else RotationBone.AUTO,
             target=selected.target,
             pole=selected.pole,
         )
@@ -291,8 +292,8 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
             copy_spaces(target, pole, movers())
 
 
-def _ends_limb(selected: Selection) -> bool:
-    """Tell whether the tip is a hand or foot by name, and the only bone at its parent's tail."""
+def _ends_at_tail(selected: Selection) -> bool:
+    """Tell whether the tip is the only bone at its parent's tail."""
     skeleton = skeleton_of(selected.armature_object)
     before, tip = (skeleton.index[name] for name in selected.bones[-2:])
-    return is_end(selected.bone) and skeleton.child_at_tail(before) == tip
+    return skeleton.child_at_tail(before) == tip

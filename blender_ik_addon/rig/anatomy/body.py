@@ -13,8 +13,8 @@ from .bone_names import BoneName, Part, Side, read
 
 # A chest that is this far below the hips, of their distance, is in no body that stands or lies.
 LAID_OUT = -0.5
-# Tails that are farther from the heads of next bones than this share of the way there lie aside.
-ASIDE = 0.5
+# Bones lie aside that point to the heads of next bones by less than this cosine, of 30 degrees.
+TOWARD_NEXT = 0.87
 # Feet that point forward by less than this, as unit vectors added up, do not tell where it faces.
 TELLS_FRONT, SMALLEST = 0.1, 1e-12
 
@@ -195,15 +195,14 @@ class Body:
         return hips is not None and chest is not None and self.height(hips, chest) < LAID_OUT
 
     def is_sideways(self, run: list[int]) -> bool:
-        """Tell whether no bone of a run has its tail near the head of the next one.
+        """Tell whether no bone of a run points to the head of the next one.
 
         So they come from files of programs whose bones lie along other axes than Y.
         """
-        rest, lengths = self.skeleton.rest[run], self.skeleton.lengths[run]
-        heads = rest[:, :3, 3]
-        tails = heads + rest[:, :3, 1] * lengths[:, None]
-        off = np.linalg.norm(tails[:-1] - heads[1:], axis=1)
-        return bool((off > ASIDE * np.linalg.norm(np.diff(heads, axis=0), axis=1)).all())
+        rest = self.skeleton.rest[run]
+        ways: Array = np.diff(rest[:, :3, 3], axis=0)
+        along = (rest[:-1, :3, 1] * ways).sum(axis=1)
+        return bool((along < TOWARD_NEXT * np.linalg.norm(ways, axis=1)).all())
 
     def height(self, start: int, end: int) -> float:
         """Return how far up one bone's head lies from another's at rest, of their distance."""

@@ -67,7 +67,7 @@ def chain_of(limb: Limb) -> ChainSpec:
     if lean is not None and limb.is_laid_out:
         # Whoever stands has legs about opposite to such a rest pose, and arms across it.
         lean = 180.0 if limb.kind is LimbKind.LEG else 0.0
-    is_by_head = limb.is_sideways
+    is_by_head = limb.is_by_head
     return ChainSpec(
         name=limb.name,
         bone=limb.end if is_by_head and limb.end else limb.bones[-1],

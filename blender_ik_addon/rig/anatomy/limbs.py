@@ -49,11 +49,13 @@ class Limb:
         kind: What it is.
         name: For people, with the side: "Arm.L".
         bones: Names of the bones that bend, root first.
-        end: Name of the bone at the tail of the last that takes the target's rotation, a
-            hand, foot or head; empty without.
+        end: Name of the bone below the last that takes the target's rotation, a hand, foot or
+            head; empty without.
         bends: Where elbow or knee belongs, armature space; zero where its kind does not tell.
-        is_sideways: Its bones do not point to the next ones, as other programs leave them: where it
-            ends is the head of its end, or of the last of its bones.
+        is_sideways: Its bones do not point to the next ones, as other programs leave them.
+        is_by_head: It reaches with the head of its end, or of the last of its bones: it is
+            sideways, or the tail before its end is elsewhere, as importers leave it beside twist
+            bones.
         is_laid_out: Its body lies along one way at rest, ``Body.is_laid_out``.
     """
 
@@ -63,6 +65,7 @@ class Limb:
     end: str = ""
     bends: tuple[float, float, float] = (0.0, 0.0, 0.0)
     is_sideways: bool = False
+    is_by_head: bool = False
     is_laid_out: bool = False
 
 
@@ -111,14 +114,16 @@ def _limb(
     if len(run) >= SHORT:
         names, ends = body.skeleton.names, [] if end is None else [end]
         is_sideways = body.is_sideways([*run, *ends])
-        is_turned = is_sideways or body.skeleton.child_at_tail(run[-1]) == end
+        turned = names[end] if end is not None and body.usable[end] else ""
+        is_apart = bool(turned) and body.skeleton.child_at_tail(run[-1]) != end
         yield Limb(
             kind,
             f"{name}{body.side(run[0]).value}",
             tuple(names[bone] for bone in run),
-            names[end] if is_turned and end is not None and body.usable[end] else "",
+            turned,
             _bends(body, kind, name),
             is_sideways,
+            is_sideways or is_apart,
             body.is_laid_out,
         )
 

@@ -91,18 +91,24 @@ def test_an_object_that_is_no_empty_is_never_moved_unasked(capfd):
     assert "'Ball' was moved to the tip of the chain" in capfd.readouterr().out
 
 
-def test_a_run_that_ends_with_a_hand_or_foot_reaches_before_it_and_turns_it():
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_a_run_that_ends_with_a_hand_or_foot_reaches_before_it_and_turns_it(share):
+    """Also where the tail before it ends elsewhere, as importers leave it beside twist bones."""
     names = ("mixamorig:LeftUpLeg", "mixamorig:LeftLeg", "mixamorig:LeftFoot")
     ob = rigs.make_rig(LIMB, names=names)
+    if share < 1.0:
+        with rigs.editing(ob) as bones:
+            bones[names[2]].use_connect = False
+            bones[names[1]].tail = bones[names[1]].head.lerp(bones[names[1]].tail, share)
     select_bones(ob, names)
     with unmoved(ob, 2e-6):
         press(add, control="EMPTY")
-    chain = newest(ob)
-    assert (chain.bone, chain.chain_count, chain.solver) == (names[1], 2, "TWO_BONE")
-    assert (chain.use_rotation, chain.rotation_bone) == (True, "AUTO")
+    chain, tip = newest(ob), (names[1], "AUTO", True) if share == 1.0 else (names[2], "TIP", False)
+    assert (chain.chain_count, chain.solver, chain.use_rotation) == (2, "TWO_BONE", True)
+    assert (chain.bone, chain.rotation_bone, chain.use_tail) == tip
     chain.target.location = (0.6, 0.5, 1.2)
     rigs.change(chain.target, rotation_euler=(1.0, 0.3, -0.4))
-    rigs.assert_reaches(ob, names[1], chain.target)
+    assert_positions_close(rigs.head(ob, names[2]), rigs.position(chain.target), 1e-5)
     np.testing.assert_allclose(axes_of_bone(ob, names[2]), axes_of_object(chain.target), atol=2e-6)
 
 

@@ -1,4 +1,4 @@
-"""Skeletons of other programs whose bones lie aside of the way to the next ones."""
+"""Skeletons of other programs whose bones do not end where the next ones begin."""
 
 from __future__ import annotations
 
@@ -29,17 +29,27 @@ def lay_aside(ob: bpy.types.Object) -> None:
             bone.tail = bone.head + way.cross(Vector(rng.normal(size=3))).normalized() * way.length
 
 
+def shorten(ob: bpy.types.Object) -> None:
+    """Have all bones end before the next ones, as importers leave those with twist bones."""
+    with rigs.editing(ob) as bones:
+        for bone in bones:
+            bone.use_connect = False
+        for bone in bones:
+            bone.tail = bone.head.lerp(bone.tail, 0.45)
+
+
 def heads(ob: bpy.types.Object) -> dict[str, np.ndarray]:
     return {bone.name: rigs.head(ob, bone.name) for bone in ob.pose.bones}
 
 
 @pytest.mark.parametrize("use_body", [False, True])
-def test_limbs_reach_with_the_heads_of_hands_and_feet_as_if_bones_pointed_there(use_body):
+@pytest.mark.parametrize("leave", [lay_aside, shorten])
+def test_limbs_reach_with_the_heads_of_hands_and_feet_as_if_bones_ended_there(leave, use_body):
     found = []
-    for is_aside in (False, True):
+    for is_imported in (False, True):
         ob = make_person(0.4)
-        if is_aside:
-            lay_aside(ob)
+        if is_imported:
+            leave(ob)
         before = heads(ob)
         # Spines reach with the tail of the chest, which lies aside: only limbs are compared.
         press(setup, control="BONE", use_body=use_body, kinds={"ARM", "LEG"})
@@ -59,15 +69,17 @@ def test_limbs_reach_with_the_heads_of_hands_and_feet_as_if_bones_pointed_there(
         np.testing.assert_allclose(found[1][name], head, atol=2e-5, err_msg=name)
 
 
-def test_hands_and_feet_take_the_turns_of_their_controls():
+@pytest.mark.parametrize("leave", [lay_aside, shorten])
+def test_hands_and_feet_take_the_turns_of_their_controls(leave):
     ob = make_person()
-    lay_aside(ob)
+    leave(ob)
     press(setup, control="BONE", use_limits=True, kinds={"ARM", "LEG"})
-    chains = ob.chain_ik.chains
+    chains, has_axes = ob.chain_ik.chains, leave is shorten
     assert {name for name, _ in LIMBS} == set(chains.keys())
-    assert not any(chain.joints for chain in chains)
+    assert all(bool(chain.joints) == has_axes for chain in chains)
+    assert ("Foot Roll" in ob.pose.bones["Leg Target.L"]) == has_axes
     for chain in chains:
-        control, tip = ob.pose.bones[chain.subtarget], chain.bone
+        control, tip = ob.pose.bones[chain.subtarget.replace("Ankle", "Target")], chain.bone
         assert (chain.use_tail, chain.use_rotation) == (False, True)
         turn = Matrix.Rotation(0.3, 4, "Z")
         before = rigs.matrices(ob)[tip][:3, :3]
