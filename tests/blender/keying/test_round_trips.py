@@ -22,8 +22,8 @@ CLOSE = 1e-4
 """A share of the length."""
 
 
-def make_live() -> np.ndarray:
-    """Make a tail that follows a keyed target, and return where that is by frame, shape (f, 3)."""
+def make_tail() -> tuple[bpy.types.Object, str, str]:
+    """Return a tail without a chain, the name of its tip, and that of a bone beside it."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     ob = rigs.make_armature("Rig")
@@ -36,6 +36,12 @@ def make_live() -> np.ndarray:
     # Exports of deforming bones leave it out.
     (control,) = rigs.add_bones(ob, ((0, 2, 0), (0, 2, 1)), prefix="Control")
     ob.data.bones[control].use_deform = False
+    return ob, tip, control
+
+
+def make_live() -> np.ndarray:
+    """Make a tail that follows a keyed target, and return where that is by frame, shape (f, 3)."""
+    ob, tip, _ = make_tail()
     target = rigs.make_empty()
     ways = make_rng(LENGTH).normal(size=(len(KEYED), 3))
     ways *= 0.75 * LENGTH / np.linalg.norm(ways, axis=1, keepdims=True)
@@ -54,6 +60,17 @@ def tips() -> np.ndarray:
 
 def assert_on_targets(found: np.ndarray, targets: np.ndarray) -> None:
     assert np.linalg.norm(found - targets, axis=1).max() <= CLOSE * LENGTH
+
+
+def play(ob: bpy.types.Object, action: bpy.types.Action) -> np.ndarray:
+    """Have the only armature play an action alone, and return where its tip is by frame."""
+    data = ob.animation_data or ob.animation_data_create()
+    for track in list(data.nla_tracks):
+        data.nla_tracks.remove(track)
+    data.action = action
+    if getattr(data, "action_slot", True) is None and data.action_suitable_slots:
+        data.action_slot = data.action_suitable_slots[0]
+    return tips()
 
 
 # How it is exported and brought in, and the ending of its files. Else each action is an animation
@@ -130,3 +147,36 @@ def test_exports_hold_what_chains_do(what, tmp_path):
         assert not any(each.chain_ik.chains for each in bpy.data.objects)
         assert not [b for each in bpy.data.armatures for b in each.bones if "Control" in b.name]
     assert_on_targets(tips(), targets)
+
+
+# An FBX file has each action from frame 0 on.
+ALL_ACTIONS = {
+    "glTF, baked": ({"export_animation_mode": "ACTIONS"}, {}),
+    "FBX, baked": ({"bake_anim_use_all_actions": True}, {"anim_offset": 1.0}),
+}
+
+
+@pytest.mark.usefixtures("addons")
+@pytest.mark.parametrize("what", available(ALL_ACTIONS))
+def test_several_actions_hold_what_chains_do_that_are_muted_after_the_last_bake(what, tmp_path):
+    export, settings, bring_in, as_it_was, ending = EXPORTS[what]
+    all_actions, offset = ALL_ACTIONS[what]
+    ob, tip, control = make_tail()
+    chain = rigs.add_chain(ob, tip, ob, chain_count=LENGTH, subtarget=control)
+    select_objects(active=ob)
+    moves = {}
+    for seed, name in enumerate(("Idle", "Walk", "Run")):
+        action, ways = bpy.data.actions.new(name), make_rng(seed).normal(size=(len(KEYED), 3))
+        play(ob, action)
+        rigs.key(ob, f'pose.bones["{control}"].location', dict(zip(KEYED, ways, strict=True)))
+        moves[name] = play(ob, action)
+        press(bpy.ops.pose.chain_ik_bake, which="ALL", mute=False)
+    rigs.change(chain, mute=True)
+    path = str(tmp_path / f"rig.{ending}")
+    operator(export)(filepath=path, **settings | all_actions)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    operator(bring_in)(filepath=path, **as_it_was | offset)
+    (ob,) = (each for each in bpy.data.objects if each.type == "ARMATURE")
+    for name, move in moves.items():
+        (action,) = (each for each in bpy.data.actions if name in each.name)
+        assert_on_targets(play(ob, action), move)
