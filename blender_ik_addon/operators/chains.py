@@ -17,8 +17,10 @@ from ..properties.lists import own_controls, remove_chain, toes_of
 from ..properties.records import controls_of_chain
 from ..properties.stored import release, store
 from ..rig.controls.foot_roll import hangs_on
+from ..rig.keying.keys import unplayed_actions
+from ..rig.reading.refusals import listed
 from ..rig.reading.spec import names_of_chains
-from ..rig.tools.space_keys import leaving
+from ..rig.tools.space_keys import carries
 from ..translations import translate
 from . import selection
 from .base import ANEW, ChainOperator
@@ -64,7 +66,7 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         is_last = self.delete_controls and len(chains_of(owner)) == 1 + len(toes)
         controls += body_controls(owner) if is_last else []
         # Raises before the first change.
-        leaving(controls)
+        is_carrying = carries(controls)
         # The chain itself first: nothing is changed where it cannot be removed.
         later = sorted((chain_key(each)[1] for each in toes), reverse=True)
         readers = remove_chain(settings, keep_pose=self.keep_pose)
@@ -74,6 +76,12 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         self.warn_of_readers(readers)
         if is_last:
             forget_body(owner)
+        bones = {control.bone for control in controls if control.bone}
+        if is_carrying and (lost := unplayed_actions(owner, bones)):
+            self.warn(
+                "Actions that do not play now lose the motion that these controls gave:"
+                f" {listed(lost)}. To keep it, undo, and leave the controls."
+            )
         delete_controls(context, owner, controls)
 
 

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..reading.animation import bags_of_action, held_actions
+from ..reading.animation import bags_of_action, bone_of_path, curves_of_action, held_actions
 from ..reading.channels import Integers
 from ..reading.refusals import RigError
 
@@ -121,6 +121,28 @@ def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
     for driver in list(data.drivers) if data is not None else ():
         if driver.data_path.startswith(starts):
             data.drivers.remove(driver)
+
+
+def unplayed_actions(owner: bpy.types.Object, bones: Collection[str]) -> list[str]:
+    """Return the names of actions that animate some bones, and that nothing plays now.
+
+    Args:
+        owner: The original armature object; what it holds is played.
+        bones: Their names.
+    """
+    held = [action for action, _ in held_actions(owner)]
+    found = []
+    for action in bpy.data.actions:
+        if action in held or action.users > action.use_fake_user:
+            continue
+        curves = (
+            curve
+            for slot in getattr(action, "slots", (None,))
+            for curve in curves_of_action(action, slot)
+        )
+        if any((bone_of_path(each.data_path) or ("",))[0] in bones for each in curves):
+            found.append(action.name)
+    return found
 
 
 def give_new_action(armature_object: bpy.types.Object) -> None:

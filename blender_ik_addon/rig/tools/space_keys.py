@@ -109,6 +109,16 @@ def leaving(gone: Collection[Anchor]) -> dict[Anchor, range]:
     return found
 
 
+def carries(gone: Collection[Anchor]) -> bool:
+    """Tell whether something goes along now with what is to be deleted.
+
+    Raises:
+        RigError: As ``leaving``.
+    """
+    acts = [acting(control) for control in leaving(gone)]
+    return any(each is not None and space_of(each) in gone for each in acts)
+
+
 def leave(gone: Collection[Anchor], scene: bpy.types.Scene) -> None:
     """Take all spaces away that go along with something; what has them stays where it plays.
 
