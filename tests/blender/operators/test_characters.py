@@ -42,8 +42,9 @@ CONVENTIONS = {
     "Daz": "{1}Shldr {1}ForeArm {1}Hand {1}Thigh {1}Shin {1}Foot",
     "one word twice": "Arm.{2} Arm.{2}.001 Hand.{2} Leg.{2} Leg.{2}.001 Foot.{2}",
     "plain, words": "{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg {0}Foot",
-    "Rigify's controls": "upper_arm_fk.{2} forearm_fk.{2} hand_fk.{2}"
-    " thigh_fk.{2} shin_fk.{2} foot_fk.{2}",
+    # What carries its hands and feet is no limb's end.
+    "Rigify's controls": "upper_arm_fk.{2} forearm_fk.{2} MCH-hand_fk.{2}"
+    " thigh_fk.{2} shin_fk.{2} MCH-foot_fk.{2}",
 }
 
 
@@ -202,10 +203,11 @@ def test_arms_and_legs_are_found_by_the_names_of_other_systems(convention):
     for side in SIDES:
         ob = make_limbs(convention, side)
         words = convention.format(*SIDES[side]).split()
+        hand, foot = ("" if word.startswith("MCH") else word for word in (words[2], words[5]))
         press(setup)
         assert found(ob) == {
-            f"Arm{side}": (words[0], words[1], 2, words[2]),
-            f"Leg{side}": (words[3], words[4], 2, words[5]),
+            f"Arm{side}": (words[0], words[1], 2, hand),
+            f"Leg{side}": (words[3], words[4], 2, foot),
         }
 
 
