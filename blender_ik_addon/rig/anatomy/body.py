@@ -100,6 +100,12 @@ class Body:
         """Return the usable bones of a part whose parents are not of it, or of another side."""
         return [bone for bone in self.all_of(part) if not self._goes_on_from_above(bone)]
 
+    def is_alike(self, bone: int, other: int) -> bool:
+        """Tell whether two bones are the same part, and their names alike but for numbers."""
+        name, second = self.names[bone], self.names[other]
+        is_named_alike = (name.words, name.side) == (second.words, second.side)
+        return is_named_alike and self.parts[bone] is self.parts[other]
+
     def _goes_on_from_above(self, bone: int) -> bool:
         parent = self.parent(bone)
         is_same = parent >= 0 and self.parts[parent] is self.parts[bone]

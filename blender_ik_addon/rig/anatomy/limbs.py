@@ -158,23 +158,34 @@ def _goes_on(body: Body, bone: int) -> bool:
 def _arms(body: Body, starts: list[int]) -> Iterator[Limb]:
     for start in starts:
         lower = body.child_of_part(start, (Part.FOREARM,))
-        if lower is not None:
-            hand = body.child_of_part(lower, (Part.HAND,))
+        hand = None if lower is None else body.child_of_part(lower, (Part.HAND,))
+        if lower is not None and not _is_split(body, start, lower, hand):
             yield from _limb(body, LimbKind.ARM, "Arm", [start, lower], hand)
 
 
 def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
     for start in starts:
         lower = body.child_of_part(start, (Part.SHIN, Part.FOREARM))
-        if lower is None:
+        end = None if lower is None else body.child_of_part(lower, (Part.FOOT, Part.HAND))
+        if lower is None or _is_split(body, start, lower, end):
             continue
-        run, end = [start, lower], body.child_of_part(lower, (Part.FOOT, Part.HAND))
+        run = [start, lower]
         toe = None if end is None else body.skeleton.child_at_tail(end)
         if end is not None and toe is not None:
             is_steep = -body.skeleton.rest[end, :3, 1] @ body.up > STEEP
             if is_steep and not body.is_laid_out:
                 run, end = [*run, end], toe
         yield from _limb(body, LimbKind.LEG, name, run, end)
+
+
+def _is_split(body: Body, start: int, lower: int, end: int | None) -> bool:
+    """Tell whether the halves of a limb are several bones in line: between two a chain would bend.
+
+    Rigify's deforming bones are so, ``DEF-thigh.L`` and ``DEF-thigh.L.001``.
+    """
+    below = body.children[lower] if end is None else []
+    pairs = [(start, body.parent(start)), *((lower, bone) for bone in below)]
+    return any(other >= 0 and body.is_alike(bone, other) for bone, other in pairs)
 
 
 def _chest(body: Body, arms: list[int]) -> int | None:

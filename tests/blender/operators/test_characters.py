@@ -211,6 +211,18 @@ def test_arms_and_legs_are_found_by_the_names_of_other_systems(convention):
         }
 
 
+@pytest.mark.parametrize("halves", [("upperarm_l", "thigh_l"), ("lowerarm_l", "calf_l")])
+def test_a_limb_whose_halves_are_several_bones_in_line_is_left_to_be_selected(halves):
+    """Rigify's deforming bones in a game: chains would begin or end in the middle of a half."""
+    ob = make_limbs(CONVENTIONS["Unreal"], ".L")
+    with rigs.editing(ob) as bones:
+        for bone in bones:
+            bone.select = bone.select_head = bone.select_tail = bone.name in halves
+        bpy.ops.armature.subdivide()
+    assert len(ob.data.bones) == 10
+    assert "No limb of these kinds" in refusal(setup)
+
+
 def test_the_neck_tells_the_chest_of_a_creature_without_arms():
     """A dragon or bird may have wings only, and no bones of shoulders."""
     spine = ["Hips", "Spine", "Chest", "Neck", "Neck.001", "Head"]
