@@ -74,6 +74,7 @@ _HELPERS = frozenset(
 _NOISE = frozenset(
     "def fk bip j c bone mixamorig character valve biped b bn jnt joint skin".split()
 )
+_PALM = frozenset(("metacarpal", "palm"))
 _PARTS = {
     Part.UPPER_ARM: "upperarm uparm humerus bicep shldr",
     Part.FOREARM: "forearm lowerarm lowarm elbow",
@@ -144,5 +145,7 @@ def _part(words: list[str]) -> Part:
     # A finger of a hand, a toe of a foot: what it is stands last, but the fingers' names win.
     named = [_PART_OF[word] for word in words if word in _PART_OF]
     if Part.FINGER in named:
-        return Part.FINGER
+        # Of the thumb alone the first bone is no part of the palm.
+        is_palm = "thumb" not in words and not _PALM.isdisjoint(words)
+        return Part.OTHER if is_palm else Part.FINGER
     return named[-1] if named else Part.OTHER

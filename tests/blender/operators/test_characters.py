@@ -274,6 +274,8 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     assert ob.chain_ik.chains[ob.chain_ik.active_index].name == "Arm.R"
     press(setup)
     assert len(found(ob)) == 8
+    # As Unreal names bones of the palm, which bend with no finger.
+    ob.data.bones["palm.01.L"].name = "index_metacarpal.L"
     press(setup, kinds={"FINGER"})
     names = {"Thumb", "Index", "Middle", "Ring", "Pinky"}
     fingers = {limb: each for limb, each in found(ob).items() if limb[:-2] in names}
