@@ -14,12 +14,8 @@ from ..frames.places import Places, in_armatures
 from ..posing.outcome import Outcome, outcome_of
 from ..posing.solved import Solved
 from ..trees.driven import Driven
-from .batch_rigs import BatchRigs, Part
+from .batch_rigs import BatchRigs, Members
 from .followed import Followed
-from .rig_state import RigState
-
-Members = list[tuple[RigState, list[tuple[int, Driven]]]]
-"""By armature object: chains or trees, and the row of the chain whose root is theirs."""
 
 # Scales that differ by less are the same, in the float32 of Blender.
 SAME_SCALE = 1e-6
@@ -74,10 +70,7 @@ class Batch:
         self.errors: dict[int, str] = {}
         self._failed: dict[int, str] = {}
         self.states = [state for state, own in members for _ in own]
-        self._parts = [
-            Part(state, [row for row, _ in own], [each.bones for _, each in own])
-            for state, own in members
-        ]
+        self._members = members
         specs = [spec for each in self.driven for spec in each.specs]
         self.goes_on = specs[0].goes_on
         self._targets = Followed([spec.target for spec in specs if spec.target], "target")
@@ -91,7 +84,7 @@ class Batch:
         driven = [each for _, own in members for _, each in own]
         return (
             is_even == self.is_even
-            and rows == [part.rows for part in self._parts]
+            and rows == [[row for row, _ in own] for _, own in self._members]
             and driven == self.driven
         )
 

@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases
 from ..reading.channels import Channels
 from ..reading.rows import joined
+from ..trees.driven import Driven
 from .changes import Change, Kind
 from .rig_state import RigState
 
 NOTHING: Mapping[Kind, Array] = MappingProxyType({})
 
 
-class Part(NamedTuple):
-    """What of one armature object is in a batch: chains, or trees.
-
-    Attributes:
-        state: The armature object.
-        rows: Of the chains among those of the object in whose bases they are solved, one a chain or
-            tree.
-        bones: That each of them writes, shape (k,) each.
-    """
-
-    state: RigState
-    rows: list[int]
-    bones: Sequence[Indices]
-
-
+Members = list[tuple[RigState, list[tuple[int, Driven]]]]
+"""By armature object: chains or trees alike of k bones, and the row of the chain whose root is
+theirs among those of the object, in whose base they are solved."""
 Place = TypeVar("Place")
 
 
@@ -48,27 +37,28 @@ class BatchRigs(Generic[Place]):
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        members: Members,
         read_places: Callable[[], Place],
         differ: Callable[[Place, Place], Flags],
     ) -> None:
         """Take the armature objects.
 
         Args:
-            parts: What of each object is in the batch.
+            members: Each object with the chains or trees.
             read_places: Returns where the chains or trees hang, as last read.
             differ: Tells which of them hang elsewhere than before, shape (B,).
         """
-        self._states = [part.state for part in parts]
+        self._states = [state for state, _ in members]
         self._read_places: Callable[[], Place] = read_places
         self._differ: Callable[[Place, Place], Flags] = differ
-        self._bones = [np.concatenate(part.bones) for part in parts]
-        ends = np.cumsum([len(part.rows) for part in parts])
-        self._first = ends - [len(part.rows) for part in parts]
+        self._bones = [np.concatenate([each.bones for _, each in own]) for _, own in members]
+        counts = [len(own) for _, own in members]
+        ends = np.cumsum(counts)
+        self._first = ends - counts
         self._slices = [
             slice(*edges) for edges in zip(self._first.tolist(), ends.tolist(), strict=True)
         ]
-        bones = len(parts[0].bones[0])
+        bones = len(self._bones[0]) // counts[0]
         self._bone_rows = [slice(own.start * bones, own.stop * bones) for own in self._slices]
         self._versions: list[int] = []
         self._known_bases: list[Bases | None] = []
@@ -155,12 +145,12 @@ class BatchRigs(Generic[Place]):
         return found
 
 
-def bases_of(parts: Sequence[Part]) -> Bases:
+def bases_of(members: Members) -> Bases:
     """Return the bases of chains or trees as read last."""
     found = []
-    for part in parts:
-        assert part.state.bases is not None
-        found.append(part.state.bases.rows(part.rows))
+    for state, own in members:
+        assert state.bases is not None
+        found.append(state.bases.rows([row for row, _ in own]))
     return joined(found)
 
 

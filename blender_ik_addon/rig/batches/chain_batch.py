@@ -21,8 +21,8 @@ from ..reading.channels import Channels
 from ..reading.moment import Moment
 from ..reading.rows import Rows
 from ..reading.world import LARGEST, WorldMatrices, is_sound
-from .batch import Batch, Members
-from .batch_rigs import BatchRigs, bases_of
+from .batch import Batch
+from .batch_rigs import BatchRigs, Members, bases_of
 from .body_solve import BodySolve
 from .changes import Change, Kind
 from .followed import Followed
@@ -54,13 +54,13 @@ class ChainBatch(Batch):
         chains = len(first.live_chains)
         if is_even and not first.is_tree:
             self._solve = BaseSolve(self.driven)
-            self._rigs = BatchRigs(self._parts, lambda: bases_of(self._parts), Bases.differ)
+            self._rigs = BatchRigs(self._members, lambda: bases_of(self._members), Bases.differ)
         else:
             floats = first.hanging.floats
             solve = BodySolve(self.driven) if floats else FrameSolve(self.driven, is_even=is_even)
             self._solve = solve
             differ = partial(Places.differ, owns_root=solve.owns_root)
-            self._rigs = BatchRigs(self._parts, self._find_places, differ)
+            self._rigs = BatchRigs(self._members, self._find_places, differ)
         specs = [spec for each in self.driven for spec in each.specs]
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         poles = [spec.pole for spec in specs if spec.pole]
@@ -79,7 +79,7 @@ class ChainBatch(Batch):
         self._has_pull = np.zeros(count, dtype=np.bool_)
         self._is_sound = False
         self._wanted: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
-        self._gone_back = GoneBack(self.driven, self.states)
+        self._gone_back = GoneBack(self.driven, self.states, self._followed)
         # What chains have started from that start from what stands there.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
         self._noise: Array | None = None
@@ -93,7 +93,7 @@ class ChainBatch(Batch):
 
     def _find_places(self) -> Places:
         if self.is_even:
-            return in_bases(bases_of(self._parts), self._shape[1])
+            return in_bases(bases_of(self._members), self._shape[1])
         return super()._find_places()
 
     def changes(
@@ -117,7 +117,7 @@ class ChainBatch(Batch):
         if has_new_poses:
             self._note_gone_back(moment, is_foreign)
         if has_new_poses or is_asked.any():
-            self._gone_back.update(moment, is_asked, self._followed)
+            self._gone_back.update(moment, is_asked)
         rows = is_asked.nonzero()[0]
         if rows.size:
             self._solve_rows(rows, moment, has_changed)
@@ -200,7 +200,7 @@ class ChainBatch(Batch):
                 differs[row] &= ~is_start.all(axis=1)
             is_own = state.uid in moment.given_back or row in self._failed
             if not is_own and not is_foreign(state):
-                self._gone_back.bones[row] |= differs[row]
+                self._gone_back.note(row, differs[row])
 
     def _have_new_starts(self) -> Flags:
         """Tell which chains start from another pose than before, and than they were left in, (B,).
@@ -366,7 +366,9 @@ class ChainBatch(Batch):
 
     def _with_put_back(self, outcome: Outcome, row: int) -> Outcome:
         tree, chain = self._place(row)
-        driven = self.driven[tree]
-        own = [i for i in driven.hanging.rows[chain] if self._gone_back.bones[tree, i]]
+        driven, note = self.driven[tree], self._gone_back.of(tree)
+        if note is None:
+            return outcome
+        own = [i for i in driven.hanging.rows[chain] if note.bones[i]]
         names = tuple([driven.skeleton.names[driven.bones[i]] for i in own])
-        return replace(outcome, put_back=names, keys_before=self._gone_back.keys_before(tree))
+        return replace(outcome, put_back=names, keys_before=note.keys)

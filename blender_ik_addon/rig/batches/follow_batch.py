@@ -15,8 +15,8 @@ from ..posing.solved import Solved
 from ..reading.moment import Moment
 from ..reading.rows import joined
 from ..reading.world import WorldMatrices
-from .batch import Batch, Members
-from .batch_rigs import BatchRigs
+from .batch import Batch
+from .batch_rigs import BatchRigs, Members
 from .changes import Change
 from .isolating import solve_again
 from .rig_state import RigState
@@ -39,7 +39,7 @@ class FollowBatch(Batch):
         super().__init__(members, is_even=False)
         self._solve = FollowSolve(self.driven)
         differ = partial(Places.differ, owns_root=True)
-        self._rigs = BatchRigs(self._parts, self._find_places, differ)
+        self._rigs = BatchRigs(self._members, self._find_places, differ)
         self._starts: dict[int, bytes] = {}
         self._homes: dict[int, tuple[tuple[int, float], Array]] = {}
 

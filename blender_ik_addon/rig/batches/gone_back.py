@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from ...core.algebra.arithmetic import Flags
 from ..reading.animation import rotation_keys
 from ..reading.moment import Moment
@@ -14,70 +12,58 @@ from .rig_state import Keys, PosedByHand, RigState
 
 
 class GoneBack:
-    """Which bones of B chains or trees somebody has posed since these were solved last.
+    """What somebody has posed of B chains or trees since these were solved last.
 
-    Attributes:
-        bones: Shape (B, k).
+    It is kept with the armature objects, by the bones that are written: so it outlives chains that
+    are compiled again, for the keys that they start from.
     """
 
-    def __init__(self, driven: Sequence[Driven], states: Sequence[RigState]) -> None:
-        """Take chains or trees of k bones, and the armature object of each."""
-        self._driven, self._states = driven, states
-        self.bones: Flags = np.zeros((len(driven), len(driven[0].bones)), dtype=np.bool_)
+    def __init__(
+        self,
+        driven: Sequence[Driven],
+        states: Sequence[RigState],
+        followed: Callable[[int], bytes],
+    ) -> None:
+        """Take chains or trees, the armature object of each, and what tells what one follows."""
+        self._rows = list(zip(driven, states, strict=True))
+        self._states = {state.uid: state for state in states}.values()
+        self._followed = followed
+        # Which rotations had keys at the last update, by armature object.
         self._keys: dict[int, Keys] = {}
         self._is_new = True
 
-    def keys_before(self, row: int) -> Keys | None:
-        """Return which rotations had keys at this frame before somebody posed; None if unknown."""
-        return self._keys.get(row)
+    def note(self, row: int, bones: Flags) -> None:
+        """Note bones (k,) that somebody has posed."""
+        driven, state = self._rows[row]
+        known, keys = self.of(row), self._keys.get(state.uid)
+        if known is not None:
+            bones, keys = known.bones | bones, keys if known.keys is None else known.keys
+        note = PosedByHand(driven.specs, self._followed(row), bones, keys)
+        state.posed_by_hand[driven.bones.tobytes()] = note
 
-    def update(self, moment: Moment, is_asked: Flags, followed: Callable[[int], bytes]) -> None:
-        """Forget bones whose chains are solved for another reason, and note keys of the others.
+    def of(self, row: int) -> PosedByHand | None:
+        """Return what has gone back of a chain or tree; None for nothing."""
+        driven, state = self._rows[row]
+        return state.posed_by_hand.get(driven.bones.tobytes())
+
+    def update(self, moment: Moment, is_asked: Flags) -> None:
+        """Forget bones whose chains are solved for another reason, and note which keys there are.
 
         Args:
             moment: When the update happens.
             is_asked: Which chains or trees are solved now, shape (B,).
-            followed: Returns what one of them follows, to compare.
         """
         is_new, self._is_new = self._is_new, False
-        if moment.is_new:
-            self.bones[:] = False
-            self._keys.clear()
-            for state in self._states:
-                state.posed_by_hand.clear()
-            return
-        if is_new:
-            self._take_over(followed)
-        else:
-            self._forget((is_asked & self.bones.any(axis=1)).nonzero()[0].tolist())
-        self._note_keys(moment)
-        for row in self.bones.any(axis=1).nonzero()[0].tolist():
-            driven = self._driven[row]
-            note = PosedByHand(
-                driven.specs, followed(row), self.bones[row].copy(), self._keys.get(row)
-            )
-            self._states[row].posed_by_hand[driven.bones.tobytes()] = note
-
-    def _forget(self, rows: list[int]) -> None:
-        self.bones[rows] = False
-        for row in rows:
-            self._keys.pop(row, None)
-            self._states[row].posed_by_hand.pop(self._driven[row].bones.tobytes(), None)
-
-    def _take_over(self, followed: Callable[[int], bytes]) -> None:
-        """Take over what is known of chains that are the same but for the keys they start from."""
-        for row, (driven, state) in enumerate(zip(self._driven, self._states, strict=True)):
+        for state in self._states if moment.is_new else ():
+            state.posed_by_hand.clear()
+        has_any = any(state.posed_by_hand for state in self._states)
+        for row in is_asked.nonzero()[0].tolist() if has_any else ():
+            driven, state = self._rows[row]
+            told = driven.specs, self._followed(row)
             note = state.posed_by_hand.pop(driven.bones.tobytes(), None)
-            if note is not None and note[:2] == (driven.specs, followed(row)):
-                self.bones[row] = note.bones
-                if note.keys is not None:
-                    self._keys[row] = note.keys
-
-    def _note_keys(self, moment: Moment) -> None:
-        """Note which rotations have keys, as long as nobody has posed bones since."""
-        if not moment.is_auto_keying:
-            self._keys.clear()
-            return
-        for row, is_posed in enumerate(self.bones.any(axis=1).tolist()):
-            if not (is_posed and row in self._keys):
-                self._keys[row] = frozenset(rotation_keys(self._states[row].object, moment.frame))
+            # What has just been compiled is solved as well, and may be the same.
+            if is_new and note is not None and note[:2] == told:
+                state.posed_by_hand[driven.bones.tobytes()] = note
+        self._keys.clear()
+        for state in self._states if moment.is_auto_keying and not moment.is_new else ():
+            self._keys[state.uid] = frozenset(rotation_keys(state.object, moment.frame))
