@@ -7,8 +7,8 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..properties.chains import ChainGroup, body_of, chain_key, chains_of, owner_of
 from ..properties.records import chain_spec, live_rigs
-from ..rig.clips.whole_clip_bake import ClipBake
-from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
+from ..rig.clips.whole_clip_bake import ClipBake, Keying, bake
+from ..rig.keying.baking import may_move, mute_for_good
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from . import selection
 from .base import ANEW, Stepwise
@@ -223,7 +223,7 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
         if not paths:
             return self.refuse(NO_PATHS)
         frames = frames_to_play(scene, paths, rigs)
-        work = fill(scene, paths, [rig.object for rig in rigs.values()], frames, evaluate)
+        work = fill(scene, paths, [*rigs], frames, evaluate)
         return self.start(context, work, len(frames))
 
     def finish(self, _context: bpy.types.Context, count: int) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..core import IKError
 from ..core.algebra.arithmetic import Array
-from ..rig.keying.going_on import LiveRig
 from ..rig.keying.keyed_looks import frames_of, looked_at
 from ..rig.keying.moving import Moving
 from ..rig.keying.renumbering import Renumbering, is_animated, places_without
@@ -76,8 +75,7 @@ class _Rig:
         plans = {key: plan_or_none(self.skeleton, spec) for key, spec in specs.items()}
         self._plans = {key: plan for key, plan in plans.items() if plan is not None}
         bones = {self.skeleton.names[i] for each in self._plans.values() for i in each.segments}
-        rig = LiveRig(armature_object, tuple(specs.values()))
-        self._keyed = frames_of(self.scene, rig, bones)
+        self._keyed = frames_of(self.scene, armature_object, specs.values(), bones)
         self._before = self._joints() if self.scene.chain_ik.use_live else None
         self.evaluated = armature_object.evaluated_get(depsgraph)
         self.pose = read_pose(self.evaluated)

@@ -14,7 +14,7 @@ from ..rig.clips.feet import may_stand
 from ..rig.clips.planting import check_plantable
 from ..rig.controls.foot_roll import control_above
 from ..rig.keying.baking import may_move
-from ..rig.keying.going_on import LiveRig
+from ..rig.keying.going_on import LiveRigs
 from ..rig.live import live
 from ..rig.planning.checks import check_settings
 from ..rig.planning.known_skeletons import skeleton_of
@@ -244,8 +244,8 @@ def _driving(settings: ChainGroup, *, with_body: bool) -> ChainSpec:
     return spec if with_body else replace(spec, body=None)
 
 
-def live_rigs(scene: bpy.types.Scene) -> dict[int, LiveRig]:
-    """Return the armature objects of a scene with sound chains that may move, by session uid."""
+def live_rigs(scene: bpy.types.Scene) -> LiveRigs:
+    """Return the armature objects of a scene with sound chains that may move."""
     found = {}
     for rig in scene.objects:
         specs = []
@@ -255,7 +255,7 @@ def live_rigs(scene: bpy.types.Scene) -> dict[int, LiveRig]:
                 if may_move(rig, index):
                     specs.append(chain_spec(settings, with_stored=False))
         if specs:
-            found[rig.session_uid] = LiveRig(rig, specs)
+            found[rig] = specs
     return found
 
 

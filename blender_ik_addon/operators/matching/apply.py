@@ -7,7 +7,8 @@ from bpy.props import BoolProperty
 
 from ...properties.chains import ChainGroup, is_idle
 from ...properties.choices import OWN_WORDS
-from ...rig.keying.baking import Keying, bake, mute_for_good
+from ...rig.clips.whole_clip_bake import Keying, bake
+from ...rig.keying.baking import mute_for_good
 from .. import selection
 from ..base import ANEW
 from .chosen import AnyFrames, Matching, new_interpolation

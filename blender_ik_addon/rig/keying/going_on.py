@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 import bpy
 
@@ -12,42 +11,38 @@ from ..reading.chain_plan import plan_or_none
 from ..reading.dependencies import Dependencies
 from ..reading.spec import ChainSpec, StartFrom
 
-
-@dataclass(frozen=True)
-class LiveRig:
-    """An armature object and the settings of its live chains."""
-
-    object: bpy.types.Object
-    chains: Sequence[ChainSpec]
+LiveRigs = Mapping[bpy.types.Object, Sequence[ChainSpec]]
+"""Armature objects, and the settings of their live chains."""
 
 
-def going_on(rigs: Mapping[int, LiveRig]) -> set[int]:
+def going_on(rigs: LiveRigs) -> set[int]:
     """Return the armature objects with chains that go on from frame to frame, or hang on such ones.
 
     Args:
-        rigs: All of a scene, by session uid.
+        rigs: All of a scene.
 
     Returns:
         Session uids.
     """
     found = {
-        uid
-        for uid, rig in rigs.items()
-        if any(spec.goes_on or spec.start_from is StartFrom.CURRENT for spec in rig.chains)
+        rig.session_uid
+        for rig, chains in rigs.items()
+        if any(spec.goes_on or spec.start_from is StartFrom.CURRENT for spec in chains)
     }
-    owners = {uid: movers(rig).owners for uid, rig in rigs.items()} if found else {}
+    moved = rigs.items() if found else ()
+    owners = {rig.session_uid: movers(rig, chains).owners for rig, chains in moved}
     while more := {uid for uid in owners.keys() - found if owners[uid] & found}:
         found |= more
     return found
 
 
-def movers(rig: LiveRig) -> Dependencies:
-    """Return what the chains of a rig hang on."""
-    found, skeleton = Dependencies(), skeleton_of(rig.object)
-    for spec in rig.chains:
+def movers(rig: bpy.types.Object, chains: Iterable[ChainSpec]) -> Dependencies:
+    """Return what chains of an armature object hang on."""
+    found, skeleton = Dependencies(), skeleton_of(rig)
+    for spec in chains:
         for anchor in spec.anchors:
             found.add_anchor(anchor)
         plan = plan_or_none(skeleton, spec)
         if plan is not None:
-            found.add_chain(rig.object, skeleton.names[int(plan.written[0])])
+            found.add_chain(rig, skeleton.names[int(plan.written[0])])
     return found

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import bpy
 import numpy as np
 
 from ..reading.animation import keyed_frames
-from .going_on import LiveRig, movers
+from ..reading.spec import ChainSpec
+from .going_on import movers
 from .playing import frame_kept
 
 # As many as a scene has by default: a look takes no longer than a bake of these.
 MOST_FRAMES = 250
 
 
-def frames_of(scene: bpy.types.Scene, rig: LiveRig, bones: set[str]) -> list[float]:
+def frames_of(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    chains: Iterable[ChainSpec],
+    bones: set[str],
+) -> list[float]:
     """Return the frames at which something has keys that moves chains of a rig.
 
     Args:
         scene: With the objects that move them.
-        rig: The armature object and its chains.
+        rig: The armature object.
+        chains: Settings of its chains.
         bones: Names of their bones.
 
     Returns:
         Frames in rising order; of too many as many as are looked at, evenly chosen.
     """
-    moved_by = movers(rig)
-    names: dict[int, set[str]] = {rig.object.session_uid: set(bones)}
+    moved_by = movers(rig, chains)
+    names: dict[int, set[str]] = {rig.session_uid: set(bones)}
     for uid, bone in moved_by.points:
         names.setdefault(uid, set()).add(bone)
     found: set[float] = set()

@@ -17,7 +17,7 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..reading.channels import read_floats
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
-from .going_on import LiveRig, going_on
+from .going_on import LiveRigs, going_on
 from .playing import check_live, frame_kept, moments, played_unchanged
 
 # Blender keeps paths in the space of the camera, and from this version on in its clip space.
@@ -86,14 +86,14 @@ def traced(objects: Iterable[bpy.types.Object], depsgraph: bpy.types.Depsgraph) 
 
 
 def frames_to_play(
-    scene: bpy.types.Scene, paths: Iterable[Traced], rigs: Mapping[int, LiveRig]
+    scene: bpy.types.Scene, paths: Iterable[Traced], rigs: LiveRigs
 ) -> Sequence[int]:
     """Return the frames to play: from the first of the scene where chains go on from their poses.
 
     Args:
         scene: To play.
         paths: What is to be filled; not empty.
-        rigs: The armature objects of the scene with live chains, by session uid.
+        rigs: The armature objects of the scene with live chains.
     """
     frames = sorted({frame for each in paths for frame in each.frames})
     first = min(scene.frame_start, frames[0])

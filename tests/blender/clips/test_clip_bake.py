@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.properties.records import chain_spec
-from blender_ik_addon.rig.clips.whole_clip_bake import ClipBake
-from blender_ik_addon.rig.keying.baking import Keying
-from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
+from blender_ik_addon.rig.clips.whole_clip_bake import ClipBake, Keying
+from blender_ik_addon.rig.clips.whole_clip_bake import bake as bake_in_steps
 from tests.blender.clips import shaken
 from tests.blender.setups import jointed_rigs, rigs, tree_rigs
 from tests.blender.setups.jointed_rigs import give

@@ -11,8 +11,8 @@ import pytest
 
 from blender_ik_addon.operators.bake import proposed_chains
 from blender_ik_addon.properties.records import chain_spec
-from blender_ik_addon.rig.keying.baking import Keying
-from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
+from blender_ik_addon.rig.clips.whole_clip_bake import Keying
+from blender_ik_addon.rig.clips.whole_clip_bake import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.keying.test_bake import LAST, SAME, SWING, make_tail, played
