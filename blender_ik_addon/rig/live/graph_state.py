@@ -21,13 +21,14 @@ from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import Update
 from ..reading.world import Order
+from ..trees.driven import BatchKey
 from ..trees.shared_bones import united
 from ..trees.uniting import driven_by
 from .writer import LastWrite
 
 Batch = ChainBatch | FollowBatch
 """What is solved side by side."""
-Alike = tuple[int, bool, tuple[object, ...]]
+Alike = tuple[int, bool, BatchKey]
 """A level, whether all keep their shape there, and what else they have in common."""
 
 
@@ -200,12 +201,11 @@ class GraphState:
             if not members or members[-1][0] is not state:
                 members.append((state, []))
             members[-1][1].append((rows[driven.root_chain], driven))
-        for (number, is_even, _), members in groups.items():
+        for (number, is_even, key), members in groups.items():
             same = (batch for batch in batches if batch.is_of(members, is_even=is_even))
             batch = next(same, None)
             if batch is None:
-                (_, first), *_ = members[0][1]
-                is_dragged = first.specs[0].is_dragged
+                is_dragged = key.drag is not None
                 batch = FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
             self.levels[number].batches.append(batch)
         self._find_carried(placed)
