@@ -213,8 +213,9 @@ def _spine(body: Body, hips: int | None, chest: int | None) -> list[int]:
 def _neck(body: Body, chest: int | None) -> Iterator[Limb]:
     """Yield what stands on the chest, but for the head at its end."""
     starts = [] if chest is None else [i for i in body.children[chest] if body.is_trunk(i)]
-    for start in starts[:1]:
-        run = body.run(start, body.is_trunk)
+    # A horse has a bone of the chest there as well; files of other programs sort bones by names.
+    run = max((body.run(start, body.is_trunk) for start in starts), key=len, default=[])
+    if run:
         heads = [i for i, bone in enumerate(run) if body.parts[bone] is Part.HEAD]
         last = heads[0] if heads else len(run) - 1
         yield from _limb(body, LimbKind.NECK, "Neck", run[:last], run[last])

@@ -224,9 +224,12 @@ def test_a_limb_whose_halves_are_several_bones_in_line_is_left_to_be_selected(ha
 
 
 def test_the_neck_tells_the_chest_of_a_creature_without_arms():
-    """A dragon or bird may have wings only, and no bones of shoulders."""
+    """A dragon or bird may have wings only, and no bones of shoulders; a plate is no neck."""
     spine = ["Hips", "Spine", "Chest", "Neck", "Neck.001", "Head"]
-    ob = rigs.make_rig([(0, 0.1 * i, 1 + 0.05 * i * i) for i in range(7)], names=spine)
+    joints = [(0, 0.1 * i, 1 + 0.05 * i * i) for i in range(7)]
+    ob = rigs.make_rig(joints[:4], names=spine[:3])
+    rigs.add_bones(ob, [joints[3], (0, 0.1, 1.6)], names=["Chest Plate"], parent="Chest")
+    rigs.add_bones(ob, joints[3:], names=spine[3:], parent="Chest")
     wing = [(0.1, 0.2, 1), (0.5, 0.2, 1.2), (0.9, 0.3, 1.1), (1.3, 0.2, 1)]
     rigs.add_bones(ob, wing, names=[f"Wing.{i:03}.L" for i in range(3)], parent="Chest")
     press(setup)
