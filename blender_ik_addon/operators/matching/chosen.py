@@ -163,8 +163,7 @@ def find_held(chosen: Chosen) -> Chosen:
         chains = chains_of(owner)
         for index in sorted(_limbs_beside(chains, specs) | _sharing(owner, specs)):
             settings = chains[index]
-            is_whole = not settings.mute and settings.influence == 1.0
-            if is_whole and index not in specs:
+            if not is_idle(settings) and index not in specs:
                 with suppress(IKError):
                     held.setdefault(owner, {})[index] = chain_spec(settings)
     return held

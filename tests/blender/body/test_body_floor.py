@@ -258,6 +258,9 @@ def test_a_limb_of_a_body_that_has_given_way_or_not_goes_to_fk_and_back_without_
         give_way(matched)
         held = matched.chain_ik.chains["Arm.R"].status
         assert held.startswith("Outweighed by Arm.L")
+        # One that fades stays as well.
+        faded = matched.chain_ik.chains["Leg.L"]
+        rigs.change(faded, influence=0.6 if limb == "Hips" else 1.0)
     keyed = assert_switched_without_a_move(matched, limb, SWITCHED[limb])
     # Where no limb needs the body only the switched limb is keyed.
     assert (keyed == {HIPS, "thigh.R", "shin.R", "foot.R", "toe.R"}) == (limb == "Leg.R")
