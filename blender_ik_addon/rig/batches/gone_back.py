@@ -56,7 +56,7 @@ class GoneBack:
         is_new, self._is_new = self._is_new, False
         for state in self._states if moment.is_new else ():
             state.posed_by_hand.clear()
-        has_any = any(state.posed_by_hand for state in self._states)
+        has_any = any([state.posed_by_hand for state in self._states])
         for row in is_asked.nonzero()[0].tolist() if has_any else ():
             driven, state = self._rows[row]
             told = driven.specs, self._followed(row)

@@ -52,8 +52,9 @@ class PlannedChain:
     @property
     def anchors(self) -> list[Anchor]:
         """All that the chain follows, or does not pass: outside of a body it knows of no floor."""
-        floor = self.spec.floor if self.plan.body_root < 0 else None
-        return [each for each in self.spec.anchors if floor is None or each is not floor]
+        spec = self.spec
+        floor = spec.floor if self.plan.body_root >= 0 else None
+        return [each for each in (spec.target, spec.pole, floor) if each is not None]
 
     @property
     def start_from(self) -> StartFrom:
