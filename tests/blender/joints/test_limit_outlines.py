@@ -129,6 +129,9 @@ def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
             limit(ob.pose.bones[bone], joint, [RANGES["xyz"[axis]] for axis in FREE_AXES[joint]])
         rigs.tagged(ob)
         check_held(ob, "Bone.1", 1)
+    # Below a bone that is scaled flat they are drawn as well, wherever.
+    rigs.change(ob.pose.bones["Bone.0"], scale=(0.0, 1.0, 1.0))
+    assert np.isfinite(shape_of(ob)[0].limits.points).all()
 
 
 def test_a_swing_that_is_limited_about_one_axis_is_drawn_as_a_band_up_to_half_a_turn() -> None:
