@@ -83,9 +83,13 @@ class ChainBatch(Batch):
         # What chains have started from that start from what stands there.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
         self._noise: Array | None = None
+        # The solutions of which these show a share.
+        self._whole: Array | None = None
         if self._solve.settings.is_current:
             self._noise = np.where(first.is_current, CURRENT_NOISE, 0.0)[:, None]
             self._starts["channels"] = self._wanted.copy()
+            if not self._solve.settings.is_whole:
+                self._whole = np.full(self._wanted.shape, np.nan)
             if self.live_chains[0].slide is not None:
                 self._starts["location"] = np.full((count, bones, 3), np.nan)
         # At which frames chains that ease were solved last.
@@ -268,6 +272,7 @@ class ChainBatch(Batch):
             None if location is None else location[pick].astype(np.float64),
             steps,
             None if steps is None else ~has_changed[pick],
+            whole=self._known(pick),
             floors=None if floors is None else floors.matrices[pick],
         )
         is_mixed = bool(starts) and not self.driven[0].is_current.all()
@@ -279,6 +284,8 @@ class ChainBatch(Batch):
         if starts and self._easing is None:
             solved = self._brought_to_rest(asked, solved)
         self._wanted[pick] = solved.channels
+        if self._whole is not None:
+            self._whole[pick] = solved.whole
         self._keep(rows, solved)
         for row, each in zip(rows.tolist(), stepped, strict=False):
             self.states[row].remember(self.live_chains[row], moment, each)
@@ -291,6 +298,13 @@ class ChainBatch(Batch):
             return present
         is_own = (np.abs(present) < LARGEST).all(axis=2, keepdims=True)
         return np.where(is_own, present, self._solve.settings.stored[pick])
+
+    def _known(self, pick: Rows) -> Array | None:
+        """Return the solutions (b, k, 4) of which bones still show a share; NaN of others."""
+        if self._whole is None:
+            return None
+        off = np.abs(self._rigs.present[pick] - self._wanted[pick])
+        return np.where((off <= CURRENT_NOISE).all(axis=2)[..., None], self._whole[pick], np.nan)
 
     def _solved_where(self, asked: Asked) -> tuple[Solved, list[Eased]]:
         """Return what brings chains or trees to their targets from where they hang."""
@@ -320,8 +334,10 @@ class ChainBatch(Batch):
 
         Else it would move at the next update for nothing, and after undo and loading. Where spaces
         or bones are scaled unevenly, that holds of what has arrived as well: from another pose the
-        sides of poles are others.
+        sides of poles are others. A share that limits hold may not come to rest: its first solution
+        stands then, from which it goes on.
         """
+        first, shares = solved, self._solve.settings.shares[asked.rows]
         rows, part, is_current = np.arange(len(asked.rows)), solved, self.driven[0].is_current
         for _ in range(self.most_again):
             channels = part.channels.astype(np.float32).astype(np.float64)
@@ -337,6 +353,9 @@ class ChainBatch(Batch):
             )
             rows, part = rows[left], self._solved_where(asked)[0]
             solved = solved.put(rows, part)
+        else:
+            held = rows[(shares[rows] < 1.0).any(axis=1)]
+            solved = solved.put(held, first.take(held))
         return solved
 
     def _others(self) -> dict[Kind, Array]:

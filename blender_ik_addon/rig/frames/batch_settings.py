@@ -109,14 +109,16 @@ class BatchSettings(BoneChannels):
         """Whether bones may branch."""
         return self.like.is_tree
 
-    def begun(self, rows: Rows, present: Array, *, goes_on: bool = False) -> Array:
+    def begun(
+        self, rows: Rows, present: Array, known: Array | None, *, goes_on: bool = False
+    ) -> Array:
         """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there.
 
-        All of them where the whole pose ``goes_on``.
+        All of them where the whole pose ``goes_on``; the other arguments are as for ``resumed``.
         """
         if not (self.is_current or goes_on):
             return self.start[rows]
-        there = self.resumed(rows, present)
+        there = self.resumed(rows, present, known)
         return np.where(self.like.is_current[:, None] | goes_on, there, self.start[rows])
 
     def near(self, rows: Rows, present: Array) -> Array:

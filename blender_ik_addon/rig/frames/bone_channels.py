@@ -60,17 +60,25 @@ class BoneChannels:
         modes = np.tile(self.modes, len(channels))
         return quaternions_of(channels.reshape(-1, 4), modes).reshape(channels.shape)
 
-    def resumed(self, pick: Rows, present: Array) -> Array:
+    def resumed(self, pick: Rows, present: Array, known: Array | None = None) -> Array:
         """Return the local rotations wxyz (b, k, 4) to go on from, where channels stand now.
 
         That is, of a bone with influence, a share of its last solution. The solve goes on from
         the whole of it; from the share it would creep at every update.
+
+        Args:
+            pick: Which chains or trees, b of them.
+            present: Rotation channels as they stand, shape (b, k, 4).
+            known: These solutions, shape (b, k, 4), NaN where they are forgotten: what limits hold
+                of a share does not tell them. None where all are.
         """
         local, influence = self.local_of(present), self.influence[pick]
         if not (influence < 1.0).any():
             return local
         share = 1.0 / np.where(influence > 0.0, influence, np.inf)
         whole = rotation.interpolate(self.fades_to[pick], local, share)
+        if known is not None:
+            whole = np.where(np.isnan(known), whole, known)
         return np.where((influence == 1.0)[..., None], local, whole)
 
     def finished(self, pick: Rows, local: Array, near: Array) -> tuple[Array, Flags, Flags]:

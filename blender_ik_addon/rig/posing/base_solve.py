@@ -77,7 +77,8 @@ class BaseSolve:
         own, is_all = self.settings, len(asked.rows) == len(self.settings)
         pick: Rows = slice(None) if is_all else asked.rows
         if own.is_current:
-            start = self._started(pick, own.resumed(pick, asked.present), asked.present)
+            resumed = own.resumed(pick, asked.present, asked.whole)
+            start = self._started(pick, resumed, asked.present)
         else:
             start = self._some(pick)
         from_world, targets = bases.from_world, asked.targets[:, 0]
@@ -222,6 +223,7 @@ class BaseSolve:
         codes = name_ending(solutions.status_code, has_arrived, is_blended, is_moved)
         return Solved(
             channels=channels,
+            whole=local,
             is_kept=is_kept,
             residuals=residuals[:, None],
             iterations=solutions.iterations,

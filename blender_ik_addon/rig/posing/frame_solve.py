@@ -129,7 +129,7 @@ class FrameSolve:
     def _begin(self, asked: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
         """Return the start poses, and how the core takes them; kept while they stay the same."""
         own, rows = self.settings, asked.rows
-        local = own.begun(rows, asked.present, goes_on=asked.goes_on)
+        local = own.begun(rows, asked.present, asked.whole, goes_on=asked.goes_on)
         slides = self._start_slides(asked, frames)
         stands = local if slides is None else np.concatenate((local, slides[..., None]), axis=2)
         if self._begun is not None:
@@ -304,6 +304,7 @@ class FrameSolve:
         )
         return Solved(
             channels=channels,
+            whole=local,
             is_kept=is_kept,
             residuals=residuals,
             iterations=solutions.iterations,

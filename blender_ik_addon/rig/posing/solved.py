@@ -37,6 +37,8 @@ class Asked(NamedTuple):
         steps: How far chains that ease go; None where none does.
         is_known: Which of these go to the same pose as at their last step, shape (b,).
         goes_on: Whether all bones start from what stands there, whatever they start from else.
+        whole: Local rotations wxyz of the last solutions of which bones show a share, shape
+            (b, k, 4); NaN where these are forgotten, None where all are.
         floors: World matrices of the floors of bodies, shape (b, 4, 4); None without.
     """
 
@@ -49,12 +51,13 @@ class Asked(NamedTuple):
     steps: Sequence[Step] | None = None
     is_known: Flags | None = None
     goes_on: bool = False
+    whole: Array | None = None
     floors: Array | None = None
 
     def take(self, rows: Indices) -> Asked:
-        """Return what is asked of some of these, whatever steps they make."""
+        """Return what is asked of some of these, whatever steps they make and were solved last."""
         if are_all(rows, len(self.rows)):
-            return self._replace(steps=None, is_known=None, goes_on=False)
+            return self._replace(steps=None, is_known=None, goes_on=False, whole=None)
         return Asked(
             self.rows[rows],
             self.targets[rows],
@@ -83,6 +86,8 @@ class Solved(Alike):
         scale: Scale channels, shape (b, k, 3); None where nothing stretches.
         location: Location channels, shape (b, k, 3), of chains that are dragged of their roots,
             (b, 1, 3); None where nothing slides.
+        whole: The solution of which channels are a share, local rotations wxyz, shape (b, k, 4);
+            None of chains that are dragged.
     """
 
     channels: Array
@@ -96,6 +101,7 @@ class Solved(Alike):
     slide_holds: Flags | None = None
     scale: Array | None = None
     location: Array | None = None
+    whole: Array | None = None
 
 
 def name_ending(codes: Codes, has_arrived: Flags, is_blended: Flags, is_moved: Flags) -> Codes:

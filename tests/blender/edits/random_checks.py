@@ -358,22 +358,34 @@ def with_waiting() -> set[str]:
 def with_eased() -> set[str]:
     """Return the armature objects that hang on chains that ease, and those without rest.
 
-    An update that is not solved has these begin anew; chains from *Current* go on from their pose.
+    An update that is not solved has these begin anew; chains from *Current* go on from their pose,
+    as far as that tells which solution it is a share of.
     """
-    return hanging_on(lambda ob: any(map(_eases, ob.chain_ik.chains))) | without_rest()
+    begins = hanging_on(lambda ob: any(_eases(c) or _is_held_share(c) for c in ob.chain_ik.chains))
+    return begins | without_rest()
 
 
 def _eases(chain: bpy.types.PropertyGroup) -> bool:
     return bool(chain.solver == "FORCE" and chain.force.use_gradual)
 
 
-def with_locks() -> set[str]:
-    """Return the armature objects that hang on chains from *Current*, and locked rotations.
+def with_held() -> set[str]:
+    """Return the armature objects that hang on chains from *Current*, and on what holds these.
 
-    These may move once more after undo and loading: promise 4 says so.
+    That is locked rotations, and limits where they show a share. They may move once more after undo
+    and loading: promise 4 says so.
     """
-    locked = hanging_on(lambda ob: ob.pose is not None and any(map(_has_locks, ob.pose.bones)))
-    return locked & with_history()
+
+    def is_held(ob: Object) -> bool:
+        has_share = any(map(_is_held_share, ob.chain_ik.chains))
+        return has_share or (ob.pose is not None and any(map(_has_locks, ob.pose.bones)))
+
+    return hanging_on(is_held) & with_history()
+
+
+def _is_held_share(chain: bpy.types.PropertyGroup) -> bool:
+    """Tell whether limits may hold a share of a solution, of which it tells no more then."""
+    return bool(chain.start_from == "CURRENT" and chain.use_limits and chain.influence < 1.0)
 
 
 def _has_locks(bone: bpy.types.PoseBone) -> bool:

@@ -122,7 +122,7 @@ class RandomEdits:
         self._check_output()
         exempt, again = checks.without_rest() | waiting, checks.with_history()
         if self._has_forgotten:
-            exempt |= checks.with_locks()
+            exempt |= checks.with_held()
         moved = checks.not_stable(shown, checks.poses(), exempt, again)
         assert not moved, f"moved by a tag{where}: {moved}"
 

@@ -294,3 +294,19 @@ def test_a_target_that_creeps_is_followed_and_a_pose_by_hand_is_taken_over():
     before = turns(ob)
     rigs.change(ob.pose.bones["Bone.0"], rotation_quaternion=(0.98, 0.0, 0.0, 0.2))
     assert turned_by(turns(ob), before) > 1.0
+
+
+@pytest.mark.parametrize(("solver", "seed"), [("CCD", 3), ("NEWTON", 6)])
+def test_a_share_that_limits_hold_is_one_of_the_last_solution(solver, seed):
+    """Taken for one of another, a target that was nudged turned bones by up to 143 degrees."""
+    ob = rigs.make_rig(rigs.zigzag(3, seed))
+    rigs.turn_bones(ob, seed, 1.0)
+    rigs.limit_bones(ob, x=(-0.3, 0.5), z=(-0.4, 0.4))
+    place, settings = make_rng(seed).uniform(-2.0, 2.0, 3), {"solver": solver, "influence": 0.7}
+    target, _ = rigs.follow(ob, "Bone.2", place, start_from="CURRENT", **settings)
+    rigs.updated()
+    for _ in range(4):
+        before = turns(ob)
+        target.location.x += 1e-4
+        rigs.updated()
+        assert turned_by(turns(ob), before) < 0.1
