@@ -15,10 +15,12 @@ from ...core.solving.giving_way import STRENGTHS
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.places import Places
+from ..frames.side import bent_to
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import Asked
+from ..reading.spaces import transform_direction
 from ..trees.body_floor import BodyFloor
 from ..trees.body_limbs import BodyLimb, find_carried, limbs_alike
 from ..trees.body_plan import BodyPlan
@@ -55,6 +57,10 @@ class BodySolve(FrameSolve):
         grows = np.array([[chain.may_grow for chain in each.live_chains] for each in bodies])
         self._grows = grows & ~(carries & ~turns).any(axis=1)
         self._goes_along = carries | np.eye(len(turns), dtype=np.bool_)
+        pairs = [limb for limb in bodies[0].limbs if limb.bends_with_body]
+        self._pairs = np.array([(*limb.rows[:2], *limb.chains) for limb in pairs], dtype=np.int64)
+        flips = np.array([[spec.options.use_flip_bend for spec in body.specs] for body in bodies])
+        self._ways_to_bend = np.where(flips, -1.0, 1.0)[..., None]
 
     def _solve(
         self, asked: Asked, places: Places, frames: ChainFrames
@@ -180,6 +186,7 @@ class BodySolve(FrameSolve):
             grown = posing.frames.posed(start.rotations, poses.scale, poses.slides)
             nearby = replace(nearby, start=grown, chains=None)
         found = solve_with_joints(nearby, joints, None)
+        found = self._unfold(posing.frames, found, asked.rows)
         found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
         is_short = found.solutions.status_code != REACHED
         alone_after = (self._pulls[asked.rows] < 1.0) | (self._is_soft & is_short)
@@ -198,6 +205,32 @@ class BodySolve(FrameSolve):
         slack = LENGTHS_AGREE * frames.lengths(found.poses).max(axis=1, keepdims=True)
         stay = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
         return after.put(stay, found.take(stay))
+
+    def _unfold(self, frames: ChainFrames, found: SolvedPoses, rows: Indices) -> SolvedPoses:
+        """Return bodies whose nearly straight limbs of two bones bend to the sides of these.
+
+        A body knows of no sides: what it pulls straight it leaves bent by a hair to any of them,
+        and whatever starts from that pose would take it for a bend.
+
+        Args:
+            frames: Of the bodies.
+            found: As solved.
+            rows: Which bodies these are, shape (b,).
+        """
+        if not self._pairs.size:
+            return found
+        pose, levers, (first, second, chains) = found.poses, self._levers[rows], self._pairs.T
+        wanted = transform_direction(pose.matrices[:, : frames.hanging.count], levers)
+        side = transform_direction(pose.matrices[:, first], frames.hints[:, chains])
+        side *= self._ways_to_bend[rows][:, chains] * frames.is_bent[:, chains, None]
+        bent = bent_to(wanted[:, first], wanted[:, second], side)
+        if bent is None:
+            return found
+        wanted[:, first], wanted[:, second] = bent
+        kept = np.ones(frames.hanging.count, dtype=np.bool_)
+        kept[[*first, *second]] = False
+        unfolded = frames.rooted(pose.joints[:, 0]).pointed(pose, pose, levers, wanted, kept)
+        return replace(found, poses=unfolded)
 
 
 def _without(posing: Posing, let_go: Flags) -> Posing:

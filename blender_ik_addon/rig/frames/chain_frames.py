@@ -179,9 +179,23 @@ class ChainFrames(Alike):
             kept: Bones whose whole rotation is wanted, shape (n,).
         """
         wanted = transform_direction(poses.matrices[:, : self.hanging.count], levers)
+        return self.pointed(start, poses, levers, wanted, kept)
+
+    def pointed(
+        self, start: ChainPoses, poses: ChainPoses, levers: Array, wanted: Array, kept: Flags
+    ) -> ChainPoses:
+        """Return poses of which bones that are not kept swing from a start to directions.
+
+        Args:
+            start: What they swing from.
+            poses: What the others keep, of their whole rotations.
+            levers: Where the ends of each bone lie in its space, shape (B, n, 3).
+            wanted: Where they are to point, armature space, likewise.
+            kept: Bones whose whole rotation is wanted, shape (n,).
+        """
 
         def local_turn(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
-            scale: Array = self.scale[:, rows]
+            scale: Array = poses.scale[:, rows]
             if rows.start >= self.hanging.count:
                 return poses.rotations[:, rows], scale
             before, lever = start.rotations[:, rows], levers[:, rows]
@@ -194,7 +208,7 @@ class ChainFrames(Alike):
                 local = np.where(own[:, None, None], whole, local)
             return local, scale
 
-        return self._walked(local_turn)
+        return self._walked(local_turn, poses.slides)
 
     def nudged(self, pose: ChainPoses, turns: Array, tip: Array | None) -> ChainPoses:
         """Return poses with local rotations turned on by rotation vectors (B, m, 3).

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags, Indices
-from ...core.algebra.vectors import NO_DIRECTION
+from ...core.algebra.arithmetic import ARRAYS, Array, Flags, Indices
+from ...core.algebra.vectors import NO_DIRECTION, smoothstep
 from ...core.kinematics.bend_plane import MIN_BULGE
 from .batch_settings import BatchSettings
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 from .places import Places
+
+# Between two segments, in radians: up to the first a limb counts as straight, from the second on as
+# bent. With ten times more, elbows that a body has led aside would be seen to go back.
+STRAIGHT, BENT = 0.03, 0.1
 
 Bending = tuple[Array, Array]
 """Joints (b, n, 3) of chains that bend, and where they would bend if they were straight (b, 3)."""
@@ -92,3 +96,27 @@ def find_sides(joints: Array, natural: Array) -> Array:
     bulge = np.linalg.norm(offset, axis=1, keepdims=True)
     is_straight = bulge <= MIN_BULGE * reach
     return np.where(is_straight, natural, offset / np.where(is_straight, 1.0, bulge))
+
+
+def bent_to(first: Array, second: Array, side: Array) -> tuple[Array, Array] | None:
+    """Return two segments (..., 3), bent to a side (..., 3) as far as they are straight.
+
+    Their ends stay, and how much they bend; None where none is nearly straight.
+    """
+    chord = first + second
+    chord = chord / np.maximum(np.linalg.norm(chord, axis=-1, keepdims=True), NO_DIRECTION)
+    off, across = _reject(first, chord), _reject(side, chord)
+    lengths = [np.linalg.norm(each, axis=-1) for each in (first, second)]
+    bend = np.linalg.norm(off, axis=-1) * sum(1.0 / length for length in lengths)
+    if (bend >= BENT).all():
+        return None
+    turned = np.cross(chord, off)
+    angle = np.arctan2((turned * across).sum(axis=-1), (off * across).sum(axis=-1))
+    angle = (angle * (1.0 - smoothstep(ARRAYS, bend, STRAIGHT, BENT)))[..., None]
+    moved = off - np.cos(angle) * off - np.sin(angle) * turned
+    return first - moved, second + moved
+
+
+def _reject(way: Array, axis: Array) -> Array:
+    """Return what of ways (..., 3) is across unit vectors."""
+    return way - axis * (way * axis).sum(axis=-1, keepdims=True)

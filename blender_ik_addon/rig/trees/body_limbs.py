@@ -35,6 +35,13 @@ class BodyLimb:
         return self.chains, tuple(self.rows.tolist()), self.above, *self.solve_key
 
     @property
+    def bends_with_body(self) -> bool:
+        """Whether it is a chain of two bones that bend, without joints, to a side of its own."""
+        own = self.driven
+        is_pair = not own.is_tree and own.hanging.count == 2 and own.joints is None
+        return is_pair and own.specs[0].carries_side
+
+    @property
     def solve_key(self) -> tuple[object, ...]:
         """What limbs must have in common to be solved side by side."""
         return self.driven.keeps_shape, self.driven.batch_key

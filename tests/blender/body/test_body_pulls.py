@@ -270,3 +270,15 @@ def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_i
     rigs.change(ob.chain_ik.body, use_body=False)
     body = {name: held for name, held in bare.items() if ob.data.bones[name].use_deform}
     assert bodies.farthest(body, rigs.channels(ob)) <= bodies.STILL
+
+
+def test_limbs_that_a_body_pulls_straight_bend_to_their_sides(body):
+    """They ended bent by a hair to any; a limb turned round once that pose was where it starts."""
+    bodies.move(body, "Arm Target.L", (0.45, -0.4, -0.1))
+    before = rigs.matrices(body)
+    body.chain_ik.active_index = body.chain_ik.chains.find("Arm.L")
+    press(bpy.ops.pose.chain_ik_store)
+    after = rigs.matrices(body)
+    for name in ("upper_arm.L", "forearm.L"):
+        turns = np.array([before[name], after[name]])[:, :3, :3]
+        assert np.arccos((np.trace(turns[0].T @ turns[1]) - 1.0) / 2.0) < 0.3, name
