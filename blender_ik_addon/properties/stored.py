@@ -134,8 +134,8 @@ def _release_unwritten(
     owner, spec = owner_of(settings), chain_spec(settings)
     gone, idle = restoring.unwritten(owner, spec, known)
     left = gone = gone if may_have_left else NO_BONES
-    others = [each for each in chains_of(owner) if each != settings and not is_idle(each)]
     if gone:
+        others = [each for each in chains_of(owner) if each != settings and not is_idle(each)]
         written = {bone for each in others for bone in bones_of_chain(each, with_body=True)}
         stored = {name for each in others for name in _stored_names(each)}
         left, gone = left - (written - stored), gone - written
