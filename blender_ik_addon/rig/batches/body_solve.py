@@ -58,7 +58,8 @@ class BodySolve(FrameSolve):
         self._grows = grows & ~(carries & ~turns).any(axis=1)
         self._goes_along = carries | np.eye(len(turns), dtype=np.bool_)
         pairs = [limb for limb in bodies[0].limbs if limb.bends_with_body]
-        self._pairs = np.array([(*limb.rows[:2], *limb.chains) for limb in pairs], dtype=np.int64)
+        rows = [(*limb.rows[:2], limb.tip_after, *limb.chains) for limb in pairs]
+        self._pairs = np.array(rows, dtype=np.int64).reshape(-1, 4).T
         flips = np.array([[spec.options.use_flip_bend for spec in body.specs] for body in bodies])
         self._ways_to_bend = np.where(flips, -1.0, 1.0)[..., None]
 
@@ -219,7 +220,10 @@ class BodySolve(FrameSolve):
         """
         if not self._pairs.size:
             return found
-        pose, levers, (first, second, chains) = found.poses, self._levers[rows], self._pairs.T
+        pose, levers, (first, second, after, chains) = found.poses, self._levers[rows], self._pairs
+        # Whatever else they carry.
+        levers[:, first], ends = frames.ways[:, second], frames.ends[:, chains]
+        levers[:, second] = np.where((after < 0)[:, None], ends, frames.ways[:, after])
         wanted = transform_direction(pose.matrices[:, : frames.hanging.count], levers)
         side = transform_direction(pose.matrices[:, first], frames.hints[:, chains])
         side *= self._ways_to_bend[rows][:, chains] * frames.is_bent[:, chains, None]

@@ -42,6 +42,12 @@ class BodyLimb:
         return is_pair and own.specs[0].carries_side
 
     @property
+    def tip_after(self) -> int:
+        """Row of the tip that comes after the bones of a chain; -1 where none does."""
+        hang = self.driven.hanging
+        return int(self.rows[hang.tips[0]]) if hang.turns_afterwards(0) else -1
+
+    @property
     def solve_key(self) -> tuple[object, ...]:
         """What limbs must have in common to be solved side by side."""
         return self.driven.keeps_shape, self.driven.batch_key

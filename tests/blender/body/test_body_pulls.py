@@ -272,8 +272,14 @@ def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_i
     assert bodies.farthest(body, rigs.channels(ob)) <= bodies.STILL
 
 
-def test_limbs_that_a_body_pulls_straight_bend_to_their_sides(body):
+@pytest.mark.parametrize("has_shield", [False, True])
+def test_limbs_that_a_body_pulls_straight_bend_to_their_sides(body, has_shield):
     """They ended bent by a hair to any; a limb turned round once that pose was where it starts."""
+    if has_shield:
+        elbow = body.data.bones["upper_arm.L"].tail_local
+        rigs.add_bones(body, [elbow, elbow + Vector((0, 0.1, 0.1))], parent="upper_arm.L")
+        rigs.add_chain(body, "Bone.0", rigs.make_empty("Mark", elbow + Vector((0, 0.1, 0.2))))
+        body.chain_ik.chains[-1].chain_count = 1
     bodies.move(body, "Arm Target.L", (0.45, -0.4, -0.1))
     before = rigs.matrices(body)
     body.chain_ik.active_index = body.chain_ik.chains.find("Arm.L")
