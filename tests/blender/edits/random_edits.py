@@ -165,10 +165,11 @@ def untrue(scene: bpy.types.Scene) -> list[str]:
 def is_measurable(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> bool:
     """Tell whether Blender shows what the chain does: no constraint acts after it on its bones.
 
-    Nor on those of chains that it shares bones with: it is solved together with them. Of hidden
-    armatures that others hang on Blender evaluates the place, but not the pose.
+    Nor on the bone whose head it brings to the target, nor on those of chains that it shares bones
+    with: it is solved together with them. Of hidden armatures that others hang on Blender evaluates
+    the place, but not the pose.
     """
-    bones = _solved_with(ob, chain)
+    bones = _solved_with(ob, chain) | {chain.bone}
     moved = any(
         not tie.mute and tie.influence > 0.0
         for name in bones
