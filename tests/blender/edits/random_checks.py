@@ -309,9 +309,10 @@ def _has_ring_of_bones(ob: Object) -> bool:
     needed = {
         bone.name: {bone.parent.name if bone.parent else ""}
         | {
-            tie.subtarget
+            each.subtarget
             for tie in bone.constraints
-            if not tie.mute and getattr(tie, "target", None) == ob
+            for each in (tie, *getattr(tie, "targets", ()))
+            if not tie.mute and getattr(each, "target", None) == ob
         }
         for bone in ob.pose.bones
     }
