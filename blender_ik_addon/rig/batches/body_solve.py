@@ -222,8 +222,9 @@ class BodySolve(FrameSolve):
             return found
         pose, levers, (first, second, after, chains) = found.poses, self._levers[rows], self._pairs
         # Whatever else they carry.
-        levers[:, first], ends = frames.ways[:, second], frames.ends[:, chains]
-        levers[:, second] = np.where((after < 0)[:, None], ends, frames.ways[:, after])
+        is_last = (after < 0)[:, None]
+        levers[:, first] = frames.ways[:, second]
+        levers[:, second] = np.where(is_last, frames.ends[:, chains], frames.ways[:, after])
         wanted = transform_direction(pose.matrices[:, : frames.hanging.count], levers)
         side = transform_direction(pose.matrices[:, first], frames.hints[:, chains])
         side *= self._ways_to_bend[rows][:, chains] * frames.is_bent[:, chains, None]

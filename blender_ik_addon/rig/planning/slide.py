@@ -63,8 +63,7 @@ class ChainSlide(Alike):
         low, high, axes, heads = *np.zeros((2, count)), *np.zeros((2, count, 3))
         found = cls(low, high, axes, heads, home, root)
         for rows, own in limbs:
-            slides = (own.low < own.high) | (own.low != 0.0)
-            slides &= rows > 0
+            slides = _may_slide(own.low, own.high) & (rows > 0)
             for name in ("low", "high", "axes", "heads", "home"):
                 getattr(found, name)[rows[slides]] = getattr(own, name)[slides]
         return found
@@ -114,7 +113,7 @@ def chain_slide(chain: PlannedChain, joints: BoneJoints, home: Array, present: A
     assert joints.slides is not None
     skeleton, written = chain.skeleton, chain.plan.written
     low, high = joints.slides.T
-    shall_slide = (low < high) | (low != 0.0)
+    shall_slide = _may_slide(low, high)
     axes = slide_axes(skeleton, written)
     locks = read_flags(chain.object.pose.bones, "lock_location", 3)[written]
     connected = shall_slide & skeleton.is_connected[written]
@@ -132,6 +131,12 @@ def chain_slide(chain: PlannedChain, joints: BoneJoints, home: Array, present: A
         connected=tuple(names[i] for i in np.flatnonzero(connected)),
         locked=tuple(names[i] for i in np.flatnonzero(locked)),
     )
+
+
+def _may_slide(low: Array, high: Array) -> Flags:
+    """Tell which bones slide, or stand slid, by their ranges."""
+    slides: Flags = (low < high) | (low != 0.0)
+    return slides
 
 
 def check_drivers(chain: PlannedChain, joints: BoneJoints) -> None:
