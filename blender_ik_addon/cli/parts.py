@@ -20,6 +20,7 @@ from ..rig.keying.playing import moments, played
 from ..rig.keying.written import Channel, reader, written_channels
 from ..rig.live import live
 from ..rig.posing.outcome import Outcome
+from ..rig.reading.refusals import Refused
 from .choosing import Chosen
 
 MUTED, NOT_SOLVED = "MUTED", "NOT_SOLVED"
@@ -162,8 +163,8 @@ class _Recorder:
         for index, results in self._results.items():
             key = self._chosen.object.session_uid, index
             outcome = live.memory.outcome_in(self._scene, key)
-            if self._with_values and isinstance(outcome, str):
-                raise not_baked(self._chosen.chains[index], frame, outcome)
+            if self._with_values and isinstance(outcome, Refused):
+                raise not_baked(self._chosen.chains[index], frame, outcome.text)
             results.append(_result(frame, self._chosen, index, outcome))
         if self._with_values:
             self._values.append(self._read())
@@ -187,7 +188,7 @@ class _Recorder:
         )
 
 
-def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | str | None) -> Result:
+def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | Refused | None) -> Result:
     settings = chosen.settings(index)
     text = status_with(settings, outcome)
     if is_idle(settings):

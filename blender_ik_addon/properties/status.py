@@ -20,7 +20,7 @@ from ..rig.posing.outcome import Outcome, left_after
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.chain_plan import shown_joints
-from ..rig.reading.refusals import RigError, listed
+from ..rig.reading.refusals import Refused, RigError, listed
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
 from ..rig.tools.placing import place_of
@@ -126,7 +126,7 @@ def status(settings: ChainGroup) -> str:
     return ". ".join((*(text.removesuffix(".") for text in before), last))
 
 
-def _notes(settings: ChainGroup, outcome: Outcome | str | None) -> Iterator[str]:
+def _notes(settings: ChainGroup, outcome: Outcome | Refused | None) -> Iterator[str]:
     """Yield what else there is to know of a chain."""
     if isinstance(outcome, Outcome) and not is_idle(settings):
         if _starts_from_new_keys(settings):
@@ -210,7 +210,7 @@ def _may_flip(settings: ChainGroup) -> bool:
     return False
 
 
-def _outcome(settings: ChainGroup) -> Outcome | str | None:
+def _outcome(settings: ChainGroup) -> Outcome | Refused | None:
     """Return what the last solve of a chain did in the view layer shown."""
     graph = _graph_shown()
     return live.memory.outcome(graph, chain_key(settings)) if graph else None
@@ -245,7 +245,7 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
     )
 
 
-def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
+def status_with(settings: ChainGroup, outcome: Outcome | Refused | None) -> str:
     """Return the same for an outcome that is known."""
     unsolved = _unsolved(settings, outcome)
     if unsolved is not None:
@@ -261,7 +261,9 @@ def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
     return _after_constraints(settings, outcome, text)
 
 
-def _unsolved(settings: ChainGroup, outcome: Outcome | str | None) -> tuple[ChainState, str] | None:
+def _unsolved(
+    settings: ChainGroup, outcome: Outcome | Refused | None
+) -> tuple[ChainState, str] | None:
     """Return why a chain is not solved: its state, and the same in words; None if it is solved."""
     if is_idle(settings):
         return _idle(settings)
@@ -273,7 +275,7 @@ def _unsolved(settings: ChainGroup, outcome: Outcome | str | None) -> tuple[Chai
         return ChainState.IDLE, f"Not solved: {reason}"
     if outcome is None:
         return ChainState.IDLE, "Not solved yet: move the target, or change the frame"
-    return (ChainState.BROKEN, outcome) if isinstance(outcome, str) else None
+    return (ChainState.BROKEN, outcome.text) if isinstance(outcome, Refused) else None
 
 
 def _is_auto_keyed(owner: bpy.types.Object, outcome: Outcome) -> bool:

@@ -10,7 +10,7 @@ from ..core import IKError
 from ..rig.batches.rig_state import Specs
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
-from ..rig.reading.refusals import RigError
+from ..rig.reading.refusals import Refused, RigError
 from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update
@@ -233,7 +233,7 @@ def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
             try:
                 specs[index] = chain_spec(settings, values)
             except IKError as error:
-                specs[index] = str(error)
+                specs[index] = Refused(str(error))
     return specs
 
 

@@ -13,6 +13,7 @@ from ...core.model.status import STATUSES
 from ..frames.places import Places, in_armatures
 from ..posing.outcome import Outcome, outcome_of
 from ..posing.solved import Solved
+from ..reading.refusals import Refused
 from ..trees.driven import Driven
 from .batch_rigs import BatchRigs, Members
 from .followed import Followed
@@ -113,12 +114,12 @@ class Batch:
         """Return an outcome with the bones that somebody has posed since it was solved last."""
         return outcome
 
-    def outcome(self, row: int) -> Outcome | str | None:
+    def outcome(self, row: int) -> Outcome | Refused | None:
         """Return what the last solve of a chain did, or what is wrong with it."""
         if row in self.errors:
-            return self.errors[row]
+            return Refused(self.errors[row])
         if self.uids[row] in self._rigs.left:
-            return POSED_ELSEWHERE
+            return Refused(POSED_ELSEWHERE)
         if self._solved is None:
             return None
         tree, chain = self._place(row)

@@ -26,12 +26,13 @@ from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import check, planned
 from ..reading.channels import Pose, changed_bones, read_pose
 from ..reading.moment import Moment
+from ..reading.refusals import Refused
 from ..reading.skeleton import Fingerprint, Skeleton, compiled
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from ..reading.update import Update
 from ..reading.world import find_unmirrored
 
-Specs = dict[int, ChainSpec | str]
+Specs = dict[int, ChainSpec | Refused]
 """The settings of chains by index, or what is wrong with them in one sentence."""
 Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], tuple[StoredBone, ...]]
 """Keeps the stored pose of a chain, told by its armature object and index.
@@ -134,8 +135,9 @@ class RigState:
             # Of other bones no chain is known.
             self.skeleton, self.roots, self.live_chains = skeleton, None, []
         known_chains = {chain.index: chain for chain in self.live_chains}
-        self.errors = {index: spec for index, spec in specs.items() if isinstance(spec, str)}
-        sound = {index: spec for index, spec in specs.items() if not isinstance(spec, str)}
+        given = specs.items()
+        self.errors = {index: spec.text for index, spec in given if isinstance(spec, Refused)}
+        sound = {index: spec for index, spec in given if not isinstance(spec, Refused)}
         self.read_pose(update)
         has_limits = any(spec.use_limits or spec.force is not None for spec in sound.values())
         self.joints = read_joints(self.object) if has_limits else None

@@ -17,7 +17,7 @@ from ..keying.keys import check_keyable, give_new_action
 from ..keying.playing import check_live, frame_kept, played_unchanged
 from ..keying.written import Channel, reader, written_channels
 from ..live import live
-from ..reading.refusals import RigError
+from ..reading.refusals import Refused, RigError
 from ..reading.spec import ChainSpec
 from .bettering import Clip
 from .notes import Notes, Recorder
@@ -164,8 +164,8 @@ def _played(
     for frame in played_unchanged(scene, [armature_object], frames, CHANGED):
         for index, spec in chains.items():
             outcome = live.memory.outcome_in(scene, (armature_object.session_uid, index))
-            if isinstance(outcome, str):
-                raise not_baked(spec.name, frame, outcome)
+            if isinstance(outcome, Refused):
+                raise not_baked(spec.name, frame, outcome.text)
             if outcome is not None:
                 # None at some frames: its muting or influence is animated.
                 idle.discard(index)

@@ -16,7 +16,7 @@ from ..planning.live_chain import LiveChain
 from ..planning.located import located_bones
 from ..planning.order import Group, PlannedChain, above, are_planned_alike, levels
 from ..reading.channels import Pose
-from ..reading.refusals import listed
+from ..reading.refusals import Refused, listed
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import Update
@@ -149,12 +149,12 @@ class GraphState:
             names = [*self.gone_back[key], *chain.posed(changes)]
             self.gone_back[key] = list(dict.fromkeys(names))
 
-    def refusal(self, key: tuple[int, int]) -> str:
+    def refusal(self, key: tuple[int, int]) -> Refused:
         """Return why a chain is refused, by armature object and index."""
         text, bones = self.refused[key], self.gone_back.get(key)
         if not bones:
-            return text
-        return (
+            return Refused(text)
+        return Refused(
             f"This chain keeps {listed(bones)} as stored or keyed, so it went back: mute the chain"
             f" to pose by hand. {text}"
         )

@@ -17,6 +17,7 @@ from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.moment import Moment, moment_of
+from ..reading.refusals import Refused
 from ..reading.skeleton import Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import GraphKey, Update, shown_graph
@@ -54,7 +55,7 @@ class Memory:
 
     graphs: dict[GraphKey, GraphState] = field(default_factory=dict)
     written: dict[int, LastWrite] = field(default_factory=dict)
-    outcomes: dict[GraphKey, dict[int, dict[int, Knowing | str]]] = field(default_factory=dict)
+    outcomes: dict[GraphKey, dict[int, dict[int, Knowing | Refused]]] = field(default_factory=dict)
     followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
     given_back: set[int] = field(default_factory=set)
     flushing: set[GraphKey] = field(default_factory=set)
@@ -101,12 +102,12 @@ class Memory:
         state = None if graph is None else graph.rigs.get(uid)
         return None if state is None else state.skeleton
 
-    def outcome(self, graph: GraphKey, key: ChainKey) -> Outcome | str | None:
+    def outcome(self, graph: GraphKey, key: ChainKey) -> Outcome | Refused | None:
         """Return what the last solve of a chain in a viewport did, or what is wrong with it."""
         found = self._asked(graph, *key)
-        return found if found is None or isinstance(found, str) else found[0].outcome(found[1])
+        return found[0].outcome(found[1]) if isinstance(found, tuple) else found
 
-    def outcome_in(self, scene: bpy.types.Scene, key: ChainKey) -> Outcome | str | None:
+    def outcome_in(self, scene: bpy.types.Scene, key: ChainKey) -> Outcome | Refused | None:
         """Return the same of the first view layer of a scene that solves the chain."""
         graphs = [shown_graph(scene, view_layer) for view_layer in scene.view_layers]
         found = (self.outcome(graph, key) for graph in graphs)
@@ -123,7 +124,7 @@ class Memory:
     def live_chain(self, graph: GraphKey, key: ChainKey) -> LiveChain | None:
         """Return a chain as it was solved last; the same one until something of it changes."""
         found = self._asked(graph, *key)
-        return None if found is None or isinstance(found, str) else found[0].live_chains[found[1]]
+        return found[0].live_chains[found[1]] if isinstance(found, tuple) else None
 
     def driven_in(self, scene: bpy.types.Scene, key: ChainKey) -> Driven | None:
         """Return what a chain drives, alone or with others, in the first view layer that solves it.
@@ -136,7 +137,7 @@ class Memory:
                 return found[0].driven_of(found[1])
         return None
 
-    def _asked(self, graph: GraphKey, uid: int, index: int) -> Knowing | str | None:
+    def _asked(self, graph: GraphKey, uid: int, index: int) -> Knowing | Refused | None:
         return self.outcomes.get(graph, {}).get(uid, {}).get(index)
 
 
@@ -407,7 +408,7 @@ def _log_refusals(graph: GraphState) -> None:
         return
     found = {(uid, i): text for uid, rig in graph.rigs.items() for i, text in rig.errors.items()}
     for (uid, index), text in {**found, **graph.refused}.items():
-        if text not in [own.get(uid, {}).get(index) for own in memory.outcomes.values()]:
+        if Refused(text) not in [own.get(uid, {}).get(index) for own in memory.outcomes.values()]:
             owner = graph.rigs[uid].object
             name = owner.chain_ik.chains[index].name
             _LOG.info("'%s', chain '%s': %s", owner.name, name, text)
@@ -421,7 +422,7 @@ def _assemble(graph: GraphState, update: Update) -> None:
     _log_refusals(graph)
     outcomes = memory.outcomes.setdefault(update.key, {})
     for uid, state in graph.rigs.items():
-        outcomes[uid] = dict(state.errors)
+        outcomes[uid] = {index: Refused(text) for index, text in state.errors.items()}
     for level in graph.levels:
         for batch in level.batches:
             for row, live_chain in enumerate(batch.live_chains):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ...core import IKError, InvalidChainError
 
@@ -12,6 +13,17 @@ MOST_NAMES = 3
 
 class RigError(IKError):
     """A chain's bones, target or pole cannot be used; the text says what to do next."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a chain is not solved.
+
+    Attributes:
+        text: For people; it says what to do next.
+    """
+
+    text: str
 
 
 def scaled_flat() -> RigError:

@@ -103,7 +103,7 @@ class Trial:
         """
         outcome = self.batch.outcome(self.row)
         if not isinstance(outcome, Outcome):
-            raise RigError(outcome or NOT_SOLVED)
+            raise RigError(NOT_SOLVED if outcome is None else outcome.text)
         return outcome
 
 
