@@ -53,7 +53,13 @@ def choose(condition: Condition, yes: Nested, no: Nested) -> Nested:
         return yes
     if not condition.any():
         return no
-    return transform_leaves(lambda one, other: np.where(condition, one, other), yes, no)
+
+    def chosen(one: Any, other: Any) -> Any:
+        if isinstance(one, Rows):
+            return type(one)(*transform_leaves(chosen, one.parts(), other.parts()))
+        return np.where(condition, one, other)
+
+    return transform_leaves(chosen, yes, no)
 
 
 class Rows:
@@ -74,9 +80,18 @@ class Rows:
         return some
 
     def put(self, rows: Counts, some: Self) -> Self:
-        """Return a record of plain arrays with some chains as another one has them."""
-        mine, others = (tuple(vars(each).values()) for each in (self, some))
-        return type(self)(*put_rows(mine, rows, others))
+        """Return the record with some chains as another one has them."""
+        return type(self)(*put_rows(self.parts(), rows, some.parts()))
+
+    def choose(self, is_own: Flags, other: Self) -> Self:
+        """Return the record with the chains that are flagged (B,), the others of another one."""
+        chosen: Self = choose(is_own, self, other)
+        return chosen
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return the fields."""
+        names = getattr(self, "__dataclass_fields__", {})
+        return tuple([getattr(self, name) for name in names])
 
 
 def take_rows(nested: T, rows: Counts | Flags) -> T:
@@ -109,7 +124,9 @@ def are_all(rows: Counts, count: int) -> bool:
 def put_rows(nested: Nested, rows: Counts, some: Nested) -> Nested:
     """Return arrays (..., B) in which some rows are others."""
 
-    def replaced(values: Array, new: Array) -> Array:
+    def replaced(values: Any, new: Any) -> Any:
+        if isinstance(values, Rows):
+            return values.put(rows, new)
         result = values.copy()
         result[..., rows] = new
         return result

@@ -129,10 +129,8 @@ class BoneRows(Rows):
             parts: tuple[Array, ...] = posed.points, posed.frames, posed.own, posed.inverse
             if len(posed.turn) == 1:
                 parts = tuple(np.concatenate((part, part)) for part in parts)
-            (points, frames, own, inverse), count = map(chains_last, parts), len(self.tree.heads)
-            is_rigid = self.tree.joints.is_rigid
-            rows = Posed(frames, own, points[:count], points[count:], is_rigid)
-            vars(rows)["inverse_frames"] = inverse
+            points, frames, own, inverse = map(chains_last, parts)
+            rows = Posed(frames, own, points, self.tree.joints.is_rigid, inverse)
             self._known = posed, rows
         return self._known[1]
 

@@ -20,7 +20,7 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.chains_first import apply, chains_first, chains_last, choose_first, measure
 from ..algebra.nested import take_rows, transform_leaves
-from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree
 from .bone_rows import BoneRows
 from .constrained_step import MOST_SHIFT, ConstrainedStep, Known, forget
 from .descent_settings import Measure, Settings
@@ -98,7 +98,8 @@ class Ended(NamedTuple):
 def minimise(
     settings: Settings,
     tree: KinematicTree,
-    state: Array,
+    turn: Array,
+    slide: Array,
     acting: Any,
     target: Array,
     caps: Counts,
@@ -110,23 +111,24 @@ def minimise(
     Args:
         settings: How to go there.
         tree: The trees.
-        state: As ``kinematic_tree`` describes it, shape (n + 1, C, B).
+        turn: Of the joints, shape (n, 4, B).
+        slide: Of the bones, shape (n, B).
         acting: What acts on the trees, as the settings' measure takes it.
         target: Of the outputs that are held, shape (k, B).
         caps: Of the steps, shape (B,).
         is_alone: Whether all are one tree: from equal states it goes once.
     """
     if is_alone:
-        rows, same = _find_alike(state[:-1], target, caps[None])
-        given = take_rows((tree, state, acting, target, caps), rows)
+        rows, same = _find_alike(turn, slide, target, caps[None])
+        given = take_rows((tree, turn, slide, acting, target, caps), rows)
         return take_rows(minimise(settings, *given), same)
-    turn, rows = chains_first(state[:-1, :TURN]), np.flatnonzero(caps > 0)
+    turn, rows = chains_first(turn), np.flatnonzero(caps > 0)
     used, count, width = np.zeros_like(caps), len(caps), len(target)
     known, place = forget(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
     none, most = np.zeros(count), np.full(count, np.inf)
     carried = _Carried(turn, none, most, most, most, used, known, place, turn, place, most)
     while rows.size:
-        part = (tree, acting, target, state[:-1, TURN], caps)
+        part = (tree, acting, target, slide, caps)
         begun = carried
         if rows.size < count:
             part, begun = take_rows(part, rows), _pick(carried, rows)

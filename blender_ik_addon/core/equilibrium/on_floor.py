@@ -33,12 +33,12 @@ class FloorPoints(Rows):
 
     def find_heights(self, tree: KinematicTree, turn: Array) -> Array:
         """Return how high above the floor points are, (F, B), of trees turned so (n, 4, B)."""
-        own, posed = list(self.bones), tree.posed(tree.make_state(turn))
+        own, posed = list(self.bones), tree.pose(turn)
         points = posed.heads[own] + np.einsum("fijb,fjb->fib", posed.whole[own], self.ends)
         heights: Array = np.einsum("fib,ib->fb", points, self.normal) - self.level
         return heights
 
-    def choose(self, points: Sequence[int]) -> FloorPoints:
+    def take_points(self, points: Sequence[int]) -> FloorPoints:
         """Return some of the points."""
         bones = tuple(self.bones[point] for point in points)
         return replace(self, bones=bones, ends=self.ends[list(points)])

@@ -19,7 +19,8 @@ from ..algebra.quaternions import AXES
 from ..descent.bone_rows import BoneRows
 from ..descent.posed_rows import PosedRows
 from ..kinematics.compiled_joints import put_rows_last
-from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.posed import State
 from ..model.forces import Forces, StepMode
 
 # At its hard limit a spring is so many times stiffer, plus one. It must stay finite: targets that
@@ -224,10 +225,10 @@ def _cotangents(angle: Array) -> tuple[Array, Array]:
     )
 
 
-def measure_energy(energy: PotentialEnergy, chain: KinematicTree, state: Array) -> Array:
-    """Return the energy of chains in states as ``kinematic_tree`` describes them, shape (B,)."""
-    bones = BoneRows(chain, state[:-1, TURN])
-    return EnergyRows(bones, energy).measure(bones.pose(chains_first(state[:-1, :TURN]))).total
+def measure_energy(energy: PotentialEnergy, chain: KinematicTree, state: State) -> Array:
+    """Return the energy of chains in states, shape (B,)."""
+    bones = BoneRows(chain, state.slide)
+    return EnergyRows(bones, energy).measure(bones.pose(chains_first(state.turn))).total
 
 
 def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> PotentialEnergy:

@@ -15,7 +15,7 @@ from ..descent.bone_rows import BoneRows
 from ..descent.descent_settings import Settings
 from ..descent.feasible_newton import minimise
 from ..kinematics.aims import Aims
-from ..kinematics.kinematic_tree import TURN
+from ..kinematics.posed import State
 from ..kinematics.task import Task
 from ..model.forces import StepMode
 from ..solvers import jacobian_transpose
@@ -78,8 +78,8 @@ def move_off_ends(
 
 
 def pull_effectors(
-    run: Run, energy: PotentialEnergy | None, standing: Array
-) -> tuple[Array, Counts]:
+    run: Run, energy: PotentialEnergy | None, standing: State
+) -> tuple[State, Counts]:
     """Return what the force on the effectors makes of states, and the iterations used."""
     sweeps, caps = SWEEPS, np.minimum(run.iterations, FEW_ITERATIONS)
     if energy is not None and (energy.gain is not None or energy.mode is StepMode.CLASSIC):
@@ -91,31 +91,31 @@ def pull_effectors(
             sweeps, caps = replace(sweeps, is_hopeless=stands_still), run.iterations
     elif energy is not None:
         caps = np.where(energy.only_settles, 0, caps)
-    slide, used = standing[:-1, TURN], np.zeros_like(run.iterations)
+    slide, used = standing.slide, np.zeros_like(run.iterations)
     if not caps.any():
         return standing, used
     bones = BoneRows(run.tree, slide)
-    begun = jacobian_transpose.begin(bones, standing[:-1, :TURN], run.target)
+    begun = jacobian_transpose.begin(bones, standing.turn, run.target)
     work = Work(bones, run.target, run.tolerance, caps)
     found = iterate(ARRAYS, sweeps, work, Progress(begun[0], *begun, used))
     return run.tree.make_state(np.ascontiguousarray(found.best[0]), slide), found.used
 
 
 def settle_chains(
-    run: Run, state: Array, used: Counts, energy: PotentialEnergy, aims: Aims | None
-) -> tuple[Array, Counts]:
+    run: Run, state: State, used: Counts, energy: PotentialEnergy, aims: Aims | None
+) -> tuple[State, Counts]:
     """Return chains settled where they have come to, also those that have not arrived.
 
     Of aims is kept what has been met.
     """
     rested, used = _settle(run, state, used, energy, aims)
     is_lost = ~run.is_open(state) & run.is_open(rested)
-    return np.where(is_lost, state, rested), used
+    return state.choose(is_lost, rested), used
 
 
 def _settle(
-    run: Run, state: Array, used: Counts, energy: PotentialEnergy, aims: Aims | None
-) -> tuple[Array, Counts]:
+    run: Run, state: State, used: Counts, energy: PotentialEnergy, aims: Aims | None
+) -> tuple[State, Counts]:
     """Return poses of least energy nearby, and iterations used.
 
     Effectors that have arrived are held at their targets, and their aims where they are.
@@ -129,19 +129,19 @@ def _settle(
         # How readily a joint turns says nothing of where it rests.
         joints = replace(joints, mobility=np.ones_like(joints.mobility))
     free, is_open = replace(chain, joints=joints, aims=weighted), run.is_open(state)
-    output = free.make_state(state[:-1, :TURN], state[:-1, TURN])[-1, : free.rows]
+    output = free.restate(state).output
     wanted = np.where(is_open, 0.0, output)
     wanted[:3] = run.target
     caps = np.clip(run.iterations - used, 0, ENOUGH_TO_SETTLE)
     caps = np.where(energy.acts & (free.joints.free_axes.size > 0), caps, 0)
-    turn, used = state[:-1, :TURN].copy(), used.copy()
+    turn, used = state.turn.copy(), used.copy()
     most = max(1, MOST_EQUATIONS // (3 * len(turn)) ** 2)
     ways = (SETTLE, energy, wanted, ~is_open), (PULLED, (energy, wanted), wanted[:0], is_open)
     for settings, acting, held, among in ways:
         rows = np.flatnonzero(caps * among)
         for part in (rows[first : first + most] for first in range(0, len(rows), most)):
-            given = take_rows((free, state, acting, held, caps), part)
+            given = take_rows((free, state.turn, state.slide, acting, held, caps), part)
             ended = minimise(settings, *given, is_alone=run.is_alone)
             turn[..., part] = ended.turn
             used[part] += ended.used
-    return chain.make_state(turn, state[:-1, TURN]), used
+    return chain.make_state(turn, state.slide), used

@@ -13,9 +13,10 @@ from itertools import product
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import Array, Counts
+from ..algebra.arithmetic import Counts
 from ..algebra.nested import repeat_single, take_rows
 from ..kinematics.aims import Aims
+from ..kinematics.posed import State
 from ..solving.joint_run import Run
 from .potential_energy import PotentialEnergy, measure_energy
 from .settling import settle_chains
@@ -30,8 +31,8 @@ ENOUGH_TO_TELL = 8
 
 
 def settle_best(
-    run: Run, state: Array, used: Counts, energy: PotentialEnergy, aims: Aims | None
-) -> tuple[Array, Counts]:
+    run: Run, state: State, used: Counts, energy: PotentialEnergy, aims: Aims | None
+) -> tuple[State, Counts]:
     """Return the states of least energy in which chains settle, and the iterations used.
 
     Arguments as for ``settle_chains``; aims choose among poses by themselves.
@@ -45,7 +46,8 @@ def settle_best(
         return settle_chains(run, state, used, energy, aims)
     chosen, ends, spent = _settle_corners(run, state, energy, rows)
     index = np.concatenate((np.arange(count), chosen))
-    ends, spent = np.concatenate((state, ends), axis=-1), np.concatenate((used, spent))
+    ends = state.take(index).put(np.arange(count, len(index)), ends)
+    spent = np.concatenate((used, spent))
     every, acting = run.take(index), energy.take(index)
     ends, spent = settle_chains(every, ends, spent, acting, None)
     best = _choose_ends(every, acting, ends, index, count)
@@ -53,8 +55,8 @@ def settle_best(
 
 
 def _settle_corners(
-    run: Run, state: Array, energy: PotentialEnergy, rows: Counts
-) -> tuple[Counts, Array, Counts]:
+    run: Run, state: State, energy: PotentialEnergy, rows: Counts
+) -> tuple[Counts, State, Counts]:
     """Return which chains have a corner that they reach, the best poses of these, and iterations.
 
     Some steps tell which corner costs least; they do not settle there.
@@ -67,7 +69,7 @@ def _settle_corners(
     several, acting = run.take(chosen), energy.take(chosen)
     bend = acting.slack_low + (acting.slack_high - acting.slack_low) * corners.T
     turn = several.tree.joints.clamped(turns.multiply(acting.rest, turns.from_vectors(bend)))
-    begun = several.tree.make_state(turn, take_rows(state[:-1, 4], chosen))
+    begun = several.tree.make_state(turn, take_rows(state.slide, chosen))
     ends, spent = several.close(begun, np.zeros_like(chosen))
     few = replace(several, iterations=np.minimum(several.iterations, spent + ENOUGH_TO_TELL))
     ends, spent = settle_chains(few, ends, spent, acting, None)
@@ -79,7 +81,7 @@ def _settle_corners(
 
 
 def _choose_ends(
-    run: Run, energy: PotentialEnergy, ends: Array, chains: Counts, count: int
+    run: Run, energy: PotentialEnergy, ends: State, chains: Counts, count: int
 ) -> Counts:
     """Return which ends (R,) the first chains settle in, of those of the chains (R,)."""
     total = measure_energy(energy, run.tree, ends)

@@ -1,12 +1,7 @@
 """Bones that hang on each other: where turns and slides put them, and how effectors answer.
 
-Layout as in ``arrays``, in the units of the start poses. A *state* is one array (n + 1, C, B), so
-that one loop carries it: a row a bone with the turn wxyz, the slide, and which edges of its range
-the last step has kept to, by powers of two; and a last row with the *output*, what of the pose the
-target is compared with: three numbers an effector, times the square root of its weight, and after
-them whatever else is aimed at.
-
-A chain is a tree with one effector, a free bone a joint without limits.
+Layout as in ``arrays``, in the units of the start poses. A chain is a tree with one effector, a
+free bone a joint without limits.
 """
 
 from __future__ import annotations
@@ -24,13 +19,9 @@ from ..model.joints import JointKind, Joints
 from ..model.topology import Topology
 from .aims import Aims
 from .compiled_joints import KNOWN, CompiledJoints, compile_joints, put_rows_last
-from .posed import Posed, accumulate, move_by_turns
+from .posed import Posed, State, accumulate, move_by_turns
 from .reach import measure_reach
 from .swing_twist import put_together
-
-TURN, ACTIVE = 4, 5
-# Room for the output of a chain with a pole and a turned tip.
-STATE_COLUMNS = 7
 
 
 @dataclass(frozen=True)
@@ -93,65 +84,42 @@ class KinematicTree(Rows):
         self,
         turn: Array,
         slide: Array | None = None,
-        active: Array | None = None,
+        is_kept: Flags | None = None,
         posed: Posed | None = None,
-    ) -> Array:
+    ) -> State:
         """Return a state with its output; as ``clamp_state``, but of turns that are allowed.
 
         ``posed`` is where they put the bones, if it is known.
         """
-        rows = self.rows
-        state = np.zeros((len(turn) + 1, max(STATE_COLUMNS, rows), turn.shape[-1]))
-        state[:-1, :TURN] = turn
-        if slide is not None:
-            state[:-1, TURN] = slide
-        if active is not None:
-            state[:-1, ACTIVE] = active
-        state[-1, :rows] = self.find_output(self.posed(state, posed))
-        return state
+        count, _, rows = turn.shape
+        slide = np.zeros((count, rows)) if slide is None else slide
+        is_kept = np.zeros((count, 3, rows), dtype=np.bool_) if is_kept is None else is_kept
+        posed = self.pose(turn, slide) if posed is None else posed
+        return State(turn, slide, is_kept, self.find_output(posed), posed)
 
-    def restate(self, state: Array, other: KinematicTree) -> Array:
-        """Return the state of the same bones as another tree has them, with other aims or none."""
-        return self.make_state(state[:-1, :TURN], state[:-1, TURN], None, other.posed(state))
+    def restate(self, state: State) -> State:
+        """Return the state of the same bones in a tree that has had other aims, or none."""
+        return self.make_state(state.turn, state.slide, None, state.posed)
 
     def clamp_state(
-        self, turn: Array, slide: Array | None = None, active: Array | None = None
-    ) -> Array:
+        self, turn: Array, slide: Array | None = None, is_kept: Flags | None = None
+    ) -> State:
         """Return the state of turns and slides brought inside their ranges.
 
         Args:
             turn: Of any sort, shape (n, 4, B).
             slide: The same, shape (n, B); None for none.
-            active: The edges that have been kept to, by powers of two, shape (n, B); None for none.
+            is_kept: The edges that have been kept to, shape (n, 3, B); None for none.
         """
         joints = self.joints
         if self.slide_axes is not None and slide is not None:
             slide = np.clip(slide, joints.slide_low, joints.slide_high)
         if joints.is_free:
-            return self.make_state(turn, slide, active)
-        return self.make_state(put_together(joints.take_apart(turn), 1), slide, active)
+            return self.make_state(turn, slide, is_kept)
+        return self.make_state(put_together(joints.take_apart(turn), 1), slide, is_kept)
 
-    def posed(self, state: Array, made: Posed | None = None) -> Posed:
-        """Return where a state puts the bones; an iteration goes on from one of the last two."""
-        known: tuple[tuple[Array, Posed], ...] = self.__dict__.get("_known", ())
-        for each, posed in known:
-            if each is state:
-                return posed
-        made = made or self._pose(state[:-1, :TURN], state[:-1, TURN])
-        self.__dict__["_known"] = ((state, made), *known[:1])
-        return made
-
-    def choose_states(self, is_first: Flags, first: Array, second: Array) -> Array:
-        """Return the first state where flagged (B,), else the second."""
-        if is_first.all():
-            return first
-        if not is_first.any():
-            return second
-        state = np.where(is_first, first, second)
-        self.posed(state, self.posed(first).choose(is_first, self.posed(second)))
-        return state
-
-    def _pose(self, turn: Array, slide: Array | None) -> Posed:
+    def pose(self, turn: Array, slide: Array | None = None) -> Posed:
+        """Return where turns (n, 4, B) and slides (n, B), inside their ranges, put the bones."""
         topology, joints, offsets = self.topology, self.joints, self.joints.offsets
         own, heads = turns.to_matrices(turn), self.heads
         if slide is not None:
@@ -168,7 +136,7 @@ class KinematicTree(Rows):
         points[topology.roots] = heads[topology.roots]
         points[children], points[count:] = arms[: len(before)], arms[len(before) :]
         points = accumulate(points, topology.point_rounds, np.add)
-        return Posed(frames, own, points[:count], points[count:], joints.is_rigid)
+        return Posed(frames, own, points, joints.is_rigid)
 
     def slide_heads(self, slide: Array) -> Array:
         """Return the heads moved by slides (n, B), shape (n, 3, B)."""
@@ -244,7 +212,7 @@ def compile_tree(
     reach = measure_paths(topology, heads, tips)[1].max(axis=0)
     alike, away = np.ones((len(tips), len(unit))), (np.zeros_like(heads), np.zeros_like(tips))
     tree = KinematicTree(topology, compiled, *away, reach, alike)
-    back = arrays.invert(tree.posed(tree.make_state(start)).whole)
+    back = arrays.invert(tree.pose(start).whole)
     children = topology.children_of_bones
     parents = np.array(topology.parents)[children]
     own, on = heads.copy(), list(topology.effector_bones)
@@ -253,7 +221,7 @@ def compile_tree(
     tree = replace(tree, heads=own, ends=ends)
     if joints.slide_low.any() or joints.slide_high.any():
         tree = replace(tree, slide_axes=put_rows_last(joints.slide_axes))
-    posed = tree.posed(tree.make_state(start))
+    posed = tree.pose(start)
     if tree.slide_axes is not None:
         before = np.diff(posed.heads, axis=0, prepend=posed.heads[:1])
         effects, slides = tree.slide_effects(posed), (compiled.slide_low, compiled.slide_high)

@@ -1,4 +1,4 @@
-"""Where the bones of trees stand, and how points on them move with turns of the joints.
+"""The joints of trees, where the bones stand, and how points on them move with turns of the joints.
 
 Layout as in ``arrays``.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
+from typing import Any, Self
 
 import numpy as np
 
 from ..algebra import arrays
-from ..algebra.arithmetic import Array, Flags
-from ..algebra.nested import Rows
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.nested import Rows, take_rows
 from ..model.topology import Rounds
 
 
@@ -25,22 +25,27 @@ class Posed(Rows):
     Attributes:
         frames: In which each bone's own turn acts, shape (n, 3, 3, B).
         own: The turns as matrices, shape (n, 3, 3, B).
-        heads: Of the bones, shape (n, 3, B).
-        tips: The effectors, shape (E, 3, B).
+        points: The heads of the bones, then the effectors, shape (n + E, 3, B): of a chain its
+            joints.
         is_rigid: Whether all frames are rotations.
+        inverse: Of the frames, as they are; None where it is not known yet.
     """
 
     frames: Array
     own: Array
-    heads: Array
-    tips: Array
+    points: Array
     is_rigid: bool = False
+    inverse: Array | None = None
 
-    def choose(self, is_own: Flags, other: Posed) -> Posed:
-        """Return where the bones of these trees stand where flagged (B,), else those of others."""
-        mine, others = ((each.frames, each.own, each.heads, each.tips) for each in (self, other))
-        frames, own, heads, tips = map(np.where, repeat(is_own), mine, others)
-        return Posed(frames, own, heads, tips, self.is_rigid)
+    @property
+    def heads(self) -> Array:
+        """Of the bones, shape (n, 3, B)."""
+        return self.points[: len(self.frames)]
+
+    @property
+    def tips(self) -> Array:
+        """The effectors, shape (E, 3, B)."""
+        return self.points[len(self.frames) :]
 
     @cached_property
     def whole(self) -> Array:
@@ -49,13 +54,10 @@ class Posed(Rows):
         return whole
 
     @cached_property
-    def points(self) -> Array:
-        """The heads and then the effectors, shape (n + E, 3, B): of a chain its joints."""
-        return np.concatenate((self.heads, self.tips))
-
-    @cached_property
     def inverse_frames(self) -> Array:
         """Shape (n, 3, 3, B)."""
+        if self.inverse is not None:
+            return self.inverse
         return self.frames.swapaxes(1, 2) if self.is_rigid else arrays.invert(self.frames)
 
     @cached_property
@@ -74,6 +76,36 @@ class Posed(Rows):
         """Return vectors (n, ..., 3, B), some a joint, in the axes of its frame."""
         expressed: Array = np.einsum("nijb,n...jb->n...ib", self.inverse_frames, vectors)
         return expressed
+
+
+@dataclass(eq=False)
+class State(Rows):
+    """How the joints of B trees stand: what iterations start from, and what they return.
+
+    Attributes:
+        turn: Of the joints, shape (n, 4, B).
+        slide: Of the bones, shape (n, B).
+        is_kept: Which edges of its range the last step has kept a joint to, shape (n, 3, B).
+        output: What of the pose the target is compared with, shape (rows, B): three numbers an
+            effector, times the square root of its weight, and after them whatever else is aimed at.
+        posed: Where the bones stand.
+        linear: What a step from here has found out: one that is not taken is tried again.
+    """
+
+    turn: Array
+    slide: Array
+    is_kept: Flags
+    output: Array
+    posed: Posed
+    linear: Any = None
+
+    def take(self, rows: Counts | Flags) -> Self:
+        """Return the state of some of the trees."""
+        return type(self)(*take_rows(self.parts(), rows))
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return the fields but for what a step from here has found out."""
+        return self.turn, self.slide, self.is_kept, self.output, self.posed
 
 
 def move_by_turns(frames: Array, levers: Array) -> Array:

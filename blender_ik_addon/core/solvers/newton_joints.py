@@ -12,8 +12,9 @@ from ..algebra.arrays import norm
 from ..algebra.chains_first import apply, chains_last
 from ..algebra.nested import Nested
 from ..descent.near_edges import NearEdges
-from ..kinematics.kinematic_tree import ACTIVE, TURN, KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.limit_edges import LEAST_LEAVING, ON_EDGE
+from ..kinematics.posed import State
 from .newton_directions import next_damping
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
@@ -28,11 +29,9 @@ LEAST_SYSTEM = 1e-12
 NOTHING = 1e-14
 # Aims that a pose cannot give would else be asked of rounding.
 LEAST_WITH_AIMS = 1e-9
-# By which states have the three edges that a joint may keep to.
-POWERS = np.array([1.0, 2.0, 4.0])
 
 
-def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tuple[Array, Array]:
+def step(state: State, tree: KinematicTree, target: Array, damping: Array) -> tuple[State, Array]:
     """Return the state after one iteration: a better one, or the same with more damping.
 
     The least turns of the joints that cancel the errors of all effectors to first order solve a
@@ -42,7 +41,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     what the others can do. Steps are brought back inside the ranges, and taken if the error falls.
 
     Args:
-        state: As ``kinematic_tree`` describes, shape (n + 1, C, B).
+        state: Of the joints.
         tree: Chains or trees.
         target: Of the first rows of the output, shape (k, B).
         damping: Shape (B,).
@@ -56,17 +55,17 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     test_tree_reach.py.
     """
     rows = len(target)
-    error = target - state[-1, :rows]
+    error = target - state.output[:rows]
     error_norm = norm(error)
-    move, slide, active = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
+    move, slide, is_kept = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
     largest = norm(move).max(axis=0)
     share: Array = LARGEST_TURN / np.maximum(largest, LARGEST_TURN)
-    turn = turns.turn_by(state[:-1, :TURN], move * share)
-    slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
-    moved = tree.clamp_state(turn, slide, active)
-    is_better = norm(target - moved[-1, :rows]) < error_norm
+    turn = turns.turn_by(state.turn, move * share)
+    slide = state.slide if slide is None else state.slide + slide * share
+    moved = tree.clamp_state(turn, slide, is_kept)
+    is_better = norm(target - moved.output[:rows]) < error_norm
     following = next_damping(ARRAYS, damping, is_better)
-    return tree.choose_states(is_better, moved, state), following
+    return moved.choose(is_better, state), following
 
 
 class _Limits(NamedTuple):
@@ -100,45 +99,42 @@ class _Slides(NamedTuple):
 
 
 def _find_least_step(
-    tree: KinematicTree, state: Array, error: Array, damping: Array
-) -> tuple[Array, Array | None, Array | None]:
+    tree: KinematicTree, state: State, error: Array, damping: Array
+) -> tuple[Array, Array | None, Flags | None]:
     """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order.
 
     And the edges kept to, as states have them. None for slides and edges where there are none.
     """
-    known = tree.__dict__.get("_linear")
-    if known is None or known[0] is not state:
-        # A step that was not taken is tried again with more damping.
-        tree.__dict__["_linear"] = known = state, *_linearize(tree, state, len(error))
-    _, jacobian, free, limits, slides = known
-    found: tuple[Array, Array | None, Array | None] = _solve_pass(
+    if state.linear is None:
+        state.linear = _linearize(tree, state, len(error))
+    jacobian, free, limits, slides = state.linear
+    found: tuple[Array, Array | None, Flags | None] = _solve_pass(
         tree, (jacobian, free, error, damping), limits, slides, MOST_PASSES
     )
     return found
 
 
 def _linearize(
-    tree: KinematicTree, state: Array, rows: int
+    tree: KinematicTree, state: State, rows: int
 ) -> tuple[Array, Array, _Limits | None, _Slides | None]:
     """Return the Jacobian of the first rows of the output, as ``_solve_pass`` takes it."""
-    posed, joints, limits, slides = tree.posed(state), tree.joints, None, None
-    free = jacobian = tree.find_jacobian(posed)[:, :rows]
+    joints, limits, slides = tree.joints, None, None
+    free = jacobian = tree.find_jacobian(state.posed)[:, :rows]
     if joints.has_edges:
-        edges = NearEdges(joints.rows, state[:-1, :TURN].transpose(2, 0, 1), ON_EDGE)
+        edges = NearEdges(joints.rows, state.turn.transpose(2, 0, 1), ON_EDGE)
         edges.store_chains_last()
         if joints.has_stiffness or edges.has_locks:
             free = _turn_joints(jacobian, edges.free)
         if edges.has_any:
-            is_kept = state[:-1, ACTIVE].T[..., None] // POWERS % 2.0 == 1.0
-            limits = _Limits(edges, edges.is_near & is_kept)
+            limits = _Limits(edges, edges.is_near & state.is_kept.transpose(2, 0, 1))
     elif joints.has_stiffness:
-        free = _weigh_axes(jacobian, state[:-1, :TURN], joints.mobility)
+        free = _weigh_axes(jacobian, state.turn, joints.mobility)
     if free is jacobian and not joints.axis_shares.all():
         free = jacobian * joints.axis_shares[:, None]
     if tree.slide_axes is not None:
-        slide, low, high = state[:-1, TURN], joints.slide_low, joints.slide_high
+        slide, low, high = state.slide, joints.slide_low, joints.slide_high
         is_at_end = slide <= low + ON_EDGE, slide >= high - ON_EDGE
-        slides = _Slides(tree.slide_effects(posed), high > low, *is_at_end)
+        slides = _Slides(tree.slide_effects(state.posed), high > low, *is_at_end)
     return jacobian, free, limits, slides
 
 
@@ -177,7 +173,7 @@ def _solve_pass(
         has_changed |= bool(leaves.any())
         slides = slides._replace(is_free=slides.is_free & ~leaves)
     if passes == 1 or not has_changed:
-        return move, slide, None if is_kept is None else (is_kept @ POWERS).T
+        return move, slide, None if is_kept is None else is_kept.transpose(1, 2, 0)
     return _solve_pass(tree, given, limits, slides, passes - 1)
 
 

@@ -17,24 +17,25 @@ from ..descent.constrained_step import Curve
 from ..descent.descent_settings import Measure, Settings
 from ..descent.feasible_newton import minimise
 from ..descent.posed_rows import PosedRows
-from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.posed import State
 from .newton_joints import LARGEST_TURN
 
 
 def compromise(
     tree: KinematicTree,
-    state: Array,
+    state: State,
     target: Array,
     tolerance: Array,
     caps: Counts,
     *,
     is_alone: bool,
-) -> tuple[Array, Counts]:
+) -> tuple[State, Counts]:
     """Return states in which weighted errors are least, and the steps taken, (B,).
 
     Args:
         tree: The trees.
-        state: As ``kinematic_tree`` describes, shape (n + 1, C, B).
+        state: Of their joints.
         target: Of the effectors, times the roots of their weights, shape (3 E, B).
         tolerance: Errors, all together, that are none, shape (B,).
         caps: Of the steps, shape (B,).
@@ -50,8 +51,9 @@ def compromise(
         # Valleys are followed, those that are flat in long steps; a single effector has none.
         settings = replace(settings, rests=1e-7, led=EVERY, least_shift=1e-9)
     acting = target, tolerance
-    ended = minimise(settings, tree, state, acting, target[:0], caps, is_alone=is_alone)
-    return tree.make_state(ended.turn, state[:-1, TURN]), ended.used
+    given = tree, state.turn, state.slide, acting, target[:0], caps
+    ended = minimise(settings, *given, is_alone=is_alone)
+    return tree.make_state(ended.turn, state.slide), ended.used
 
 
 class SquaredErrors(Measure):

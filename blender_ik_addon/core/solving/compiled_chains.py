@@ -16,7 +16,7 @@ from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import KinematicTree, compile_tree, measure_paths
-from ..kinematics.posed import Posed
+from ..kinematics.posed import Posed, State
 from ..kinematics.start_pose import (
     StartPose,
     align_free_joints,
@@ -206,7 +206,7 @@ class CompiledChains:
 
     def _compile_starts(self, *, stays_near: bool) -> UnconstrainedStarts:
         if self.is_tree:
-            posed, turn, chain = self.tree.posed(self.clamped_states), self.clamped_start, None
+            posed, turn, chain = self.clamped_states.posed, self.clamped_start, None
         else:
             posed, turn = self.start_posed, self.start_turns
             chain = replace(self.start, unit=np.ones_like(self.unit))
@@ -234,8 +234,8 @@ class CompiledChains:
         return self.tree.joints.begun(self.start_turns)
 
     @compile_once
-    def clamped_states(self) -> Array:
-        """The states of the joints in those poses, shape (n + 1, 7, B)."""
+    def clamped_states(self) -> State:
+        """The joints in those poses."""
         return self.tree.make_state(self.clamped_start, self.tree.joints.resting_slide)
 
     @compile_once

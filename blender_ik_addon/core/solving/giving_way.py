@@ -31,7 +31,8 @@ from ..descent.feasible_newton import minimise
 from ..equilibrium.near_start import StartSprings, compile_springs
 from ..equilibrium.on_floor import FloorPoints
 from ..equilibrium.pulled_by_goals import FARTHEST, Pulling, Pulls, draw_near, measure_pulls
-from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.posed import State
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
 from .unconstrained_start import bend_straight_runs
 
@@ -69,7 +70,7 @@ def give_way(
     priorities: Sequence[int],
     hints: Array,
     floor: FloorPoints | None = None,
-) -> tuple[Run, Array, Counts, Array]:
+) -> tuple[Run, State, Counts, Array]:
     """Return poses that meet goals in the order of their priorities, near to the start.
 
     Args:
@@ -157,7 +158,7 @@ def _keep_above(
         wanted = found.is_on ^ joins ^ leaves
         for rows in _alike(changed, wanted, floor.normal):
             points, begun = np.flatnonzero(wanted[:, rows[0]]), found.take(rows)
-            pressed = floor.choose(points.tolist()).take(rows)
+            pressed = floor.take_points(points.tolist()).take(rows)
             asked = run.take(rows), priorities, pressed
             tried, holds = _press(*asked, begun, take_rows(first, rows))
             found = found.put(rows[holds], tried.spread(points, count).take(holds))
@@ -271,7 +272,7 @@ class _Asked:
             self._tree = replace(self._tree, aims=aims)
         others = np.zeros((self._tree.rows - len(run.target), run.target.shape[-1]))
         self._target = np.concatenate((run.target, others))
-        self._start = run.start[:-1, :TURN]
+        self._start = run.start.turn
         goals = list(_find_goals(run, priorities, 3 * len(self._tree.ends)))
         self._pins = _joined(rows for rows, priority in goals if priority == PINNED)
         self._levels = sorted({priority for _, priority in goals if priority in STRENGTHS})
@@ -356,7 +357,7 @@ class _Asked:
             return found, is_met
         rows = repeat_single(np.flatnonzero(is_far), len(is_far))
         began = _float(self._tree, self._place).make_state(self._turn)
-        lacks = self._target - began[-1, : len(self._target)]
+        lacks = self._target - began.output
         way = lacks[np.array(of_points)].mean(axis=0) / self._tree.reach
         moved = replace(came, turn=self._turn, place=self._place + way, used=found.used)
         other, holds = self._take(rows)._hold(moved.take(rows), last)
@@ -409,18 +410,18 @@ class _Asked:
         """Return where the trees come to."""
         target, rows, begun = self._target, settings.held, _float(self._tree, came.place)
         state = begun.make_state(came.turn)
-        output, points = state[-1, : len(target)], 3 * len(self._tree.ends)
+        output, points = state.output, 3 * len(self._tree.ends)
         nearer = draw_near(target, output, points, pulls, self._tree.reach)
         acting = Pulling(self._springs, came.place, nearer)
         held = self._level, target[rows.plain]
-        given = begun, state, acting, np.concatenate(held), self._caps
+        given = begun, state.turn, state.slide, acting, np.concatenate(held), self._caps
         ended = minimise(settings, *given, is_alone=self._is_alone)
         place, first = came.place, came.place
         if ended.place is not None and ended.first_place is not None:
             place, first = place + ended.place, first + ended.first_place
         there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
         there = replace(there, first_turn=ended.first_turn, first_place=first, energy=ended.energy)
-        output = _float(self._tree, place).make_state(ended.turn)[-1, : len(target)]
+        output = _float(self._tree, place).make_state(ended.turn).output
         gap, reached = target - output, rows.pick(output.T).T
         heights = reached[: len(self._points)]
         springs = pulls.find_springs(pulls.measure_gaps(gap.T, self._tree.reach))

@@ -12,6 +12,7 @@ from ..algebra import nested
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Counts, Flags, Number
 from ..algebra.arrays import norm
 from ..algebra.nested import Nested, repeat_single
+from ..kinematics.posed import State
 from ..solvers.newton_directions import MOST_DAMPING
 
 Step = Callable[[Arithmetic, Any, Nested, Any], tuple[Nested, Number]]
@@ -83,9 +84,11 @@ def iterate(m: Arithmetic, method: Method, work: Work, begun: Progress) -> Progr
         state, error = method.step(m, work.chain, now.state, work.target)
         count += 1
         is_better = (error < now.error) & is_open
+        # A damped step that leads nowhere leaves the state as it was.
+        is_best = is_open if method.is_damped else is_better
         now = Progress(
             state=state,
-            best=nested.choose(is_better, state, now.best),
+            best=nested.choose(is_best, state, now.best),
             error=m.where(is_better, error, now.error),
             used=now.used + is_open,
         )
@@ -111,23 +114,23 @@ def _few_left(is_open: Condition, compaction: float) -> Counts | None:
 
 
 def iterate_states(
-    method: Method, work: Work, states: Array, used: Counts, carried: Array
-) -> tuple[Array, Counts]:
-    """Repeat a step on chains side by side, whose states are one array (..., B).
+    method: Method, work: Work, begun: State, used: Counts, carried: Array
+) -> tuple[State, Counts]:
+    """Repeat a step on chains or trees side by side.
 
     A step takes what stands now, chains, targets and what the iteration before hands on, and
-    returns what stands then and what it hands on. The first rows of the last part of a state are
-    compared with the targets. Returns the best that was found, and all iterations used.
+    returns what stands then and what it hands on. The first rows of the output are compared with
+    the targets. Returns the best that was found, and all iterations used.
     """
     rows = len(work.target)
 
     def step(_: Arithmetic, chain: Any, state: Nested, target: Array) -> tuple[Nested, Array]:
         state = method.step(state[0], chain, target, state[1])
-        return state, norm(target - state[0][-1, :rows])
+        return state, norm(target - state[0].output[:rows])
 
-    state = states.copy(), carried
-    begun = Progress(state, state, norm(work.target - states[-1, :rows]), used.copy())
-    found = iterate(ARRAYS, replace(method, step=step), work, begun)
+    state = begun, carried
+    progress = Progress(state, state, norm(work.target - begun.output[:rows]), used.copy())
+    found = iterate(ARRAYS, replace(method, step=step), work, progress)
     return found.best[0], found.used
 
 

@@ -17,8 +17,9 @@ from ..equilibrium.on_floor import compile_floor
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
-from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.limit_edges import ON_EDGE
+from ..kinematics.posed import State
 from ..kinematics.reach import is_soft, measure_reach, soften_target
 from ..kinematics.task import (
     AT_REACH,
@@ -158,7 +159,7 @@ def _turn_hints(compiled: CompiledChains, run: Run, goals: Goals) -> Array:
     """Return where bones bend in the poses that trees begin in, as ``CompiledChains.hints``."""
     if goals.near_wxyz is None:
         return compiled.hints
-    whole, back = run.tree.posed(run.start).whole, invert(compiled.start_posed.whole)
+    whole, back = run.start.posed.whole, invert(compiled.start_posed.whole)
     turned: Array = np.einsum("nijb,njkb,nkb->nib", whole, back, compiled.hints)
     return turned
 
@@ -315,7 +316,7 @@ def _record(
     options: SolveOptions,
     wanted: Targets,
     run: Run,
-    state: Array,
+    state: State,
     used: Counts,
     is_open: Flags,
 ) -> Solutions:
@@ -323,7 +324,7 @@ def _record(
 
     ``is_open`` tells which effectors are not where free joints would bring them, shape (E, B).
     """
-    tree, unit, posed = run.tree, chains.unit, run.tree.posed(state)
+    tree, unit, posed = run.tree, chains.unit, state.posed
     points = posed.points * unit + chains.root
     targets = _by_effector(chains, goals.target_position)
     residuals = norm(points[chains.chains.bone_count :] - targets)
@@ -362,27 +363,27 @@ def _record(
         residual=_by_chain(chains, residuals),
         iterations=used,
         status_code=_by_chain(chains, codes),
-        local_rotations_wxyz=tree.joints.outer(turns.normalize(state[:-1, :TURN])),
-        slides=(state[:-1, TURN] * unit).T,
+        local_rotations_wxyz=tree.joints.outer(turns.normalize(state.turn)),
+        slides=(state.slide * unit).T,
         holds=holds,
         tip_gap=_by_chain(chains, gaps),
         slide_holds=None if slide_holds is None else slide_holds.T,
     )
 
 
-def _find_holds(run: Run, state: Array) -> tuple[Flags, Flags | None]:
+def _find_holds(run: Run, state: State) -> tuple[Flags, Flags | None]:
     """Return what pulls toward targets press against, none at targets.
 
     Returns:
         Edges of ranges, shape (B, n, 3); ends of slides, shape (n, B), None if none slides.
     """
-    tree, joints, slide = run.tree, run.tree.joints, state[:-1, TURN]
-    posed, is_open = tree.posed(state), run.find_open_effectors(state)
+    tree, joints, slide = run.tree, run.tree.joints, state.slide
+    posed, is_open = state.posed, run.find_open_effectors(state)
     error = (tree.unweigh(run.target) - posed.tips) * is_open[:, None]
-    pressed: Flags = np.zeros((state.shape[-1], len(slide), 3), dtype=np.bool_)
+    pressed: Flags = np.zeros((slide.shape[-1], len(slide), 3), dtype=np.bool_)
     if is_open.any() and joints.has_edges:
         pull = np.einsum("nkcb,kb->bnc", tree.find_jacobian(posed), tree.weigh(error))
-        edges = NearEdges(joints.rows, chains_first(state[:-1, :TURN]), HOLDS_BACK)
+        edges = NearEdges(joints.rows, chains_first(state.turn), HOLDS_BACK)
         if edges.has_any:
             press = apply(edges.normals, apply(edges.free, pull))
             pressed = edges.is_near & (press > 0.0)
@@ -399,7 +400,7 @@ def drop_joints(chains: Chains, found: Solutions, goals: Goals, options: SolveOp
     assert found.local_rotations_wxyz is not None
     joined = compile_chains(compile_chains(chains).unconstrained)
     tree, start = joined.tree, joined.start_posed.whole
-    posed = tree.posed(tree.make_state(tree.joints.inner(found.local_rotations_wxyz))).whole
+    posed = tree.pose(tree.joints.inner(found.local_rotations_wxyz)).whole
     turned = turns.from_matrices(np.einsum("nijb,nkjb->nikb", posed, start))
     rotations = np.ascontiguousarray(np.moveaxis(turned, -1, 0))
     return replace(

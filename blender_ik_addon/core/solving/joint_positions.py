@@ -21,7 +21,7 @@ from ..equilibrium.potential_energy import PotentialEnergy, measure_energy
 from ..equilibrium.settling import pull_effectors
 from ..equilibrium.slack_corners import settle_best
 from ..kinematics.compiled_bones import compile_bones, weigh_points
-from ..kinematics.kinematic_tree import TURN
+from ..kinematics.posed import State
 from ..kinematics.task import Task
 from ..model.options import SolveOptions, Solver
 from .compiled_chains import CompiledChains
@@ -55,7 +55,7 @@ def solve_positions(
     task: Task | None,
     options: SolveOptions,
     lone: Begun | None = None,
-) -> tuple[Run, Array, Counts]:
+) -> tuple[Run, State, Counts]:
     """Return the poses that bring effectors to their targets.
 
     Args:
@@ -70,7 +70,7 @@ def solve_positions(
         The run with what was gone for in the end, states, and the iterations used.
     """
     if lone is not None:
-        state, used = run.tree.make_state(lone.turn, run.start[:-1, TURN]), lone.used
+        state, used = run.tree.make_state(lone.turn, run.start.slide), lone.used
     else:
         is_fresh = run.is_open(run.start)
         run, state, used = _begin(chains, run, is_fresh, asked, task, options)
@@ -81,13 +81,13 @@ def solve_positions(
             among = None if options.solver in NEARLY else np.ones_like(is_fresh)
             state, used = run.close(state, used, among)
         if run.aims is not None:
-            aims = run.aims.take_share(run.tree.posed(state), options.orient_weight)
+            aims = run.aims.take_share(state.posed, options.orient_weight)
             run = replace(run, aims=aims)
             state, used = run.aim(state, used, is_fresh)
         if run.is_chain:
             # Steps that led nowhere are forgotten: near a ridge their last digits would choose the
             # side to go down.
-            state = run.tree.choose_states(run.is_open(state), begun, state)
+            state = begun.choose(run.is_open(state), state)
         if not run.is_chain:
             state, used = run.settle(state, used)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
@@ -113,18 +113,18 @@ def _begin(
     asked: Array,
     task: Task | None,
     options: SolveOptions,
-) -> tuple[Run, Array, Counts]:
+) -> tuple[Run, State, Counts]:
     """Return the run from where it starts, the states that solvers make of it, and iterations."""
     tree, used, solver = run.tree, np.zeros_like(run.iterations), options.solver
     starts = chains.near_starts if options.stays_near else chains.unconstrained_starts
 
-    def lead(target: Array) -> Array:
+    def lead(target: Array) -> State:
         """Return states bent as free chains; those at their targets and those that slide stay."""
         is_bent = is_fresh & ~tree.joints.slides
         if task is None or not starts.runs or not is_bent.any():
             return run.start
         bent = bend_as_free(starts.runs[0], replace(task, target=target))
-        return tree.choose_states(is_bent, tree.clamp_state(bent, run.start[:-1, TURN]), run.start)
+        return tree.clamp_state(bent, run.start.slide).choose(is_bent, run.start)
 
     if solver in NEARLY and run.is_chain:
         return run, lead(asked), used
@@ -133,7 +133,7 @@ def _begin(
     if solver is Solver.FORCE:
         energy, begun = chains.potential_energy, run.start
         if energy is not None and (settles := energy.only_settles).any():
-            begun = tree.choose_states(settles, lead(run.target), run.start)
+            begun = lead(run.target).choose(settles, run.start)
         return run, *pull_effectors(run, energy, begun)
     if not _is_swept(run, solver):
         return run, run.start, used
@@ -145,7 +145,7 @@ def _is_swept(run: Run, solver: Solver) -> bool:
     return solver in SWEPT and not run.tree.topology.unturned
 
 
-def _sweep(chains: CompiledChains, run: Run, options: SolveOptions) -> tuple[Array, Counts]:
+def _sweep(chains: CompiledChains, run: Run, options: SolveOptions) -> tuple[State, Counts]:
     """Return the states that sweeps make of those to start from, and the iterations used."""
     tree, caps, led = run.tree, run.iterations, run.tree.topology.led
     if options.use_finish:
@@ -154,15 +154,15 @@ def _sweep(chains: CompiledChains, run: Run, options: SolveOptions) -> tuple[Arr
     if chains.count == 1:
         # One chain two times: once is enough for floats.
         bones = bones[:1]
-    turn = run.start[:-1, :TURN].copy()
+    turn = run.start.turn.copy()
     asked = tree.unweigh(run.target), weigh_points(tree), run.tolerance, caps
     turn[led], used = sweep_joints(options.solver, bones, turn[led], *asked)
-    return tree.make_state(turn, run.start[:-1, TURN]), used
+    return tree.make_state(turn, run.start.slide), used
 
 
 def _come_nearer(
-    chains: CompiledChains, run: Run, state: Array, used: Counts, is_open: Flags, asked: Array
-) -> tuple[Run, Array, Counts]:
+    chains: CompiledChains, run: Run, state: State, used: Counts, is_open: Flags, asked: Array
+) -> tuple[Run, State, Counts]:
     """Bring what has not arrived as near to its targets as any pose is found to."""
     if run.is_chain:
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
@@ -181,29 +181,29 @@ def _come_nearer(
         # Where joints turn without moving the effector, sweeps would move them for nothing.
         gained = run.find_errors(run.start) - run.find_errors(state)
         stays = is_open & run.is_open(state) & (gained <= NO_GAIN * run.tree.reach)
-        state = run.tree.choose_states(stays, run.start, state)
+        state = run.start.choose(stays, state)
     return run, state, used
 
 
-def keep_starts(run: Run, start: Array, state: Array, energy: PotentialEnergy | None) -> Array:
+def keep_starts(run: Run, start: State, state: State, energy: PotentialEnergy | None) -> State:
     """Return start poses where solved ones are not better by what is worth a move.
 
     Args:
         run: What is asked of the chains or trees, as it was solved in the end.
-        start: The states of their start poses, inside of their ranges, shape (n + 1, C, B).
+        start: Their start poses, inside of their ranges.
         state: As solved.
         energy: Of springs and weights; None where none act.
     """
-    begun = run.tree.make_state(start[:-1, :4], start[:-1, 4])
+    begun = run.tree.make_state(start.turn, start.slide)
     gain = _find_merit(run, begun) - _find_merit(run, state)
     is_kept: Flags = gain <= WORTH_A_MOVE * run.tree.reach
     if energy is not None:
         before, after = (measure_energy(energy, run.tree, each) for each in (begun, state))
         is_kept &= before - after <= WORTH_OF_ENERGY * np.abs(before)
-    return run.tree.choose_states(is_kept, begun, state)
+    return begun.choose(is_kept, state)
 
 
-def _find_merit(run: Run, state: Array) -> Array:
+def _find_merit(run: Run, state: State) -> Array:
     """Return what poses lack, shape (B,): distances of effectors, and what aims weigh beside them.
 
     What is within the tolerance is there.
@@ -212,5 +212,5 @@ def _find_merit(run: Run, state: Array) -> Array:
     if run.aims is None:
         return lack
     aims = replace(run.aims, weight=AIM_WEIGHTS[-1] * run.tree.reach)
-    found: Array = lack + norm(aims.find_output(run.tree.posed(state)))
+    found: Array = lack + norm(aims.find_output(state.posed))
     return found

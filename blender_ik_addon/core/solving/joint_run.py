@@ -10,7 +10,8 @@ from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import Rows, are_all
 from ..kinematics.aims import Aims
-from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.posed import State
 from ..solvers import newton_joints
 from ..solvers.newton_directions import FIRST_DAMPING
 from ..solvers.weighted_least_squares import compromise
@@ -55,7 +56,7 @@ class Run(Rows):
 
     Attributes:
         tree: The chains or trees, without aims.
-        start: The states of their start poses, inside of their ranges, shape (n + 1, C, B).
+        start: Their start poses, inside of their ranges.
         target: Rows of the output, shape (3 E, B).
         tolerance: Of all of them together, shape (B,).
         iterations: Caps, shape (B,).
@@ -67,7 +68,7 @@ class Run(Rows):
     """
 
     tree: KinematicTree
-    start: Array
+    start: State
     target: Array
     tolerance: Array
     iterations: Counts
@@ -86,37 +87,37 @@ class Run(Rows):
         """From how near on no other start is tried, shape (B,)."""
         return np.maximum(self.tolerance, NEAR * self.tree.reach)
 
-    def find_errors(self, state: Array) -> Array:
+    def find_errors(self, state: State) -> Array:
         """Return the weighted distances of all effectors from their targets, shape (B,)."""
-        return norm(self.target - state[-1, : len(self.target)])
+        return norm(self.target - state.output[: len(self.target)])
 
-    def is_open(self, state: Array) -> Flags:
+    def is_open(self, state: State) -> Flags:
         """Return which chains or trees are not at their targets, shape (B,)."""
         is_open: Flags = self.find_errors(state) > self.accepted
         return is_open
 
-    def find_open_effectors(self, state: Array) -> Flags:
+    def find_open_effectors(self, state: State) -> Flags:
         """Return which effectors are not at their targets, shape (E, B)."""
-        gaps = norm(self.tree.unweigh(self.target) - self.tree.posed(state).tips)
+        gaps = norm(self.tree.unweigh(self.target) - state.posed.tips)
         is_open: Flags = gaps > self.accepted
         return is_open
 
-    def find_angles_past(self, state: Array) -> Array:
+    def find_angles_past(self, state: State) -> Array:
         """Return by how many radians limbs and tips are past what they aim at, shape (B,).
 
         Of those alone that another start may lead nearer.
         """
-        past: Array = np.zeros(state.shape[-1])
+        past: Array = np.zeros(len(self.iterations))
         if self.aims is None:
             return past
-        posed = self.tree.posed(state)
+        posed = state.posed
         if self.aims.poles is not None and self.tree.can_swivel:
             past = np.abs(self.aims.poles.find_past(posed)).max(axis=0)
         if self.aims.tips is not None and self.tree.only_hinges:
             past = np.maximum(past, norm(self.aims.tips.find_turns_past(posed)).max(axis=0))
         return past
 
-    def can_come_nearer(self, state: Array) -> Flags:
+    def can_come_nearer(self, state: State) -> Flags:
         """Tell which chains may arrive, or come nearer by what is worth a jump, shape (B,).
 
         Of several effectors one whose target is too far pulls in any pose: no other start arrives.
@@ -127,11 +128,11 @@ class Run(Rows):
             can = can | (farther > WORTH_A_JUMP * self.tree.reach)
         return can
 
-    def close(self, state: Array, used: Counts, among: Flags | None = None) -> tuple[Array, Counts]:
+    def close(self, state: State, used: Counts, among: Flags | None = None) -> tuple[State, Counts]:
         """Have NEWTON bring effectors to the targets, where the caps allow.
 
         Args:
-            state: Shape (n + 1, C, B).
+            state: Of the joints.
             used: Iterations used, shape (B,).
             among: Which to bring nearer, shape (B,); those that are not near enough by default.
         """
@@ -143,12 +144,12 @@ class Run(Rows):
         return iterate_states(NEWTON, work, state, used, np.full(len(used), FIRST_DAMPING))
 
     def settle(
-        self, state: Array, used: Counts, among: Flags | None = None, aims: Aims | None = None
-    ) -> tuple[Array, Counts]:
+        self, state: State, used: Counts, among: Flags | None = None, aims: Aims | None = None
+    ) -> tuple[State, Counts]:
         """Bring effectors that have not arrived to where the sum of weighted errors is least.
 
         Args:
-            state: Shape (n + 1, C, B).
+            state: Of the joints.
             used: Iterations used, shape (B,).
             among: Which to bring there, shape (B,); those that are not near enough by default.
             aims: Of the poses that are as near as any the one is found that meets these best.
@@ -167,49 +168,49 @@ class Run(Rows):
             target = np.concatenate((target, np.zeros((aims.rows, target.shape[-1]))))
         asked = target, self.tolerance, caps
         found, spent = compromise(tree, state, *asked, is_alone=self.is_alone)
-        found = self.tree.restate(found, tree)
-        return self.tree.choose_states(spent > 0, found, state), used + spent
+        found = self.tree.restate(found)
+        return found.choose(spent > 0, state), used + spent
 
     def aim(
-        self, state: Array, used: Counts, is_fresh: Flags | bool = True
-    ) -> tuple[Array, Counts]:
+        self, state: State, used: Counts, is_fresh: Flags | bool = True
+    ) -> tuple[State, Counts]:
         """Meet positions and aims together as far as can be, then the positions alone.
 
         The positions come first: where aims lead a chain into a corner it goes without them.
 
         Args:
-            state: Shape (n + 1, C, B).
+            state: Of the joints.
             used: Iterations used, shape (B,).
             is_fresh: Which have not stood at their targets already, shape (B,): the first weight
                 leads away from where the best has been found before.
         """
-        before, tree, last, aims = state, self.tree, self.tree, self.aims
+        before, tree, aims = state, self.tree, self.aims
         if aims is None:
             return state, used
         if aims.poles is not None and not self.is_chain:
             # From the wrong side of a limb the way to the right one may lead through no pose.
-            state = tree.clamp_state(aims.poles.face(tree.posed(state), state[:-1, :TURN]))
-        target = np.concatenate((self.target, np.zeros((aims.rows, state.shape[-1]))))
-        carried = np.full(state.shape[-1], FIRST_DAMPING)
-        is_left: Flags = np.ones(state.shape[-1], dtype=np.bool_)
+            state = tree.clamp_state(aims.poles.face(state.posed, state.turn))
+        target = np.concatenate((self.target, np.zeros((aims.rows, len(used)))))
+        carried = np.full(len(used), FIRST_DAMPING)
+        is_left: Flags = np.ones(len(used), dtype=np.bool_)
         for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
             # What has met all with one weight has done so with any.
             is_led = is_left & (is_fresh | (weight == AIM_WEIGHTS[-1]))
             aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
             finest = np.minimum(self.tolerance, AIM_TOLERANCE * weight * tree.reach)
             caps = np.where(is_led, np.minimum(self.iterations, used + enough), used)
-            begun = aiming.restate(state, last)
+            begun = aiming.restate(state)
             work = Work(aiming, target, finest, caps)
             state, used = iterate_states(AIMING, work, begun, used, carried)
-            last, is_left = aiming, norm(target - state[-1, : len(target)]) > finest
+            is_left = norm(target - state.output[: len(target)]) > finest
             if not is_left.any():
                 break
-        aimed, used = self.close(tree.restate(state, last), used)
+        aimed, used = self.close(tree.restate(state), used)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
             return aimed, used
-        plain, used = self.close(np.where(is_lost, before, aimed), used)
+        plain, used = self.close(before.choose(is_lost, aimed), used)
         # Several goals that cannot be met are no reason to go without the aims.
         margin = 0.0 if self.is_chain else WORTH_A_JUMP * tree.reach
         nearer = self.find_errors(plain) + margin < self.find_errors(aimed)
-        return tree.choose_states(nearer | (is_lost & ~self.is_open(plain)), plain, aimed), used
+        return plain.choose(nearer | (is_lost & ~self.is_open(plain)), aimed), used

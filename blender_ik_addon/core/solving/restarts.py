@@ -11,7 +11,8 @@ from ..algebra.arrays import norm
 from ..algebra.nested import take_rows
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.joint_limits import turn_joints
-from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.posed import State
 from .joint_run import ENOUGH, WORTH_A_JUMP, Run
 
 # The same poses every time: a frame solved again gives the same pose.
@@ -33,49 +34,50 @@ def draw_tips(tree: KinematicTree) -> Array:
     count = tree.reach.size
     rows, every = np.repeat(np.arange(count), DRAWN), np.tile(np.arange(DRAWN), count)
     several, turn = tree.take(rows), _draw_turns(tree.joints, rows, every)
-    posed = several.posed(several.clamp_state(turn, several.joints.resting_slide))
+    tips = several.clamp_state(turn, several.joints.resting_slide).posed.tips
     # Drawn poses of one chain are side by side.
-    return posed.tips.reshape(*posed.tips.shape[:2], count, DRAWN).swapaxes(2, 3).copy()
+    return tips.reshape(*tips.shape[:2], count, DRAWN).swapaxes(2, 3).copy()
 
 
 def start_anew(
-    run: Run, tips: Array, state: Array, used: Counts, rows: Counts, tries: tuple[int, int]
-) -> tuple[Array, Counts]:
+    run: Run, tips: Array, state: State, used: Counts, rows: Counts, tries: tuple[int, int]
+) -> tuple[State, Counts]:
     """Start chains or trees from other poses as well, side by side, and keep what is better.
 
     Args:
         run: All of them.
         tips: As ``draw_tips`` has them.
-        state: What they have come to, shape (n + 1, C, B).
+        state: What they have come to.
         used: Iterations used, shape (B,).
         rows: Which to start again.
         tries: Of how many drawn poses the nearest are taken, and how many of these.
     """
-    few, count, present = run.take_again(rows, ENOUGH), len(rows), take_rows(state, rows)
+    few, count, present = run.take_again(rows, ENOUGH), len(rows), state.take(rows)
     (drawn, starts), of = tries, np.repeat(np.arange(count), tries[1])
     chosen = find_nearest(few, take_rows(tips[:, :, :drawn], rows), starts)
     several = few.take_again(np.concatenate((of, np.arange(count))), ENOUGH_ANEW)
     several.iterations[len(of) :] = ENOUGH
     turn = _draw_turns(few.tree.joints, of, chosen)
-    turn = np.concatenate((turn, present[:-1, :TURN]), axis=-1)
-    begun = several.tree.clamp_state(turn, several.start[:-1, TURN])
+    turn = np.concatenate((turn, present.turn), axis=-1)
+    begun = several.tree.clamp_state(turn, several.start.slide)
     # What only looks for another side has to arrive; what has not arrived, to come to rest.
     bring = several.settle if few.is_open(present).any() else several.close
     found, used_by = bring(begun, np.zeros_like(several.iterations))
-    present, others = found[..., len(of) :], found[..., : len(of)]
+    both = np.arange(len(used_by))
+    present, others = found.take(both[len(of) :]), found.take(both[: len(of)])
     present_used, used_by = used_by[len(of) :], used_by[: len(of)]
     several = several.take(np.arange(len(of)))
     others, used_by = several.aim(others, used_by)
     best, is_better = _choose_best(few, several, others, present)
-    found = np.where(is_better, take_rows(others, best), present)
+    found = others.take(best).choose(is_better, present)
     spent = np.where(is_better, used_by[best], present_used)
     # Aims have led what has not arrived away from where it is nearest, and what has been found anew
     # has had few iterations.
     is_left = few.is_open(found) & (is_better | (run.aims is not None))
     found, spent = few.settle(found, spent, is_left, few.aims if run.is_chain else None)
-    state, used = state.copy(), used.copy()
-    state[..., rows], used[rows] = found, used[rows] + spent
-    return state, np.minimum(used, run.iterations)
+    used = used.copy()
+    used[rows] += spent
+    return state.put(rows, found), np.minimum(used, run.iterations)
 
 
 def find_nearest(run: Run, tips: Array, starts: int) -> Counts:
@@ -104,9 +106,9 @@ def _draw_shares(bones: int) -> Array:
     return shares
 
 
-def _choose_best(few: Run, several: Run, tried: Array, present: Array) -> tuple[Counts, Flags]:
+def _choose_best(few: Run, several: Run, tried: State, present: State) -> tuple[Counts, Flags]:
     """Return which of several states of each chain is best, and whether what stands is worse."""
-    count = present.shape[-1]
+    count = len(few.iterations)
     # Of the poses that arrive those on the right side, of the others those that are as near as any;
     # then the one that is least of a change.
     side, gap = several.find_angles_past(tried), several.find_errors(tried)
@@ -124,8 +126,8 @@ def _choose_best(few: Run, several: Run, tried: Array, present: Array) -> tuple[
     return best, is_better
 
 
-def _find_changes(state: Array, other: Array) -> Array:
+def _find_changes(state: State, other: State) -> Array:
     """Return how far joints stand apart, as sums of squared sines of half the angles, (B,)."""
-    cosine = np.einsum("nib,nib->nb", state[:-1, :TURN], other[:-1, :TURN])
+    cosine = np.einsum("nib,nib->nb", state.turn, other.turn)
     changes: Array = (1.0 - cosine**2).sum(axis=0)
     return changes

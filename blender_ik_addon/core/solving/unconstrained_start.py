@@ -25,8 +25,8 @@ from ..algebra.vectors import Vector, smoothstep
 from ..kinematics import joint_limits, swing_twist
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
-from ..kinematics.kinematic_tree import TURN, KinematicTree
-from ..kinematics.posed import Posed
+from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.posed import Posed, State
 from ..kinematics.start_pose import StartPose, compile_start_poses, describe_start
 from ..kinematics.task import Task
 from ..model.options import Solver
@@ -141,7 +141,7 @@ def _compile_run(
         # A stiff joint would have to turn to the middle of its range first.
         straight = straight & (joints.mobility == 1.0).all(axis=(0, 1))
     turn[bones] = np.where(straight, _bend_to_middles(joints, turn[bones]), turn[bones])
-    posed = tree.posed(tree.make_state(turn))
+    posed = tree.pose(turn)
     points = _find_points(tree, run, posed)
     bent = describe_start(start.root, start.unit, (points - points[0]) / start.unit, start.side)
     inner = arrays.invert(posed.turn_axes[bones])
@@ -241,7 +241,7 @@ def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
 
 
 def bend_straight_runs(
-    tree: KinematicTree, state: Array, hints: Array, ends: Sequence[int]
+    tree: KinematicTree, state: State, hints: Array, ends: Sequence[int]
 ) -> Array:
     """Return turns (n, 4, B) of which straight runs that lead to some effectors are bent a little.
 
@@ -250,15 +250,15 @@ def bend_straight_runs(
 
     Args:
         tree: The trees.
-        state: Their states, shape (n + 1, C, B).
+        state: Of their joints.
         hints: Where bones bend, zero for no hint, shape (n, 3, B).
         ends: The effectors.
 
     Source: derived for this project; tests/core/solving/test_body_goals.py starts from such poses.
     """
-    turn, moves = state[:-1, :TURN], tree.topology.moves[:, list(ends)]
+    turn, moves = state.turn, tree.topology.moves[:, list(ends)]
     led = [run for run in tree.topology.runs if moves[run[-1]].any()]
-    starts = compile_starts(tree, tree.posed(state), turn, hints, None, led, stays_near=True)
+    starts = compile_starts(tree, state.posed, turn, hints, None, led, stays_near=True)
     bent = turn.copy()
     for run in starts.runs:
         start, bones = run.start, list(run.run)
@@ -273,19 +273,19 @@ def bend_straight_runs(
 def nudge_states(
     tree: KinematicTree,
     starts: UnconstrainedStarts,
-    state: Array,
+    state: State,
     target: Array,
     task: Task | None,
     is_fresh: Flags,
-) -> Array:
-    """Return states (n + 1, C, B) of which no run is straight and has its target on its own line.
+) -> State:
+    """Return states of which no run is straight and has its target on its own line.
 
     What is bent already, has its target aside, or slides, stays.
 
     Args:
         tree: The chains or trees.
         starts: What they bend from.
-        state: The states of their start poses, shape (n + 1, C, B).
+        state: Their start poses.
         target: Rows of the output, shape (3 E, B).
         task: What is asked of chains; None for trees.
         is_fresh: Which are not at their targets, shape (B,).
@@ -294,8 +294,8 @@ def nudge_states(
     """
     if not (starts.runs and is_fresh.any()):
         return state
-    turn, slide = state[:-1, :TURN].copy(), state[:-1, TURN]
-    toward = tree.unweigh(target) - tree.posed(state).tips
+    turn, slide = state.turn.copy(), state.slide
+    toward = tree.unweigh(target) - state.posed.tips
     weights = tree.sqrt_weights**2
     is_nudged = np.zeros(slide.shape[-1], dtype=np.bool_)
     for run in starts.runs:
@@ -320,7 +320,7 @@ def nudge_states(
             is_nudged |= amount > 0.0
     if not is_nudged.any():
         return state
-    return tree.choose_states(is_nudged, tree.clamp_state(turn, slide), state)
+    return tree.clamp_state(turn, slide).choose(is_nudged, state)
 
 
 def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:

@@ -27,7 +27,7 @@ def poles_of(name, seed):
 
 
 def posed(tree, turn):
-    return tree.posed(tree.make_state(turn))
+    return tree.pose(turn)
 
 
 @pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])

@@ -55,7 +55,7 @@ def test_no_small_change_that_keeps_the_feet_brings_a_hand_nearer(seed):
         points = compile_chains(
             Chain(person.chain.joint_positions, None, moved, None, person.chain.topology)
         )
-        heads = points.tree.posed(points.clamped_states).points[..., 0]
+        heads = points.clamped_states.posed.points[..., 0]
         shaken_chain = Chain(
             heads * points.unit[0] + points.root[:, 0], None, moved, None, person.chain.topology
         )
