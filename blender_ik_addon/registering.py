@@ -10,6 +10,8 @@ from typing import Any
 
 # Blender asks for such names of operators, panels, menus, lists, gizmos and groups of these.
 _KIND = re.compile(r"_(OT|PT|MT|UL|GT|GGT)_")
+# Groups of settings are known by what they derive from.
+_OF_SETTINGS = ("PropertyGroup", "AddonPreferences")
 
 
 def in_order(package: str, *names: str) -> tuple[Callable[[], None], Callable[[], None]]:
@@ -17,8 +19,9 @@ def in_order(package: str, *names: str) -> tuple[Callable[[], None], Callable[[]
 
     Args:
         package: Its name; parts are imported when they are registered.
-        names: Of modules. Their operators, panels and the like are registered as they stand there,
-            then what their own ``register`` registers, if they have one; the same backwards.
+        names: Of modules. Their settings, operators, panels and the like are registered as they
+            stand there, then what their own ``register`` registers, if they have one; the same
+            backwards.
     """
 
     def register() -> None:
@@ -41,11 +44,14 @@ def in_order(package: str, *names: str) -> tuple[Callable[[], None], Callable[[]
 
 
 def _classes(module: ModuleType) -> list[type]:
-    """Return the classes of a module itself that Blender knows by their names."""
+    """Return the classes of a module itself that are registered."""
     own = [each for each in vars(module).values() if isinstance(each, type)]
-    return [
-        each for each in own if each.__module__ == module.__name__ and _KIND.search(each.__name__)
-    ]
+    own = [each for each in own if each.__module__ == module.__name__]
+    return [each for each in own if _KIND.search(each.__name__) or _holds_settings(each)]
+
+
+def _holds_settings(kind: type) -> bool:
+    return any(base.__name__ in _OF_SETTINGS for base in kind.__bases__)
 
 
 def _utils() -> Any:

@@ -225,6 +225,3 @@ def wants_pole(context: bpy.types.Context, bone_count: int) -> bool:
     """Tell whether a new chain that bends this many bones gets a pole."""
     pole = preferences(context).pole
     return pole == "ALWAYS" or (pole == "TWO" and bone_count == 2)
-
-
-register, unregister = bpy.utils.register_classes_factory((ChainPreferences,))

@@ -2,4 +2,6 @@
 
 from ..registering import in_order
 
-register, unregister = in_order(__name__, "object_settings", "compared.kept")
+register, unregister = in_order(
+    __name__, *("joints.own", "forces", "settings", "object_settings", "compared.kept")
+)

@@ -25,8 +25,6 @@ from .chains import (
     SHARE,
 )
 from .controls.bodies import change_body, change_root
-from .forces import ForceSettings
-from .joints.own import JointSettings
 from .settings import ChainSettings
 
 
@@ -185,16 +183,8 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
 
 
-classes = (
-    *(JointSettings, ForceSettings, ChainSettings, BodySettings, ObjectSettings),
-    *(ShownSettings, SceneSettings),
-)
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory(classes)
-
-
 def register() -> None:
-    """Register the settings and hang them on objects and scenes."""
-    _register_classes()
+    """Hang the settings on objects and scenes."""
     bpy.types.Object.chain_ik = PointerProperty(type=ObjectSettings, override=OVERRIDABLE)
     bpy.types.Scene.chain_ik = PointerProperty(type=SceneSettings)
 
@@ -203,5 +193,4 @@ def unregister() -> None:
     """Remove what ``register`` added."""
     del bpy.types.Scene.chain_ik
     del bpy.types.Object.chain_ik
-    _unregister_classes()
     live.memory.clear()

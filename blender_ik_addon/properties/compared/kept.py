@@ -152,14 +152,8 @@ def ghost_joints(row: ComparedSolver) -> np.ndarray[tuple[int, int], np.dtype[np
     return buffer.reshape(-1, 3)
 
 
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
-    (ComparedPoint, ComparedSolver, ComparedChain)
-)
-
-
 def register() -> None:
-    """Register what is kept and hang it on window managers."""
-    _register_classes()
+    """Hang what is kept on window managers."""
     bpy.types.WindowManager.chain_ik = PointerProperty(
         type=ComparedChain, options={"SKIP_SAVE", "HIDDEN"}
     )
@@ -168,4 +162,3 @@ def register() -> None:
 def unregister() -> None:
     """Remove what ``register`` added."""
     del bpy.types.WindowManager.chain_ik
-    _unregister_classes()
