@@ -302,18 +302,15 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     moving = converting.moving_to_constraint(owner, index, bone.name, name)
     turned = pole_angles.UNCHANGED
     if spec.pole is not None:
-        flip = math.pi if settings.use_flip_bend else 0.0
-        angle_of = partial(pole_angles.angle_of_constraint, rig.root_axes(chain), flip=flip)
+        flips = settings.use_flip_bend
+        angle_of = partial(pole_angles.angle_of_constraint, rig.root_axes(chain), flips=flips)
         turned = pole_angles.change_of(angle_of, settings.pole_angle)
     turned = pole_angles.in_range(turned, moving.values("pole_angle"))
     keep_pose = rig.keeps_shown_pose(spec, plan, settings, moving)
     constraint = bone.constraints.new("IK")
     constraint.name = name
     constraint.mute = settings.mute
-    turn = turned.of_key(settings.pole_angle)
-    converting.take_settings(
-        constraint, spec, plan, turn, may_grow=converting.may_grow(owner, plan)
-    )
+    converting.take_settings(constraint, chain, turned.of_key(settings.pole_angle))
     for setting in (each for anchor in ANCHORS for each in anchor):
         # Reading a pointer that was never set has Blender store an empty one.
         if settings.is_property_set(setting):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,10 +84,9 @@ def _add(stage: _Stage, chain: PlannedChain, pose: Pose, world: WorldMatrices) -
     if spec.pole is not None:
         constraint.pole_target = stage.goal(world.matrix(spec.pole, "pole"))
         axes = pole_angles.root_axes(chain, pose, pose.rotation[chain.plan.written])
-        flip = math.pi if spec.options.use_flip_bend else 0.0
-        angle = pole_angles.angle_of_constraint(axes, angle, flip)
-    may_grow = converting.may_grow(chain.object, chain.plan)
-    converting.take_settings(constraint, spec, chain.plan, angle, may_grow=may_grow)
+        flips = bool(spec.options.use_flip_bend)
+        angle = pole_angles.angle_of_constraint(axes, angle, flips=flips)
+    converting.take_settings(constraint, chain, angle)
 
 
 @dataclass(frozen=True)

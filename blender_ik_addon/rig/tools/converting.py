@@ -13,6 +13,7 @@ from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ..keying.moving import Moving
 from ..live.writer import write_rotation
+from ..planning.order import PlannedChain
 from ..reading.bone_joints import has_joint
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import QUATERNION, Pose, converted
@@ -200,25 +201,21 @@ def may_grow(armature_object: bpy.types.Object, plan: ChainPlan) -> bool:
     return any(bones[plan.skeleton.names[bone]].ik_stretch > 0.0 for bone in plan.segments)
 
 
-def take_settings(
-    constraint: IKConstraint, spec: ChainSpec, plan: ChainPlan, pole_angle: float, *, may_grow: bool
-) -> None:
+def take_settings(constraint: IKConstraint, chain: PlannedChain, pole_angle: float) -> None:
     """Give a new constraint the settings of a chain that both have, but for target and pole.
 
     Args:
         constraint: The constraint.
-        spec: The settings of the chain.
-        plan: Its bones.
+        chain: The chain.
         pole_angle: Of the constraint, radians.
-        may_grow: Whether any bone of the chain has an IK stretch.
     """
-    options = spec.options
+    spec, options = chain.spec, chain.spec.options
     constraint.influence, constraint.weight = spec.influence, spec.weight
-    constraint.use_rotation = plan.turns_tip
+    constraint.use_rotation = chain.plan.turns_tip
     constraint.orient_weight = float(options.orient_weight)
     constraint.iterations = int(options.iterations)
     # Where no bone may grow it does nothing, so Blender's default, on, is left.
-    constraint.use_stretch = spec.use_stretch or not may_grow
+    constraint.use_stretch = spec.use_stretch or not may_grow(chain.object, chain.plan)
     constraint.pole_angle = math.remainder(pole_angle, math.tau)
     constraint.use_tail = spec.use_tail
     constraint.chain_count = min(spec.chain_count, MOST_BONES_OF_CONSTRAINT)

@@ -69,15 +69,15 @@ def angle_of_chain(axes: Array, angle: float) -> float:
     return -math.atan2(across, side)
 
 
-def angle_of_constraint(axes: Array, angle: float, flip: float = 0.0) -> float:
+def angle_of_constraint(axes: Array, angle: float, *, flips: bool) -> float:
     """Return the pole angle of a constraint that bends as a chain with the given one does.
 
     Args:
         axes: From ``root_axes``.
         angle: Of the chain, radians.
-        flip: Half a turn if the chain flips its bend, radians.
+        flips: Whether the chain flips its bend.
     """
-    angle += flip
+    angle += math.pi * flips
     facing = np.array((math.cos(angle), -math.sin(angle)))
     # If the root bone is square to its chord, only one of its directions can face the pole.
     cosine, sine = np.linalg.pinv(axes.T, rcond=1e-6) @ facing
