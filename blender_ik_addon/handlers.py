@@ -10,7 +10,7 @@ from typing import Literal
 import bpy
 
 from .events import Handler, listening
-from .properties.compared.kept import forget_compared
+from .properties.compared.kept import kept_of
 from .properties.file_format import mark, upgrade
 from .properties.records import sync_anchors
 from .properties.renaming import follow_listed
@@ -119,7 +119,7 @@ def on_load(*_arguments: object) -> None:
     """Bring settings of older files up to date, and begin afresh."""
     upgrade(bpy.data.objects)
     for window_manager in bpy.data.window_managers:
-        forget_compared(window_manager)
+        kept_of(window_manager).forget()
     live.memory.clear()
     _solve_shown()
 

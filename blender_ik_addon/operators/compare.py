@@ -8,11 +8,10 @@ from typing import cast
 import bpy
 from bpy.props import IntProperty
 
-from ..properties.chains import ChainGroup, owner_of
-from ..properties.compared.kept import compared_chain, forget_compared, keep_compared, kept_of
-from ..properties.compared.marks import find_marked, mark_of
-from ..properties.compared.solving import COMPARED, compare_solvers
-from ..rig.comparing.comparing import Attempt
+from ..properties.chains import ChainGroup, owner_of, set_values
+from ..properties.compared.kept import kept_of, mark_of
+from ..properties.compared.solving import compare_solvers
+from ..rig.comparing.comparing import CONTENDERS, Attempt
 from . import selection
 from .base import ANEW, ChainOperator, Stepwise
 
@@ -34,16 +33,15 @@ class POSE_OT_chain_ik_compare(Stepwise):
     def act(self, context: bpy.types.Context) -> set[str]:
         self._mark = mark_of(selection.chain(context))
         work = compare_solvers(self._mark, context.evaluated_depsgraph_get)
-        return self.start(context, work, COMPARED)
+        return self.start(context, work, len(CONTENDERS))
 
     def progress(self, done: int, total: int) -> str:
         return f"solver {done} of {total}"
 
     def finish(self, context: bpy.types.Context, attempts: Sequence[Attempt]) -> None:
         """Keep what has been found, and show it."""
-        # It exists: the last step has just found it.
-        settings = cast(ChainGroup, find_marked(self._mark))
-        keep_compared(context.window_manager, settings, attempts, selection.scene_of(context))
+        frame = selection.scene_of(context).frame_current_final
+        kept_of(context.window_manager).keep(self._mark, attempts, frame)
         _redraw(context)
 
 
@@ -62,20 +60,16 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        settings = compared_chain(context.window_manager)
+        settings = kept_of(context.window_manager).chain
         return NOTHING_COMPARED if settings is None else selection.problem_of(owner_of(settings))
 
     def act(self, context: bpy.types.Context) -> set[str]:
         kept = kept_of(context.window_manager)
-        settings = cast(ChainGroup, compared_chain(context.window_manager))
         if self.index >= len(kept.solvers) or not kept.solvers[self.index].solver:
             return self.refuse(
                 "Blender's IK constraint is no solver of chains: press Convert Chains to get one."
             )
-        row = kept.solvers[self.index]
-        settings.solver = row.solver
-        if row.solver in ("FABRIK", "CCD"):
-            settings.use_finish = row.use_finish
+        set_values(cast(ChainGroup, kept.chain), kept.solvers[self.index].chosen_by)
         return {"FINISHED"}
 
 
@@ -90,7 +84,7 @@ class POSE_OT_chain_ik_compare_clear(ChainOperator):
         return "" if kept_of(context.window_manager).solvers else NOTHING_COMPARED
 
     def act(self, context: bpy.types.Context) -> None:
-        forget_compared(context.window_manager)
+        kept_of(context.window_manager).forget()
         _redraw(context)
 
 

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import bpy
 import gpu
+import numpy as np
 from bpy.app.translations import pgettext_iface
-from bpy_extras.view3d_utils import location_3d_to_region_2d
 
 from ..preferences.colours import ghost_colours, width_of
 from ..properties.choices import OWN_WORDS
-from ..properties.compared.kept import compared_chain, ghost_joints, kept_of
+from ..properties.compared.kept import kept_of
 from .batches import draw_lines, make_batch
 from .colours import Colour, read_colours
 from .dots import draw_dots
 from .strokes import Pieces
-from .words import write
+from .words import find_pixels, write
 
 Place = tuple[float, float]
 
@@ -53,7 +53,7 @@ class Ghost(NamedTuple):
 def ghosts(context: bpy.types.Context) -> list[Ghost]:
     """Return the ghosts to draw in a viewport; none if nothing is compared, or they are off."""
     kept = kept_of(context.window_manager)
-    if not kept.solvers or not kept.show_ghosts or compared_chain(context.window_manager) is None:
+    if not kept.show_ghosts or kept.chain is None:
         return []
     space = context.space_data
     if isinstance(space, bpy.types.SpaceView3D) and not space.overlay.show_overlays:
@@ -61,7 +61,7 @@ def ghosts(context: bpy.types.Context) -> list[Ghost]:
     colours = ghost_colours(context, len(kept.solvers))
     pairs = enumerate(zip(kept.solvers, colours, strict=True))
     return [
-        Ghost(row.name, ghost_joints(row), (*colour, ALPHA), i == kept.active_index)
+        Ghost(row.name, row.ghost(), (*colour, ALPHA), i == kept.active_index)
         for i, (row, colour) in pairs
         if row.is_solved
     ]
@@ -96,9 +96,7 @@ def draw_in_scene() -> None:
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
     for each in _chosen_last(found):
-        pieces = Pieces()
-        pieces.add(each.joints, each.colour)
-        batch = make_batch("LINE_STRIP", pieces.join())
+        batch = make_batch("LINE_STRIP", Pieces([each.joints], [each.colour]).join())
         assert batch is not None
         draw_lines(batch, size, CHOSEN * width if each.is_chosen else width)
     gpu.state.blend_set("NONE")
@@ -106,34 +104,28 @@ def draw_in_scene() -> None:
 
 def draw_on_screen() -> None:
     """Draw dots, and the names of solvers."""
-    context = bpy.context
-    found = ghosts(context)
-    region, view = context.region, context.region_data
-    if not found or region is None or view is None:
+    context, found = bpy.context, ghosts(bpy.context)
+    if not found:
         return
     # The scale is zero in background mode.
     scale, colours = context.preferences.system.ui_scale or 1.0, read_colours(context)
-    dots = Pieces()
+    dots, matrix = Pieces(), context.region_data.perspective_matrix
     for each in _chosen_last(found):
         dots.add(each.joints, each.colour)
     batch = make_batch("POINTS", dots.join())
     assert batch is not None
     gpu.state.blend_set("ALPHA")
-    across = ACROSS * width_of(context, "ghost_width")
-    draw_dots(batch, view.perspective_matrix, across, scale, colours.back)
-    write(_names(found, region, view, scale), scale, colours.plate)
-    gpu.state.blend_set("NONE")
-
-
-def _names(
-    found: Sequence[Ghost], region: bpy.types.Region, view: bpy.types.RegionView3D, scale: float
-) -> list[tuple[str, Colour, float, float]]:
-    """Return the names of solvers in their colours, and where each stands, in pixels."""
-    tips = [location_3d_to_region_2d(region, view, each.joints[-1].tolist()) for each in found]
-    seen = [(each, tip) for each, tip in zip(found, tips, strict=True) if tip is not None]
-    begun = [(tip.x + ASIDE * scale, tip.y) for _, tip in seen]
-    places = side_by_side(begun, LINE * scale)
-    return [
-        (pgettext_iface(each.name, OWN_WORDS), each.colour, x, y)
-        for (each, _), (x, y) in zip(seen, places, strict=True)
+    draw_dots(batch, matrix, ACROSS * width_of(context, "ghost_width"), scale, colours.back)
+    tips = np.array([each.joints[-1] for each in found])
+    size = context.region.width, context.region.height
+    pixels = find_pixels(tips, np.array(matrix), size)
+    pixels[:, 0] += ASIDE * scale
+    # Those behind the eye have none.
+    seen = np.isfinite(pixels[:, 0]).nonzero()[0].tolist()
+    places = side_by_side(pixels[seen].tolist(), LINE * scale)
+    texts = [
+        (pgettext_iface(found[i].name, OWN_WORDS), found[i].colour, x, y)
+        for i, (x, y) in zip(seen, places, strict=True)
     ]
+    write(texts, scale, colours.plate)
+    gpu.state.blend_set("NONE")

@@ -6,15 +6,10 @@ from typing import cast
 
 import bpy
 
-from ...properties.chains import active_chain
+from ...properties.chains import ChainGroup, active_chain
 from ...properties.choices import OWN_WORDS
-from ...properties.compared.kept import (
-    ComparedChain,
-    ComparedSolver,
-    compared_chain,
-    is_in_use,
-    kept_of,
-)
+from ...properties.compared.kept import ComparedChain, ComparedSolver, kept_of
+from ...rig.tools.lengths import length_unit, short_length
 from ...translations import translate
 from ..base import ActiveChainPanel, draw_text, sidebar_width
 
@@ -32,7 +27,7 @@ class CHAINIK_UL_compared(bpy.types.UIList):
         self,
         context: bpy.types.Context,
         layout: bpy.types.UILayout,
-        _data: ComparedChain,
+        kept: ComparedChain,
         item: ComparedSolver,
         _icon: int,
         _active_data: ComparedChain,
@@ -41,9 +36,9 @@ class CHAINIK_UL_compared(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.active = item.is_solved
-        row = _draw_cells(row, context, translate(item.name), (item.gap, item.count, item.time))
-        settings = compared_chain(context.window_manager)
-        if settings is not None and is_in_use(settings, item):
+        row = _draw_cells(row, context, translate(item.name), figures(context, item))
+        settings = kept.chain
+        if settings is not None and item.is_in_use(settings):
             row.label(text="", icon="CHECKMARK")
         elif item.solver:
             row.enabled = item.is_solved
@@ -59,7 +54,7 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return super().poll(context) and compared_chain(context.window_manager) is not None
+        return super().poll(context) and kept_of(context.window_manager).chain is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = cast(bpy.types.UILayout, self.layout)
@@ -68,7 +63,7 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
         row.operator("pose.chain_ik_compare", icon="SORTSIZE")
         row.prop(kept, "show_ghosts", text="", icon="GHOST_ENABLED")
         row.operator("pose.chain_ik_compare_clear", text="", icon="X")
-        settings = compared_chain(context.window_manager)
+        settings = cast(ChainGroup, kept.chain)
         frame = f"{kept.frame:.2f}".rstrip("0").rstrip(".")
         chain = settings.name
         text = f"'{chain}' at frame {frame}"
@@ -82,30 +77,41 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
             rows=len(kept.solvers),
             maxrows=len(kept.solvers),
         )
-        _draw_chosen(layout, kept)
+        if 0 <= kept.active_index < len(kept.solvers):
+            _draw_chosen(layout, context, kept.solvers[kept.active_index])
+
+
+def figures(context: bpy.types.Context, row: ComparedSolver) -> tuple[str, str, str]:
+    """Return residual, iterations and time of a solver in words; empty where nobody knows."""
+    if not row.is_solved:
+        return "", "", ""
+    count = str(row.iterations) if row.iterations >= 0 else ""
+    digits = ".2g" if row.milliseconds < 10.0 else ".0f"
+    gap = short_length(row.residual, length_unit(context.scene))
+    return gap, count, f"{row.milliseconds:{digits}} ms"
 
 
 def _draw_cells(
-    row: bpy.types.UILayout, context: bpy.types.Context, name: str, figures: tuple[str, ...]
+    row: bpy.types.UILayout, context: bpy.types.Context, name: str, texts: tuple[str, ...]
 ) -> bpy.types.UILayout:
-    """Draw a name and as many figures as there is room for; return the row behind them."""
+    """Draw a name and as many texts as there is room for; return the row behind them."""
     has_room = sidebar_width(context) >= ROOM
     row = row.split(factor=SHARE_BESIDE_ALL if has_room else SHARE_BESIDE_ONE, align=True)
     row.label(text=name, text_ctxt=OWN_WORDS)
     # Columns as wide in every row, whatever stands in them.
     row = row.split(align=True)
-    for text in figures if has_room else figures[:1]:
+    for text in texts if has_room else texts[:1]:
         row.label(text=text or NONE)
     return row
 
 
-def _draw_chosen(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
+def _draw_chosen(
+    layout: bpy.types.UILayout, context: bpy.types.Context, row: ComparedSolver
+) -> None:
     """Draw all figures and the status of the chosen solver."""
-    if not 0 <= kept.active_index < len(kept.solvers):
-        return
-    row = kept.solvers[kept.active_index]
-    count = "1 iteration" if row.count == "1" else f"{row.count} iterations"
-    told = (row.gap, translate(count) if row.count else "", row.time)
+    gap, count, time = figures(context, row)
+    if count:
+        count = translate("1 iteration" if count == "1" else f"{count} iterations")
     column = layout.column(align=True)
-    column.label(text=", ".join([each for each in told if each]), translate=False)
+    column.label(text=", ".join(filter(None, (gap, count, time))), translate=False)
     draw_text(column, row.status)

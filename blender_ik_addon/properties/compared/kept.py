@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import cast
 
 import bpy
 import numpy as np
+import numpy.typing as npt
 from bpy.props import (
     BoolProperty,
     CollectionProperty,
@@ -17,15 +19,14 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...core import Solver
-from ...rig.comparing.comparing import Attempt
-from ...rig.tools.lengths import length_unit, short_length
-from ..chains import ChainGroup
+from ...rig.comparing.comparing import CONTENDERS, Attempt
+from ...rig.reading.channels import read_integers
+from ..chains import ChainGroup, chain_key, chains_of
 from ..choices import SOLVERS
-from .marks import ChainMark, find_marked, mark_of
 
-BUILT_IN = "Blender's constraint"
-_NAMES = {identifier: name for identifier, name, _ in SOLVERS}
+_NAMES = {identifier: name for identifier, name, _ in SOLVERS} | {"": "Blender's constraint"}
+SWEEPS = ("FABRIK", "CCD")
+Joints = npt.NDArray[np.float32]
 
 
 class ComparedPoint(bpy.types.PropertyGroup):
@@ -40,11 +41,7 @@ class ComparedSolver(bpy.types.PropertyGroup):
     name: StringProperty(name="Name", description="The solver")
     solver: StringProperty(name="Solver", description="Its identifier; empty for the constraint")
     use_finish: BoolProperty(name="Finish", description="Whether Newton finished the rest")
-    is_solved: BoolProperty(name="Solved", description="Whether it could solve the chain")
     status: StringProperty(name="Status", description="How it ended, or why it could not")
-    gap: StringProperty(name="Residual", description="Distance left to the target")
-    count: StringProperty(name="Iterations", description="How many iterations it took")
-    time: StringProperty(name="Time", description="How long the solve of this chain takes")
     residual: FloatProperty(
         name="Residual", description="Distance left to the target in scene units; -1 without a pose"
     )
@@ -56,15 +53,57 @@ class ComparedSolver(bpy.types.PropertyGroup):
     )
     joints: CollectionProperty(type=ComparedPoint)
 
+    @property
+    def is_solved(self) -> bool:
+        """Whether it could solve the chain."""
+        return bool(self.joints)
+
+    @property
+    def chosen_by(self) -> dict[str, object]:
+        """The settings that give a chain this solver, by name."""
+        finish = {"use_finish": bool(self.use_finish)} if self.solver in SWEEPS else {}
+        return {"solver": str(self.solver), **finish}
+
+    def is_in_use(self, settings: ChainGroup) -> bool:
+        """Tell whether this is the present solver of a chain."""
+        return all(getattr(settings, name) == value for name, value in self.chosen_by.items())
+
+    def ghost(self) -> Joints:
+        """Return where the joints of its pose are, world space, shape (m + 1, 3)."""
+        buffer = np.empty(3 * len(self.joints), dtype=np.float32)
+        self.joints.foreach_get("co", buffer)
+        return buffer.reshape(-1, 3)
+
+
+def mark_of(settings: ChainGroup) -> str:
+    """Return what identifies a chain as long as the file is open: no name, and no reference.
+
+    It tells the object, the place in its list, and which bone goes where. The place alone is not
+    enough: other chains may come to it, and undo restores lists.
+    """
+    uid, place = chain_key(settings)
+    return json.dumps((uid, place, _purpose(settings)))
+
+
+def find_marked(mark: str) -> ChainGroup | None:
+    """Return a chain that was marked; None if it is gone, or has another tip or target now."""
+    uid, place, purpose = json.loads(mark)
+    rows = (read_integers(bpy.data.objects, "session_uid") == uid).nonzero()[0]
+    chains = chains_of(bpy.data.objects[int(rows[0])]) if len(rows) else []
+    same = [i for i, each in enumerate(chains) if _purpose(each) == purpose]
+    return chains[place if place in same else same[0]] if same else None
+
+
+def _purpose(settings: ChainGroup) -> list[object]:
+    target = settings.target
+    uid = 0 if target is None else target.session_uid
+    return [settings.bone, uid, settings.subtarget]
+
 
 class ComparedChain(bpy.types.PropertyGroup):
     """The chain that solvers were compared on, and what came of it."""
 
-    uid: IntProperty(name="Session Uid", description="Of the armature object")
-    index: IntProperty(name="Index", description="Place of the chain in its list")
-    purpose: StringProperty(
-        name="Purpose", description="Which bone it takes where, to find it by in another place"
-    )
+    mark: StringProperty(name="Mark", description="Tells which chain it is while the file is open")
     frame: FloatProperty(name="Frame", description="At which the solvers were compared")
     solvers: CollectionProperty(type=ComparedSolver)
     active_index: IntProperty(name="Active Solver", description="Whose status is shown below")
@@ -75,81 +114,35 @@ class ComparedChain(bpy.types.PropertyGroup):
         options={"SKIP_SAVE"},
     )
 
+    @property
+    def chain(self) -> ChainGroup | None:
+        """The chain; None if there is none any more."""
+        return find_marked(self.mark) if self.mark else None
 
-def keep_compared(
-    window_manager: bpy.types.WindowManager | None,
-    settings: ChainGroup,
-    attempts: Sequence[Attempt],
-    scene: bpy.types.Scene,
-) -> None:
-    """Keep what a comparison has found, in place of the one before."""
-    kept = kept_of(window_manager)
-    kept.uid, kept.index, kept.purpose = mark_of(settings)
-    kept.frame, kept.active_index = scene.frame_current_final, 0
-    kept.solvers.clear()
-    unit = length_unit(scene)
-    for attempt in attempts:
-        row = kept.solvers.add()
-        row.name = _name_of(attempt)
-        row.solver = "" if attempt.solver is None else attempt.solver.value
-        row.use_finish, row.status = attempt.use_finish, attempt.status
-        row.is_solved = attempt.is_solved
-        row.residual = row.milliseconds = row.iterations = -1
-        if is_in_use(settings, row):
-            # At first it is chosen.
-            kept.active_index = len(kept.solvers) - 1
-        if not attempt.is_solved:
-            continue
-        row.residual, row.milliseconds = attempt.residual, attempt.milliseconds
-        row.gap = short_length(attempt.residual, unit)
-        digits = ".2g" if attempt.milliseconds < 10.0 else ".0f"
-        row.time = f"{attempt.milliseconds:{digits}} ms"
-        if attempt.iterations is not None:
-            row.iterations, row.count = attempt.iterations, str(attempt.iterations)
-        for joint in attempt.joints.tolist():
-            row.joints.add().co = joint
+    def keep(self, mark: str, attempts: Sequence[Attempt], frame: float) -> None:
+        """Keep what a comparison of a chain has found, in place of the one before."""
+        self.mark, self.frame = mark, frame
+        self.solvers.clear()
+        for (solver, use_finish), attempt in zip(CONTENDERS, attempts, strict=True):
+            row = self.solvers.add()
+            row.solver, row.use_finish = "" if solver is None else solver.value, use_finish
+            name, is_swept = _NAMES[row.solver], row.solver in SWEEPS
+            row.name = f"{name} and Newton" if is_swept and use_finish else name
+            row.status, row.residual, row.iterations, row.milliseconds, joints = attempt
+            for joint in joints.tolist():
+                row.joints.add().co = joint
+        # At first the solver in use is chosen.
+        self.active_index = [row.is_in_use(self.chain) for row in self.solvers].index(True)
 
-
-def is_in_use(settings: ChainGroup, row: ComparedSolver) -> bool:
-    """Tell whether a row is about the present solver of a chain."""
-    is_swept = settings.solver in ("FABRIK", "CCD")
-    is_same = bool(row.solver == settings.solver)
-    return is_same and (not is_swept or bool(row.use_finish == settings.use_finish))
-
-
-def _name_of(attempt: Attempt) -> str:
-    if attempt.solver is None:
-        return BUILT_IN
-    name = _NAMES[attempt.solver.value]
-    if attempt.solver not in (Solver.FABRIK, Solver.CCD):
-        return name
-    return f"{name} and Newton" if attempt.use_finish else name
+    def forget(self) -> None:
+        """Forget the last comparison."""
+        self.solvers.clear()
+        self.mark = ""
 
 
 def kept_of(window_manager: bpy.types.WindowManager | None) -> ComparedChain:
     """Return what a window manager keeps of the last comparison."""
     return cast(ComparedChain, cast(bpy.types.WindowManager, window_manager).chain_ik)
-
-
-def compared_chain(window_manager: bpy.types.WindowManager | None) -> ChainGroup | None:
-    """Return the chain of the last comparison; None if there is none any more."""
-    kept = kept_of(window_manager)
-    return find_marked(ChainMark(kept.uid, kept.index, kept.purpose)) if kept.solvers else None
-
-
-def forget_compared(window_manager: bpy.types.WindowManager | None) -> None:
-    """Forget the last comparison."""
-    kept = kept_of(window_manager)
-    kept.solvers.clear()
-    for name in ("uid", "index", "purpose", "frame", "active_index"):
-        kept.property_unset(name)
-
-
-def ghost_joints(row: ComparedSolver) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Return where the joints of a pose are, world space, shape (m + 1, 3)."""
-    buffer = np.empty(3 * len(row.joints), dtype=np.float32)
-    row.joints.foreach_get("co", buffer)
-    return buffer.reshape(-1, 3)
 
 
 def register() -> None:

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import replace
+from timeit import Timer
+from typing import NamedTuple, cast
 
+import bpy
 import numpy as np
 
-from ...core import IKError, Solver
-from ...core.algebra.arithmetic import Array, Indices
+from ...core import Solver
+from ...core.algebra.arithmetic import Array
+from ..batches.rig_state import Specs
 from ..clips.hung import turned_under
-from ..planning.start_channels import start_vector
-from ..posing.outcome import Outcome
+from ..planning.checks import check_scale
+from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import joints_in
-from ..reading.channels import Pose, matrices_of
+from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import RigError
-from ..reading.skeleton import Skeleton
+from ..reading.skeleton import fingerprint
 from ..reading.spaces import transform_point
-from ..reading.world import WorldMatrices
+from ..reading.spec import ChainSpec
+from ..reading.update import Update
+from ..reading.world import WorldMatrices, array_of
+from ..tools.lengths import length_unit
 from ..tools.trial import Trial
 from ..tools.wording import outcome_in_words
 from ..trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
-from .compared import Compared
 
-# Each solver, and whether Newton finishes what FABRIK or CCD leave.
+# Each solver, None for Blender's IK constraint, and whether Newton finishes what it leaves.
 CONTENDERS = (
     (Solver.TWO_BONE, True),
     (Solver.NEWTON, True),
@@ -35,105 +40,146 @@ CONTENDERS = (
     (Solver.CCD, False),
     (Solver.FORCE, True),
     (Solver.FOLLOW, True),
+    (None, True),
 )
 FROM_PRESENT = "One drag from the present pose"
 # The most repeats, and the seconds after which there are no more.
 REPEATS, ENOUGH = 8, 0.1
+NO_JOINTS = np.empty((0, 3))
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """What one solver makes of a chain.
+class Attempt(NamedTuple):
+    """What one solver makes of a chain; numbers are -1 where there is no pose.
 
     Attributes:
-        solver: None for Blender's IK constraint.
-        use_finish: Whether Newton finishes what FABRIK or CCD leave.
         status: One sentence: how it ended, or why it cannot solve this chain.
-        residual: From effector to target on its pose, in scene units; NaN without a pose.
-        iterations: How many it took; None if unknown.
-        milliseconds: How long the solve takes; NaN without a pose.
+        residual: From effector to target on its pose, in scene units.
+        iterations: How many it took; -1 also if unknown.
+        milliseconds: How long the solve takes.
         joints: Of that pose, world space, shape (m + 1, 3); (0, 3) without a pose.
     """
 
-    solver: Solver | None
-    use_finish: bool
     status: str
-    residual: float = math.nan
-    iterations: int | None = None
-    milliseconds: float = math.nan
-    joints: Array = field(default_factory=lambda: np.empty((0, 3)))
+    residual: float = -1.0
+    iterations: int = -1
+    milliseconds: float = -1.0
+    joints: Array = NO_JOINTS
+
+
+class Compared(NamedTuple):
+    """A chain to compare solvers on, as it is at one moment: what a trial of it reads.
+
+    Attributes:
+        update: The graph as it was evaluated last.
+        object: The original armature object.
+        specs: The settings of the chain, with those for Force whatever its solver, and of the
+            chains solved together with it, by index.
+        chain: Index of the chain.
+    """
+
+    update: Update
+    object: bpy.types.Object
+    specs: dict[int, ChainSpec]
+    chain: int
 
     @property
-    def is_solved(self) -> bool:
-        """Whether there is a pose."""
-        return len(self.joints) > 0
+    def evaluated(self) -> bpy.types.Object:
+        """The evaluated armature object."""
+        return self.object.evaluated_get(self.update.depsgraph)
+
+    def check(self) -> None:
+        """Raise if the armature shows no pose that could be compared.
+
+        Raises:
+            RigError: With what to do first.
+        """
+        armature, evaluated = self.object.data, self.evaluated
+        if armature.is_editmode:
+            raise RigError("Leave edit mode: chains work on the pose.")
+        if armature.pose_position != "POSE":
+            raise RigError(
+                "The armature shows its rest position: switch it to Pose Position first."
+            )
+        if not evaluated.is_evaluated:
+            raise RigError("The armature is hidden, or not in this view layer: show it first.")
+        # The target cannot be brought into the space of one that is flat.
+        check_scale(self.object, array_of(evaluated.matrix_world))
+
+    def likeness(self) -> tuple[object, ...]:
+        """Return all that a comparison depends on, without references to Blender's data."""
+        world, joints = WorldMatrices(self.update.depsgraph), read_joints(self.object)
+        arrays = [*vars(read_pose(self.evaluated)).values()]
+        arrays += [joints.is_locked, joints.low, joints.high, joints.stiffness]
+        for anchor in [anchor for spec in self.specs.values() for anchor in spec.anchors]:
+            # A chain reports a missing target itself.
+            with suppress(RigError):
+                arrays.append(world.matrix(anchor, "target"))
+        bones = fingerprint(cast(bpy.types.Armature, self.object.data))
+        settings = self.update.frame, self.chain, repr(self.specs), bones
+        return (*settings, *[array.tobytes() for array in arrays])
+
+    def specs_with(self, solver: Solver, *, use_finish: bool = True) -> Specs:
+        """Return the settings of all chains, those of the compared one with another solver."""
+        own = self.specs[self.chain]
+        options = replace(own.options, solver=solver, use_finish=use_finish)
+        force = own.force if solver is Solver.FORCE else None
+        return {**self.specs, self.chain: replace(own, options=options, force=force)}
 
 
-def find_home(compared: Compared) -> Pose | None:
-    """Return the pose with the root where it is without the chain; None if Follow has not moved it.
+def solve(compared: Compared, solver: Solver, *, use_finish: bool) -> Attempt:
+    """Return the attempt of a solver.
 
     Raises:
-        RigError: If no solver can solve the chain, with what to do first.
+        IKError: If it cannot solve the chain.
     """
-    trial = tried(compared, Solver.NEWTON)
-    chain, pose = trial.live_chain, trial.state.pose.copy()
-    if not any(bone.is_dragged for bone in chain.spec.stored_pose):
-        return None
-    written, frame = chain.plan.written, compared.update.frame
-    pose.note("location", written, start_vector(chain, pose, frame, "location", None))
-    _pose_bones(chain.skeleton, pose, written)
-    return pose
-
-
-def solve(compared: Compared, home: Pose | None, solver: Solver, *, use_finish: bool) -> Attempt:
-    """Return the attempt of a solver."""
     world = WorldMatrices(compared.update.depsgraph)
-    try:
-        trial = tried(compared, solver, home, use_finish=use_finish)
-        seconds = _seconds(lambda: trial.solve(world))
-        outcome: Outcome = trial.outcome()
-    except IKError as error:
-        return Attempt(solver, use_finish, str(error))
-    chain, pose = trial.live_chain, trial.state.pose.copy()
-    _pose_bones(chain.skeleton, pose, trial.driven.bones)
-
-    def again() -> float:
-        trial.start_again()
-        return _seconds(lambda: trial.solve(world))
-
-    said = outcome_in_words(outcome, compared.unit)
+    trial = tried(compared, solver, use_finish=use_finish)
+    milliseconds = quickest(lambda: trial.solve(world), trial.start_again)
+    _pose_bones(trial)
+    outcome, pose = trial.outcome(), trial.state.pose
+    said = outcome_in_words(outcome, length_unit(compared.update.scene))
     return Attempt(
-        solver,
-        use_finish,
         f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said,
         outcome.residual,
-        outcome.iterations,
-        1e3 * quickest(seconds, again),
-        transform_point(pose.world, joints_in(chain.plan, pose.matrices)),
+        -1 if outcome.iterations is None else outcome.iterations,
+        milliseconds,
+        transform_point(pose.world, joints_in(trial.live_chain.plan, pose.matrices)),
     )
 
 
-def tried(
-    compared: Compared, solver: Solver, home: Pose | None = None, *, use_finish: bool = True
-) -> Trial:
+def tried(compared: Compared, solver: Solver, *, use_finish: bool = True) -> Trial:
     """Return a chain as it is with a solver, still to be solved.
+
+    It starts with the root where that is without the chain: Follow and bodies move it.
 
     Raises:
         RigError: If that cannot solve it.
     """
-    specs = compared.specs_with(solver, use_finish=use_finish)
-    home = None if solver is Solver.FOLLOW else home
-    trial = Trial(compared.update, compared.object, specs, compared.index, home)
+    home, (update, owner, specs, chain) = None, compared
+    if solver is not Solver.FOLLOW and any(bone.is_dragged for bone in specs[chain].stored_pose):
+        # Some solvers leave the body of a chain as it is, and do not know where it was.
+        home = _home(Trial(update, owner, compared.specs_with(Solver.NEWTON), chain), update.frame)
+    wanted = compared.specs_with(solver, use_finish=use_finish)
+    trial = Trial(update, owner, wanted, chain, home)
     if trial.refused and solver not in SOLVERS_OF_TREES:
         other, text = next(iter(trial.refused.items()))
-        raise RigError(f"Then chain '{compared.specs[other].name}' stands still: {text}")
+        raise RigError(f"Then chain '{specs[other].name}' stands still: {text}")
     return trial
 
 
-def _pose_bones(skeleton: Skeleton, pose: Pose, bones: Indices) -> None:
-    """Put bones where their channels put them under their parents."""
+def _home(trial: Trial, frame: float) -> Pose:
+    """Return the pose of a trial with the locations that bones have without its chain."""
+    chain, state = trial.live_chain, trial.state
+    state.pose.note("location", chain.plan.written, state.without(chain, frame, "location"))
+    _pose_bones(trial)
+    return state.pose
+
+
+def _pose_bones(trial: Trial) -> None:
+    """Put the bones of a trial where their channels put them under their parents."""
+    skeleton, pose = trial.driven.skeleton, trial.state.pose
     rotations = matrices_of(pose.rotation, pose.modes)
-    for bone in sorted(bones.tolist(), key=lambda bone: len(skeleton.ancestors(bone))):
+    for bone in trial.driven.bones.tolist():
         parent, row = int(skeleton.parents[bone]), np.array([bone])
         above = np.eye(4) if parent < 0 else pose.matrices[parent]
         turned = turned_under(skeleton, bone, above[None], rotations[row], pose.scale[row])
@@ -142,21 +188,15 @@ def _pose_bones(skeleton: Skeleton, pose: Pose, bones: Indices) -> None:
         pose.matrices[bone, :3, 3] = transform_point(above, head)[0]
 
 
-def _seconds(done: Callable[[], object]) -> float:
-    """Return how long something takes."""
-    begun = time.perf_counter()
-    done()
-    return time.perf_counter() - begun
-
-
-def quickest(first: float, again: Callable[[], float]) -> float:
-    """Return the shortest time of several runs, in seconds; repeated only while that is cheap.
+def quickest(work: Callable[[], object], before: Callable[[], object]) -> float:
+    """Return the shortest time of several runs of some work, in milliseconds.
 
     Args:
-        first: The time of the first run.
-        again: Runs it once more and returns the time of that.
+        work: It is repeated only while that is cheap.
+        before: What has to be done before each run; its time does not count.
     """
-    times = [first]
+    timer = Timer(work, before)
+    times = [timer.timeit(1)]
     while len(times) <= REPEATS and sum(times) <= ENOUGH:
-        times.append(again())
-    return min(times)
+        times.append(timer.timeit(1))
+    return 1e3 * min(times)

@@ -101,7 +101,7 @@ class GraphState:
         """
         state.read([], specs, update, self.skeletons, lambda *taken: taken[-1])
         if home is not None:
-            state.pose = home.copy()
+            state.pose = home
         place([state])
         self.rigs[state.uid] = state
         self.assemble()

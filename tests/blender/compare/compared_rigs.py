@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from blender_ik_addon.properties.compared.marks import mark_of
+from blender_ik_addon.properties.compared.kept import mark_of
 from blender_ik_addon.properties.compared.solving import compare_solvers
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import rigs

@@ -8,7 +8,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties.compared.solving import COMPARED
+from blender_ik_addon.panels.sidebar.compare import figures
+from blender_ik_addon.rig.comparing.comparing import CONTENDERS
 from blender_ik_addon.rig.live import live
 from tests.blender.body import human_bodies as bodies
 from tests.blender.compare.compared_rigs import (
@@ -53,16 +54,18 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
     }
     assert told["Follow"][3].startswith("One drag from the present pose")
     if kind == "far":
-        gap = found["Newton"].gap
+        gap, *_ = figures(bpy.context, found["Newton"])
         assert gap.endswith(" cm")
         assert told["Newton"][3].startswith(f"Out of reach by {gap}: extended")
     for name, row in found.items():
+        gap, count, time = figures(bpy.context, row)
         if row.is_solved:
-            assert row.gap.endswith("m")
-            assert row.time.endswith(" ms")
+            assert gap.endswith("m")
+            assert time.endswith(" ms")
             assert 0.0 <= row.milliseconds < 1e4
-            assert (row.count == "") == (name == BUILT_IN) == (row.iterations < 0)
+            assert (count == "") == (name == BUILT_IN) == (row.iterations < 0)
         else:
+            assert gap == count == time == ""
             assert (row.residual, row.milliseconds, row.iterations) == (-1.0, -1.0, -1)
 
     def assert_is_shown(name: str) -> None:
@@ -156,15 +159,15 @@ def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
         given_up.close()
         assert everything(ob) == before
         work = in_steps(ob.chain_ik.chains[index])
-        for count in range(COMPARED - 1):
+        for count in range(len(CONTENDERS)):
             assert next(work) == count
             assert everything(ob) == before
         with pytest.raises(StopIteration) as done:
             next(work)
         assert everything(ob) == before
         found = done.value.value
-        assert len(found) == COMPARED
-        assert sum(attempt.is_solved for attempt in found) >= 3
+        assert len(found) == len(CONTENDERS)
+        assert sum(len(attempt.joints) > 0 for attempt in found) >= 3
         rigs.tagged(ob)
         assert everything(ob) == before
     assert free.name in ob.pose.bones

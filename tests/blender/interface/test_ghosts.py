@@ -72,7 +72,8 @@ def test_pixels_of_lines_are_between_joints_and_those_of_dots_at_them():
     gpu.init()
     for name, row in compared(limb("tail").ob).items():
         # Others lie over it here and there.
-        row.is_solved = name == "Newton"
+        if name != "Newton":
+            row.joints.clear()
     with in_viewport():
         (ghost,) = drawn()
         joints, colour = ghost.joints, np.array(ghost.colour[:3])

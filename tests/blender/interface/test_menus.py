@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 import pytest
 
+from blender_ik_addon.panels.sidebar.compare import figures
 from blender_ik_addon.preferences import pie_key
 from tests.blender.gizmos.grabbed import GRABBED
 from tests.blender.interface import drawn as ui
@@ -177,7 +178,7 @@ def test_a_comparison_has_a_row_for_each_solver_of_which_the_one_in_use_has_a_ti
     assert "'Chain' at frame 1 Solver Residual Iterations Time" in text
     assert kept.solvers["Follow"].status in text
     for index, row in enumerate(kept.solvers):
-        told = [row.name, row.gap or "-", row.count or "-", row.time or "-"]
+        told = [row.name, *[text or "-" for text in figures(bpy.context, row)]]
         assert [item.name for item in ui.compared_cells(index)][:4] == told
     solvers = {"FABRIK and Newton", "FABRIK", "CCD and Newton", "CCD", "Newton", "Force", "Follow"}
     changes = (
