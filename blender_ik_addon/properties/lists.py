@@ -11,7 +11,7 @@ from ..rig.controls.foot_roll import control_above, hangs_on, is_mechanism, mech
 from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
-from ..rig.reading.spec import OF_BONES, Anchor, ChainSpec, PoleMode
+from ..rig.reading.spec import OF_BONES, Anchor, ChainSpec
 from ..rig.tools.overrides import has_linked
 from ..rig.trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from .chains import ANCHORS, ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
@@ -46,7 +46,8 @@ def add_chain(
     holder.active_index = len(holder.chains) - 1
     settings.name = wanted.name
     # The tip comes last: from then on there are bones.
-    copy_settings(wanted, settings, reversed(OF_BONES))
+    names = ("pole_mode", "pole_lean", "pole_angle", *reversed(OF_BONES))
+    copy_settings(wanted, settings, names)
     if new is not None and not solver:
         shares = shares_bones(settings)
         solver = new.solver_of_two if bone_count == 2 and not shares else new.solver
@@ -59,9 +60,6 @@ def add_chain(
         if anchor is not None:
             setattr(settings, name, anchor.object)
             setattr(settings, bone, anchor.bone)
-    if wanted.pole_mode is PoleMode.FOLLOW:
-        settings.pole_mode = wanted.pole_mode
-        settings.pole_lean, settings.pole_angle = wanted.pole_lean, wanted.pole_angle
     return settings
 
 

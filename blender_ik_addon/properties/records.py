@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 import bpy
@@ -28,7 +29,6 @@ from ..rig.reading.spec import (
     BodyGoal,
     ChainSpec,
     ForceSpec,
-    NegativeScale,
     PoleMode,
     RotationBone,
     StartFrom,
@@ -65,37 +65,44 @@ def chain_spec(
     force = force_spec(settings.force, animated.force) if has_force else None
     target, pole = target_and_pole(settings)
     return ChainSpec(
-        **_bones_of(settings),
+        **_values(ChainSpec, settings, animated) | {"start_from": _start_from(settings, force)},
+        name=settings.name,
+        bone=settings.bone,
         target=target,
         pole=pole if settings.pole_mode == "TARGET" else None,
-        pole_mode=PoleMode(settings.pole_mode),
-        pole_lean=settings.pole_lean,
-        pole_angle=animated.pole_angle,
-        negative_scale=NegativeScale(settings.negative_scale),
-        start_from=_start_from(settings, force),
         stored_pose=bones_of_text(settings.stored_pose) if with_stored else (),
         options=SolveOptions(
-            solver=Solver(settings.solver),
-            iterations=settings.iterations,
-            tolerance=settings.tolerance,
-            use_flip_bend=animated.use_flip_bend,
-            orient_weight=animated.orient_weight,
-            use_finish=settings.use_finish,
-            soft_distance=animated.soft_distance,
+            **_values(SolveOptions, settings, animated),
             stays_near=settings.pole_mode == "FOLLOW",
             lead=Lead(settings.follow_lead),
-            max_bend=animated.max_bend,
-            use_anchor=settings.use_anchor,
         ),
-        influence=animated.influence,
-        use_limits=settings.use_limits,
         joints=tuple([own_joint(joint) for joint in settings.joints]),
-        use_stretch=settings.use_stretch,
-        use_keep_volume=settings.use_keep_volume,
         force=force,
-        weight=animated.weight,
         body=_body_goal(settings, animated),
     )
+
+
+def _values(record: type, settings: ChainGroup, animated: ChainGroup) -> dict[str, Any]:
+    """Return the fields of a record that are settings of the same name, with their values."""
+    group: Any = type(settings)
+    return {
+        name: kind(getattr(animated if may_be_keyed else settings, name))
+        for name, kind, may_be_keyed in _fields_alike(record, group)
+    }
+
+
+@cache
+def _fields_alike(record: Any, group: Any) -> list[tuple[str, type, bool]]:
+    """Return these fields, what makes a value of each, and whether it can be keyed.
+
+    Those without a number, a tick or a choice as default are read otherwise.
+    """
+    known = group.bl_rna.properties
+    return [
+        (each.name, type(each.default), known[each.name].is_animatable)
+        for each in fields(record)
+        if isinstance(each.default, int | float | str) and each.name in known
+    ]
 
 
 def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> BodyGoal | None:
@@ -147,8 +154,10 @@ def may_be_planted(armature_object: bpy.types.Object) -> set[int]:
 
 def bones_spec(settings: ChainGroup) -> ChainSpec:
     """Return which bones a chain drives as a record; nothing else of it, which may be unsound."""
+    asked = dict(zip(OF_BONES, bones_asked(settings), strict=True))
+    asked["rotation_bone"] = RotationBone(settings.rotation_bone)
     options = SolveOptions(solver=Solver(settings.solver))
-    return ChainSpec(**_bones_of(settings), options=options, body=_body_goal(settings))
+    return ChainSpec(settings.name, **asked, options=options, body=_body_goal(settings))
 
 
 def bend_spec(settings: ChainGroup) -> ChainSpec:
@@ -161,12 +170,6 @@ def bend_spec(settings: ChainGroup) -> ChainSpec:
         pole_angle=settings.pole_angle,
         options=replace(bones.options, use_flip_bend=settings.use_flip_bend),
     )
-
-
-def _bones_of(settings: ChainGroup) -> dict[str, Any]:
-    """Return what tells which bones a chain drives, by the names of fields."""
-    asked = dict(zip(OF_BONES, bones_asked(settings), strict=True))
-    return asked | {"name": settings.name, "rotation_bone": RotationBone(settings.rotation_bone)}
 
 
 def stored_spec(settings: ChainGroup) -> ChainSpec:

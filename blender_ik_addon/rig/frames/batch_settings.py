@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ...core import Forces, SolveOptions
 from ...core.algebra.arithmetic import Array
+from ...core.model.options import BY_CHAIN
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import quaternions_of
 from ..reading.rows import Rows
@@ -49,6 +51,7 @@ class BatchSettings(BoneChannels):
     def of(cls, driven: Sequence[Driven]) -> BatchSettings:
         """Return the settings of chains or trees that have the same key."""
         first, each = driven[0], [own.options for own in driven]
+        by_chain: Any = {name: np.array([getattr(own, name) for own in each]) for name in BY_CHAIN}
         specs = [own.specs for own in driven]
         pole_angle = np.array([[spec.pole_angle for spec in own] for own in specs])
         if first.is_tree:
@@ -72,10 +75,7 @@ class BatchSettings(BoneChannels):
             start=local.reshape(len(driven), -1, 4),
             options=replace(
                 each[0],
-                iterations=np.array([int(own.iterations) for own in each]),
-                tolerance=np.array([float(own.tolerance) for own in each]),
-                use_flip_bend=np.array([bool(own.use_flip_bend) for own in each]),
-                soft_distance=np.array([float(own.soft_distance) for own in each]),
+                **by_chain,
                 keeps_start=bool(first.is_current.any()),
             ),
             tolerance=np.array([[float(spec.options.tolerance) for spec in own] for own in specs]),
