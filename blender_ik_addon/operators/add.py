@@ -16,6 +16,7 @@ from ..properties.choices import OWN_WORDS, SOLVERS
 from ..properties.controls.space_names import movers
 from ..properties.lists import add_chain
 from ..properties.records import bend_spec, bones_spec, controls_of_chain
+from ..properties.settings import like_setting
 from ..properties.sharing import check_new, limb_of, live_chains
 from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
@@ -103,16 +104,11 @@ class POSE_OT_chain_ik_add(ChainOperator):
         description="The bone that new control bones hang under, such as the root; empty for none",
         search=parents,
     )
-    use_tail: BoolProperty(
-        name="Use Tail",
-        description="Bring the tip bone's tail to the target",
-        default=True,
-        options=ANEW,
-    )
-    use_rotation: BoolProperty(
-        name="Rotation",
-        description="Turn the hand, foot or tip as the target is turned. On at first if a hand or"
-        " foot is selected",
+    use_tail: like_setting("use_tail", "Bring the tip bone's tail to the target", options=ANEW)
+    use_rotation: like_setting(
+        "use_rotation",
+        "Turn the hand, foot or tip as the target is turned. On at first if a hand or foot is"
+        " selected",
         options=ANEW,
     )
     use_pole: BoolProperty(

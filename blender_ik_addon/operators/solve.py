@@ -8,8 +8,8 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..core import IKError, SolveOptions, Solver
-from ..properties.chains import SHARE
-from ..properties.choices import ITERATIONS, NEGATIVE_SCALES, OWN_WORDS, SOLVERS, TOLERANCE
+from ..properties.choices import OWN_WORDS, SOLVERS, TOLERANCE
+from ..properties.settings import like_setting
 from ..properties.stored import check_free
 from ..rig.controls.default_poles import placement
 from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, StartFrom
@@ -49,32 +49,17 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         max=300,
         options=ANEW,
     )
-    use_flip_bend: BoolProperty(
-        name="Flip Bend", description="Bend to the other side", options=ANEW
+    use_flip_bend: like_setting("use_flip_bend", "Bend to the other side", options=ANEW)
+    negative_scale: like_setting(
+        "negative_scale", "How the limb bends where its object is mirrored by negative scale"
     )
-    negative_scale: EnumProperty(
-        name="Negative Scale",
-        description="How the limb bends where its object is mirrored by negative scale",
-        items=NEGATIVE_SCALES,
+    use_tail: like_setting("use_tail", "Bring the tip bone's tail to the target")
+    use_rotation: like_setting("use_rotation", "Turn the hand, foot or tip as the target is turned")
+    influence: like_setting(
+        "influence", "How far the bones go from their own pose, 0, to the target, 1"
     )
-    use_tail: BoolProperty(
-        name="Use Tail",
-        description="Bring the tip bone's tail to the target",
-        default=True,
-    )
-    use_rotation: BoolProperty(
-        name="Rotation",
-        description="Turn the hand, foot or tip as the target is turned",
-    )
-    influence: FloatProperty(
-        name="Influence",
-        description="How far the bones go from their own pose, 0, to the target, 1",
-        **SHARE,
-    )
-    iterations: IntProperty(
-        name="Iterations",
-        description="Most iterations of the solver; it stops sooner where the target is reached",
-        **ITERATIONS,
+    iterations: like_setting(
+        "iterations", "Most iterations of the solver; it stops sooner where the target is reached"
     )
     tolerance: FloatProperty(
         name="Tolerance",

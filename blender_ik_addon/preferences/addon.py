@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty
 
-from ..properties.choices import ITERATIONS, OF_NEW_CHAINS, OWN_WORDS, SOLVERS, STARTS, TOLERANCE
+from ..properties.choices import OF_NEW_CHAINS, OWN_WORDS, SOLVERS
+from ..properties.settings import like_setting
 from . import logs, pie_key
 
 PACKAGE = __package__.rpartition(".")[0]
@@ -82,32 +83,14 @@ class ChainPreferences(bpy.types.AddonPreferences):
         default="NEWTON",
         options=set(),
     )
-    start_from: EnumProperty(
-        name="Start From",
-        description="The pose that every solve of new chains starts from",
-        items=STARTS,
-        default="KEYED",
-        options=set(),
+    start_from: like_setting("start_from", "The pose that every solve of new chains starts from")
+    use_limits: like_setting(
+        "use_limits", "New chains keep to the IK locks, limits and stiffness of their bones"
     )
-    use_limits: BoolProperty(
-        name="Limits",
-        description="New chains keep to the IK locks, limits and stiffness of their bones",
-        default=True,
-        options=set(),
+    tolerance: like_setting(
+        "tolerance", "How near new chains have to come to their targets, in scene units"
     )
-    tolerance: FloatProperty(
-        name="Tolerance",
-        description="How near new chains have to come to their targets, in scene units",
-        **TOLERANCE,
-        soft_max=0.1,
-        options=set(),
-    )
-    iterations: IntProperty(
-        name="Iterations",
-        description="How many iterations new chains may take at most",
-        **ITERATIONS,
-        options=set(),
-    )
+    iterations: like_setting("iterations", "How many iterations new chains may take at most")
     pole: EnumProperty(
         name="Add Pole",
         description="Which chains get a pole from Add Chain. Set Up Limbs adds one to limbs that"

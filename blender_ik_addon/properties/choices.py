@@ -94,10 +94,8 @@ POLE_MODES = (
     ),
 )
 
-ITERATIONS: dict[str, Any] = {"default": 500, "min": 1, "soft_max": 500}
-"""How many iterations there may be, wherever that is set."""
 TOLERANCE: dict[str, Any] = {"default": 1e-5, "min": 0.0, "precision": 6, "subtype": "DISTANCE"}
-"""How near is near enough, likewise; in scene units."""
+"""How near is near enough, wherever that is set; in scene units."""
 
 OF_NEW_CHAINS = ("start_from", "use_limits", "tolerance", "iterations")
 """The settings that new chains are given as the preferences have them."""

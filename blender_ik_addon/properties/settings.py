@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from math import pi
+from typing import Any, get_type_hints
 
 import bpy
 from bpy.props import (
@@ -32,7 +33,6 @@ from .chains import (
     tag,
 )
 from .choices import (
-    ITERATIONS,
     LEADS,
     NEGATIVE_SCALES,
     OWN_WORDS,
@@ -226,7 +226,9 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Iterations",
         description="Most iterations of the solver in one update; it stops sooner where the"
         " target is reached",
-        **ITERATIONS,
+        default=500,
+        min=1,
+        soft_max=500,
         **FIXED,
     )
     tolerance: FloatProperty(
@@ -382,3 +384,16 @@ class ChainSettings(bpy.types.PropertyGroup):
         get=residual,
         precision=6,
     )
+
+
+def like_setting(name: str, description: str, **others: Any) -> Any:
+    """Return a property with the label, the default and the range of a setting of chains.
+
+    Args:
+        name: Of the setting.
+        description: The tooltip.
+        others: What else is otherwise than there.
+    """
+    known = get_type_hints(ChainSettings)[name]
+    plain: dict[str, Any] = {"options": set(), "override": set(), "update": None}
+    return known.function(**known.keywords | plain | {"description": description} | others)
