@@ -65,7 +65,7 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
             assert 0.0 <= row.milliseconds < 1e4
             assert (count == "") == (name == BUILT_IN) == (row.iterations < 0)
         else:
-            assert gap == count == time == ""
+            assert (gap, count, time) == ("", "", "")
             assert (row.residual, row.milliseconds, row.iterations) == (-1.0, -1.0, -1)
 
     def assert_is_shown(name: str) -> None:

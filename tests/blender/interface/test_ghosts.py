@@ -70,10 +70,9 @@ def pixels(
 @needs_gpu
 def test_pixels_of_lines_are_between_joints_and_those_of_dots_at_them():
     gpu.init()
-    for name, row in compared(limb("tail").ob).items():
-        # Others lie over it here and there.
-        if name != "Newton":
-            row.joints.clear()
+    # Others lie over it here and there.
+    for row in (row for name, row in compared(limb("tail").ob).items() if name != "Newton"):
+        row.joints.clear()
     with in_viewport():
         (ghost,) = drawn()
         joints, colour = ghost.joints, np.array(ghost.colour[:3])
