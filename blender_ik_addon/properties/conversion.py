@@ -315,7 +315,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
         # Reading a pointer that was never set has Blender store an empty one.
         if settings.is_property_set(setting):
             setattr(constraint, setting, getattr(settings, setting))
-    _tell_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(spec))
+    _tell_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(settings))
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
     return spec.name

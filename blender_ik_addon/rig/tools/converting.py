@@ -19,7 +19,7 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import QUATERNION, Pose, converted
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
-from ..reading.spec import Anchor, ChainSpec, NegativeScale, PoleMode, StartFrom
+from ..reading.spec import Anchor, ChainSpec, PoleMode
 from .lengths import LengthUnit, length_in_words
 
 IKConstraint = Any
@@ -37,7 +37,6 @@ _OF_CHAINS = {name: name for name in _OF_CONSTRAINTS.values()}
 MOST_BONES_OF_CONSTRAINT = 255
 # 0.01 in float32 is a little less.
 LEAST_WEIGHT = 0.01 - 1e-6
-USUAL_TOLERANCE = 1e-5
 # A head within this share of the parent's length from the parent's tail is on it.
 SAME_PLACE = 1e-5
 # Joints that move by no more than this share of the chain's length have not moved.
@@ -47,6 +46,7 @@ SAME_POSE = 1e-3
 _OF_CONSTRAINTS_ALONE: dict[str, object] = {"reference_axis": "BONE"} | {
     f"lock_{what}_{axis}": True for what in ("location", "rotation") for axis in "xyz"
 }
+_OF_CHAINS_ALONE = ("soft_distance", "tolerance", "start_from", "negative_scale")
 
 
 def ik_constraints(bone: bpy.types.PoseBone) -> list[IKConstraint]:
@@ -231,19 +231,16 @@ def lost_of_constraint(constraint: IKConstraint) -> list[str]:
     ]
 
 
-def lost_of_chain(spec: ChainSpec) -> list[str]:
+def lost_of_chain(settings: bpy.types.PropertyGroup) -> list[str]:
     """Return the labels of what is set in a chain but has no counterpart in a constraint."""
-    options = spec.options
+    labels = settings.bl_rna.properties
     lost = {
-        "Solver": options.solver in (Solver.FABRIK, Solver.CCD),
-        "Soft Distance": float(options.soft_distance) > 0.0,
-        "Tolerance": abs(float(options.tolerance) - USUAL_TOLERANCE) > 1e-3 * USUAL_TOLERANCE,
-        "Start From": spec.start_from is not StartFrom.KEYED,
-        "Negative Scale": spec.negative_scale is not NegativeScale.MIRROR,
-        "Keep Volume": spec.use_stretch and spec.use_keep_volume,
-        "Joints": bool(spec.joints),
+        "solver": settings.solver in (Solver.FABRIK, Solver.CCD),
+        **{name: getattr(settings, name) != labels[name].default for name in _OF_CHAINS_ALONE},
+        "use_keep_volume": settings.use_stretch and settings.use_keep_volume,
+        "joints": bool(settings.joints),
     }
-    return [label for label, is_lost in lost.items() if is_lost]
+    return [labels[name].name for name, is_lost in lost.items() if is_lost]
 
 
 def moving_to_chain(
