@@ -38,13 +38,13 @@ def has_linked(armature_object: bpy.types.Object, items: Any, indices: Iterable[
 def make_groups(owner: bpy.types.Object) -> None:
     """Have Blender save what an override changes in groups of settings; before each save.
 
-    Of a group that the library's object has never used, 5.2 saves that all of it is replaced, which
-    it cannot read again. A group is there once it has been read.
+    Of a group that only the override or only the library's object has used, 5.2 saves that all of
+    it is replaced. It cannot read that again, and reports an error. Reading a group makes it.
 
     Args:
         owner: The original object; any.
     """
     library = owner.override_library
     if library is not None and library.reference is not None:
-        settings = library.reference.chain_ik
-        _groups = (settings.body, *(chain.force for chain in settings.chains))
+        for settings in (owner.chain_ik, library.reference.chain_ik):
+            _groups = (settings.body, *(chain.force for chain in settings.chains))
