@@ -40,8 +40,7 @@ def keep_evaluated(
 
     Args:
         armature_object: The original object.
-        wanted: Tip bone names and what their chains follow. Bones of the armature itself need no
-            anchor; bones that do not exist get none.
+        wanted: Tip bone names and what their chains follow; bones that do not exist get no anchor.
         shown: Session uids of what needs none, as ``shown_everywhere`` tells.
 
     Returns:
@@ -53,7 +52,9 @@ def keep_evaluated(
     missing = {
         (bone, anchor.object, anchor.bone)
         for bone, anchor in wanted
-        if anchor.object != armature_object and anchor.object.session_uid not in shown
+        if anchor.object.session_uid not in shown
+        # A rig that follows itself is refused.
+        and (anchor.bone or anchor.object != armature_object)
     }
     has_changed = False
     for pose_bone in armature_object.pose.bones:

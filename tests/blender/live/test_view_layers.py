@@ -296,13 +296,18 @@ def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_targe
         np.testing.assert_allclose(tail, location, atol=rigs.REACHED)
 
 
+@pytest.mark.parametrize("follows_own_bone", [False, True])
 @pytest.mark.parametrize("hide", [hide_in_viewports, hide_in_renders, exclude_and_hide_everywhere])
-def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, tmp_path):
+def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, follows_own_bone, tmp_path):
     collection = rigs.make_collection("Hidden")
     ob, target = rigs.make_arm(NEAR)
     collection.objects.link(ob)
     bpy.context.scene.collection.objects.unlink(ob)
     rigs.key(target, "location", {1: NEAR, 5: BEHIND})
+    if follows_own_bone:
+        rigs.add_bones(ob, ((0, 0, 0), (0, 1, 0)), names=["Control"])
+        rigs.change(ob.chain_ik.chains[0], target=ob, subtarget="Control")
+        rigs.key(ob, 'pose.bones["Control"].location', {1: NEAR, 5: BEHIND})
     mesh = bpy.data.meshes.new("Skin")
     mesh.from_pydata([rigs.ARM[2]], (), ())
     skin = rigs.link(bpy.data.objects.new("Skin", mesh))
