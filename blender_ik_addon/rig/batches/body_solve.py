@@ -10,7 +10,7 @@ import numpy as np
 from ...core import Goals, Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ...core.model.status import REACHED
+from ...core.model.status import BLENDED, REACHED
 from ...core.solving.giving_way import STRENGTHS
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
@@ -189,8 +189,12 @@ class BodySolve(FrameSolve):
         found = solve_with_joints(nearby, joints, None)
         found = self._unfold(posing.frames, found, asked.rows)
         found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
-        is_short = found.solutions.status_code != REACHED
-        alone_after = (self._pulls[asked.rows] < 1.0) | (self._is_soft & is_short)
+        codes, is_partial = found.solutions.status_code, self._pulls[asked.rows] < 1.0
+        is_short = codes != REACHED
+        # What has arrived has arrived at its share of the way.
+        codes = np.where(is_partial & ~self._is_end & ~is_short, BLENDED, codes)
+        found = replace(found, solutions=replace(found.solutions, status_code=codes))
+        alone_after = is_partial | (self._is_soft & is_short)
         alone_after &= self._is_end
         alone_after |= self._grows[asked.rows] @ self._goes_along
         if not (alone_after & asked.is_followed).any():

@@ -76,6 +76,8 @@ def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
     assert max(slips[1:]) < 0.3
     assert slips[1] < 0.02 * 0.3
     assert slips == sorted(slips)
+    told = {each.name: each.status for each in body.chain_ik.chains}
+    assert told["Leg.L"].startswith("Part of the way by influence")
 
 
 @pytest.mark.parametrize(("name", "pair"), [("Arm.L", True), ("Leg.L", False)])
