@@ -14,7 +14,7 @@ from ..properties.records import chain_spec, live_rigs
 from ..rig.keying.baking import may_move
 from ..rig.keying.going_on import going_on
 from ..rig.reading.spec import ChainSpec
-from .errors import CommandError
+from .errors import CommandError, of_armature
 
 MOST_NAMES = 5
 
@@ -48,7 +48,8 @@ class Chosen:
             try:
                 found[index] = chain_spec(self.settings(index), with_stored=False)
             except IKError as error:
-                raise CommandError(f"Chain '{name}' cannot be baked: {error}") from error
+                why = f"Chain '{name}' cannot be baked: {error}"
+                raise of_armature(self.object.name_full, why) from error
         return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 
 import bpy
@@ -13,6 +12,7 @@ from ..properties.chains import chains_of
 from ..properties.records import chain_spec
 from ..rig.clips.whole_clip_bake import ClipBake
 from ..rig.keying.playing import frame_kept
+from .errors import warn
 from .parts import RigResults
 
 
@@ -46,7 +46,7 @@ def bettered(
             pass
         values[rows] = clip.values(part.channels, range(len(rows)), values[rows])
         for sentence in clip.sentences(run):
-            print(f"Warning: {sentence}", file=sys.stderr, flush=True)
+            warn(rig.name_full, sentence)
         for index in specs:
             jumps[index] = (*jumps.get(index, ()), *clip.jumps(index, run))
     chains = [

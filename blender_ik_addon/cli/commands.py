@@ -24,7 +24,7 @@ from . import chunks, jobs, report, saving
 from .arguments import DEPENDENT, INDEPENDENT, STDOUT
 from .choosing import Chosen, choose
 from .clips import bettered
-from .errors import CommandError, UsageError
+from .errors import CommandError, UsageError, warn
 from .frames import in_words, split, text_of
 from .parts import RigResults, check_moved, is_reached, play, tell
 
@@ -71,7 +71,7 @@ def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
     for each in choose(scene, options.armature, options.chains, with_muted=True):
         chains, problems = plantable(each.object, [*each.chains], scene)
         for problem in problems:
-            print(problem, file=sys.stderr, flush=True)
+            warn(each.object.name_full, problem)
         body = each.object.chain_ik.body
         root, gives_way = free_root(each.object, body.root), not options.keep_hips
         planting = Planting(whole, body.floor, platform, root, gives_way)
@@ -82,7 +82,7 @@ def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
                 tell(number, len(whole))
         except StopIteration as end:
             for sentence in end.value.sentences():
-                print(f"Warning: {sentence}", file=sys.stderr, flush=True)
+                warn(each.object.name_full, sentence)
             planted.append(f"{each.object.name} {sum(end.value.counts().values())}")
     _save(options)
     print(f"Contacts planted: {', '.join(planted)}.", file=sys.stderr, flush=True)

@@ -22,6 +22,7 @@ from ..rig.live import live
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.refusals import Refused
 from .choosing import Chosen
+from .errors import of_armature
 
 MUTED, NOT_SOLVED = "MUTED", "NOT_SOLVED"
 """Status codes of chains without an outcome; those of others are the core's."""
@@ -121,7 +122,7 @@ def play(
         with_notes: Whether to note what a clip is bettered by as well.
 
     Raises:
-        RigError: If one of them cannot be solved.
+        CommandError: If one of them cannot be solved.
     """
     if not chosen:
         return []
@@ -158,13 +159,14 @@ class _Recorder:
         """Note what stands there now.
 
         Raises:
-            RigError: If values are wanted, and a chain cannot be solved.
+            CommandError: If values are wanted, and a chain cannot be solved.
         """
         for index, results in self._results.items():
             key = self._chosen.object.session_uid, index
             outcome = live.memory.outcome_in(self._scene, key)
             if self._with_values and isinstance(outcome, Refused):
-                raise not_baked(self._chosen.chains[index], frame, outcome.text)
+                why = not_baked(self._chosen.chains[index], frame, outcome.text)
+                raise of_armature(self._chosen.object.name_full, why)
             results.append(_result(frame, self._chosen, index, outcome))
         if self._with_values:
             self._values.append(self._read())
@@ -205,12 +207,13 @@ def check_moved(parts: Iterable[RigResults]) -> None:
     """Raise if a chain is solved at none of the frames.
 
     Raises:
-        RigError: With what to do next.
+        CommandError: With what to do next.
     """
     for part in parts:
         for chain in part.chains:
             if all(result.residual is None for result in chain.results):
-                raise never_moved(chain.name, chain.results[-1].text)
+                why = never_moved(chain.name, chain.results[-1].text)
+                raise of_armature(part.armature, why)
 
 
 def is_reached(parts: Iterable[RigResults]) -> bool:

@@ -204,7 +204,7 @@ def test_a_chain_that_cannot_be_solved_or_moves_nothing_stops_a_bake_and_nothing
     lines.save(file)
     output = file.with_name("out.blend")
     said = refusal(capfd, 1, "bake", "--output", output)
-    assert said.startswith("Chain 'Arm' cannot be baked at frame 1: ")
+    assert said.startswith("'Rig 0': Chain 'Arm' cannot be baked at frame 1: ")
     assert names(file.parent) == {"scene.blend"}
     bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].tolerance = np.inf
     assert run(capfd, "bake", "--output", output, "--keep-live", "--chains", "Bone")[0] == 0

@@ -75,7 +75,7 @@ def test_the_report_tells_of_jumps_and_of_what_is_baked_frame_by_frame(file, cap
     assert chains["Rope"]["frame_by_frame"] == why
     assert chains["Bone"]["frame_by_frame"] == ""
     assert chains["Rope"]["jumps"] == chains["Arm"]["jumps"] == []
-    warning = f"Warning: Chain 'Rope' is baked frame by frame: {why}."
+    warning = f"Warning: 'Rope': Chain 'Rope' is baked frame by frame: {why}."
     assert warning in capfd.readouterr().err.splitlines()
 
 

@@ -218,7 +218,7 @@ def test_frames_that_cannot_be_solved_are_told_by_the_one_that_shares_them_out(
     output = file.with_name("out.blend")
     said = refusal(capfd, "bake", "--output", output, "--jobs", 2)
     assert said.startswith("Frames ")
-    assert "could not be solved: Chain 'Arm' cannot be baked at frame " in said
+    assert "could not be solved: 'Rig 1': Chain 'Arm' cannot be baked at frame " in said
     assert {each.name for each in file.parent.iterdir()} == {"scene.blend"}
 
 
