@@ -293,12 +293,22 @@ def moved_by_hand(settings: ChainGroup) -> list[Anchor]:
 
 
 def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
-    """Return tip bones and what their chains follow or do not pass: targets, poles, a floor."""
+    """Return first bones and what their chains follow or do not pass: targets, poles, a floor."""
     chains, body = chains_of(armature_object), body_of(armature_object)
-    found = [(each.bone, anchor) for each in chains for anchor in anchors_of(each)]
+    found = [(_first(each), anchor) for each in chains for anchor in anchors_of(each)]
     if chains and body is not None and body.floor is not None:
         found.append((body.root, Anchor(body.floor)))
     return found
+
+
+def _first(settings: ChainGroup) -> str:
+    """Return the first bone of a chain: all that it moves hangs on that. Empty without one."""
+    pose = owner_of(settings).pose
+    bone = None if pose is None else pose.bones.get(settings.bone)
+    if bone is None:
+        return ""
+    upward = [bone, *bone.parent_recursive][not settings.use_tail :]
+    return upward[: settings.chain_count or None][-1].name if upward else ""
 
 
 def sync_anchors(armature_object: bpy.types.Object, shown: Collection[int]) -> bool:

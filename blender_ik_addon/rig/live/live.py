@@ -47,7 +47,7 @@ class Memory:
             graph; kept where there are several.
         outcomes: By graph of a viewport, armature object and chain: where to ask what its last
             solve did, or the text of an error.
-        followed: By armature object: tip bones, and the objects and bones that their anchors hold.
+        followed: By armature object: first bones, and what their anchors hold: objects and bones.
         given_back: Armature objects with bones that chains have given a pose back since the last
             update.
         flushing: Graphs whose animated values Blender copies to the originals.

@@ -3,7 +3,8 @@
 A pointer property tells Blender's dependency graph nothing. A target that is hidden from viewports
 or renders, or in an excluded collection, would not be evaluated there and its matrix would be
 stale. A muted constraint with that target makes the graph evaluate it, and evaluate it before the
-bone. The same relation has the whole pose evaluated whenever the target moves, once more than
+bone: the first one of the chain, as of a hidden rig only bones are evaluated that something shown
+hangs on. The same relation has the whole pose evaluated whenever the target moves, once more than
 needed, so what is shown everywhere gets none.
 """
 
@@ -40,7 +41,7 @@ def keep_evaluated(
 
     Args:
         armature_object: The original object.
-        wanted: Tip bone names and what their chains follow; bones that do not exist get no anchor.
+        wanted: First bones of chains and what these follow; bones that do not exist get no anchor.
         shown: Session uids of what needs none, as ``shown_everywhere`` tells.
 
     Returns:
