@@ -21,6 +21,7 @@ from ..rig.planning.checks import check_settings
 from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
+from ..rig.reading.animation import animated_paths
 from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import (
@@ -39,6 +40,8 @@ from ..rig.tools.restoring import driven_by_all
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
 from .forces import force_spec
 from .joints.own import own_joint
+
+_VISIBILITY = frozenset(("hide_viewport", "hide_render"))
 
 
 def chain_spec(
@@ -312,8 +315,15 @@ def _first(settings: ChainGroup) -> str:
 
 
 def sync_anchors(armature_object: bpy.types.Object, shown: Collection[int]) -> bool:
-    """Keep targets and poles that are not shown everywhere evaluated; tell if that is new."""
-    return anchors.keep_evaluated(armature_object, followed(armature_object), shown)
+    """Keep targets and poles evaluated that are hidden at any time; tell if that is new."""
+    wanted = followed(armature_object)
+    owners = {anchor.object for _, anchor in wanted}
+    changing = {
+        owner.session_uid
+        for owner in owners
+        if not _VISIBILITY.isdisjoint(path for path, _ in animated_paths(owner))
+    }
+    return anchors.keep_evaluated(armature_object, wanted, set(shown) - changing)
 
 
 def sync_anchors_if_changed(armature_object: bpy.types.Object, update: Update) -> bool:

@@ -222,6 +222,11 @@ def hide_in_renders(ob):
     ob.hide_render = True
 
 
+def hide_after_the_first_frame(ob):
+    for name in ("hide_viewport", "hide_render"):
+        ob.driver_add(name).driver.expression = "frame > 1"
+
+
 def exclude_and_hide_everywhere(ob):
     ob.hide_viewport = ob.hide_render = True
     layer_collection().exclude = True
@@ -230,6 +235,7 @@ def exclude_and_hide_everywhere(ob):
 HIDDEN = {
     "in viewports": ("target", hide_in_viewports),
     "in renders": ("pole", hide_in_renders),
+    "by drivers": ("target", hide_after_the_first_frame),
     "by its eye": ("target bone", lambda ob: ob.hide_set(True)),
     "collection in viewports": (
         "target", lambda _: hide_in_viewports(bpy.data.collections["Hidden"]),
