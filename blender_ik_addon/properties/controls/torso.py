@@ -106,10 +106,13 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
     """
     other = sharer_of(armature_object)
     override = armature_object.override_library
-    if other is not None and override is not None and override.reference == other:
+    linked = None if override is None else override.reference
+    # Other copies may stand before it among the objects that share the armature.
+    has_chains = isinstance(linked, bpy.types.Object) and bool(chains_of(linked))
+    if has_chains and other is not None:
         raise RigError(
-            f"Object '{other.name}' is a library override of a character with chains: make the"
-            " whole body in the file that it is linked from."
+            f"Object '{armature_object.name}' is a library override of a character with"
+            " chains: make the whole body in the file that it is linked from."
         )
     if other is not None:
         raise RigError(

@@ -179,6 +179,17 @@ def test_settings_of_bodies_and_forces_are_kept_that_the_library_has_never_set(l
         assert ob.chain_ik.chains[0].force.mass == 2.0
 
 
+def test_a_copy_of_a_character_is_told_to_make_its_whole_body_in_the_library(library):
+    write_library(library, "Left")
+    ob = make_override(library)
+    copy = rigs.link(ob.override_library.reference.override_create())
+    for each in (ob, copy):
+        activate(each, 0)
+        each.chain_ik.body.root = "Left.0"
+        expected = f"Object '{each.name}' is a library override of a character with chains"
+        assert refusal(bpy.ops.pose.chain_ik_body).startswith(expected)
+
+
 @pytest.mark.parametrize("operator", [remove, joint_remove])
 def test_one_undo_brings_back_what_was_removed_from_an_override(library, operator):
     write_library(library, "Left")
