@@ -131,3 +131,12 @@ def test_what_limits_hold_back_is_timed_and_judged(monkeypatch, capsys):
     assert [len(row) for row in rows] == [6, 9, 9]
     # No solution is as near as less than nothing.
     assert [float(each) for each in rows[1][2:4]] == [0.0, 0.0]
+
+
+def test_a_body_pulled_by_several_solvers_is_measured():
+    from benchmarks.whole_body import beside
+
+    name, puller, person = next(beside.list_pullers())
+    reached, _, slip, turned, past, _ = beside.measure(name, puller, person, 3)[1:]
+    assert reached in ("66.7%", "100.0%")
+    assert max(map(float, (slip, turned, past))) < 1e-3

@@ -61,11 +61,16 @@ def pull_at(person: Person, seed: int, options: SolveOptions = NEAR) -> Pulled:
     moved = np.linalg.norm(solution.joint_positions[0] - person.heads[0]) / REACH
     nearness = float(0.5 * (angles**2).sum() + 0.5 * moved**2)
     gap = float(np.max(solution.tip_gap[:2]))
+    return Pulled(solution.residual, gap, past_ranges(person, local), nearness)
+
+
+def past_ranges(person: Person, local: Array) -> float:
+    """Return by how many radians the worst joint is out of its range; rotations wxyz (n, 4)."""
     joints = person.chain.joints
     assert joints is not None
     # The root floats.
     rows = [*zip(joints.kinds, local, joints.low, joints.high, strict=True)][1:]
-    return Pulled(solution.residual, gap, max(violation(*row) for row in rows), nearness)
+    return max(violation(*row) for row in rows)
 
 
 def smooth_path(person: Person, seed: int) -> Array:
