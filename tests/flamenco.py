@@ -1,7 +1,5 @@
 """Flamenco as far as it runs here: jobs are compiled by Node, and commands made as workers do."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

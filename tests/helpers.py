@@ -1,7 +1,5 @@
 """Comparisons and random numbers that the tests of core and of Blender share."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

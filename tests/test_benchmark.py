@@ -1,7 +1,5 @@
 """The benchmark measures what it says, and judges by goals that were promised."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

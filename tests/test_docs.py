@@ -1,7 +1,5 @@
 """The documentation: links lead somewhere, on GitHub as on the site, and nothing is left out."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The job type for Flamenco: tasks, what waits for what, and sentences for wrong settings."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

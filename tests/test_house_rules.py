@@ -1,7 +1,5 @@
 """Size of functions, files and folders: rules that a script can check."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The arrows between the layers: who may import whom (each check is a function of one file)."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

@@ -1,7 +1,5 @@
 """docs/promises.md and docs/behaviour.md: what they say names tests, and code, that exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

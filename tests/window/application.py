@@ -1,7 +1,5 @@
 """Start a full Blender, with a window or without, and read what it prints."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A full Blender for the tests, the zip that it builds, and tours that are played in its window."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -3,8 +3,6 @@
 One arm follows empties, the other one bones of the rig; tests/blender/gizmos ask the rest.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 

@@ -1,7 +1,5 @@
 """All that Blender shows of the extension: found, not listed, so that what is new opens, too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path

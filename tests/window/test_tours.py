@@ -4,8 +4,6 @@ Without a window tests/blender/gizmos, live, controls, keying, clips and body as
 part by itself. The pictures of a tour are in out and its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -4,8 +4,6 @@ A target is dragged in one window after the other. At every step status, residua
 windows are compared with what Blender has evaluated there.
 """
 
-from __future__ import annotations
-
 import bpy
 from mathutils import Vector
 

@@ -3,8 +3,6 @@
 Two pictures of docs/whole_body.md are made so.
 """
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 from mathutils import Vector

@@ -4,8 +4,6 @@ Then what was baked is a clip: its feet are planted, and it is baked as one; bot
 undone and redone. A picture of docs/workflow.md and those of docs/clips.md are made so.
 """
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 from mathutils import Vector

@@ -1,7 +1,5 @@
 """Rigs whose targets go about for a while, and what Blender shows of them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import bpy

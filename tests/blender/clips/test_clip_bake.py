@@ -3,8 +3,6 @@
 Every jump that docs/behaviour.md admits is gone where no goal asks for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

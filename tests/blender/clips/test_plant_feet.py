@@ -1,7 +1,5 @@
 """Plant Feet: feet and hands stand, knees keep their side, all else moves as before."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

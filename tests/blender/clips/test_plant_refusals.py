@@ -1,7 +1,5 @@
 """Plant Feet where it cannot be done: one clear sentence each, and nothing is lost."""
 
-from __future__ import annotations
-
 import re
 
 import bpy

@@ -1,7 +1,5 @@
 """Skeletons as recorded clips have them."""
 
-from __future__ import annotations
-
 import re
 
 import bpy

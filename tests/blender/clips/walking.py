@@ -1,7 +1,5 @@
 """A human that walks by formula, as motion capture has it: keys on bones, feet that skate."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 from mathutils import Euler, Matrix, Vector

@@ -1,7 +1,5 @@
 """The command line as people use it: a saved file, arguments, an exit code, what was written."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

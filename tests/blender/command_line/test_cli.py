@@ -1,7 +1,5 @@
 """The command line: what it solves, writes, tells and refuses, and its exit codes."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """Frames solved in parts, by several processes, machines or a farm: joined, they are as of one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Limbs to compare solvers on, and what the last comparison has found."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any
 

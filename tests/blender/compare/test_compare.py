@@ -1,7 +1,5 @@
 """Compare: what every solver would do is told and shown, and nothing on the rig changes."""
 
-from __future__ import annotations
-
 import math
 
 import bpy

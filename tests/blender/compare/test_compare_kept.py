@@ -1,7 +1,5 @@
 """What a comparison leaves to be looked at and taken; in steps it is given up, or disturbed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

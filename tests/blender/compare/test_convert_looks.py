@@ -1,7 +1,5 @@
 """What converting tells of poses at keyed frames, what it takes, and what stays as it was."""
 
-from __future__ import annotations
-
 import re
 
 import bpy

@@ -1,7 +1,5 @@
 """Rigify's human whose feet roll, and what is asked of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import radians
 

@@ -1,7 +1,5 @@
 """Controls deleted that others go along with: those keep their motion, and nothing is left over."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

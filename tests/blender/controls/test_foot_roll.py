@@ -1,7 +1,5 @@
 """Feet that roll, about heel, ball and tip of the toes: set up, removed, mirrored, matched."""
 
-from __future__ import annotations
-
 from math import radians
 
 import bpy

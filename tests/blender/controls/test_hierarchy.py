@@ -1,7 +1,5 @@
 """Controls of a body hang on each other, are as large as what they move, and clear of others."""
 
-from __future__ import annotations
-
 import itertools
 
 import bpy

@@ -1,7 +1,5 @@
 """Spaces: what a control goes along with, switched without a move."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

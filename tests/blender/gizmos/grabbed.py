@@ -4,8 +4,6 @@ Blender makes no gizmos, no operator that goes on, and no events without one; th
 that it starts with is there.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

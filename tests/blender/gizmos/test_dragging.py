@@ -1,7 +1,5 @@
 """Gizmos: which are shown, where, what each starts, and what a drag or a click on them does."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from itertools import product

@@ -1,7 +1,5 @@
 """Targets and poles moved to a point: there they are, or they are refused and stay."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

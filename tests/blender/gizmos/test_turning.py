@@ -1,7 +1,5 @@
 """Ends of limits on their arcs, which stop where the solver does, and the pole angle as a dial."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ghosts: which poses are drawn in the viewport, in which colours, and where their names stand."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from itertools import pairwise

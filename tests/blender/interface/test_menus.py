@@ -1,7 +1,5 @@
 """Menus, the pie menu and its key, and panels of what is more than one chain or one solve."""
 
-from __future__ import annotations
-
 import bpy
 import pytest
 

@@ -1,7 +1,5 @@
 """The sidebar from the top down: the settings that the solver uses, which are those that count."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The sidebar and the tab of a bone: what applies to the active chain, and nothing else."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The preferences: defaults of the classes where nobody has any, a person's own where installed."""
 
-from __future__ import annotations
-
 import logging
 from itertools import combinations
 

@@ -8,8 +8,6 @@ the line, while we take the one that is nearer on the circle: those are judged a
 It misreads elbows that are twisted: tests/core/kinematics/test_joint_limits.py has those alone.
 """
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import numpy.typing as npt

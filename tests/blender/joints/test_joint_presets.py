@@ -1,7 +1,5 @@
 """Joints by anatomy: they bend as the rest pose does, and nothing moves when they are chosen."""
 
-from __future__ import annotations
-
 import math
 
 import bpy

@@ -1,7 +1,5 @@
 """Limits as they are drawn: bones that their limits hold lie on the drawn boundary."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import numpy.typing as npt

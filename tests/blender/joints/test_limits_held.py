@@ -3,8 +3,6 @@
 Limited limbs arrive where a pose inside their limits gets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

@@ -3,8 +3,6 @@
 What is stored and keyed of it, and where *Set Up Limbs* switches it on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

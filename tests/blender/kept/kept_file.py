@@ -8,8 +8,6 @@ that a chain or its bones can have, trees, and chains on chains. It is not made 
 would be left to compare with then: what comes later gets a file of its own.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

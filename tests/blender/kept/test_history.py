@@ -1,7 +1,5 @@
 """Undo, redo, save, load, link, override, copy: chains go on, or say why they cannot."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Keys, drivers and keying sets stay with their chains when others are removed, or keep these."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

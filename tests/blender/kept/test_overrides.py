@@ -1,7 +1,5 @@
 """Library overrides: what the library has given cannot be removed, what was added here can."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

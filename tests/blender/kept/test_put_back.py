@@ -1,7 +1,5 @@
 """Whoever poses a bone of a live chain by hand is told why it does not stay."""
 
-from __future__ import annotations
-
 import bpy
 import pytest
 

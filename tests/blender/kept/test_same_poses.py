@@ -6,8 +6,6 @@ straight, or that several ends are open to, are made of last digits on another v
 others live.
 """
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

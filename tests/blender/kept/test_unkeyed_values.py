@@ -1,7 +1,5 @@
 """What was changed and not keyed is kept while frames are played for another purpose."""
 
-from __future__ import annotations
-
 import bpy
 import pytest
 

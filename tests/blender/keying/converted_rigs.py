@@ -1,7 +1,5 @@
 """Rigs with Blender's IK constraints to convert, and where their joints are shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import bpy

@@ -1,7 +1,5 @@
 """Bake: its options, and in steps, as a window does it: given up, failed, disturbed, very long."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Keys, drivers and keying sets go along when constraints become chains, and come back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

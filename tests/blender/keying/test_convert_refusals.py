@@ -1,7 +1,5 @@
 """What has no counterpart is not converted, says why in a sentence, and stays as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

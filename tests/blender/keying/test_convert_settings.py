@@ -1,7 +1,5 @@
 """What converting keeps, what it tells, and what it leaves alone."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

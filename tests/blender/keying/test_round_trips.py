@@ -1,7 +1,5 @@
 """Exports, live and baked, brought in again: what each format holds, as the documentation says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 import addon_utils

@@ -1,7 +1,5 @@
 """Rigs with control bones of their own: whatever is set besides them is seen with the next move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

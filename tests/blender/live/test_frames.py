@@ -1,7 +1,5 @@
 """Chains over time, in whatever order of frames, and in renders: also what else is animated."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Live chains in the viewport: right in the same update, also on each other and in crowds."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ The short runs are the same as the long ones with fewer repetitions. Python coun
 memory exactly; what Blender and NumPy hold shows in the memory of the process.
 """
 
-from __future__ import annotations
-
 import gc
 import resource
 import sys

@@ -1,7 +1,5 @@
 """View layers shown right after a change, rigs in several of them, and what is hidden."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

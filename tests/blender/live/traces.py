@@ -6,8 +6,6 @@ timer. Those are asked for their `type`: `isinstance` also reads their `__class_
 of an add-on that was disabled raises when it is read.
 """
 
-from __future__ import annotations
-
 import gc
 import logging
 import types

@@ -1,7 +1,5 @@
 """Clicking a bone or a control makes its chain the active one, and undoes no other choice."""
 
-from __future__ import annotations
-
 import bpy
 import pytest
 

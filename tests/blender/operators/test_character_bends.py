@@ -1,7 +1,5 @@
 """Elbows and knees of characters as *Set Up Limbs* leaves them: nothing pops, whatever moves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Whole characters: every limb is found and named right, set up at once, and mirrored."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path

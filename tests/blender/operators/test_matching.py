@@ -1,7 +1,5 @@
 """FK and IK matched: snapping, applying and switching move nothing that is seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import bpy

@@ -1,7 +1,5 @@
 """FK and IK of several limbs in one step: of all that is selected, without a move, on one side."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

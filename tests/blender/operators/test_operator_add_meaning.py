@@ -1,7 +1,5 @@
 """What + means: the selected run is the chain, whichever bone is active; what else is selected."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

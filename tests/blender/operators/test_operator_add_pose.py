@@ -5,8 +5,6 @@ in the last place of its largest coordinate; seen from a limb of length L that i
 length, and a solve for a target that is off by so much moves a bent limb by as much.
 """
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

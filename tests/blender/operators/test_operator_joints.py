@@ -1,7 +1,5 @@
 """The operators on own joints: adding takes over, removing gives back, copies go to many bones."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Buttons beside the list of chains, one undo step for each, and where new empties go."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plain operator: solve what is selected, once; report in words, leave nothing behind."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

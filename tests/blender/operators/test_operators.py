@@ -1,7 +1,5 @@
 """Adding chains: which controls come along, what is shown of it, names, and plain refusals."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import bpy

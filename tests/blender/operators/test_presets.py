@@ -1,7 +1,5 @@
 """Presets of a chain's settings: those that come along, and one's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import bpy

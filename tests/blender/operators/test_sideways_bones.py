@@ -1,7 +1,5 @@
 """Skeletons of other programs whose bones do not end where the next ones begin."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

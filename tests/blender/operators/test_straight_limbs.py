@@ -1,7 +1,5 @@
 """Limbs that are straight at rest bend as bodies do, whatever the rolls of their bones."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import bpy

@@ -1,7 +1,5 @@
 """What the overlay draws in a viewport."""
 
-from __future__ import annotations
-
 import math
 
 import bpy

@@ -1,7 +1,5 @@
 """What the overlay knows from one drawing to the next: never too little, never too long."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import bpy

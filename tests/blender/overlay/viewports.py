@@ -1,7 +1,5 @@
 """The first viewport of the file, without a window: what the overlay would draw there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

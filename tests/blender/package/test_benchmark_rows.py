@@ -1,7 +1,5 @@
 """Every property of a chain, and every value that it can have, has a row of the benchmark."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sys

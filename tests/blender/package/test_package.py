@@ -1,7 +1,5 @@
 """The zip that people install: it works, runs no code that is not trusted, and leaves no trace."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

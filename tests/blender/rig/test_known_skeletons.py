@@ -1,7 +1,5 @@
 """Bones that operators and panels ask for: the same record while they stay, else a new one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

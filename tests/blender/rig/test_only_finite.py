@@ -1,7 +1,5 @@
 """Promises 6 and 7: rigs that are wrong themselves are told of; only finite numbers are written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ the matrices that lead from it to the world round as much again, times the ratio
 shortest axis. 1e-5 of the limb's length leaves room for the ratios of up to 10 that occur here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import bpy

@@ -6,8 +6,6 @@ bones of each mode stay below four fifths of them. Where a parent is sheared, st
 divides by the sine of its narrowest angle, so ``FORWARD`` is multiplied by its condition number.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import bpy

@@ -1,7 +1,5 @@
 """Who solves trees side by side, and the two spaces that rigid trees can be solved in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chains below other chains: what they hang on is posed as Blender evaluates it."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

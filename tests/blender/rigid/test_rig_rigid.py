@@ -1,7 +1,5 @@
 """Chains of rigid bones: the quick path and the one bone by bone lead to the same pose."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

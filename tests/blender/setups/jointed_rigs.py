@@ -1,7 +1,5 @@
 """Chains with joints of their own, and the angles that Blender's evaluated bones stand at."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import bpy

@@ -1,7 +1,5 @@
 """Rigs with a keyed chain on each limb, and what their keys and drivers tell."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Chains that a force pulls, and what the core alone says of them, from their rest matrices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """A render engine that only looks: what a render's own graph holds on each frame."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Armatures, empties and chains built in code, and poses read back as Blender evaluates them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Rigs that are saved, and opened again or brought in from there; some are made once in a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

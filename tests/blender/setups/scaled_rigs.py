@@ -4,8 +4,6 @@ Distances are measured in world space on the evaluated rig, as shares of the lim
 there, so that a bound means the same on a rig of 0.01 and on one of 100.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import bpy

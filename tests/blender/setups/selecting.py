@@ -1,7 +1,5 @@
 """What a person does before and after a button: select, press, read the message, undo."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Robots whose bones slide, and how far Blender's evaluated bones have slid."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import numpy.typing as npt

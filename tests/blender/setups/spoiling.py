@@ -1,7 +1,5 @@
 """Everything of a rig that can hold a bad value, found in Blender's own lists of properties."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Rigs whose chains share bones: a Y, a spine with two arms; and what holds of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Limbs whose segments have several bones, or twist bones, and targets that turn their hands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import bpy

@@ -1,7 +1,5 @@
 """Two rigs that have followed their targets for a while, and what they show without any memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 

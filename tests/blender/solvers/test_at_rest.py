@@ -1,7 +1,5 @@
 """Chains that start from what stands there: where nothing changes, nothing moves."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import numpy.typing as npt

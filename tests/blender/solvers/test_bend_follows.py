@@ -1,7 +1,5 @@
 """Bend *With Body*: the side goes along with the root and half of the target's turn."""
 
-from __future__ import annotations
-
 import math
 
 import bpy

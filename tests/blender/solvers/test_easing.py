@@ -1,7 +1,5 @@
 """How joints ease: by one law at any frame rate, into their ranges, and never past their aim."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tails alike are dragged side by side: each as if it were alone, whatever befalls the others."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

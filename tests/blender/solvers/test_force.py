@@ -3,8 +3,6 @@
 Those that ease: one motion, at every playback and frame rate, and rest at their targets.
 """
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Whatever bones are called one after the other: every name in a chain means the bone it meant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import bpy

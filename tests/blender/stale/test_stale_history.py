@@ -1,7 +1,5 @@
 """Settings, joints, lists, undo, files and copies: no plan outlives what it was made of."""
 
-from __future__ import annotations
-
 from math import radians
 
 import bpy

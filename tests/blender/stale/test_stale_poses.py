@@ -1,7 +1,5 @@
 """Poses, bones and what ties rigs to each other, changed around chains whose plans are warm."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

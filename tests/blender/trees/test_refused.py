@@ -1,7 +1,5 @@
 """Chains that cannot be solved together, or that follow each other: refused, and at rest."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

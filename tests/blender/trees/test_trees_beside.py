@@ -1,7 +1,5 @@
 """Trees that are solved side by side: what is done to one of them changes nothing of the others."""
 
-from __future__ import annotations
-
 import bpy
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """All sentences that an animator can see: those of the sources, and those that the docs explain."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

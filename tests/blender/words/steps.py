@@ -1,7 +1,5 @@
 """What brings a sentence about: changes of a rig, each taken back where its block ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass

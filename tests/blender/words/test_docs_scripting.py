@@ -1,7 +1,5 @@
 """docs/scripting.md and docs/reference_blender.md: what they show is what Blender does and has."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io

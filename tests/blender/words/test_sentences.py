@@ -1,7 +1,5 @@
 """Promise 6: every sentence is said when its reason holds, explained, translated; others go on."""
 
-from __future__ import annotations
-
 import re
 
 import bpy

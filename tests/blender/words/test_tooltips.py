@@ -1,7 +1,5 @@
 """Tooltips: Blender shows descriptions as they are, and adds the full stop at the end itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import bpy
