@@ -3,6 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+Array = npt.NDArray[np.float64]
+
 
 def make_rng(seed: int) -> np.random.Generator:
     """Return random numbers that are the same on every run."""
@@ -26,7 +28,7 @@ def assert_rotations_close(
     _assert_close(actual, expected, tolerance, (1.0, -1.0))
 
 
-def angles_between(one: npt.ArrayLike, other: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def angles_between(one: npt.ArrayLike, other: npt.ArrayLike) -> Array:
     """Return the angles in radians between rotations, unit quaternions wxyz (..., 4)."""
     one, other = np.asarray(one, float), np.asarray(other, float)
     ways = np.minimum(*(np.linalg.norm(one - sign * other, axis=-1) for sign in (1.0, -1.0)))

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, JointKind, Joints, Topology
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array
 
 HEIGHT = 1.7
 WIDE = (178.0, 178.0, 178.0)

@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, Goal, Solution, SolveOptions, Solver, solve
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array
 
 ITERATIVE = (Solver.FABRIK, Solver.CCD, Solver.NEWTON, Solver.FORCE)
 SOLVERS = (Solver.TWO_BONE, *ITERATIVE)

@@ -24,8 +24,8 @@ from blender_ik_addon.core import (
 )
 from blender_ik_addon.core.kinematics.swing_twist import HELD
 from tests.core.chains import turned_about, unit
+from tests.helpers import Array
 
-Array = npt.NDArray[np.float64]
 X, Y, Z = range(3)
 FREE_AXES = {
     JointKind.BALL: (X, Y, Z),

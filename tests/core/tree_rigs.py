@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, Chains, JointKind, Joints, Solution, SolveOptions, Topology
 from tests.core.limited_rigs import FREE_AXES, Rig, at_rest, matrix
+from tests.helpers import Array
 
-Array = npt.NDArray[np.float64]
 K = JointKind
 
 

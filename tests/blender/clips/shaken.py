@@ -4,16 +4,13 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.clips.branches import largest_turns
 from blender_ik_addon.core.clips.whole_clip import acceleration
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
-from tests.helpers import make_rng
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array, make_rng
 
 LAST = 32
 # Of the chain's length: what is promised of targets.

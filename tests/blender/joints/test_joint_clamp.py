@@ -10,7 +10,6 @@ It misreads elbows that are twisted: tests/core/kinematics/test_joint_limits.py 
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from blender_ik_addon.core import JointKind
@@ -19,11 +18,9 @@ from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import local, tail_at
 from tests.core.limited_rigs import FREE_AXES, X
-from tests.helpers import assert_rotations_close, make_rng
+from tests.helpers import Array, assert_rotations_close, make_rng
 
 pytestmark = pytest.mark.slow
-
-Array = npt.NDArray[np.float64]
 
 TOLERANCE = 5e-6  # of quaternions: 1e-5 radians; the worst of 14000 was 6.6e-6 radians
 COUNT = 24

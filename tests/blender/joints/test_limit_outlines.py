@@ -2,7 +2,6 @@
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from blender_ik_addon.core import JointKind
@@ -21,9 +20,7 @@ from blender_ik_addon.rig.shapes.limit_shapes import LimitPart, find_bounds
 from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import jointed_rigs, rigs
 from tests.core.limited_rigs import FREE_AXES
-from tests.helpers import make_rng
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array, make_rng
 
 # Of the size that is drawn: float32 poses, and between its points a line cuts the boundary short.
 EXACT, CUT = 2e-5, 4e-3

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 import pytest
 from mathutils import Quaternion
 
@@ -16,11 +15,10 @@ from blender_ik_addon.core.algebra import rotation
 from tests.blender.setups import jointed_rigs, rigs, scaled_rigs
 from tests.core.limited_rigs import FREE_AXES, violation
 from tests.core.limited_rigs import make_rig as core_rig
-from tests.helpers import make_rng
+from tests.helpers import Array, make_rng
 
 pytestmark = pytest.mark.slow
 
-Array = npt.NDArray[np.float64]
 K = JointKind
 # Radians.
 EXACT = 1e-6

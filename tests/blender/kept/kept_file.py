@@ -18,15 +18,14 @@ from typing import Any
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Quaternion
 
 import blender_ik_addon
 from blender_ik_addon.properties.records import chain_spec
 from scripts.common.blender_process import run
 from tests.blender.setups import rigs
+from tests.helpers import Array
 
-Array = npt.NDArray[np.float64]
 Seen = dict[str, dict[str, Array]]
 """By name of the object: ``rotations`` (f, bones, 4) as quaternions, ``others`` (f, bones, 6)
 locations and scales, ``tips`` (f, chains, 3) tails of tip bones in the world, ``misses``

@@ -4,14 +4,11 @@ from collections.abc import Callable, Sequence
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Vector
 
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, select_bones
-from tests.helpers import make_rng
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array, make_rng
 
 CHAIN, CONSTRAINT = "chain_ik.chains[0]", 'pose.bones["Bone.1"].constraints["IK"]'
 FRAMES = (1.0, 4.5, 8.0, 13.0, 20.0)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 import pytest
 from mathutils import Matrix
 
@@ -19,8 +18,7 @@ from blender_ik_addon.rig.reading import spaces
 from blender_ik_addon.rig.reading.skeleton import compiled
 from blender_ik_addon.rig.reading.spaces import InheritScale
 from tests.blender.setups import rigs
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array
 
 FORWARD = 4.5e-7  # one bone under the parent that Blender shows
 INVERSE = 1e-6  # its rotation back, as matrix entries

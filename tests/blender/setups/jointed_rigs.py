@@ -4,12 +4,9 @@ from collections.abc import Sequence
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from tests.blender.setups import rigs
-from tests.helpers import make_rng
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array, make_rng
 
 READ_BACK = 1e-6
 """Radians that float32 matrices may tell wrong."""

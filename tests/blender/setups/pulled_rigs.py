@@ -5,15 +5,13 @@ from itertools import pairwise
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, Forces, JointKind
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.kinematics.bend_plane import bend_side
 from blender_ik_addon.core.model.joints import free_joints
 from tests.blender.setups import rigs
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array
 
 SETTINGS = {"stiffness_root": 3.0, "stiffness_tip": 0.3, "mass": 1.5, "gravity": 1.0}
 

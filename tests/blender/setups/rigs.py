@@ -5,12 +5,9 @@ from contextlib import contextmanager
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Vector
 
-from tests.helpers import assert_positions_close, make_rng
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array, assert_positions_close, make_rng
 
 ROTATION_MODES = ("QUATERNION", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "AXIS_ANGLE")
 ARM = ((0.0, 0.0, 0.0), (0.0, -0.1, 1.0), (0.0, 0.0, 2.0))

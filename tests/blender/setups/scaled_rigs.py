@@ -8,13 +8,10 @@ from collections.abc import Sequence
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Matrix, Quaternion, Vector
 
 from tests.blender.setups import rigs
-from tests.helpers import make_rng
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array, make_rng
 
 
 def random_rig(

@@ -2,12 +2,10 @@
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import against_rest, give
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array
 
 LOW, HIGH = -0.4, 0.5
 INSIDE, BEYOND, SHORT = 0.2, 0.9, -0.9

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import turn
-from tests.helpers import make_rng
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array, make_rng
 
 SOLVERS = ("NEWTON", "FABRIK")
 TRUNK = ((0.0, 0.0, 0.0), (0.0, 0.08, 0.5), (0.0, 0.0, 1.0))

@@ -5,8 +5,7 @@ import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, Chains, Forces, Joints, StepMode
 from tests.core.limited_rigs import Rig, multiply
-
-Array = npt.NDArray[np.float64]
+from tests.helpers import Array
 
 
 def make_forces(
