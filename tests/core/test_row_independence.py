@@ -5,18 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chains,
-    Forces,
-    Goal,
-    Goals,
-    SolveOptions,
-    Solver,
-    Status,
-    bone_rotations,
-    solve,
-    solve_batch,
-)
+from blender_ik_addon import core
 from blender_ik_addon.core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from tests.core.chains import EVERY_SOLVER, start_chain, unit
 from tests.core.limited_rigs import RIGS, K, make_rig, poles_beside, poles_of, targets_of
@@ -42,14 +31,14 @@ def problems(count, pose, *, ratio=3.0, seed=0):
 def stacked(chains):
     """Return single chains as a batch."""
     bends = [np.zeros(3) if c.bend_direction is None else c.bend_direction for c in chains]
-    return Chains(np.array([chain.joint_positions for chain in chains]), np.array(bends))
+    return core.Chains(np.array([chain.joint_positions for chain in chains]), np.array(bends))
 
 
 def assert_agree(chain, goal, options, beside):
     """Assert that a single solve gives what one of a batch does."""
-    alone = solve(chain, goal, options)
+    alone = core.solve(chain, goal, options)
     # Conjugate ways carry rounding on from iteration to iteration.
-    agrees = 10.0 * AGREES if options.solver is Solver.FORCE else AGREES
+    agrees = 10.0 * AGREES if options.solver is core.Solver.FORCE else AGREES
     tolerance = agrees * chain.max_reach
     np.testing.assert_allclose(
         beside.joint_positions, alone.joint_positions, rtol=0.0, atol=tolerance
@@ -64,9 +53,9 @@ def assert_agree(chain, goal, options, beside):
 @pytest.mark.parametrize(
     ("count", "solver", "weight"),
     [
-        *((2, Solver.TWO_BONE, weight) for weight in (0.0, 0.4, 1.0)),
-        *((5, Solver.NEWTON, weight) for weight in (0.0, 0.4, 1.0)),
-        *((3, Solver.FABRIK, 1.0), (3, Solver.CCD, 0.0)),
+        *((2, core.Solver.TWO_BONE, weight) for weight in (0.0, 0.4, 1.0)),
+        *((5, core.Solver.NEWTON, weight) for weight in (0.0, 0.4, 1.0)),
+        *((3, core.Solver.FABRIK, 1.0), (3, core.Solver.CCD, 0.0)),
     ],
 )
 def test_a_pose_is_the_same_to_the_last_digit_whoever_is_asked_for(count, solver, weight, compiled):
@@ -76,16 +65,16 @@ def test_a_pose_is_the_same_to_the_last_digit_whoever_is_asked_for(count, solver
     batch = stacked(chains[:compiled])
 
     def solve_rows(rows):
-        goals = Goals(targets[rows], poles[rows], 0.2, turns[rows])
-        options = SolveOptions(
+        goals = core.Goals(targets[rows], poles[rows], 0.2, turns[rows])
+        options = core.SolveOptions(
             solver=solver,
             use_flip_bend=flips[rows],
             soft_distance=soft[rows],
             orient_weight=weight,
         )
         some = batch.take(rows)
-        solutions = solve_batch(some, goals, options)
-        return solutions, bone_rotations(some, solutions)
+        solutions = core.solve_batch(some, goals, options)
+        return solutions, core.bone_rotations(some, solutions)
 
     whole, rotations = solve_rows(np.arange(compiled))
     order = make_rng(3).permutation(compiled)
@@ -102,16 +91,19 @@ def test_a_pose_is_the_same_to_the_last_digit_whoever_is_asked_for(count, solver
 def test_forces_pose_some_of_the_chains_as_all_of_them_together(rows):
     chains, targets, _ = problems(4, "arc")
     down, rows = np.tile([0.0, 0.0, -1.0], (CHAINS, 1)), np.array(rows)
-    forces = Forces(np.full((CHAINS, 4), 0.1), np.ones((CHAINS, 4)), down)
-    batch, options = replace(stacked(chains), forces=forces), SolveOptions(solver=Solver.FORCE)
-    whole = solve_batch(batch, Goals(targets), options)
-    some = solve_batch(batch.take(rows), Goals(targets[rows]), options)
+    forces = core.Forces(np.full((CHAINS, 4), 0.1), np.ones((CHAINS, 4)), down)
+    batch, options = (
+        replace(stacked(chains), forces=forces),
+        core.SolveOptions(solver=core.Solver.FORCE),
+    )
+    whole = core.solve_batch(batch, core.Goals(targets), options)
+    some = core.solve_batch(batch.take(rows), core.Goals(targets[rows]), options)
     assert np.abs(some.joint_positions - whole.joint_positions[rows]).max() <= 1e-9
     # Compiled under one gravity, solved under another one.
     aside = np.tile([1.0, 0.0, 0.0], (CHAINS, 1))
-    moved = replace(batch, forces=Forces(forces.stiffness, forces.masses, aside))
-    found = solve_batch(moved, Goals(targets), options).joint_positions
-    some = solve_batch(batch.take(rows).under(aside[rows]), Goals(targets[rows]), options)
+    moved = replace(batch, forces=core.Forces(forces.stiffness, forces.masses, aside))
+    found = core.solve_batch(moved, core.Goals(targets), options).joint_positions
+    some = core.solve_batch(batch.take(rows).under(aside[rows]), core.Goals(targets[rows]), options)
     assert np.abs(some.joint_positions - found[rows]).max() <= 1e-9
 
 
@@ -119,7 +111,7 @@ def test_forces_pose_some_of_the_chains_as_all_of_them_together(rows):
     ("use_pole", "weight"), [(False, None), (True, None), (False, 0.4), (True, 1.0)]
 )
 @pytest.mark.parametrize(
-    ("count", "solver"), [(1, Solver.NEWTON), *EVERY_SOLVER, (10, Solver.NEWTON)]
+    ("count", "solver"), [(1, core.Solver.NEWTON), *EVERY_SOLVER, (10, core.Solver.NEWTON)]
 )
 def test_a_batch_gives_what_single_solves_give_and_settings_may_differ_by_chain(
     count, solver, use_pole, weight
@@ -136,28 +128,28 @@ def test_a_batch_gives_what_single_solves_give_and_settings_may_differ_by_chain(
         }
         shared = {"orient_weight": weight} if is_turned else {}
         turns = unit(rng.normal(size=(CHAINS, 4))) if is_turned else None
-        goals = Goals(targets, poles if use_pole else None, 0.3, turns)
-        solutions = solve_batch(batch, goals, SolveOptions(solver, **settings, **shared))
-        rotations = bone_rotations(batch, solutions)
+        goals = core.Goals(targets, poles if use_pole else None, 0.3, turns)
+        solutions = core.solve_batch(batch, goals, core.SolveOptions(solver, **settings, **shared))
+        rotations = core.bone_rotations(batch, solutions)
         for i, chain in enumerate(chains):
             own = {name: values[i].item() for name, values in settings.items()}
-            options = SolveOptions(solver, **own, **shared)
+            options = core.SolveOptions(solver, **own, **shared)
             pole, turn = (
                 None if each is None else each[i] for each in (goals.pole_position, turns)
             )
-            goal = Goal(targets[i], pole, 0.3, turn)
+            goal = core.Goal(targets[i], pole, 0.3, turn)
             assert_agree(chain, goal, options, solutions[i])
             if pose != "folded":
                 # Turning a segment over has no shortest way; there the last digit decides.
-                expected = bone_rotations(chain, solve(chain, goal, options))
+                expected = core.bone_rotations(chain, core.solve(chain, goal, options))
                 assert np.abs((rotations[i] * expected).sum(axis=1)).min() >= 1.0 - 1e-9
         if count == 2 and not is_turned:
-            assert Status.SOFTENED in {each.status for each in solutions}
+            assert core.Status.SOFTENED in {each.status for each in solutions}
 
 
 def test_options_per_unit_are_options_with_other_distances():
-    options = SolveOptions(
-        solver=Solver.FABRIK, iterations=np.array([3, 7]), tolerance=0.1, soft_distance=0.4
+    options = core.SolveOptions(
+        solver=core.Solver.FABRIK, iterations=np.array([3, 7]), tolerance=0.1, soft_distance=0.4
     )
     unit_sizes = np.array([2.0, 0.5])
     found = options.per_unit(unit_sizes)
@@ -168,18 +160,18 @@ def test_options_per_unit_are_options_with_other_distances():
 
 
 def test_no_chains_are_no_work():
-    solutions = solve_batch(Chains(np.zeros((0, 3, 3))), Goals(np.zeros((0, 3))))
+    solutions = core.solve_batch(core.Chains(np.zeros((0, 3, 3))), core.Goals(np.zeros((0, 3))))
     assert len(solutions) == 0
 
 
 # Rig, solver, seed, pole: there are targets and poles among these where two poses are as good as
 # each other, so that the last digit chooses.
 FORKS = (
-    ("one_limit_swing", Solver.NEWTON, 2, True),
-    ("tail", Solver.NEWTON, 1, False),
-    ("tail", Solver.FABRIK, 7, True),
-    ("arm", Solver.FABRIK, 7, True),
-    ("arm", Solver.CCD, 7, True),
+    ("one_limit_swing", core.Solver.NEWTON, 2, True),
+    ("tail", core.Solver.NEWTON, 1, False),
+    ("tail", core.Solver.FABRIK, 7, True),
+    ("arm", core.Solver.FABRIK, 7, True),
+    ("arm", core.Solver.CCD, 7, True),
 )
 # A share of the length.
 ALIKE = 1e-9
@@ -195,13 +187,13 @@ def test_some_of_the_chains_are_posed_as_all_of_them_together(name, solver, seed
     rig, rng, count = RIGS[name](), make_rng(seed), 30
     targets = targets_of(rig, count, rng, 1.0) * rng.uniform(0.7, 1.4, (count, 1))
     poles, chains = poles_of(rig, count, rng) if has_pole else None, rig.chains(count)
-    options = SolveOptions(solver=solver, tolerance=1e-5 * rig.length)
-    whole = solve_batch(chains, Goals(targets, poles), options).joint_positions
+    options = core.SolveOptions(solver=solver, tolerance=1e-5 * rig.length)
+    whole = core.solve_batch(chains, core.Goals(targets, poles), options).joint_positions
     for size in (1, 5):
         for first in range(0, count, 6 * size):
             rows = np.arange(first, min(first + size, count))
-            goals = Goals(targets[rows], None if poles is None else poles[rows])
-            some = solve_batch(chains.take(rows), goals, options).joint_positions
+            goals = core.Goals(targets[rows], None if poles is None else poles[rows])
+            some = core.solve_batch(chains.take(rows), goals, options).joint_positions
             off = np.abs(some - whole[rows]).max() / rig.length
             assert off <= ALIKE, f"chains {rows} of {count} are {off:.2g} elsewhere"
 
@@ -212,16 +204,16 @@ def test_a_chain_alone_turns_as_side_by_side(name, has_pole):
     rig, rng = make_rig(WITHOUT_REST) if name not in RIGS else RIGS[name](), make_rng(81)
     targets = targets_of(rig, 12, rng)
     poles = poles_beside(targets, rig.length, rng) if has_pole else [None] * 12
-    options = SolveOptions(tolerance=1e-5 * rig.length)
-    goals = Goals(targets, poles if has_pole else None)
-    together = solve_batch(rig.chains(12), goals, options)
+    options = core.SolveOptions(tolerance=1e-5 * rig.length)
+    goals = core.Goals(targets, poles if has_pole else None)
+    together = core.solve_batch(rig.chains(12), goals, options)
     for target, pole, beside in zip(targets, poles, together, strict=True):
-        alone = solve(rig.chain(), Goal(target, pole), options)
+        alone = core.solve(rig.chain(), core.Goal(target, pole), options)
         cosine = (alone.local_rotations_wxyz * beside.local_rotations_wxyz).sum(axis=1)
         assert np.abs(np.abs(cosine) - 1.0).max() <= ALIKE_ALONE
 
 
-@pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK, Solver.CCD])
+@pytest.mark.parametrize("solver", [core.Solver.NEWTON, core.Solver.FABRIK, core.Solver.CCD])
 @pytest.mark.parametrize(("name", "has_pole"), [("arm", True), ("spider_leg", False)])
 def test_few_chains_of_which_some_are_stopped_by_limits_are_posed_as_each_alone(
     name, solver, has_pole
@@ -231,13 +223,13 @@ def test_few_chains_of_which_some_are_stopped_by_limits_are_posed_as_each_alone(
     # Too far, and too near for the limits.
     targets[1] *= 3.0
     targets[3] *= 0.02
-    goals, chains = Goals(targets, poles_of(rig, 5, rng) if has_pole else None), rig.chains(5)
-    options = SolveOptions(solver=solver)
-    together = solve_batch(chains, goals, options)
+    goals, chains = core.Goals(targets, poles_of(rig, 5, rng) if has_pole else None), rig.chains(5)
+    options = core.SolveOptions(solver=solver)
+    together = core.solve_batch(chains, goals, options)
     assert len(set(together.statuses)) > 1
     for row, beside in enumerate(together):
         rows = np.array([row])
-        (alone,) = solve_batch(chains.take(rows), goals.take(rows), options)
+        (alone,) = core.solve_batch(chains.take(rows), goals.take(rows), options)
         np.testing.assert_array_equal(beside.joint_positions, alone.joint_positions)
         np.testing.assert_array_equal(beside.local_rotations_wxyz, alone.local_rotations_wxyz)
         np.testing.assert_array_equal(beside.holds, alone.holds)
@@ -250,9 +242,9 @@ def test_trees_that_limits_hold_back_are_posed_as_if_no_others_were_solved_with_
     rig, rng = TREES[name](), make_rng(3)
     count, (roots, reaches) = 12, map(np.array, zip(*rig.reaches, strict=True))
     ways = unit(rng.normal(size=(count, len(roots), 3))) * reaches[:, None]
-    goals = Goals(roots + rng.uniform(0.4, 1.2, (count, 1, 1)) * ways)
+    goals = core.Goals(roots + rng.uniform(0.4, 1.2, (count, 1, 1)) * ways)
     chains, options = rig.trees(count), options_for(rig)
-    whole = solve_batch(chains, goals, options).local_rotations_wxyz
+    whole = core.solve_batch(chains, goals, options).local_rotations_wxyz
     for rows in (*np.arange(4)[:, None], np.arange(3, 8)):
-        some = solve_batch(chains.take(rows), goals.take(rows), options)
+        some = core.solve_batch(chains.take(rows), goals.take(rows), options)
         np.testing.assert_array_equal(some.local_rotations_wxyz, whole[rows])

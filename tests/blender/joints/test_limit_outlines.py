@@ -9,13 +9,8 @@ from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.reading.skeleton import compiled
 from blender_ik_addon.rig.reading.world import uids_in
+from blender_ik_addon.rig.shapes import chain_shape
 from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_posed
-from blender_ik_addon.rig.shapes.chain_shape import (
-    ChainShape,
-    compile_shape,
-    find_places,
-    place_shape,
-)
 from blender_ik_addon.rig.shapes.limit_shapes import LimitPart, find_bounds
 from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import jointed_rigs, rigs
@@ -40,17 +35,17 @@ KINDS = {
 NEAR = (0.5, 0.45, 0.4)
 
 
-def shape_of(ob: bpy.types.Object) -> tuple[ChainShape, Array]:
+def shape_of(ob: bpy.types.Object) -> tuple[chain_shape.ChainShape, Array]:
     """Return the shape of the first chain and its joints, on the pose as Blender evaluated it."""
     graph, skeleton = bpy.context.evaluated_depsgraph_get(), compiled(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
     posed = read_posed(ob.evaluated_get(graph), len(skeleton.names))
     known = graph, ob, skeleton, posed, uids_in(bpy.context.scene)
-    found = np.array(find_places([spec.target, spec.pole], *known))
+    found = np.array(chain_shape.find_places([spec.target, spec.pole], *known))
     places = [each if np.isfinite(each).all() else None for each in found]
-    shape = compile_shape(ob, skeleton, spec)
+    shape = chain_shape.compile_shape(ob, skeleton, spec)
     points = ChainRows.of([shape.plan]).place([posed])
-    return place_shape(shape, points, posed, *places), points
+    return chain_shape.place_shape(shape, points, posed, *places), points
 
 
 def make_leg(seed: int, **settings: object) -> bpy.types.Object:

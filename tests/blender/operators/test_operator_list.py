@@ -8,19 +8,11 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, selecting
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.rigs import make_collection
 from tests.blender.setups.saved_rigs import link_saved, linked
-from tests.blender.setups.selecting import (
-    anchors,
-    press,
-    refusal,
-    select_bones,
-    select_objects,
-    state,
-    without_rotations,
-)
+from tests.blender.setups.selecting import press
 
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
 remove = bpy.ops.pose.chain_ik_remove
@@ -50,7 +42,7 @@ def make_driven_limbs(**bones: object) -> tuple[bpy.types.Object, dict[str, tupl
     ob = make_limbs(**bones)
     before = rigs.rotations(ob)
     for tip in TIPS.values():
-        select_bones(ob, [tip])
+        selecting.select_bones(ob, [tip])
         press(add, use_pole=True)
     for chain in ob.chain_ik.chains:
         chain.target.location += chain.target.matrix_world.to_3x3().col[0] * 0.7
@@ -77,7 +69,7 @@ def test_removed_chains_leave_no_anchors_their_controls_stay_and_another_is_acti
         before = rigs.rotations(ob)
         press(remove, keep_pose=left == 2)
         assert (rigs.rotations(ob) == before) == (left == 2)
-        assert len(anchors(ob)) == left
+        assert len(selecting.anchors(ob)) == left
         assert ob.chain_ik.active_index == index
     assert not ob.chain_ik.chains
     assert set(bpy.data.objects.keys()) == objects
@@ -101,18 +93,18 @@ def test_without_a_chain_the_buttons_ask_for_one():
     of_joints = ("joint_add", "joint_remove", "joints_copy", "joint_to_selected", "joint_preset")
     joints = [getattr(bpy.ops.pose, f"chain_ik_{name}") for name in of_joints]
     for operator in (compare, remove, restore, store, *joints):
-        select_objects(active=None)
-        assert refusal(operator) == expected
-        select_objects(active=rigs.make_armature())
-        assert refusal(operator) == expected
+        selecting.select_objects(active=None)
+        assert selecting.refusal(operator) == expected
+        selecting.select_objects(active=rigs.make_armature())
+        assert selecting.refusal(operator) == expected
 
 
 def test_buttons_refuse_a_linked_armature_and_say_what_to_do(tmp_path):
     make_driven_limbs()
-    select_objects(active=linked(tmp_path / "library.blend", "Rig")[0])
+    selecting.select_objects(active=linked(tmp_path / "library.blend", "Rig")[0])
     for operator in (add, solve, compare, remove, restore, store):
         expected = "This armature is linked: make a library override of it first."
-        assert refusal(operator) == expected
+        assert selecting.refusal(operator) == expected
 
 
 def drag() -> None:
@@ -121,7 +113,7 @@ def drag() -> None:
 
 
 def copy_joint() -> None:
-    select_bones(bpy.data.objects["Rig"], ["Leg.0", "Leg.1"])
+    selecting.select_bones(bpy.data.objects["Rig"], ["Leg.0", "Leg.1"])
     press(bpy.ops.pose.chain_ik_joint_to_selected)
 
 
@@ -155,7 +147,7 @@ def test_one_undo_takes_an_action_back_and_one_redo_brings_it_again(action):
     press(remove)  # of the tail, which is free for what comes
     give(ob.chain_ik.chains[1], "Leg.1", "CONE", x=(1, 2))
     ob.pose.bones["Leg.2"].lock_ik_x = True
-    select_bones(ob, ["Leg.0", "Tail.0", "Tail.1", "Tail.2"])
+    selecting.select_bones(ob, ["Leg.0", "Tail.0", "Tail.1", "Tail.2"])
     bpy.ops.ed.undo_push(message="Before")
     before = state_and_keys()
     ACTIONS[action]()
@@ -164,8 +156,8 @@ def test_one_undo_takes_an_action_back_and_one_redo_brings_it_again(action):
     for step, expected in (("undo", before), ("redo", after), ("undo", before)):
         getattr(bpy.ops.ed, step)()
         found = state_and_keys()
-        assert without_rotations(found) == without_rotations(expected)
-        for what in expected.keys() - without_rotations(expected).keys():
+        assert selecting.without_rotations(found) == selecting.without_rotations(expected)
+        for what in expected.keys() - selecting.without_rotations(expected).keys():
             assert found[what].keys() == expected[what].keys()
             for bone, rotation in expected[what].items():
                 # The float32 noise of solving once more.
@@ -175,7 +167,7 @@ def test_one_undo_takes_an_action_back_and_one_redo_brings_it_again(action):
 def state_and_keys() -> dict[str, object]:
     ob = bpy.data.objects["Rig"]
     joints = [(joint.bone, joint.max_x) for chain in ob.chain_ik.chains for joint in chain.joints]
-    return {**state(), "keys": rigs.keys_of(ob), "joints": joints}
+    return {**selecting.state(), "keys": rigs.keys_of(ob), "joints": joints}
 
 
 pole_add = partial(bpy.ops.pose.chain_ik_pole_add, control="EMPTY")
@@ -188,7 +180,7 @@ def make_arm(*collections: bpy.types.Collection) -> bpy.types.Object:
     bpy.context.scene.collection.objects.unlink(ob)
     for collection in collections:
         collection.objects.link(ob)
-    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    selecting.select_bones(ob, ["upper_arm.L", "forearm.L"])
     return ob
 
 
@@ -228,6 +220,6 @@ def test_beside_an_override_they_go_to_the_scenes_own_collection(tmp_path: Path)
     scene.collection.children.link(collection)
     collection.override_hierarchy_create(scene, layer, do_fully_editable=True)
     (ob,) = (each for each in bpy.data.objects if each.override_library and each.pose)
-    select_objects(active=ob)
+    selecting.select_objects(active=ob)
     press(setup)
     assert collections_of_controls(ob) == {scene.collection.name}

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from blender_ik_addon.core import SolveOptions, Solver, Status
 from blender_ik_addon.rig.posing.outcome import Outcome
 from blender_ik_addon.rig.posing.reasons import Reasons
-from blender_ik_addon.rig.tools.lengths import (
-    UNITS,
-    LengthUnit,
-    length_in_words,
-    length_unit,
-    short_length,
-)
+from blender_ik_addon.rig.tools import lengths
 from blender_ik_addon.rig.tools.wording import outcome_in_words
 from tests.blender.setups import rigs
 from tests.blender.setups.spoiling import assert_is_advice
@@ -214,7 +208,7 @@ def test_texts_use_the_words_of_the_menus():
     assert not {text: words for text, words in wrong.items() if words}
 
 
-UNIT = LengthUnit()
+UNIT = lengths.LengthUnit()
 # What is as short in narrow columns as everywhere.
 LENGTHS = [
     (0.0, UNIT, "0 m"),
@@ -223,37 +217,37 @@ LENGTHS = [
     (0.012, UNIT, "1.2 cm"),
     (1.0, UNIT, "1 m"),
     (1234.0, UNIT, "1.2 km"),
-    (2.0, LengthUnit(metres=0.01), "2 cm"),
-    (0.0123, LengthUnit(metres=1000.0), "12 m"),
-    (0.0127, LengthUnit("IMPERIAL"), "500 thou"),
-    (0.5, LengthUnit("IMPERIAL"), "1.6'"),
-    (0.00123, LengthUnit("NONE"), "0.0012"),
-    (2.99, LengthUnit(unit="CENTIMETERS"), "299 cm"),
-    (2.99, LengthUnit("IMPERIAL", "INCHES"), '118"'),
+    (2.0, lengths.LengthUnit(metres=0.01), "2 cm"),
+    (0.0123, lengths.LengthUnit(metres=1000.0), "12 m"),
+    (0.0127, lengths.LengthUnit("IMPERIAL"), "500 thou"),
+    (0.5, lengths.LengthUnit("IMPERIAL"), "1.6'"),
+    (0.00123, lengths.LengthUnit("NONE"), "0.0012"),
+    (2.99, lengths.LengthUnit(unit="CENTIMETERS"), "299 cm"),
+    (2.99, lengths.LengthUnit("IMPERIAL", "INCHES"), '118"'),
 ]
 # What is shorter in another unit than the scene's.
 LONG = [
-    (7.7e-6, LengthUnit(unit="METERS"), "7.7 µm"),
-    (0.0000123, LengthUnit(unit="CENTIMETERS"), "12 µm"),
-    (2.99, LengthUnit("IMPERIAL", "THOU"), "9.8'"),
-    (0.0000012, LengthUnit("NONE"), "1.2e-06"),
+    (7.7e-6, lengths.LengthUnit(unit="METERS"), "7.7 µm"),
+    (0.0000123, lengths.LengthUnit(unit="CENTIMETERS"), "12 µm"),
+    (2.99, lengths.LengthUnit("IMPERIAL", "THOU"), "9.8'"),
+    (0.0000012, lengths.LengthUnit("NONE"), "1.2e-06"),
 ]
 
 
 def test_lengths_have_two_digits_and_a_fitting_unit_and_in_narrow_columns_the_shortest():
     for length, unit, words in LENGTHS:
-        assert short_length(length, unit) == words == length_in_words(length, unit)
+        assert lengths.short_length(length, unit) == words == lengths.length_in_words(length, unit)
     for length, unit, words in LONG:
-        assert short_length(length, unit) == words
-        assert len(words) < len(length_in_words(length, unit))
+        assert lengths.short_length(length, unit) == words
+        assert len(words) < len(lengths.length_in_words(length, unit))
 
 
 def test_every_unit_that_a_scene_offers_is_known():
-    for unit, (size, ending) in UNITS.items():
+    for unit, (size, ending) in lengths.UNITS.items():
         system = "METRIC" if unit.endswith("METERS") else "IMPERIAL"
         bpy.context.scene.unit_settings.system = system
         bpy.context.scene.unit_settings.length_unit = unit
-        assert length_unit(bpy.context.scene) == LengthUnit(system, unit)
+        assert lengths.length_unit(bpy.context.scene) == lengths.LengthUnit(system, unit)
         exact = bpy.utils.units.to_value(system, "LENGTH", f"1{ending.replace('µ', 'u')}")
         assert exact == pytest.approx(size, rel=1e-6), unit
 
@@ -264,7 +258,7 @@ def test_every_unit_that_a_scene_offers_is_known():
 @example(0.0996)
 @example(9.96e-5)
 def test_a_length_is_right_to_two_digits(length):
-    words = length_in_words(length, UNIT)
+    words = lengths.length_in_words(length, UNIT)
     read = bpy.utils.units.to_value("METRIC", "LENGTH", words.replace("µ", "u"))
     assert read == pytest.approx(length, rel=0.051), words
 

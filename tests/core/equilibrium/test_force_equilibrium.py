@@ -5,19 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Chains,
-    Forces,
-    Goal,
-    Goals,
-    SolveOptions,
-    Solver,
-    Status,
-    bone_rotations,
-    solve,
-    solve_batch,
-)
+from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import unit
 from tests.core.equilibrium.energies import energy_of, make_forces
@@ -30,7 +18,9 @@ DOWN = (0.0, 0.0, -1.0)
 
 def force(chain, target, length, **settings):
     settings = {"tolerance": 1e-7 * length, **settings}
-    return solve(chain, Goal(target), SolveOptions(solver=Solver.FORCE, **settings))
+    return core.solve(
+        chain, core.Goal(target), core.SolveOptions(solver=core.Solver.FORCE, **settings)
+    )
 
 
 def free_case(seed):
@@ -39,7 +29,7 @@ def free_case(seed):
     count = int(rng.integers(3, 7))
     rig = make_rig([(K.BALL, ())] * count, rng.uniform(0.7, 1.4, count), astray=0.2, seed=seed)
     start = rig.some_rotations(rng, 0.3)
-    forces = Forces(
+    forces = core.Forces(
         stiffness=rng.uniform(0.05, 2.0, count),
         masses=rng.uniform(0.0, 1.0, count),
         gravity=np.array(DOWN) * rng.uniform(0.2, 2.0),
@@ -47,7 +37,7 @@ def free_case(seed):
         comfort_high=rng.uniform(0.0, 0.3, (count, 3)) * (seed % 2),
     )
     chain = rig.chain(start)
-    chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    chain = core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
     return rig, start, chain, unit(rng.normal(size=3)) * rig.length * rng.uniform(0.3, 0.85)
 
 
@@ -60,7 +50,7 @@ HINGES = (-0.84892608075, -0.33408001795, 0.98435420133, 1.25158743423)
 def test_scipy_finds_no_pose_of_less_effort(seed, least):
     rig, start, chain, target = free_case(seed)
     solution = force(chain, target, rig.length)
-    assert solution.status is Status.REACHED
+    assert solution.status is core.Status.REACHED
     effort = energy_of(rig, solution.local_rotations_wxyz, chain.forces, start)
     assert effort == pytest.approx(least, abs=EFFORT_ROUNDING)
 
@@ -71,8 +61,10 @@ def test_chains_with_poles_come_to_rest_in_few_steps():
     for seed in range(14):
         rig, _, chain, target = free_case(seed)
         pole = make_rng(seed).normal(size=3) * rig.length
-        solution = solve(chain, Goal(target, pole), SolveOptions(solver=Solver.FORCE))
-        assert solution.status is Status.REACHED
+        solution = core.solve(
+            chain, core.Goal(target, pole), core.SolveOptions(solver=core.Solver.FORCE)
+        )
+        assert solution.status is core.Status.REACHED
         assert angles_past(solution.joint_positions[None], target[None], pole[None])[0] < 1e-4
         steps.append(solution.iterations)
     assert np.median(steps) <= 12
@@ -86,8 +78,12 @@ def test_rounding_of_held_outputs_refuses_no_step():
         _, _, chain, target = free_case(seed)
         own = chain.forces
         forces = make_forces(own.stiffness, own.masses, own.gravity)
-        plain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
-        steps.append(solve(plain, Goal(target), SolveOptions(solver=Solver.FORCE)).iterations)
+        plain = core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+        steps.append(
+            core.solve(
+                plain, core.Goal(target), core.SolveOptions(solver=core.Solver.FORCE)
+            ).iterations
+        )
     assert max(steps) <= 11
 
 
@@ -102,7 +98,7 @@ def test_scipy_finds_no_pose_of_hinges_in_their_limits_of_less_effort(seed, leas
     )
     chain = replace(rig.chain(), forces=forces)
     solution = force(chain, targets_of(rig, 1, rng, 0.6)[0], rig.length)
-    assert solution.status is Status.REACHED
+    assert solution.status is core.Status.REACHED
     effort = energy_of(rig, solution.local_rotations_wxyz, forces, at_rest(count))
     assert effort == pytest.approx(least, abs=EFFORT_ROUNDING)
 
@@ -117,9 +113,9 @@ def arc(count):
 def test_a_limb_hangs_as_low_as_its_task_allows_wherever_it_was_bent(side):
     # An arch bent straight up balances on a ridge: only curvature tells that it can fall.
     joints = np.array([[0.0, 0, 0], [0.5, 0, side * 0.3], [1.0, 0, 0]])
-    chain = Chain(joints, forces=make_forces(np.zeros(2), np.ones(2), DOWN))
+    chain = core.Chain(joints, forces=make_forces(np.zeros(2), np.ones(2), DOWN))
     solution = force(chain, [0.8, 0, 0], 1.0)
-    assert solution.status is Status.REACHED
+    assert solution.status is core.Status.REACHED
     length = np.hypot(0.5, 0.3)
     np.testing.assert_allclose(
         solution.joint_positions[1], [0.4, 0, -np.sqrt(length**2 - 0.16)], atol=1e-6
@@ -128,7 +124,7 @@ def test_a_limb_hangs_as_low_as_its_task_allows_wherever_it_was_bent(side):
 
 def test_a_heavy_rope_hangs_as_a_catenary_does():
     count = 40
-    chain = Chain(arc(count), forces=make_forces(np.zeros(count), np.ones(count), DOWN))
+    chain = core.Chain(arc(count), forces=make_forces(np.zeros(count), np.ones(count), DOWN))
     solution = force(chain, [0.6, 0, 0], 1.0)
     joints = solution.joint_positions
     # In equal links the slopes of the links grow evenly along an even load.
@@ -137,7 +133,7 @@ def test_a_heavy_rope_hangs_as_a_catenary_does():
     np.testing.assert_allclose(np.diff(up / along), np.diff(up / along).mean(), atol=1e-4)
     assert joints[:, 2].min() < -0.3
     turned = rotation.rotate(
-        bone_rotations(chain, solution), np.diff(chain.joint_positions, axis=0)
+        core.bone_rotations(chain, solution), np.diff(chain.joint_positions, axis=0)
     )
     np.testing.assert_allclose(turned, ways, atol=1e-9)
 
@@ -148,11 +144,11 @@ def test_a_pole_that_cannot_be_met_is_left_as_near_while_the_rest_settles():
     bones = [(K.BALL, root), *[(K.BALL, others)] * 4]
     rig = make_rig(bones, rng.uniform(0.5, 1.5, 5))
     chains, forces = rig.chains(count), make_forces(np.ones((count, 5)))
-    pulled = Chains(chains.joint_positions, joints=chains.joints, forces=forces)
+    pulled = core.Chains(chains.joint_positions, joints=chains.joints, forces=forces)
     targets, poles = targets_of(rig, count, rng), 2.0 * rig.length * rng.normal(size=(count, 3))
     ends = [
-        solve_batch(each, Goals(targets, poles), SolveOptions(solver))
-        for each, solver in ((chains, Solver.NEWTON), (pulled, Solver.FORCE))
+        core.solve_batch(each, core.Goals(targets, poles), core.SolveOptions(solver))
+        for each, solver in ((chains, core.Solver.NEWTON), (pulled, core.Solver.FORCE))
     ]
     is_there = np.all([each.residual < 1e-4 * rig.length for each in ends], axis=0)
     before, after = (angles_past(end.joint_positions, targets, poles) for end in ends)

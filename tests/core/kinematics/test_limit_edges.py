@@ -11,11 +11,6 @@ from blender_ik_addon.core.descent.near_edges import NEAR, NearEdges
 from blender_ik_addon.core.kinematics import joint_limits, limit_edges, swing_twist
 from blender_ik_addon.core.kinematics.compiled_joints import CompiledJoints, compile_joints
 from blender_ik_addon.core.kinematics.limit_edges import ON_EDGE
-from blender_ik_addon.core.kinematics.swing_twist import (
-    SwingTwistRange,
-    stack_ranges,
-    take_apart,
-)
 from tests.helpers import angles_between, make_rng
 
 COUNT = 2000
@@ -136,13 +131,13 @@ def test_one_joint_and_many_are_taken_apart_alike(kind):
     room = joint_limits.lock_axes(kind, -widths[0], widths[1])
     ranges = joint_limits.compile_ranges(*(end[None] for end in room))
     turn = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
-    arrays = stack_ranges(ranges)
-    at = take_apart(arrays, turn.swapaxes(0, 1))
+    arrays = swing_twist.stack_ranges(ranges)
+    at = swing_twist.take_apart(arrays, turn.swapaxes(0, 1))
     whole = swing_twist.put_together(at, 1)[0]
     many = limit_edges.EdgeArrays(arrays, at)
     slopes = many.find_slopes()
     for row in range(NEARBY):
-        joint = SwingTwistRange(*(float(each[0, row]) for each in ranges))
+        joint = swing_twist.SwingTwistRange(*(float(each[0, row]) for each in ranges))
         one = swing_twist.decompose(FLOATS, joint, tuple(turn[0, :, row].tolist()))
         np.testing.assert_allclose(whole[:, row], swing_twist.compose(FLOATS, one), atol=1e-12)
         edges = dict(limit_edges.list_edges(joint, one))

@@ -6,27 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Chains,
-    Floor,
-    Forces,
-    Goal,
-    Goals,
-    IKError,
-    InvalidChainError,
-    InvalidGoalError,
-    InvalidOptionError,
-    JointKind,
-    Joints,
-    SolveOptions,
-    Solver,
-    SolverMismatchError,
-    Topology,
-    bone_rotations,
-    solve,
-    solve_batch,
-)
+from blender_ik_addon import core
 from tests.core.limited_rigs import RIGS, at_rest
 from tests.core.tree_rigs import TREES
 
@@ -55,28 +35,32 @@ def joints_with(index, value):
 
 def solve_bones(count, goal=TARGET, **options):
     """Solve a chain of so many bones."""
-    chain = Chain(np.arange(count + 1)[:, None] * np.array([0.0, 1.0, 0.0]))
-    return solve(chain, goal if isinstance(goal, Goal) else Goal(goal), SolveOptions(**options))
+    chain = core.Chain(np.arange(count + 1)[:, None] * np.array([0.0, 1.0, 0.0]))
+    return core.solve(
+        chain,
+        goal if isinstance(goal, core.Goal) else core.Goal(goal),
+        core.SolveOptions(**options),
+    )
 
 
 def tree(parents=(-1, 0, 0), effector_bones=(1, 2), points=BOTH, **others):
-    return Chain(points, topology=Topology(parents, effector_bones), **others)
+    return core.Chain(points, topology=core.Topology(parents, effector_bones), **others)
 
 
 def solve_tree(target=TIPS, **others):
-    return solve(tree(), Goal(target, **others))
+    return core.solve(tree(), core.Goal(target, **others))
 
 
 def forces(**others):
     """Return forces on three bones."""
     zeros = np.zeros((3, 3))
     good = {"stiffness": np.ones(3), "masses": np.ones(3), "gravity": np.zeros(3)}
-    return Forces(**{**good, "comfort_low": zeros, "comfort_high": zeros, **others})
+    return core.Forces(**{**good, "comfort_low": zeros, "comfort_high": zeros, **others})
 
 
-def joints(kinds=(JointKind.BALL,) * 3, **others):
+def joints(kinds=(core.JointKind.BALL,) * 3, **others):
     count = len(kinds)
-    return Joints(kinds, np.tile(np.eye(3), (count, 1, 1)), at_rest(count), **others)
+    return core.Joints(kinds, np.tile(np.eye(3), (count, 1, 1)), at_rest(count), **others)
 
 
 def flat_tree():
@@ -87,27 +71,27 @@ def flat_tree():
 
 def floating(parents):
     """Return a chain, or bones that hang on these, whose first bone floats."""
-    topology = parents and Topology(parents, (1,))
-    kinds = JointKind.FLOATING, JointKind.BALL
-    return Chain(JOINTS[:3], joints=joints(kinds), topology=topology)
+    topology = parents and core.Topology(parents, (1,))
+    kinds = core.JointKind.FLOATING, core.JointKind.BALL
+    return core.Chain(JOINTS[:3], joints=joints(kinds), topology=topology)
 
 
 def read_rotations():
     chains = ARM.chains(2)
-    return bone_rotations(chains, solve_batch(chains, Goals(TARGETS[:2])))
+    return core.bone_rotations(chains, core.solve_batch(chains, core.Goals(TARGETS[:2])))
 
 
 # A word of the sentence, and what is refused with it.
 CHAINS = {
-    "one joint": ("two joint positions", lambda: Chain(JOINTS[:1])),
-    "points of a plane": ("shape", lambda: Chain(JOINTS[:, :2])),
-    "no numbers": ("numbers", lambda: Chain([["a", "b", "c"], ["d", "e", "f"]])),
-    "a joint is not a number": ("finite", lambda: Chain(joints_with((1, 2), NAN))),
-    "no length": (r"Segment 2 of the chain\b", lambda: Chain(joints_with(3, JOINTS[2]))),
-    "hardly a length": ("Segment 0", lambda: Chain(joints_with(1, (0.0, 1e-10, 0.0)))),
-    "no length among many": ("Segment 0 of chain 0", lambda: Chains(np.ones((2, 3, 3)))),
-    "bend is not a number": ("finite", lambda: Chain(JOINTS, (NAN, 0.0, 0.0))),
-    "bends of other chains": ("bend", lambda: Chains(BATCH, np.ones((2, 3)))),
+    "one joint": ("two joint positions", lambda: core.Chain(JOINTS[:1])),
+    "points of a plane": ("shape", lambda: core.Chain(JOINTS[:, :2])),
+    "no numbers": ("numbers", lambda: core.Chain([["a", "b", "c"], ["d", "e", "f"]])),
+    "a joint is not a number": ("finite", lambda: core.Chain(joints_with((1, 2), NAN))),
+    "no length": (r"Segment 2 of the chain\b", lambda: core.Chain(joints_with(3, JOINTS[2]))),
+    "hardly a length": ("Segment 0", lambda: core.Chain(joints_with(1, (0.0, 1e-10, 0.0)))),
+    "no length among many": ("Segment 0 of chain 0", lambda: core.Chains(np.ones((2, 3, 3)))),
+    "bend is not a number": ("finite", lambda: core.Chain(JOINTS, (NAN, 0.0, 0.0))),
+    "bends of other chains": ("bend", lambda: core.Chains(BATCH, np.ones((2, 3)))),
     "a child first": ("parents first", lambda: tree([1, -1, 0])),
     "fractions": ("whole numbers", lambda: tree([-1.0, 0.0, 0.0])),
     "no such bone": ("index of a bone", lambda: tree(effector_bones=[1, 3])),
@@ -127,7 +111,7 @@ CHAINS = {
     ),
     "a bone floats": (
         "first bone",
-        lambda: joints((JointKind.BALL, JointKind.FLOATING)),
+        lambda: joints((core.JointKind.BALL, core.JointKind.FLOATING)),
     ),
     "a chain floats": ("Only a tree floats", lambda: floating(None)),
     "two roots float": ("Only a tree floats", lambda: floating((-1, -1))),
@@ -144,17 +128,23 @@ CHAINS = {
     "zero optimum": ("zero rotation", lambda: forces(optimum_wxyz=np.zeros((3, 4)))),
     "mode": ("step mode 'ROUGH'", lambda: forces(mode="ROUGH")),
     "gain": ("gain", lambda: forces(gain=0.0)),
-    "forces of other bones": ("one a bone", lambda: Chain(JOINTS[:3], forces=forces())),
+    "forces of other bones": ("one a bone", lambda: core.Chain(JOINTS[:3], forces=forces())),
     "rotations from positions": ("local rotations", read_rotations),
 }
 GOALS = {
-    "target is not a number": ("finite", lambda: Goal((0.0, NAN, 0.0))),
-    "pole is not a number": ("finite", lambda: Goal(TARGET, (NAN, 0.0, 0.0))),
-    "poles of other chains": ("shape", lambda: Goals(TARGETS, np.ones((2, 3)))),
-    "angle is not a number": ("angle", lambda: Goal(TARGET, TARGET, NAN)),
-    "tip is zero": ("zero", lambda: Goal(TARGET, tip_rotation_wxyz=np.zeros(4))),
-    "targets for one chain": ("one goal a chain", lambda: solve(Chain(JOINTS), Goal(JOINTS))),
-    "too few goals": ("one goal a chain", lambda: solve_batch(Chains(BATCH), Goals(TARGETS[:2]))),
+    "target is not a number": ("finite", lambda: core.Goal((0.0, NAN, 0.0))),
+    "pole is not a number": ("finite", lambda: core.Goal(TARGET, (NAN, 0.0, 0.0))),
+    "poles of other chains": ("shape", lambda: core.Goals(TARGETS, np.ones((2, 3)))),
+    "angle is not a number": ("angle", lambda: core.Goal(TARGET, TARGET, NAN)),
+    "tip is zero": ("zero", lambda: core.Goal(TARGET, tip_rotation_wxyz=np.zeros(4))),
+    "targets for one chain": (
+        "one goal a chain",
+        lambda: core.solve(core.Chain(JOINTS), core.Goal(JOINTS)),
+    ),
+    "too few goals": (
+        "one goal a chain",
+        lambda: core.solve_batch(core.Chains(BATCH), core.Goals(TARGETS[:2])),
+    ),
     "less than nothing": ("weights", lambda: solve_tree(weight=[1.0, -1.0])),
     "nothing at all": ("weights", lambda: solve_tree(weight=[0.0, 0.0])),
     "weights": ("shape", lambda: solve_tree(weight=[1.0])),
@@ -167,43 +157,46 @@ GOALS = {
         "one a bone",
         lambda: solve_tree(priority=(1, 2), near_wxyz=np.ones((2, 4))),
     ),
-    "a flat floor": ("normal", lambda: Floor((0,), np.zeros((1, 3)), np.zeros(3), np.zeros(3))),
+    "a flat floor": (
+        "normal",
+        lambda: core.Floor((0,), np.zeros((1, 3)), np.zeros(3), np.zeros(3)),
+    ),
 }
 OPTIONS = {
-    "unknown solver": (", ".join(Solver), lambda: SolveOptions(solver="LIMB")),
-    "no iterations": ("cap", lambda: SolveOptions(iterations=0)),
-    "tolerance below zero": ("tolerance", lambda: SolveOptions(tolerance=-1e-9)),
-    "tolerances": ("tolerance", lambda: SolveOptions(tolerance=np.array([1.0, NAN]))),
-    "soft distance": ("soft distance", lambda: SolveOptions(soft_distance=-0.1)),
-    "bend": ("set an angle", lambda: SolveOptions(max_bend=NAN)),
-    "weight above one": ("orient_weight", lambda: SolveOptions(orient_weight=1.5)),
+    "unknown solver": (", ".join(core.Solver), lambda: core.SolveOptions(solver="LIMB")),
+    "no iterations": ("cap", lambda: core.SolveOptions(iterations=0)),
+    "tolerance below zero": ("tolerance", lambda: core.SolveOptions(tolerance=-1e-9)),
+    "tolerances": ("tolerance", lambda: core.SolveOptions(tolerance=np.array([1.0, NAN]))),
+    "soft distance": ("soft distance", lambda: core.SolveOptions(soft_distance=-0.1)),
+    "bend": ("set an angle", lambda: core.SolveOptions(max_bend=NAN)),
+    "weight above one": ("orient_weight", lambda: core.SolveOptions(orient_weight=1.5)),
 }
-TWO = Solver.TWO_BONE
-TURNED = Goal(TARGET, tip_rotation_wxyz=(1.0, 0.0, 0.0, 0.0))
+TWO = core.Solver.TWO_BONE
+TURNED = core.Goal(TARGET, tip_rotation_wxyz=(1.0, 0.0, 0.0, 0.0))
 MISMATCHES = {
     "two-bone, one bone": ("lengthen the chain", lambda: solve_bones(1, solver=TWO)),
     "two-bone, three bones": ("has 3 .*Newton, FABRIK or CCD", lambda: solve_bones(3, solver=TWO)),
     "two-bone and a tip": ("Rotation Bone", lambda: solve_bones(2, TURNED, solver=TWO)),
     "a tree for CCD": (
         "choose NEWTON or FABRIK",
-        lambda: solve(TREE.tree(), Goal(TREE.tips), SolveOptions(Solver.CCD)),
+        lambda: core.solve(TREE.tree(), core.Goal(TREE.tips), core.SolveOptions(core.Solver.CCD)),
     ),
     "unturned, dragged": (
         "leave unturned out",
-        lambda: solve(
+        lambda: core.solve(
             replace(ARM.chain(), joints=replace(ARM.joints(), unturned=(1,))),
-            Goal(TARGET),
-            SolveOptions(Solver.FOLLOW),
+            core.Goal(TARGET),
+            core.SolveOptions(core.Solver.FOLLOW),
         ),
     ),
 }
 BAD_INPUTS = [
     pytest.param(error, words, make, id=name)
     for error, inputs in (
-        (InvalidChainError, CHAINS),
-        (InvalidGoalError, GOALS),
-        (InvalidOptionError, OPTIONS),
-        (SolverMismatchError, MISMATCHES),
+        (core.InvalidChainError, CHAINS),
+        (core.InvalidGoalError, GOALS),
+        (core.InvalidOptionError, OPTIONS),
+        (core.SolverMismatchError, MISMATCHES),
     )
     for name, (words, make) in inputs.items()
 ]
@@ -211,7 +204,7 @@ BAD_INPUTS = [
 
 @pytest.mark.parametrize(("error", "words", "make"), BAD_INPUTS)
 def test_bad_input_is_refused_in_one_sentence_with_advice(error, words, make):
-    with pytest.raises(IKError) as caught:
+    with pytest.raises(core.IKError) as caught:
         make()
     assert type(caught.value) is error
     assert isinstance(caught.value, ValueError)

@@ -11,13 +11,7 @@ from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.algebra.arithmetic import FLOATS
 from blender_ik_addon.core.solvers.follow import MOST_AHEAD
-from blender_ik_addon.core.solving import compiled_chains
-from blender_ik_addon.core.solving.dragging import (
-    LONGEST_STEP,
-    SHORTER_IN_LIMITS,
-    Drag,
-    drag_points,
-)
+from blender_ik_addon.core.solving import compiled_chains, dragging
 from tests.core.chains import POSES, lengths_of, random_frame, start_joints, uneven_lengths, unit
 from tests.core.limited_rigs import RIGS
 from tests.helpers import make_rng
@@ -31,7 +25,7 @@ def follow(points, path, lead=core.Lead.TIP, max_bend=None):
     """Drag chains along a path (f, 3, B)."""
     bend = np.pi if max_bend is None else max_bend
     for place in path:
-        points = drag_points(Drag(lead, m=FLOATS), points, place, bend)
+        points = dragging.drag_points(dragging.Drag(lead, m=FLOATS), points, place, bend)
     return points
 
 
@@ -95,7 +89,7 @@ def test_lengths_and_bends_are_kept_and_the_led_end_is_where_it_shall_be(
 def test_no_joint_runs_more_than_a_twentieth_farther_than_the_led_end(seed, lead, bend):
     points = chains_of(seed)
     points = follow(points, led(points, lead)[None], lead, bend)
-    share = LONGEST_STEP * (SHORTER_IN_LIMITS if bend is not None else 1.0)
+    share = dragging.LONGEST_STEP * (dragging.SHORTER_IN_LIMITS if bend is not None else 1.0)
     step = 0.999 * share * lengths_of(points).min(axis=0)
     most = 1.0 if bend is None else MOST_AHEAD
     for place in walk(points, lead, make_rng(seed + 1), step, 40):
