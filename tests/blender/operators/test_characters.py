@@ -380,3 +380,18 @@ def test_limbs_whose_bones_have_keys_are_named_as_their_targets_have_none(capfd)
     press(setup)
     told = "Bones have keys that their targets lack: Arm.L. Press Plant Feet to key these targets."
     assert told in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("name", MOCAP)
+def test_recorded_skeletons_that_are_laid_out_along_one_axis_have_the_same_limbs(name, tmp_path):
+    def laid_out(found: re.Match[str]) -> str:
+        x, y, z = map(float, found.groups())
+        return f"OFFSET {np.hypot(np.hypot(x, y), z):.4f} 0.0 {-0.1 * x:.4f}"
+
+    text = (DATA / f"{name}.bvh").read_text()
+    path = tmp_path / f"{name}.bvh"
+    path.write_text(re.sub(r"OFFSET (\S+) (\S+) (\S+)", laid_out, text))
+    bpy.ops.import_anim.bvh(filepath=str(path))
+    ob = bpy.context.object
+    press(setup, control="EMPTY")
+    assert {limb: found(ob).get(limb) for limb in LIMBS[name]} == LIMBS[name]
