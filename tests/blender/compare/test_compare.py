@@ -93,8 +93,7 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
 
 def make_tree() -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
     """Return a rig with two chains that share two bones, the first of them active, and that."""
-    rig = tree_rigs.make_y()
-    rig.follow(solver="NEWTON")
+    rig = tree_rigs.make_y().follow(solver="NEWTON")
     for name, side in (("Left", -1.0), ("Right", 1.0)):
         rig.target(name).location += rigs.Vector((0.2 * side, -0.3, -0.3))
     rigs.change(rig.ob.chain_ik, active_index=0)

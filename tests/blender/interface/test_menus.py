@@ -118,8 +118,7 @@ def said() -> list[str]:
 def test_chains_that_share_bones_say_so_show_their_weights_and_what_is_left():
     ui.make_active_arm(solver="NEWTON")
     assert not ui.draw(only="Shared")
-    rig = tree_rigs.make_y()
-    rig.follow()
+    rig = tree_rigs.make_y().follow()
     select_objects(active=rig.ob)
     assert said() == ["Solved together with Right"]
     assert [item.name for item in ui.draw(only="Shared") if item.kind == "prop"] == ["weight"] * 2

@@ -16,7 +16,7 @@ from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import local, tail_at
+from tests.blender.setups.jointed_rigs import local, tails_at
 from tests.core.limited_rigs import FREE_AXES, X
 from tests.helpers import Array, assert_rotations_close, make_rng
 
@@ -79,12 +79,8 @@ def aim(ob: bpy.types.Object, posed: Array, target: Array) -> None:
     bone = ob.pose.bones[1]
     bone.rotation_quaternion = posed
     bone.constraints[0].iterations = 1
-    place = tail_at(ob, [np.eye(3), rotation.matrix_from_quaternion(target)], "Bone.1")
+    (place,) = tails_at(ob, [np.eye(3), rotation.matrix_from_quaternion(target)], "Bone.1")
     bone.constraints[0].target = rigs.make_empty(location=place)
-
-
-def shown(ob: bpy.types.Object) -> Array:
-    return rotation.quaternion_from_matrix(local(ob, "Bone.1"))
 
 
 @pytest.mark.every_case
@@ -104,7 +100,8 @@ def test_blender_clamps_a_pose_beyond_its_limits_to_our_rotation(kind: str, limi
         ours.append(clamped(kind, posed, *edges))
         reached.append(unlimited)
     bpy.context.view_layer.update()
-    assert_rotations_close(ours, [shown(ob) for ob in objects], TOLERANCE)
+    shown = [rotation.quaternion_from_matrix(local(ob, "Bone.1")) for ob in objects]
+    assert_rotations_close(ours, shown, TOLERANCE)
     if limits != "none" and kind != "FIXED":
         distances = 1.0 - np.abs(np.sum(np.multiply(ours, reached), axis=1))
         assert np.mean(distances > 1e-6) > 0.2, "the limits are put to the test"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import jointed_rigs, rigs
-from tests.blender.setups.jointed_rigs import READ_BACK, any_turn, give, tail_at, turn
+from tests.blender.setups.jointed_rigs import READ_BACK, any_turn, give, tails_at, turn
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def test_a_hinge_keeps_to_its_range_and_reaches_all_that_it_allows(limits, axis,
     give(chain, "Bone.1", f"HINGE_{axis.upper()}", **{axis: limits})
     for seed, share in enumerate((0.03, 0.3, 0.5, 0.8, 0.97)):
         angle = np.radians(limits[0] + share * (limits[1] - limits[0]))
-        move(target, tail_at(ob, [any_turn(seed), turn(axis, angle)], "Bone.1"))
+        move(target, tails_at(ob, [any_turn(seed), turn(axis, angle)], "Bone.1")[0])
         rigs.assert_reaches(ob, "Bone.1", target)
         assert_within(jointed_rigs.about(jointed_rigs.local(ob, "Bone.1"), axis), *limits)
 
@@ -118,7 +118,7 @@ def test_joints_hold_on_scaled_and_mirrored_objects(scale):
     give(chain, "Bone.1", "HINGE_X", x=(-150, -10), relative_to="PARENT")
     shin = turn("x", np.radians(-70.0))
     for seed in range(4):
-        move(target, np.multiply(tail_at(ob, [any_turn(seed), shin], "Bone.1"), scale))
+        move(target, scale * tails_at(ob, [any_turn(seed), shin], "Bone.1")[0])
         assert chain.status.startswith("Reached"), chain.status
         assert_within(knee(ob), -150, -10)
 

@@ -103,8 +103,7 @@ def test_a_key_that_auto_keying_has_set_is_told_of_where_it_is():
 
 @pytest.mark.parametrize("change", ["use_tail", "bone", "mute another"])
 def test_a_pose_that_chains_give_back_is_nobody_s_hand(change):
-    rig = tree_rigs.make_y()
-    rig.follow()
+    rig = tree_rigs.make_y().follow()
     rigs.change(rig.target("Left"), location=(-0.6, 0.3, 1.0))
     left, right = rig.chain("Left"), rig.chain("Right")
     if change == "mute another":

@@ -35,8 +35,7 @@ def active() -> str:
 @pytest.fixture
 def y_rig() -> tree_rigs.Rig:
     """Return a rig with the chains Left and Right, and two bones beside it, in pose mode."""
-    rig = tree_rigs.make_y()
-    rig.follow()
+    rig = tree_rigs.make_y().follow()
     for name in ("Control", "Free"):
         rigs.add_bones(rig.ob, ((2, 0, 0), (2, 0, 0.3)), prefix=name)
     rigs.enter(rig.ob, "POSE")

@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 
 from tests.blender.setups import rigs
+from tests.core.chains import turned_about, unit
 from tests.helpers import Array, make_rng
 
 READ_BACK = 1e-6
@@ -70,23 +71,24 @@ def bend_from_parent(ob: bpy.types.Object, bone: str) -> float:
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
 
 
-def tail_at(ob: bpy.types.Object, turns: Sequence[Array], tip: str) -> Array:
-    """Return where a tip's tail is when the bones from the root down have local rotations."""
-    line = [ob.data.bones[tip], *ob.data.bones[tip].parent_recursive][::-1]
-    matrix = np.eye(4)
-    for bone, local_turn in zip(line, turns, strict=True):
-        above = np.eye(4) if bone.parent is None else np.array(bone.parent.matrix_local)
-        own = np.eye(4)
+def tails_at(ob: bpy.types.Object, turns: Sequence[Array], *tips: str) -> Array:
+    """Return where tails are, armature space, when bones have local rotations; computed, (n, 3)."""
+    posed: dict[str, Array] = {}
+    for bone, local_turn in zip(ob.data.bones, turns, strict=True):
+        matrix, own = np.array(bone.matrix_local), np.eye(4)
+        if bone.parent is not None:
+            above = np.array(bone.parent.matrix_local)
+            matrix = posed[bone.parent.name] @ np.linalg.solve(above, matrix)
         own[:3, :3] = local_turn
-        matrix = matrix @ np.linalg.solve(above, np.array(bone.matrix_local)) @ own
-    return (matrix @ (0.0, line[-1].length, 0.0, 1.0))[:3]
+        posed[bone.name] = matrix @ own
+    return np.array([posed[tip] @ (0.0, ob.data.bones[tip].length, 0.0, 1.0) for tip in tips])[
+        :, :3
+    ]
 
 
 def turn(axis: Sequence[float] | str, angle: float) -> Array:
-    vector = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else np.asarray(axis, float)
-    x, y, z = vector / np.linalg.norm(vector)
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+    vector = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else axis
+    return turned_about(unit(vector), angle)
 
 
 def any_turn(seed: int) -> Array:

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
 
 NAN = math.nan
 BAD_FLOATS = (NAN, math.inf, 0.0)
@@ -165,11 +166,8 @@ def make_scene(kind: str) -> None:
     settings = {"chain_count": 4, **KINDS[kind]}
     chain = rigs.add_chain(bad, "Bone.3", target, name="Bad", pole_target=pole, **settings)
     if kind == "joints":
-        for bone, settings in (("Bone.1", JOINT), ("Bone.2", SLIDE)):
-            joint = chain.joints.add()
-            joint.bone = bone
-            for name, value in settings.items():
-                setattr(joint, name, value)
+        give(chain, "Bone.1", **JOINT)
+        give(chain, "Bone.2", "BALL", **SLIDE)
     if kind == "gradual":
         chain.force.gravity = 1.0
         chain.force.use_gradual = True

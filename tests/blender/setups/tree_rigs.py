@@ -1,14 +1,14 @@
 """Rigs whose chains share bones: a Y, a spine with two arms; and what holds of them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import bpy
 import numpy as np
 
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import turn
-from tests.helpers import Array, make_rng
+from tests.blender.setups.jointed_rigs import tails_at, turn
+from tests.helpers import make_rng
 
 SOLVERS = ("NEWTON", "FABRIK")
 TRUNK = ((0.0, 0.0, 0.0), (0.0, 0.08, 0.5), (0.0, 0.0, 1.0))
@@ -33,12 +33,13 @@ class Rig:
     def target(self, name: str) -> bpy.types.Object:
         return bpy.data.objects[f"{self.ob.name} {name}"]
 
-    def follow(self, **settings: object) -> None:
-        """Give every tip a chain up to the root, and a target where the tip is."""
+    def follow(self, **settings: object) -> Self:
+        """Give every tip a chain up to the root, and a target where the tip is; return the rig."""
         for name, tip in self.tips.items():
             target = rigs.make_empty(f"{self.ob.name} {name}", rigs.tail(self.ob, tip))
             rigs.add_chain(self.ob, tip, target, name=name, tolerance=1e-7, **settings)
         rigs.updated()
+        return self
 
     def gaps(self, depsgraph: bpy.types.Depsgraph | None = None) -> dict[str, float]:
         return {
@@ -58,26 +59,12 @@ class Rig:
 
     def place(self, seed: int, angle: float = 0.5) -> None:
         """Bring the targets to where the tips are in a pose at random: all can be reached."""
-        tails = posed_tails(self.ob, list(self.tips.values()), seed, angle)
-        for name, place in zip(self.tips, tails, strict=True):
-            self.target(name).location = place
-
-
-def posed_tails(ob: bpy.types.Object, tips: Sequence[str], seed: int, angle: float) -> list[Array]:
-    """Return where tips are, world space, when all bones turn at random; computed, not posed."""
-    rng, matrices = make_rng(seed), {}
-    for bone in ob.data.bones:
-        above = np.eye(4) if bone.parent is None else np.array(bone.parent.matrix_local)
-        parent = np.eye(4) if bone.parent is None else matrices[bone.parent.name]
-        own = np.eye(4)
-        own[:3, :3] = turn(rng.normal(size=3), rng.uniform(-angle, angle))
-        matrices[bone.name] = parent @ np.linalg.solve(above, np.array(bone.matrix_local)) @ own
-    world = np.array(ob.matrix_world)
-    found = []
-    for tip in tips:
-        end = matrices[tip] @ (0.0, ob.data.bones[tip].length, 0.0, 1.0)
-        found.append((world @ end)[:3])
-    return found
+        rng, world = make_rng(seed), np.array(self.ob.matrix_world)
+        turns = [turn(rng.normal(size=3), rng.uniform(-angle, angle)) for _ in self.ob.data.bones]
+        for name, tail in zip(
+            self.tips, tails_at(self.ob, turns, *self.tips.values()), strict=True
+        ):
+            self.target(name).location = world[:3, :3] @ tail + world[:3, 3]
 
 
 def make_y(name: str = "Y", *, has_root: bool = False, **bones: object) -> Rig:

@@ -158,7 +158,10 @@ def _walked(limbs: Sequence[Limb], movers: Sequence[str], *, forgets: bool) -> l
 def _look(limbs: Sequence[Limb], *, forgets: bool) -> Shown:
     if forgets:
         forget()
-    depsgraph = rigs.updated()
+    return _reached(limbs, rigs.updated())
+
+
+def _reached(limbs: Sequence[Limb], depsgraph: bpy.types.Depsgraph) -> Shown:
     for rig, bone, target in limbs:
         rigs.assert_reaches(named(rig), bone, named(target), depsgraph)
     return shown(depsgraph)
@@ -167,10 +170,7 @@ def _look(limbs: Sequence[Limb], *, forgets: bool) -> Shown:
 def assert_right_at(*frames: int, limbs: Sequence[Limb] = (RIG, OTHER)) -> None:
     """Check frames as they come against a session that remembers nothing of the others."""
     for frame in frames:
-        depsgraph = rigs.go_to(frame)
-        found = shown(depsgraph)
-        for rig, bone, target in limbs:
-            rigs.assert_reaches(named(rig), bone, named(target), depsgraph)
+        found = _reached(limbs, rigs.go_to(frame))
         forget()
         assert_shown(shown(rigs.go_to(frame)), found, f"at frame {frame}")
 

@@ -130,8 +130,7 @@ def test_bones_of_a_refused_chain_that_go_back_are_told_of_until_the_frame_chang
 
 @pytest.mark.parametrize("word", ["target", "pole"])
 def test_what_hangs_below_the_shared_bones_cannot_be_followed(word):
-    rig = tree_rigs.make_y()
-    rig.follow()
+    rig = tree_rigs.make_y().follow()
     rig.place(1)
     hook = rigs.make_empty("Hook", (0, 0, 0), parent=rig.ob, parent_bone="Right.1")
     left = rig.chain("Left")

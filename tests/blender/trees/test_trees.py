@@ -15,8 +15,7 @@ SEEDS = (1, 3)
 @pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
 @pytest.mark.parametrize("make", tree_rigs.RIGS.values(), ids=tree_rigs.RIGS.keys())
 def test_all_targets_that_can_be_reached_together_are(make, solver):
-    rig = make()
-    rig.follow(solver=solver)
+    rig = make().follow(solver=solver)
     for seed in SEEDS:
         rig.place(seed)
         rig.assert_reached()
@@ -86,8 +85,7 @@ def test_limits_hold_and_targets_inside_of_them_are_reached(make, solver):
 
 
 def test_targets_out_of_reach_settle_by_weight():
-    rig = tree_rigs.make_y()
-    rig.follow()
+    rig = tree_rigs.make_y().follow()
     rig.target("Left").location = (2.0, 0.0, 1.0)
     rigs.change(rig.target("Right"), location=(-2.0, 0.0, 1.0))
     even = rig.gaps()
@@ -101,8 +99,7 @@ def test_targets_out_of_reach_settle_by_weight():
 
 
 def test_locked_rotation_channels_stay_and_are_named():
-    rig = tree_rigs.make_y(modes="XYZ")
-    rig.follow()
+    rig = tree_rigs.make_y(modes="XYZ").follow()
     rig.ob.pose.bones["Trunk.1"].lock_rotation = (True, True, True)
     rig.place(3)
     rigs.updated()
@@ -111,8 +108,7 @@ def test_locked_rotation_channels_stay_and_are_named():
 
 
 def test_influence_goes_part_of_the_way_and_without_it_a_chain_leaves_the_tree_as_if_muted():
-    rig = tree_rigs.make_y()
-    rig.follow()
+    rig = tree_rigs.make_y().follow()
     rig.place(2)
     turns = []
     for rig.chain("Left").influence in (1.0, 0.4, 0.0):

@@ -167,8 +167,7 @@ def test_bones_renamed_and_edited_in_one_of_many_trees(crowd):
 
 
 def test_a_range_from_the_parent_holds_a_bone_that_all_chains_share_and_is_named():
-    rig = tree_rigs.make_y()
-    rig.follow()
+    rig = tree_rigs.make_y().follow()
     jointed_rigs.give(rig.chain("Left"), "Trunk.1", "CONE", cone=3, relative_to="PARENT")
     for bone in ("Trunk.0", "Left.0", "Left.1", "Right.0", "Right.1"):
         chain = rig.chain("Right" if "Right" in bone else "Left")

@@ -5,7 +5,6 @@ from functools import partial
 from tests.blender.words.steps import (
     LIMB,
     Case,
-    bends_to_itself,
     both,
     chain,
     constraint,
@@ -43,7 +42,7 @@ INPUT = [
     Case("No target is set", chain(target=None)),
     Case("The target 'Target' is no longer in the scene", unlink("Target")),
     Case("The target is the armature itself", follows("")),
-    Case("The pole is the armature itself", bends_to_itself()),
+    Case("The pole is the armature itself", follows("", role="pole_target")),
     Case("The target bone 'Gone' no longer exists", follows("Gone")),
     Case("The target bone 'Limb.1' is moved by the chain that would follow it", follows("Limb.1")),
     *(

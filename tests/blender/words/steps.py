@@ -47,8 +47,7 @@ def make_two(
 
 
 def make_tree() -> bpy.types.Object:
-    rig = tree_rigs.make_y("Rig")
-    rig.follow()
+    rig = tree_rigs.make_y("Rig").follow()
     rig.place(1)
     return rig.ob
 
@@ -57,8 +56,7 @@ def make_arms() -> bpy.types.Object:
     ob = rigs.make_armature()
     rigs.add_bones(ob, tree_rigs.LEFT, prefix="Left")
     rigs.add_bones(ob, tree_rigs.RIGHT, prefix="Right")
-    tree_rigs.Rig(ob, {"Left": "Left.1", "Right": "Right.1"}, 0.9).follow()
-    return ob
+    return tree_rigs.Rig(ob, {"Left": "Left.1", "Right": "Right.1"}, 0.9).follow().ob
 
 
 def nothing(_ob: bpy.types.Object) -> AbstractContextManager[None]:
@@ -250,14 +248,10 @@ def goes_along(ob: bpy.types.Object, role: str) -> Iterator[None]:
 
 
 @later
-def follows(ob: bpy.types.Object, bone: str, who: str = "Limb") -> Iterator[None]:
-    with on(who, target=ob, subtarget=bone)(ob):
-        yield
-
-
-@later
-def bends_to_itself(ob: bpy.types.Object) -> Iterator[None]:
-    with chain(pole_target=ob)(ob):
+def follows(
+    ob: bpy.types.Object, bone: str, who: str = "Limb", role: str = "target"
+) -> Iterator[None]:
+    with on(who, **{role: ob, "subtarget": bone})(ob):
         yield
 
 
