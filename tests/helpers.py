@@ -28,6 +28,12 @@ def assert_rotations_close(
     _assert_close(actual, expected, tolerance, (1.0, -1.0))
 
 
+def angles_of_ways(one: npt.ArrayLike, other: npt.ArrayLike) -> Array:
+    """Return the angles in radians between vectors (..., 3), exact for small ones too."""
+    cross = np.linalg.norm(np.cross(one, other), axis=-1)
+    return np.arctan2(cross, np.sum(np.multiply(one, other), axis=-1))
+
+
 def angles_between(one: npt.ArrayLike, other: npt.ArrayLike) -> Array:
     """Return the angles in radians between rotations, unit quaternions wxyz (..., 4)."""
     one, other = np.asarray(one, float), np.asarray(other, float)

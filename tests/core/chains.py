@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, Goal, Solution, SolveOptions, Solver, solve
-from tests.helpers import Array
+from tests.helpers import Array, angles_of_ways
 
 ITERATIVE = (Solver.FABRIK, Solver.CCD, Solver.NEWTON, Solver.FORCE)
 SOLVERS = (Solver.TWO_BONE, *ITERATIVE)
@@ -137,4 +137,4 @@ def side_of(joints: Array, target: Array) -> Array:
 def degrees_past(joints: Array, target: Array, pole: Array) -> float:
     """Return the angle between the side that a chain bends to and its pole's."""
     there, wanted = side_of(joints, target), side_of(np.array([joints[0], pole, target]), target)
-    return np.degrees(np.arctan2(np.linalg.norm(np.cross(there, wanted)), there @ wanted))
+    return np.degrees(angles_of_ways(there, wanted))

@@ -17,7 +17,7 @@ import pytest
 
 from blender_ik_addon.core import Chain, Goal, Solver
 from tests.core import chains
-from tests.helpers import make_rng
+from tests.helpers import angles_of_ways, make_rng
 
 TOLERANCE = 1e-9
 # FABRIK and CCD stop where the tolerance says, one sweep earlier or later: near full reach that is
@@ -151,15 +151,6 @@ def test_joints_come_out_of_the_dead_zone_without_a_jump(solver, lengths):
     assert_no_jump(poses_on(chain, path, solver))
 
 
-def bends_of(joints):
-    """Return the angles between segments, in degrees, and their axes."""
-    directions = chains.unit(np.diff(joints, axis=0))
-    axes = np.cross(directions[:-1], directions[1:])
-    sines = np.linalg.norm(axes, axis=1)
-    cosines = np.sum(directions[:-1] * directions[1:], axis=1)
-    return np.degrees(np.arctan2(sines, cosines)), axes
-
-
 # Turns of ten bones in their start pose: an even arc, and an elbow amid a straight pose.
 ARC_TURNS = np.linspace(0.0, np.radians(60.0), 10)
 ELBOW_TURNS = np.where(np.arange(10) < 5, 0.0, np.radians(40.0))
@@ -175,9 +166,9 @@ def test_newton_spreads_the_bend_over_a_chain_that_is_pushed_in(turns, most):
     along = chains.unit(chain.joint_positions[-1])
     for share in np.linspace(0.95, 0.1, 30):
         target = chains.target_at(chain, share * chain.max_reach, along)
-        angles, axes = bends_of(
-            chains.solved(chain, target, Solver.NEWTON, TOLERANCE).joint_positions
-        )
-        assert np.max(angles) <= most
+        pose = chains.solved(chain, target, Solver.NEWTON, TOLERANCE).joint_positions
+        ways = chains.unit(np.diff(pose, axis=0))
+        assert np.degrees(angles_of_ways(ways[:-1], ways[1:])).max() <= most
         # No zig-zag: every joint bends to the same side.
+        axes = np.cross(ways[:-1], ways[1:])
         assert np.min(axes[1:] @ axes[0]) >= 0.0

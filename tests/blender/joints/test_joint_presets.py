@@ -15,7 +15,7 @@ from blender_ik_addon.rig.reading.spec import OwnJoint
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import any_turn, turn
 from tests.blender.setups.selecting import press, refusal, select_bones
-from tests.helpers import make_rng
+from tests.helpers import angles_of_ways, make_rng
 
 preset = bpy.ops.pose.chain_ik_joint_preset
 MOVED = 1e-6
@@ -42,10 +42,7 @@ def make_limb(bend: float, roll: float = 0.0, seed: int = 0, **settings: object)
 def bend_at(ob: bpy.types.Object, axis: str, angle: float) -> float:
     """Return how far the limb is bent with its second bone turned about an axis, in degrees."""
     first, second = (np.array(ob.data.bones[f"Bone.{i}"].matrix_local)[:3, :3] for i in range(2))
-    along = second @ turn(axis, angle)[:, 1]
-    return math.degrees(
-        math.atan2(np.linalg.norm(np.cross(first[:, 1], along)), first[:, 1] @ along)
-    )
+    return math.degrees(angles_of_ways(first[:, 1], second @ turn(axis, angle)[:, 1]))
 
 
 @pytest.mark.parametrize("roll", [0.0, 90.0, 180.0, -90.0])

@@ -91,8 +91,7 @@ class Limb:
 
     def joints(self, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
         """Return where the joints are shown, world space, shape (n + 1, 3)."""
-        points = [rigs.head(self.ob, bone, depsgraph) for bone in self.bones]
-        return np.array([*points, rigs.tail(self.ob, self.bones[-1], depsgraph)])
+        return scaled_rigs.joints(self.ob, self.bones, depsgraph)
 
     def apart(self, others: Array) -> float:
         """Return how far joints are from others, as a share of the limb's length."""

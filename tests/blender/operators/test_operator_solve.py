@@ -4,7 +4,8 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.setups import rigs, selecting
+from tests.blender.setups import rigs, scaled_rigs, selecting
+from tests.core.chains import side_of
 from tests.helpers import assert_positions_close
 
 solve = bpy.ops.pose.chain_ik_solve
@@ -85,9 +86,8 @@ def test_flip_bends_to_the_other_side_and_flips_back_when_pressed_again(solver):
 
 def side(ob: bpy.types.Object, count: int) -> np.ndarray:
     """Return where the joints of the last bones lie, seen across their chord."""
-    heads = [rigs.head(ob, f"Bone.{i}") for i in range(4 - count, 4)]
-    root, inner, tip = heads[0], np.mean(heads[1:], axis=0), rigs.tail(ob, "Bone.3")
-    return np.cross(np.cross(tip - root, inner - root), tip - root)
+    joints = scaled_rigs.joints(ob, [f"Bone.{i}" for i in range(4 - count, 4)])
+    return side_of(joints, joints[-1])
 
 
 @pytest.mark.parametrize(

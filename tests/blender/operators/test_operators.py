@@ -8,7 +8,7 @@ import pytest
 
 from tests.blender.interface.drawn import draw, make_active_arm
 from tests.blender.setups import rigs, selecting
-from tests.core.chains import unit
+from tests.core.chains import side_of, unit
 from tests.helpers import assert_positions_close
 
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
@@ -119,18 +119,14 @@ def test_an_added_pole_stands_on_the_bend_side_and_the_limb_bends_toward_it(scal
     assert chain.pole_target.name == "Bone.1 Pole"
     pole = rigs.position(chain.pole_target)
     limb = np.linalg.norm(elbow - root) + np.linalg.norm(hand - elbow)
-    bend, offset = (across(point - root, hand - root) for point in (elbow, pole))
+    bend, offset = (side_of(np.array([root, point, hand]), hand) for point in (elbow, pole))
     np.testing.assert_allclose(unit(offset), unit(bend), atol=1e-3)
     assert 0.3 * limb < np.linalg.norm(pole - elbow) < 1.5 * limb
 
     around = unit(np.cross(hand - root, offset)) * np.linalg.norm(offset)
     rigs.change(chain.pole_target, location=root + (hand - root) / 2 + around)
-    turned = across(rigs.head(ob, "Bone.1") - root, hand - root)
+    turned = side_of(np.array([root, rigs.head(ob, "Bone.1"), hand]), hand)
     np.testing.assert_allclose(unit(turned), unit(around), atol=1e-3)
-
-
-def across(point: np.ndarray, chord: np.ndarray) -> np.ndarray:
-    return point - chord * (point @ chord) / (chord @ chord)
 
 
 def test_every_chain_gets_a_name_of_its_own_and_becomes_the_active_one():

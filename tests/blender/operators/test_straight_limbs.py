@@ -13,6 +13,7 @@ from blender_ik_addon.rig.tools.fk_ik import find_bend
 from tests.blender.operators.test_characters import add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, unmoved
+from tests.core.chains import side_of, unit
 from tests.helpers import make_rng
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
@@ -58,9 +59,7 @@ def bulge(ob: bpy.types.Object, name: str) -> np.ndarray:
     """Return where the middle joint of a limb is from the line between its ends."""
     lower = ob.pose.bones[ob.chain_ik.chains[name].bone]
     root, end = rigs.head(ob, lower.parent.name), rigs.tail(ob, lower.name)
-    along = (end - root) / np.linalg.norm(end - root)
-    way = rigs.head(ob, lower.name) - root
-    return way - along * (way @ along)
+    return side_of(np.array([root, rigs.head(ob, lower.name), end]), end)
 
 
 def bend(ob: bpy.types.Object, name: str) -> np.ndarray:
@@ -73,9 +72,9 @@ def bend(ob: bpy.types.Object, name: str) -> np.ndarray:
     before = control.matrix.copy()
     rigs.change(control, matrix=matrix)
     assert chain.status.startswith("Reached")
-    found = bulge(ob, name)
+    found = unit(bulge(ob, name))
     rigs.change(control, matrix=before)
-    return found / np.linalg.norm(found)
+    return found
 
 
 def assert_bends_as_bodies_do(ob: bpy.types.Object) -> None:

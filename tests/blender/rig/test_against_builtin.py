@@ -11,7 +11,7 @@ import pytest
 from mathutils import Quaternion
 
 from tests.blender.setups import rigs, scaled_rigs
-from tests.helpers import make_rng
+from tests.helpers import angles_of_ways, make_rng
 
 
 class Pair:
@@ -135,9 +135,7 @@ def test_scaled_bones_do_not_cost_the_target(bone, scale):
 def angle_to_target(ob, bone, target):
     """Return the angle in degrees between a bone and the target's Y axis, world space."""
     along = rigs.tail(ob, bone) - rigs.head(ob, bone)
-    wanted = np.array(scaled_rigs.world_of(target))[:3, 1]
-    cross = np.linalg.norm(np.cross(along, wanted))
-    return np.degrees(np.arctan2(cross, along @ wanted))
+    return np.degrees(angles_of_ways(along, np.array(scaled_rigs.world_of(target))[:3, 1]))
 
 
 @pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1.0, -1.0, -1.0), (0.4, 1.0, 2.0)], ids=str)

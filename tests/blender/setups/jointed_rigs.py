@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.blender.setups import rigs
 from tests.core.chains import turned_about, unit
-from tests.helpers import Array, make_rng
+from tests.helpers import Array, angles_of_ways, make_rng
 
 READ_BACK = 1e-6
 """Radians that float32 matrices may tell wrong."""
@@ -67,8 +67,7 @@ def twist(matrix: Array) -> float:
 
 def bend_from_parent(ob: bpy.types.Object, bone: str) -> float:
     posed = rigs.evaluated(ob).pose.bones[bone]
-    a, b = (np.array(each.tail - each.head) for each in (posed.parent, posed))
-    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
+    return float(angles_of_ways(*(each.tail - each.head for each in (posed.parent, posed))))
 
 
 def tails_at(ob: bpy.types.Object, turns: Sequence[Array], *tips: str) -> Array:

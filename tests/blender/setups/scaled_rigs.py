@@ -79,8 +79,11 @@ def reachable_point(
     return point
 
 
-def joints(ob: bpy.types.Object, bones: Sequence[str]) -> Array:
-    return np.array([*(rigs.head(ob, bone) for bone in bones), rigs.tail(ob, bones[-1])])
+def joints(
+    ob: bpy.types.Object, bones: Sequence[str], depsgraph: bpy.types.Depsgraph | None = None
+) -> Array:
+    heads = [rigs.head(ob, bone, depsgraph) for bone in bones]
+    return np.array([*heads, rigs.tail(ob, bones[-1], depsgraph)])
 
 
 def limb_length(ob: bpy.types.Object, bones: Sequence[str]) -> float:

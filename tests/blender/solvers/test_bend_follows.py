@@ -9,6 +9,7 @@ from mathutils import Matrix, Quaternion
 
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
+from tests.core.chains import side_of, unit
 from tests.helpers import make_rng
 
 UPPER, LOWER, HAND, CHEST = "A.0", "A.1", "A.2", "Bone.0"
@@ -44,11 +45,8 @@ def elbow(ob: bpy.types.Object) -> np.ndarray:
 def bend_of(ob: bpy.types.Object) -> np.ndarray:
     """Return the unit vector across the chord to the elbow, armature space."""
     bones = rigs.evaluated(ob).pose.bones
-    root, end = np.array(bones[UPPER].head), np.array(bones[LOWER].tail)
-    chord = (end - root) / np.linalg.norm(end - root)
-    side = np.array(bones[LOWER].head) - root
-    side -= chord * (side @ chord)
-    return side / np.linalg.norm(side)
+    joints = np.array([bones[UPPER].head, bones[LOWER].head, bones[LOWER].tail])
+    return unit(side_of(joints, joints[-1]))
 
 
 SOLVERS = ["TWO_BONE", "FABRIK", "CCD", "NEWTON"]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Lead
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 from tests.blender.setups.sliding_rigs import locations
@@ -47,10 +47,13 @@ def make_tail(name="Tail", *, last=LAST, is_still=False, **settings):
     return ob, target
 
 
+def dragged(points, place):
+    """Return the joints (n + 1, 3) that the core drags to a place."""
+    return follow(points[:, :, None], np.array(place)[None, :, None])[:, :, 0]
+
+
 def joints(ob, depsgraph=None):
-    names = [f"Bone.{i}" for i in range(COUNT)]
-    heads = [rigs.head(ob, name, depsgraph) for name in names]
-    return np.array([*heads, rigs.tail(ob, names[-1], depsgraph)])
+    return scaled_rigs.joints(ob, [f"Bone.{i}" for i in range(COUNT)], depsgraph)
 
 
 def lengths(points):
@@ -86,11 +89,9 @@ def test_a_jump_starts_from_the_stored_pose_and_a_few_frames_left_out_do_not():
     ob, _ = make_tail()
     played(ob, range(1, 10))
     after_jump = played(ob, [20])[0]
-    expected = follow(rigs.zigzag(COUNT)[:, :, None], np.array(swim(20))[None, :, None])[:, :, 0]
-    np.testing.assert_allclose(after_jump, expected, atol=10 * SAME)
+    np.testing.assert_allclose(after_jump, dragged(rigs.zigzag(COUNT), swim(20)), atol=10 * SAME)
     back = played(ob, [15])[0]
-    expected = follow(rigs.zigzag(COUNT)[:, :, None], np.array(swim(15))[None, :, None])[:, :, 0]
-    np.testing.assert_allclose(back, expected, atol=10 * SAME)
+    np.testing.assert_allclose(back, dragged(rigs.zigzag(COUNT), swim(15)), atol=10 * SAME)
     whole = played(ob)
     some = played(ob, [1, 4, 7, 10])
     np.testing.assert_allclose(some[-1], whole[9], atol=0.05 * REACH)
@@ -118,8 +119,7 @@ def test_frames_in_which_nothing_moves_at_all_are_no_jump():
         rigs.go_to(frame)
     target.location = swim(18)
     found = joints(ob, rigs.go_to(20))
-    expected = follow(stands[:, :, None], np.array(swim(18))[None, :, None])[:, :, 0]
-    np.testing.assert_allclose(found, expected, atol=30 * SAME)
+    np.testing.assert_allclose(found, dragged(stands, swim(18)), atol=30 * SAME)
 
 
 def test_dragged_by_hand_it_goes_on_from_where_it_is_and_at_rest_nothing_moves():
@@ -218,7 +218,7 @@ def test_solve_once_drags_the_chain_and_its_root_if_that_can_be_dragged():
     rigs.change(ob.chain_ik.chains[0], mute=True)
     target.location = (3.0, 1.0, 5.0)
     select_bones(ob, ["Bone.5"], target)
-    expected = follow(joints(ob)[:, :, None], np.array(target.location)[None, :, None])[:, :, 0]
+    expected = dragged(joints(ob), target.location)
     press(bpy.ops.pose.chain_ik_solve, solver="FOLLOW")
     np.testing.assert_allclose(joints(ob), expected, atol=10 * SAME)
     said = refusal(bpy.ops.pose.chain_ik_solve, solver="FOLLOW", chain_count=3)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.blender.joints.test_limits_held import LIMBS, TAIL, limit, violations
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.jointed_rigs import READ_BACK
 from tests.blender.setups.selecting import select_objects
-from tests.helpers import make_rng
+from tests.helpers import angles_of_ways, make_rng
 
 COUNT = 6
 SAME = 1e-6
@@ -63,8 +63,7 @@ def other(lead):
 
 def points(ob, depsgraph=None):
     bones = [bone.name for bone in ob.pose.bones if bone.name.startswith("Bone.")]
-    heads = [rigs.head(ob, name, depsgraph) for name in bones]
-    return np.array([*heads, end(ob, "TIP", depsgraph)])
+    return scaled_rigs.joints(ob, bones, depsgraph)
 
 
 def length(ob, depsgraph=None):
@@ -165,9 +164,8 @@ every_limb = pytest.mark.parametrize("limb", LIMBS)
 
 def bends(ob, depsgraph=None):
     """Return the angles between neighbouring bones."""
-    ways = np.diff(points(ob, depsgraph).astype(np.float64), axis=0)
-    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
-    return np.arccos(np.clip((ways[1:] * ways[:-1]).sum(axis=1), -1.0, 1.0))
+    ways = np.diff(points(ob, depsgraph), axis=0)
+    return angles_of_ways(ways[1:], ways[:-1])
 
 
 def wander(target, seed=1, steps=10, size=0.5):

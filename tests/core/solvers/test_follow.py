@@ -14,7 +14,7 @@ from blender_ik_addon.core.solvers.follow import MOST_AHEAD
 from blender_ik_addon.core.solving import compiled_chains, dragging
 from tests.core.chains import POSES, lengths_of, random_frame, start_joints, uneven_lengths, unit
 from tests.core.limited_rigs import RIGS
-from tests.helpers import make_rng
+from tests.helpers import angles_of_ways, make_rng
 
 SEEDS = st.integers(0, 2**16)
 LEADS = st.sampled_from(list(core.Lead))
@@ -51,9 +51,8 @@ def led(points, lead):
 
 
 def bends_of(points):
-    units = np.diff(points, axis=0) / lengths_of(points)[:, None]
-    sine = np.linalg.norm(np.cross(units[1:], units[:-1], axis=1), axis=1)
-    return np.arctan2(sine, np.sum(units[1:] * units[:-1], axis=1))
+    ways = np.diff(points, axis=0)
+    return angles_of_ways(ways[1:].swapaxes(1, -1), ways[:-1].swapaxes(1, -1))
 
 
 def walk(points, lead, rng, step, number):
