@@ -16,6 +16,7 @@ from tests.blender.clips.walking import forget_controls
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
+from tests.core.clips import walks
 from tests.core.clips.test_contacts import f1
 
 pytestmark = [pytest.mark.usefixtures("rigify"), pytest.mark.slow, pytest.mark.oldest]
@@ -49,7 +50,7 @@ def test_feet_do_not_slide_and_nothing_gets_rougher_and_all_is_undone_in_one_ste
     for name, path in before.items():
         # Knees stay on their side.
         assert np.abs(after[name] - path).max() < 0.15, name
-        assert walking.acceleration(after[name]) <= ROUGHER * walking.acceleration(path), name
+        assert walks.acceleration(after[name]) <= ROUGHER * walks.acceleration(path), name
     assert not any(chain.mute for chain in human.chain_ik.chains)
     # The controls of toes are carried by those of feet, and are where toes are.
     assert max(human.chain_ik.chains[f"Toe.{side}"].residual for side in walking.SIDES) < 1e-3
@@ -130,7 +131,7 @@ def test_hips_give_way_for_a_leg_that_would_straighten(human):
     down = before["hips"][:, 2] - after["hips"][:, 2]
     assert 0.02 < down.max() < 0.15
     assert walking.slides(human, after) < SLIDE
-    assert walking.acceleration(after["hips"]) <= ROUGHER * walking.acceleration(before["hips"])
+    assert walks.acceleration(after["hips"]) <= ROUGHER * walks.acceleration(before["hips"])
     plant(use_hips=False)
     kept = walking.paths_of(human)["hips"]
     np.testing.assert_allclose(kept[:, 2], before["hips"][:, 2], atol=AGAIN)
@@ -252,7 +253,7 @@ def check_planted(
         steps = [np.linalg.norm(np.diff(each[name], axis=0), axis=1) for each in (before, after)]
         assert steps[0][both].max() > 5e-4 * height_of(ob)
         assert steps[1][both].max() < 1e-4
-        assert walking.acceleration(after[name]) <= 1.2 * walking.acceleration(before[name])
+        assert walks.acceleration(after[name]) <= 1.2 * walks.acceleration(before[name])
 
 
 def test_people_who_share_an_action_are_planted_one_by_one(human):

@@ -7,6 +7,7 @@ from mathutils import Euler, Matrix, Vector
 from blender_ik_addon.rig.reading.animation import bags_of_action, curves
 from tests.blender.body.human_bodies import make_character
 from tests.blender.setups.selecting import press
+from tests.core.chains import unit
 from tests.core.clips import walks
 
 SIDES, SEED, RATE, SECONDS = "LR", 100, 30, 1.2
@@ -63,9 +64,8 @@ def _stand(human: bpy.types.Object, side: str, heel: np.ndarray, toe: np.ndarray
     foot, ankle, control = (
         human.pose.bones[f"{name}.{side}"] for name in ("foot", "Leg Ankle", "Leg Target")
     )
-    y = (toe - heel) / np.linalg.norm(toe - heel)
-    x = np.cross(y, (0.0, 0.0, 1.0))
-    x = x / np.linalg.norm(x)
+    y = unit(toe - heel)
+    x = unit(np.cross(y, (0.0, 0.0, 1.0)))
     # At rest the foot points along -Y.
     turn = np.stack((x, y, np.cross(x, y)), axis=-1) @ np.diag((-1.0, -1.0, 1.0))
     rest = np.array(foot.bone.matrix_local)
@@ -114,16 +114,10 @@ def planted(human: bpy.types.Object, chain: str) -> np.ndarray | None:
 
 def slides(human: bpy.types.Object, paths: dict[str, np.ndarray]) -> float:
     """Return the longest way in a frame of what stands, in scene units."""
-    longest = 0.0
+    longest = []
     for side in SIDES:
         kinds = planted(human, f"Leg.{side}")
         assert kinds is not None
         for bit, name in ((1, "heel"), (2, "toe")):
-            stands = (kinds & bit) > 0
-            steps = np.linalg.norm(np.diff(paths[f"{name}.{side}"], axis=0), axis=1)
-            longest = max(longest, float(np.max(steps[stands[1:] & stands[:-1]], initial=0.0)))
-    return longest
-
-
-def acceleration(path: np.ndarray) -> float:
-    return float(np.sqrt((np.diff(path, 2, axis=0) ** 2).mean()))
+            longest.append(walks.slide(paths[f"{name}.{side}"], (kinds & bit) > 0))
+    return max(longest)

@@ -16,19 +16,10 @@ SLIDE = 1e-4
 ROUGHER = 1.2
 
 
-def acceleration(path: np.ndarray) -> float:
-    """Return the root mean square of second differences of a path (F, ...)."""
-    return float(np.sqrt((np.diff(path, 2, axis=0) ** 2).mean()))
-
-
 def slides(motion: Motion, kinds: np.ndarray) -> list[float]:
     """Return the longest way in a frame of heel and toe while they stand."""
-    found = []
-    for number, point in enumerate(walks.FOOT.points):
-        stands = (kinds & (number + 1)) > 0
-        steps = np.linalg.norm(np.diff(motion.path(point), axis=0), axis=1)
-        found.append(float(np.max(steps[stands[1:] & stands[:-1]], initial=0.0)))
-    return found
+    points = enumerate(walks.FOOT.points)
+    return [walks.slide(motion.path(at), (kinds & (bit + 1)) > 0) for bit, at in points]
 
 
 def held_walk(seed: int, rate: int, spoil: str, *, has_floor: bool = False, space=walks.EVEN):
@@ -81,8 +72,8 @@ def test_what_stands_does_not_slide_no_walk_gets_rougher_and_again_they_stay(num
         is_held = kinds != Planted.NONE
         np.testing.assert_allclose(again.places[is_held], held.places[is_held], atol=1e-6)
         for point in walks.FOOT.points:
-            was = acceleration(motion.path(point))
-            assert has_floor or acceleration(held.path(point)) <= ROUGHER * was
+            was = walks.acceleration(motion.path(point))
+            assert has_floor or walks.acceleration(held.path(point)) <= ROUGHER * was
 
 
 frames = st.shared(st.integers(1, 30), key="frames")

@@ -7,6 +7,7 @@ import numpy as np
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.clips.contacts import find_contacts, lowest_around
 from blender_ik_addon.core.clips.footholds import Foot, Motion
+from tests.core.chains import lengths_of, unit
 
 HEIGHT, LENGTH = 1.8, 0.24
 FOOT = Foot(np.array([[0.0, 0.0, 0.0], [0.0, LENGTH, 0.0]]), np.zeros(2))
@@ -105,15 +106,23 @@ def kinds_of(paths: np.ndarray, rate: int) -> np.ndarray:
     return find_contacts(*paths, lowest, rate, HEIGHT)
 
 
+def acceleration(path: np.ndarray) -> float:
+    """Return the root mean square of second differences of a path (F, ...)."""
+    return float(np.sqrt((np.diff(path, 2, axis=0) ** 2).mean()))
+
+
+def slide(path: np.ndarray, stands: np.ndarray) -> float:
+    """Return the longest way in a frame of a point (F, 3) while it stands."""
+    return float(np.max(lengths_of(path)[stands[1:] & stands[:-1]], initial=0.0))
+
+
 def motion_of(paths: np.ndarray, space: np.ndarray = EVEN) -> Motion:
     """Return the motion of a foot whose bone reaches from its heel to its toe (2, F, 3).
 
     Under an uneven space (3, 3) it points there, but is shorter or longer.
     """
-    y = paths[1] - paths[0]
-    y = y / np.linalg.norm(y, axis=1, keepdims=True)
-    x = np.cross(y, [0.0, 0.0, 1.0])
-    x = x / np.linalg.norm(x, axis=1, keepdims=True)
+    y = unit(paths[1] - paths[0])
+    x = unit(np.cross(y, [0.0, 0.0, 1.0]))
     axes = np.stack((x, y, np.cross(x, y)), axis=-1)
     turns = rotation.quaternion_from_matrix(axes)
     return Motion(paths[0], turns, np.tile(space, (len(turns), 1, 1)))

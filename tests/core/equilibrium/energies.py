@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, Chains, Forces, Joints, StepMode
+from tests.core.chains import ARC_TURN
 from tests.core.limited_rigs import Rig, multiply
 from tests.helpers import Array
 
@@ -20,6 +21,13 @@ def make_forces(
     """Return forces; turns up to ``comfort`` to either side of the optimum cost nothing."""
     wide = np.broadcast_to(np.asarray(comfort, float), (*np.shape(stiffness), 3))
     return Forces(stiffness, masses, gravity, -wide, wide, optimum_wxyz, mode, gain)
+
+
+def arc(count: int) -> Array:
+    """Return the joints of bones on an arc from the origin, one unit long together."""
+    angles = np.arange(count) * ARC_TURN / (count - 1)
+    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1) / count
+    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
 
 
 def turn_between(a: Array, b: Array) -> Array:

@@ -7,20 +7,19 @@ import pytest
 
 from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
-from tests.core.chains import unit
-from tests.core.equilibrium.energies import energy_of, make_forces
+from tests.core.chains import degrees_past, unit
+from tests.core.equilibrium.energies import arc, energy_of, make_forces
 from tests.core.limited_rigs import K, at_rest, make_rig, targets_of
 from tests.helpers import make_rng
 
 EFFORT_ROUNDING = 1e-9
 DOWN = (0.0, 0.0, -1.0)
+FORCE = core.SolveOptions(core.Solver.FORCE)
 
 
-def force(chain, target, length, **settings):
-    settings = {"tolerance": 1e-7 * length, **settings}
-    return core.solve(
-        chain, core.Goal(target), core.SolveOptions(solver=core.Solver.FORCE, **settings)
-    )
+def force(chain, target, length):
+    options = replace(FORCE, tolerance=1e-7 * length)
+    return core.solve(chain, core.Goal(target), options)
 
 
 def free_case(seed):
@@ -36,8 +35,7 @@ def free_case(seed):
         comfort_low=-rng.uniform(0.0, 0.3, (count, 3)) * (seed % 2),
         comfort_high=rng.uniform(0.0, 0.3, (count, 3)) * (seed % 2),
     )
-    chain = rig.chain(start)
-    chain = core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    chain = replace(rig.chain(start), forces=forces)
     return rig, start, chain, unit(rng.normal(size=3)) * rig.length * rng.uniform(0.3, 0.85)
 
 
@@ -61,11 +59,9 @@ def test_chains_with_poles_come_to_rest_in_few_steps():
     for seed in range(14):
         rig, _, chain, target = free_case(seed)
         pole = make_rng(seed).normal(size=3) * rig.length
-        solution = core.solve(
-            chain, core.Goal(target, pole), core.SolveOptions(solver=core.Solver.FORCE)
-        )
+        solution = core.solve(chain, core.Goal(target, pole), FORCE)
         assert solution.status is core.Status.REACHED
-        assert angles_past(solution.joint_positions[None], target[None], pole[None])[0] < 1e-4
+        assert np.radians(degrees_past(solution.joint_positions, target, pole)) < 1e-4
         steps.append(solution.iterations)
     assert np.median(steps) <= 12
     assert np.mean(np.array(steps) > 40) <= 0.15
@@ -78,12 +74,8 @@ def test_rounding_of_held_outputs_refuses_no_step():
         _, _, chain, target = free_case(seed)
         own = chain.forces
         forces = make_forces(own.stiffness, own.masses, own.gravity)
-        plain = core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
-        steps.append(
-            core.solve(
-                plain, core.Goal(target), core.SolveOptions(solver=core.Solver.FORCE)
-            ).iterations
-        )
+        plain = replace(chain, forces=forces)
+        steps.append(core.solve(plain, core.Goal(target), FORCE).iterations)
     assert max(steps) <= 11
 
 
@@ -101,12 +93,6 @@ def test_scipy_finds_no_pose_of_hinges_in_their_limits_of_less_effort(seed, leas
     assert solution.status is core.Status.REACHED
     effort = energy_of(rig, solution.local_rotations_wxyz, forces, at_rest(count))
     assert effort == pytest.approx(least, abs=EFFORT_ROUNDING)
-
-
-def arc(count):
-    angles = np.arange(count) * np.pi / 3 / max(count - 1, 1)
-    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1) / count
-    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -144,33 +130,21 @@ def test_a_pole_that_cannot_be_met_is_left_as_near_while_the_rest_settles():
     bones = [(K.BALL, root), *[(K.BALL, others)] * 4]
     rig = make_rig(bones, rng.uniform(0.5, 1.5, 5))
     chains, forces = rig.chains(count), make_forces(np.ones((count, 5)))
-    pulled = core.Chains(chains.joint_positions, joints=chains.joints, forces=forces)
+    pulled = replace(chains, forces=forces)
     targets, poles = targets_of(rig, count, rng), 2.0 * rig.length * rng.normal(size=(count, 3))
     ends = [
         core.solve_batch(each, core.Goals(targets, poles), core.SolveOptions(solver))
         for each, solver in ((chains, core.Solver.NEWTON), (pulled, core.Solver.FORCE))
     ]
     is_there = np.all([each.residual < 1e-4 * rig.length for each in ends], axis=0)
-    before, after = (angles_past(end.joint_positions, targets, poles) for end in ends)
-    unmet = is_there & (before > np.radians(10.0))
+    past = [[*map(degrees_past, end.joint_positions, targets, poles)] for end in ends]
+    before, after = np.array(past)
+    unmet = is_there & (before > 10.0)
     assert unmet.sum() >= 3
-    assert (after - before)[unmet].max() <= np.radians(1.0)
+    assert (after - before)[unmet].max() <= 1.0
     rest = at_rest(5)
-    efforts = np.array(
-        [
-            [energy_of(rig, x, forces.take(0), rest) for x in end.local_rotations_wxyz]
-            for end in ends
-        ]
-    )
+    efforts = [
+        np.array([energy_of(rig, x, forces.take(0), rest) for x in end.local_rotations_wxyz])
+        for end in ends
+    ]
     assert np.median((efforts[1] / efforts[0])[unmet]) < 0.95
-
-
-def angles_past(joints, targets, poles):
-    """Return by how many radians chains from the origin bend past their poles, without a sign."""
-    chords = targets / np.linalg.norm(targets, axis=1)[:, None]
-    bulges, sides = (
-        each - chords * (each * chords).sum(axis=1)[:, None]
-        for each in (joints[:, 1:-1].mean(axis=1), poles)
-    )
-    sizes = np.linalg.norm(bulges, axis=1) * np.linalg.norm(sides, axis=1)
-    return np.arccos(np.clip((bulges * sides).sum(axis=1) / sizes, -1.0, 1.0))

@@ -22,7 +22,7 @@ from blender_ik_addon.core.descent.constrained_step import ConstrainedStep, forg
 from blender_ik_addon.core.descent.held_outputs import HeldOutputs
 from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import unit
-from tests.core.equilibrium.energies import make_forces, many
+from tests.core.equilibrium.energies import arc, make_forces, many
 from tests.core.limited_rigs import FREE_AXES, K, make_rig
 from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
@@ -103,8 +103,7 @@ def test_no_random_chain_diverges(seed, chains):
 
 def test_a_chain_of_fixed_joints_stays_and_says_what_holds_it_back():
     rig = make_rig([(K.FIXED, ())] * 4, np.ones(4), bends=[(0, 20.0)] * 4)
-    chain = rig.chain()
-    chain = Chain(chain.joint_positions, None, chain.joints, make_forces([1.0] * 4, [1.0] * 4))
+    chain = replace(rig.chain(), forces=make_forces([1.0] * 4, [1.0] * 4))
     solution = solve(chain, Goal(np.array([1.0, 1.0, 1.0])), SolveOptions(Solver.FORCE))
     assert solution.status is Status.LIMITED
     np.testing.assert_allclose(solution.joint_positions, chain.joint_positions, atol=1e-12)
@@ -223,9 +222,7 @@ def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, toleran
     Five bones, one unit long together, start on an arc of 60 degrees; targets lie in any direction,
     at distances uniform from nothing to full reach. Each joint turns about its own three axes.
     """
-    angles = np.arange(BONES) * np.pi / 3 / (BONES - 1)
-    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1) / BONES
-    joints, rng = np.vstack((np.zeros(3), np.cumsum(steps, axis=0))), make_rng(7)
+    joints, rng = arc(BONES), make_rng(7)
     targets = unit(rng.normal(size=(TARGETS, 3))) * rng.uniform(size=(TARGETS, 1))
     forces = make_forces(np.zeros(BONES), mode=mode, gain=gain)
     options = SolveOptions(solver=Solver.FORCE, tolerance=tolerance, iterations=2000)

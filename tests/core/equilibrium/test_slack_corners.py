@@ -20,7 +20,6 @@ def snake(count):
     lengths = np.full(count, 1.0 / count)
     bones = [((K.HINGE_X, K.HINGE_Z)[i % 2], ()) for i in range(count)]
     rig = make_rig(bones, lengths, bends=[(2, 2.0 * (-1) ** i) for i in range(count)])
-    chain = rig.chain()
     # As creatures/snake.json.
     middles = (np.arange(count) + 0.5) / count
     forces = make_forces(
@@ -29,16 +28,14 @@ def snake(count):
         [0.0, 0.0, -0.1],
         np.radians([8.0, 0.0, 18.0]),
     )
-    return rig, core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    return rig, replace(rig.chain(), forces=forces)
 
 
 def settled_nearby(rig, chain, goal, start=None):
     """Return where a chain settles that is on its way from a start pose: it stays near that."""
     forces = replace(chain.forces, optimum_wxyz=chain.joints.start_wxyz)
     begun = rig.chain(chain.joints.start_wxyz if start is None else start)
-    return core.solve(
-        core.Chain(begun.joint_positions, joints=begun.joints, forces=forces), goal, OPTIONS
-    )
+    return core.solve(replace(begun, forces=forces), goal, OPTIONS)
 
 
 def around(angle):
@@ -85,9 +82,8 @@ def test_ends_that_cost_the_same_leave_the_one_nearby():
     # Without weight the mirror images of a pose are as good as it.
     lengths = np.full(6, 1.0 / 6.0)
     rig = make_rig([(K.BALL, ())] * 6, lengths, bends=[(0, 10.0)] * 6)
-    chain = rig.chain()
     forces = make_forces(np.ones(6), np.zeros(6), np.zeros(3), comfort=0.2)
-    chain = core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    chain = replace(rig.chain(), forces=forces)
     goal = core.Goal(0.8 * chain.joint_positions[-1])
     found, nearby = core.solve(chain, goal, OPTIONS), settled_nearby(rig, chain, goal)
     assert effort(rig, chain, found) <= effort(rig, chain, nearby) + ROUNDING
@@ -98,9 +94,8 @@ def test_a_chain_that_limits_hold_back_is_not_moved_by_one_beside_it_that_may_ch
     lengths = np.full(4, 0.25)
     limits = [(-50, 60), (-90, 90), (-70, 45)]
     rig = make_rig([(K.BALL, limits)] * 4, lengths, bends=[(0, 20.0)] * 4)
-    chain = rig.chain()
     forces = make_forces(np.ones(4), np.full(4, 0.3), [0.0, 0.0, -1.0], comfort=0.2)
-    chain = core.Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    chain = replace(rig.chain(), forces=forces)
     tip = chain.joint_positions[-1]
     targets = np.array([0.9 * tip, -0.9 * tip])
     chains = many(chain.joint_positions, forces, 2, chain.joints)
