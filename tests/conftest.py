@@ -1,6 +1,8 @@
 """The same examples on every run and machine, and fewer of them where time is short."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -8,6 +10,14 @@ from hypothesis import settings
 # deadline: a slow machine is no failure. database: no state between runs.
 settings.register_profile("chain_ik", derandomize=True, deadline=None, database=None)
 settings.load_profile("chain_ik")
+
+
+@pytest.fixture(scope="module")
+def scripts() -> Iterator[None]:
+    """While it is in use what is in scripts/ can be imported: that is no package of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).resolve().parent.parent / "scripts"))
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -39,11 +39,7 @@ SETTINGS = {
 }
 GOALS = {name: goals for goals, names in SETTINGS.items() for name in names}
 
-
-@pytest.fixture(autouse=True)
-def scripts(monkeypatch):
-    """scripts/ is no package of the tests."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
+pytestmark = pytest.mark.usefixtures("scripts")
 
 
 @pytest.mark.parametrize("bones", [2, 10, 50, 100])

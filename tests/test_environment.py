@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 WHEEL = "tiny_thing-1.0-py3-none-any.whl"
 
 
@@ -56,9 +55,8 @@ def index(tmp_path):
 
 
 @pytest.fixture
-def install(monkeypatch, tmp_path, index):
+def install(monkeypatch, tmp_path, index, scripts):
     """A call of pip that installs the package of the index into the folder it returns."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
     environment = importlib.import_module("environment")
     monkeypatch.setattr(environment, "FOLDER", tmp_path)
     monkeypatch.setattr(environment, "_WAITS", (0.0, 0.0))

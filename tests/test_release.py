@@ -40,11 +40,9 @@ LARGEST_PICTURE = 3_000_000  # bytes
 
 
 @pytest.fixture(scope="module")
-def release():
+def release(scripts):
     """scripts/release.py."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "scripts"))
-        yield importlib.import_module("release")
+    return importlib.import_module("release")
 
 
 def tracked() -> list[str]:

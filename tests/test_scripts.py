@@ -8,14 +8,13 @@ import pytest
 
 from tests.window.application import complaints
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+TEST = Path(__file__).resolve().parent.parent / "scripts" / "test.py"
 
 
 @pytest.fixture
-def command_module(monkeypatch):
+def command_module(monkeypatch, scripts):
     """scripts/test.py, loaded by its path: the standard library has a module `test` too."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    spec = importlib.util.spec_from_file_location("chain_ik_test_command", SCRIPTS / "test.py")
+    spec = importlib.util.spec_from_file_location("chain_ik_test_command", TEST)
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up by name.
     monkeypatch.setitem(sys.modules, spec.name, module)

@@ -17,11 +17,7 @@ from blender_ik_addon.properties.settings import ChainSettings
 ROOT = Path(__file__).resolve().parents[3]
 GROUPS = {"": ChainSettings, "joints.": JointSettings, "force.": ForceSettings}
 
-
-@pytest.fixture(autouse=True)
-def scripts(monkeypatch):
-    """scripts/ is no package of the tests."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+pytestmark = pytest.mark.usefixtures("scripts")
 
 
 def things() -> Iterator[str]:

@@ -4,7 +4,6 @@ import dataclasses
 import os
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -22,14 +21,6 @@ HEIGHT = 1.77  # metres, of the person
 HELD = 2e-5  # how far what is pinned may be from its target, as a share of the height
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def scripts(registered_addon):
-    """While it is in use scripts/ can be imported."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "path", [str(ROOT / "scripts"), *sys.path])
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,9 @@
 """docs/scripting.md and docs/reference_blender.md: what they show is what Blender does and has."""
 
 import contextlib
-import importlib.util
+import importlib
 import io
 import re
-import sys
 from pathlib import Path
 
 from tests.blender.setups import rigs
@@ -37,12 +36,7 @@ def test_examples_of_the_page_print_what_it_says():
         assert lines == expected.splitlines(), code
 
 
-def test_the_page_of_properties_and_operators_is_up_to_date(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    path = ROOT / "scripts" / "docs_reference.py"
-    spec = importlib.util.spec_from_file_location("chain_ik_docs_reference", path)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
+def test_the_page_of_properties_and_operators_is_up_to_date(scripts):
+    module = importlib.import_module("docs_reference")
     written = module.PAGE.read_text(encoding="utf-8").splitlines()
     assert module.page().splitlines() == written, "run python3 scripts/docs_reference.py"
