@@ -193,9 +193,7 @@ def make_crossed():
 
 def test_arms_reach_their_targets_from_where_the_spine_has_gone_and_rest_while_they_are_muted():
     ob, chest, hand = make_crossed()
-    for frame, is_muted in ((1, False), (10, True), (16, False)):
-        ob.chain_ik.chains["Arm"].mute = is_muted
-        ob.chain_ik.chains["Arm"].keyframe_insert("mute", frame=frame)
+    rigs.key(ob.chain_ik.chains["Arm"], "mute", {1: False, 10: True, 16: False})
     before, after = shaken.bettered(ob, {"Bone.3": chest, "Arm.2": hand}, 2.4)
     rows = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
     assert np.abs(after.poses - before.poses)[:, rows["Shoulder.0"]].max() > 1e-3
@@ -229,9 +227,7 @@ def key_limits(ob, _):
     ob.chain_ik.chains["Arm"].use_limits = True
     bone = ob.pose.bones["Arm.1"]
     bone.use_ik_limit_x, bone.ik_min_x = True, -3.0
-    for frame, limit in ((1, 0.0), (16, 3.0)):
-        bone.ik_max_x = limit
-        bone.keyframe_insert("ik_max_x", frame=frame)
+    rigs.key(bone, "ik_max_x", {1: 0.0, 16: 3.0})
 
 
 DRAG = lambda ob, _: setattr(ob.chain_ik.chains["Arm"], "solver", "FOLLOW")  # noqa: E731
@@ -277,9 +273,7 @@ def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
     _, chain = rigs.follow(ob, "Bone.1", (0, 0, 1.2), solver="TWO_BONE", use_limits=True)
     for bone in ("Bone.0", "Bone.1"):
         give(chain, bone, "HINGE_X", x=(-170, 170))
-    for frame, is_flipped in ((1, False), (16, True)):
-        chain.use_flip_bend = is_flipped
-        chain.keyframe_insert("use_flip_bend", frame=frame)
+    rigs.key(chain, "use_flip_bend", {1: False, 16: True})
     select_objects(active=ob)
     bpy.context.view_layer.update()
     shaken.bake()

@@ -139,9 +139,7 @@ def test_hips_give_way_for_a_leg_that_would_straighten(human):
 
 def test_on_a_platform_feet_go_along_with_it(human):
     raft = rigs.make_empty("Raft")
-    for frame, place in ((1, (0.0, 0.0, 0.0)), (60, (2.0, 0.7, 0.3))):
-        raft.location = place
-        raft.keyframe_insert("location", frame=frame)
+    rigs.key(raft, "location", {1: (0.0, 0.0, 0.0), 60: (2.0, 0.7, 0.3)})
     human.parent = raft
     plant(relative_to="Raft")
     after, frames = walking.paths_of(human), range(1, bpy.context.scene.frame_end + 1)
@@ -185,9 +183,7 @@ def lift(thighs: list[tuple[float, float, float]], knee: float) -> bpy.types.Obj
             bones[name].keyframe_insert("rotation_euler", frame=frame)
         bones["spine"].location.x = 0.002 * frame
         bones["spine"].keyframe_insert("location", frame=frame)
-    for frame, kind in ((1, "FOOT"), (10, "NONE")):
-        leg.planted = kind
-        leg.keyframe_insert("planted", frame=frame)
+    rigs.key(leg, "planted", {1: "FOOT", 10: "NONE"})
     for chain in human.chain_ik.chains:
         chain.mute = True
     return human

@@ -95,8 +95,7 @@ def test_a_chain_whose_influence_has_keys_plays_as_it_did_and_is_live_afterwards
 def test_a_limb_too_short_for_its_contact_is_told(leg, capfd):
     ob, _ = leg
     rigs.key(ob, "location", {1: (0.0, 0.0, 0.0), LAST: (1.5, 0.0, 0.0)})
-    ob.chain_ik.chains[0].planted = "TOE"
-    ob.chain_ik.chains[0].keyframe_insert("planted", frame=1)
+    rigs.key(ob.chain_ik.chains[0], "planted", {1: "TOE"})
     press(bpy.ops.pose.chain_ik_plant)
     told = capfd.readouterr().out
     (runs,) = re.findall(r"Chain 'Leg' is too short for its contacts at frames (.*):", told)

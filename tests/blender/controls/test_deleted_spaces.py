@@ -59,10 +59,7 @@ def test_what_goes_along_with_a_deleted_control_keeps_its_motion(kind, switches)
 def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify, capfd):
     """Other actions lose what the root has moved there, and it is said once."""
     ob = make_character("human")
-    root = ob.pose.bones["Root"]
-    for frame, y in ((1, 0.0), (20, 1.0)):
-        root.location = (0.0, y, 0.0)
-        root.keyframe_insert("location", frame=frame)
+    rigs.key(ob.pose.bones["Root"], "location", {1: (0.0, 0.0, 0.0), 20: (0.0, 1.0, 0.0)})
     other = ob.animation_data.action.copy()
     other.name = "Walk"
     press(bpy.ops.pose.chain_ik_bake, which="ALL", frame_start=1, frame_end=20)
@@ -92,9 +89,7 @@ def test_where_the_motion_could_not_be_kept_nothing_is_deleted():
 def make_keyed_arms() -> bpy.types.Object:
     ob = make_character("human", kinds={"ARM"})
     for name in ("Arm Target.L", "spine", "Arm Target.R"):
-        for frame, z in ((1, 0.0), (20, -0.3)):
-            ob.pose.bones[name].location = (0.0, 0.0, z)
-            ob.pose.bones[name].keyframe_insert("location", frame=frame)
+        rigs.key(ob.pose.bones[name], "location", {1: (0.0, 0.0, 0.0), 20: (0.0, 0.0, -0.3)})
     ob.chain_ik.active_index = [chain.name for chain in ob.chain_ik.chains].index("Arm.L")
     return ob
 

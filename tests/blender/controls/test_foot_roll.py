@@ -73,9 +73,7 @@ def test_it_is_driven_without_python_and_plays_without_the_extension(rigify):
     for curve in ob.animation_data.drivers:
         assert (curve.driver.type, list(curve.modifiers)) == ("SUM", [])
     control = ob.pose.bones["Leg Target.L"]
-    for frame, degrees in ((1, -20.0), (20, 60.0)):
-        control[rolled.ROLL] = radians(degrees)
-        control.keyframe_insert(f'["{rolled.ROLL}"]', frame=frame)
+    rigs.key(control, f'["{rolled.ROLL}"]', {1: radians(-20.0), 20: radians(60.0)})
     ob.chain_ik.chains["Arm.L"].space = rolled.control_of(ob, "Neck")
     targets = [chain.subtarget for chain in ob.chain_ik.chains]
     shown = {}

@@ -54,9 +54,7 @@ def test_chains_that_go_on_from_what_stands_there_take_it(settings):
 def test_keys_that_play_are_nobody_s_hand():
     ob, _ = make_limb()
     bone = ob.pose.bones["Bone.1"]
-    for frame, turn in ((1, (1.0, 0.0, 0.0, 0.0)), (10, TURNED)):
-        bone.rotation_quaternion = turn
-        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    rigs.key(bone, "rotation_quaternion", {1: (1.0, 0.0, 0.0, 0.0), 10: TURNED})
     for frame in (3, 7):
         bpy.context.scene.frame_set(frame)
         rigs.updated()

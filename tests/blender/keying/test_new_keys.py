@@ -78,8 +78,7 @@ def test_nothing_is_told_of_keys_of_a_motion():
     # Nor where a pose is keyed at two frames, as clips are.
     ob = make_tail()
     for frame in (1, 12):
-        for bone in ob.pose.bones:
-            bone.keyframe_insert("rotation_quaternion", frame=frame)
+        rigs.key_rotations(ob, frame)
     rigs.go_to(12)
     assert TOLD not in status(ob)
 

@@ -146,9 +146,8 @@ def test_blender_tells_settings_from_poses() -> None:
 def test_what_a_script_sets_as_a_frame_begins_is_seen_at_that_frame(change: str) -> None:
     ob = make_posed()
     for bone, way in (("Target.0", (-0.8, 0.2, 0.3)), ("Pole.0", (1.5, 0.0, 0.4))):
-        for frame in FRAMES:
-            ob.pose.bones[bone].location = np.multiply(way, frame / FRAMES[1])
-            ob.pose.bones[bone].keyframe_insert("location", frame=frame)
+        places = {frame: np.multiply(way, frame / FRAMES[1]) for frame in FRAMES}
+        rigs.key(ob.pose.bones[bone], "location", places)
     for frame in (1, 2, 3):
         rigs.go_to(frame)
     before = shown(ob, 6)

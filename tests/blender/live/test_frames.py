@@ -73,11 +73,9 @@ def make_busy_scene() -> bpy.types.Object:
     ob = rigs.make_rig(modes=("XYZ", "AXIS_ANGLE"))
     rigs.add_bones(ob, ((0, 0, 2), (0.3, 0.1, 2.7), (0, 0, 3.4)), prefix="Limb", parent="Bone.1")
     rigs.turn_bones(ob)
-    for name in ("Bone.0", "Limb.1"):
-        path = f'pose.bones["{name}"].{rigs.rotation_property(ob.pose.bones[name])}'
-        ob.keyframe_insert(path, frame=1)
+    for frame in (1, 16):
+        rigs.key_rotations(ob, frame, ["Bone.0", "Limb.1"])
         rigs.turn_bones(ob, seed=3)
-        ob.keyframe_insert(path, frame=16)
     target, limb_target = rigs.make_empty(), rigs.make_empty("Limb Target")
     rigs.key(target, "location", SWING)
     rigs.key(limb_target, "location", {1: (0.9, 0.5, 2.0), 16: (-0.9, 0.1, 1.9)})
@@ -148,12 +146,9 @@ def test_a_chain_that_ends_as_the_frame_changes_leaves_bones_where_nla_has_them(
     """Inside a strip that moves and scales bones, and before it, where the stored pose is shown."""
     ob = rigs.make_rig()
     for bone in ob.pose.bones:
-        for name, frames in (("rotation_quaternion", (10, 20)), ("scale", (10, 20))):
-            for at in frames:
-                setattr(
-                    bone, name, [1.0 + 0.02 * at, *[0.01 * at] * (len(getattr(bone, name)) - 1)]
-                )
-                bone.keyframe_insert(name, frame=at)
+        for name, count in (("rotation_quaternion", 4), ("scale", 3)):
+            values = {at: [1.0 + 0.02 * at, *[0.01 * at] * (count - 1)] for at in (10, 20)}
+            rigs.key(bone, name, values)
     strip_of(ob, start=10).extrapolation = "NOTHING"
     free = rigs.link(ob.copy())
     chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty(), use_stretch=True, max_stretch=1.5)

@@ -252,8 +252,8 @@ def turn_bones(
     bpy.context.view_layer.update()
 
 
-def put(owner: bpy.types.ID, path: str, value: object) -> None:
-    """Set a property of an ID, or a custom one, by its path."""
+def put(owner: bpy.types.bpy_struct, path: str, value: object) -> None:
+    """Set a property of an ID or of a part of one, or a custom one, by its path."""
     is_custom = path.endswith('"]')
     holder_path, _, name = path.removesuffix('"]').rpartition('["' if is_custom else ".")
     holder = owner.path_resolve(holder_path) if holder_path else owner
@@ -263,12 +263,12 @@ def put(owner: bpy.types.ID, path: str, value: object) -> None:
         setattr(holder, name, value)
 
 
-def key(owner: bpy.types.ID, path: str, values: dict[float, object]) -> None:
-    """Key a property with linear interpolation: frame to value."""
+def key(owner: bpy.types.bpy_struct, path: str, values: dict[float, object]) -> None:
+    """Key a property of an ID, or of a part of one, with linear interpolation: frame to value."""
     for frame, value in values.items():
         put(owner, path, value)
         owner.keyframe_insert(path, frame=frame)
-    for curve in curves_of(owner):
+    for curve in curves_of(owner.id_data):
         for point in curve.keyframe_points:
             point.interpolation = "LINEAR"
 
@@ -389,10 +389,14 @@ def go_to(frame: float) -> bpy.types.Depsgraph:
     return bpy.context.view_layer.depsgraph
 
 
+def key_rotations(ob: bpy.types.Object, frame: float, names: Iterable[str] = ()) -> None:
+    """Key these bones, or all, as they are turned, in their own rotation modes."""
+    for bone in [ob.pose.bones[name] for name in names] or ob.pose.bones:
+        bone.keyframe_insert(rotation_property(bone), frame=frame)
+
+
 def key_bones(ob: bpy.types.Object, seed: int = 0, frames: Sequence[int] = (1, 8, 16)) -> None:
-    """Key random rotations on all bones, in their own rotation modes."""
+    """Key random rotations on all bones."""
     for frame in frames:
         turn_bones(ob, seed=seed + frame)
-        for bone in ob.pose.bones:
-            path = f'pose.bones["{bone.name}"].{rotation_property(bone)}'
-            ob.keyframe_insert(path, frame=frame)
+        key_rotations(ob, frame)

@@ -106,7 +106,7 @@ def test_angle_and_flip_turn_the_side_of_the_rest_pose_and_only_the_root_carries
     np.testing.assert_allclose(bend_of(ob), -still, atol=1e-5)
     chain.pole_angle = 0.0
     ob.pose.bones[UPPER].rotation_quaternion = Quaternion((0, 1, 0), 1.0)
-    ob.keyframe_insert(f'pose.bones["{UPPER}"].rotation_quaternion', frame=1)
+    rigs.key_rotations(ob, 1, [UPPER])
     rigs.go_to(1)
     np.testing.assert_allclose(elbow(ob), before, atol=1e-5)
     rigs.change(chain, pole_target=rigs.make_empty("Pole", (0.5, 0.0, 5.0)))
@@ -153,8 +153,7 @@ def test_a_range_that_is_snapped_has_its_bend_keyed_without_full_turns():
     for frame in range(1, 8):
         bpy.context.scene.frame_set(frame)
         rigs.turn_bones(ob, frame, 1.0, BONES)
-        for bone in (CHEST, UPPER, LOWER, HAND):
-            ob.keyframe_insert(f'pose.bones["{bone}"].rotation_quaternion', frame=frame)
+        rigs.key_rotations(ob, frame, (CHEST, UPPER, LOWER, HAND))
     shown = {}
     for frame in range(1, 8):
         bpy.context.scene.frame_set(frame)
