@@ -142,7 +142,7 @@ def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
     free = ob.pose.bones["Free.0"]
     other = rigs.make_rig(name="Other")
     for frame in (1, 10):
-        other.pose.bones["Bone.0"].keyframe_insert("rotation_quaternion", frame=frame)
+        rigs.key_rotations(other, frame, ["Bone.0"])
     rigs.updated()
     tail.location.x += 0.7
     # Posed by hand, off its keys.

@@ -152,8 +152,7 @@ def test_keys_from_a_switch_on_have_the_users_interpolation(interpolation, to, k
     new_keys(interpolation)
     press(switch, to=to)
     rigs.turn_bones(ob, 5, 0.6, ARM)
-    for name in keyed:
-        ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=27)
+    rigs.key_rotations(ob, 27, keyed)
     for curve in rigs.curves_of(ob):
         before = known.get((curve.data_path, curve.array_index))
         if before is not None and "chain_ik" not in curve.data_path:

@@ -85,8 +85,7 @@ def test_limbs_that_hang_on_each_other_come_over_in_the_middle_of_a_shot_without
     np.testing.assert_allclose(tails(ob), before[20], atol=SAME)
     rigs.go_to(30)
     rigs.turn_bones(ob, 3, 0.6, BONES)
-    for name in BONES:
-        ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=30)
+    rigs.key_rotations(ob, 30, BONES)
     posed = tails(ob)
     press(switch)
     assert sides(ob) == {"Spine": 1.0, "Arm.L": 1.0, "Arm.R": 1.0}
@@ -252,8 +251,7 @@ def test_several_chains_are_applied_and_their_targets_snapped_frame_by_frame():
     np.testing.assert_allclose(tails(ob), posed, atol=SAME)
     for frame in (1, 3):
         rigs.turn_bones(ob, frame, 0.6, BONES)
-        for name in BONES:
-            ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=frame)
+        rigs.key_rotations(ob, frame, BONES)
     before = {frame: at(ob, frame) for frame in (1, 2, 3)}
     press(snap, use_range=True, frame_start=1, frame_end=3)
     mute(ob)
