@@ -1,4 +1,6 @@
-"""Comparisons and random numbers that the tests of core and of Blender share."""
+"""Comparisons, random numbers and notes of calls that the tests of core and of Blender share."""
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +41,18 @@ def angles_between(one: npt.ArrayLike, other: npt.ArrayLike) -> Array:
     one, other = np.asarray(one, float), np.asarray(other, float)
     ways = np.minimum(*(np.linalg.norm(one - sign * other, axis=-1) for sign in (1.0, -1.0)))
     return 4.0 * np.arcsin(0.5 * ways)
+
+
+def noted(monkeypatch: Any, owner: object, name: str) -> list[Any]:
+    """Return a list that grows by the first argument of every call of a function."""
+    found, wrapped = [], getattr(owner, name)
+
+    def note(first: Any, *others: Any, **named: Any) -> Any:
+        found.append(first)
+        return wrapped(first, *others, **named)
+
+    monkeypatch.setattr(owner, name, note)
+    return found
 
 
 def _assert_close(

@@ -59,7 +59,7 @@ def rigify(registered_addon: None) -> Iterator[None]:
 @pytest.fixture(params=["of their root bones", "of their armatures"])
 def space_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have trees solved in one space, then in the other; of most both are to show the same."""
-    from tests.blender.rigid.rigid_trees import in_armatures
+    from tests.blender.setups.tree_rigs import in_armatures
 
     if request.param == "of their armatures":
         in_armatures(monkeypatch)

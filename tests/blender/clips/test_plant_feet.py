@@ -14,6 +14,7 @@ from tests.blender.body.human_bodies import farthest, make_character, make_human
 from tests.blender.clips import walking
 from tests.blender.clips.walking import forget_controls
 from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import give_action
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
 from tests.core.clips import walks
@@ -96,9 +97,7 @@ def test_run_again_nothing_moves_keys_of_planted_are_taken_and_the_clip_is_kept(
     assert walking.slides(human, walking.paths_of(human)) < SLIDE
     kept = bpy.data.actions["Walk (unplanted)"]
     assert kept.users
-    human.animation_data.action = kept
-    if hasattr(kept, "slots"):
-        human.animation_data.action_slot = kept.slots[0]
+    give_action(human, kept)
     for chain in human.chain_ik.chains:
         chain.mute = True
     for name, path in walking.paths_of(human).items():

@@ -1,6 +1,6 @@
 """Rigify's human whose feet roll, and what is asked of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import radians
 
 import bpy
@@ -41,8 +41,7 @@ def human(**settings: object) -> bpy.types.Object:
 
 def remove_right_leg(ob: bpy.types.Object) -> None:
     for chain in ("Toe.R", "Leg.R"):
-        activate(ob, chain)
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+        press_for(ob, chain, bpy.ops.pose.chain_ik_remove, delete_controls=True)
 
 
 def turn(ob: bpy.types.Object, channel: str, degrees: float, side: str = "L") -> None:
@@ -52,6 +51,12 @@ def turn(ob: bpy.types.Object, channel: str, degrees: float, side: str = "L") ->
 
 def activate(ob: bpy.types.Object, chain: str) -> None:
     ob.chain_ik.active_index = ob.chain_ik.chains.find(chain)
+
+
+def press_for(ob: bpy.types.Object, chain: str, button: Callable, **settings: object) -> None:
+    """Make a chain the active one, and press a button."""
+    activate(ob, chain)
+    press(button, **settings)
 
 
 def off(before: dict[str, np.ndarray], after: dict[str, np.ndarray], *bones: str) -> float:

@@ -8,7 +8,7 @@ from tests.blender.body.human_bodies import make_character
 from tests.blender.controls import test_switch_space as spaces
 from tests.blender.controls.test_hierarchy import places
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import strip_of
+from tests.blender.setups.keyed_limbs import give_action, strip_of
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import make_rng
@@ -98,12 +98,6 @@ def keyed_bones(ob: bpy.types.Object) -> set[str]:
     return {each.data_path.split('"')[1] for each in rigs.curves_of(ob)}
 
 
-def assign(data: object, action: bpy.types.Action, slot: object) -> None:
-    data.action = action
-    if slot is not None:
-        data.action_slot = slot
-
-
 def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_play_them(rigify):
     ob = opened(make_keyed_arms)
     for name in ("Arm Target.L", "Arm Target.R"):
@@ -118,12 +112,12 @@ def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_pla
     ob = opened(make_keyed_arms)
     action, strip = ob.animation_data.action, strip_of(ob)
     press(remove, delete_controls=True)
-    assign(ob.animation_data, action, getattr(strip, "action_slot", None))
+    give_action(ob, action, getattr(strip, "action_slot", None))
     assert keyed_bones(ob) == {"spine", "Arm Target.R"}
 
     ob = opened(make_keyed_arms)
     other, data = rigs.make_armature(), ob.animation_data
-    assign(other.animation_data_create(), data.action, getattr(data, "action_slot", None))
+    give_action(other, data.action, getattr(data, "action_slot", None))
     bpy.context.view_layer.objects.active = ob
     press(remove, delete_controls=True)
     assert "Arm Target.L" in keyed_bones(ob)

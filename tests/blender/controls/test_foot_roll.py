@@ -175,8 +175,7 @@ def test_what_is_scaled_to_nothing_is_not_set_up_and_the_others_are(rigify):
     ob = rolled.human()
     made = chains(ob)
     for chain in ("Toe.L", "Arm.L"):
-        rolled.activate(ob, chain)
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+        rolled.press_for(ob, chain, bpy.ops.pose.chain_ik_remove, delete_controls=True)
     rigs.change(ob.pose.bones["Leg Target.L"], scale=(0.0, 0.0, 0.0))
     press(rolled.setup, control="BONE")
     assert made - chains(ob) == {"Toe.L"}
@@ -243,8 +242,7 @@ def test_a_leg_is_removed_with_its_toes_and_set_up_with_them_again(rigify, keep_
 def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rigify):
     ob = rolled.human()
     made, look = chains(ob), ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz.copy()
-    rolled.activate(ob, "Toe.L")
-    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    rolled.press_for(ob, "Toe.L", bpy.ops.pose.chain_ik_remove, delete_controls=True)
     rigs.updated()
     before = posed(ob)
     for settings in ({"control": "EMPTY", "kinds": {"LEG"}}, {"control": "BONE", "kinds": {"ARM"}}):
@@ -267,8 +265,7 @@ def test_mirrored_the_other_foot_rolls_the_same(rigify):
     rolled.remove_right_leg(ob)
     assert not any(name.endswith(".R") for name in rolled.mechanism(ob))
     for chain in ("Leg.L", "Toe.L"):
-        rolled.activate(ob, chain)
-        press(bpy.ops.pose.chain_ik_mirror)
+        rolled.press_for(ob, chain, bpy.ops.pose.chain_ik_mirror)
     assert ob.chain_ik.chains["Leg.R"].subtarget == "Leg Ankle.R"
     for channel, degrees in (
         (rolled.ROLL, 30),
@@ -291,8 +288,7 @@ def test_mirrored_the_other_foot_rolls_the_same(rigify):
 def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
     ob = rolled.human()
     rolled.turn(ob, rolled.ROLL, roll)
-    rolled.activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_apply)
+    rolled.press_for(ob, "Leg.L", bpy.ops.pose.chain_ik_apply)
     assert {each.name for each in ob.chain_ik.chains if each.mute} == {"Leg.L", "Toe.L"}
     for bone, angle in (("thigh.L", -0.5), ("shin.L", 0.7), ("foot.L", 0.3), ("toe.L", 0.2)):
         rigs.updated()
@@ -314,8 +310,7 @@ def test_switching_to_ik_keys_the_control_and_moves_nothing(rigify, scale):
     ob = rolled.human(scale=scale)
     rolled.turn(ob, rolled.ROLL, 20)
     ob.pose.bones["Leg Target.L"].scale = (1.5, 1.5, 1.5)
-    rolled.activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    rolled.press_for(ob, "Leg.L", bpy.ops.pose.chain_ik_switch, to="FK")
     rigs.go_to(10)
     before = posed(ob)
     press(bpy.ops.pose.chain_ik_switch, to="IK")
@@ -327,8 +322,7 @@ def test_switching_to_ik_keys_the_control_and_moves_nothing(rigify, scale):
 
 def test_a_leg_is_switched_with_its_toes_there_and_back_and_leaves_those_that_are_over(rigify):
     ob = rolled.human()
-    rolled.activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    rolled.press_for(ob, "Leg.L", bpy.ops.pose.chain_ik_switch, to="FK")
     assert not ob.chain_ik.chains["Toe.L"].influence
     rigs.go_to(10)
     for bone, angle in (("thigh.L", -1.0), ("toe.L", 0.3)):
@@ -342,12 +336,10 @@ def test_a_leg_is_switched_with_its_toes_there_and_back_and_leaves_those_that_ar
     assert rolled.off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 5e-5
     assert rolled.all_reached(ob)
     rigs.go_to(20)
-    rolled.activate(ob, "Toe.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    rolled.press_for(ob, "Toe.L", bpy.ops.pose.chain_ik_switch, to="FK")
     assert [each.name for each in ob.chain_ik.chains if not each.influence] == ["Toe.L"]
     rigs.go_to(30)
-    rolled.activate(ob, "Leg.L")
-    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    rolled.press_for(ob, "Leg.L", bpy.ops.pose.chain_ik_switch, to="FK")
     assert {each.name for each in ob.chain_ik.chains if not each.influence} == {"Leg.L", "Toe.L"}
     of_toe = [curve for curve in curves(ob) if '"toe.L"' in curve.data_path]
     assert max(point.co.x for curve in of_toe for point in curve.keyframe_points) == 20.0

@@ -8,7 +8,7 @@ import pytest
 from mathutils import Euler, Matrix, Vector
 
 from tests.blender.body.human_bodies import farthest, make_character
-from tests.blender.controls.rolled import activate, all_reached, control_of
+from tests.blender.controls.rolled import all_reached, control_of, press_for
 from tests.blender.operators import test_characters as characters
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
@@ -284,9 +284,7 @@ def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
     ob = opened(make_character, name="human")
     for limb in ("Arm", "Leg"):
         expected = drawn(ob, f"{limb} Target.R")
-        activate(ob, f"{limb}.R")
-        press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-        activate(ob, f"{limb}.L")
-        press(bpy.ops.pose.chain_ik_mirror)
+        press_for(ob, f"{limb}.R", bpy.ops.pose.chain_ik_remove, delete_controls=True)
+        press_for(ob, f"{limb}.L", bpy.ops.pose.chain_ik_mirror)
         for point in drawn(ob, f"{limb} Target.R"):
             assert np.abs(expected - point).max(axis=1).min() < 1e-5

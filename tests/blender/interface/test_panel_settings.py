@@ -140,11 +140,6 @@ def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
     assert "pose.chain_ik_joint_add" in ui.names(drawn, "operator")
 
 
-def places(drawn: list) -> list[tuple[str, str]]:
-    """Return what is drawn one below the other, without what labels say."""
-    return [(item.kind, "" if item.kind == "label" else item.name) for item in drawn]
-
-
 @pytest.mark.parametrize("solver", ["NEWTON", "FORCE", "FOLLOW"])
 def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(solver):
     ob, chain = ui.make_active_arm(solver=solver)
@@ -162,7 +157,8 @@ def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(
             rigs.updated()
             before = state()
             bpy.app.handlers.depsgraph_update_post.append(lambda *_: calls.append(1))
-            drawn = places(ui.draw())
+            # One below the other, without what labels say.
+            drawn = [(each.kind, each.kind == "label" or each.name) for each in ui.draw()]
             bpy.context.view_layer.update()
             bpy.app.handlers.depsgraph_update_post.pop()
             assert found.setdefault(mode, drawn) == drawn, what

@@ -5,7 +5,7 @@ left to the limits. With one iteration and the target where the tip lies before 
 nothing else: its step is zero. Turns are drawn far from half a turn, where Blender's float32 does
 not tell twist, swing and Euler angles well enough, and where it takes the edge that is nearer on
 the line, while we take the one that is nearer on the circle: those are judged apart (``APART``).
-It misreads elbows that are twisted: tests/core/kinematics/test_joint_limits.py has those alone.
+It misreads elbows that are twisted: tests/core/kinematics/test_limit_edges.py has those alone.
 """
 
 import bpy

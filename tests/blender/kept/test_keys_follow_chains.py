@@ -15,6 +15,7 @@ from tests.blender.setups.keyed_limbs import (
     INFLUENCES,
     NAMES,
     activate,
+    give_action,
     key_chains,
     keyed,
     make_limbs,
@@ -130,13 +131,11 @@ def test_keys_follow_wherever_the_object_holds_their_action(place):
 def share_action(ob: bpy.types.Object, *names: str, own_slot: bool = False) -> bpy.types.Object:
     """Return another rig that plays the same action, and where wanted a slot of its own."""
     other = make_limbs("Other", *names)
-    data = other.animation_data_create()
-    data.action = ob.animation_data.action
+    action = ob.animation_data.action
+    slot = action.slots.new(id_type="OBJECT", name="Other") if own_slot else None
+    give_action(other, action, slot)
     if own_slot:
-        data.action_slot = data.action.slots.new(id_type="OBJECT", name="Other")
         key_chains(other)
-    elif HAS_SLOTS:
-        data.action_slot = ob.animation_data.action_slot
     activate(ob, 0)
     return other
 
@@ -192,10 +191,7 @@ def test_keys_of_a_linked_action_keep_the_chain_from_being_removed(place, tmp_pa
     action = key_chains(make_limbs())
     (action,) = link_saved(tmp_path / "library.blend", "actions", action.name)
     ob = make_limbs()
-    data = ob.animation_data_create()
-    data.action = action
-    if HAS_SLOTS:
-        data.action_slot = data.action.slots[0]
+    give_action(ob, action)
     PLACES[place](ob)
     rigs.go_to(2)
     keys = keyed(action)

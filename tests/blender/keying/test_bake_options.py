@@ -15,13 +15,13 @@ from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.keying.test_bake import LAST, SAME, SWING, make_tail, played
 from tests.blender.live.test_registration import resident_memory
-from tests.blender.rigid.rigid_trees import noted
 from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import give_action
 from tests.blender.setups.pulled_rigs import give, make_pulled
 from tests.blender.setups.rigs import keys_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 from tests.blender.setups.sliding_rigs import place, robot
-from tests.helpers import angles_between
+from tests.helpers import angles_between, noted
 
 bake = bpy.ops.pose.chain_ik_bake
 LONG = 40
@@ -128,9 +128,7 @@ def test_a_new_action_plays_everything_and_the_old_one_stays_with_the_slots_of_o
     if hasattr(old, "slots"):
         assert [each.identifier for each in new.slots] == [ob.animation_data.action_slot.identifier]
     # What stands in the old one, and that it is saved.
-    ob.animation_data.action = old
-    if hasattr(old, "slots"):
-        ob.animation_data.action_slot = old.slots[0]
+    give_action(ob, old)
     assert keys_of(ob) == before
     assert old.use_fake_user
 
@@ -144,10 +142,7 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
     bpy.data.actions.remove(action)
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
         wanted.actions = [name]
-    linked = wanted.actions[0]
-    ob.animation_data.action = linked
-    if hasattr(linked, "slots"):
-        ob.animation_data.action_slot = linked.slots[0]
+    give_action(ob, wanted.actions[0])
     # Where nothing is baked it is told as well.
     for press_button in (bake, bpy.ops.pose.chain_ik_switch):
         assert refusal(press_button) == (
@@ -162,24 +157,16 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
     np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
 
 
-def turns(ob, frames):
-    """Return unit quaternions of the bones' rotation channels as they play, (f, n, 4)."""
+def channels(ob, frames):
+    """Return rotations (f, n, 4), locations in lengths of bones and scales (f, n, 3), as played."""
     found = []
     for frame in frames:
         rigs.go_to(frame)
-        found.append([bone.matrix_basis.to_quaternion() for bone in ob.pose.bones])
-    return np.array(found)
-
-
-def shifts(ob, frames):
-    """Return location and scale channels as they play, (f, n, 3) each; lengths of the bones."""
-    found = []
-    for frame in frames:
-        rigs.go_to(frame)
-        found.append([(*bone.location, *bone.scale) for bone in ob.pose.bones])
-    lengths = np.array([bone.length for bone in ob.data.bones])
-    values = np.array(found)
-    return values[..., :3] / lengths[:, None], values[..., 3:]
+        found.append(
+            [(*b.matrix_basis.to_quaternion(), *b.location, *b.scale) for b in ob.pose.bones]
+        )
+    turns, shifts, scales = np.split(np.array(found), (4, 7), axis=-1)
+    return turns, shifts / np.array([bone.length for bone in ob.data.bones])[:, None], scales
 
 
 def count_of_keys(ob):
@@ -226,11 +213,9 @@ def test_keys_left_out_turn_move_and_grow_no_bone_by_more_than_the_tolerance(mak
     ob = make("Reduced")
     select_objects(active=ob)
     press(bake, frame_end=LONG, tolerance=tolerance)
-    off = [angles_between(turns(ob, frames), turns(whole, frames)).max()]
-    off += [
-        np.linalg.norm(one - other, axis=-1).max()
-        for one, other in zip(shifts(ob, frames), shifts(whole, frames), strict=True)
-    ]
+    ours, theirs = channels(ob, frames), channels(whole, frames)
+    off = [angles_between(ours[0], theirs[0]).max()]
+    off += [np.linalg.norm(a - b, axis=-1).max() for a, b in zip(ours[1:], theirs[1:], strict=True)]
     # Channels are float32.
     assert max(off) <= tolerance + 2e-6
     assert max(off) > 0.2 * tolerance

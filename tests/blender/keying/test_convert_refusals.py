@@ -20,7 +20,7 @@ from tests.blender.keying.converted_rigs import (
 )
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.keyed_limbs import HAS_SLOTS
+from tests.blender.setups.keyed_limbs import give_action
 from tests.blender.setups.selecting import refusal, select_bones
 
 
@@ -67,10 +67,7 @@ def share_action(limb: Limb) -> None:
     key(limb, influence=0.5)
     other = Limb(4, name="Other")
     other.constrain()
-    own, data = limb.ob.animation_data, other.ob.animation_data_create()
-    data.action = own.action
-    if HAS_SLOTS:
-        data.action_slot = own.action_slot
+    give_action(other.ob, limb.ob.animation_data.action)
 
 
 CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {

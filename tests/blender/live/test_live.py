@@ -11,9 +11,8 @@ import pytest
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.live.graph_state import MANY
 from blender_ik_addon.rig.posing.base_solve import BaseSolve
-from tests.blender.rigid.rigid_trees import noted
 from tests.blender.setups import rigs
-from tests.helpers import assert_positions_close, make_rng
+from tests.helpers import assert_positions_close, make_rng, noted
 
 LIMB = ((0.0, 0.0, 2.0), (0.3, 0.1, 2.7), (0.0, 0.0, 3.4))
 
@@ -225,23 +224,18 @@ def test_chains_are_compiled_anew_only_where_their_own_bones_differ(monkeypatch)
 COUNT = MANY + 6
 
 
-@rigs.at_rest()
-def make_crowd() -> list[tuple[str, str]]:
-    """Return the names of rigs, each with an arm of two or three bones, and of their targets."""
-    names = []
-    for i in range(COUNT):
-        ob = rigs.make_rig(rigs.zigzag(2 + i % 2, seed=i, length=0.9), f"Rig {i}")
-        ob.location.x = 3.0 * i
-        target = rigs.make_empty(f"Target {i}", (3.0 * i + 0.5, 0.4, 0.8))
-        solver = "TWO_BONE" if i % 2 == 0 else "NEWTON"
-        rigs.add_chain(ob, f"Bone.{1 + i % 2}", target, solver=solver)
-        names.append((ob.name, target.name))
-    return names
-
-
 @pytest.fixture
 def crowd() -> list[tuple[str, str]]:
-    names = make_crowd()
+    """The names of rigs, each with an arm of two or three bones, and of their targets."""
+    names = []
+    with rigs.at_rest():
+        for i in range(COUNT):
+            ob = rigs.make_rig(rigs.zigzag(2 + i % 2, seed=i, length=0.9), f"Rig {i}")
+            ob.location.x = 3.0 * i
+            target = rigs.make_empty(f"Target {i}", (3.0 * i + 0.5, 0.4, 0.8))
+            solver = "TWO_BONE" if i % 2 == 0 else "NEWTON"
+            rigs.add_chain(ob, f"Bone.{1 + i % 2}", target, solver=solver)
+            names.append((ob.name, target.name))
     bpy.context.view_layer.update()
     return names
 

@@ -19,6 +19,8 @@ from tests.blender.setups.selecting import select_objects
 
 FAR = (0.0, 0.0, 3.01)
 
+pytestmark = pytest.mark.usefixtures("seen")
+
 
 def colour_of_lines() -> set[tuple[float, ...]]:
     points, colours = strokes().thick.join()
@@ -31,7 +33,7 @@ def theme(name: str) -> set[tuple[float, ...]]:
     return {tuple(np.round(getattr(read_colours(bpy.context), name), 3))}
 
 
-def test_a_chain_is_a_line_through_its_joints_wherever_they_go_while_it_is_seen(seen: None) -> None:
+def test_a_chain_is_a_line_through_its_joints_wherever_they_go_while_it_is_seen():
     ob, target = rigs.make_arm()
     for target.location in ((0.6, 0.5, 1.2), (-0.5, 0.6, 0.9)):
         bpy.context.view_layer.update()
@@ -66,9 +68,7 @@ def test_a_chain_is_a_line_through_its_joints_wherever_they_go_while_it_is_seen(
         (FAR, {"chain_count": 1, "use_stretch": True}, "Out of reach by", "missed"),
     ],
 )
-def test_the_colour_tells_how_a_chain_ended(
-    seen: None, place: tuple, settings: dict, status: str, colour: str
-) -> None:
+def test_the_colour_tells_how_a_chain_ended(place, settings, status, colour):
     ob, _ = rigs.make_arm(place, **settings)
     assert status in ob.chain_ik.chains[0].status
     assert colour_of_lines() == theme(colour)
@@ -77,9 +77,7 @@ def test_the_colour_tells_how_a_chain_ended(
         assert [(word.text, word.colour) for word in strokes().words] == words
 
 
-def test_a_tip_that_constraints_move_off_its_target_is_amber_and_has_what_is_left(
-    seen: None,
-) -> None:
+def test_a_tip_that_constraints_move_off_its_target_is_amber_and_has_what_is_left():
     ob, target = rigs.make_arm(NEAR)
     rigs.change(ob.pose.bones["Bone.1"].constraints.new("COPY_ROTATION"), target=target)
     assert colour_of_lines() == theme("held")
@@ -87,7 +85,7 @@ def test_a_tip_that_constraints_move_off_its_target_is_amber_and_has_what_is_lef
     assert word.text.split()[0] in ob.chain_ik.chains[0].status
 
 
-def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber(seen: None) -> None:
+def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber():
     ob, target = rigs.make_arm(NEAR)
     chain = ob.chain_ik.chains[0]
     joint = jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3.0, 3.0))
@@ -106,7 +104,7 @@ def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber(seen:
     assert colour_of_lines() == theme("held")
 
 
-def test_what_stands_has_dots_on_the_floor_and_a_pin_of_a_body_a_ring(seen: None) -> None:
+def test_what_stands_has_dots_on_the_floor_and_a_pin_of_a_body_a_ring():
     ob, target = rigs.make_arm(NEAR)
     for name in Items._fields:
         setattr(bpy.context.scene.chain_ik.overlay, name, name == "show_contacts")
@@ -138,7 +136,7 @@ def test_what_stands_has_dots_on_the_floor_and_a_pin_of_a_body_a_ring(seen: None
         assert rings == [pytest.approx(tuple(target.location), abs=1e-6)] * is_shown
 
 
-def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -> None:
+def test_reach_pole_and_limits_are_those_of_the_active_chain_alone():
     ob = rigs.make_rig()
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")
     pole = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
@@ -165,9 +163,7 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -
 
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1)])
 @pytest.mark.parametrize("keeps", ["MIRROR", "KEEP"])
-def test_the_plane_of_a_pole_is_the_one_in_which_the_chain_bends(
-    seen: None, scale: tuple[float, float, float], keeps: str
-) -> None:
+def test_the_plane_of_a_pole_is_the_one_in_which_the_chain_bends(scale, keeps):
     ob = rigs.make_rig()
     ob.scale = scale
     pole = rigs.make_empty("Pole", (0.3, -2.0, 1.0))
@@ -199,7 +195,7 @@ ITEMS = {
 }
 
 
-def test_each_item_can_be_switched_off_and_words_have_the_colour_of_their_chain(seen: None) -> None:
+def test_each_item_can_be_switched_off_and_words_have_the_colour_of_their_chain():
     rigs.make_arm(NEAR, name="Beside")
     ob, far = rigs.make_arm(FAR)
     chain = ob.chain_ik.chains[0]
@@ -235,9 +231,7 @@ def test_each_item_can_be_switched_off_and_words_have_the_colour_of_their_chain(
     ("spoiled", "value"),
     [("object", math.nan), ("object", 3e38), ("Bone.0", math.nan), ("Bone.1", 1e25)],
 )
-def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(
-    seen: None, spoiled: str, value: float, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(spoiled, value, capfd):
     ob, _ = rigs.make_arm()
     other, _ = rigs.make_arm(name="Other")
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Beside")
@@ -266,7 +260,7 @@ def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(
     assert "not finite or too large" in chain.status, chain.status
 
 
-def test_local_view_shows_its_own_rigs_alone(seen: None) -> None:
+def test_local_view_shows_its_own_rigs_alone():
     ob, _ = rigs.make_arm()
     other, _ = rigs.make_arm(name="Other")
     select_objects(active=other)
@@ -282,7 +276,7 @@ def test_local_view_shows_its_own_rigs_alone(seen: None) -> None:
     assert len(strokes().thick.join()[0]) == 8
 
 
-def test_words_behind_the_eye_are_nowhere(seen: None) -> None:
+def test_words_behind_the_eye_are_nowhere():
     eye, ahead = np.array((1.0, 2.0, 3.0)), np.array((0.0, 0.0, -1.0))
     matrix = np.eye(4)
     matrix[:3, 3] = -eye
@@ -295,7 +289,7 @@ def test_words_behind_the_eye_are_nowhere(seen: None) -> None:
 
 
 @pytest.mark.parametrize(("in_blender", "in_scene"), [(True, True), (True, False), (False, True)])
-def test_items_that_change_nothing_are_grey(seen: None, in_blender: bool, in_scene: bool) -> None:
+def test_items_that_change_nothing_are_grey(in_blender, in_scene):
     bpy.context.space_data.overlay.show_overlays = in_blender
     bpy.context.scene.chain_ik.overlay.show_overlay = in_scene
     switch, *items = draw_panel(bpy.types.VIEW3D_PT_overlay_chain_ik)
@@ -307,7 +301,7 @@ def test_items_that_change_nothing_are_grey(seen: None, in_blender: bool, in_sce
 
 
 @needs_gpu
-def test_pixels_of_a_chain_are_green_and_there_are_none_when_it_is_off(seen: None) -> None:
+def test_pixels_of_a_chain_are_green_and_there_are_none_when_it_is_off():
     gpu.init()
     ob, _ = rigs.make_arm()
     # Words put the state of the graphics card back by themselves: there are none.

@@ -1,7 +1,5 @@
 """What the overlay knows from one drawing to the next: never too little, never too long."""
 
-from pathlib import Path
-
 import bpy
 import gpu
 import numpy as np
@@ -15,7 +13,7 @@ from tests.blender.setups.saved_rigs import linked
 
 
 @pytest.mark.parametrize("is_live", [True, False])
-def test_limits_that_play_or_change_are_drawn_anew(seen: None, is_live: bool) -> None:
+def test_limits_that_play_or_change_are_drawn_anew(seen, is_live):
     ob, _ = rigs.make_arm(NEAR)
     joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
     bone = ob.pose.bones["Bone.1"]
@@ -38,7 +36,7 @@ def test_limits_that_play_or_change_are_drawn_anew(seen: None, is_live: bool) ->
     assert len(seen_lines) == 11
 
 
-def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen: None) -> None:
+def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen):
     ob = rigs.make_rig()
     assert not strokes().thick.points
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
@@ -65,8 +63,8 @@ def check_both_are_drawn(one: bpy.types.Object, other: bpy.types.Object) -> None
 
 @pytest.mark.parametrize("is_linked_first", [True, False])
 def test_linked_rigs_a_local_one_and_an_override_of_one_name_are_all_drawn(
-    tmp_path: Path, is_linked_first: bool
-) -> None:
+    tmp_path, is_linked_first
+):
     rigs.make_arm(name="Rig")
     (of_library,) = linked(tmp_path / "library.blend", "Rig")
     local, _ = rigs.make_arm((0.6, 0.5, 0.4), name="Rig")
@@ -89,7 +87,7 @@ def test_linked_rigs_a_local_one_and_an_override_of_one_name_are_all_drawn(
 
 
 @pytest.mark.parametrize("role", ["target", "pole_target"])
-def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen: None, role: str) -> None:
+def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen, role):
     ob, _ = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
@@ -102,7 +100,7 @@ def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen: None, r
     assert bool(after.areas.points) == (role == "target")
 
 
-def test_nothing_is_computed_while_it_is_off_and_none_is_known_of_another_file(seen: None) -> None:
+def test_nothing_is_computed_while_it_is_off_and_none_is_known_of_another_file(seen):
     _, target = rigs.make_arm()
     strokes()
     assert known.rigs
@@ -121,9 +119,7 @@ def test_nothing_is_computed_while_it_is_off_and_none_is_known_of_another_file(s
 
 
 @needs_gpu
-def test_what_is_drawn_is_kept_until_it_changes_but_not_all_colours_that_are_tried(
-    seen: None,
-) -> None:
+def test_what_is_drawn_is_kept_until_it_changes_but_not_all_colours_that_are_tried(seen):
     gpu.init()
     ob, target = rigs.make_arm()
     bpy.context.view_layer.objects.active = ob

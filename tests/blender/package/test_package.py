@@ -71,13 +71,6 @@ def of_user(folder: Path) -> dict[str, str]:
     }
 
 
-def built(folder: Path) -> Path:
-    builder = [sys.executable, str(ROOT / "scripts" / "build_extension.py")]
-    run([*builder, "--output", str(folder)], of_user(folder))
-    (zip_path,) = folder.glob("chain_ik-*.zip")
-    return zip_path
-
-
 def install(zip_path: Path, folder: Path) -> Installed:
     variables = of_user(folder)
     if bpy.app.binary_path:
@@ -95,7 +88,9 @@ def session(tmp_path_factory) -> dict:
     folder = tmp_path_factory.mktemp("package")
     is_application = bool(bpy.app.binary_path)
     blender = [bpy.app.binary_path, "--background", "--python-exit-code", "1", "--python"]
-    zip_path = built(folder)
+    builder = [sys.executable, str(ROOT / "scripts" / "build_extension.py")]
+    run([*builder, "--output", str(folder)], of_user(folder))
+    (zip_path,) = folder.glob("chain_ik-*.zip")
     start = [*blender, str(SESSION), "--"] if is_application else [sys.executable, str(SESSION)]
     output = run([*start, str(zip_path)], of_user(folder))
     (line,) = (line for line in output.splitlines() if line.startswith(MARK))

@@ -11,6 +11,7 @@ import pytest
 from mathutils import Quaternion
 
 from tests.blender.setups import rigs, scaled_rigs
+from tests.core.equilibrium.energies import arc
 from tests.helpers import angles_of_ways, make_rng
 
 
@@ -47,16 +48,9 @@ class Pair:
         return np.array([rigs.tail(ob, "Bone.0") for ob in (self.ours, self.builtin)])
 
 
-def arc(count):
-    """Return joints of unit bones that bend by 60 degrees together."""
-    angles = np.radians(60.0) * np.arange(count) / count
-    steps = np.column_stack((np.cos(angles), np.sin(angles), np.zeros(count)))
-    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
-
-
 @pytest.mark.slow
 def test_a_chain_of_fifty_bones_reaches_all_of_twenty_targets():
-    pair = Pair(arc(50))
+    pair = Pair(50.0 * arc(50))
     rng, misses = make_rng(0), []
     ways = rng.normal(size=(20, 3))
     ways *= 45.0 * np.cbrt(rng.uniform(size=(20, 1))) / np.linalg.norm(ways, axis=1, keepdims=True)

@@ -63,6 +63,16 @@ def played(ob: bpy.types.Object) -> dict[str, float]:
     return {chain.name: round(chain.influence, 6) for chain in rigs.evaluated(ob).chain_ik.chains}
 
 
+def give_action(
+    ob: bpy.types.Object, action: bpy.types.Action, slot: bpy.types.bpy_struct | None = None
+) -> None:
+    """Have an object play an action, by a slot of it or by its first one, where it has slots."""
+    data = ob.animation_data or ob.animation_data_create()
+    data.action = action
+    if HAS_SLOTS:
+        data.action_slot = slot or action.slots[0]
+
+
 def strip_of(ob: bpy.types.Object, start: int = 1) -> bpy.types.NlaStrip:
     """Move the object's action, with its slot, into an NLA strip."""
     data = ob.animation_data

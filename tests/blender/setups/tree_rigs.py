@@ -1,11 +1,12 @@
 """Rigs whose chains share bones: a Y, a spine with two arms; and what holds of them."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import bpy
 import numpy as np
 
+from blender_ik_addon.rig.frames import bases
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import tails_at, turn
 from tests.helpers import make_rng
@@ -100,3 +101,8 @@ def make_body(name: str = "Body") -> Rig:
 
 
 RIGS = {"Y": make_y, "body": make_body}
+
+
+def in_armatures(monkeypatch: Any) -> None:
+    """Have all trees solved in the spaces of their armatures, not of their root bones."""
+    monkeypatch.setattr(bases, "EVEN_SPACE", -1.0)

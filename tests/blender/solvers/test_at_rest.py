@@ -7,9 +7,8 @@ import pytest
 
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.posing.frame_solve import FrameSolve
-from tests.blender.rigid.rigid_trees import noted
 from tests.blender.setups import rigs
-from tests.helpers import make_rng
+from tests.helpers import make_rng, noted
 
 # A chain that is held back costs up to some seconds, as it tries all of its new starts in vain, at
 # first and once whenever everything is forgotten; FORCE costs ten times as much.

@@ -28,10 +28,6 @@ def angles(at: Stance) -> tuple[float, float]:
     return float(vector @ AXIS), float(at.way[0, 0]) / SIZE
 
 
-def go(now: Stance, before: Stance, wanted: Stance, easing: Easing, seconds: float) -> Stance:
-    return eased(now, before, wanted, np.full((1, 1), SIZE), easing, seconds, lambda turn: turn)
-
-
 @every_easing
 @pytest.mark.parametrize("seconds", [1.0 / 24.0, 0.5, 1.3])
 def test_what_is_left_goes_by_the_law(easing, seconds):
@@ -40,7 +36,8 @@ def test_what_is_left_goes_by_the_law(easing, seconds):
         speed = easing.fastest if easing.ease == 0.0 else min(left / easing.ease, easing.fastest)
         left = max(0.0, left - speed * seconds / steps)
     aim = stance(0.7)
-    found = angles(go(stance(0.7 - 2.0), aim, aim, easing, seconds))
+    sizes = np.full((1, 1), SIZE)
+    found = angles(eased(stance(0.7 - 2.0), aim, aim, sizes, easing, seconds, lambda turn: turn))
     np.testing.assert_allclose(found, 0.7 - left, atol=2e-4)
     assert max(found) <= 0.7 + 1e-12, "none goes past its aim"
 

@@ -6,10 +6,11 @@ import pytest
 
 from blender_ik_addon.rig.batches.follow_batch import FollowBatch
 from blender_ik_addon.rig.live import live
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, scaled_rigs
 from tests.helpers import make_rng
 
 COUNT, LAST, COPIES = 5, 10, 3
+BONES = [f"Bone.{i}" for i in range(COUNT)]
 MODES = ("QUATERNION", "XYZ", "AXIS_ANGLE", "ZYX", "QUATERNION")
 # float32 channels on poses of this length, going on from frame to frame.
 SAME = 2e-5
@@ -48,21 +49,11 @@ def make_tails(**settings: object) -> list[bpy.types.Object]:
     return found
 
 
-def heads(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    posed = rigs.evaluated(ob, depsgraph)
-    bones = [posed.pose.bones[f"Bone.{i}"] for i in range(COUNT)]
-    return np.array([*(bone.head for bone in bones), bones[-1].tail])
-
-
 def played(tails: list[bpy.types.Object]) -> np.ndarray:
     depsgraphs = map(rigs.go_to, range(1, LAST + 1))
-    return np.array([[heads(ob, depsgraph) for ob in tails] for depsgraph in depsgraphs])
-
-
-def batches() -> list[FollowBatch]:
-    (graph,) = live.memory.graphs.values()
-    found = [batch for level in graph.levels for batch in level.batches]
-    return [batch for batch in found if isinstance(batch, FollowBatch)]
+    return np.array(
+        [[scaled_rigs.joints(ob, BONES, graph) for ob in tails] for graph in depsgraphs]
+    )
 
 
 @pytest.mark.slow
@@ -76,7 +67,9 @@ def batches() -> list[FollowBatch]:
 def test_a_tail_moves_the_same_whoever_is_dragged_beside_it(settings):
     tails = make_tails(**settings)
     beside = played(tails)
-    (batch,) = batches()
+    (graph,) = live.memory.graphs.values()
+    batches = [each for level in graph.levels for each in level.batches]
+    (batch,) = (each for each in batches if isinstance(each, FollowBatch))
     assert len(batch.live_chains) == COPIES
     assert np.abs(np.diff(beside, axis=0)).max() > 0.05
     texts = [ob.chain_ik.chains[0].status for ob in tails]

@@ -1,4 +1,4 @@
-"""Whatever bones are called one after the other: every name in a chain means the bone it meant."""
+"""Bones renamed and changed: names in a chain mean the bones they meant, and records are new."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import blender_ik_addon
+from blender_ik_addon.rig.planning import known_skeletons
+from blender_ik_addon.rig.planning.known_skeletons import MOST_KNOWN, skeleton_of
 from blender_ik_addon.rig.planning.stored_text import bones_of_text
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
@@ -230,3 +232,38 @@ def test_a_name_that_a_script_sets_right_after_a_rename_means_the_present_bone()
     assert (chain().bone, chain().subtarget) == ("Bone.2", "Hand.0")
     # The others have followed.
     assert (chain().joints[0].bone, chain().pole_subtarget) == ("Bone.2", "Hand.0")
+
+
+def move(ob: bpy.types.Object) -> None:
+    with rigs.editing(ob) as bones:
+        bones["Bone.1"].tail.z += 0.5
+
+
+CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
+    "renamed": lambda ob: setattr(ob.data.bones["Bone.1"], "name", "Other"),
+    "moved": move,
+    "inherits otherwise": lambda ob: setattr(ob.data.bones["Bone.1"], "inherit_scale", "NONE"),
+    "removed": lambda ob: rigs.delete_bones(ob, "Bone.1"),
+}
+
+
+@pytest.mark.parametrize("how", CHANGES)
+def test_bones_are_compiled_anew_as_soon_as_one_of_them_has_changed(how):
+    ob = rigs.make_rig()
+    before = skeleton_of(ob)
+    assert skeleton_of(ob) is before
+    CHANGES[how](ob)
+    after = skeleton_of(ob)
+    assert after is not before
+    assert after.fingerprint != before.fingerprint
+    assert after.names == tuple(ob.data.bones.keys())
+    assert skeleton_of(ob) is after
+
+
+def test_objects_with_one_armature_share_what_is_known_and_no_more_is_kept_than_said():
+    ob = rigs.make_rig()
+    other = bpy.data.objects.new("Other", ob.data)
+    assert skeleton_of(other) is skeleton_of(ob)
+    for _ in range(MOST_KNOWN):
+        skeleton_of(bpy.data.objects.new("Empty", bpy.data.armatures.new("Empty")))
+    assert len(known_skeletons._known) <= MOST_KNOWN

@@ -305,10 +305,6 @@ def save(path: str) -> str:
     return path
 
 
-def empty_file() -> None:
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-
-
 def longer(bones):
     for bone in bones:
         bone.length *= 1.3
@@ -336,7 +332,7 @@ def test_files_opened_in_turn_show_their_own_rigs_of_the_same_names(tmp_path):
         limbs, expected = files[path]
         warm_rigs.assert_shown(shown_now(), expected)
         assert_followed(limbs)
-    empty_file()
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     warm_rigs.make_pair()
     assert_right()
 

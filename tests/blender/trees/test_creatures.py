@@ -47,10 +47,6 @@ def make_creature(count: int = 6, **settings: object):
     return ob, target, chain
 
 
-def shipped(name: str):
-    return parse_creature((FOLDER / f"{name.lower()}.json").read_text(encoding="utf-8"))
-
-
 @pytest.mark.parametrize(
     ("name", "count"), [("SNAKE", 9), ("DINOSAUR_NECK", 17), ("HANGING_ARM", 3)]
 )
@@ -58,7 +54,7 @@ def test_shipped_creatures_load_and_stand_as_the_core_says(name, count):
     ob, target, chain = make_creature(count)
     press(load, creature=name)
     assert chain.solver == "FORCE"
-    creature = shipped(name)
+    creature = parse_creature((FOLDER / f"{name.lower()}.json").read_text(encoding="utf-8"))
     lengths = bone_lengths(ob)
     held = core_chain(ob, creature.forces(lengths), creature.kinds(count))
     solution = solve(held, Goal(rigs.position(target)), SolveOptions(Solver.FORCE))
