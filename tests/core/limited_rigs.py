@@ -12,30 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import (
-    Chain,
-    Chains,
-    JointKind,
-    Joints,
-    Solution,
-    Solutions,
-    SolveOptions,
-    Solver,
-)
+from blender_ik_addon import core
 from blender_ik_addon.core.kinematics.swing_twist import HELD
 from tests.core.chains import turned_about, unit
 from tests.helpers import Array
 
 X, Y, Z = range(3)
 FREE_AXES = {
-    JointKind.BALL: (X, Y, Z),
-    JointKind.SWING: (X, Z),
-    JointKind.ELBOW_X: (X, Y),
-    JointKind.ELBOW_Z: (Y, Z),
-    JointKind.HINGE_X: (X,),
-    JointKind.HINGE_Y: (Y,),
-    JointKind.HINGE_Z: (Z,),
-    JointKind.FIXED: (),
+    core.JointKind.BALL: (X, Y, Z),
+    core.JointKind.SWING: (X, Z),
+    core.JointKind.ELBOW_X: (X, Y),
+    core.JointKind.ELBOW_Z: (Y, Z),
+    core.JointKind.HINGE_X: (X,),
+    core.JointKind.HINGE_Y: (Y,),
+    core.JointKind.HINGE_Z: (Z,),
+    core.JointKind.FIXED: (),
 }
 
 
@@ -52,7 +43,7 @@ class Rig:
         mobility: Shape (n, 3).
     """
 
-    kinds: tuple[JointKind, ...]
+    kinds: tuple[core.JointKind, ...]
     low: Array
     high: Array
     offsets: Array
@@ -64,9 +55,9 @@ class Rig:
         """The sum of the segments' lengths."""
         return float(np.linalg.norm(self.segments, axis=1).sum())
 
-    def options(self, solver: Solver, **settings: object) -> SolveOptions:
+    def options(self, solver: core.Solver, **settings: object) -> core.SolveOptions:
         """Return options with a tolerance that is a share of the length."""
-        return SolveOptions(solver, tolerance=1e-5 * self.length, **settings)
+        return core.SolveOptions(solver, tolerance=1e-5 * self.length, **settings)
 
     def points(self, rotations: Array) -> Array:
         """Return the joints (..., n + 1, 3) of local rotations wxyz (..., n, 4)."""
@@ -83,25 +74,25 @@ class Rig:
             frames.append(frame)
         return frames
 
-    def joints(self, start: Array | None = None) -> Joints:
+    def joints(self, start: Array | None = None) -> core.Joints:
         """Return the package's record of the joints, started at rest or as told."""
         start = at_rest(len(self.kinds)) if start is None else start
         low, high = np.radians(self.low), np.radians(self.high)
-        return Joints(self.kinds, self.offsets, start, low, high, self.mobility)
+        return core.Joints(self.kinds, self.offsets, start, low, high, self.mobility)
 
-    def chain(self, start: Array | None = None) -> Chain:
+    def chain(self, start: Array | None = None) -> core.Chain:
         """Return the package's record of the chain, started at rest or as told."""
         start = at_rest(len(self.kinds)) if start is None else start
-        return Chain(self.points(start), joints=self.joints(start))
+        return core.Chain(self.points(start), joints=self.joints(start))
 
-    def chains(self, count: int) -> Chains:
+    def chains(self, count: int) -> core.Chains:
         """Return the chain at rest so many times."""
         return self.started(np.repeat(at_rest(len(self.kinds))[None], count, axis=0))
 
-    def started(self, starts: Array) -> Chains:
+    def started(self, starts: Array) -> core.Chains:
         """Return the chain once for each start pose, local rotations wxyz (B, n, 4)."""
         joints = self.chain().as_batch().take(np.zeros(len(starts), dtype=np.int64)).joints
-        return Chains(self.points(starts), joints=replace(joints, start_wxyz=starts))
+        return core.Chains(self.points(starts), joints=replace(joints, start_wxyz=starts))
 
     def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return random local rotations inside a share of the ranges, wxyz (n, 4)."""
@@ -169,7 +160,7 @@ def swing_and_twist(wxyz: Array) -> tuple[float, float, float]:
     return *swing, (twist + np.pi) % (2.0 * np.pi) - np.pi
 
 
-def violation(kind: JointKind, wxyz: Array, low: Array, high: Array) -> float:
+def violation(kind: core.JointKind, wxyz: Array, low: Array, high: Array) -> float:
     """Return how far a turn lies outside of a joint's ranges, radians."""
     sx, sz, twist = swing_and_twist(wxyz)
     free = FREE_AXES[kind]
@@ -236,7 +227,7 @@ def _some_rotation(rig: Rig, bone: int, rng: np.random.Generator, share: float) 
 
 
 def make_rig(
-    bones: Sequence[tuple[JointKind, Sequence[tuple[float, float]]]],
+    bones: Sequence[tuple[core.JointKind, Sequence[tuple[float, float]]]],
     lengths: Sequence[float] | None = None,
     *,
     bends: Sequence[tuple[int, float]] | None = None,
@@ -272,7 +263,7 @@ def make_rig(
     )
 
 
-K = JointKind
+K = core.JointKind
 THIRTY = ((-30, 30), (-20, 20), (-30, 30))
 RIGS: dict[str, Callable[[], Rig]] = {
     # The issue's own.
@@ -367,13 +358,13 @@ def poles_beside(targets: Array, length: float, rng: np.random.Generator) -> Arr
     return targets / 2.0 + length * aside
 
 
-def misses(rig: Rig, solutions: Solutions | Sequence[Solution], targets: Array) -> Array:
+def misses(rig: Rig, solutions: core.Solutions | Sequence[core.Solution], targets: Array) -> Array:
     """Return the ways from the posed tips to the targets, shares of the length."""
     turns = np.array([solution.local_rotations_wxyz for solution in solutions])
     tips = rig.points(turns)[:, -1]
     return np.linalg.norm(tips - targets, axis=1) / rig.length
 
 
-def worst_violation(rig: Rig, solutions: Solutions | Sequence[Solution]) -> float:
+def worst_violation(rig: Rig, solutions: core.Solutions | Sequence[core.Solution]) -> float:
     """Return the largest of all violations, radians."""
     return max(float(rig.violations(s.local_rotations_wxyz).max()) for s in solutions)

@@ -5,18 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Forces,
-    Goal,
-    Goals,
-    SolveOptions,
-    Solver,
-    Status,
-    StepMode,
-    solve,
-    solve_batch,
-)
+from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.descent.constrained_step import ConstrainedStep, forget
 from blender_ik_addon.core.descent.held_outputs import HeldOutputs
@@ -29,6 +18,7 @@ from tests.helpers import make_rng
 
 ROUNDING = 1e-9
 LIMITS_KEPT = 1e-6
+FORCE = core.SolveOptions(core.Solver.FORCE)
 KINDS = tuple(FREE_AXES)
 
 
@@ -52,7 +42,7 @@ def random_forces(rng, chains, count):
     """Return forces of any size, many of them none at all."""
     low, high = np.sort(rng.uniform(-1.5, 1.5, (2, chains, count, 3)), axis=0)
     is_loose = rng.random((chains, 1, 1)) < 0.5
-    return Forces(
+    return core.Forces(
         stiffness=10.0 ** rng.uniform(-4, 3, (chains, count)) * (rng.random((chains, count)) < 0.8),
         masses=10.0 ** rng.uniform(-3, 2, (chains, count)) * (rng.random((chains, 1)) < 0.8),
         gravity=rng.normal(size=(chains, 3)) * 10.0 ** rng.uniform(-2, 1, (chains, 1)),
@@ -71,8 +61,8 @@ def assert_never_diverges(rig, chains, rng):
     points = started.joint_positions
     forces = random_forces(rng, chains, len(rig.kinds))
     targets = unit(rng.normal(size=(chains, 3))) * rig.length * rng.uniform(0, 1.3, (chains, 1))
-    options = SolveOptions(solver=Solver.FORCE, tolerance=1e-5 * rig.length)
-    solutions = solve_batch(replace(started, forces=forces), Goals(targets), options)
+    options = core.SolveOptions(solver=core.Solver.FORCE, tolerance=1e-5 * rig.length)
+    solutions = core.solve_batch(replace(started, forces=forces), core.Goals(targets), options)
     assert np.isfinite(solutions.joint_positions).all()
     assert np.isfinite(solutions.local_rotations_wxyz).all()
     before = np.linalg.norm(points[:, -1] - targets, axis=1)
@@ -104,8 +94,10 @@ def test_no_random_chain_diverges(seed, chains):
 def test_a_chain_of_fixed_joints_stays_and_says_what_holds_it_back():
     rig = make_rig([(K.FIXED, ())] * 4, np.ones(4), bends=[(0, 20.0)] * 4)
     chain = replace(rig.chain(), forces=make_forces([1.0] * 4, [1.0] * 4))
-    solution = solve(chain, Goal(np.array([1.0, 1.0, 1.0])), SolveOptions(Solver.FORCE))
-    assert solution.status is Status.LIMITED
+    solution = core.solve(
+        chain, core.Goal(np.array([1.0, 1.0, 1.0])), core.SolveOptions(core.Solver.FORCE)
+    )
+    assert solution.status is core.Status.LIMITED
     np.testing.assert_allclose(solution.joint_positions, chain.joint_positions, atol=1e-12)
 
 
@@ -123,8 +115,8 @@ def test_straight_chains_of_free_joints_are_extended_not_held(place):
         axes = axes @ offset
         joints.append(joints[-1] + axes[:, 2])
     free = free_joints(offsets, np.tile([1.0, 0.0, 0.0, 0.0], (4, 1)))
-    chain = Chain(np.array(joints), None, free, make_forces([1.0] * 4))
-    assert solve(chain, Goal(np.array(place)), SolveOptions(Solver.FORCE)).status is Status.EXTENDED
+    chain = core.Chain(np.array(joints), None, free, make_forces([1.0] * 4))
+    assert core.solve(chain, core.Goal(np.array(place)), FORCE).status is core.Status.EXTENDED
 
 
 @pytest.mark.parametrize("seed", [139, 468, 825])
@@ -138,7 +130,7 @@ def test_a_joint_leaves_the_only_edge_that_it_has_pressed_on(seed):
     low, high = np.full((count, 3), -np.inf), np.full((count, 3), np.inf)
     only = int(rng.integers(count)), int(rng.integers(3))
     low[only], high[only] = -rng.uniform(0.0, 1.5), rng.uniform(0.0, 1.5)
-    forces = Forces(
+    forces = core.Forces(
         stiffness=10.0 ** rng.uniform(-3.0, 1.0, count),
         masses=rng.uniform(0.0, 5.0, count),
         gravity=unit(rng.normal(size=3)) * 10.0 ** rng.uniform(-1.0, 1.5),
@@ -146,8 +138,10 @@ def test_a_joint_leaves_the_only_edge_that_it_has_pressed_on(seed):
     joints = replace(chain.joints, low=low, high=high)
     chain = replace(chain, joints=joints, forces=forces)
     target = unit(rng.normal(size=3)) * rig.length * rng.uniform(0.1, 1.2)
-    options = SolveOptions(solver=Solver.FORCE, tolerance=1e-6)
-    assert solve(chain, Goal(target), options).status is not Status.ITERATIONS_USED_UP
+    options = core.SolveOptions(solver=core.Solver.FORCE, tolerance=1e-6)
+    assert (
+        core.solve(chain, core.Goal(target), options).status is not core.Status.ITERATIONS_USED_UP
+    )
 
 
 BONES = 5
@@ -203,7 +197,7 @@ NEARLY = 0.2
 
 @pytest.mark.parametrize("count", [2, 5, 20])
 def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
-    solutions = peer_solutions(count, Solver.FORCE, 1e-3)
+    solutions = peer_solutions(count, core.Solver.FORCE, 1e-3)
     assert all(solution.is_converged for solution in solutions)
     assert median_iterations(solutions) <= MOST_ITERATIONS
 
@@ -211,9 +205,9 @@ def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
 @pytest.mark.parametrize(
     ("mode", "gain", "tolerance", "published"),
     [
-        (StepMode.CLASSIC, 0.2, 1e-6, 130),
-        (StepMode.EXACT, 0.5, 1e-3, 29),
-        (StepMode.EXACT, 0.5, 1e-6, 62),
+        (core.StepMode.CLASSIC, 0.2, 1e-6, 130),
+        (core.StepMode.EXACT, 0.5, 1e-3, 29),
+        (core.StepMode.EXACT, 0.5, 1e-6, 62),
     ],
 )
 def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, tolerance, published):
@@ -225,7 +219,7 @@ def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, toleran
     joints, rng = arc(BONES), make_rng(7)
     targets = unit(rng.normal(size=(TARGETS, 3))) * rng.uniform(size=(TARGETS, 1))
     forces = make_forces(np.zeros(BONES), mode=mode, gain=gain)
-    options = SolveOptions(solver=Solver.FORCE, tolerance=tolerance, iterations=2000)
-    solutions = solve_batch(many(joints, forces, TARGETS), Goals(targets), options)
+    options = core.SolveOptions(solver=core.Solver.FORCE, tolerance=tolerance, iterations=2000)
+    solutions = core.solve_batch(many(joints, forces, TARGETS), core.Goals(targets), options)
     assert solutions.is_converged.mean() > 0.95
     assert np.median(solutions.iterations) == pytest.approx(published, rel=NEARLY)
