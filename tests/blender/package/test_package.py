@@ -7,7 +7,6 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import bpy
@@ -30,22 +29,12 @@ SESSION = Path(__file__).with_name("package_session.py")
 MARK = "CHAIN_IK_SESSION "
 
 
-@dataclass(frozen=True)
-class Installed:
-    """The command line of an installed zip.
-
-    Attributes:
-        variables: Environment variables of its processes.
-    """
-
-    variables: dict[str, str]
-
-    def line(self, file: Path, *arguments: object, flags: Sequence[str] = ()) -> list[str]:
-        """Return what starts a command on a file, with flags that stand before the file."""
-        given = [str(each) for each in arguments]
-        if bpy.app.binary_path:
-            return [bpy.app.binary_path, "-b", *flags, str(file), "-c", "chain_ik", *given]
-        return [sys.executable, "-m", "chain_ik", *flags, str(file), *given]
+def command_on(file: Path, *arguments: object, flags: Sequence[str] = ()) -> list[str]:
+    """Return what starts a command of an installed zip, with flags that stand before the file."""
+    given = [str(each) for each in arguments]
+    if bpy.app.binary_path:
+        return [bpy.app.binary_path, "-b", *flags, str(file), "-c", "chain_ik", *given]
+    return [sys.executable, "-m", "chain_ik", *flags, str(file), *given]
 
 
 def run(command: list[str], variables: dict[str, str], folder: Path = ROOT) -> str:
@@ -71,7 +60,8 @@ def of_user(folder: Path) -> dict[str, str]:
     }
 
 
-def install(zip_path: Path, folder: Path) -> Installed:
+def install(zip_path: Path, folder: Path) -> dict[str, str]:
+    """Install a zip for a user, and return the environment variables of its processes."""
     variables = of_user(folder)
     if bpy.app.binary_path:
         asked = ["-c", "extension", "install-file", "-r", "user_default", "-e", str(zip_path)]
@@ -79,7 +69,7 @@ def install(zip_path: Path, folder: Path) -> Installed:
     else:
         zipfile.ZipFile(zip_path).extractall(folder / "chain_ik")
         variables["PYTHONPATH"] = str(folder)
-    return Installed(variables)
+    return variables
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +147,7 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def program(session, tmp_path_factory) -> Installed:
+def program(session, tmp_path_factory) -> dict[str, str]:
     return install(session["zip"], tmp_path_factory.mktemp("trust"))
 
 
@@ -179,16 +169,16 @@ def make_file(folder: Path, kinds: set[str] = KINDS) -> Path:
     return save(folder / "scene.blend")
 
 
-def run_kinds(program: Installed, file: Path, name: str, *flags: str) -> set[str]:
+def run_kinds(program: dict[str, str], file: Path, name: str, *flags: str) -> set[str]:
     for mark in (file.parent / "marks").iterdir():
         mark.unlink()
-    command = program.line(file, *COMMANDS[name], flags=flags)
+    command = command_on(file, *COMMANDS[name], flags=flags)
     if not bpy.app.binary_path:
         # Python looks first in the folder in which it starts, unless it is told not to.
         module = f"open({str(file.parent / 'marks' / 'module')!r}, 'a').close()"
         (file.parent / "json.py").write_text(module)
         command.insert(1, "-P")
-    run(command, program.variables, file.parent)
+    run(command, program, file.parent)
     return {mark.name for mark in (file.parent / "marks").iterdir()}
 
 
@@ -227,7 +217,7 @@ def test_parts_trust_as_the_preferences_say(session, tmp_path, is_excluded):
         f" paths = preferences.autoexec_paths; {excluded}; bpy.ops.wm.save_userpref()"
     )
     own = install(session["zip"], tmp_path)
-    run([bpy.app.binary_path, "-b", "--python-expr", prefer], own.variables)
+    run([bpy.app.binary_path, "-b", "--python-expr", prefer], own)
     expected = set() if is_excluded else KINDS
     for name in ("report, two jobs", "solve"):
         assert run_kinds(own, file, name) == expected
