@@ -14,13 +14,12 @@ def make_forces(
     masses: npt.ArrayLike | None = None,
     gravity: npt.ArrayLike | None = None,
     comfort: npt.ArrayLike = 0.0,
-    optimum_wxyz: npt.ArrayLike | None = None,
     mode: StepMode = StepMode.EXACT,
     gain: float | None = None,
 ) -> Forces:
     """Return forces; turns up to ``comfort`` to either side of the optimum cost nothing."""
     wide = np.broadcast_to(np.asarray(comfort, float), (*np.shape(stiffness), 3))
-    return Forces(stiffness, masses, gravity, -wide, wide, optimum_wxyz, mode, gain)
+    return Forces(stiffness, masses, gravity, -wide, wide, mode=mode, gain=gain)
 
 
 def arc(count: int) -> Array:
