@@ -106,12 +106,14 @@ def plant(
     clip = PlayedClip(armature_object, planting.anchors(armature_object, chains.values()))
     values = _values(armature_object, chains, planting)
     settings = _settings(armature_object, chains)
-    with shown_as_it_came(values, armature_object, settings) as inputs:
+    with (
+        frame_kept(scene, is_reading=True),
+        shown_as_it_came(values, armature_object, settings) as inputs,
+    ):
         pins = keyed_pins.pins_of(armature_object, chains)
-        with frame_kept(scene, is_reading=True):
-            for frame in played_unchanged(scene, [armature_object], planting.frames, CHANGED):
-                clip.read(frame)
-                yield frame
+        for frame in played_unchanged(scene, [armature_object], planting.frames, CHANGED):
+            clip.read(frame)
+            yield frame
         rate = scene.render.fps / scene.render.fps_base
         planted = PlantedClip(armature_object, chains, planting, clip, known, rate)
         # What an earlier run has keyed of the hips is keyed anew where they stay as well.
