@@ -207,8 +207,10 @@ class PlantedClip:
 
     def _carried(self, index: int) -> Array:
         """Return how the root of a chain is moved, world space, shape (F, 4, 4)."""
-        above = self._skeleton.ancestors(self._limbs[index].plan.root)[1:]
-        found = (Anchor(self._object, self._skeleton.names[bone]) for bone in above)
+        first, *above = self._skeleton.ancestors(self._limbs[index].plan.root)
+        found = [Anchor(self._object, self._skeleton.names[bone]) for bone in (first, *above)]
+        # Hips are moved by keys of their own, also where a chain begins with them.
+        found = found if found[0] == self._hips else found[1:]
         still = np.tile(np.eye(4), (len(self._down), 1, 1))
         return next((self._moves[each] for each in found if each in self._moves), still)
 
