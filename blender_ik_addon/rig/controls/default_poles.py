@@ -108,7 +108,7 @@ def placements(
         poses: F of them.
         goals: World matrices, shape (F, 4, 4), of where the target is to be instead: pole angles
             are then those that bend the chain there as in the poses.
-        before: Its settings until now, if others: they tell where it bends while it is straight.
+        before: Its settings until now, if others: they tell where one that is straight bends.
 
     Raises:
         IKError: If the chain has no bones or no finite pose, or if a bone has no length.
@@ -125,7 +125,8 @@ def placements(
     shown = find_unmirrored(armature_object) if is_kept.any() else None
     carrying = _Carrying(plan, frames, shown, is_kept)
     natural, own = frames.natural_sides(posed)[:, 0], before or spec
-    if own.carries_side:
+    # One that is bent at rest shows by the roll of its bones where it bends.
+    if own.carries_side and (own.options.use_flip_bend or not frames.is_bent.any()):
         turned = own.pole_angle + np.pi * bool(own.options.use_flip_bend)
         angle = np.full(len(poses), own.pole_angle)
         way = carrying.find_ways(carrying.sides(own), angle, posed.joints, tips)

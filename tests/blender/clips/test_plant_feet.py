@@ -136,6 +136,38 @@ def test_hips_give_way_for_a_leg_that_would_straighten(human):
     np.testing.assert_allclose(kept[:, 2], before["hips"][:, 2], atol=AGAIN)
 
 
+def test_a_body_whose_hips_go_down_moves_nothing_but_them_and_its_legs(human):
+    """Though chains were live before, and arms hang straight and are rolled."""
+    human.chain_ik.body.floor = rigs.make_empty("Floor", (0.0, 0.0, -0.1))
+    press(bpy.ops.pose.chain_ik_body)
+    forget_controls(human, "arm.")
+    for side in walking.SIDES:
+        upper, lower = (human.pose.bones[f"{name}.{side}"] for name in ("upper_arm", "forearm"))
+        between = lower.bone.matrix_local.inverted() @ upper.bone.matrix_local
+        for bone, turn in ((upper, Matrix.Rotation(1.9, 4, "Y")), (lower, between.to_3x3())):
+            bone.rotation_quaternion = turn.to_quaternion()
+            bone.keyframe_insert("rotation_quaternion", frame=1)
+        human.chain_ik.chains[f"Arm.{side}"].soft_distance = 0.0
+    before, hips = turns_above(human), walking.paths_of(human)["hips"]
+    for chain in human.chain_ik.chains:
+        chain.mute = False
+    rigs.updated()
+    plant()
+    assert np.ptp(hips - walking.paths_of(human)["hips"], axis=0).max() > 0.02
+    assert farthest(before, turns_above(human)) < 1e-3
+
+
+def turns_above(human: bpy.types.Object) -> dict[str, np.ndarray]:
+    """Return how the bones of a human but for its legs are turned, frame by frame."""
+    found: dict[str, list[Matrix]] = {}
+    for frame in range(1, bpy.context.scene.frame_end + 1):
+        bpy.context.scene.frame_set(frame)
+        for bone in human.pose.bones:
+            if bone.name.startswith(("spine", "shoulder", "upper_arm", "forearm", "hand")):
+                found.setdefault(bone.name, []).append(bone.matrix.to_3x3())
+    return {name: np.array(turns) for name, turns in found.items()}
+
+
 def test_on_a_platform_feet_go_along_with_it(human):
     raft = rigs.make_empty("Raft")
     rigs.key(raft, "location", {1: (0.0, 0.0, 0.0), 60: (2.0, 0.7, 0.3)})
