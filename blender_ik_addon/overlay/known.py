@@ -100,7 +100,7 @@ class KnownRig:
 def _is_tied(owner: bpy.types.Object, settings: ChainGroup, plan: ChainPlan | None) -> bool:
     """Tell whether constraints may move the tip of a chain after it; not one led by its root."""
     is_led_by_root = settings.solver == "FOLLOW" and settings.follow_lead == "ROOT"
-    return plan is not None and not is_led_by_root and bool(constrained_bones(owner, plan.names))
+    return plan is not None and not is_led_by_root and bool(constrained_bones(owner, plan))
 
 
 @dataclass

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 import bpy
 
-from ..core import IKError, Lead, Status
+from ..core import IKError, Status
 from ..rig.batches.batch import Ending
 from ..rig.controls.foot_roll import has_lost_control
 from ..rig.keying.baking import is_animated, may_pose
 from ..rig.keying.motion_paths import are_wrong, unfilled
 from ..rig.live import live
-from ..rig.planning.live_chain import known_chain
+from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome, left_after
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
-from ..rig.reading.chain_plan import shown_joints
+from ..rig.reading.chain_plan import ChainPlan, plan_or_none, shown_joints
 from ..rig.reading.refusals import Refused, RigError, listed
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
@@ -35,6 +35,7 @@ from .records import (
     belongs_to_body,
     bones_of_chain,
     bones_of_chains,
+    bones_spec,
     chain_spec,
     count_bending,
     idle_joints,
@@ -148,28 +149,26 @@ def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float
     None if they have not.
     """
     owner, (target, _) = owner_of(settings), target_and_pole(settings)
-    bones = constrained_bones(owner, bones_of_chain(settings))
+    plan = plan_or_none(skeleton_of(owner), bones_spec(settings))
     # The cheapest first: this is asked at every redraw.
-    if not bones or target is None:
-        return None
-    spec = chain_spec(settings, with_stored=False)
-    try:
-        plan, _ = known_chain(owner, spec)
-    except RigError:
-        # The next update says so.
+    if plan is None or target is None or not (bones := constrained_bones(owner, plan)):
         return None
     joints = shown_joints(owner, plan)
-    end = joints[0 if spec.is_dragged and spec.options.lead is Lead.ROOT else -1]
+    is_led_by_root = settings.solver == "FOLLOW" and settings.follow_lead == "ROOT"
+    end = joints[0 if is_led_by_root else -1]
     gap = left_after(outcome.residual, end, place_of(target), joints)
     return None if gap is None else (bones, gap)
 
 
-def constrained_bones(owner: bpy.types.Object, names: Iterable[str]) -> list[str]:
-    """Return the bones of a chain with constraints of their own, which act after it."""
-    bones = owner.pose.bones
+def constrained_bones(owner: bpy.types.Object, plan: ChainPlan) -> list[str]:
+    """Return the bones of a chain with constraints of their own, which act after it.
+
+    The one whose head it brings to the target counts, too.
+    """
+    bones, end = owner.pose.bones, plan.skeleton.names[plan.tip]
     return [
         name
-        for name in names
+        for name in dict.fromkeys((*plan.names, end))
         if any(each.influence and not each.mute for each in bones[name].constraints)
     ]
 

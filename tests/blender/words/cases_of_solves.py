@@ -7,6 +7,7 @@ from tests.blender.words.steps import (
     both,
     chain,
     constraint,
+    edit,
     excluded,
     goes,
     instanced,
@@ -38,6 +39,7 @@ STRETCH = (
     "Out of reach by ...: extended; to stretch, set IK Stretch on the bones"
     " and unlock their Y scale"
 )
+ACT_AFTER = "act after the chain, ... left: mute them, or end the chain before these bones. Reached"
 
 SOLVES = [
     Case("Out of reach by ...: extended", FAR),
@@ -187,10 +189,14 @@ SOLVES = [
         on("Limb.1", lock_location=(False, True, False)),
         both(APART, joint("Limb.1", **SLIDES)),
     ),
+    Case(f"Constraints of Limb.1 {ACT_AFTER}", constraint("Limb.1", "COPY_ROTATION")),
     Case(
-        "Constraints of Limb.1 act after the chain, ... left: mute them, or end the chain before"
-        " these bones. Reached",
-        constraint("Limb.1", "COPY_ROTATION"),
+        f"Constraints of Limb.2 {ACT_AFTER}",
+        both(
+            edit("Limb.2", use_connect=False),
+            chain(use_tail=False),
+            constraint("Limb.2", "COPY_LOCATION"),
+        ),
     ),
     Case("This chain poses Limb.1, so it went back: move the target, or switch", turned_by_hand()),
     Case(

@@ -184,7 +184,7 @@ def driver(ob: bpy.types.Object, bone: str, prop: str, index: int = 0) -> Iterat
 def constraint(ob: bpy.types.Object, bone: str, kind: str) -> Iterator[None]:
     constraints = ob.pose.bones[bone].constraints
     constraints.new(kind).name = kind
-    if kind in ("IK", "COPY_ROTATION"):
+    if kind in ("IK", "COPY_ROTATION", "COPY_LOCATION"):
         constraints[kind].target = bpy.data.objects["Second"]
     yield
     constraints = ob.pose.bones[bone].constraints
