@@ -45,7 +45,7 @@ PRESETS = {
         is_soft=True,
     ),
     LimbKind.SPIDER_LEG: Preset(
-        lean=0.0, word="Three bones or more to the ground; the knee goes along", is_soft=True
+        lean=0.0, word="All bones of the leg to the ground; the knee goes along", is_soft=True
     ),
     LimbKind.FINGER: Preset(word="The bones of a finger to its tip", joint=JointPreset.FINGER),
     LimbKind.SPINE: Preset(

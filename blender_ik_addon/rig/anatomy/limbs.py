@@ -21,7 +21,7 @@ from .bone_names import Part, read
 STEEP = 0.75
 # A trunk that rises by less than this share of its length lies: the body goes on four legs.
 LYING = 0.5
-# The fewest bones of tails, wings and legs of spiders, and of what bends otherwise.
+# The fewest bones of tails, wings and a leg of one by itself, and of what bends otherwise.
 LONG, SHORT = 3, 2
 FRONT_LEG = "Front Leg"
 # The share of up and down in where elbows and knees belong.
@@ -248,13 +248,17 @@ def _wings(body: Body) -> Iterator[Limb]:
 
 
 def _spider_legs(body: Body) -> Iterator[Limb]:
-    """Yield legs whose names tell no thighs, in pairs from the first on."""
+    """Yield legs whose names tell no thighs, in pairs from the first on.
+
+    Two bones are a leg where a side has several of them: elsewhere they may be anything.
+    """
     runs = [body.run(start, lambda _bone: True) for start in body.first_of(Part.LEG)]
-    counts: dict[str, int] = {}
+    sides = [body.side(run[0]) for run in runs if len(run) >= SHORT]
+    counts = dict.fromkeys(sides, 0)
     for run in runs:
-        if len(run) >= LONG:
-            side = body.side(run[0]).value
-            counts[side] = counts.get(side, 0) + 1
+        side = body.side(run[0])
+        if len(run) >= (SHORT if sides.count(side) > 1 else LONG):
+            counts[side] += 1
             yield from _limb(body, LimbKind.SPIDER_LEG, f"Leg {counts[side]}", run)
 
 
