@@ -214,12 +214,10 @@ def _add(
     controls = [control for chain in chains for control in chain.controls]
     made, names = iter(make_controls(context, owner, [*controls, *roots], kind)), []
     for chain in chains:
-        first, *others = [next(made) for _ in chain.controls]
-        if chain.pivots:
-            drive_foot(first, others, chain.pivots)
+        *_, target = [next(made) for _ in chain.controls]
+        drive_foot(target)
         name = free_name(names_of_chains(owner), chain.spec.name)
         angle = float(chain.place.pole_angle)
-        target = others[-1] if others else first
         spec = replace(chain.spec, name=name, pole_angle=angle, target=target)
         settings = add_chain(owner, spec, chain.place.bone_count, preferences(context))
         if chain.soft:

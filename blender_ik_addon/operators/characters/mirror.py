@@ -69,14 +69,15 @@ def _opposite_target(
 ) -> Anchor:
     """Return the target of the other side; it is made if there is none, with what turns a foot."""
     if not is_mechanism(target) or opposite(target.bone) in owner.pose.bones:
-        return _opposite_anchor(context, owner, target, "CUBE", length)
-    control = _opposite_anchor(context, owner, control_above(target), "CUBE", length)
-    # What was made is to be evaluated before anything hangs under it.
-    context.view_layer.update()
-    pivots, controls = mirrored_foot(owner, target, control.bone, length)
-    made = make_controls(context, owner, controls, "BONE")
-    drive_foot(control, made, pivots)
-    return made[-1]
+        other = _opposite_anchor(context, owner, target, "CUBE", length)
+    else:
+        control = _opposite_anchor(context, owner, control_above(target), "CUBE", length)
+        # What was made is to be evaluated before anything hangs under it.
+        context.view_layer.update()
+        bones = mirrored_foot(owner, target, control.bone, length)
+        other = make_controls(context, owner, bones, "BONE")[-1]
+    drive_foot(other)
+    return other
 
 
 def _opposite_anchor(

@@ -66,10 +66,10 @@ def pivots(*, has_ball: bool, outward: float) -> list[Pivot]:
 
 
 def add_channels(control: Anchor) -> None:
-    """Give a control the properties that turn its foot, both zero."""
+    """Give a control the properties that turn its foot; those that it lacks are zero."""
     bone = control.object.pose.bones[control.bone]
     for name, description in DESCRIPTIONS.items():
-        bone[name] = 0.0
+        bone[name] = bone.get(name, 0.0)
         shown: Any = bone.id_properties_ui(name)
         shown.update(
             min=-HALF_TURN, max=HALF_TURN, default=0.0, subtype="ANGLE", description=description

@@ -17,7 +17,6 @@ from ..controls.control_shapes import Shape
 from ..controls.control_sizes import Look
 from ..controls.control_spaces import finite_place
 from ..controls.default_poles import Placement
-from ..controls.foot_roll import Pivot
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import ends_of
 
@@ -65,14 +64,12 @@ class NewChain:
         spec: Its settings, without the target.
         place: Where its controls belong.
         controls: Those to be made; the last one is its target.
-        pivots: Of a foot that rolls, what the first one turns the next ones by.
         soft: Its soft distance.
     """
 
     spec: ChainSpec
     place: Placement
     controls: Sequence[Control]
-    pivots: Sequence[Pivot] = ()
     soft: float = 0.0
 
 

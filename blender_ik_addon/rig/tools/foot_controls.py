@@ -25,6 +25,7 @@ from ..controls.foot_roll import (
     pivots,
 )
 from ..planning.known_skeletons import skeleton_of
+from ..reading.animation import driven_axes
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import ends_of
 from .control_bones import look_of_bone, rest_matrices
@@ -57,16 +58,15 @@ def rolling(
     bones, side = armature_object.pose.bones, read(limb.name).side
     toes = _placed_toes(armature_object, limb, driven)
     ball = None if toes is None else bones[toes[0].bone]
-    turning = _turning(has_ball=ball is not None, side=side)
     places = _places(armature_object, control, side, bones[limb.end], ball)
     places["Ankle"] = control.matrix
-    words = [*(each.word for each in turning), "Ankle"]
+    words = [*(each.word for each in pivots(has_ball=ball is not None, outward=1.0)), "Ankle"]
     # From the first pivot to the ankle, each under the one before it.
     made = [
         Control(named(limb.name, word), places[word], control.length, None, control.parent, below=1)
         for word in words
     ]
-    foot = replace(chain, controls=[control, *made], pivots=turning)
+    foot = replace(chain, controls=[control, *made])
     if toes is None or ball is None or control.look is None:
         return [foot]
     look = _toe_look(armature_object, control.look, ball)
@@ -107,11 +107,19 @@ def lacking_toes(
     return NewChain(*toes, [control])
 
 
-def drive_foot(control: Anchor, turned: Sequence[Anchor], turning: Sequence[Pivot]) -> None:
-    """Have the properties of a foot's control turn its pivots."""
+def drive_foot(target: Anchor) -> None:
+    """Have the control of a foot turn the bones from it to its target.
+
+    What something turns already stays: bones that Blender's *Symmetrize* makes have no drivers.
+    """
+    turned, control = mechanism_of(target)[::-1], control_above(target)
+    if control in (target, *turned):
+        return
     add_channels(control)
-    for anchor, pivot in zip(turned, turning, strict=False):
-        drive(anchor, control, pivot)
+    for anchor, pivot in zip(turned, _turning(turned), strict=False):
+        path = anchor.object.pose.bones[anchor.bone].path_from_id("rotation_euler")
+        if not driven_axes(anchor.object, path):
+            drive(anchor, control, pivot)
 
 
 def _is_flat(look: Look) -> bool:
@@ -208,8 +216,8 @@ def _toe_look(armature_object: bpy.types.Object, sole: Look, toe: bpy.types.Pose
 
 def mirrored_foot(
     armature_object: bpy.types.Object, target: Anchor, other: str, length: float
-) -> tuple[list[Pivot], list[Control]]:
-    """Return what makes the foot of the other side roll as this one: pivots, and their bones.
+) -> list[Control]:
+    """Return the bones that make the foot of the other side roll as this one.
 
     Args:
         armature_object: The original object.
@@ -217,8 +225,7 @@ def mirrored_foot(
         other: Name of the control bone of the other side.
         length: Of the chain.
     """
-    bones = mechanism_of(target)[::-1]
-    made = [
+    return [
         Control(
             opposite(each.bone),
             mirrored_place(armature_object, each),
@@ -227,12 +234,12 @@ def mirrored_foot(
             other,
             below=min(i, 1),
         )
-        for i, each in enumerate(bones)
+        for i, each in enumerate(mechanism_of(target)[::-1])
     ]
-    side = read(other).side
-    has_ball = len(bones) > len(pivots(has_ball=False, outward=1.0)) + 1
-    return _turning(has_ball=has_ball, side=side), made
 
 
-def _turning(*, has_ball: bool, side: Side) -> list[Pivot]:
-    return pivots(has_ball=has_ball, outward=-1.0 if side is Side.LEFT else 1.0)
+def _turning(turned: Sequence[Anchor]) -> list[Pivot]:
+    """Return what turns a foot by its bones, from the first pivot to the ankle."""
+    has_ball = len(turned) > len(pivots(has_ball=False, outward=1.0)) + 1
+    is_left = read(turned[-1].bone).side is Side.LEFT
+    return pivots(has_ball=has_ball, outward=-1.0 if is_left else 1.0)

@@ -15,7 +15,7 @@ from tests.blender.controls import rolled
 from tests.blender.operators.test_characters import add_rig, make_limbs
 from tests.blender.setups import rigs
 from tests.blender.setups.rigs import matrices as posed
-from tests.blender.setups.selecting import press, refusal
+from tests.blender.setups.selecting import press, refusal, symmetrize
 
 
 def turned_by(before: dict[str, np.ndarray], after: dict[str, np.ndarray], bone: str) -> float:
@@ -260,10 +260,15 @@ def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rig
     assert refusal(rolled.setup, control="BONE").startswith("Every limb that was found")
 
 
-def test_mirrored_the_other_foot_rolls_the_same(rigify):
+@pytest.mark.parametrize("is_symmetrized", [False, True])
+def test_mirrored_the_other_foot_rolls_the_same(rigify, is_symmetrized):
     ob = rolled.human()
     rolled.remove_right_leg(ob)
     assert not any(name.endswith(".R") for name in rolled.mechanism(ob))
+    if is_symmetrized:
+        # Its own bones and constraints, and no drivers.
+        ob.data.collections_all[rolled.MECHANISM].is_visible = True
+        symmetrize(ob, *rolled.mechanism(ob), "Leg Target.L", "Toe Target.L")
     for chain in ("Leg.L", "Toe.L"):
         rolled.press_for(ob, chain, bpy.ops.pose.chain_ik_mirror)
     assert ob.chain_ik.chains["Leg.R"].subtarget == "Leg Ankle.R"
