@@ -151,7 +151,7 @@ class Update:
         """
         if self.depsgraph.mode == "VIEWPORT":
             for view_layer in self.scene.view_layers:
-                if view_layer.depsgraph is None:
+                if view_layer.depsgraph is None and not _is_editing(view_layer):
                     self.scene.statistics(view_layer)
 
     def evaluate_again(self) -> None:
@@ -160,3 +160,12 @@ class Update:
         # scene tag: 4.2 to 5.0 crash later.
         self.scene.update_tag()
         self.depsgraph.update()
+
+
+def _is_editing(view_layer: bpy.types.ViewLayer) -> bool:
+    """Tell whether a view layer was left in edit mode.
+
+    Loading a file, Blender opens what is edited there only later; statistics before that crash it.
+    """
+    active = view_layer.objects.active
+    return active is not None and active.mode == "EDIT"

@@ -96,6 +96,17 @@ def test_view_layers_may_be_added_while_something_is_edited(kind, mode):
     np.testing.assert_array_equal(found, settled(ob))
 
 
+def test_a_file_opens_that_was_left_in_edit_mode_in_a_view_layer_which_is_not_shown(tmp_path):
+    """Blender went down: it asks for what is edited before that is open."""
+    first = bpy.context.view_layer
+    rigs.make_arm()
+    show(bpy.context.scene.view_layers.new("Second"))
+    rigs.enter(rigs.make_rig(name="Edited"), "EDIT")
+    show(first)
+    reopen(tmp_path / "edited.blend")
+    assert status_of(bpy.data.objects["Rig"]) == "Reached"
+
+
 def status_of(ob: bpy.types.Object) -> str:
     return ob.chain_ik.chains[0].status
 
