@@ -25,6 +25,8 @@ AIM_WEIGHTS = (0.1, 0.003)
 AIM_TOLERANCE = 1e-5
 # Iterations for them with each weight; those that cannot be met end in a compromise.
 ENOUGH_TO_AIM = (16, 30)
+# And steps that know how turns of tips curve. With one weight alone a hundredth more is left.
+ENOUGH_TO_TURN = (30, 8)
 # Iterations that NEWTON takes from one start; what it has not finished by then it will not.
 ENOUGH = 60
 # Iterations for the compromise of several effectors.
@@ -48,6 +50,9 @@ NEWTON = Method(
     compaction=0.4,
 )
 AIMING = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, compaction=0.4)
+# Turns of tips that can be had take few steps. Those that limits do not allow are soon left to
+# steps that know how they curve.
+TURNING = replace(AIMING, is_hopeless=leaves_more_than(0.7), window=2)
 
 
 @dataclass(frozen=True)
@@ -193,16 +198,25 @@ class Run(Rows):
         target = np.concatenate((self.target, np.zeros((aims.rows, len(used)))))
         carried = np.full(len(used), FIRST_DAMPING)
         is_left: Flags = np.ones(len(used), dtype=np.bool_)
-        for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
+        # The curvature of slides is not known.
+        turns_tips = aims.tips is not None and tree.slide_axes is None
+        method = TURNING if turns_tips else AIMING
+        for weight, *enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, ENOUGH_TO_TURN, strict=True):
             # What has met all with one weight has done so with any.
             is_led = is_left & (is_fresh | (weight == AIM_WEIGHTS[-1]))
             aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
             finest = np.minimum(self.tolerance, AIM_TOLERANCE * weight * tree.reach)
-            caps = np.where(is_led, np.minimum(self.iterations, used + enough), used)
+            caps = np.where(is_led, np.minimum(self.iterations, used + enough[0]), used)
             begun = aiming.restate(state)
             work = Work(aiming, target, finest, caps)
-            state, used = iterate_states(AIMING, work, begun, used, carried)
+            state, used = iterate_states(method, work, begun, used, carried)
             is_left = norm(target - state.output[: len(target)]) > finest
+            if turns_tips and (is_led & is_left).any():
+                caps = np.clip(self.iterations - used, 0, enough[1] * (is_led & is_left))
+                asked = target, finest, caps
+                found, spent = compromise(aiming, state, *asked, is_alone=self.is_alone)
+                state, used = found.choose(spent > 0, state), used + spent
+                is_left = norm(target - state.output[: len(target)]) > finest
             if not is_left.any():
                 break
         aimed, used = self.close(tree.restate(state), used)

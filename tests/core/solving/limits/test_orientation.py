@@ -66,6 +66,20 @@ def test_arms_of_hinges_take_place_and_turn_of_nearly_all_their_poses(solver, ax
 
 
 @every_solver
+def test_a_tip_turns_as_far_as_limits_let_it_where_its_head_has_a_target(solver):
+    """Steps that know no curvature leave 0.24 to 0.25 radians in the mean."""
+    rig, rng = make_rig([(K.BALL, ((-35, 35),) * 3)] * 3), make_rng(79)
+    drawn = [posed(rig, rng, 0.8) for _ in range(40)]
+    targets, turns = (np.array(each) for each in zip(*drawn, strict=True))
+    turns = turns + 0.15 * rng.normal(size=turns.shape)
+    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    goals = Goals(targets, tip_rotation_wxyz=turns)
+    solutions = solve_batch(rig.chains(40), goals, rig.options(solver))
+    assert (solutions.residual <= 1e-3 * rig.length).all()
+    assert np.mean(solutions.tip_gap) < 0.225
+
+
+@every_solver
 @pytest.mark.parametrize("name", ["arm", "mixed_lengths", "offset_bones"])
 def test_any_wanted_rotation_costs_no_limit_and_no_target(name, solver):
     rig, rng = RIGS[name](), make_rng(72)
