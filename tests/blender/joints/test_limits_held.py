@@ -24,8 +24,6 @@ from tests.core.limited_rigs import FREE_AXES, violation
 from tests.core.limited_rigs import make_rig as core_rig
 from tests.helpers import Array, make_rng
 
-pytestmark = pytest.mark.slow
-
 K = JointKind
 # Radians.
 EXACT = 1e-6
@@ -140,6 +138,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.every_case
 @pytest.mark.parametrize("number", range(len(CASES)), ids=CASES)
 def test_limits_hold(number):
@@ -163,6 +162,7 @@ def test_limits_hold(number):
     assert moved > 0.05, "the limb turns"
 
 
+@pytest.mark.slow
 def test_without_limits_bones_turn_freely_and_by_default_they_do_not():
     ob, bones = make_limb(ARM)
     chain, target = scaled_rigs.follow(ob, bones, np.array([1.5, 0.3, -1.0]))
@@ -190,6 +190,7 @@ FIVE = ((K.BALL, ((-57, 57),) * 3),) * 5
 SCALES = ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (0.5, 2.0, 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*SOLVERS, "FORCE"])
 @pytest.mark.parametrize(
     ("limb", "unturned"),

@@ -17,8 +17,6 @@ from tests.blender.setups.jointed_rigs import READ_BACK, any_turn, give, tails_a
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import angles_of_ways, make_rng
 
-pytestmark = pytest.mark.slow
-
 STRAIGHT = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.9))
 BENT = (
     (0.0, 0.0, 0.0),
@@ -50,6 +48,7 @@ def assert_within(angle: float, least: float, greatest: float) -> None:
     assert abs(off) <= np.radians(0.5 * (greatest - least)) + READ_BACK, np.degrees(angle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("axis", ["x", "z"])
 @pytest.mark.parametrize("limits", RANGES)
@@ -64,6 +63,7 @@ def test_a_hinge_keeps_to_its_range_and_reaches_all_that_it_allows(limits, axis,
         assert_within(jointed_rigs.about(jointed_rigs.local(ob, "Bone.1"), axis), *limits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [(10, 90), (-90, -10)])
 def test_a_bone_at_rest_outside_its_range_goes_to_the_end_that_is_nearest(limits):
     ob, target = make_limb()
@@ -76,6 +76,7 @@ def test_a_bone_at_rest_outside_its_range_goes_to_the_end_that_is_nearest(limits
     assert "Bone.1 X" in chain.status, chain.status
 
 
+@pytest.mark.slow
 def test_a_cone_opens_as_far_to_one_side_as_to_another():
     """Where Blender's ranges of two axes make an ellipse, those of a cone are one angle."""
     ob, target = make_limb()
@@ -98,6 +99,7 @@ def knee(ob) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relative_to", ["PARENT", "CHILD"])
 @pytest.mark.parametrize("roll", [0.0, np.pi])
 def test_a_knee_bent_at_rest_counts_from_straight(roll, relative_to):
@@ -120,6 +122,7 @@ def test_a_knee_bent_at_rest_counts_from_straight(roll, relative_to):
     assert abs(knee(ob)) == pytest.approx(np.radians(150.0), abs=READ_BACK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (0.5, 2.0, 1.3), (100.0, 100.0, 100.0)])
 def test_joints_hold_on_scaled_and_mirrored_objects(scale):
     ob, target = make_limb(BENT)
@@ -133,6 +136,7 @@ def test_joints_hold_on_scaled_and_mirrored_objects(scale):
         assert_within(knee(ob), -150, -10)
 
 
+@pytest.mark.slow
 def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bone():
     ob, target = make_limb()
     bone = ob.pose.bones["Bone.1"]
@@ -152,6 +156,7 @@ def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bo
     rigs.assert_reaches(ob, "Bone.1", target)
 
 
+@pytest.mark.slow
 def test_a_stiff_joint_turns_less_and_just_as_a_stiff_bone_does():
     turned, poses = [], []
     for name, own, stiffness in (("Free", 0, 0), ("Own", 0.9, 0), ("Bone's", 0, 0.9)):
@@ -169,6 +174,7 @@ def test_a_stiff_joint_turns_less_and_just_as_a_stiff_bone_does():
     np.testing.assert_array_equal(poses[1], poses[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("influence", [1e-6, 0.3])
 def test_influence_stays_inside_a_range_that_leaves_out_rest(influence):
     ob, target = make_limb(BENT)
@@ -180,6 +186,7 @@ def test_influence_stays_inside_a_range_that_leaves_out_rest(influence):
     assert_within(knee(ob), *limits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relative_to", ["REST", "PARENT"])
 def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to):
     ob, target = make_limb(np.vstack((BENT, (0.5, -1.2, 2.4))))
@@ -200,6 +207,7 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
     assert "degrees off the target's, as position and joints come first" in chain.status
 
 
+@pytest.mark.slow
 def test_a_joint_of_a_bone_outside_the_chain_waits_and_the_status_tells():
     ob, target = make_limb(rigs.zigzag(3))
     rigs.add_bones(ob, np.add(rigs.ARM, (2.0, 0.0, 0.0)), prefix="Other")
