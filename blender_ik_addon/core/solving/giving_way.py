@@ -356,8 +356,7 @@ class _Asked:
         if not (is_far.any() and self._tree.topology.floats and of_points):
             return found, is_met
         rows = repeat_single(np.flatnonzero(is_far), len(is_far))
-        began = _float(self._tree, self._place).make_state(self._turn)
-        lacks = self._target - began.output
+        lacks = self._target - _float(self._tree, self._place).make_state(self._turn).output
         way = lacks[np.array(of_points)].mean(axis=0) / self._tree.reach
         moved = replace(came, turn=self._turn, place=self._place + way, used=found.used)
         other, holds = self._take(rows)._hold(moved.take(rows), last)
