@@ -6,6 +6,7 @@ import pytest
 from blender_ik_addon.core import Chain, Solver, Status
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from blender_ik_addon.core.algebra.nested import to_numbers
+from blender_ik_addon.core.solving.iteration import Method, Progress, Work, iterate
 from blender_ik_addon.core.solving.sweeps import sweep_points
 from tests.core import chains
 from tests.core.peer_cases import median_iterations, peer_case, peer_solutions
@@ -123,3 +124,19 @@ def test_a_target_that_passes_the_root_does_not_throw_the_joints_of_ccd(count):
     # The direction to the target turns by half a turn within three steps. A chain that follows it
     # throws a joint by 0.2 to 0.5 of the length in one of them.
     assert np.max(moves) <= 0.15 * chain.max_reach
+
+
+@pytest.mark.parametrize("m", [FLOATS, ARRAYS], ids=["floats", "arrays"])
+def test_the_best_on_the_way_is_returned_and_not_the_last(m):
+    """Sweeps inside of limits may lead away from where they have been."""
+    start, target, tolerance, cap = (
+        (each if m is FLOATS else np.full(2, each)) for each in (0.0, 2.4, 0.1, 5)
+    )
+
+    def step(_arithmetic, _chain, state, wanted):
+        return state + 1.0, abs(state + 1.0 - wanted)
+
+    begun = Progress(start, start, target - start, 0 * cap)
+    found = iterate(m, Method(step), Work(None, target, tolerance, cap), begun)
+    assert np.all(found.best == 2.0)
+    assert np.all(found.used == 5)
