@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import bpy
 from bpy.app.handlers import persistent
 
 Handler = Callable[..., None]
+
+
+def has_others(handlers: Iterable[Handler]) -> bool:
+    """Return whether scripts or other add-ons have added handlers of an event."""
+    modules = (str(getattr(handler, "__module__", "")) for handler in handlers)
+    return not all(f"{module}.".startswith(f"{__package__}.") for module in modules)
 
 
 def listening(

@@ -9,7 +9,7 @@ from typing import Literal
 
 import bpy
 
-from .events import Handler, listening
+from .events import Handler, has_others, listening
 from .properties.compared.kept import kept_of
 from .properties.file_format import mark, upgrade
 from .properties.records import sync_anchors
@@ -17,7 +17,7 @@ from .properties.renaming import follow_listed
 from .properties.stored import SOURCE
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
-from .rig.reading.update import Update
+from .rig.reading.update import Update, graph_key
 from .rig.tools.overrides import make_groups
 
 _LOG = logging.getLogger(__name__)
@@ -25,6 +25,11 @@ _LOG = logging.getLogger(__name__)
 # Threads that are inside an update: ours evaluates the graph and is called again by that. A render
 # runs its handlers in a thread of its own while the viewport goes on.
 _busy: set[int] = set()
+
+# Threads that evaluate a graph for other handlers: for them to find what chains have written, or
+# for chains to follow what they have changed. Blender calls the handlers of updates in that.
+_settling: set[int] = set()
+_taking_in: set[int] = set()
 
 # An update that touches none of these types cannot have moved a target, a bone or a setting.
 RELEVANT_TYPES: tuple[Literal["OBJECT", "ARMATURE", "ACTION", "SCENE"], ...] = (
@@ -74,13 +79,81 @@ def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
 
 
 def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Solve after something in the scene has changed."""
-    _run(scene, depsgraph, is_new_frame=False)
+    """Solve after something in the scene has changed, unless other handlers may change more."""
+    handlers = bpy.app.handlers.depsgraph_update_post
+    _stand_around(handlers, on_update, after_update)
+    if not has_others(handlers):
+        _run_update(scene, depsgraph)
+
+
+def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
+    """Solve after handlers of scripts and other add-ons, which may have moved targets.
+
+    If they have, Blender calls this once more, inside, and lists no changes afterward.
+    """
+    if not has_others(bpy.app.handlers.depsgraph_update_post):
+        return
+    _evaluate(scene, depsgraph, _taking_in)
+    _run_update(scene, depsgraph)
+
+
+def _run_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None) -> None:
+    if threading.get_ident() not in _settling - _taking_in:
+        _run(scene, depsgraph, is_new_frame=False)
 
 
 def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
     """Solve after animation has been evaluated for a frame: playback, scrubbing, renders."""
+    handlers = bpy.app.handlers.frame_change_post
+    is_first = _stand_around(handlers, on_frame, after_frame)
     _run(scene, depsgraph, is_new_frame=True)
+    if is_first and has_others(handlers):
+        # They may read the pose of this frame, and only what they change is left to evaluate.
+        _evaluate(scene, depsgraph, _settling)
+
+
+def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
+    """Have what other handlers have changed evaluated: ``on_update`` solves that.
+
+    Blender would evaluate it later, and call no handler.
+    """
+    if has_others(bpy.app.handlers.frame_change_post):
+        _evaluate(scene, depsgraph, _taking_in)
+
+
+def _stand_around(handlers: list[Handler], first: Handler, last: Handler) -> bool:
+    """Move two handlers around all others of an event; return whether the first was first.
+
+    The first one is running. Blender goes on with the one behind it.
+    """
+    is_first = handlers[0] is first
+    if not is_first or handlers[-1] is not last:
+        handlers[:] = [first, *[each for each in handlers if each not in (first, last)], last]
+    return is_first
+
+
+def _evaluate(
+    scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None, reason: set[int]
+) -> None:
+    """Evaluate what has been changed since, if there are chains."""
+    thread = threading.get_ident()
+    if depsgraph is None or thread in _busy or thread in _taking_in:
+        return
+    graph = live.memory.graphs.get(graph_key(depsgraph))
+    if graph is None or not graph.rigs:
+        return
+    reason.add(thread)
+    try:
+        update, view_layer = Update(scene, depsgraph, is_new_frame=False), bpy.context.view_layer
+        if update.has_new_relations:
+            update.evaluate_again()
+        elif view_layer is not None and depsgraph == view_layer.depsgraph:
+            # If nothing has changed, Blender evaluates nothing and calls nobody.
+            bpy.context.evaluated_depsgraph_get()
+        else:
+            depsgraph.update()
+    finally:
+        reason.discard(thread)
 
 
 def _solve_shown() -> None:
@@ -148,12 +221,25 @@ if hasattr(bpy.app.handlers, "blend_import_post"):
     # Not in 4.2, where nothing tells of what is appended.
     _HANDLERS["blend_import_post"] = on_import
 
-_listen, _stop_listening = listening(_HANDLERS, _busy.clear)
+_LAST_HANDLERS: dict[str, Handler] = {
+    "depsgraph_update_post": after_update,
+    "frame_change_post": after_frame,
+}
+
+
+def _forget() -> None:
+    for threads in (_busy, _settling, _taking_in):
+        threads.clear()
+
+
+_listen, _stop_listening = listening(_HANDLERS, _forget)
+_listen_last, _stop_listening_last = listening(_LAST_HANDLERS, _forget)
 
 
 def register() -> None:
     """Listen, and have what stands in the file solved: until something moves no update comes."""
     _listen()
+    _listen_last()
     # While add-ons are enabled there is no data. Nothing runs timers in the background.
     if not bpy.app.background:
         bpy.app.timers.register(_solve_shown, first_interval=0.0)
@@ -164,3 +250,4 @@ def unregister() -> None:
     if bpy.app.timers.is_registered(_solve_shown):
         bpy.app.timers.unregister(_solve_shown)
     _stop_listening()
+    _stop_listening_last()

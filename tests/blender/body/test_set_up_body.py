@@ -82,9 +82,13 @@ def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
     rigs.go_to(9)
     solved = []
     on_frame = bpy.app.handlers.frame_change_post
-    on_frame.append(lambda scene, _: solved.append(scene.chain_ik.use_live))
+
+    def note(scene: bpy.types.Scene, _graph: bpy.types.Depsgraph) -> None:
+        solved.append(scene.chain_ik.use_live)
+
+    on_frame.append(note)
     press(whole_body)
-    on_frame.pop()
+    on_frame.remove(note)
     # In a long clip to solve all limbs at each key would take minutes.
     assert solved == [False] * (len(KEYED) + 1)
     assert bpy.context.scene.chain_ik.use_live

@@ -145,6 +145,10 @@ def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(
     ob, chain = ui.make_active_arm(solver=solver)
     calls, said, found = [], set(), {}
     long = "A bone with a very long name that nobody would ever give to a bone"
+
+    def note(*_arguments: object) -> None:
+        calls.append(1)
+
     for what in STATUSES:
         rigs.enter(ob, "OBJECT")
         chain.target.location = (0.0, 0.0, 9.0) if what == "out of reach" else (0.6, 0.5, 1.2)
@@ -156,11 +160,11 @@ def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(
             rigs.enter(ob, mode)
             rigs.updated()
             before = state()
-            bpy.app.handlers.depsgraph_update_post.append(lambda *_: calls.append(1))
+            bpy.app.handlers.depsgraph_update_post.append(note)
             # One below the other, without what labels say.
             drawn = [(each.kind, each.kind == "label" or each.name) for each in ui.draw()]
             bpy.context.view_layer.update()
-            bpy.app.handlers.depsgraph_update_post.pop()
+            bpy.app.handlers.depsgraph_update_post.remove(note)
             assert found.setdefault(mode, drawn) == drawn, what
             assert state() == before
     assert calls == []

@@ -293,7 +293,7 @@ def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
     named("Rig").location = (0.1, 0.2, 0.3)
     push("moved")
     for step, event in ((bpy.ops.ed.undo, "undo_post"), (bpy.ops.ed.redo, "redo_post")):
-        # Which events Blender tells of, each after the add-on has answered it.
+        # Names of events. An update comes twice: the second is for what handlers have changed.
         events, noting = [], {}
         for name in (event, "depsgraph_update_post"):
             noting[name] = lambda *_given, name=name, events=events: events.append(name)
@@ -301,7 +301,7 @@ def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
         step()
         for name, handler in noting.items():
             getattr(bpy.app.handlers, name).remove(handler)
-        assert events == [*noting]
+        assert [*dict.fromkeys(events)] == [*noting]
         assert chain().status == "Reached"
 
 

@@ -124,6 +124,51 @@ def test_scrubbing_renders_and_bakes_show_what_playing_shows(way, tmp_path):
         np.testing.assert_allclose(pose, expected[frame], atol=4e-6, err_msg=f"frame {frame}")
 
 
+@pytest.mark.parametrize("place", [0, 99])
+@pytest.mark.parametrize("event", ["frame_change_post", "depsgraph_update_post"])
+def test_what_handlers_of_others_move_is_followed_in_the_same_update(event, place, tmp_path):
+    ob, target = rigs.make_arm()
+    leader = rigs.make_empty("Leader")
+    rigs.key(leader, "location", SWING)
+
+    def lead(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
+        location = leader.evaluated_get(graph).location
+        if location != target.location:
+            target.location = location
+
+    def read(graph: bpy.types.Depsgraph) -> float:
+        assert np.abs(rigs.position(target, graph) - rigs.position(leader, graph)).max() < 1e-6
+        return np.linalg.norm(rigs.tail(ob, "Bone.1", graph) - rigs.position(target, graph))
+
+    handlers = getattr(bpy.app.handlers, event)
+    handlers.insert(place, lead)
+    if event == "frame_change_post":
+        left = [read(rigs.go_to(frame)) for frame in (5, 9.5)]
+        left += render_frames(tmp_path, read, (3, 6), (-0.25,)).values()
+    else:
+        left = [read(rigs.change(leader, location=place)) for place in SWING.values()]
+    handlers.remove(lead)
+    assert max(left) < rigs.REACHED
+
+
+def test_handlers_of_others_find_the_pose_of_their_frame_in_channels_and_evaluated():
+    ob, target = rigs.make_arm()
+    rigs.key(target, "location", SWING)
+    found, left = {}, []
+
+    def note(scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
+        found[scene.frame_current] = rigs.rotations(ob)
+        left.append(np.abs(rigs.tail(ob, "Bone.1", graph) - rigs.position(target, graph)).max())
+
+    bpy.app.handlers.frame_change_post.append(note)
+    for frame in (3, 9):
+        rigs.go_to(frame)
+        assert found[frame] == rigs.rotations(ob)
+    bpy.app.handlers.frame_change_post.remove(note)
+    assert found[3] != found[9]
+    assert max(left) < rigs.REACHED
+
+
 @pytest.mark.parametrize("is_off", [False, True])
 def test_outside_a_strip_and_with_nla_switched_off_the_start_is_the_stored_pose(is_off):
     ob = rigs.make_rig()
