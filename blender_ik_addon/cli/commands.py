@@ -289,12 +289,7 @@ def _key_and_save(
 
 
 def _check_keyable(rigs: Sequence[bpy.types.Object]) -> None:
-    """Raise if keys cannot be written, or would play on another of the rigs as well.
-
-    Raises:
-        CommandError: If two rigs share an action.
-        RigError: If a rig cannot be keyed.
-    """
+    """Raise a ``CommandError`` if two rigs share an action, a ``RigError`` if one takes no keys."""
     users: dict[object, str] = {}
     for rig in rigs:
         check_keyable(rig)

@@ -207,11 +207,7 @@ def _result(
 
 
 def check_moved(parts: Iterable[RigResults]) -> None:
-    """Check that each chain is solved at one frame at least.
-
-    Raises:
-        CommandError: If a chain is solved at no frame.
-    """
+    """Raise a ``CommandError`` if a chain is solved at none of the frames."""
     for part in parts:
         for chain in part.chains:
             if all(result.residual is None for result in chain.results):

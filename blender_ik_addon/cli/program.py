@@ -70,11 +70,7 @@ def _reserved_stdout() -> Iterator[TextIO]:
 
 
 def _open(path: Path, *, use_scripts: bool) -> None:
-    """Open a file.
-
-    Raises:
-        CommandError: If the file does not exist, or Blender cannot read it.
-    """
+    """Open a file; raise a ``CommandError`` if it does not exist, or Blender cannot read it."""
     if not path.is_file():
         raise CommandError(f"{path} does not exist: name a .blend file.")
     name = str(path.absolute())

@@ -15,11 +15,7 @@ from .errors import CommandError, UsageError
 
 
 def check_writable(path: Path) -> None:
-    """Check that a file can be written, before the work begins.
-
-    Raises:
-        CommandError: If its folder cannot be written to, or the path is a folder.
-    """
+    """Raise a ``CommandError`` if a file cannot be written, before the work begins."""
     folder = path.absolute().parent
     if not folder.is_dir():
         raise CommandError(f"The folder {folder} does not exist: make it first.")

@@ -22,13 +22,7 @@ _MIXES = np.vstack([np.kron(share, np.eye(3)) for share in (1.0 - _SHARES, _SHAR
 
 
 class Rim(NamedTuple):
-    """A sphere, of which the view shows the outline.
-
-    Attributes:
-        centre: World space.
-        radius: In scene units.
-        colour: Its colour.
-    """
+    """A sphere in world space, of which the view shows the outline."""
 
     centre: tuple[float, float, float]
     radius: float
@@ -36,13 +30,7 @@ class Rim(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A short text at a place.
-
-    Attributes:
-        place: World space.
-        text: The text.
-        colour: Its colour.
-    """
+    """A short text at a place in world space."""
 
     place: tuple[float, float, float]
     text: str

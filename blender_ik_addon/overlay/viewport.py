@@ -43,10 +43,10 @@ def find_drawn(context: bpy.types.Context) -> tuple[Strokes, Colours] | None:
         return None
     known.settle()
     colours = read_colours(context)
-    found = find_view(context, known, colours)
-    if found is None:
+    content = find_view(context, known, colours)
+    if content is None:
         return None
-    view, rigs = found
+    view, rigs = content
     drawn = known.drawn.get(view)
     if drawn is None:
         if len(known.drawn) == MAX_VIEWS:
@@ -62,11 +62,11 @@ def _size(context: bpy.types.Context) -> tuple[int, int]:
 def draw_in_scene() -> None:
     """Draw the lines, areas and rims of chains."""
     context = bpy.context
-    found = find_drawn(context)
-    if found is None:
+    content = find_drawn(context)
+    if content is None:
         known.last_drawn = None
         return
-    drawn, colours = found
+    drawn, colours = content
     size, view = _size(context), context.region_data
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
@@ -88,11 +88,11 @@ def draw_in_scene() -> None:
 
 def draw_on_screen() -> None:
     """Draw the dots and words of chains."""
-    context, found = bpy.context, known.last_drawn
-    if found is None:
+    context, content = bpy.context, known.last_drawn
+    if content is None:
         return
     known.last_drawn = None
-    drawn, colours, joint_size = found
+    drawn, colours, joint_size = content
     matrix = context.region_data.perspective_matrix
     # The scale is zero in background mode.
     scale = context.preferences.system.ui_scale or 1.0
