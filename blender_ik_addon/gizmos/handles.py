@@ -1,4 +1,4 @@
-"""A small handle beside the end of each chain but the active one; a click activates its chain."""
+"""A small handle beside the end of each chain except the active one; a click activates it."""
 
 from __future__ import annotations
 

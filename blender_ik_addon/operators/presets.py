@@ -24,7 +24,7 @@ PANEL = "CHAINIK_PT_presets"
 SHIPPED = str(Path(__file__).parents[1])
 """The folder in which the presets of the extension are."""
 HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
-# Settings that belong to one chain of one rig or to its body. Presets leave them alone.
+# Settings that belong to one chain of one rig, or to its part in a body. Presets leave them alone.
 RIG_SETTINGS = OF_ONE_CHAIN | {
     *("chain_count", "pole_mode", "pole_lean", "pole_angle", "use_flip_bend"),
     *("influence", "creature"),

@@ -88,7 +88,7 @@ class CachedRig:
         return tuple(plans), rows
 
     def only(self, places: Sequence[int]) -> CachedRig:
-        """Return a copy that has only these places of ``chains``."""
+        """Return a copy that has only the chains at these places of ``chains``."""
         chains, rows = self._rows_of([self.chains[i] for i in places])
         anchors = [self.anchors[i] for i in places]
         pinned = tuple([self.pinned[i] for i in places])

@@ -22,7 +22,7 @@ _MIXES = np.vstack([np.kron(share, np.eye(3)) for share in (1.0 - _SHARES, _SHAR
 
 
 class Rim(NamedTuple):
-    """A sphere in world space, of which the view shows the outline."""
+    """A sphere in world space, radius in scene units; the view shows its outline."""
 
     centre: tuple[float, float, float]
     radius: float

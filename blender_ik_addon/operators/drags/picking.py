@@ -11,7 +11,7 @@ from .. import selection
 
 
 def click(pixel: tuple[int, int], *, toggle: bool) -> None:
-    """Select the thing at a pixel of the viewport; a click beside all things changes nothing."""
+    """Select what is at a pixel of the viewport; if nothing is there, nothing changes."""
     result = bpy.ops.view3d.select(location=pixel, deselect_all=False, toggle=toggle)
     if result == {"FINISHED"}:
         bpy.ops.ed.undo_push(message="Select")

@@ -13,8 +13,8 @@ from mathutils.geometry import intersect_line_line, intersect_line_plane
 
 from ...core.algebra.arithmetic import Array
 
-# Sine of the angle between a dial and the view. Below it the dial looks like a line, so it turns as
-# the mouse moves along it.
+# Sine of the angle between a dial's plane and the ray of the mouse. Below it the dial looks like a
+# line, so it turns as the mouse moves along it.
 EDGE_ON_SINE = 0.2
 # Pixels that turn such a dial by one radian, at an interface scale of one.
 PIXELS_PER_RADIAN = 60.0
