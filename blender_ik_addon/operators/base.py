@@ -18,7 +18,7 @@ SKIP_SAVE: set[Literal["SKIP_SAVE"]] = {"SKIP_SAVE"}
 # Seconds of work before Blender handles other events, and seconds between two timer events.
 WORK_SECONDS, TIMER_SECONDS = 0.03, 0.005
 
-Work = Generator[int, None, Any]
+WorkSteps = Generator[int, None, Any]
 
 
 class ChainOperator(bpy.types.Operator):
@@ -111,7 +111,7 @@ class Stepwise(ChainOperator):
     restores the former state if it is closed before its end.
     """
 
-    _work: Work | None = None
+    _work: WorkSteps | None = None
     _timer: bpy.types.Timer | None = None
     _workspace = ""
     _is_interactive = False
@@ -122,7 +122,7 @@ class Stepwise(ChainOperator):
         self._is_interactive = not bpy.app.background
         return self.execute(context)
 
-    def start(self, context: bpy.types.Context, work: Work, total: int) -> set[str]:
+    def start(self, context: bpy.types.Context, work: WorkSteps, total: int) -> set[str]:
         """Do all steps now, or, after a user has pressed a button, some at each timer event.
 
         A script and *Adjust Last Operation* need the finished work when this returns.

@@ -11,7 +11,7 @@ import gpu
 import numpy as np
 from mathutils import Matrix, Vector
 
-from .colours import Colour
+from .colours import Rgba
 from .strokes import Pieces, Points, Rim, Strokes
 
 # Widths of thin lines and outlines, as shares of the line width of chains.
@@ -90,7 +90,7 @@ def find_rim(rim: Rim, eye: Vector | None, to_viewer: Vector) -> Matrix | None:
 
 
 @lru_cache(maxsize=16)
-def make_circle(colour: Colour) -> gpu.types.GPUBatch:
+def make_circle(colour: Rgba) -> gpu.types.GPUBatch:
     """Return the unit circle in XY; cached by colour, because few colours occur."""
     pieces, angles = Pieces(), np.linspace(0.0, math.tau, CIRCLE_POINTS + 1)
     pieces.add(np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles))), colour)

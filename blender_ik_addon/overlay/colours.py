@@ -10,7 +10,7 @@ from ..preferences.colours import LOOKS, colours
 from ..properties.status import state_of_ending
 from ..rig.batches.batch import Ending
 
-Colour = tuple[float, float, float, float]
+Rgba = tuple[float, float, float, float]
 
 # Alpha of limit areas, the pole's plane, lines, faint lines and the plates behind words.
 FILL_ALPHA, PLANE_ALPHA, LINE_ALPHA, FAINT_ALPHA, PLATE_ALPHA = 0.16, 0.10, 0.95, 0.5, 0.8
@@ -34,20 +34,20 @@ class Colours(NamedTuple):
         plate: Plates behind words.
     """
 
-    reached: Colour
-    held: Colour
-    missed: Colour
-    idle: Colour
-    limit: Colour
-    present: Colour
-    pole: Colour
-    reach: Colour
-    back: Colour
-    plate: Colour
+    reached: Rgba
+    held: Rgba
+    missed: Rgba
+    idle: Rgba
+    limit: Rgba
+    present: Rgba
+    pole: Rgba
+    reach: Rgba
+    back: Rgba
+    plate: Rgba
 
-    def of_ending(self, ending: Ending | None) -> Colour:
+    def of_ending(self, ending: Ending | None) -> Rgba:
         """Return the colour of a chain by how its last solve ended."""
-        colour: Colour = getattr(self, LOOKS[state_of_ending(ending)].colour)
+        colour: Rgba = getattr(self, LOOKS[state_of_ending(ending)].colour)
         return colour
 
 
@@ -67,7 +67,7 @@ def read_colours(context: bpy.types.Context) -> Colours:
 
 
 # ``Any``: the colour types of the stubs have no common base.
-def with_alpha(colour: Any, alpha: float) -> Colour:
+def with_alpha(colour: Any, alpha: float) -> Rgba:
     """Return a colour of three or more numbers as RGBA with this alpha."""
     red, green, blue = colour[:3]
     return red, green, blue, alpha

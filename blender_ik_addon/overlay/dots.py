@@ -7,7 +7,7 @@ from functools import cache
 import gpu
 from mathutils import Matrix
 
-from .colours import Colour
+from .colours import Rgba
 
 # Width of the ring around a dot, pixels at an interface scale of 1.
 RING_WIDTH = 1.5
@@ -55,7 +55,7 @@ def make_shader() -> gpu.types.GPUShader:
 
 
 def draw_dots(
-    batch: gpu.types.GPUBatch, matrix: Matrix, diameter: float, scale: float, ring_colour: Colour
+    batch: gpu.types.GPUBatch, matrix: Matrix, diameter: float, scale: float, ring_colour: Rgba
 ) -> None:
     """Draw dots with rings in the background's colour.
 

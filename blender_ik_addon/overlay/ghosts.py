@@ -14,7 +14,7 @@ from ..preferences.colours import ghost_colours, width_of
 from ..properties.choices import OWN_WORDS
 from ..properties.compared.kept import kept_of
 from .batches import draw_lines, make_batch
-from .colours import Colour, read_colours
+from .colours import Rgba, read_colours
 from .dots import draw_dots
 from .strokes import Pieces
 from .words import find_pixels, write
@@ -47,7 +47,7 @@ class Ghost(NamedTuple):
 
     name: str
     joints: Any
-    colour: Colour
+    colour: Rgba
     is_chosen: bool = False
 
 

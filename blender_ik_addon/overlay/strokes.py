@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.algebra.arithmetic import Array
-from .colours import Colour
+from .colours import Rgba
 
 Points = npt.NDArray[np.float32]
 
@@ -26,7 +26,7 @@ class Rim(NamedTuple):
 
     centre: tuple[float, float, float]
     radius: float
-    colour: Colour
+    colour: Rgba
 
 
 class Word(NamedTuple):
@@ -34,7 +34,7 @@ class Word(NamedTuple):
 
     place: tuple[float, float, float]
     text: str
-    colour: Colour
+    colour: Rgba
 
 
 @dataclass(eq=False)
@@ -48,10 +48,10 @@ class Pieces:
     """
 
     points: list[Array] = field(default_factory=list)
-    colours: list[Colour | Array] = field(default_factory=list)
+    colours: list[Rgba | Array] = field(default_factory=list)
     batch: gpu.types.GPUBatch | None = None
 
-    def add(self, points: Array, colour: Colour | Array) -> None:
+    def add(self, points: Array, colour: Rgba | Array) -> None:
         """Add a part: points, and one colour or one for each point."""
         self.points.append(points.reshape(-1, 3))
         self.colours.append(colour)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..core.algebra.arithmetic import Array
 from .batches import AREA_SHADER, make_batch
-from .colours import Colour
+from .colours import Rgba
 from .strokes import Pieces, Word
 
 # Text size, distance from a text to its place, and margin of its plate, in pixels at an interface
@@ -37,7 +37,7 @@ def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int
 
 
 def draw_words(
-    words: Sequence[Word], matrix: Array, size: tuple[int, int], scale: float, plate: Colour
+    words: Sequence[Word], matrix: Array, size: tuple[int, int], scale: float, plate: Rgba
 ) -> None:
     """Write words on plates beside their places, inside the region.
 
@@ -51,7 +51,7 @@ def draw_words(
     places = find_pixels(np.array([word.place for word in words]), matrix, size)
     blf.size(FONT, TEXT_SIZE * scale)
     around = (TEXT_OFFSET + PLATE_MARGIN) * scale
-    visible: list[tuple[str, Colour, float, float]] = []
+    visible: list[tuple[str, Rgba, float, float]] = []
     for word, (x, y) in zip(words, places.tolist(), strict=True):
         if not (0.0 <= x <= size[0] and 0.0 <= y <= size[1]):
             continue
@@ -64,7 +64,7 @@ def draw_words(
     write(visible, scale, plate)
 
 
-def write(texts: Sequence[tuple[str, Colour, float, float]], scale: float, plate: Colour) -> None:
+def write(texts: Sequence[tuple[str, Rgba, float, float]], scale: float, plate: Rgba) -> None:
     """Write texts on plates.
 
     Args:
@@ -85,7 +85,7 @@ def write(texts: Sequence[tuple[str, Colour, float, float]], scale: float, plate
         blf.draw(FONT, text)
 
 
-def _draw_plates(plates: list[tuple[float, float, float, float]], colour: Colour) -> None:
+def _draw_plates(plates: list[tuple[float, float, float, float]], colour: Rgba) -> None:
     """Draw rectangles behind words, from their left, low, right and top in pixels."""
     if not plates:
         return
