@@ -6,7 +6,7 @@ import bpy
 
 COMMAND = "chain_ik"
 
-# What Blender gave for the command, to take it back by.
+# Blender's handles of the command, needed to unregister it.
 _registered: list[object] = []
 
 
@@ -14,23 +14,23 @@ def main(argv: list[str]) -> int:
     """Run the command on the file that is open.
 
     Args:
-        argv: What stands behind its name.
+        argv: Arguments after the name of the command.
 
     Returns:
         The exit code.
     """
-    # Started rarely, so that Blender's start need not wait for it.
+    # Imported here, because the command runs rarely and Blender's start need not wait for it.
     from .program import run
 
     return run(argv, prog=f"blender -b file.blend -c {COMMAND}")
 
 
 def register() -> None:
-    """Add the command to Blender's own."""
+    """Register the command with Blender."""
     _registered.append(bpy.utils.register_cli_command(COMMAND, main))
 
 
 def unregister() -> None:
-    """Take it back."""
+    """Unregister the command."""
     while _registered:
         bpy.utils.unregister_cli_command(_registered.pop())

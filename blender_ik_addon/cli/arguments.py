@@ -1,4 +1,4 @@
-"""What can be asked for on the command line: a table of options, and one of commands."""
+"""The arguments of the command line: a table of options, and a table of commands."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ EXIT_CODES = (
     " 3 something was not reached"
 )
 INDEPENDENT, DEPENDENT = "independent", "dependent"
-"""Armatures whose frames can be solved in any order, and those with chains that go on from frame to
-frame or hang on such ones."""
+"""Armatures whose frames can be solved in any order, and those with chains that continue from
+frame to frame or depend on such chains."""
 
 
 def _positive(text: str) -> int:
@@ -106,14 +106,14 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     # For processes that this program starts.
     "--report-only": _FLAG | {"help": argparse.SUPPRESS},
 }
-"""What argparse takes, by the name; in braces what differs from command to command."""
-_WORDS = {
+"""Arguments of ``add_argument``, by option; texts in braces differ between commands."""
+_DEFAULT_WORDS = {
     "frames": "the scene's range",
     "report": "none",
     "clip": "see all frames together: joints do not jump where targets do not ask for it",
 }
-"""What stands there where a command tells nothing else."""
-_FRAMES, _SAVED = ("--frames", "--from"), ("--output", "--overwrite")
+"""Texts for these braces, unless a command has others."""
+_FRAMES, _DESTINATION = ("--frames", "--from"), ("--output", "--overwrite")
 _CHOICE = (*_FRAMES, "--armature", "--chains")
 _REPORT = ("--report", "--accept-unreached")
 _BAKE = (*_REPORT, "--keep-live", "--step", "--tolerance", "--method", "--smoothness")
@@ -121,46 +121,48 @@ _CHUNK = ("--output of chunk", "--only", "--method", "--report-only")
 
 
 def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
-    """Return what reads the arguments.
+    """Return the parser of the arguments.
 
     Args:
-        prog: How the program is called.
-        takes_file: Whether the file to open comes first.
+        prog: Name of the program in its messages.
+        takes_file: Whether the first argument is the file to open.
     """
-    whole = argparse.ArgumentParser(
+    root = argparse.ArgumentParser(
         prog, description="Solve, bake and report chains.", epilog=EXIT_CODES, allow_abbrev=False
     )
     if takes_file:
-        whole.add_argument("file", type=Path, help="the .blend file to open")
-        whole.add_argument(
+        root.add_argument("file", type=Path, help="the .blend file to open")
+        root.add_argument(
             *("-y", "--enable-autoexec"), action="store_true", help="run the scripts of the file"
         )
-    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, verb: str, text: str, *options: str, **words: str) -> None:
-        added = commands.add_parser(
+        command = commands.add_parser(
             name, help=text, description=text, epilog=EXIT_CODES, allow_abbrev=False
         )
         for option in options:
-            told = dict(_OPTIONS[option])
-            told["help"] = told["help"].format(**_WORDS | words)
-            if option == _SAVED[0]:
-                saved = added.add_mutually_exclusive_group(required=name != "solve")
-            (saved if option in _SAVED else added).add_argument(option.split()[0], **told)
-        added.set_defaults(verb=verb, report=STDOUT if name == "report" else None)
+            arguments = dict(_OPTIONS[option])
+            arguments["help"] = arguments["help"].format(**_DEFAULT_WORDS | words)
+            if option == _DESTINATION[0]:
+                destinations = command.add_mutually_exclusive_group(required=name != "solve")
+            (destinations if option in _DESTINATION else command).add_argument(
+                option.split()[0], **arguments
+            )
+        command.set_defaults(verb=verb, report=STDOUT if name == "report" else None)
 
     add(
         *("solve", "Solved", "Go to a frame, solve, and save the pose."),
-        *(*_CHOICE, *_SAVED, *_REPORT),
+        *(*_CHOICE, *_DESTINATION, *_REPORT),
         frames="the scene's present one",
     )
     add(
         *("bake", "Baked", "Key what chains do at every frame, and save."),
-        *(*_CHOICE, *_SAVED, *_BAKE, "--jobs"),
+        *(*_CHOICE, *_DESTINATION, *_BAKE, "--jobs"),
     )
     add(
         *("plant", "Planted", "Keep feet and hands where they stand in a clip, and save."),
-        *(*_CHOICE, *_SAVED, "--relative-to", "--keep-hips"),
+        *(*_CHOICE, *_DESTINATION, "--relative-to", "--keep-hips"),
     )
     add(
         *("report", "Reported", "Solve, and tell what became of each chain at each frame."),
@@ -174,6 +176,6 @@ def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
     )
     add(
         *("merge", "Merged", "Key what chunks have solved, and save."),
-        *("chunks", *_FRAMES, *_SAVED, *_BAKE),
+        *("chunks", *_FRAMES, *_DESTINATION, *_BAKE),
     )
-    return whole
+    return root

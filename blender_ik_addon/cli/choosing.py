@@ -1,4 +1,4 @@
-"""Which chains are meant: by patterns for their names, and for those of their armatures."""
+"""The choice of chains by patterns for their names and for the names of their armatures."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..properties.records import chain_spec, live_rigs
 from ..rig.keying.baking import may_move
 from ..rig.keying.going_on import going_on
 from ..rig.reading.spec import ChainSpec
-from .errors import CommandError, of_armature
+from .errors import CommandError, armature_error
 
-MOST_NAMES = 5
+MAX_LISTED_NAMES = 5
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenChains:
     """Chains of one armature object.
 
     Attributes:
         object: The original armature object.
         chains: Names by index.
-        goes_on: Whether frames depend on those before, by these or other chains of the scene.
+        goes_on: Whether its frames depend on earlier frames, through any chains of the scene.
     """
 
     object: bpy.types.Object
@@ -34,23 +34,23 @@ class Chosen:
     goes_on: bool
 
     def settings(self, index: int) -> ChainGroup:
-        """Return the settings of a chain; not to be kept."""
+        """Return the settings of a chain; the reference is valid until Blender changes data."""
         return chains_of(self.object)[index]
 
     def specs(self) -> dict[int, ChainSpec]:
-        """Return the settings of all as records, by index.
+        """Return the settings of all chains as records, by index.
 
         Raises:
-            CommandError: If one of them is not sound.
+            CommandError: If the settings of a chain are invalid.
         """
-        found = {}
+        specs = {}
         for index, name in self.chains.items():
             try:
-                found[index] = chain_spec(self.settings(index), with_stored=False)
+                specs[index] = chain_spec(self.settings(index), with_stored=False)
             except IKError as error:
                 why = f"Chain '{name}' cannot be baked: {error}"
-                raise of_armature(self.object.name_full, why) from error
-        return found
+                raise armature_error(self.object.name_full, why) from error
+        return specs
 
 
 def choose(
@@ -59,49 +59,53 @@ def choose(
     chains: Sequence[str],
     *,
     with_muted: bool = False,
-) -> list[Chosen]:
+) -> list[ChosenChains]:
     """Return the live chains of a scene whose names match, in the scene's order.
 
     Args:
-        scene: Where to look.
-        armatures: Patterns of which one has to match the armature object; none for all.
+        scene: The scene to search.
+        armatures: Patterns for armature objects; one must match. Empty for all objects.
         chains: The same for chains.
-        with_muted: Whether muted ones are meant as well.
+        with_muted: Whether to include muted chains.
 
     Raises:
-        CommandError: If a pattern matches nothing, or all that match are muted.
+        CommandError: If a pattern matches nothing, or all matching chains are muted.
     """
-    rigs = [each for each in scene.objects if each.type == "ARMATURE" and chains_of(each)]
+    rigs = [rig for rig in scene.objects if rig.type == "ARMATURE" and chains_of(rig)]
     if not rigs:
         raise CommandError(f"Scene '{scene.name}' has no chains: add one, or save another scene.")
     _check(armatures, [rig.name for rig in rigs], "armature object with chains", "armature objects")
-    rigs = [rig for rig in rigs if _is_meant(rig.name, armatures)]
+    rigs = [rig for rig in rigs if _matches(rig.name, armatures)]
     names = [settings.name for rig in rigs for settings in chains_of(rig)]
     _check(chains, names, "chain", "chains")
     dependent = going_on(live_rigs(scene))
-    found = []
+    chosen = []
     for rig in rigs:
-        meant = {
+        matching = {
             index: settings.name
             for index, settings in enumerate(chains_of(rig))
-            if _is_meant(settings.name, chains) and (with_muted or may_move(rig, index))
+            if _matches(settings.name, chains) and (with_muted or may_move(rig, index))
         }
-        if meant:
-            found.append(Chosen(rig, meant, rig.session_uid in dependent))
-    if not found:
+        if matching:
+            chosen.append(ChosenChains(rig, matching, rig.session_uid in dependent))
+    if not chosen:
         raise CommandError("All chosen chains are muted, so they move nothing: unmute them first.")
-    return found
+    return chosen
 
 
-def _check(patterns: Iterable[str], names: list[str], what: str, those: str) -> None:
+def _check(patterns: Iterable[str], names: list[str], singular: str, plural: str) -> None:
     for pattern in patterns:
-        if not any(_is_meant(name, [pattern]) for name in names):
-            known = list(dict.fromkeys(names))
-            shown = ", ".join(f"'{name}'" for name in known[:MOST_NAMES])
-            more = " and others" if len(known) > MOST_NAMES else ""
-            raise CommandError(f"No {what} is called '{pattern}': the {those} are {shown}{more}.")
+        if not any(_matches(name, [pattern]) for name in names):
+            unique_names = list(dict.fromkeys(names))
+            shown = ", ".join(f"'{name}'" for name in unique_names[:MAX_LISTED_NAMES])
+            more = " and others" if len(unique_names) > MAX_LISTED_NAMES else ""
+            raise CommandError(
+                f"No {singular} is called '{pattern}': the {plural} are {shown}{more}."
+            )
 
 
-def _is_meant(name: str, patterns: Sequence[str]) -> bool:
-    # Names may have brackets, which mean something in patterns.
-    return not patterns or any(name == each or fnmatchcase(name, each) for each in patterns)
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    # Equal names match as well: brackets in names have a meaning in patterns.
+    return not patterns or any(
+        name == pattern or fnmatchcase(name, pattern) for pattern in patterns
+    )

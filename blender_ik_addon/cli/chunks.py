@@ -1,4 +1,4 @@
-"""Files of what chains did at some frames: written by chunk, joined by merge."""
+"""Files with the results of chains at some frames: written by chunk, joined by merge."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from ..rig.reading.rows import joined
 from .errors import CommandError
 from .frames import in_words
 from .parts import ChainResults, Result, RigResults
-from .saving import replaced
+from .saving import replacing
 
 FORMAT = 2
 
-# Of a part, what is not in the header.
+# Fields of a part that a file holds as arrays, and not in its header.
 ARRAYS = ("values", "notes")
 
 
 Origin = dict[str, str]
-"""What values are made of: digest of the file, version of Blender, name of the scene."""
+"""The origin of values: digest of the file, version of Blender, name of the scene."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Chunk:
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
-        rigs: Full names of all armature objects that were asked for.
+        rigs: Full names of all requested armature objects.
         has_values: Whether it holds more than a report.
-        parts: What those did that were played.
+        parts: Results of those armature objects that were played.
     """
 
     rigs: tuple[str, ...]
@@ -46,74 +46,74 @@ class Chunk:
     parts: tuple[RigResults, ...]
 
 
-def origin(scene: bpy.types.Scene) -> Origin:
-    """Return what values are made of now: the file as it stands on the disk."""
+def find_origin(scene: bpy.types.Scene) -> Origin:
+    """Return the origin of values that are computed now; the digest is that of the saved file."""
     with open(bpy.data.filepath, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"file": digest, "blender": bpy.app.version_string, "scene": scene.name}
 
 
-def write(path: Path, made_of: Origin, chunk: Chunk) -> None:
-    """Write a file."""
+def write(path: Path, origin: Origin, chunk: Chunk) -> None:
+    """Write a chunk to a file."""
     header = {
         "format": FORMAT,
-        "origin": made_of,
+        "origin": origin,
         "rigs": chunk.rigs,
         "has_values": chunk.has_values,
-        "parts": [_text_part(part) for part in chunk.parts],
+        "parts": [_header_of(part) for part in chunk.parts],
     }
     arrays: dict[str, Any] = {f"values_{i}": part.values for i, part in enumerate(chunk.parts)}
     for i, part in enumerate(chunk.parts):
         if part.notes is not None:
-            noted = vars(part.notes).items()
-            arrays |= {f"{name}_{i}": values for name, values in noted}
-    with replaced(path) as temporary, open(temporary, "wb") as file:
+            fields = vars(part.notes).items()
+            arrays |= {f"{name}_{i}": values for name, values in fields}
+    with replacing(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, header=np.array(json.dumps(header, allow_nan=False)), **arrays)
 
 
-def _text_part(part: RigResults) -> dict[str, Any]:
+def _header_of(part: RigResults) -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(part) if field.name not in ARRAYS]
-    found = {name: getattr(part, name) for name in names}
-    return {**found, "chains": [dataclasses.asdict(chain) for chain in part.chains]}
+    header = {name: getattr(part, name) for name in names}
+    return {**header, "chains": [dataclasses.asdict(chain) for chain in part.chains]}
 
 
-def read(path: Path, made_of: Origin) -> Chunk:
-    """Return what a file holds.
+def read(path: Path, origin: Origin) -> Chunk:
+    """Return the chunk that a file holds.
 
     Raises:
-        CommandError: If it is no such file, or was made of something else.
+        CommandError: If the file holds no chunk, or one of another origin.
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:
             header = json.loads(str(arrays["header"]))
             if header["format"] != FORMAT:
                 raise CommandError(f"{path} has another format: make it again with this version.")
-            found = {name: header["origin"][name] for name in made_of}
-            parts = [_part(each, arrays, i) for i, each in enumerate(header["parts"])]
+            saved = {name: header["origin"][name] for name in origin}
+            parts = [_read_part(part, arrays, i) for i, part in enumerate(header["parts"])]
             chunk = Chunk(tuple(header["rigs"]), header["has_values"], tuple(parts))
     except FileNotFoundError as error:
         raise CommandError(f"{path} does not exist: make it with chunk.") from error
     except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise CommandError(f"{path} is no whole file of chunk: make it again.") from error
-    if found["file"] != made_of["file"]:
+    if saved["file"] != origin["file"]:
         raise CommandError(f"{path} was made of another file, or of this one before a change.")
-    if found != made_of:
+    if saved != origin:
         raise CommandError(
-            f"{path} was made of scene '{found['scene']}' with Blender {found['blender']}, and this"
-            f" is scene '{made_of['scene']}' with {made_of['blender']}: make it again."
+            f"{path} was made of scene '{saved['scene']}' with Blender {saved['blender']}, and this"
+            f" is scene '{origin['scene']}' with {origin['blender']}: make it again."
         )
     return chunk
 
 
-def _part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -> RigResults:
+def _read_part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -> RigResults:
     values, notes = arrays[f"values_{number}"], None
     if f"matrices_{number}" in arrays:
         notes = Notes(*(arrays[f"{field.name}_{number}"] for field in dataclasses.fields(Notes)))
     chains = [
-        ChainResults(**each | {"results": tuple(Result(**one) for one in each["results"])})
-        for each in header["chains"]
+        ChainResults(**chain | {"results": tuple(Result(**result) for result in chain["results"])})
+        for chain in header["chains"]
     ]
-    channels, frames = (Channel(*each) for each in header["channels"]), header["frames"]
+    channels, frames = (Channel(*channel) for channel in header["channels"]), header["frames"]
     lists = {"frames": tuple(frames), "chains": tuple(chains), "channels": tuple(channels)}
     part = RigResults(**header | lists, values=values, notes=notes)
     if values.shape != (len(frames) if part.channels else 0, len(part.channels)):
@@ -122,88 +122,86 @@ def _part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -> Rig
 
 
 def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[RigResults]:
-    """Return what several files hold as if one process had played all frames.
+    """Join the results of files as if one process had played all frames.
 
     Args:
-        files: By name.
-        frames: All frames that are wanted.
-        first: Where chains start that go on from frame to frame.
+        files: Chunks by the names of their files.
+        frames: All requested frames.
+        first: Start frame of chains that continue from frame to frame.
 
     Returns:
-        What chains did, an item an armature object, in the scene's order.
+        Results, one item for each armature object, in the scene's order.
 
     Raises:
-        CommandError: If frames are missing, or in two files, or if files are of other chains.
+        CommandError: If frames are missing or in two files, or if the files hold different chains.
     """
     (name, model), *others = files.items()
     for other, chunk in others:
         if (chunk.rigs, chunk.has_values) != (model.rigs, model.has_values):
-            raise _of_others(name, other)
+            raise _mismatch_error(name, other)
     by_armature: dict[str, list[tuple[str, RigResults]]] = {rig: [] for rig in model.rigs}
     for name, chunk in files.items():
         for part in chunk.parts:
             by_armature[part.armature].append((name, part))
-    for rig, found in by_armature.items():
-        if not found:
+    for rig, parts in by_armature.items():
+        if not parts:
             raise CommandError(
                 f"'{rig}' is in none of the files: run chunk for it first (see --only)."
             )
-    return [_joined(found, frames, first) for found in by_armature.values()]
+    return [_join_rig(parts, frames, first) for parts in by_armature.values()]
 
 
-def _of_others(one: str, other: str) -> CommandError:
+def _mismatch_error(one: str, other: str) -> CommandError:
     return CommandError(
         f"{one} and {other} hold different chains: make both with the same --armature and --chains."
     )
 
 
-def _joined(
+def _join_rig(
     files: Sequence[tuple[str, RigResults]], frames: Sequence[int], first: int
 ) -> RigResults:
-    """Return the parts of one armature object as one."""
-    at: dict[int, tuple[str, RigResults, int]] = {}
+    """Join the parts of one armature object."""
+    part_of: dict[int, tuple[str, RigResults, int]] = {}
     _, model = files[0]
     for name, part in files:
-        if _asked(part) != _asked(model):
-            raise _of_others(files[0][0], name)
+        if _content_key(part) != _content_key(model):
+            raise _mismatch_error(files[0][0], name)
         if part.goes_on and part.first != first:
             raise CommandError(
                 f"Chains of '{part.armature}' go on from frame to frame, and {name} begins at"
                 f" frame {part.first} instead of {first}: make it with --from {first}."
             )
         for row, frame in enumerate(part.frames):
-            if frame in at:
+            if frame in part_of:
                 raise CommandError(
-                    f"Frame {frame} of '{part.armature}' is in {at[frame][0]} and in {name}:"
+                    f"Frame {frame} of '{part.armature}' is in {part_of[frame][0]} and in {name}:"
                     " leave one of them out."
                 )
-            at[frame] = (name, part, row)
-    missing = [frame for frame in frames if frame not in at]
+            part_of[frame] = (name, part, row)
+    missing = [frame for frame in frames if frame not in part_of]
     if missing:
         verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
         raise CommandError(
             f"{in_words(missing)} of '{model.armature}' {verb} in no file: run chunk for {them}"
             " first."
         )
-    picked = [at[frame][1:] for frame in frames]
+    rows = [part_of[frame][1:] for frame in frames]
     chains = [
-        dataclasses.replace(
-            chain, results=tuple(part.chains[i].results[row] for part, row in picked)
-        )
+        dataclasses.replace(chain, results=tuple(part.chains[i].results[row] for part, row in rows))
         for i, chain in enumerate(model.chains)
     ]
-    values = [part.values[row] for part, row in picked] if model.channels else []
-    noted = [part.notes.take(np.array([row])) for part, row in picked if part.notes is not None]
+    values = [part.values[row] for part, row in rows] if model.channels else []
+    notes = [part.notes.take(np.array([row])) for part, row in rows if part.notes is not None]
     return dataclasses.replace(
         model,
         first=first,
         frames=tuple(frames),
         chains=tuple(chains),
         values=np.array(values).reshape(len(values), len(model.channels)),
-        notes=joined(noted) if noted else None,
+        notes=joined(notes) if notes else None,
     )
 
 
-def _asked(part: RigResults) -> object:
+def _content_key(part: RigResults) -> object:
     chains = [(chain.index, chain.name, chain.bones) for chain in part.chains]
     return chains, part.channels, part.goes_on, part.notes is None

@@ -1,4 +1,4 @@
-"""Played frames of a bake bettered as a whole, wherever they were played."""
+"""Improvement of the played frames of a bake as a whole, whichever process played them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .errors import warn
 from .parts import RigResults
 
 
-def bettered(
+def improve_clip(
     scene: bpy.types.Scene,
     rig: bpy.types.Object,
     part: RigResults,
     runs: Sequence[Sequence[int]],
     smoothness: float,
 ) -> RigResults:
-    """Return what chains of an armature object did, bettered; each run of frames is a clip.
+    """Return the improved results of an armature object; each run of frames is a clip.
 
-    What is told of chains goes to stderr as well.
+    Warnings about chains go to stderr.
     """
     assert part.notes is not None
     specs = {

@@ -1,11 +1,11 @@
-"""What a command refuses, with its exit code."""
+"""The errors of commands, with their exit codes, and warnings."""
 
 from __future__ import annotations
 
 import sys
 
-BEGINNING = "Error: "
-"""How lines on stderr begin that say why a command was not run."""
+ERROR_PREFIX = "Error: "
+"""Start of a line on stderr that says why a command was not run."""
 
 
 class CommandError(Exception):
@@ -15,16 +15,16 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """What was asked for makes no sense, whatever the file."""
+    """The arguments are wrong, whatever the file."""
 
     code = 2
 
 
-def of_armature(name: str, why: object) -> CommandError:
-    """Return an error about a chain, with its armature object: copies have the same chains."""
+def armature_error(name: str, why: object) -> CommandError:
+    """Return an error about a chain that names its armature; copies have the same chain names."""
     return CommandError(f"'{name}': {why}")
 
 
 def warn(armature: str, sentence: str) -> None:
-    """Tell what should be known of a chain of an armature object."""
+    """Print a warning about an armature object or a chain of it."""
     print(f"Warning: '{armature}': {sentence}", file=sys.stderr, flush=True)

@@ -9,18 +9,18 @@ from itertools import pairwise
 
 from ..rig.keying.baking import stepped
 
-# What Blender can go to, MAXFRAME.
-FARTHEST = 1_048_574
+# The last frame that Blender can go to: its MAXFRAME.
+MAX_FRAME = 1_048_574
 _PART = re.compile(r"\s*(-?\d+)(?:\s*-\s*(-?\d+))?\s*")
 
 
 def frames_of(text: str) -> tuple[int, ...]:
-    """Return the frames of a text in rising order, each once.
+    """Return the frames of a text in rising order, without repetitions.
 
     Raises:
-        argparse.ArgumentTypeError: If it names none.
+        argparse.ArgumentTypeError: If a part of the text is no frame and no range.
     """
-    found: set[int] = set()
+    frames: set[int] = set()
     for part in text.split(","):
         match = _PART.fullmatch(part)
         if match is None:
@@ -31,26 +31,26 @@ def frames_of(text: str) -> tuple[int, ...]:
         last = first if match[2] is None else int(match[2])
         if first > last:
             raise argparse.ArgumentTypeError(f"{first} lies after {last}: swap the two")
-        if max(abs(first), abs(last)) > FARTHEST:
-            raise argparse.ArgumentTypeError(f"Blender's frames end at {FARTHEST}")
-        found.update(range(first, last + 1))
-    return tuple(sorted(found))
+        if max(abs(first), abs(last)) > MAX_FRAME:
+            raise argparse.ArgumentTypeError(f"Blender's frames end at {MAX_FRAME}")
+        frames.update(range(first, last + 1))
+    return tuple(sorted(frames))
 
 
-def text_of(frames: Iterable[int]) -> str:
-    """Return frames in rising order as ``frames_of`` reads them, in few words."""
+def frame_list(frames: Iterable[int]) -> str:
+    """Return frames in rising order as a short text that ``frames_of`` reads."""
     runs = stepped(frames, 1)
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 def in_words(frames: Sequence[int]) -> str:
-    """Return frames as a sentence begins with them."""
+    """Return frames as the beginning of a sentence."""
     name = "Frame" if len(frames) == 1 else "Frames"
-    return f"{name} {text_of(frames).replace(',', ', ')}"
+    return f"{name} {frame_list(frames).replace(',', ', ')}"
 
 
 def split(frames: Sequence[int], count: int) -> list[Sequence[int]]:
-    """Return frames in so many parts, or as many as there are frames, alike in size."""
+    """Split frames into parts of similar size: this number, or one for each frame if fewer."""
     count = min(count, len(frames))
     ends = [len(frames) * i // count for i in range(count + 1)]
     return [frames[a:b] for a, b in pairwise(ends)]

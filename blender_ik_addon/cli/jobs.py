@@ -1,4 +1,4 @@
-"""Frames solved in several processes of this program, each writing a chunk."""
+"""Frames solved in several processes of this program, which write chunks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from pathlib import Path
 import bpy
 
 from . import trust
-from .errors import BEGINNING, CommandError
+from .errors import ERROR_PREFIX, CommandError
 
-# A process that was killed, by a shortage of memory for one, may do better alone.
+# Runs of a job. A second run may succeed where the first was killed, for example by a shortage of
+# memory.
 TRIES = 2
-Tell = Callable[[int, int], None]
-"""Called with how many frames have been played, and of how many."""
+ReportProgress = Callable[[int, int], None]
+"""Called with the number of frames that have been played, and the number of all."""
 
 PROGRESS = re.compile(r"frame (\d+) of \d+\s*")
 
@@ -30,9 +31,9 @@ class Task:
     """One process.
 
     Attributes:
-        command: What starts it.
-        name: The frames that it solves, as a sentence begins with them.
-        count: How many frames it tells of.
+        command: Command line that starts it.
+        name: The frames that it solves, as the beginning of a sentence.
+        count: Number of frames that it plays and reports on stderr.
     """
 
     command: Sequence[str]
@@ -41,19 +42,19 @@ class Task:
 
 
 def start() -> list[str]:
-    """Return what starts this program on the file that is open, trusted no more than here."""
+    """Return the command line of this program on the open file, with no more rights than here."""
     file = bpy.data.filepath
     if bpy.app.binary_path:
         blender = [bpy.app.binary_path, "-b", *trust.application_options(), file]
         return [*blender, "-S", bpy.context.scene.name, "-c", "chain_ik"]
     package = Path(__file__).resolve().parents[1].name
-    # It is to import nothing from the folder in which it starts.
+    # Both options keep Python from importing modules of the folder in which it starts.
     python = [sys.executable, "-I" if sys.flags.isolated else "-P", "-m", package]
     return [*python, *(["-y"] if trust.runs_scripts() else []), file]
 
 
-def _variables() -> dict[str, str]:
-    """Return environment variables with which Python finds this package."""
+def _environment() -> dict[str, str]:
+    """Return environment variables that let Python find this package."""
     folder = str(Path(__file__).resolve().parents[2])
     paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
     variables = dict(os.environ)
@@ -63,48 +64,48 @@ def _variables() -> dict[str, str]:
 
 
 @dataclass
-class _Run:
-    """Tasks under way.
+class _RunState:
+    """The state of running jobs.
 
     Attributes:
-        tell: Called with how many frames have been played, and of how many.
-        total: Of all tasks.
-        lock: For all that is below: a thread waits for each process.
-        played: Frames by task.
-        processes: Those that run.
-        is_over: Whether no more are to be started.
+        tell: Called with the number of frames that have been played, and the number of all.
+        total: Number of frames of all jobs.
+        lock: Guards the attributes below, because a thread waits for each process.
+        played: Number of played frames, by job.
+        processes: The running processes.
+        is_over: Whether no more processes may start.
     """
 
-    tell: Tell
+    tell: ReportProgress
     total: int
     lock: threading.Lock = field(default_factory=threading.Lock)
     played: dict[int, int] = field(default_factory=dict)
     processes: set[subprocess.Popen[str]] = field(default_factory=set)
     is_over: bool = False
 
-    def attempt(self, number: int, task: Task) -> str | None:
-        """Run a task once; return None if it went well, else the last that it said."""
+    def attempt(self, number: int, job: Task) -> str | None:
+        """Run a job once; return None if it succeeded, otherwise the reason of the failure."""
         with self.lock:
             if self.is_over:
                 return "another process has failed"
             process = subprocess.Popen(
-                task.command,
+                job.command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 encoding="utf-8",
                 errors="replace",
-                env=_variables(),
+                env=_environment(),
             )
             self.processes.add(process)
         last = why = ""
         assert process.stderr is not None
-        with process.stderr as said:
-            for line in said:
+        with process.stderr as lines:
+            for line in lines:
                 if match := PROGRESS.fullmatch(line):
-                    self._note(number, int(match[1]))
-                elif line.startswith(BEGINNING):
-                    why = line.removeprefix(BEGINNING)
+                    self._count_frames(number, int(match[1]))
+                elif line.startswith(ERROR_PREFIX):
+                    why = line.removeprefix(ERROR_PREFIX)
                 else:
                     last = line.strip() or last
         code = process.wait()
@@ -116,7 +117,7 @@ class _Run:
             return f"signal {-code} has ended the process"
         return why or last or f"the process has ended with code {code}"
 
-    def _note(self, number: int, count: int) -> None:
+    def _count_frames(self, number: int, count: int) -> None:
         with self.lock:
             before = sum(self.played.values())
             self.played[number] = count
@@ -124,7 +125,7 @@ class _Run:
                 self.tell(done, self.total)
 
     def stop(self) -> bool:
-        """End what still runs; tell whether this is the first to do so."""
+        """End all running processes; tell whether this call is the first."""
         with self.lock:
             is_first, self.is_over = not self.is_over, True
             for process in self.processes:
@@ -132,27 +133,27 @@ class _Run:
         return is_first
 
 
-def run(tasks: Sequence[Task], jobs: int, tell: Tell) -> None:
-    """Run tasks, so many at a time; each that fails once more.
+def run(all_jobs: Sequence[Task], jobs: int, tell: ReportProgress) -> None:
+    """Run jobs, at most ``jobs`` at a time, and a failed one a second time.
 
     Raises:
-        CommandError: If one has failed twice, with its frames; the others are ended.
+        CommandError: If a job has failed twice; it names the frames. The other jobs are ended.
     """
-    state = _Run(tell, sum(task.count for task in tasks))
+    state = _RunState(tell, sum(job.count for job in all_jobs))
 
     def finish(numbered: tuple[int, Task]) -> None:
-        number, task = numbered
+        number, job = numbered
         for _ in range(TRIES):
-            why = state.attempt(number, task)
+            why = state.attempt(number, job)
             if why is None:
                 return
-        # Those that were ended for another's sake have nothing to tell.
+        # Only the first failure counts: ``stop`` has ended the other jobs.
         if state.stop():
-            raise CommandError(f"{task.name} could not be solved: {why.strip().rstrip('.')}.")
+            raise CommandError(f"{job.name} could not be solved: {why.strip().rstrip('.')}.")
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for _ in pool.map(finish, enumerate(tasks)):
+            for _ in pool.map(finish, enumerate(all_jobs)):
                 pass
         finally:
             state.stop()

@@ -1,4 +1,4 @@
-"""What the chains of one armature object did, frame by frame."""
+"""The results of the chains of one armature object, frame by frame."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from ..rig.keying.written import Channel, reader, written_channels
 from ..rig.live import live
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.refusals import Refused
-from .choosing import Chosen
-from .errors import of_armature
+from .choosing import ChosenChains
+from .errors import armature_error
 
 MUTED, NOT_SOLVED = "MUTED", "NOT_SOLVED"
-"""Status codes of chains without an outcome; those of others are the core's."""
+"""Status codes of chains without an outcome; other chains have the codes of the core."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a chain at a frame.
+    """The result of a chain at a frame.
 
     Attributes:
-        frame: Which one.
+        frame: The frame.
         code: Name of the status, ``MUTED`` or ``NOT_SOLVED``.
         text: The status in words, as the sidebar shows it.
         reached: Whether the effector is at its target; None where the chain is idle.
         residual: From effector to target in scene units; None where nothing was solved.
-        iterations: Sweeps used; None where nothing was solved.
+        iterations: Number of iterations; None where nothing was solved.
         limits_hit: Bones and axes whose limits keep the effector from the target.
     """
 
@@ -53,15 +53,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ChainResults:
-    """What became of one chain.
+    """The results of one chain.
 
     Attributes:
-        index: In the list of its armature object.
-        name: Of the chain.
-        bones: Those that it writes, root first.
-        results: Frame by frame.
-        jumps: Of a bettered clip, the frames to which joints still jump; None of others.
-        left: Why it was left out of that; empty if it was not.
+        index: Index in the list of its armature object.
+        name: Name of the chain.
+        bones: Names of the bones that it writes, root first.
+        results: Results frame by frame.
+        jumps: Frames to which joints of an improved clip still jump; None without a clip.
+        left: Reason why the clip leaves the chain out; empty if it does not.
     """
 
     index: int
@@ -74,17 +74,17 @@ class ChainResults:
 
 @dataclass(frozen=True, eq=False)
 class RigResults:
-    """What the chosen chains of one armature object did at some frames.
+    """The results of the chosen chains of one armature object at f frames.
 
     Attributes:
         armature: Full name of the object.
-        goes_on: Whether frames depend on those before.
-        first: The frame at which playing began.
-        frames: In rising order, f of them.
-        chains: What became of each.
-        channels: What the chains write, c of them; none where only the report is wanted.
-        values: Of the channels, shape (f, c).
-        notes: What a clip is bettered by; None where none is.
+        goes_on: Whether frames depend on earlier frames.
+        first: The first frame that was played.
+        frames: The frames in rising order.
+        chains: Results of the chains.
+        channels: The c channels that the chains write; empty for a report only.
+        values: Values of the channels, shape (f, c).
+        notes: Data that improves a clip; None without a clip.
     """
 
     armature: str
@@ -97,53 +97,54 @@ class RigResults:
     notes: Notes | None = None
 
 
-def tell(number: int, total: int) -> None:
-    """Tell how far it is."""
+def print_progress(number: int, total: int) -> None:
+    """Print the progress to stderr; ``jobs`` reads it there."""
     print(f"frame {number} of {total}", file=sys.stderr, flush=True)
 
 
 def play(
     scene: bpy.types.Scene,
-    chosen: Sequence[Chosen],
+    chosen: Sequence[ChosenChains],
     frames: Sequence[int],
     first: int,
     *,
     with_values: bool,
     with_notes: bool = False,
 ) -> list[RigResults]:
-    """Play frames and note what chains do. The scene is left at the last of them.
+    """Play frames and record the results of chains; leave the scene at the last frame.
 
     Args:
-        scene: To play; its chains are live.
-        chosen: Which chains, an item an armature object.
-        frames: What to note, in rising order.
-        first: Where chains start that go on from frame to frame.
-        with_values: Whether to note what the chains write, to key it. Each has to be solved then.
-        with_notes: Whether to note what a clip is bettered by as well.
+        scene: The scene to play; its chains are live.
+        chosen: The chains, one item for each armature object.
+        frames: Frames to record, in rising order.
+        first: Start frame of chains that continue from frame to frame.
+        with_values: Whether to record the channels that the chains write, for keys. Then each
+            chain must be solved at each of the frames.
+        with_notes: Whether to record the data that improves a clip as well.
 
     Raises:
-        CommandError: If one of them cannot be solved.
+        CommandError: If a chain cannot be solved although ``with_values`` is set.
     """
     if not chosen:
         return []
     recorders = [
-        _Recorder(scene, each, with_values=with_values, with_notes=with_notes) for each in chosen
+        _RigRecorder(scene, rig, with_values=with_values, with_notes=with_notes) for rig in chosen
     ]
-    goes_on = any(each.goes_on for each in chosen)
-    wanted, order = set(frames), moments(frames, first, goes_on=goes_on)
-    for number, frame in enumerate(played(scene, [each.object for each in chosen], order), 1):
-        if frame in wanted:
+    goes_on = any(rig.goes_on for rig in chosen)
+    requested, order = set(frames), moments(frames, first, goes_on=goes_on)
+    for number, frame in enumerate(played(scene, [rig.object for rig in chosen], order), 1):
+        if frame in requested:
             for recorder in recorders:
                 recorder.note(frame)
-        tell(number, len(order))
+        print_progress(number, len(order))
     return [recorder.part(tuple(frames), first) for recorder in recorders]
 
 
-class _Recorder:
-    """Notes what the chosen chains of one armature object do."""
+class _RigRecorder:
+    """The recorder of the chosen chains of one armature object."""
 
     def __init__(
-        self, scene: bpy.types.Scene, chosen: Chosen, *, with_values: bool, with_notes: bool
+        self, scene: bpy.types.Scene, chosen: ChosenChains, *, with_values: bool, with_notes: bool
     ) -> None:
         self._scene = scene
         self._chosen = chosen
@@ -156,17 +157,17 @@ class _Recorder:
         self._results: dict[int, list[Result]] = {index: [] for index in chosen.chains}
 
     def note(self, frame: int) -> None:
-        """Note what stands there now.
+        """Record the present results of the chains, for a frame.
 
         Raises:
-            CommandError: If values are wanted, and a chain cannot be solved.
+            CommandError: If values are requested, and a chain cannot be solved.
         """
         for index, results in self._results.items():
             key = self._chosen.object.session_uid, index
             outcome = live.memory.outcome_in(self._scene, key)
             if self._with_values and isinstance(outcome, Refused):
                 why = not_baked(self._chosen.chains[index], frame, outcome.text)
-                raise of_armature(self._chosen.object.name_full, why)
+                raise armature_error(self._chosen.object.name_full, why)
             results.append(_result(frame, self._chosen, index, outcome))
         if self._with_values:
             self._values.append(self._read())
@@ -174,7 +175,7 @@ class _Recorder:
             self._clip.note()
 
     def part(self, frames: tuple[int, ...], first: int) -> RigResults:
-        """Return what has been noted."""
+        """Return the recorded results."""
         chosen = self._chosen
         chains = [
             ChainResults(index, name, bones_of_chain(chosen.settings(index)), tuple(results))
@@ -190,7 +191,9 @@ class _Recorder:
         )
 
 
-def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | Refused | None) -> Result:
+def _result(
+    frame: int, chosen: ChosenChains, index: int, outcome: Outcome | Refused | None
+) -> Result:
     settings = chosen.settings(index)
     text = status_with(settings, outcome)
     if is_idle(settings):
@@ -199,24 +202,20 @@ def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | Refused |
         return Result(frame, NOT_SOLVED, text, False)
     status, residual = outcome.status, left_of(settings, outcome)
     is_reached = status is Status.REACHED and residual == outcome.residual
-    count, held = int(outcome.iterations), tuple(outcome.held_by)
-    return Result(frame, status.value, text, is_reached, residual, count, held)
+    count, limits_hit = int(outcome.iterations), tuple(outcome.held_by)
+    return Result(frame, status.value, text, is_reached, residual, count, limits_hit)
 
 
 def check_moved(parts: Iterable[RigResults]) -> None:
-    """Raise if a chain is solved at none of the frames.
-
-    Raises:
-        CommandError: With what to do next.
-    """
+    """Raise a ``CommandError`` if a chain is solved at none of the frames."""
     for part in parts:
         for chain in part.chains:
             if all(result.residual is None for result in chain.results):
                 why = never_moved(chain.name, chain.results[-1].text)
-                raise of_armature(part.armature, why)
+                raise armature_error(part.armature, why)
 
 
 def is_reached(parts: Iterable[RigResults]) -> bool:
     """Tell whether no chain has missed its target at any frame."""
-    results = (each for part in parts for chain in part.chains for each in chain.results)
-    return all(each.reached is not False for each in results)
+    results = (result for part in parts for chain in part.chains for result in chain.results)
+    return all(result.reached is not False for result in results)

@@ -1,4 +1,4 @@
-"""What became of chains, as JSON."""
+"""The report on the results of chains, as JSON, and its summary in words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .parts import ChainResults, RigResults, is_reached
 FORMAT = 1
 
 
-def text_of(parts: Sequence[RigResults]) -> str:
-    """Return the report of what chains did at the same frames."""
+def to_json(parts: Sequence[RigResults]) -> str:
+    """Return the report on results at the same frames."""
     record = {
         "format": FORMAT,
         "file": bpy.data.filepath,
@@ -29,19 +29,19 @@ def text_of(parts: Sequence[RigResults]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def done_in_words(
+def summary_in_words(
     verb: str, parts: Sequence[RigResults], frames: Sequence[int], place: object
 ) -> str:
-    """Return what a command has done, for the one who waits for it.
+    """Return a summary of a command for its user.
 
     Args:
-        verb: What it does, as a sentence begins with it.
-        parts: What the chains did.
-        frames: At which frames.
-        place: The file that holds it; None without.
+        verb: The first word of the summary, such as "Baked".
+        parts: Results of the chains.
+        frames: The frames of these.
+        place: The file that was written; None without one.
     """
     chains = [chain for part in parts for chain in part.chains]
-    missed = sum(any(each.reached is False for each in chain.results) for chain in chains)
+    missed = sum(any(result.reached is False for result in chain.results) for chain in chains)
     counted = f"{len(chains)} chains" if len(chains) != 1 else "1 chain"
     when = in_words(frames)
     where = "" if place is None else f" into {place}"

@@ -1,4 +1,4 @@
-"""Files are written beside their place and put there whole: a killed run leaves what was there."""
+"""Writing of files that a killed run leaves intact: write beside the file, then replace it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,8 @@ import bpy
 from .errors import CommandError, UsageError
 
 
-def check_place(path: Path) -> None:
-    """Raise if a file could not be written, before anything takes time.
-
-    Raises:
-        CommandError: With what to do next.
-    """
+def check_writable(path: Path) -> None:
+    """Raise a ``CommandError`` if a file cannot be written, before the work begins."""
     folder = path.absolute().parent
     if not folder.is_dir():
         raise CommandError(f"The folder {folder} does not exist: make it first.")
@@ -30,14 +26,14 @@ def check_place(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make the folder of a file, but not the one that holds it: that would hide a wrong path."""
+    """Make the folder of a file, but no folder above it, which would hide a wrong path."""
     folder = path.absolute().parent
     if folder.parent.is_dir() and not folder.exists():
-        # Another process may make it just now.
+        # Another process may make the same folder at this moment.
         folder.mkdir(exist_ok=True)
 
 
-def are_same(one: Path, other: Path) -> bool:
+def is_same_file(one: Path, other: Path) -> bool:
     """Tell whether two paths lead to the same place."""
     if one.exists() and other.exists():
         return one.samefile(other)
@@ -45,21 +41,21 @@ def are_same(one: Path, other: Path) -> bool:
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """Give a temporary place beside a file; what is written there replaces it at the end."""
-    # A link stays one.
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside a file; the file there replaces it at the end."""
+    # Resolved, so that a link stays a link.
     path = path.absolute().resolve()
     handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}.", path.parent)
     os.close(handle)
     temporary = Path(name)
-    # Blender would keep what it finds there as a backup.
+    # Blender would keep a file that exists there as a backup.
     temporary.unlink()
     try:
         yield temporary
         if path.exists():
             shutil.copymode(path, temporary)
         else:
-            # Not for the owner alone, as temporary files are.
+            # Temporary files are for their owner alone; give this one the usual permissions.
             mask = os.umask(0)
             os.umask(mask)
             temporary.chmod(0o666 & ~mask)
@@ -69,20 +65,20 @@ def replaced(path: Path) -> Iterator[Path]:
 
 
 def save(path: Path) -> None:
-    """Save what is open, compressed if the file that it comes from is.
+    """Save the open file to a path, compressed if it was compressed before.
 
     Raises:
         CommandError: If Blender cannot write the file.
     """
     with open(bpy.data.filepath, "rb") as file:
         is_compressed = file.read(7) != b"BLENDER"
-    with replaced(path) as temporary:
+    with replacing(path) as temporary:
         name = str(temporary)
         try:
             bpy.ops.wm.save_as_mainfile(
                 filepath=name, copy=True, check_existing=False, compress=is_compressed
             )
-            # On a full disk Blender takes a compressed file for saved that ends in the middle.
+            # On a full disk Blender reports a truncated compressed file as saved, so read it again.
             with bpy.data.libraries.load(name):  # type: ignore[func-returns-value]
                 pass
         except (OSError, RuntimeError) as error:
@@ -90,5 +86,5 @@ def save(path: Path) -> None:
                 f"{path} could not be saved whole: make room on the disk, or choose another place."
             ) from error
         finally:
-            # Blender writes there first.
+            # Blender writes to this file first.
             Path(f"{name}@").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What this process may do, said to those that it starts: none of them may do more."""
+"""Rights of this process, as options for the processes that it starts: these get no more."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from contextlib import contextmanager
 
 import bpy
 
-NAME = "chain_ik_trust"
-# Blender computes simple expressions and known functions by itself; it leaves attributes to Python.
-EXPRESSION = "bpy.app.version[0] > 0"
+PROBE_NAME = "chain_ik_trust"
+# Blender computes simple expressions and known functions itself; only Python reads attributes.
+PROBE_EXPRESSION = "bpy.app.version[0] > 0"
 
 
 def runs_scripts() -> bool:
-    """Tell whether Blender runs scripted drivers now; it treats the other code of files alike.
+    """Tell whether Blender runs scripted drivers now; other code of files has the same rights.
 
-    Command line, preferences, excluded folders and how the file was opened decide that together,
-    and Blender tells the result nowhere. So a driver of our own tries it, in a scene of its own.
+    Command line, preferences, excluded folders and the way the file was opened decide together,
+    and Blender shows the result nowhere. So a test driver in a temporary scene finds out.
     """
-    scene = bpy.data.scenes.new(NAME)
+    scene = bpy.data.scenes.new(PROBE_NAME)
     try:
-        scene[NAME] = 0.0
-        scene.driver_add(f'["{NAME}"]').driver.expression = EXPRESSION
+        scene[PROBE_NAME] = 0.0
+        scene.driver_add(f'["{PROBE_NAME}"]').driver.expression = PROBE_EXPRESSION
         view_layer = scene.view_layers[0]
         with _silent_stderr():
             view_layer.update()
         graph = view_layer.depsgraph
-        shown = None if graph is None else graph.scene_eval
-        return shown is not None and shown[NAME] == 1.0
+        evaluated = None if graph is None else graph.scene_eval
+        return evaluated is not None and evaluated[PROBE_NAME] == 1.0
     finally:
         bpy.data.scenes.remove(scene)
 
 
 def application_options() -> list[str]:
-    """Return the options of an application that may do what this one may, for before the file."""
+    """Return the options, before the file, that give an application the rights of this one."""
     options = []
     if bpy.app.factory_startup:
         options += ["--factory-startup", "--addons", __package__.rpartition(".")[0]]
@@ -46,13 +46,13 @@ def application_options() -> list[str]:
 
 @contextmanager
 def _silent_stderr() -> Iterator[None]:
-    """Leave out what Blender tells of a driver that it does not run: no file has this one."""
+    """Suppress Blender's message about a driver that it does not run: the file has no such one."""
     sys.stderr.flush()
-    kept = os.dup(2)
+    descriptor = os.dup(2)
     try:
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Gizmos of chains: what can be dragged or clicked in the viewport."""
+"""Gizmos of chains, to drag or click in the viewport."""
 
 from ..registering import in_order
 

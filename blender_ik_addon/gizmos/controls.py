@@ -15,14 +15,14 @@ from ..rig.reading.spec import Anchor
 from ..rig.reading.world import uids_in
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
-from .shown import ChainGizmos, chain_of, known_of, paint, solved_chain, theme
+from .shown import ChainGizmos, chain_of, chain_or_spec_of, paint, solved_chain, theme
 
-# Shares of the size of Blender's own gizmos.
+# Sizes as shares of the size of Blender's gizmos.
 TARGET_SIZE, POLE_SIZE, DIAL_SIZE = 0.22, 0.16, 0.6
 LINE_WIDTH = 2.0
-# A new pole may lie on the dial, which would always be picked instead. Ends of limits, which are
-# smaller still, are before both.
-IN_FRONT = 5.0
+# A new pole may lie on the dial, and without this bias a click there would always pick the dial.
+# The ends of limits are smaller and have a greater bias.
+SELECT_BIAS = 5.0
 
 
 class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
@@ -43,17 +43,17 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
         settings = chain_of(context)
         if settings is None:
             return
-        # That of the pole's line; limits, which are rings as well, have another.
+        # The colour of the pole's line. Limits are rings as well, but have another colour.
         pole_colour = Color(colours(context)["pole"])
-        target, pole = _followed(context, settings)
-        self._put(self._target, target)
-        self._put(self._pole, pole)
+        target, pole = _visible_controls(context, settings)
+        self._show_at(self._target, target)
+        self._show_at(self._pole, pole)
         paint(self._target, theme(context).gizmo_primary)
         paint(self._pole, pole_colour)
         has_line = pole is not None and bool(target) == bool(settings.target)
         line = _axis_of(context, settings) if has_line else None
         if line is not None:
-            # In the middle of the line, which is its Z axis.
+            # The dial lies in the middle of the line, with the line as its Z axis.
             turn = Vector((0.0, 0.0, 1.0)).rotation_difference(Vector(line.direction.tolist()))
             middle = Matrix.Translation(((line.root + line.end) / 2.0).tolist())
             self._dial.matrix_basis = middle @ turn.to_matrix().to_4x4()
@@ -65,31 +65,31 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
         gizmo.draw_style, gizmo.draw_options = "RING_2D", {"ALIGN_VIEW", "FILL_SELECT"}
         gizmo.target_set_operator(operator)
         gizmo.scale_basis, gizmo.line_width = size, LINE_WIDTH
-        gizmo.select_bias = IN_FRONT
+        gizmo.select_bias = SELECT_BIAS
         return gizmo
 
-    def _put(self, gizmo: bpy.types.Gizmo, anchor: Anchor | None) -> None:
-        """Show a gizmo where a target or pole is, if there is one."""
+    def _show_at(self, gizmo: bpy.types.Gizmo, anchor: Anchor | None) -> None:
+        """Show a gizmo at a target or pole, if there is one."""
         if anchor is None:
             return
         try:
-            place = place_of(anchor)
+            position = place_of(anchor)
         except IKError:
             return
-        if np.isfinite(place).all():
-            gizmo.matrix_basis = Matrix.Translation(place.tolist())
+        if np.isfinite(position).all():
+            gizmo.matrix_basis = Matrix.Translation(position.tolist())
             gizmo.hide = False
 
 
-def _followed(
+def _visible_controls(
     context: bpy.types.Context, settings: ChainGroup
 ) -> tuple[Anchor | None, Anchor | None]:
-    """Return the target and the pole of a chain; None for what it lacks, or the scene does."""
+    """Return the target and the pole of a chain; None for one that chain or scene lacks."""
     target, pole = controls_of_chain(settings)
     if not uses(settings, "pole_target"):
         pole = None
     if solved_chain(context, settings) is None:
-        # Of a chain that is solved both are there.
+        # A chain that is solved has both in the scene.
         assert context.scene is not None
         present = uids_in(context.scene)
         target = target if target and target.object.session_uid in present else None
@@ -98,9 +98,9 @@ def _followed(
 
 
 def _axis_of(context: bpy.types.Context, settings: ChainGroup) -> PoleAxis | None:
-    """Return the line that the pole angle turns about; None if there is none."""
+    """Return the line that the pole angle turns about; None without a finite line."""
     try:
-        line = pole_axis(owner_of(settings), known_of(context, settings))
+        line = pole_axis(owner_of(settings), chain_or_spec_of(context, settings))
     except IKError:
         return None
     return line if np.isfinite((line.root, line.end)).all() else None

@@ -1,4 +1,4 @@
-"""A small handle beside the end of each chain but the active one; a click activates its chain."""
+"""A small handle beside the end of each chain except the active one; a click activates it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mathutils import Matrix, Vector
 from ..properties.chains import chains_of
 from .shown import ChainGizmos, paint, rig_of, theme
 
-# Pixels at an interface scale of one. Beside the end, so that a click on the bone or the target
-# there selects it as ever.
+# Sizes in pixels at an interface scale of one. The offset keeps a handle beside the end of its
+# chain, so that a click on the bone or the target there still selects it.
 OFFSET = Vector((16.0, 16.0))
 RADIUS, GRAB_RADIUS = 5.0, 8.0
 DIAMOND = ((0.0, 1.0), (1.0, 0.0), (-1.0, 0.0), (-1.0, 0.0), (1.0, 0.0), (0.0, -1.0))
-OPERATOR = "pose.chain_ik_activate"
+ACTIVATE_OPERATOR = "pose.chain_ik_activate"
 
 
 class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
@@ -40,24 +40,24 @@ class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
         """
         for part in spots:
             if part not in self._spots:
-                self.target_set_operator(OPERATOR, index=part).index = part
+                self.target_set_operator(ACTIVATE_OPERATOR, index=part).index = part
         self._spots, self._size = spots, size
 
     def draw(self, _context: bpy.types.Context) -> None:
-        # Not made in setup, because without a window no shape can be made.
+        # Not in ``setup``, which also runs without a window: shapes need one.
         self._shape = self._shape or self.new_custom_shape("TRIS", DIAMOND)
-        normal = self.alpha
+        alpha = self.alpha
         for part, spot in self._spots.items():
-            self.alpha_highlight = 1.0 if part == self._part else normal
+            self.alpha_highlight = 1.0 if part == self._part else alpha
             place = Matrix.Translation((spot.x, spot.y, 0.0)) @ Matrix.Scale(RADIUS * self._size, 4)
             self.draw_custom_shape(self._shape, matrix=place)
 
     def test_select(self, context: bpy.types.Context, location: tuple[int, int]) -> int:
         mouse = Vector(location)
-        near = {part: (spot - mouse).length for part, spot in self._spots.items()}
-        found = min(near, key=near.__getitem__, default=-1)
-        is_under = found >= 0 and near[found] <= GRAB_RADIUS * self._size
-        self._part = found if is_under else -1
+        distances = {part: (spot - mouse).length for part, spot in self._spots.items()}
+        nearest = min(distances, key=distances.__getitem__, default=-1)
+        is_hit = nearest >= 0 and distances[nearest] <= GRAB_RADIUS * self._size
+        self._part = nearest if is_hit else -1
         return self._part
 
 
@@ -72,11 +72,11 @@ class VIEW3D_GGT_chain_ik_handles(ChainGizmos):
 
     def draw_prepare(self, context: bpy.types.Context) -> None:
         size = context.preferences.system.ui_scale
-        self._handles.show(_spots(context, size), size)
+        self._handles.show(_find_spots(context, size), size)
         paint(self._handles, theme(context).gizmo_view_align, alpha=0.5)
 
 
-def _spots(context: bpy.types.Context, size: float) -> dict[int, Vector]:
+def _find_spots(context: bpy.types.Context, size: float) -> dict[int, Vector]:
     """Return the places of handles in the region, pixels, by index of the chain."""
     owner, region, view = rig_of(context), context.region, context.region_data
     if owner is None or region is None or view is None:

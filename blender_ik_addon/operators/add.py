@@ -1,4 +1,4 @@
-"""The operators that add a chain, and a pole to one."""
+"""The operators that add a chain, and a pole to a chain."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from ..rig.tools.controls import pole_control, target_control
 from ..rig.tools.fk_ik import held_elsewhere
 from ..rig.tools.restoring import is_off_its_keys
 from . import selection
-from .base import ANEW, ChainOperator
-from .controls import NO_BONES, choose_control, make_controls, parents
+from .base import SKIP_SAVE, ChainOperator
+from .controls import NO_BONES, choose_control, make_controls, search_parents
 from .selection import Selection
 
 AUTOMATIC = (
@@ -45,7 +45,7 @@ AUTOMATIC = (
 
 
 def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tuple[str, str, str]]:
-    """Return the bones that the tip can be chosen from."""
+    """Return the bones that can be chosen as the tip, as items of an enum."""
     owner = None if context is None else active_armature(context)
     names = [] if owner is None else owner.pose.bones.keys()
     return [(name, name, "") for name in names] or [("", "", "")]
@@ -63,13 +63,15 @@ class POSE_OT_chain_ik_add(ChainOperator):
     bl_property = "tip"
 
     bone: StringProperty(
-        name="Tip Bone", description="The bone at the end of the chain", options={*ANEW, "HIDDEN"}
+        name="Tip Bone",
+        description="The bone at the end of the chain",
+        options={*SKIP_SAVE, "HIDDEN"},
     )
     tip: EnumProperty(
         name="Tip Bone",
         description="The bone at the end of the chain, searched in a list",
         items=_tips,
-        options={*ANEW, "HIDDEN"},
+        options={*SKIP_SAVE, "HIDDEN"},
     )
     chain_count: IntProperty(
         name="Chain Length",
@@ -78,21 +80,21 @@ class POSE_OT_chain_ik_add(ChainOperator):
         " first that is not connected",
         min=0,
         max=300,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     use_connected: BoolProperty(
         name="Connected Only",
         description="If only the tip bone is selected, begin the chain at the first bone above it"
         " that is not connected to its parent. Off: begin at the topmost parent",
         default=True,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     solver: EnumProperty(
         name="Solver",
         description="How the bones find their way",
         translation_context=OWN_WORDS,
         items=(AUTOMATIC, *SOLVERS),
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     control: EnumProperty(
         name="Control",
@@ -102,27 +104,27 @@ class POSE_OT_chain_ik_add(ChainOperator):
     parent: StringProperty(
         name="Parent",
         description="The bone that new control bones hang under, such as the root; empty for none",
-        search=parents,
+        search=search_parents,
     )
-    use_tail: like_setting("use_tail", "Bring the tip bone's tail to the target", options=ANEW)
+    use_tail: like_setting("use_tail", "Bring the tip bone's tail to the target", options=SKIP_SAVE)
     use_rotation: like_setting(
         "use_rotation",
         "Turn the hand, foot or tip as the target is turned. On at first if a hand or foot is"
         " selected",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     use_pole: BoolProperty(
         name="Add Pole",
         description="Add a pole on the side to which the limb bends. Until you choose here, the"
         " preferences decide",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     use_snap: BoolProperty(
         name="Snap Target",
         description="Move the target to the tip, so that the pose stays as it is. On at first if"
         " the target is a bone or an empty",
         default=True,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     problem = staticmethod(selection.problem)
@@ -137,15 +139,15 @@ class POSE_OT_chain_ik_add(ChainOperator):
         tip = self.tip if self.properties.is_property_set("tip") else self.bone
         selected = selection.read(context, tip)
         owner = selected.armature_object
-        wanted = self._wanted(selected)
+        spec = self._spec_of(selected)
         solver = "" if self.solver == AUTOMATIC[0] else self.solver
-        # Chains that share bones get one of the solvers of trees by themselves.
+        # With Automatic, ``add_chain`` chooses a solver of trees for chains that share bones.
         options = SolveOptions(solver=Solver(solver or Solver.NEWTON))
-        check_new(owner, replace(wanted, options=options))
-        placed = placement(owner, wanted)
-        self._choose(context, selected, wanted, placed)
-        wanted = self._with_controls(context, selected, wanted, placed)
-        settings = add_chain(owner, wanted, placed.bone_count, preferences(context), solver)
+        check_new(owner, replace(spec, options=options))
+        placed = placement(owner, spec)
+        self._show_choices(context, selected, spec, placed)
+        spec = self._add_controls(context, selected, spec, placed)
+        settings = add_chain(owner, spec, placed.bone_count, preferences(context), solver)
         store(settings)
         frame = selection.scene_of(context).frame_current_final
         if is_off_its_keys(owner, bones_spec(settings), frame):
@@ -156,10 +158,10 @@ class POSE_OT_chain_ik_add(ChainOperator):
                 " not for it."
             )
 
-    def _wanted(self, selected: Selection) -> ChainSpec:
-        """Return the chain that the selection and the settings mean."""
+    def _spec_of(self, selected: Selection) -> ChainSpec:
+        """Return the settings of the new chain, from the selection and the options."""
         bones, count = selected.bones, selected.chain_count
-        # A hand or foot at the end is turned with the target, and only the bones before it reach.
+        # A hand or foot at the end turns with the target; only the bones before it reach for that.
         has_end = count > 2 and self.use_tail and is_end(selected.bone)
         is_apart = has_end and not _ends_at_tail(selected)
         is_chosen = self.properties.is_property_set("use_rotation")
@@ -175,7 +177,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         )
 
     def _connected_count(self, selected: Selection) -> int:
-        """Return how many bones a tip that is alone gets; 0 for all up to the first."""
+        """Return the number of bones of a chain whose tip alone is selected; 0 for all parents."""
         skeleton = skeleton_of(selected.armature_object)
         run = skeleton.connected_run(skeleton.index[selected.bone])
         if not self.use_connected or skeleton.parents[run[-1]] < 0:
@@ -187,55 +189,55 @@ class POSE_OT_chain_ik_add(ChainOperator):
         )
         return len(run)
 
-    def _choose(
+    def _show_choices(
         self,
         context: bpy.types.Context,
         selected: Selection,
-        wanted: ChainSpec,
+        spec: ChainSpec,
         placed: Placement,
     ) -> None:
-        """Show the choices in *Adjust Last Operation*; given again, they yield the same chain."""
+        """Show the choices in *Adjust Last Operation*; with them, a repeat adds the same chain."""
         if selected.chain_count:
-            self.chain_count = wanted.chain_count
-        self.use_rotation = wanted.use_rotation
+            self.chain_count = spec.chain_count
+        self.use_rotation = spec.use_rotation
         if not self.properties.is_property_set("use_pole"):
-            self.use_pole = wants_pole(context, placed.bone_count) and wanted.pole is None
+            self.use_pole = wants_pole(context, placed.bone_count) and spec.pole is None
         choose_control(self, context)
         if not self.properties.is_property_set("use_snap"):
-            # A bone or an empty may be moved unasked.
-            target = wanted.target
+            # The operator may move a bone or an empty, but no other object.
+            target = spec.target
             is_control = target is not None and (target.bone or target.object.type == "EMPTY")
             self.use_snap = target is None or bool(is_control)
 
-    def _with_controls(
+    def _add_controls(
         self,
         context: bpy.types.Context,
         selected: Selection,
-        wanted: ChainSpec,
+        spec: ChainSpec,
         placed: Placement,
     ) -> ChainSpec:
-        """Return the chain with a target, and with the pole that it has or is to have."""
+        """Return the settings with a target, and with a pole if there is or shall be one."""
         owner, controls = selected.armature_object, []
-        if wanted.target is None:
-            controls.append(target_control(wanted.name, placed, self.parent))
+        if spec.target is None:
+            controls.append(target_control(spec.name, placed, self.parent))
         elif self.use_snap:
-            self._snap(context, wanted.target, placed.target)
-        if wanted.pole is None and self.use_pole:
-            controls.append(pole_control(wanted.name, placed, self.parent))
-        made = iter(make_controls(context, owner, controls, self.control))
+            self._snap_target(context, spec.target, placed.target)
+        if spec.pole is None and self.use_pole:
+            controls.append(pole_control(spec.name, placed, self.parent))
+        new_controls = iter(make_controls(context, owner, controls, self.control))
         if controls and self.control == "BONE" and not takes_bones(owner):
             self.tell(NO_BONES)
-        target = wanted.target or next(made)
-        return replace(wanted, target=target, pole=wanted.pole or next(made, None))
+        target = spec.target or next(new_controls)
+        return replace(spec, target=target, pole=spec.pole or next(new_controls, None))
 
-    def _snap(self, context: bpy.types.Context, target: Anchor, tip: Array) -> None:
-        """Move a target to the tip of its chain; if something else holds it, put it back."""
+    def _snap_target(self, context: bpy.types.Context, target: Anchor, tip: Array) -> None:
+        """Move a target to the tip of its chain; if something else holds it, move it back."""
         before = channels_of(target).matrix_basis.copy()
         move_to(target, tip)
         context.view_layer.update()
-        held, name = held_elsewhere({target: tip}), label(target)
-        self.warn_of_held(held)
-        if held:
+        held_controls, name = held_elsewhere({target: tip}), label(target)
+        self.warn_of_held(held_controls)
+        if held_controls:
             channels_of(target).matrix_basis = before
         else:
             self.tell(f"'{name}' was moved to the tip of the chain")
@@ -266,14 +268,14 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
         owner = owner_of(settings)
         index = chain_key(settings)[1]
         choose_control(self, context)
-        # Keys of the angle go on: the pole is put where it fits the present one.
+        # Keys of the angle stay valid: the pole is placed so that the present angle fits it.
         angle = settings.pole_angle if baking.is_animated(owner, index, "pole_angle") else 0.0
-        wanted = replace(
+        spec = replace(
             bones_spec(settings),
             pole_angle=angle + math.pi * settings.use_flip_bend,
             negative_scale=NegativeScale(settings.negative_scale),
         )
-        limb = limb_of(owner, wanted, live_chains(owner))
+        limb = limb_of(owner, spec, live_chains(owner))
         placed = placement(owner, limb, bend_spec(settings))
         control = pole_control(settings.name, placed)
         (pole,) = make_controls(context, owner, [control], self.control)
@@ -283,7 +285,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
         settings.pole_subtarget = pole.bone
         target, _ = controls_of_chain(settings)
         if target is not None and target != pole and not hangs(pole):
-            # What was made is to be evaluated before it goes along with anything.
+            # Blender must evaluate the new pole before it gets a space.
             context.view_layer.update()
             copy_spaces(target, pole, movers())
 

@@ -1,4 +1,4 @@
-"""The operators that turn what chains do into keyframes, and into motion paths."""
+"""The operators that write the motion of chains to keyframes, and to motion paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..rig.clips.whole_clip_bake import ClipBake, Keying, bake
 from ..rig.keying.baking import may_move, mute_for_good
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from . import selection
-from .base import ANEW, Stepwise
+from .base import SKIP_SAVE, Stepwise
 
 WHICH = (
     ("ACTIVE", "Active", "Bake the active chain"),
@@ -22,7 +22,7 @@ WHICH = (
     ),
     ("ALL", "All", "Bake all live chains of the armature"),
 )
-NOTHING = {
+NOTHING_TO_BAKE = {
     "ACTIVE": "Chain '{name}' is muted, so it moves nothing: unmute it to bake it.",
     "SELECTED": "No live chain is selected: select bones or the target of those to bake.",
     "ALL": "No chain of this armature is live: unmute those to bake.",
@@ -49,55 +49,55 @@ NO_PATHS = (
 NO_CHAINS = "No armature of this scene has a chain, so Blender's own motion paths are right."
 
 
-class Ranged:
+class FrameRange:
     """The frame range of an operator."""
 
     frame_start: IntProperty(
         name="Start Frame",
         description="The first frame of the range, at first that of the scene",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     frame_end: IntProperty(
         name="End Frame",
         description="The last frame of the range, at first that of the scene",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def frames(self, scene: bpy.types.Scene) -> range:
-        """Return the frames of the range; an end that is not set becomes that of the scene."""
+        """Return the frames of the range; an unset end becomes the scene's."""
         for name in ("frame_start", "frame_end"):
             if not self.properties.is_property_set(name):
                 setattr(self, name, getattr(scene, name))
         return range(self.frame_start, self.frame_end + 1)
 
 
-class OnClip(Ranged, Stepwise):
-    """The base of work on chains through a range: a dialog asks for both; a subclass adds which."""
+class ClipOperator(FrameRange, Stepwise):
+    """The base of operators on chains and a frame range; a subclass adds the property ``which``."""
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.frames(selection.scene_of(context))
         if bpy.app.background:
             return self.execute(context)
-        self._is_asked = True
+        self._is_interactive = True
         return self.ask(context)
 
-    def meant(self, context: bpy.types.Context, active: ChainGroup) -> list[int]:
-        """Return the indices of the chains that are asked for."""
-        found = chains_of(owner_of(active)) if self.which == "ALL" else [active]
+    def requested_chains(self, context: bpy.types.Context, active: ChainGroup) -> list[int]:
+        """Return the indices of the chains that ``which`` requests."""
+        chains = chains_of(owner_of(active)) if self.which == "ALL" else [active]
         if self.which == "SELECTED":
-            found = selection.selected_chains(context, owner_of(active))
-        return [chain_key(settings)[1] for settings in found]
+            chains = selection.selected_chains(context, owner_of(active))
+        return [chain_key(settings)[1] for settings in chains]
 
 
 def proposed_chains(context: bpy.types.Context) -> str:
-    """Return which chains the dialog proposes: all of a body, which one alone would leave."""
+    """Return the chains that the dialog proposes: all of a body, as one baked alone leaves it."""
     owner = owner_of(selection.chain(context))
     if body_of(owner) is not None:
         return "ALL"
     return "SELECTED" if len(selection.selected_chains(context, owner)) > 1 else "ACTIVE"
 
 
-class POSE_OT_chain_ik_bake(OnClip):
+class POSE_OT_chain_ik_bake(ClipOperator):
     """Key what chains do to their bones, frame by frame.
 
     Keys of these bones in the range are replaced, all others stay.
@@ -110,13 +110,13 @@ class POSE_OT_chain_ik_bake(OnClip):
         description="Key every so many frames, and the last one; 1: each frame. All are played",
         default=1,
         min=1,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     which: EnumProperty(
-        name="Chains", description="Which chains to bake", items=WHICH, options=ANEW
+        name="Chains", description="Which chains to bake", items=WHICH, options=SKIP_SAVE
     )
     action: EnumProperty(
-        name="Action", description="Where the keys go", items=ACTIONS, options=ANEW
+        name="Action", description="Where the keys go", items=ACTIONS, options=SKIP_SAVE
     )
     tolerance: FloatProperty(
         name="Tolerance",
@@ -129,13 +129,13 @@ class POSE_OT_chain_ik_bake(OnClip):
         soft_max=0.1,
         step=0.1,
         precision=4,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     method: EnumProperty(
         name="Method",
         description="Whether each frame is keyed as it plays, or all are improved together",
         items=METHODS,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     smoothness: FloatProperty(
         name="Smoothness",
@@ -146,13 +146,13 @@ class POSE_OT_chain_ik_bake(OnClip):
         default=0.5,
         min=0.0,
         max=1.0,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     mute: BoolProperty(
         name="Mute",
         description="Mute the chains afterwards, so that the keys play",
         default=True,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     _clip: ClipBake | None = None
@@ -163,10 +163,10 @@ class POSE_OT_chain_ik_bake(OnClip):
         return super().invoke(context, event)
 
     def draw(self, _context: bpy.types.Context) -> None:
-        """Draw the options; those of a clip are greyed out for others."""
+        """Draw the options; those of a clip are greyed out for the other method."""
         self.layout.use_property_split = True
-        own = (name for name in type(self).__annotations__ if not name.startswith("_"))
-        for name in (*Ranged.__annotations__, *own):
+        option_names = (name for name in type(self).__annotations__ if not name.startswith("_"))
+        for name in (*FrameRange.__annotations__, *option_names):
             row = self.layout.row()
             row.active = name != "smoothness" or self.method == "CLIP"
             row.prop(self, name)
@@ -174,9 +174,9 @@ class POSE_OT_chain_ik_bake(OnClip):
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, active = selection.scene_of(context), selection.chain(context)
         self._owner = owner_of(active)
-        chosen = [i for i in self.meant(context, active) if may_move(self._owner, i)]
+        chosen = [i for i in self.requested_chains(context, active) if may_move(self._owner, i)]
         if not chosen:
-            return self.refuse(NOTHING[self.which].format(name=active.name))
+            return self.refuse(NOTHING_TO_BAKE[self.which].format(name=active.name))
         frames = self.frames(scene)
         keying = Keying(self.step, self.tolerance, self.action == "NEW")
         specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
@@ -187,12 +187,12 @@ class POSE_OT_chain_ik_bake(OnClip):
         return self.start(context, work, len(frames))
 
     def finish(self, _context: bpy.types.Context, baked: tuple[int, ...]) -> None:
-        """Mute the chains and tell what has been baked."""
+        """Mute the chains, and report what has been baked."""
         frames = range(self.frame_start, self.frame_end + 1)
         for sentence in () if self._clip is None else self._clip.sentences(frames):
             self.warn(sentence)
         for index in baked if self.mute else ():
-            # By index: playing frames has made references from before invalid.
+            # By index, because playing frames makes references invalid.
             mute_for_good(self._owner, index)
         count = len(baked)
         chains = f"{count} chains" if count != 1 else "1 chain"
@@ -210,7 +210,7 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         objects = context.scene.objects if context.scene is not None else ()
-        rigs = [each for each in objects if chains_of(each)]
+        rigs = [rig for rig in objects if chains_of(rig)]
         if not rigs:
             return NO_CHAINS
         if any(rig.data.is_editmode for rig in rigs if rig.type == "ARMATURE"):
@@ -227,6 +227,6 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
         return self.start(context, work, len(frames))
 
     def finish(self, _context: bpy.types.Context, count: int) -> None:
-        """Tell how many paths have been filled."""
+        """Report the number of filled paths."""
         text = f"Updated {count} motion paths" if count != 1 else "Updated 1 motion path"
         self.tell(text)

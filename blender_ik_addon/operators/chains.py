@@ -1,4 +1,4 @@
-"""Operators on chains in the list: remove, restore, store."""
+"""Operators on chains in the list: remove, restore, store, activate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..rig.reading.spec import names_of_chains
 from ..rig.tools.space_keys import carries
 from ..translations import translate
 from . import selection
-from .base import ANEW, ChainOperator
+from .base import SKIP_SAVE, ChainOperator
 from .controls import delete_controls
 from .drags.picking import pick
 
@@ -36,14 +36,14 @@ class POSE_OT_chain_ik_remove(ChainOperator):
     keep_pose: BoolProperty(
         name="Keep Pose",
         description="Leave the bones as the chain has posed them",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     delete_controls: BoolProperty(
         name="Delete Controls",
         description="Delete the target and the pole as well that were made for this chain, where"
         " no other chain follows them; with the control of a foot, the chain of its toes. On at"
         " first in the dialog",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
@@ -58,20 +58,20 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         _, index = chain_key(settings)
         controls = own_controls(settings) if self.delete_controls else []
         toes = [
-            each
-            for each in toes_of(settings)
-            if any(hangs_on(control, controls) for control in own_controls(each))
+            toe
+            for toe in toes_of(settings)
+            if any(hangs_on(control, controls) for control in own_controls(toe))
         ]
-        controls += [control for each in toes for control in own_controls(each)]
+        controls += [control for toe in toes for control in own_controls(toe)]
         is_last = self.delete_controls and len(chains_of(owner)) == 1 + len(toes)
         controls += body_controls(owner) if is_last else []
-        # Raises before the first change.
+        # This may raise an error, so it comes before the first change.
         is_carrying = carries(controls)
-        # The chain itself first: nothing is changed where it cannot be removed.
-        later = sorted((chain_key(each)[1] for each in toes), reverse=True)
+        # Remove the chain before its toes: if that fails, nothing has changed.
+        toe_indices = sorted((chain_key(toe)[1] for toe in toes), reverse=True)
         readers = remove_chain(settings, keep_pose=self.keep_pose)
-        for place in later:
-            chain = chains_of(owner)[place - (place > index)]
+        for toe_index in toe_indices:
+            chain = chains_of(owner)[toe_index - (toe_index > index)]
             readers += remove_chain(chain, keep_pose=self.keep_pose)
         self.warn_of_readers(readers)
         if is_last:
@@ -93,7 +93,7 @@ class POSE_OT_chain_ik_restore(ChainOperator):
     use_all: BoolProperty(
         name="All Chains",
         description="Restore all chains of the armature",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def act(self, context: bpy.types.Context) -> set[str]:
@@ -136,13 +136,13 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         name="Index",
         description="Place of the chain in the list, from 0",
         min=0,
-        options={*ANEW, "HIDDEN"},
+        options={*SKIP_SAVE, "HIDDEN"},
     )
 
     use_extend: BoolProperty(
         name="Extend",
         description="Keep what is selected, as with Shift",
-        options={*ANEW, "HIDDEN"},
+        options={*SKIP_SAVE, "HIDDEN"},
     )
 
     @classmethod

@@ -13,7 +13,7 @@ from ..properties.compared.kept import kept_of, mark_of
 from ..properties.compared.solving import compare_solvers
 from ..rig.comparing.comparing import CONTENDERS, Attempt
 from . import selection
-from .base import ANEW, ChainOperator, Stepwise
+from .base import SKIP_SAVE, ChainOperator, Stepwise
 
 NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
 
@@ -39,7 +39,7 @@ class POSE_OT_chain_ik_compare(Stepwise):
         return f"solver {done} of {total}"
 
     def finish(self, context: bpy.types.Context, attempts: Sequence[Attempt]) -> None:
-        """Keep what has been found, and show it."""
+        """Store the results of the solvers, and show them."""
         frame = selection.scene_of(context).frame_current_final
         kept_of(context.window_manager).keep(self._mark, attempts, frame)
         _redraw(context)
@@ -55,7 +55,7 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
         name="Row",
         description="Its place in the list of compared solvers",
         min=0,
-        options={*ANEW, "HIDDEN"},
+        options={*SKIP_SAVE, "HIDDEN"},
     )
 
     @classmethod
@@ -64,12 +64,12 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
         return NOTHING_COMPARED if settings is None else selection.problem_of(owner_of(settings))
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        kept = kept_of(context.window_manager)
-        if self.index >= len(kept.solvers) or not kept.solvers[self.index].solver:
+        comparison = kept_of(context.window_manager)
+        if self.index >= len(comparison.solvers) or not comparison.solvers[self.index].solver:
             return self.refuse(
                 "Blender's IK constraint is no solver of chains: press Convert Chains to get one."
             )
-        set_values(cast(ChainGroup, kept.chain), kept.solvers[self.index].chosen_by)
+        set_values(cast(ChainGroup, comparison.chain), comparison.solvers[self.index].chosen_by)
         return {"FINISHED"}
 
 
@@ -89,7 +89,7 @@ class POSE_OT_chain_ik_compare_clear(ChainOperator):
 
 
 def _redraw(context: bpy.types.Context) -> None:
-    """Draw the 3D viewports again, which show the ghosts."""
+    """Redraw the 3D viewports, which show the ghosts."""
     for window in context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":

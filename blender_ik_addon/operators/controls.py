@@ -1,4 +1,4 @@
-"""Making and deleting the controls of chains: empties, or bones of the same armature."""
+"""Functions that make and delete the controls of chains: empties, or bones of the armature."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from .selection import scene_of
 NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
 
 
-def parents(
+def search_parents(
     _operator: bpy.types.Operator, context: bpy.types.Context | None, text: str
 ) -> list[str]:
-    """Return the bones that can be parents of control bones and whose names match a text."""
+    """Return the bones whose names contain a text; each can be the parent of control bones."""
     owner = None if context is None else active_armature(context)
     names = [] if owner is None else owner.data.bones.keys()
     return [name for name in names if text.lower() in name.lower()]
 
 
 def choose_control(operator: bpy.types.Operator, context: bpy.types.Context) -> None:
-    """Set an operator's kind of controls to that of the preferences, unless one was given."""
+    """Set an operator's kind of controls to that of the preferences, unless a user chose one."""
     settings = cast(Any, operator)
     if not settings.properties.is_property_set("control"):
         settings.control = preferences(context).control
@@ -52,18 +52,18 @@ def make_controls(
     controls: Sequence[Control],
     kind: str,
 ) -> list[Anchor]:
-    """Make controls where they belong, and return them.
+    """Make controls at their places, and return them.
 
     References to bones are invalid afterwards.
 
     Args:
-        context: Its view layer shows where empties can go.
+        context: Its view layer shows the collections for empties.
         armature_object: Gets the bones, and becomes the active object then.
-        controls: What to make.
+        controls: The controls to make.
         kind: "BONE" or "EMPTY"; an armature that takes no bones gets empties.
 
     Raises:
-        RigError: If nothing can hang under a parent; nothing is made then.
+        RigError: If a control cannot be a child of its parent; nothing is made then.
     """
     check_controls(armature_object, controls)
     if kind == "EMPTY" or not controls or not takes_bones(armature_object):
@@ -79,14 +79,14 @@ def make_controls(
 def delete_controls(
     context: bpy.types.Context, armature_object: bpy.types.Object, anchors: Sequence[Anchor]
 ) -> None:
-    """Delete controls: empties, and bones of an armature; what goes along with them stays.
+    """Delete controls, empties or bones of an armature.
 
-    Its motion stays as well, with keys.
+    Objects and bones that have them as a space keep their pose, and their motion as keys.
     """
     leave(anchors, scene_of(context))
     bones = [anchor.bone for anchor in anchors if anchor.bone]
-    places = _places_of_hung(armature_object, bones)
-    # They would move a new control of that name.
+    places = _children_matrices(armature_object, bones)
+    # Left-over keys and drivers would move a new control of the same name.
     paths = [armature_object.pose.bones[name].path_from_id() for name in bones]
     remove_animation(armature_object, paths)
     for anchor in anchors:
@@ -102,44 +102,44 @@ def delete_controls(
         place(Anchor(armature_object, name), matrix)
 
 
-def _places_of_hung(armature_object: bpy.types.Object, bones: Sequence[str]) -> dict[str, Array]:
-    """Return where bones stand that hang under some others, armature space, shape (4, 4) each."""
-    hung = [
+def _children_matrices(armature_object: bpy.types.Object, bones: Sequence[str]) -> dict[str, Array]:
+    """Return the matrices of the children of bones, armature space, shape (4, 4) each."""
+    children = [
         bone
         for bone in armature_object.pose.bones
         if bone.parent is not None and bone.parent.name in bones and bone.name not in bones
     ]
-    places = {bone.name: np.array(bone.matrix, dtype=np.float64) for bone in hung}
+    places = {bone.name: np.array(bone.matrix, dtype=np.float64) for bone in children}
     return {name: matrix for name, matrix in places.items() if np.isfinite(matrix).all()}
 
 
 def _collection_beside(
     context: bpy.types.Context, armature_object: bpy.types.Object
 ) -> bpy.types.Collection:
-    """Return the collection that takes empties: one of the armature's, else the scene's own.
+    """Return the collection for empties: one of the armature's, otherwise the scene's.
 
-    So whoever links that collection gets the controls with it. Collections that are not shown, or
-    come from a library, take none.
+    So a link to that collection includes the controls. Collections that are hidden, or come from a
+    library, get no empties.
     """
-    shown = set(_shown_below(context.view_layer.layer_collection))
+    visible = set(_visible_collections(context.view_layer.layer_collection))
     for collection in armature_object.users_collection:
-        # Blender adds nothing to overrides of collections either.
-        is_own = collection.library is None and collection.override_library is None
-        if is_own and collection in shown:
+        # Blender cannot add objects to overrides of collections.
+        is_local = collection.library is None and collection.override_library is None
+        if is_local and collection in visible:
             return collection
     return context.scene.collection
 
 
-def _shown_below(layer: bpy.types.LayerCollection) -> Iterator[bpy.types.Collection]:
+def _visible_collections(layer: bpy.types.LayerCollection) -> Iterator[bpy.types.Collection]:
     if layer.is_visible:
         yield layer.collection
     for child in layer.children:
-        yield from _shown_below(child)
+        yield from _visible_collections(child)
 
 
 @contextmanager
 def _edit_mode(context: bpy.types.Context, armature_object: bpy.types.Object) -> Iterator[None]:
-    """Keep an armature in edit mode meanwhile; it becomes the active object."""
+    """Switch an armature to edit mode and back; it becomes the active object."""
     context.view_layer.objects.active = armature_object
     mode = armature_object.mode
     bpy.ops.object.mode_set(mode="EDIT")

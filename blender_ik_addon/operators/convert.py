@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty
 from ..properties.chains import active_armature, active_chain, chain_key
 from ..properties.conversion import Conversion, to_chains, to_constraints
 from . import selection
-from .base import ANEW, ChainOperator
+from .base import SKIP_SAVE, ChainOperator
 
 DIRECTIONS = (
     ("TO_CHAINS", "To Chains", "Replace IK constraints with chains"),
@@ -31,12 +31,12 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         name="Direction",
         description="Which way to convert",
         items=DIRECTIONS,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     use_all: BoolProperty(
         name="All",
         description="Convert all constraints or chains of the armature",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     problem = staticmethod(selection.problem_of_armature)
@@ -51,28 +51,28 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         else:
             indices = None if self.use_all else self._selected(context, owner)
             done = to_constraints(depsgraph, owner, indices)
-        return self._told(done, is_to_chains=is_to_chains)
+        return self._report(done, is_to_chains=is_to_chains)
 
     def _selected(self, context: bpy.types.Context, owner: bpy.types.Object) -> list[int]:
-        """Return the indices of the chains that are selected; in object mode of the active one."""
+        """Return the indices of the selected chains; in object mode that of the active chain."""
         if selection.shows_bones(context):
-            return [chain_key(each)[1] for each in selection.selected_chains(context, owner)]
+            return [chain_key(chain)[1] for chain in selection.selected_chains(context, owner)]
         active = active_chain(context)
         return [] if active is None else [chain_key(active)[1]]
 
-    def _told(self, done: Conversion, *, is_to_chains: bool) -> set[str]:
+    def _report(self, done: Conversion, *, is_to_chains: bool) -> set[str]:
         if not done.count:
-            for problem in done.problems or [self._nothing(is_to_chains=is_to_chains)]:
+            for problem in done.problems or [self._no_work_text(is_to_chains=is_to_chains)]:
                 self.refuse(problem)
             return {"CANCELLED"}
-        # The status bar shows the last of them: a change of the pose comes there.
+        # The status bar shows the last report, so a change of the pose comes last.
         self.tell(_converted_in_words(done.count, is_to_chains=is_to_chains))
         self.warn_of_readers(done.readers)
         for problem in (*done.problems, *done.remarks):
             self.warn(problem)
         return {"FINISHED"}
 
-    def _nothing(self, *, is_to_chains: bool) -> str:
+    def _no_work_text(self, *, is_to_chains: bool) -> str:
         if not is_to_chains:
             if self.use_all:
                 return "This armature has no chain."

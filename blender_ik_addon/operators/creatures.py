@@ -13,14 +13,14 @@ from ..properties.chains import LONGEST_NAME, ChainGroup, owner_of
 from ..properties.forces import creature_text, take_creature
 from ..rig.anatomy.creature_files import LARGEST_CREATURE, InvalidCreatureError
 from . import selection
-from .base import ANEW, ChainOperator
+from .base import SKIP_SAVE, ChainOperator
 
 FOLDER = Path(__file__).resolve().parent.parent / "creatures"
 SUFFIX = ".json"
-# Digits that tell long names apart.
+# Number of digits of the checksum that tells long names apart.
 CHECKSUM_LENGTH = 16
-# The custom property of a text that tells what was written or loaded last.
-KNOWN = "chain_ik_known"
+# Custom property of a text: checksum of the content that was written or loaded last.
+CHECKSUM_KEY = "chain_ik_known"
 FILE, TEXT, NONE = "FILE", "TEXT", "NONE"
 SOURCES = (
     (FILE, "From File", "Choose a creature file"),
@@ -51,10 +51,10 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
         name="Creature",
         description="Which creature the chain becomes",
         items=(*SOURCES, *SHIPPED),
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     filepath: StringProperty(
-        name="File", description="The creature file", subtype="FILE_PATH", options=ANEW
+        name="File", description="The creature file", subtype="FILE_PATH", options=SKIP_SAVE
     )
     filter_glob: StringProperty(default=f"*{SUFFIX}", options={"HIDDEN"})
 
@@ -71,14 +71,14 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
             return {"FINISHED"}
         creature = take_creature(chain, self._text(chain))
         if self.creature == TEXT and (text := _find_text(_text_name(chain))) is not None:
-            text[KNOWN] = _checksum(text)
+            text[CHECKSUM_KEY] = _checksum(text)
         owner_of(chain).update_tag()
         self.tell(f"Loaded creature '{creature.name}' into chain '{chain.name}'")
         return {"FINISHED"}
 
     def _text(self, chain: ChainGroup) -> str:
         if self.creature == TEXT:
-            return _written_text(chain)
+            return _read_text(chain)
         if self.creature != FILE:
             return _text_of(FOLDER / f"{self.creature.lower()}{SUFFIX}")
         if not self.filepath:
@@ -100,10 +100,10 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
         name="To",
         description="Where the creature is written to",
         items=DESTINATIONS,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     filepath: StringProperty(
-        name="File", description="The creature file", subtype="FILE_PATH", options=ANEW
+        name="File", description="The creature file", subtype="FILE_PATH", options=SKIP_SAVE
     )
     filter_glob: StringProperty(default=f"*{SUFFIX}", options={"HIDDEN"})
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
@@ -142,12 +142,12 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
 
 
 def _text_name(chain: ChainGroup) -> str:
-    """Return the name of the text that a chain's creature is edited in, as Blender keeps it.
+    """Return the name of the text for a chain's creature, short enough for Blender.
 
-    It differs for any two chains: slashes in names are doubled, and names that are too long end
+    It differs for any two chains: slashes in names are doubled, and a name that is too long ends
     with a checksum.
     """
-    owner, name = (each.replace("/", "//") for each in (owner_of(chain).name, chain.name))
+    owner, name = (part.replace("/", "//") for part in (owner_of(chain).name, chain.name))
     stem, room = f"{owner} / {name}", LONGEST_NAME - len(SUFFIX)
     if len(stem.encode()) > room:
         checksum = hashlib.sha256(stem.encode()).hexdigest()[:CHECKSUM_LENGTH]
@@ -157,17 +157,13 @@ def _text_name(chain: ChainGroup) -> str:
 
 
 def _find_text(name: str) -> bpy.types.Text | None:
-    """Return a text of this file, not of a library."""
-    own = [text for text in bpy.data.texts if text.name == name and text.library is None]
-    return own[0] if own else None
+    """Return the text of a name in this file, not of a library; None if there is none."""
+    local = [text for text in bpy.data.texts if text.name == name and text.library is None]
+    return local[0] if local else None
 
 
-def _written_text(chain: ChainGroup) -> str:
-    """Return what stands in the text of a chain.
-
-    Raises:
-        InvalidCreatureError: If there is none.
-    """
+def _read_text(chain: ChainGroup) -> str:
+    """Return the content of a chain's text; raise an ``InvalidCreatureError`` without a text."""
     name = _text_name(chain)
     text = _find_text(name)
     if text is None:
@@ -185,17 +181,17 @@ def _write_text(chain: ChainGroup) -> bpy.types.Text:
     try:
         content = creature_text(chain)
     except InvalidCreatureError:
-        # It is to be mended there.
+        # The stored creature is invalid; users can repair it in the text.
         content = chain.force.creature
     text = _find_text(name) or bpy.data.texts.new(name)
     present = text.as_string()
-    if present.strip() and present != content and text.get(KNOWN) != _checksum(text):
+    if present.strip() and present != content and text.get(CHECKSUM_KEY) != _checksum(text):
         raise InvalidCreatureError(
             f"The text '{name}' has changes that were not loaded: choose Load > From Text, or"
             " delete the text."
         )
     text.from_string(content)
-    text[KNOWN] = _checksum(text)
+    text[CHECKSUM_KEY] = _checksum(text)
     return text
 
 
@@ -216,26 +212,26 @@ def _text_of(path: Path) -> str:
     """Return the text of a creature file.
 
     Raises:
-        InvalidCreatureError: With what to choose instead.
+        InvalidCreatureError: If the path is no file, or the file is too large or no text.
     """
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise InvalidCreatureError(
-                f"Path '{_shown(path)}' is not a file: choose a creature file."
+                f"Path '{_printable(path)}' is not a file: choose a creature file."
             )
-        if found.st_size > LARGEST_CREATURE:
+        if status.st_size > LARGEST_CREATURE:
             raise InvalidCreatureError(
-                f"File '{_shown(path)}' is larger than 1 MB: choose a creature file."
+                f"File '{_printable(path)}' is larger than 1 MB: choose a creature file."
             )
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise InvalidCreatureError(
-            f"File '{_shown(path)}' is not text: choose a creature file."
+            f"File '{_printable(path)}' is not text: choose a creature file."
         ) from None
     except OSError as error:
         raise InvalidCreatureError(
-            f"File '{_shown(path)}' cannot be read ({error.strerror or error}):"
+            f"File '{_printable(path)}' cannot be read ({error.strerror or error}):"
             " choose another file."
         ) from None
 
@@ -249,9 +245,9 @@ def _destination(filepath: str) -> Path:
     if not bpy.path.basename(filepath).removesuffix(SUFFIX):
         raise InvalidCreatureError("No file is named: choose where to write the creature.")
     path = Path(bpy.path.abspath(bpy.path.ensure_ext(filepath, SUFFIX)))
-    if _shown(path) != str(path):
+    if _printable(path) != str(path):
         raise InvalidCreatureError(
-            f"The name '{_shown(path)}' has characters that are not text: choose another name."
+            f"The name '{_printable(path)}' has characters that are not text: choose another name."
         )
     return path
 
@@ -266,6 +262,6 @@ def _write(path: Path, text: str) -> None:
         ) from None
 
 
-def _shown(path: Path) -> str:
-    """Return a path for messages; file names may have characters that are not text."""
+def _printable(path: Path) -> str:
+    """Return a path for messages; characters of file names that are not text are replaced."""
     return str(path).encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Operators on the own joints of chains: copy, add, remove, choose by anatomy."""
+"""Operators on the joints of chains: copy, add, remove, choose by anatomy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..rig.anatomy.joint_presets import JointPreset
 from . import selection
 from .base import ChainOperator
 
-ABOUT_PRESETS = {
+PRESET_TOOLTIPS = {
     JointPreset.KNEE: "Bends from straight to the seat, by 160 degrees",
     JointPreset.ELBOW: "Bends from straight by 150 degrees, and twists by 80 to either side",
     JointPreset.FINGER: "Curls by 90 to 100 degrees; the first bone of the chain spreads as well",
@@ -56,7 +56,7 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_chain(context) or _no_bone(context)
+        return selection.problem_of_chain(context) or _problem_of_bone(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         chain, owner = selection.chain(context), owner_of(selection.chain(context))
@@ -103,13 +103,13 @@ class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context) or _no_selected(context)
-        if not problem and _source(context) < 0:
+        problem = selection.problem_of_chain(context) or _problem_of_selection(context)
+        if not problem and _joint_index(context) < 0:
             problem = "Click a bone that has a joint in this chain, or choose a joint in the list."
         return problem
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        chain, index = selection.chain(context), _source(context)
+        chain, index = selection.chain(context), _joint_index(context)
         name = chain.joints[index].bone
         bones = selection.selected_bones(context, owner_of(chain)) - {name}
         if not bones:
@@ -134,13 +134,13 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
         name="Joint",
         description="What the selected bones are",
         translation_context=OWN_WORDS,
-        items=[(each.name, each.value, about) for each, about in ABOUT_PRESETS.items()],
+        items=[(each.name, each.value, about) for each, about in PRESET_TOOLTIPS.items()],
         options={"SKIP_SAVE"},
     )
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_chain(context) or _no_selected(context)
+        return selection.problem_of_chain(context) or _problem_of_selection(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         chain = selection.chain(context)
@@ -161,15 +161,15 @@ class POSE_OT_chain_ik_joint_remove(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_chain(context) or _no_joint(context)
+        return selection.problem_of_chain(context) or _problem_of_joint(context)
 
     def act(self, context: bpy.types.Context) -> None:
         self.warn_of_readers(remove_joint(selection.chain(context)))
 
 
 def report_changes(operator: ChainOperator, changes: JointChanges) -> None:
-    """Tell how many bones have joints now, which were left out, and which ranges are wider."""
-    report = operator.warn if changes.changed else operator.refuse
+    """Report the number of new joints, the bones that were left out, and the wider ranges."""
+    reporter = operator.warn if changes.changed else operator.refuse
     if changes.changed:
         operator.tell(f"Joints set: {len(changes.changed)}")
     sentences = (
@@ -199,30 +199,30 @@ def report_changes(operator: ChainOperator, changes: JointChanges) -> None:
     )
     for bones, sentence in sentences:
         if bones:
-            report(sentence if changes.changed else f"{sentence}.")
+            reporter(sentence if changes.changed else f"{sentence}.")
 
 
-def _no_bone(context: bpy.types.Context) -> str:
+def _problem_of_bone(context: bpy.types.Context) -> str:
     if owner_of(selection.chain(context)).data.bones.active is None:
         return "Click the bone that is to get a joint."
     return ""
 
 
-def _no_selected(context: bpy.types.Context) -> str:
+def _problem_of_selection(context: bpy.types.Context) -> str:
     if not selection.selected_bones(context, owner_of(selection.chain(context))):
         return "In pose mode, select the bones that are to get the joint."
     return ""
 
 
-def _source(context: bpy.types.Context) -> int:
+def _joint_index(context: bpy.types.Context) -> int:
     """Return the index of the active bone's joint, otherwise of the one in the list; -1 without."""
     chain = selection.chain(context)
     bone = owner_of(chain).data.bones.active
-    found = [i for i, joint in enumerate(chain.joints) if bone and joint.bone == bone.name]
-    return found[0] if found else -1 if _no_joint(context) else chain.active_joint_index
+    joints = [i for i, joint in enumerate(chain.joints) if bone and joint.bone == bone.name]
+    return joints[0] if joints else -1 if _problem_of_joint(context) else chain.active_joint_index
 
 
-def _no_joint(context: bpy.types.Context) -> str:
+def _problem_of_joint(context: bpy.types.Context) -> str:
     chain = selection.chain(context)
     if not 0 <= chain.active_joint_index < len(chain.joints):
         return "Choose a joint in the list of joints."

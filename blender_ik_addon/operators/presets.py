@@ -1,4 +1,4 @@
-"""Presets of the settings of a chain, by Blender's own mechanism: scripts that set them."""
+"""Presets of the settings of a chain, which Blender stores as scripts that set them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from . import selection
 from .base import ChainOperator
 
 FOLDER = "chain_ik"
-# What lists them.
+# The panel that lists the presets.
 PANEL = "CHAINIK_PT_presets"
 SHIPPED = str(Path(__file__).parents[1])
 """The folder in which the presets of the extension are."""
 HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
-# Settings that belong to one chain of one rig, or to its part in a body: presets leave them alone.
-OWN = OF_ONE_CHAIN | {
+# Settings that belong to one chain of one rig, or to its part in a body. Presets leave them alone.
+RIG_SETTINGS = OF_ONE_CHAIN | {
     *("chain_count", "pole_mode", "pole_lean", "pole_angle", "use_flip_bend"),
     *("influence", "creature"),
     *("weight", "priority", "use_pin", "pull", "planted"),
 }
-# Lengths that Set Up Limbs measures on the limb: a preset changes them only where it names them.
-MEASURED = frozenset(("soft_distance",))
-# What a preset sets, as its file says it.
-_NAMED = re.compile(r"^settings\.([\w.]+) =", re.MULTILINE)
+# Lengths that Set Up Limbs measures on the limb. A preset changes them only if its file sets them.
+MEASURED_SETTINGS = frozenset(("soft_distance",))
+# A line of a preset's file that sets a setting.
+_SET_PATH = re.compile(r"^settings\.([\w.]+) =", re.MULTILINE)
 
 
 def _problem(context: bpy.types.Context) -> str:
@@ -43,29 +43,29 @@ def _problem(context: bpy.types.Context) -> str:
     return problem
 
 
-def _setting_names() -> list[str]:
-    """Return the settings that a preset holds, such as ``solver`` and ``force.mass``."""
+def _setting_paths() -> list[str]:
+    """Return the paths of the settings that a preset holds, e.g. ``solver`` or ``force.mass``."""
     chain = ChainSettings.bl_rna.properties
     force = chain["force"].fixed_type.properties
-    names = [name for name in chain.keys() if name not in {*OWN, "force"}]
-    return names + [f"force.{name}" for name in force.keys() if name not in OWN]
+    names = [name for name in chain.keys() if name not in {*RIG_SETTINGS, "force"}]
+    return names + [f"force.{name}" for name in force.keys() if name not in RIG_SETTINGS]
 
 
 def _property(path: str) -> Any:
-    """Return what Blender knows of a setting: its label and its default."""
+    """Return the RNA property of a setting, with its label and default."""
     chain, (group, _, name) = ChainSettings.bl_rna.properties, path.rpartition(".")
     return (chain[group].fixed_type.properties if group else chain)[name]
 
 
 def _values(settings: ChainGroup) -> dict[str, object]:
-    """Return the settings that presets hold, by name."""
-    # Reading settings that were never set has Blender store them, to be copied ever after.
+    """Return the values of the settings that presets hold, by path."""
+    # A read makes Blender store settings that were never set, and copies then include them.
     has_force = settings.is_property_set("force")
     return {
         path: settings.path_resolve(path)
         if has_force or not path.startswith("force.")
         else _property(path).default
-        for path in _setting_names()
+        for path in _setting_paths()
     }
 
 
@@ -77,7 +77,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
     """
 
     bl_label = "Apply Chain Preset"
-    # Blender's own operator for presets makes no undo step.
+    # Blender's operator for presets makes no undo step.
     bl_options = {"UNDO"}
 
     filepath: StringProperty(
@@ -92,11 +92,11 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
             raise RigError(f"There is no preset '{file.name}': choose another one.")
         settings = selection.chain(context)
         before = _values(settings)
-        named = {*_NAMED.findall(file.read_text(encoding="utf-8")), "solver"}
-        usual = preferences(context)
-        for path in before.keys() - named - MEASURED:
+        set_paths = {*_SET_PATH.findall(file.read_text(encoding="utf-8")), "solver"}
+        defaults = preferences(context)
+        for path in before.keys() - set_paths - MEASURED_SETTINGS:
             default = _property(path).default
-            value = getattr(usual, path) if path in OF_NEW_CHAINS else default
+            value = getattr(defaults, path) if path in OF_NEW_CHAINS else default
             if before[path] != value:
                 group, _, name = path.rpartition(".")
                 setattr(getattr(settings, group) if group else settings, name, value)
@@ -105,7 +105,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
 
 
 def _change_in_words(file: Path, settings: ChainGroup, before: dict[str, object]) -> str:
-    """Return which settings a preset has changed, by their labels."""
+    """Return a sentence with the labels of the settings that a preset has changed."""
     preset = bpy.path.display_name(file.name, title_case=False)
     after = _values(settings).items()
     labels = ", ".join(_property(path).name for path, value in after if before[path] != value)
@@ -133,15 +133,15 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore
 
     @property
     def preset_values(self) -> list[str]:
-        """The settings that a preset holds, as the file names them."""
-        return [f"settings.{name}" for name in _setting_names()]
+        """The settings that a preset holds, by their names in its file."""
+        return [f"settings.{name}" for name in _setting_paths()]
 
 
 def register() -> None:
-    """Register the presets that come with the extension."""
+    """Register the presets of the extension."""
     bpy.utils.register_preset_path(SHIPPED)
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Unregister the presets of the extension."""
     bpy.utils.unregister_preset_path(SHIPPED)

@@ -1,4 +1,4 @@
-"""What the selection in the viewport means: a tip, a chain, a target. Read once, at the edge."""
+"""The meaning of the selection in the viewport: a tip, a chain, a target. Read once."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ..rig.reading.world import ends_of
 from ..rig.tools.placing import place_of
 
 # The target and the pole of a chain.
-MOST_CONTROLS = 2
+MAX_CONTROLS = 2
 LINKED = "This armature is linked: make a library override of it first."
 IN_EDIT_MODE = "Leave edit mode: chains work on the pose."
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A selected chain and what it shall follow.
+    """A selected chain, its target and its pole.
 
     Attributes:
         armature_object: The armature object.
         bones: Names of the selected run of bones, root first; a single one is the tip.
         target: A selected object or bone outside of the run; None without.
-        pole: Another one, farther from the tip.
+        pole: A second one, farther from the tip; None without.
     """
 
     armature_object: bpy.types.Object
@@ -46,34 +46,34 @@ class Selection:
 
     @property
     def chain_count(self) -> int:
-        """How many bones are selected in a line; 0 for a single one: all up to the root."""
+        """Number of bones in the run; 0 for a single bone, which means all up to the root."""
         return len(self.bones) if len(self.bones) > 1 else 0
 
 
 def problem_of_owner(context: bpy.types.Context) -> str:
-    """Return what keeps the active armature from being posed, in words; empty if nothing does."""
+    """Return why the active armature cannot be posed, in words; empty if it can."""
     owner = active_armature(context)
     return "" if owner is None else problem_of(owner)
 
 
 def problem_of(armature_object: bpy.types.Object) -> str:
-    """Return what keeps an armature from being posed, in words; empty if nothing does."""
+    """Return why an armature cannot be posed, in words; empty if it can."""
     if not armature_object.is_editable:
         return LINKED
-    # Bones are renamed and deleted there, and the pose still has those from before.
+    # Edit mode can rename and delete bones that the pose still has.
     is_edited = armature_object.type == "ARMATURE" and armature_object.data.is_editmode
     return IN_EDIT_MODE if is_edited else ""
 
 
 def problem_of_chain(context: bpy.types.Context) -> str:
-    """Return what keeps the active chain from being changed, in words; empty if nothing does."""
+    """Return why the active chain cannot be changed, in words; empty if it can."""
     has_chain = active_chain(context) is not None
-    lacking = "Select an armature that has a chain, and the chain in its list."
-    return problem_of_owner(context) or ("" if has_chain else lacking)
+    no_chain = "Select an armature that has a chain, and the chain in its list."
+    return problem_of_owner(context) or ("" if has_chain else no_chain)
 
 
 def problem_of_pole(context: bpy.types.Context) -> str:
-    """Return what keeps the active chain from bending to a pole, in words; empty if nothing."""
+    """Return why the active chain cannot bend toward a pole, in words; empty if it can."""
     problem = problem_of_chain(context)
     if not problem and not uses(chain(context), "pole_target"):
         problem = "The solver of this chain uses no pole: choose another solver first."
@@ -96,7 +96,7 @@ def view_layer_of(context: bpy.types.Context) -> bpy.types.ViewLayer:
 
 
 def problem_of_armature(context: bpy.types.Context) -> str:
-    """Return what keeps an armature from getting chains, in words; empty if nothing does."""
+    """Return why no active armature can get chains, in words; empty if one can."""
     owner = active_armature(context)
     if owner is None:
         return "Select an armature and make it active."
@@ -104,9 +104,9 @@ def problem_of_armature(context: bpy.types.Context) -> str:
 
 
 def problem(context: bpy.types.Context) -> str:
-    """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
-    if found := problem_of_armature(context):
-        return found
+    """Return why the selection names no chain, in words; empty if it may name one."""
+    if armature_problem := problem_of_armature(context):
+        return armature_problem
     owner = cast(bpy.types.Object, active_armature(context))
     if owner.mode == "POSE" and not selected_bones(context, owner):
         return "Select the bones of the chain."
@@ -123,11 +123,11 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     """Return the selection; call it only where ``problem`` is empty.
 
     Args:
-        context: With the armature and whatever is selected beside it.
+        context: With the armature and other selected objects.
         tip: The tip bone, in modes that do not show which bones are selected.
 
     Raises:
-        RigError: If no chain or more than one is meant, with what to do next.
+        RigError: If the selection means no chain or more than one.
     """
     owner = cast(bpy.types.Object, active_armature(context))
     selected = {tip} if tip else selected_bones(context, owner)
@@ -136,23 +136,23 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     if tip and tip not in owner.pose.bones:
         raise RigError(f"Bone '{tip}' does not exist: choose the bone at the end of the chain.")
     run = _longest_run(owner, selected)
-    others = [Anchor(each) for each in context.selected_objects if not _belongs(each, owner)]
+    others = [Anchor(other) for other in context.selected_objects if not _is_excluded(other, owner)]
     others += [Anchor(owner, name) for name in sorted(selected.difference(run))]
     others += _single_bones(context, owner)
-    if len(others) > MOST_CONTROLS:
+    if len(others) > MAX_CONTROLS:
         raise RigError(
             "More is selected than a chain, a target and a pole:"
             " select one run of bones, and at most two controls."
         )
     end = ends_of(owner, [owner.pose.bones[run[-1]]])[1]
     others.sort(key=lambda anchor: float(np.linalg.norm(place_of(anchor) - end)))
-    target, pole = (*others, None, None)[:MOST_CONTROLS]
+    target, pole = (*others, None, None)[:MAX_CONTROLS]
     return Selection(owner, run, target, pole)
 
 
 def _single_bones(context: bpy.types.Context, owner: bpy.types.Object) -> list[Anchor]:
-    """Return the bones of other armatures in pose mode that are selected alone there."""
-    rigs = [each for each in context.selected_objects if each != owner]
+    """Return the selected bones of other armatures in pose mode that have no second one."""
+    rigs = [rig for rig in context.selected_objects if rig != owner]
     selected = [(rig, selected_bones(context, rig)) for rig in rigs]
     return [Anchor(rig, *names) for rig, names in selected if len(names) == 1]
 
@@ -164,7 +164,7 @@ def selected_bones(context: bpy.types.Context, owner: bpy.types.Object) -> set[s
 
 
 def selected_chains(context: bpy.types.Context, owner: bpy.types.Object) -> list[ChainGroup]:
-    """Return the chains of an armature of which a bone, the target or the pole is selected."""
+    """Return the chains of an armature that have a selected bone, target or pole."""
     bones = {(bone.id_data, bone.name) for bone in context.selected_pose_bones or ()}
     objects = set(context.selected_objects or ())
 
@@ -182,45 +182,44 @@ def selected_chains(context: bpy.types.Context, owner: bpy.types.Object) -> list
 
 
 def chosen_chains(context: bpy.types.Context) -> list[ChainGroup]:
-    """Return the chains of all that is selected, those of the active armature first.
+    """Return the selected chains of all armatures, those of the active armature first.
 
-    If nothing of a chain is selected, that is the active chain; call it only where
-    ``problem_of_chain`` is empty.
+    Without one, return the active chain; call it only where ``problem_of_chain`` is empty.
     """
     active, bones = chain(context), context.selected_pose_bones or ()
     posed = [cast(bpy.types.Object, bone.id_data) for bone in bones]
     rigs = dict.fromkeys([owner_of(active), *posed])
     posable = [rig for rig in rigs if not problem_of(rig)]
-    return [each for rig in posable for each in selected_chains(context, rig)] or [active]
+    return [chain for rig in posable for chain in selected_chains(context, rig)] or [active]
 
 
 def _longest_run(owner: bpy.types.Object, selected: set[str]) -> tuple[str, ...]:
-    """Return the longest line of selected bones, root first; of equals that with the active one."""
+    """Return the longest run of selected bones, root first; of equals that with the active one."""
     active = owner.data.bones.active
     name = "" if active is None else active.name
     return max(
         (_run_up(owner, tip, selected) for tip in sorted(selected)),
-        # As in Blender: of two single bones the active one is the tip, the other the target.
+        # As in Blender, of two single bones the active one is the tip and the other the target.
         key=lambda run: (len(run), run[-1] == name, name in run),
     )
 
 
 def _run_up(owner: bpy.types.Object, tip: str, selected: set[str]) -> tuple[str, ...]:
-    line, above = [tip], owner.pose.bones[tip].parent
-    while above is not None and above.name in selected:
-        line.append(above.name)
-        above = above.parent
-    return tuple(line[::-1])
+    run, parent = [tip], owner.pose.bones[tip].parent
+    while parent is not None and parent.name in selected:
+        run.append(parent.name)
+        parent = parent.parent
+    return tuple(run[::-1])
 
 
-def _belongs(candidate: bpy.types.Object, armature_object: bpy.types.Object) -> bool:
-    """Tell whether a selected object is no target itself.
+def _is_excluded(candidate: bpy.types.Object, armature_object: bpy.types.Object) -> bool:
+    """Tell whether a selected object cannot be a target.
 
-    That is the armature, a mesh that it deforms, and another armature posed at the same time, of
-    which bones are selected.
+    That is the armature, a mesh that it deforms, or another armature in pose mode, whose selected
+    bones count instead.
     """
     return (
         candidate == armature_object
         or candidate.mode == "POSE"
-        or any(getattr(each, "object", None) == armature_object for each in candidate.modifiers)
+        or any(getattr(change, "object", None) == armature_object for change in candidate.modifiers)
     )

@@ -18,7 +18,7 @@ from ..rig.tools.trial import solve_once
 from ..rig.tools.wording import outcome_in_words
 from . import selection
 from .add import AUTOMATIC
-from .base import ANEW, ChainOperator
+from .base import SKIP_SAVE, ChainOperator
 
 
 class POSE_OT_chain_ik_solve(ChainOperator):
@@ -39,7 +39,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
     bone: StringProperty(
         name="Tip Bone",
         description="The bone at the end of the chain, where none is seen to be selected",
-        options={*ANEW, "HIDDEN"},
+        options={*SKIP_SAVE, "HIDDEN"},
     )
     chain_count: IntProperty(
         name="Chain Length",
@@ -47,9 +47,9 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         " those selected, or all up to the first",
         min=0,
         max=300,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
-    use_flip_bend: like_setting("use_flip_bend", "Bend to the other side", options=ANEW)
+    use_flip_bend: like_setting("use_flip_bend", "Bend to the other side", options=SKIP_SAVE)
     negative_scale: like_setting(
         "negative_scale", "How the limb bends where its object is mirrored by negative scale"
     )
@@ -80,13 +80,13 @@ class POSE_OT_chain_ik_solve(ChainOperator):
             has_target = selection.read(context).target is not None
         except IKError as error:
             return str(error)
-        lacking = "Select a target as well: an object, or a bone outside the chain."
-        return "" if has_target else lacking
+        no_target = "Select a target as well: an object, or a bone outside the chain."
+        return "" if has_target else no_target
 
     def act(self, context: bpy.types.Context) -> None:
         depsgraph = context.evaluated_depsgraph_get()
         selected = selection.read(context, self.bone)
-        # Shown in *Adjust Last Operation*; given again, the chain is the same.
+        # *Adjust Last Operation* shows it; with it, a repeat solves the same chain.
         self.chain_count = self.chain_count or selected.chain_count
         spec = self._spec(selected)
         check_free(selected.armature_object, spec)

@@ -1,4 +1,4 @@
-"""GPU batches of strokes, one for each kind. They can only be made inside a draw callback."""
+"""The GPU batches of strokes, one for each kind; only a draw callback can make them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import gpu
 import numpy as np
 from mathutils import Matrix, Vector
 
-from .colours import Colour
+from .colours import Rgba
 from .strokes import Pieces, Points, Rim, Strokes
 
 # Widths of thin lines and outlines, as shares of the line width of chains.
-THIN, OUTLINE = 0.45, 0.33
-# Points of a circle: with half as many, one that fills the window has corners that are seen.
-ROUND = 128
-Kind = Literal["LINES", "LINE_STRIP", "POINTS", "TRIS"]
-LINES, AREAS = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
+THIN_SHARE, OUTLINE_SHARE = 0.45, 0.33
+# Points of a circle. With half as many, a circle that fills the window shows corners.
+CIRCLE_POINTS = 128
+BatchKind = Literal["LINES", "LINE_STRIP", "POINTS", "TRIS"]
+LINE_SHADER, AREA_SHADER = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
 
 
 def upload(strokes: Strokes) -> Strokes:
-    """Return strokes ready to be drawn, again until something changes."""
+    """Make the GPU batches of strokes, and return these; they can be drawn any number of times."""
     for pieces in (strokes.thick, strokes.thin):
         pieces.batch = make_batch("LINES", pieces.join())
     strokes.areas.batch = make_batch("TRIS", strokes.areas.join())
@@ -31,8 +31,8 @@ def upload(strokes: Strokes) -> Strokes:
     return strokes
 
 
-def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GPUBatch | None:
-    """Return a batch of coloured points, lines or triangles; None without any."""
+def make_batch(kind: BatchKind, arrays: tuple[Points, Points] | None) -> gpu.types.GPUBatch | None:
+    """Return a batch of coloured points, lines or triangles; None without points."""
     if arrays is None:
         return None
     points, colours = arrays
@@ -43,37 +43,37 @@ def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GP
     return gpu.types.GPUBatch(type=kind, buf=buffer)
 
 
-def draw_scene(drawn: Strokes, size: tuple[int, int], width: float) -> None:
-    """Draw areas and lines in the space of the scene.
+def draw_scene(strokes: Strokes, size: tuple[int, int], width: float) -> None:
+    """Draw areas and lines in world space.
 
     Args:
-        drawn: What to draw, uploaded.
+        strokes: The strokes, uploaded.
         size: Width and height of the region, pixels.
         width: Line width of chains, pixels.
     """
-    if drawn.areas.batch is not None:
-        drawn.areas.batch.draw(gpu.shader.from_builtin(AREAS))
-    for pieces, share in ((drawn.thin, THIN), (drawn.thick, 1.0)):
+    if strokes.areas.batch is not None:
+        strokes.areas.batch.draw(gpu.shader.from_builtin(AREA_SHADER))
+    for pieces, share in ((strokes.thin, THIN_SHARE), (strokes.thick, 1.0)):
         if pieces.batch is not None:
             draw_lines(pieces.batch, size, share * width)
 
 
 def draw_lines(batch: gpu.types.GPUBatch, size: tuple[int, int], width: float) -> None:
     """Draw lines of a width in pixels."""
-    shader = gpu.shader.from_builtin(LINES)
+    shader = gpu.shader.from_builtin(LINE_SHADER)
     shader.bind()
     shader.uniform_float("viewportSize", size)
     shader.uniform_float("lineWidth", width)
     batch.draw(shader)
 
 
-def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
+def find_rim(rim: Rim, eye: Vector | None, to_viewer: Vector) -> Matrix | None:
     """Return the matrix from the unit circle in XY to a sphere's outline; None from inside it.
 
     Args:
         rim: The sphere.
-        eye: Where a perspective view looks from; None for an orthographic one.
-        ahead: Unit vector toward the viewer, for an orthographic view.
+        eye: Position of the eye of a perspective view, world space; None for an orthographic one.
+        to_viewer: Unit vector toward the viewer of an orthographic view, world space.
     """
     centre, radius = Vector(rim.centre), rim.radius
     if eye is not None:
@@ -81,18 +81,18 @@ def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
         distance = to_eye.length
         if distance <= radius:
             return None
-        ahead = to_eye / distance
-        # The circle in which lines from the eye touch the sphere.
-        centre = centre + ahead * (radius * radius / distance)
+        to_viewer = to_eye / distance
+        # Lines from the eye touch the sphere in this circle.
+        centre = centre + to_viewer * (radius * radius / distance)
         radius *= math.sqrt(1.0 - (radius / distance) ** 2)
-    turned = ahead.to_track_quat("Z", "Y").to_matrix().to_4x4()
-    return Matrix.Translation(centre.to_tuple()) @ turned @ Matrix.Scale(radius, 4)
+    rotation = to_viewer.to_track_quat("Z", "Y").to_matrix().to_4x4()
+    return Matrix.Translation(centre.to_tuple()) @ rotation @ Matrix.Scale(radius, 4)
 
 
 @lru_cache(maxsize=16)
-def make_circle(colour: Colour) -> gpu.types.GPUBatch:
-    """Return the unit circle in XY; cached by colour, as there are few."""
-    pieces, angles = Pieces(), np.linspace(0.0, math.tau, ROUND + 1)
+def make_circle(colour: Rgba) -> gpu.types.GPUBatch:
+    """Return the unit circle in XY; cached by colour, because few colours occur."""
+    pieces, angles = Pieces(), np.linspace(0.0, math.tau, CIRCLE_POINTS + 1)
     pieces.add(np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles))), colour)
     circle = make_batch("LINE_STRIP", pieces.join())
     assert circle is not None
@@ -102,7 +102,7 @@ def make_circle(colour: Colour) -> gpu.types.GPUBatch:
 @cache
 def vertex_format() -> gpu.types.GPUVertFormat:
     """Return the vertex format of coloured points."""
-    found = gpu.types.GPUVertFormat()
-    found.attr_add(id="pos", comp_type="F32", len=3, fetch_mode="FLOAT")
-    found.attr_add(id="color", comp_type="F32", len=4, fetch_mode="FLOAT")
-    return found
+    layout = gpu.types.GPUVertFormat()
+    layout.attr_add(id="pos", comp_type="F32", len=3, fetch_mode="FLOAT")
+    layout.attr_add(id="color", comp_type="F32", len=4, fetch_mode="FLOAT")
+    return layout

@@ -10,61 +10,64 @@ from ..preferences.colours import LOOKS, colours
 from ..properties.status import state_of_ending
 from ..rig.batches.batch import Ending
 
-Colour = tuple[float, float, float, float]
+Rgba = tuple[float, float, float, float]
 
-# Alpha of limit areas, of the pole's plane, of lines, of faint lines and of plates behind words.
-FILL, PLANE, LINE, FAINT, PLATE = 0.16, 0.10, 0.95, 0.5, 0.8
-# Alpha of the colours of the preferences, where it is not LINE.
-ALPHAS = {"idle": FAINT, "reach": FAINT}
+# Alpha of limit areas, the pole's plane, lines, faint lines and the plates behind words.
+FILL_ALPHA, PLANE_ALPHA, LINE_ALPHA, FAINT_ALPHA, PLATE_ALPHA = 0.16, 0.10, 0.95, 0.5, 0.8
+# Alpha of those colours of the preferences that do not have LINE_ALPHA, by name.
+ALPHAS = {"idle": FAINT_ALPHA, "reach": FAINT_ALPHA}
 
 
 class Colours(NamedTuple):
-    """Colours with alpha; those of chains are named as in ``preferences.colours.LOOKS``.
+    """Colours with alpha; the colours of chains have the names of ``preferences.colours.LOOKS``.
 
     Attributes:
         reached: Chains at their targets, or short of them by their soft distance.
-        held: Chains in which limits or stretch play a part.
+        held: Chains that limits or stretch affect.
         missed: Chains whose targets are out of reach.
         idle: Chains that are not solved.
         limit: Boundaries of joint limits.
-        present: Where a joint stands within its limits.
+        present: Marks of a joint's present rotation within its limits.
         pole: The pole's line and plane.
-        reach: Circles around what a chain reaches.
+        reach: Circles around the reach of a chain.
         back: Rings around dots.
         plate: Plates behind words.
     """
 
-    reached: Colour
-    held: Colour
-    missed: Colour
-    idle: Colour
-    limit: Colour
-    present: Colour
-    pole: Colour
-    reach: Colour
-    back: Colour
-    plate: Colour
+    reached: Rgba
+    held: Rgba
+    missed: Rgba
+    idle: Rgba
+    limit: Rgba
+    present: Rgba
+    pole: Rgba
+    reach: Rgba
+    back: Rgba
+    plate: Rgba
 
-    def of_ending(self, ending: Ending | None) -> Colour:
+    def of_ending(self, ending: Ending | None) -> Rgba:
         """Return the colour of a chain by how its last solve ended."""
-        colour: Colour = getattr(self, LOOKS[state_of_ending(ending)].colour)
+        colour: Rgba = getattr(self, LOOKS[state_of_ending(ending)].colour)
         return colour
 
 
 def read_colours(context: bpy.types.Context) -> Colours:
-    """Return the colours of the preferences, and those that always come from the theme."""
-    own, theme = colours(context), context.preferences.themes[0]
+    """Return the colours of the preferences, and those that only the theme defines."""
+    preferred, theme = colours(context), context.preferences.themes[0]
     interface, view = theme.user_interface, theme.view_3d
     return Colours(
-        **{name: with_alpha(colour, ALPHAS.get(name, LINE)) for name, colour in own.items()},
-        present=with_alpha(interface.gizmo_primary, LINE),
-        back=with_alpha(view.space.gradients.high_gradient, LINE),
-        plate=with_alpha(interface.wcol_tooltip.inner, PLATE),
+        **{
+            name: with_alpha(colour, ALPHAS.get(name, LINE_ALPHA))
+            for name, colour in preferred.items()
+        },
+        present=with_alpha(interface.gizmo_primary, LINE_ALPHA),
+        back=with_alpha(view.space.gradients.high_gradient, LINE_ALPHA),
+        plate=with_alpha(interface.wcol_tooltip.inner, PLATE_ALPHA),
     )
 
 
 # ``Any``: the colour types of the stubs have no common base.
-def with_alpha(colour: Any, alpha: float) -> Colour:
+def with_alpha(colour: Any, alpha: float) -> Rgba:
     """Return a colour of three or more numbers as RGBA with this alpha."""
     red, green, blue = colour[:3]
     return red, green, blue, alpha

@@ -1,4 +1,4 @@
-"""Round dots of one size on the screen, drawn by their own shader."""
+"""Round dots of one size on the screen, drawn with a shader for them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import cache
 import gpu
 from mathutils import Matrix
 
-from .colours import Colour
+from .colours import Rgba
 
 # Width of the ring around a dot, pixels at an interface scale of 1.
-EDGE = 1.5
+RING_WIDTH = 1.5
 
 VERTEX = """
 void main()
@@ -37,42 +37,42 @@ void main()
 
 @cache
 def make_shader() -> gpu.types.GPUShader:
-    """Return the shader, compiled when it is first needed."""
-    between = gpu.types.GPUStageInterfaceInfo("chain_ik_dot")
-    between.smooth("VEC4", "dot_color")
-    info = gpu.types.GPUShaderCreateInfo()
-    info.push_constant("MAT4", "to_screen")
-    info.push_constant("VEC4", "back")
-    info.push_constant("FLOAT", "size")
-    info.push_constant("FLOAT", "edge")
-    info.vertex_in(0, "VEC3", "pos")
-    info.vertex_in(1, "VEC4", "color")
-    info.vertex_out(between)
-    info.fragment_out(0, "VEC4", "fragColor")
-    info.vertex_source(VERTEX)
-    info.fragment_source(FRAGMENT)
-    return gpu.shader.create_from_info(info)
+    """Return the shader, compiled at the first call."""
+    interface = gpu.types.GPUStageInterfaceInfo("chain_ik_dot")
+    interface.smooth("VEC4", "dot_color")
+    shader_info = gpu.types.GPUShaderCreateInfo()
+    shader_info.push_constant("MAT4", "to_screen")
+    shader_info.push_constant("VEC4", "back")
+    shader_info.push_constant("FLOAT", "size")
+    shader_info.push_constant("FLOAT", "edge")
+    shader_info.vertex_in(0, "VEC3", "pos")
+    shader_info.vertex_in(1, "VEC4", "color")
+    shader_info.vertex_out(interface)
+    shader_info.fragment_out(0, "VEC4", "fragColor")
+    shader_info.vertex_source(VERTEX)
+    shader_info.fragment_source(FRAGMENT)
+    return gpu.shader.create_from_info(shader_info)
 
 
 def draw_dots(
-    batch: gpu.types.GPUBatch, matrix: Matrix, across: float, scale: float, back: Colour
+    batch: gpu.types.GPUBatch, matrix: Matrix, diameter: float, scale: float, ring_colour: Rgba
 ) -> None:
-    """Draw dots, each with a ring in the background's colour.
+    """Draw dots with rings in the background's colour.
 
     Args:
         batch: Points with colours, world space.
         matrix: Perspective matrix of the view.
-        across: Diameter of a dot, pixels.
+        diameter: Of a dot without its ring, pixels.
         scale: Interface scale.
-        back: Colour of the ring.
+        ring_colour: The background's colour.
     """
     shader = make_shader()
     shader.bind()
     columns = [number for column in matrix.col for number in column]
     shader.uniform_float("to_screen", columns)
-    shader.uniform_float("back", back)
-    shader.uniform_float("size", across + 2.0 * EDGE * scale)
-    shader.uniform_float("edge", EDGE * scale)
+    shader.uniform_float("back", ring_colour)
+    shader.uniform_float("size", diameter + 2.0 * RING_WIDTH * scale)
+    shader.uniform_float("edge", RING_WIDTH * scale)
     gpu.state.program_point_size_set(True)
     batch.draw(shader)
     gpu.state.program_point_size_set(False)

@@ -1,4 +1,4 @@
-"""Which chains a viewport shows, read from Blender and turned into strokes."""
+"""Chains that a viewport shows, read from Blender and turned into strokes."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from ..rig.shapes.chain_shape import (
 )
 from ..rig.tools.lengths import LengthUnit, is_visible, length_in_words, length_unit
 from .colours import Colours
-from .known import Known, KnownRig
-from .scene_strokes import Items, SeenChains, add_active, add_chains, add_contacts
+from .known import CachedRig, OverlayCache
+from .scene_strokes import Items, VisibleChains, add_active, add_chains, add_contacts
 from .strokes import Strokes
 
 
-class View(NamedTuple):
-    """What a viewport shows; equal views are drawn the same.
+class ViewKey(NamedTuple):
+    """The content of a viewport; viewports with equal keys share their batches.
 
     Attributes:
         scene: Session uid of the scene.
         layer: Name of the view layer.
-        rigs: Session uids of the armature objects that are seen in it.
-        active: Session uid of the armature whose chains the panels show, 0 for none, and which of
-            them is active.
-        items: Which items are drawn.
-        colours: In which colours.
+        rigs: Session uids of the visible armature objects with chains.
+        active: Session uid of the armature whose chains the panels show, and the index of its
+            active chain; (0, -1) without such an armature.
+        items: The items to draw.
+        colours: Their colours.
     """
 
     scene: int
@@ -56,11 +56,11 @@ class View(NamedTuple):
 
 
 def find_view(
-    context: bpy.types.Context, known: Known, colours: Colours
-) -> tuple[View, list[bpy.types.Object]] | None:
-    """Return what the viewport of a context shows, and the armature objects that are seen in it.
+    context: bpy.types.Context, cache: OverlayCache, colours: Colours
+) -> tuple[ViewKey, list[bpy.types.Object]] | None:
+    """Return the content of a context's viewport, and its visible armature objects with chains.
 
-    None if it shows no chain.
+    None without such an object.
     """
     scene, layer = context.scene, context.view_layer
     # ``Any``: the stubs do not know that it is a 3D viewport.
@@ -69,116 +69,120 @@ def find_view(
         return None
     rigs = [
         rig
-        for rig in known.find_rigs(scene, layer)
+        for rig in cache.find_rigs(scene, layer)
         if rig.visible_get(view_layer=layer, viewport=space)
     ]
     if not rigs:
         return None
-    meant, shown = active_armature(context), scene.chain_ik.overlay
-    chosen = (0, -1) if meant is None else (meant.session_uid, meant.chain_ik.active_index)
-    items = Items(**{name: getattr(shown, name) for name in Items._fields})
-    seen = tuple([rig.session_uid for rig in rigs])
-    return View(scene.session_uid, layer.name, seen, chosen, items, colours), rigs
+    owner, overlay = active_armature(context), scene.chain_ik.overlay
+    active = (0, -1) if owner is None else (owner.session_uid, owner.chain_ik.active_index)
+    items = Items(**{name: getattr(overlay, name) for name in Items._fields})
+    uids = tuple([rig.session_uid for rig in rigs])
+    return ViewKey(scene.session_uid, layer.name, uids, active, items, colours), rigs
 
 
-class Shown(NamedTuple):
+class ShownRig(NamedTuple):
     """An armature object that a viewport shows; valid during one draw only.
 
     Attributes:
         rig: The original object.
-        own: What is known of it.
+        cached: Its cached settings and bones.
         posed: Its evaluated bones.
         is_solved: Whether its chains are solved live.
     """
 
     rig: bpy.types.Object
-    own: KnownRig
+    cached: CachedRig
     posed: PosedBones
     is_solved: bool
 
 
 def gather(
-    context: bpy.types.Context, known: Known, view: View, rigs: Sequence[bpy.types.Object]
+    context: bpy.types.Context, cache: OverlayCache, view: ViewKey, rigs: Sequence[bpy.types.Object]
 ) -> Strokes:
-    """Return what a viewport shows as strokes."""
+    """Return the strokes of all chains that a viewport shows."""
     strokes, layer = Strokes(), context.view_layer
     if layer is None or layer.depsgraph is None:
         return strokes
     graph = layer.depsgraph
-    all_shown = _find_shown(context, known, rigs, graph)
-    if not all_shown:
+    shown_rigs = _find_shown_rigs(context, cache, rigs, graph)
+    if not shown_rigs:
         return strokes
-    seen = _see_chains(all_shown, known, graph)
-    if not are_near(seen.points):
-        # The status of a chain says why its bones have no finite place.
-        all_shown = [each for each in map(_near_part, all_shown) if each.own.rows is not None]
-        if not all_shown:
+    visible = _read_chains(shown_rigs, cache, graph)
+    if not are_near(visible.points):
+        # The status of a chain says why its bones have no finite positions.
+        shown_rigs = [
+            shown for shown in map(_drop_far_chains, shown_rigs) if shown.cached.rows is not None
+        ]
+        if not shown_rigs:
             return strokes
-        seen = _see_chains(all_shown, known, graph)
+        visible = _read_chains(shown_rigs, cache, graph)
     active = active_chain(context)
     if active is not None:
-        _add_active(strokes, active, all_shown, seen, graph, known, view)
+        _add_active(strokes, active, shown_rigs, visible, graph, cache, view)
     if view.items.show_contacts:
-        for shown in all_shown:
-            add_contacts(strokes, shown.own, shown.posed, view.colours)
-    to_words = partial(_say, unit=length_unit(context.scene))
-    add_chains(strokes, seen, view.items, view.colours, to_words)
+        for shown in shown_rigs:
+            add_contacts(strokes, shown.cached, shown.posed, view.colours)
+    to_words = partial(_length_text, unit=length_unit(context.scene))
+    add_chains(strokes, visible, view.items, view.colours, to_words)
     return strokes
 
 
-def _find_shown(
+def _find_shown_rigs(
     context: bpy.types.Context,
-    known: Known,
+    cache: OverlayCache,
     rigs: Sequence[bpy.types.Object],
     graph: bpy.types.Depsgraph,
-) -> list[Shown]:
-    """Return the armature objects that have chains with bones, with their evaluated bones."""
-    use_live, found = context.scene.chain_ik.use_live, []
+) -> list[ShownRig]:
+    """Return the armature objects whose chains have bones; none that is in edit mode."""
+    use_live, shown_rigs = context.scene.chain_ik.use_live, []
     for rig in rigs:
         if rig.mode == "EDIT":
             continue
-        own = known.rig(rig)
-        if own.rows is None:
+        cached = cache.rig(rig)
+        if cached.rows is None:
             continue
-        posed = read_posed(rig.evaluated_get(graph), len(own.skeleton.names))
+        posed = read_posed(rig.evaluated_get(graph), len(cached.skeleton.names))
         if posed is not None:
             is_solved = use_live and rig.data.pose_position == "POSE"
-            found.append(Shown(rig, own, posed, is_solved))
-    return found
+            shown_rigs.append(ShownRig(rig, cached, posed, is_solved))
+    return shown_rigs
 
 
-def _near_part(shown: Shown) -> Shown:
+def _drop_far_chains(shown: ShownRig) -> ShownRig:
     """Return an armature object with only those chains that are near enough to be drawn."""
-    rows = shown.own.rows
-    near = [] if rows is None else rows.near(rows.place([shown.posed]))
-    return shown._replace(own=shown.own.only(near))
+    rows = shown.cached.rows
+    indices = [] if rows is None else rows.near(rows.place([shown.posed]))
+    return shown._replace(cached=shown.cached.only(indices))
 
 
-def _see_chains(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph) -> SeenChains:
+def _read_chains(
+    shown_rigs: list[ShownRig], cache: OverlayCache, graph: bpy.types.Depsgraph
+) -> VisibleChains:
     """Return the chains of armature objects in their present pose."""
     targets: list[Place] = []
     endings: list[Ending | None] = []
-    present, shown = known.find_present(graph), graph_key(graph)
-    for rig, own, posed, is_solved in all_shown:
-        targets += find_places(own.anchors, graph, rig, own.skeleton, posed, present)
-        solved = own.solved if is_solved else (-1,) * len(own.solved)
-        endings += live.memory.endings(shown, rig.session_uid, solved)
-    rows = known.join([shown.own for shown in all_shown])
-    points = rows.place([shown.posed for shown in all_shown])
-    # The sum is finite if all three numbers are; for so few this is faster than NumPy.
+    scene_uids, key = cache.find_scene_uids(graph), graph_key(graph)
+    for rig, cached, posed, is_solved in shown_rigs:
+        targets += find_places(cached.anchors, graph, rig, cached.skeleton, posed, scene_uids)
+        solved = cached.solved if is_solved else (-1,) * len(cached.solved)
+        endings += live.memory.endings(key, rig.session_uid, solved)
+    rows = cache.join([shown.cached for shown in shown_rigs])
+    points = rows.place([shown.posed for shown in shown_rigs])
+    # The sum is finite if all three numbers are. For three numbers this is faster than NumPy.
     aimed = [number for number, place in enumerate(targets) if math.isfinite(sum(place))]
     places = np.fromiter(chain.from_iterable(targets), np.float64).reshape(-1, 3)
-    tied = [each for shown in all_shown for each in shown.own.tied]
-    for number in [number for number in aimed if tied[number]]:
+    is_constrained = [flag for shown in shown_rigs for flag in shown.cached.constrained]
+    for number in [number for number in aimed if is_constrained[number]]:
         joints = points[slice(*rows.starts[number : number + 2].tolist())]
         endings[number] = _after_constraints(endings[number], joints, places[number])
-    is_pinned = [each for shown in all_shown for each in shown.own.pinned]
-    pinned = [number for number in aimed if is_pinned[number]]
-    return SeenChains(rows, points, places, aimed, pinned, endings)
+    has_pin = [flag for shown in shown_rigs for flag in shown.cached.pinned]
+    pinned = [number for number in aimed if has_pin[number]]
+    return VisibleChains(rows, points, places, aimed, pinned, endings)
 
 
 def _after_constraints(ending: Ending | None, joints: Array, target: Array) -> Ending | None:
-    """Return how the solve of a chain ended, or that constraints have moved its tip off since."""
+    """Return the ending of a chain's solve; LIMITED if constraints moved the tip off afterwards."""
     if ending is None:
         return None
     gap = left_after(ending.residual, joints[-1], target, joints)
@@ -188,64 +192,64 @@ def _after_constraints(ending: Ending | None, joints: Array, target: Array) -> E
 def _add_active(
     strokes: Strokes,
     active: bpy.types.PropertyGroup,
-    all_shown: list[Shown],
-    seen: SeenChains,
+    shown_rigs: list[ShownRig],
+    visible: VisibleChains,
     graph: bpy.types.Depsgraph,
-    known: Known,
-    view: View,
+    cache: OverlayCache,
+    view: ViewKey,
 ) -> None:
-    """Add what is drawn only of the active chain."""
+    """Add the strokes that only the active chain has."""
     items, (uid, index), number = view.items, chain_key(active), 0
     if not (items.show_reach or items.show_poles or items.show_limits):
         return
-    for shown in all_shown:
-        if shown.rig.session_uid == uid and index in shown.own.chains:
+    for shown in shown_rigs:
+        if shown.rig.session_uid == uid and index in shown.cached.chains:
             break
-        number += len(shown.own.chains)
+        number += len(shown.cached.chains)
     else:
         return
-    number += shown.own.chains.index(index)
-    if index not in shown.own.solved:
-        # Its bones point to no pole while it leaves them alone.
+    number += shown.cached.chains.index(index)
+    if index not in shown.cached.solved:
+        # The chain is idle, so its bones do not point to the pole.
         items = items._replace(show_poles=False)
-    shape = _compile(active, (uid, index), shown, graph)
+    shape = _compile_active(active, (uid, index), shown, graph)
     if shape is None:
         return
-    present = known.find_present(graph)
-    rig, own, posed, _ = shown
-    pole = np.array(find_places([shape.spec.pole], graph, rig, own.skeleton, posed, present)[0])
-    target = seen.targets[number] if number in seen.aimed else None
-    points = seen.points[slice(*seen.rows.starts[number : number + 2].tolist())]
+    uids = cache.find_scene_uids(graph)
+    rig, cached, posed, _ = shown
+    pole = np.array(find_places([shape.spec.pole], graph, rig, cached.skeleton, posed, uids)[0])
+    target = visible.targets[number] if number in visible.aimed else None
+    points = visible.points[slice(*visible.rows.starts[number : number + 2].tolist())]
     placed = place_shape(shape, points, posed, target, pole if are_near(pole) else None)
     add_active(strokes, placed, items, view.colours)
 
 
-def _compile(
+def _compile_active(
     active: bpy.types.PropertyGroup,
     key: live.ChainKey,
-    shown: Shown,
+    shown: ShownRig,
     graph: bpy.types.Depsgraph,
 ) -> CompiledShape | None:
-    """Return the active chain's shape without its pose, from the cache if it still holds.
+    """Return the active chain's shape without its pose, from the cache while that is valid.
 
     None if the chain cannot be used.
     """
-    own, index = shown.own, key[1]
-    is_live = shown.is_solved and index in own.solved
+    cached, index = shown.cached, key[1]
+    is_live = shown.is_solved and index in cached.solved
     live_chain = live.memory.live_chain(graph_key(graph), key) if is_live else None
-    made_of, shape = own.compiled.get(index, (None, None))
-    if shape is not None and made_of is live_chain:
+    source_chain, shape = cached.compiled.get(index, (None, None))
+    if shape is not None and source_chain is live_chain:
         return shape
     try:
-        known = live_chain or chain_spec(active, with_stored=False)
-        shape = compile_shape(owner_of(active), own.skeleton, known)
+        chain_or_spec = live_chain or chain_spec(active, with_stored=False)
+        shape = compile_shape(owner_of(active), cached.skeleton, chain_or_spec)
     except IKError:
-        # The status says what is wrong with it.
+        # The status of the chain tells the problem.
         return None
-    own.compiled[index] = live_chain, shape
+    cached.compiled[index] = live_chain, shape
     return shape
 
 
-def _say(length: float, unit: LengthUnit) -> str:
-    is_seen = math.isfinite(length) and is_visible(length, unit)
-    return length_in_words(length, unit) if is_seen else ""
+def _length_text(length: float, unit: LengthUnit) -> str:
+    can_be_seen = math.isfinite(length) and is_visible(length, unit)
+    return length_in_words(length, unit) if can_be_seen else ""

@@ -1,4 +1,4 @@
-"""Ghosts: the poses of compared solvers, each in its own colour, with its name at the tip."""
+"""Ghosts: the poses of compared solvers in different colours, with the names at the tips."""
 
 from __future__ import annotations
 
@@ -14,118 +14,121 @@ from ..preferences.colours import ghost_colours, width_of
 from ..properties.choices import OWN_WORDS
 from ..properties.compared.kept import kept_of
 from .batches import draw_lines, make_batch
-from .colours import Colour, read_colours
+from .colours import Rgba, read_colours
 from .dots import draw_dots
 from .strokes import Pieces
 from .words import find_pixels, write
 
-Place = tuple[float, float]
+PixelPlace = tuple[float, float]
 
-# Pixels at an interface scale of 1: height of a line of text, distance from a tip to its name.
-LINE = 21.0
-ASIDE = 12.0
-# Names nearer than this side by side, in heights of a line, would overlap.
-WIDE = 12.0
-# Ghosts are slightly transparent, as they are not the real pose.
-ALPHA = 0.85
-# The chosen ghost is this many times as wide as the others.
-CHOSEN = 2.0
+# Height of a line of text, and distance from a tip to its name, in pixels at an interface scale
+# of 1.
+LINE_HEIGHT = 21.0
+NAME_OFFSET = 12.0
+# Two names on one line may overlap if their left ends are nearer than this, in line heights.
+NAME_WIDTH = 12.0
+# Ghosts are slightly transparent, because they are not the real pose.
+GHOST_ALPHA = 0.85
+# Line width of the chosen ghost, as a multiple of the others' width.
+CHOSEN_WIDTH_FACTOR = 2.0
 # Diameter of a dot, in line widths.
-ACROSS = 3.0
+DOT_DIAMETER = 3.0
 
 
 class Ghost(NamedTuple):
     """One pose to draw.
 
     Attributes:
-        name: Of its solver.
+        name: Name of the solver.
         joints: World space, a float32 array of shape (m + 1, 3).
         colour: With alpha.
-        is_chosen: Whether its row is the one that is chosen in the panel.
+        is_chosen: Whether its row is chosen in the panel.
     """
 
     name: str
     joints: Any
-    colour: Colour
+    colour: Rgba
     is_chosen: bool = False
 
 
 def ghosts(context: bpy.types.Context) -> list[Ghost]:
-    """Return the ghosts to draw in a viewport; none if nothing is compared, or they are off."""
-    kept = kept_of(context.window_manager)
-    if not kept.show_ghosts or kept.chain is None:
+    """Return the ghosts to draw in a viewport; empty if nothing is compared, or they are off."""
+    compared = kept_of(context.window_manager)
+    if not compared.show_ghosts or compared.chain is None:
         return []
     space = context.space_data
     if isinstance(space, bpy.types.SpaceView3D) and not space.overlay.show_overlays:
         return []
-    colours = ghost_colours(context, len(kept.solvers))
-    pairs = enumerate(zip(kept.solvers, colours, strict=True))
+    colours = ghost_colours(context, len(compared.solvers))
+    pairs = enumerate(zip(compared.solvers, colours, strict=True))
     return [
-        Ghost(row.name, row.ghost(), (*colour, ALPHA), i == kept.active_index)
+        Ghost(row.name, row.ghost(), (*colour, GHOST_ALPHA), i == compared.active_index)
         for i, (row, colour) in pairs
         if row.is_solved
     ]
 
 
-def side_by_side(places: Sequence[Place], line: float) -> list[Place]:
-    """Return places of names that do not overlap: each is moved below those before it.
+def side_by_side(places: Sequence[PixelPlace], line: float) -> list[PixelPlace]:
+    """Return places of names that do not overlap; a name moves below the names before it.
 
     Args:
-        places: Left ends of the names before that, pixels.
+        places: Left ends of the names, which may overlap, pixels.
         line: Height of a line, pixels.
     """
-    found: list[Place] = []
+    spread: list[PixelPlace] = []
     for x, y in places:
-        while near := [b for a, b in found if abs(x - a) < WIDE * line and abs(y - b) < line]:
+        while near := [
+            b for a, b in spread if abs(x - a) < NAME_WIDTH * line and abs(y - b) < line
+        ]:
             y = min(near) - line
-        found.append((x, y))
-    return found
+        spread.append((x, y))
+    return spread
 
 
-def _chosen_last(found: Sequence[Ghost]) -> list[Ghost]:
-    """Return the ghosts in the order of drawing: the chosen one covers others in its place."""
-    return sorted(found, key=lambda each: each.is_chosen)
+def _chosen_last(drawn: Sequence[Ghost]) -> list[Ghost]:
+    """Return the ghosts in the order of drawing: the chosen one last, over the others."""
+    return sorted(drawn, key=lambda ghost: ghost.is_chosen)
 
 
 def draw_in_scene() -> None:
-    """Draw lines."""
-    context, found = bpy.context, ghosts(bpy.context)
-    if not found:
+    """Draw the lines of the ghosts."""
+    context, drawn = bpy.context, ghosts(bpy.context)
+    if not drawn:
         return
     size, width = (context.region.width, context.region.height), width_of(context, "ghost_width")
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
-    for each in _chosen_last(found):
-        batch = make_batch("LINE_STRIP", Pieces([each.joints], [each.colour]).join())
+    for ghost in _chosen_last(drawn):
+        batch = make_batch("LINE_STRIP", Pieces([ghost.joints], [ghost.colour]).join())
         assert batch is not None
-        draw_lines(batch, size, CHOSEN * width if each.is_chosen else width)
+        draw_lines(batch, size, CHOSEN_WIDTH_FACTOR * width if ghost.is_chosen else width)
     gpu.state.blend_set("NONE")
 
 
 def draw_on_screen() -> None:
-    """Draw dots, and the names of solvers."""
-    context, found = bpy.context, ghosts(bpy.context)
-    if not found:
+    """Draw the dots of the ghosts, and the names of their solvers."""
+    context, drawn = bpy.context, ghosts(bpy.context)
+    if not drawn:
         return
     # The scale is zero in background mode.
     scale, colours = context.preferences.system.ui_scale or 1.0, read_colours(context)
     dots, matrix = Pieces(), context.region_data.perspective_matrix
-    for each in _chosen_last(found):
-        dots.add(each.joints, each.colour)
+    for ghost in _chosen_last(drawn):
+        dots.add(ghost.joints, ghost.colour)
     batch = make_batch("POINTS", dots.join())
     assert batch is not None
     gpu.state.blend_set("ALPHA")
-    draw_dots(batch, matrix, ACROSS * width_of(context, "ghost_width"), scale, colours.back)
-    tips = np.array([each.joints[-1] for each in found])
+    draw_dots(batch, matrix, DOT_DIAMETER * width_of(context, "ghost_width"), scale, colours.back)
+    tips = np.array([ghost.joints[-1] for ghost in drawn])
     size = context.region.width, context.region.height
     pixels = find_pixels(tips, np.array(matrix), size)
-    pixels[:, 0] += ASIDE * scale
-    # Those behind the eye have none.
-    seen = np.isfinite(pixels[:, 0]).nonzero()[0].tolist()
-    places = side_by_side(pixels[seen].tolist(), LINE * scale)
+    pixels[:, 0] += NAME_OFFSET * scale
+    # Tips behind the eye have no pixels.
+    visible = np.isfinite(pixels[:, 0]).nonzero()[0].tolist()
+    places = side_by_side(pixels[visible].tolist(), LINE_HEIGHT * scale)
     texts = [
-        (pgettext_iface(found[i].name, OWN_WORDS), found[i].colour, x, y)
-        for i, (x, y) in zip(seen, places, strict=True)
+        (pgettext_iface(drawn[i].name, OWN_WORDS), drawn[i].colour, x, y)
+        for i, (x, y) in zip(visible, places, strict=True)
     ]
     write(texts, scale, colours.plate)
     gpu.state.blend_set("NONE")

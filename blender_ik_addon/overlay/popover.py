@@ -1,4 +1,4 @@
-"""The switches of chains in the viewport's Overlays popover."""
+"""The switches of Chain IK in the viewport's Overlays popover."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class VIEW3D_PT_overlay_chain_ik(bpy.types.Panel):
     bl_label = "Chain IK"
 
     def draw(self, context: bpy.types.Context) -> None:
-        """Draw a switch, and below it one for each item, in two columns."""
-        layout, shown = self.layout, context.scene.chain_ik.overlay
-        is_shown = context.space_data.overlay.show_overlays
-        layout.active = is_shown
-        layout.prop(shown, "show_overlay", text="Show Chains in Viewport")
+        """Draw the main switch, and below it the switches of the items in two columns."""
+        layout, overlay = self.layout, context.scene.chain_ik.overlay
+        shows_overlays = context.space_data.overlay.show_overlays
+        layout.active = shows_overlays
+        layout.prop(overlay, "show_overlay", text="Show Chains in Viewport")
         flow = layout.grid_flow(columns=2, row_major=True, even_columns=True, align=True)
-        flow.active = is_shown and shown.show_overlay
+        flow.active = shows_overlays and overlay.show_overlay
         for name in Items._fields:
-            flow.prop(shown, name)
+            flow.prop(overlay, name)

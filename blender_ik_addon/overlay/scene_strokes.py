@@ -1,4 +1,4 @@
-"""The strokes that show chains: some for every chain, more for the active one."""
+"""The strokes of chains: some for every chain, more for the active one."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..rig.reading.spaces import transform_point
 from ..rig.shapes.chain_lines import ChainRows, PosedBones
 from ..rig.shapes.chain_shape import ChainShape
 from ..rig.shapes.limit_outlines import PlacedLimits
-from .colours import FAINT, FILL, PLANE, Colours, with_alpha
-from .known import KnownRig
+from .colours import FAINT_ALPHA, FILL_ALPHA, PLANE_ALPHA, Colours, with_alpha
+from .known import CachedRig
 from .strokes import DASHES, Rim, Strokes, Word, dash
 
-# The radius of the ring about a pin, as a share of the last segment, and that of rings below heels
-# and toes, as a share of the foot's length.
+# Radius of the ring around a pin, as a share of the last segment's length, and radius of the rings
+# below heels and toes, as a share of the foot's length.
 RING, CONTACT_RING = 0.25, 0.2
-# Multiplied by this a colour is faint.
-FADED = np.array((1.0, 1.0, 1.0, FAINT))
+# Factors that make an RGBA colour faint.
+FADED = np.array((1.0, 1.0, 1.0, FAINT_ALPHA))
 
 
 class Items(NamedTuple):
-    """Which items are drawn; named as the properties of the overlay, in the order of their list."""
+    """Items of the overlay that are on; names and order are those of its properties."""
 
     show_chains: bool
     show_joints: bool
@@ -40,16 +40,16 @@ class Items(NamedTuple):
     show_text: bool
 
 
-class SeenChains(NamedTuple):
+class VisibleChains(NamedTuple):
     """The c chains of a viewport in their present pose.
 
     Attributes:
-        rows: Which joints belong to which chain.
-        points: All joints, world space, shape (p, 3).
+        rows: The joints of every chain.
+        points: Positions of all joints, world space, shape (p, 3).
         targets: World space, shape (c, 3); not finite for chains without a target.
-        aimed: The chains that have a target.
-        pinned: Those of them that are pinned in a body.
-        endings: How the last solve of each chain ended; None if it was not solved.
+        aimed: Indices of the chains that have a target.
+        pinned: Indices of those that are pinned in a body as well.
+        endings: Ending of each chain's last solve; None if it was not solved.
     """
 
     rows: ChainRows
@@ -62,66 +62,66 @@ class SeenChains(NamedTuple):
 
 def add_chains(
     strokes: Strokes,
-    seen: SeenChains,
+    chains: VisibleChains,
     items: Items,
     colours: Colours,
     to_words: Callable[[float], str],
 ) -> None:
-    """Add what is drawn of every chain.
+    """Add the strokes that every chain has.
 
     Args:
-        strokes: Collects them.
-        seen: The chains.
-        items: Which items are drawn.
-        colours: In which colours.
-        to_words: Returns a length with its unit; empty if it is too small to be seen.
+        strokes: Extended by them.
+        chains: The chains.
+        items: The items to draw.
+        colours: Their colours.
+        to_words: Returns a length with its unit; an empty text if the length is too small to see.
     """
-    own = np.array([colours.of_ending(ending) for ending in seen.endings])
-    rows, points = seen.rows, seen.points
+    rgba = np.array([colours.of_ending(ending) for ending in chains.endings])
+    rows, points = chains.rows, chains.points
     if items.show_chains:
-        strokes.thick.add(points.take(rows.ends, axis=0), own.take(rows.chain_of_ends, axis=0))
+        strokes.thick.add(points.take(rows.ends, axis=0), rgba.take(rows.chain_of_ends, axis=0))
     if items.show_joints:
-        strokes.dots.add(points, own.take(rows.chain_of, axis=0))
-    if items.show_target_lines and seen.aimed:
-        aimed = np.array(seen.aimed)
+        strokes.dots.add(points, rgba.take(rows.chain_of, axis=0))
+    if items.show_target_lines and chains.aimed:
+        aimed = np.array(chains.aimed)
         roots = points.take(rows.starts.take(aimed), axis=0)
-        lines = dash(roots, seen.targets.take(aimed, axis=0))
-        faint = own.take(aimed, axis=0) * FADED
+        lines = dash(roots, chains.targets.take(aimed, axis=0))
+        faint = rgba.take(aimed, axis=0) * FADED
         strokes.thin.add(lines, faint.repeat(2 * DASHES, axis=0))
     if items.show_contacts:
-        _add_pins(strokes, seen, own)
-    _add_gaps(strokes, seen, items, own, to_words)
+        _add_pins(strokes, chains, rgba)
+    _add_gaps(strokes, chains, items, rgba, to_words)
 
 
-def _add_pins(strokes: Strokes, seen: SeenChains, own: Array) -> None:
-    """Add a ring where each pin holds its effector."""
-    for chain in seen.pinned:
-        end = seen.points[seen.rows.starts[chain + 1] - 2 : seen.rows.starts[chain + 1]]
+def _add_pins(strokes: Strokes, chains: VisibleChains, rgba: Array) -> None:
+    """Add a ring at the target of each pinned chain."""
+    for chain in chains.pinned:
+        end = chains.points[chains.rows.starts[chain + 1] - 2 : chains.rows.starts[chain + 1]]
         radius = RING * float(np.linalg.norm(end[1] - end[0]))
-        x, y, z = seen.targets[chain].tolist()
-        strokes.rims.append(Rim((x, y, z), radius, tuple(own[chain].tolist())))
+        x, y, z = chains.targets[chain].tolist()
+        strokes.rims.append(Rim((x, y, z), radius, tuple(rgba[chain].tolist())))
 
 
 def _add_gaps(
     strokes: Strokes,
-    seen: SeenChains,
+    chains: VisibleChains,
     items: Items,
-    own: Array,
+    rgba: Array,
     to_words: Callable[[float], str],
 ) -> None:
-    """Add the gaps that are left between effectors and their targets."""
+    """Add the gaps between effectors and the targets that they do not reach."""
     missed: list[tuple[int, str]] = []
-    for chain in seen.aimed:
-        ending = seen.endings[chain]
+    for chain in chains.aimed:
+        ending = chains.endings[chain]
         if ending is None or ending.status is Status.REACHED:
             continue
         if text := to_words(ending.residual):
             missed.append((chain, text))
     if not missed:
         return
-    chains = np.array([chain for chain, _ in missed])
-    effectors = seen.points.take(seen.rows.starts.take(chains + 1) - 1, axis=0)
-    goals, colours = seen.targets.take(chains, axis=0), own.take(chains, axis=0)
+    indices = np.array([chain for chain, _ in missed])
+    effectors = chains.points.take(chains.rows.starts.take(indices + 1) - 1, axis=0)
+    goals, colours = chains.targets.take(indices, axis=0), rgba.take(indices, axis=0)
     if items.show_target_lines:
         strokes.thin.add(np.concatenate((effectors, goals), axis=1), colours.repeat(2, axis=0))
     if items.show_text:
@@ -131,7 +131,7 @@ def _add_gaps(
 
 
 def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colours) -> None:
-    """Add what is drawn only of the active chain: reach, pole and limits."""
+    """Add the strokes that only the active chain has: reach, pole and limits."""
     if items.show_reach and shape.reach is not None:
         centre = tuple(shape.reach.centre.tolist())
         for radius in (shape.reach.most, shape.reach.least):
@@ -139,7 +139,7 @@ def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colou
                 strokes.rims.append(Rim(centre, radius, colours.reach))
     if items.show_poles and shape.pole is not None:
         pole = shape.pole
-        strokes.areas.add(pole.corners, with_alpha(colours.pole, PLANE))
+        strokes.areas.add(pole.corners, with_alpha(colours.pole, PLANE_ALPHA))
         line = dash(pole.bulge[None], pole.pole[None])
         strokes.thin.add(line, colours.pole)
         strokes.dots.add(pole.pole[None], colours.pole)
@@ -151,33 +151,35 @@ def _add_limits(strokes: Strokes, limits: PlacedLimits, colours: Colours) -> Non
     mesh = limits.outlines.mesh
     vertices = np.concatenate((limits.points, limits.centres, limits.present))
     # In the order of ``Stroke``.
-    table = np.array((colours.limit, with_alpha(colours.limit, FAINT), colours.present))
+    table = np.array((colours.limit, with_alpha(colours.limit, FAINT_ALPHA), colours.present))
     strokes.thin.add(vertices.take(mesh.lines, axis=0), table.take(mesh.strokes, axis=0))
     if len(mesh.triangles):
-        strokes.areas.add(vertices.take(mesh.triangles, axis=0), with_alpha(colours.limit, FILL))
+        strokes.areas.add(
+            vertices.take(mesh.triangles, axis=0), with_alpha(colours.limit, FILL_ALPHA)
+        )
     strokes.dots.add(limits.present, colours.present)
 
 
-def add_contacts(strokes: Strokes, own: KnownRig, posed: PosedBones, colours: Colours) -> None:
-    """Add a ringed dot below each heel and toe that stands; its colour tells which ones do.
+def add_contacts(strokes: Strokes, cached: CachedRig, posed: PosedBones, colours: Colours) -> None:
+    """Add a ringed dot below each planted heel and toe; the colour shows which of them stand.
 
     Args:
-        strokes: Collects them.
-        own: What is known of an armature object.
+        strokes: Extended by them.
+        cached: The chains of an armature object.
         posed: Its evaluated bones.
-        colours: Of all that is drawn.
+        colours: The colours of the overlay.
     """
     of_kind = {
         Planted.HEEL: colours.pole,
         Planted.TOE: colours.held,
         Planted.FOOT: colours.reached,
     }
-    for bone, kind in own.standing:
-        touching = soles(own.skeleton, bone, up_in(posed.world))
-        points = transform_point(posed.matrix(bone), touching)
-        ends = [end for end, stands in enumerate((Planted.HEEL, Planted.TOE)) if kind & stands]
+    for bone, kind in cached.planted_bones:
+        contacts = soles(cached.skeleton, bone, up_in(posed.world))
+        points = transform_point(posed.matrix(bone), contacts)
+        ends = [end for end, part in enumerate((Planted.HEEL, Planted.TOE)) if kind & part]
         strokes.dots.add(points[ends], of_kind[kind])
         radius = CONTACT_RING * float(np.linalg.norm(points[1] - points[0]))
         for x, y, z in points[ends].tolist():
-            # Joints have dots of their own, in the same colours.
+            # The ring tells a contact from a joint, whose dot may have the same colour.
             strokes.rims.append(Rim((x, y, z), radius, of_kind[kind]))

@@ -1,4 +1,4 @@
-"""Lines, areas, dots, rims and words, collected as arrays before they become GPU batches."""
+"""Lines, areas, dots, rims and words, collected as arrays for GPU batches."""
 
 from __future__ import annotations
 
@@ -10,66 +10,54 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.algebra.arithmetic import Array
-from .colours import Colour
+from .colours import Rgba
 
 Points = npt.NDArray[np.float32]
 
-# Number of dashes in a line to a target or to a pole.
+# Number of dashes of a line to a target or to a pole.
 DASHES = 12
 _SHARES = np.linspace(0.0, 1.0, 2 * DASHES)
-# From the ends of a line to those of its dashes, shape (6, 6 DASHES).
+# Matrix from the two ends of a line to the ends of its dashes, shape (6, 6 DASHES).
 _MIXES = np.vstack([np.kron(share, np.eye(3)) for share in (1.0 - _SHARES, _SHARES)])
 
 
 class Rim(NamedTuple):
-    """The outline of a sphere as the view shows it.
-
-    Attributes:
-        centre: World space.
-        radius: In scene units.
-        colour: Its colour.
-    """
+    """A sphere in world space, radius in scene units; the view shows its outline."""
 
     centre: tuple[float, float, float]
     radius: float
-    colour: Colour
+    colour: Rgba
 
 
 class Word(NamedTuple):
-    """A short text at a place.
-
-    Attributes:
-        place: World space.
-        text: The text.
-        colour: Its colour.
-    """
+    """A short text at a place in world space."""
 
     place: tuple[float, float, float]
     text: str
-    colour: Colour
+    colour: Rgba
 
 
 @dataclass(eq=False)
 class Pieces:
-    """Pieces of one kind: points and their colours, in parts that are joined at the end.
+    """Points of one kind of stroke and their colours, in parts that ``join`` puts together.
 
     Attributes:
-        points: Shape (p, 3) each.
+        points: Arrays of shape (p, 3), one for each part.
         colours: For each part one colour, or one for each point, shape (p, 4).
-        batch: All of them as the GPU draws them, once they are uploaded; None without any.
+        batch: The GPU batch of all parts once they are uploaded; None without points.
     """
 
     points: list[Array] = field(default_factory=list)
-    colours: list[Colour | Array] = field(default_factory=list)
+    colours: list[Rgba | Array] = field(default_factory=list)
     batch: gpu.types.GPUBatch | None = None
 
-    def add(self, points: Array, colour: Colour | Array) -> None:
-        """Add points of a colour."""
+    def add(self, points: Array, colour: Rgba | Array) -> None:
+        """Add a part: points, and one colour or one for each point."""
         self.points.append(points.reshape(-1, 3))
         self.colours.append(colour)
 
     def join(self) -> tuple[Points, Points] | None:
-        """Return all points (p, 3) and colours (p, 4) in float32; None without any."""
+        """Return all points (p, 3) and colours (p, 4) in float32; None without points."""
         if not self.points:
             return None
         points = np.concatenate(self.points, dtype=np.float32, casting="same_kind")
@@ -83,7 +71,7 @@ class Pieces:
 
 @dataclass(eq=False)
 class Strokes:
-    """All that one viewport shows.
+    """All strokes of one viewport.
 
     Attributes:
         thick: Ends of wide lines, in pairs.
@@ -103,5 +91,5 @@ class Strokes:
 
 
 def dash(starts: Array, ends: Array) -> Array:
-    """Return lines from starts (m, 3) to ends as dashes: two points each, shape (m, 6 DASHES)."""
+    """Return lines from starts to ends (m, 3) as dashes of two points, shape (m, 6 DASHES)."""
     return np.concatenate((starts, ends), axis=1) @ _MIXES

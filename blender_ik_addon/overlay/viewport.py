@@ -12,7 +12,7 @@ from mathutils import Vector
 from ..preferences.colours import width_of
 from . import ghosts
 from .batches import (
-    OUTLINE,
+    OUTLINE_SHARE,
     draw_lines,
     draw_scene,
     find_rim,
@@ -27,14 +27,15 @@ from .known import is_on, known
 from .strokes import Strokes
 from .words import draw_words
 
-# More than there are viewports, as each colour that a user tries makes a new view.
-MOST_VIEWS = 32
+# Maximum number of cached views. It exceeds the number of viewports, because each colour that a
+# user tries makes a new view.
+MAX_VIEWS = 32
 # Blender's handles of the callbacks, needed to remove them.
 _handles: list[Any] = []
 
 
 def find_drawn(context: bpy.types.Context) -> tuple[Strokes, Colours] | None:
-    """Return the batches and colours of a context's viewport, cached while nothing changes."""
+    """Return the strokes and colours of a context's viewport, cached while nothing changes."""
     scene = context.scene
     if scene is None or context.preferences is None or not is_on(scene):
         return None
@@ -42,13 +43,13 @@ def find_drawn(context: bpy.types.Context) -> tuple[Strokes, Colours] | None:
         return None
     known.settle()
     colours = read_colours(context)
-    found = find_view(context, known, colours)
-    if found is None:
+    content = find_view(context, known, colours)
+    if content is None:
         return None
-    view, rigs = found
+    view, rigs = content
     drawn = known.drawn.get(view)
     if drawn is None:
-        if len(known.drawn) == MOST_VIEWS:
+        if len(known.drawn) == MAX_VIEWS:
             known.drawn.clear()
         drawn = known.drawn[view] = upload(gather(context, known, view, rigs))
     return drawn, colours
@@ -59,45 +60,45 @@ def _size(context: bpy.types.Context) -> tuple[int, int]:
 
 
 def draw_in_scene() -> None:
-    """Draw lines and areas."""
+    """Draw the lines, areas and rims of chains."""
     context = bpy.context
-    found = find_drawn(context)
-    if found is None:
-        known.found = None
+    content = find_drawn(context)
+    if content is None:
+        known.last_drawn = None
         return
-    drawn, colours = found
+    drawn, colours = content
     size, view = _size(context), context.region_data
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
-    wide, across = width_of(context, "line_width"), width_of(context, "joint_size")
-    # ``draw_on_screen`` goes on with the same.
-    known.found = drawn, colours, across
-    draw_scene(drawn, size, wide)
-    from_view = view.view_matrix.inverted_safe()
-    eye = from_view.translation if view.is_perspective else None
-    ahead = from_view.to_3x3() @ Vector((0.0, 0.0, 1.0))
+    line_width, joint_size = width_of(context, "line_width"), width_of(context, "joint_size")
+    # ``draw_on_screen`` uses the same strokes.
+    known.last_drawn = drawn, colours, joint_size
+    draw_scene(drawn, size, line_width)
+    view_to_world = view.view_matrix.inverted_safe()
+    eye = view_to_world.translation if view.is_perspective else None
+    to_viewer = view_to_world.to_3x3() @ Vector((0.0, 0.0, 1.0))
     for rim in drawn.rims:
-        matrix = find_rim(rim, eye, ahead)
+        matrix = find_rim(rim, eye, to_viewer)
         if matrix is not None:
             with gpu.matrix.push_pop():
                 gpu.matrix.multiply_matrix(matrix)
-                draw_lines(make_circle(rim.colour), size, OUTLINE * wide)
+                draw_lines(make_circle(rim.colour), size, OUTLINE_SHARE * line_width)
     gpu.state.blend_set("NONE")
 
 
 def draw_on_screen() -> None:
-    """Draw dots and words."""
-    context, found = bpy.context, known.found
-    if found is None:
+    """Draw the dots and words of chains."""
+    context, content = bpy.context, known.last_drawn
+    if content is None:
         return
-    known.found = None
-    drawn, colours, across = found
+    known.last_drawn = None
+    drawn, colours, joint_size = content
     matrix = context.region_data.perspective_matrix
-    # Zero in background mode.
+    # The scale is zero in background mode.
     scale = context.preferences.system.ui_scale or 1.0
     gpu.state.blend_set("ALPHA")
     if drawn.dots.batch is not None:
-        draw_dots(drawn.dots.batch, matrix, across, scale, colours.back)
+        draw_dots(drawn.dots.batch, matrix, joint_size, scale, colours.back)
     if drawn.words:
         draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.plate)
     gpu.state.blend_set("NONE")
@@ -113,7 +114,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove the draw callbacks and what was made for the GPU."""
+    """Remove the draw callbacks, and clear the caches of GPU data."""
     while _handles:
         bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
     make_shader.cache_clear()

@@ -1,4 +1,4 @@
-"""Words beside their places in the viewport."""
+"""Texts beside points of the viewport."""
 
 from __future__ import annotations
 
@@ -10,75 +10,74 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.algebra.arithmetic import Array
-from .batches import AREAS, make_batch
-from .colours import Colour
+from .batches import AREA_SHADER, make_batch
+from .colours import Rgba
 from .strokes import Pieces, Word
 
-# Pixels at an interface scale of 1: size of the text, distance from its place, margin of its plate.
-TEXT, BESIDE, PADDING = 12.0, 6.0, 4.0
+# Text size, distance from a text to its place, and margin of its plate, in pixels at an interface
+# scale of 1.
+TEXT_SIZE, TEXT_OFFSET, PLATE_MARGIN = 12.0, 6.0, 4.0
 FONT = 0
-# The two triangles of a rectangle, as indices into its left, low, right and top.
+# The two triangles of a rectangle: indices of x and y into left, low, right and top.
 CORNERS = np.array(((0, 1), (2, 1), (2, 3), (0, 1), (2, 3), (0, 3)))
 
 
 def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int, int]) -> Array:
-    """Return where points (p, 3) are seen, in pixels, shape (p, 2); NaN for those behind the eye.
+    """Return the pixels of points (p, 3), shape (p, 2); NaN for points behind the eye.
 
     Args:
         points: World space.
         matrix: Perspective matrix of the view, shape (4, 4).
         size: Of the region, pixels.
     """
-    seen = points @ matrix[:3, :3].T + matrix[:3, 3]
+    visible = points @ matrix[:3, :3].T + matrix[:3, 3]
     depth = points @ matrix[3, :3] + matrix[3, 3]
     depth = np.where(depth > 0.0, depth, np.nan)
-    return (0.5 + 0.5 * seen[:, :2] / depth[:, None]) * size
+    return (0.5 + 0.5 * visible[:, :2] / depth[:, None]) * size
 
 
 def draw_words(
-    words: Sequence[Word], matrix: Array, size: tuple[int, int], scale: float, plate: Colour
+    words: Sequence[Word], matrix: Array, size: tuple[int, int], scale: float, plate: Rgba
 ) -> None:
-    """Write words on plates beside their places, moved so that they stay inside the region.
+    """Write words on plates beside their places, inside the region.
 
     Args:
         words: Texts.
         matrix: Perspective matrix of the view, shape (4, 4).
         size: Of the region, pixels.
         scale: Interface scale.
-        plate: Colour of plates; all colours of chains can be read on it.
+        plate: Colour of the plates; all colours of chains are legible on it.
     """
     places = find_pixels(np.array([word.place for word in words]), matrix, size)
-    blf.size(FONT, TEXT * scale)
-    around = (BESIDE + PADDING) * scale
-    seen: list[tuple[str, Colour, float, float]] = []
+    blf.size(FONT, TEXT_SIZE * scale)
+    around = (TEXT_OFFSET + PLATE_MARGIN) * scale
+    visible: list[tuple[str, Rgba, float, float]] = []
     for word, (x, y) in zip(words, places.tolist(), strict=True):
         if not (0.0 <= x <= size[0] and 0.0 <= y <= size[1]):
             continue
         width, height = blf.dimensions(FONT, word.text)
-        # Above its line, or below where it would leave the region.
+        # Above the place, or below it if the text would leave the region.
         left, low = min(x + around, size[0] - width - around), y + around
         if low + height + around > size[1]:
             low = y - around - height
-        seen.append((word.text, word.colour, left, low))
-    write(seen, scale, plate)
+        visible.append((word.text, word.colour, left, low))
+    write(visible, scale, plate)
 
 
-def write(texts: Sequence[tuple[str, Colour, float, float]], scale: float, plate: Colour) -> None:
+def write(texts: Sequence[tuple[str, Rgba, float, float]], scale: float, plate: Rgba) -> None:
     """Write texts on plates.
 
     Args:
-        texts: Each with its colour, left end and lower edge, pixels.
+        texts: Tuples of a text, its colour, left end and lower edge, pixels.
         scale: Interface scale.
         plate: Colour of plates.
     """
-    blf.size(FONT, TEXT * scale)
-    padding = PADDING * scale
+    blf.size(FONT, TEXT_SIZE * scale)
+    margin = PLATE_MARGIN * scale
     plates = []
     for text, _, left, low in texts:
         width, height = blf.dimensions(FONT, text)
-        plates.append(
-            (left - padding, low - padding, left + width + padding, low + height + padding)
-        )
+        plates.append((left - margin, low - margin, left + width + margin, low + height + margin))
     _draw_plates(plates, plate)
     for text, colour, left, low in texts:
         blf.position(FONT, left, low, 0.0)
@@ -86,8 +85,8 @@ def write(texts: Sequence[tuple[str, Colour, float, float]], scale: float, plate
         blf.draw(FONT, text)
 
 
-def _draw_plates(plates: list[tuple[float, float, float, float]], colour: Colour) -> None:
-    """Draw rectangles behind words, each given by left, low, right and top in pixels."""
+def _draw_plates(plates: list[tuple[float, float, float, float]], colour: Rgba) -> None:
+    """Draw rectangles behind words, from their left, low, right and top in pixels."""
     if not plates:
         return
     pieces, corners = Pieces(), np.zeros((len(plates), 6, 3))
@@ -96,4 +95,4 @@ def _draw_plates(plates: list[tuple[float, float, float, float]], colour: Colour
     batch = make_batch("TRIS", pieces.join())
     if batch is not None:
         gpu.state.blend_set("ALPHA")
-        batch.draw(gpu.shader.from_builtin(AREAS))
+        batch.draw(gpu.shader.from_builtin(AREA_SHADER))

@@ -1,4 +1,4 @@
-"""Chains with their controls for the limbs of a character that lack them."""
+"""The set-up of limbs: chains and controls for the limbs of a character that lack them."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ ALL_HAVE = (
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a set-up is asked for.
+class SetUpOptions:
+    """The options of a set-up.
 
     Attributes:
-        limbs: That are to have chains.
-        kind: Of controls, "BONE" or "EMPTY".
-        parent: Of all control bones; empty for spaces of their own.
+        limbs: Limbs that shall have chains.
+        kind: Kind of the controls, "BONE" or "EMPTY".
+        parent: Parent of all control bones; empty if each control gets spaces.
         use_limits: Whether new chains get joints by anatomy.
-        use_body: Whether all chains become one body then.
+        use_body: Whether all chains become one body afterwards.
     """
 
     limbs: list[Limb]
@@ -66,66 +66,69 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Added:
-    """What a set-up has added.
+class SetUpResult:
+    """The result of a set-up.
 
     Attributes:
-        names: Of the chains.
-        hung: How many controls have spaces now.
-        problems: Why limbs got no chain, a sentence each.
-        joints: What has become of joints by anatomy; None where none were asked for.
+        names: Names of the new chains.
+        space_count: Number of controls that got spaces.
+        problems: Sentences that say why limbs got no chain.
+        joints: Changes of joints by anatomy; None if none were requested.
     """
 
     names: list[str]
-    hung: int
+    space_count: int
     problems: list[str]
     joints: JointChanges | None
 
 
 def add_limbs(
-    context: bpy.types.Context, owner: bpy.types.Object, found: Sequence[Limb], wanted: Wanted
-) -> Added:
-    """Add what limbs lack: chains, controls, toes, and what carries them.
+    context: bpy.types.Context,
+    owner: bpy.types.Object,
+    all_limbs: Sequence[Limb],
+    options: SetUpOptions,
+) -> SetUpResult:
+    """Add the chains, controls, toes and spaces that limbs lack.
 
     Args:
-        context: Its view layer shows where empties can go.
+        context: Its view layer shows the collections for empties.
         owner: The original armature object.
-        found: All limbs of its body.
-        wanted: What is asked for.
+        all_limbs: All limbs of its body.
+        options: The options of the set-up.
 
     Raises:
-        RigError: If they lack nothing, and are not to become a body.
+        RigError: If the limbs lack nothing, and shall not become a body.
     """
-    has_bones = wanted.kind == "BONE" and takes_bones(owner)
+    has_bones = options.kind == "BONE" and takes_bones(owner)
     driven = {bone for bones in bones_of_chains(owner) for bone in bones}
-    free = [limb for limb in wanted.limbs if driven.isdisjoint((*limb.bones, limb.end))]
-    # Where a parent carries all controls, no root does.
-    trunk = None if wanted.parent else trunk_of(owner, found, "BONE" if has_bones else "EMPTY")
-    toes = _lacking_toes(owner, wanted.limbs, driven) if has_bones else []
-    if not (free or toes or wanted.use_body or (trunk and _lacks(owner, trunk, found))):
+    free = [limb for limb in options.limbs if driven.isdisjoint((*limb.bones, limb.end))]
+    # Without a parent for all controls, a root carries them.
+    trunk = None if options.parent else trunk_of(owner, all_limbs, "BONE" if has_bones else "EMPTY")
+    toes = _lacking_toes(owner, options.limbs, driven) if has_bones else []
+    if not (free or toes or options.use_body or (trunk and _lacks_root(owner, trunk, all_limbs))):
         raise RigError(ALL_HAVE)
-    placed, problems = _placed(owner, free)
-    new = _new_chains(owner, placed, wanted, driven if has_bones else None)
+    placed, problems = _place_limbs(owner, free)
+    new = _new_chains(owner, placed, options, driven if has_bones else None)
     is_hung = trunk is not None and bool(new or toes or not free)
     roots = []
     if trunk is not None and trunk.root is None and is_hung:
         roots.append(root_control(owner, trunk.hips))
-    names, made = _add(context, owner, [*new, *toes], roots, wanted.kind)
+    names, new_roots = _add_chains(context, owner, [*new, *toes], roots, options.kind)
     limited = [limb for limb, *_ in placed]
-    joints = _limit(owner, limited, names) if wanted.use_limits else None
-    hung = 0
+    joints = _add_limits(owner, limited, names) if options.use_limits else None
+    space_count = 0
     if trunk is not None and is_hung:
-        trunk = replace(trunk, root=made[0]) if made else trunk
-        # What was made is to be evaluated before anything goes along with it.
+        trunk = replace(trunk, root=new_roots[0]) if new_roots else trunk
+        # Blender must evaluate the new controls before anything gets them as a space.
         layer = view_layer_of(context)
         layer.update()
-        controls = controls_of(owner, found)
-        hung = hang_controls(owner, skeleton_of(owner), trunk, controls, layer)
-    return Added(names, hung, problems, joints)
+        controls = controls_of(owner, all_limbs)
+        space_count = hang_controls(owner, skeleton_of(owner), trunk, controls, layer)
+    return SetUpResult(names, space_count, problems, joints)
 
 
 def with_keyed_bones(owner: bpy.types.Object, names: Sequence[str]) -> list[str]:
-    """Return those of some chains of which a bone has keys at several frames."""
+    """Return the names of those chains that have a bone with keys at more than one frame."""
     keyed = {
         bone
         for curve in curves(owner)
@@ -133,11 +136,11 @@ def with_keyed_bones(owner: bpy.types.Object, names: Sequence[str]) -> list[str]
         if len(curve.keyframe_points) > 1
     }
     chains = (chain for chain in chains_of(owner) if chain.name in names)
-    return [each.name for each in chains if not keyed.isdisjoint(bones_of_chain(each))]
+    return [chain.name for chain in chains if not keyed.isdisjoint(bones_of_chain(chain))]
 
 
-def _limit(owner: bpy.types.Object, limbs: list[Limb], names: list[str]) -> JointChanges:
-    """Give the limbs that have just been set up joints by anatomy."""
+def _add_limits(owner: bpy.types.Object, limbs: list[Limb], names: list[str]) -> JointChanges:
+    """Add joints by anatomy to new limbs, and switch the limits of their chains on."""
     for chain in chains_of(owner):
         if chain.name in names:
             chain.use_limits = True
@@ -145,10 +148,10 @@ def _limit(owner: bpy.types.Object, limbs: list[Limb], names: list[str]) -> Join
     return set_presets(owner, presets)
 
 
-def _placed(
+def _place_limbs(
     owner: bpy.types.Object, limbs: list[Limb]
 ) -> tuple[list[tuple[Limb, ChainSpec, Placement]], list[str]]:
-    """Return limbs with their chains and placements, and what is wrong with the others."""
+    """Return limbs with their settings and placements, and the problems of the other limbs."""
     placed, problems, skeleton = [], [], skeleton_of(owner)
     for limb in limbs:
         spec = chain_of(limb)
@@ -166,55 +169,55 @@ def _placed(
 def _new_chains(
     owner: bpy.types.Object,
     placed: list[tuple[Limb, ChainSpec, Placement]],
-    wanted: Wanted,
+    options: SetUpOptions,
     driven: set[str] | None,
 ) -> list[NewChain]:
     """Return the chains of limbs with their controls, and those of the toes of feet that roll.
 
     Args:
         owner: The original armature object.
-        placed: Limbs with their chains and where their controls go.
-        wanted: What is asked for.
-        driven: Bones that chains drive, of an armature whose feet can roll; else None.
+        placed: Limbs with their settings and placements.
+        options: The options of the set-up.
+        driven: Bones that chains drive, if feet can roll; otherwise None.
     """
-    found: list[NewChain] = []
+    chains: list[NewChain] = []
     places = {limb.name: place.target for limb, _, place in placed}
     for limb, spec, place in placed:
         other = places.get(opposite(limb.name)) if opposite(limb.name) != limb.name else None
         look = look_of(owner, limb, place.target, other)
-        control = target_control(spec.name, place, wanted.parent, look)
+        control = target_control(spec.name, place, options.parent, look)
         soft = soft_distance(place) if PRESETS[limb.kind].is_soft else 0.0
         chain = NewChain(spec, place, [control], soft=soft)
-        found += [chain] if driven is None else rolling(owner, limb, chain, driven)
-    return found
+        chains += [chain] if driven is None else rolling(owner, limb, chain, driven)
+    return chains
 
 
 def _lacking_toes(
     owner: bpy.types.Object, limbs: Sequence[Limb], driven: set[str]
 ) -> list[NewChain]:
-    """Return the chains of toes that feet of legs with chains lack."""
-    found = []
+    """Return the missing toe chains of legs that have chains."""
+    toes = []
     walking = (limb for limb in limbs if limb.kind is LimbKind.LEG and not limb.is_sideways)
     legs = {limb.end: limb for limb in walking if limb.end}
     for chain in chains_of(owner):
         target, _ = target_and_pole(chain)
         feet = legs.keys() & set(bones_of_chain(chain))
-        found += [lacking_toes(owner, legs[foot], target, driven) for foot in feet if target]
-    return [each for each in found if each]
+        toes += [lacking_toes(owner, legs[foot], target, driven) for foot in feet if target]
+    return [toe for toe in toes if toe]
 
 
-def _add(
+def _add_chains(
     context: bpy.types.Context,
     owner: bpy.types.Object,
     chains: Sequence[NewChain],
     roots: Sequence[Control],
     kind: str,
 ) -> tuple[list[str], list[Anchor]]:
-    """Make all controls at once and add the chains; return their names, and the roots."""
+    """Make all controls at once and add the chains; return their names, and the new roots."""
     controls = [control for chain in chains for control in chain.controls]
-    made, names = iter(make_controls(context, owner, [*controls, *roots], kind)), []
+    anchors, names = iter(make_controls(context, owner, [*controls, *roots], kind)), []
     for chain in chains:
-        *_, target = [next(made) for _ in chain.controls]
+        *_, target = [next(anchors) for _ in chain.controls]
         drive_foot(target)
         name = free_name(names_of_chains(owner), chain.spec.name)
         angle = float(chain.place.pole_angle)
@@ -224,10 +227,10 @@ def _add(
             settings.soft_distance = chain.soft
         store(settings)
         names.append(name)
-    return names, list(made)
+    return names, list(anchors)
 
 
-def _lacks(owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]) -> bool:
-    """Tell whether a body that has all its chains lacks a root, or controls their spaces."""
+def _lacks_root(owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]) -> bool:
+    """Tell whether a body that has all its chains lacks a root, or its controls lack spaces."""
     controls = controls_of(owner, limbs)
     return bool(controls) and (trunk.root is None or lacks_spaces(controls))

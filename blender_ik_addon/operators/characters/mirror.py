@@ -45,15 +45,15 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         for anchor, word in ((target, "target"), (pole, "pole")):
             if anchor is not None:
                 finite_place(anchor, word)
-        wanted = replace(
+        mirrored = replace(
             spec,
             name=free_name(names_of_chains(owner), opposite(spec.name)),
             bone=opposite(spec.bone),
             target=target and _opposite_target(context, owner, target, length),
             pole=pole and _opposite_anchor(context, owner, pole, "SPHERE", length),
         )
-        copy = add_chain(owner, wanted, 0, solver=solver)
-        for control, other in ((target, wanted.target), (pole, wanted.pole)):
+        copy = add_chain(owner, mirrored, 0, solver=solver)
+        for control, other in ((target, mirrored.target), (pole, mirrored.pole)):
             if control and other and control != other and not hangs(control_above(other)):
                 source_control, copy_control = control_above(control), control_above(other)
                 copy_spaces(source_control, copy_control, movers(), opposite)
@@ -67,12 +67,12 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
 def _opposite_target(
     context: bpy.types.Context, owner: bpy.types.Object, target: Anchor, length: float
 ) -> Anchor:
-    """Return the target of the other side; it is made if there is none, with what turns a foot."""
+    """Return the target of the other side; make it if there is none, with a foot's mechanism."""
     if not is_mechanism(target) or opposite(target.bone) in owner.pose.bones:
         other = _opposite_anchor(context, owner, target, "CUBE", length)
     else:
         control = _opposite_anchor(context, owner, control_above(target), "CUBE", length)
-        # What was made is to be evaluated before anything hangs under it.
+        # Blender must evaluate the new control before it becomes a parent.
         context.view_layer.update()
         bones = mirrored_foot(owner, target, control.bone, length)
         other = make_controls(context, owner, bones, "BONE")[-1]
@@ -83,7 +83,7 @@ def _opposite_target(
 def _opposite_anchor(
     context: bpy.types.Context, owner: bpy.types.Object, anchor: Anchor, shape: Shape, length: float
 ) -> Anchor:
-    """Return the control of the other side; it is made if there is none."""
+    """Return the control of the other side; make it if there is none."""
     name = anchor.bone or anchor.object.name
     other = opposite(name)
     if anchor.bone and other != name and other in anchor.object.pose.bones:
@@ -100,7 +100,7 @@ def _opposite_anchor(
 
 
 def _opposite_pivot(control: Anchor) -> str:
-    """Return what turns the foot of the other side where a control hangs on one; empty without."""
+    """Return the mirror bone of the mechanism bone that is a control's parent; empty without."""
     bones = control.object.data.bones if control.bone else {}
     parent = bones[control.bone].parent if control.bone else None
     if parent is None or not is_mechanism(Anchor(control.object, parent.name)):

@@ -1,4 +1,4 @@
-"""The operators for whole characters: chains for all limbs at once, and for the other side."""
+"""The operator that adds chains for all limbs of a character."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.refusals import RigError, listed
 from ...rig.tools.control_bones import takes_bones
 from .. import selection
-from ..base import ANEW, ChainOperator
-from ..controls import NO_BONES, choose_control, parents
+from ..base import SKIP_SAVE, ChainOperator
+from ..controls import NO_BONES, choose_control, search_parents
 from ..joints import report_changes
-from .adding import Wanted, add_limbs, with_keyed_bones
+from .adding import SetUpOptions, add_limbs, with_keyed_bones
 from .whole_body import make_body
 
 KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
-USUAL = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
+DEFAULT_KINDS = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
 SCOPES = (
     ("ALL", "All Limbs", "Every limb of the armature that is found by names and structure"),
     ("SELECTED", "Selected", "The limbs that have a selected bone"),
@@ -48,14 +48,14 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         name="Limbs",
         description="Which limbs get chains",
         items=SCOPES,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     kinds: EnumProperty(
         name="Kinds",
         description="Which kinds of limbs get chains",
         translation_context=OWN_WORDS,
         items=KINDS,
-        default=USUAL,
+        default=DEFAULT_KINDS,
         options={"ENUM_FLAG"},
     )
     control: EnumProperty(
@@ -67,7 +67,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         name="Parent",
         description="Parent of all new control bones, which then get no root and no spaces."
         " Empty: none",
-        search=parents,
+        search=search_parents,
     )
     use_limits: BoolProperty(
         name="Limits",
@@ -86,10 +86,10 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         choose_control(self, context)
         skeleton = skeleton_of(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
-        chosen = self._chosen(context, owner, limbs)
+        chosen = self._chosen_limbs(context, owner, limbs)
         makes_body = self.use_body and not is_whole_body(owner)
-        wanted = Wanted(chosen, self.control, self.parent, self.use_limits, makes_body)
-        added = add_limbs(context, owner, limbs, wanted)
+        options = SetUpOptions(chosen, self.control, self.parent, self.use_limits, makes_body)
+        added = add_limbs(context, owner, limbs, options)
         if added.joints is not None:
             report_changes(self, added.joints)
         if self.control == "BONE" and not takes_bones(owner):
@@ -97,7 +97,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         for problem in added.problems:
             (self.warn if added.names else self.refuse)(problem)
         if names := added.names:
-            # The one that was added last may be that of a toe.
+            # Not the last one, which may be the chain of a toe.
             owner.chain_ik.active_index = owner.chain_ik.chains.find(names[0])
             chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
             self.tell(f"Set up {chains}: {', '.join(names)}")
@@ -106,7 +106,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
                     f"Bones have keys that their targets lack: {listed(keyed)}."
                     " Press Plant Feet to key these targets."
                 )
-        elif count := added.hung:
+        elif count := added.space_count:
             self.tell(f"Controls that got spaces: {count}")
         if makes_body:
             self._make_body(context, owner, limbs, is_all=not names)
@@ -120,32 +120,28 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         *,
         is_all: bool,
     ) -> None:
-        """Make one body of all chains, or say why it cannot be.
+        """Make one body of all chains, or warn why that is impossible.
 
         Raises:
-            IKError: If that is all that there is to do, and it cannot be done.
+            IKError: If it is impossible, and the operator has nothing else to do (``is_all``).
         """
         try:
-            told = make_body(context, owner, limbs, self.control, use_pins=True)
+            summary = make_body(context, owner, limbs, self.control, use_pins=True)
         except IKError as error:
             if is_all:
                 raise
             self.warn(error)
         else:
-            self.tell(told)
+            self.tell(summary)
 
-    def _chosen(
-        self, context: bpy.types.Context, owner: bpy.types.Object, found: Sequence[Limb]
+    def _chosen_limbs(
+        self, context: bpy.types.Context, owner: bpy.types.Object, all_limbs: Sequence[Limb]
     ) -> list[Limb]:
-        """Return the limbs that are asked for.
-
-        Raises:
-            RigError: If none is found that could be asked for.
-        """
+        """Return the requested limbs; raise a ``RigError`` if the armature has none of them."""
         chosen = selection.selected_bones(context, owner)
         limbs = [
             limb
-            for limb in found
+            for limb in all_limbs
             if limb.kind.name in self.kinds
             and (self.scope == "ALL" or not chosen.isdisjoint((*limb.bones, limb.end)))
         ]

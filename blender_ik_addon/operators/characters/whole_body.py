@@ -36,22 +36,22 @@ def make_body(
     """Make one body of all chains under the hips, which get a control; nothing moves.
 
     Args:
-        context: Its view layer shows where an empty can go.
+        context: Its view layer shows the collections for an empty.
         owner: The original armature object.
         limbs: All limbs of its body.
-        kind: What the control is, "BONE" or "EMPTY".
+        kind: Kind of the control, "BONE" or "EMPTY".
         use_pins: Whether to pin legs.
 
     Returns:
-        What has been done, in words.
+        A summary in words.
 
     Raises:
-        IKError: If there can be no body, or there is one; nothing is changed then.
+        IKError: If a body is impossible, or there is one already; then nothing has changed.
     """
     hips = hips_of_body(owner, limbs)
     if not has_torso(owner, hips):
         (torso,) = make_controls(context, owner, [new_torso(owner, hips, limbs)], kind)
-        # What was made is to be evaluated before it goes along with anything.
+        # Blender must evaluate the new control before it gets a space.
         context.view_layer.update()
         scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
         hang_hips(owner, hips, torso, scene, view_layer, preferences(context))
@@ -59,7 +59,7 @@ def make_body(
         pin_legs(owner, limbs)
     body = owner.chain_ik.body
     body.root, body.use_body = hips, True
-    pinned = [each.name for each in chains_of(owner) if each.use_pin]
+    pinned = [chain.name for chain in chains_of(owner) if chain.use_pin]
     return f"Whole body under '{hips}', pinned: {', '.join(pinned) or 'none'}"
 
 
@@ -89,5 +89,5 @@ class POSE_OT_chain_ik_body(ChainOperator):
         choose_control(self, context)
         skeleton = skeleton_of(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
-        told = make_body(context, owner, limbs, self.control, use_pins=self.use_pins)
-        self.tell(told)
+        summary = make_body(context, owner, limbs, self.control, use_pins=self.use_pins)
+        self.tell(summary)

@@ -10,8 +10,8 @@ from ...properties.records import plantable
 from ...rig.clips.planted_clip import PlantedClip, Planting
 from ...rig.clips.planting import free_root, plant
 from .. import selection
-from ..bake import OnClip
-from ..base import ANEW
+from ..bake import ClipOperator
+from ..base import SKIP_SAVE
 
 WHICH = (
     ("ACTIVE", "Active", "Plant the active chain"),
@@ -24,7 +24,7 @@ WHICH = (
 )
 
 
-class POSE_OT_chain_ik_plant(OnClip):
+class POSE_OT_chain_ik_plant(ClipOperator):
     """Keep feet and hands where they stand in a clip."""
 
     bl_label = "Plant Feet"
@@ -35,23 +35,27 @@ class POSE_OT_chain_ik_plant(OnClip):
     )
 
     which: EnumProperty(
-        name="Chains", description="Which chains to plant", items=WHICH, default="ALL", options=ANEW
+        name="Chains",
+        description="Which chains to plant",
+        items=WHICH,
+        default="ALL",
+        options=SKIP_SAVE,
     )
     use_hips: BoolProperty(
         name="Adjust Hips",
         description="Lower the hips where a leg would have to straighten more than in the clip",
         default=True,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     use_pins: BoolProperty(
         name="Key Pins",
         description="Key the pins of a whole body as well: a foot is pinned while it stands",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     relative_to: StringProperty(
         name="Relative To",
         description="What feet stand on where that moves, such as a raft. Empty: the world",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -68,7 +72,7 @@ class POSE_OT_chain_ik_plant(OnClip):
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, active = selection.scene_of(context), selection.chain(context)
         self._owner = owner_of(active)
-        chains, problems = plantable(self._owner, self.meant(context, active), scene)
+        chains, problems = plantable(self._owner, self.requested_chains(context, active), scene)
         for problem in problems:
             self.warn(problem)
         platform = scene.objects.get(self.relative_to)
@@ -76,14 +80,14 @@ class POSE_OT_chain_ik_plant(OnClip):
             return self.refuse(f"There is no object '{self.relative_to}' in the scene.")
         body, frames = self._owner.chain_ik.body, self.frames(scene)
         root = free_root(self._owner, body.root)
-        asked = frames, body.floor, platform, root, self.use_hips
-        # Outside of a body a pin says nothing.
-        planting = Planting(*asked, self.use_pins and body_of(self._owner) is not None)
+        inputs = frames, body.floor, platform, root, self.use_hips
+        # Without a body, pins have no effect.
+        planting = Planting(*inputs, self.use_pins and body_of(self._owner) is not None)
         work = plant(scene, self._owner, chains, planting)
         return self.start(context, work, len(frames))
 
     def finish(self, _context: bpy.types.Context, planted: PlantedClip) -> None:
-        """Tell what stands how often, and what is too short."""
+        """Warn of problems, and report the number of planted contacts of each chain."""
         for sentence in planted.sentences():
             self.warn(sentence)
         chains = self._owner.chain_ik.chains

@@ -1,1 +1,1 @@
-"""Operators that drag something in the viewport: targets, poles, pole angles, ends of limits."""
+"""The operators that drag targets, poles, pole angles or ends of limits in the viewport."""

@@ -1,4 +1,4 @@
-"""Keys that Auto Keying sets on what has just been moved, as Blender's own transforms do."""
+"""Keys that Auto Keying sets after a change, as Blender's transforms do."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ...rig.reading.world import channels_of
 def key_moved(
     context: bpy.types.Context, anchor: Anchor, names: Iterable[str] = ("location",)
 ) -> None:
-    """Key an object or a bone as it stands.
+    """Key the present transform of an object or a bone if Auto Keying is on.
 
     Args:
-        context: Tells whether Auto Keying is on, and how it keys.
+        context: Its scene and preferences have the settings of Auto Keying.
         anchor: The object or bone.
-        names: Its properties that have been set.
+        names: Names of its changed properties.
 
     Raises:
         RigError: If there is no such bone.
@@ -29,25 +29,25 @@ def key_moved(
     options = _options(context)
     if options is None:
         return
-    moved, group = channels_of(anchor), anchor.bone or "Object Transforms"
+    transformed, group = channels_of(anchor), anchor.bone or "Object Transforms"
     is_only_available = context.preferences.edit.use_keyframe_insert_available
     keyed = {(curve.data_path, curve.array_index) for curve in curves(anchor.object)}
     for name in names:
-        path = moved.path_from_id(name)
-        for axis in range(len(getattr(moved, name))):
+        path = transformed.path_from_id(name)
+        for axis in range(len(getattr(transformed, name))):
             if (path, axis) in keyed or not is_only_available:
-                moved.keyframe_insert(name, index=axis, group=group, **options)
+                transformed.keyframe_insert(name, index=axis, group=group, **options)
 
 
 def key_setting(context: bpy.types.Context, settings: ChainGroup, name: str) -> None:
-    """Key a setting that has keys already, as Blender does when its field is changed."""
+    """Key a setting that has keys already, as Blender does after a change of its field."""
     owner, path, options = owner_of(settings), settings.path_from_id(name), _options(context)
     if options is not None and any(curve.data_path == path for curve in curves(owner)):
         owner.keyframe_insert(path, **options)
 
 
 def _options(context: bpy.types.Context) -> dict[str, Any] | None:
-    """Return how ``keyframe_insert`` is to key; None while Auto Keying is off."""
+    """Return the arguments of ``keyframe_insert``; None while Auto Keying is off."""
     scene, edit = context.scene, context.preferences.edit
     if scene is None or not scene.tool_settings.use_keyframe_insert_auto:
         return None

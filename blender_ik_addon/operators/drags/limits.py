@@ -15,12 +15,13 @@ from ...properties.records import chain_spec
 from ...rig.reading.refusals import RigError
 from ...rig.shapes.limit_ends import LimitEnd, find_ends
 from .. import selection
-from ..base import ANEW
+from ..base import SKIP_SAVE
 from .dragging import SNAP, Dragging, check_number
 from .view import View
 
-# How far one move of the mouse can take an end to either side, radians, and in how many steps.
-WAY, STEPS = math.pi / 4.0, 721
+# Largest change of an end by one move of the mouse, radians to either side, and number of angles
+# that are compared in this range.
+SEARCH_RANGE, SEARCH_COUNT = math.pi / 4.0, 721
 
 AXES = (
     ("X", "X", "About the bone's X axis"),
@@ -40,21 +41,21 @@ class POSE_OT_chain_ik_set_limit(Dragging):
     )
     hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
 
-    bone: StringProperty(name="Bone", description="A bone of the chain", options=ANEW)
+    bone: StringProperty(name="Bone", description="A bone of the chain", options=SKIP_SAVE)
     turn: EnumProperty(
-        name="Axis", description="The axis that it turns about", items=AXES, options=ANEW
+        name="Axis", description="The axis that it turns about", items=AXES, options=SKIP_SAVE
     )
     end: EnumProperty(
         name="End",
         description="The end of the range to move",
         items=ENDS,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     angle: FloatProperty(
         name="Angle",
         description="Where the range ends, in degrees, no farther than its other end",
         subtype="ANGLE",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def act(self, context: bpy.types.Context) -> None:
@@ -63,36 +64,36 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         self._find(settings)
         self.angle = self._set(settings, self.angle)
 
-    def take(self, context: bpy.types.Context) -> None:
-        """Note where the end is."""
+    def read(self, context: bpy.types.Context) -> None:
+        """Read the angle of the end."""
         settings = selection.chain(context)
-        self.hold(settings)
-        self._before = self._turned = self._find(settings).angle
-        # Raises if it cannot be changed at all.
+        self.store_chain(settings)
+        self._before = self._angle = self._find(settings).angle
+        # This raises an error if the end cannot be changed.
         self._set(settings, self._before)
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
-        """Move it to where its arc is nearest to the mouse."""
+        """Move the end to the point of its arc that is nearest to the mouse."""
         settings = self.chain
         end = self._find(settings)
         setting = end_setting(settings, self.bone, self.turn.lower(), is_max=end.is_max)
-        angles = np.linspace(self._turned - WAY, self._turned + WAY, STEPS)
+        angles = np.linspace(self._angle - SEARCH_RANGE, self._angle + SEARCH_RANGE, SEARCH_COUNT)
         angles = np.clip(angles, setting.least, setting.most)
         nearest = View(context).nearest(mouse[1], end.points(angles))
-        self._turned = float(angles[nearest])
-        shown = self.snapped(self._turned)
-        self.angle = self._set(settings, shown)
+        self._angle = float(angles[nearest])
+        snapped = self.snapped(self._angle)
+        self.angle = self._set(settings, snapped)
         degrees = f"{math.degrees(self.angle):.1f}"
         if end.is_max:
             return f"Max {self.turn} of '{self.bone}': {degrees}°"
         return f"Min {self.turn} of '{self.bone}': {degrees}°"
 
-    def put_back(self, _context: bpy.types.Context) -> None:
-        """Set the former angle."""
+    def revert(self, _context: bpy.types.Context) -> None:
+        """Set the angle before the drag."""
         self._set(self.chain, self._before)
 
-    def keep(self, _context: bpy.types.Context) -> None:
-        """Do nothing: ``move`` has noted the angle, and limits have no keys."""
+    def confirm(self, _context: bpy.types.Context) -> None:
+        """Do nothing: ``move`` has stored the angle, and limits have no keys."""
 
     def _find(self, settings: ChainGroup) -> LimitEnd:
         if not self.bone:

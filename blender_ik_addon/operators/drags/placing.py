@@ -13,7 +13,7 @@ from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
 from ...rig.tools.placing import Held, HeldError, move_to_point, put_back, take_hold
 from .. import selection
-from ..base import ANEW
+from ..base import SKIP_SAVE
 from .auto_keying import key_moved
 from .dragging import AXES, Dragging
 from .picking import click, pick
@@ -30,7 +30,7 @@ class Placing(Dragging):
         name="Location",
         description="Where to move it in world space, in scene units",
         subtype="TRANSLATION",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     _held: Held
@@ -46,54 +46,54 @@ class Placing(Dragging):
         return problem
 
     def act(self, context: bpy.types.Context) -> None:
-        # Its place is read from the evaluated scene.
+        # ``read`` needs the evaluated scene.
         context.evaluated_depsgraph_get()
-        self.take(context)
+        self.read(context)
         self._place(context, np.array(self.location, dtype=np.float64))
         key_moved(context, self._held.anchor)
 
-    def take(self, context: bpy.types.Context) -> None:
-        """Note where the target or pole is."""
+    def read(self, context: bpy.types.Context) -> None:
+        """Read the place of the target or pole."""
         anchor = self._anchor(context)
         assert anchor is not None
         self._held = take_hold(anchor, self.word, selection.scene_of(context))
         self._point, self._held_error = self._held.place, None
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
-        """Move it under the mouse, at the depth in the view that it had.
+        """Move the target or pole under the mouse, at its former depth in the view.
 
-        Where a constraint holds it, it stays at the last place that it could reach.
+        If a constraint holds it, it stays at the last place that it could reach.
         """
-        view, start, mice = View(context), self._held.place, (self._start, mouse[1])
+        view, start, pixels = View(context), self._held.place, (self._start, mouse[1])
         if self.axis:
             axis = np.eye(3)[AXES.index(self.axis)]
-            ways = [view.point_on_axis(each, start, axis) for each in mice]
+            points = [view.point_on_axis(pixel, start, axis) for pixel in pixels]
         else:
-            ways = [view.point_at(each, start) for each in mice]
-        point = start + (ways[1] - ways[0])
+            points = [view.point_at(pixel, start) for pixel in pixels]
+        point = start + (points[1] - points[0])
         try:
             self._place(context, point)
         except HeldError as error:
             self._held_error = error
             return str(error)
         self._point = point
-        way = float(np.linalg.norm(self._point - start))
-        words = length_in_words(way, length_unit(context.scene))
+        distance = float(np.linalg.norm(self._point - start))
+        words = length_in_words(distance, length_unit(context.scene))
         return f"Moved by {words} along {self.axis}" if self.axis else f"Moved by {words}"
 
-    def put_back(self, _context: bpy.types.Context) -> None:
-        """Put it where it was."""
+    def revert(self, _context: bpy.types.Context) -> None:
+        """Move the target or pole back."""
         put_back(self._held)
 
-    def keep(self, context: bpy.types.Context) -> None:
-        """Note where it is now, and key it if Auto Keying is on."""
+    def confirm(self, context: bpy.types.Context) -> None:
+        """Store the new place, and key it if Auto Keying is on."""
         if self._held_error is not None and self._point is self._held.place:
             raise self._held_error
         self.location = self._point.tolist()
         key_moved(context, self._held.anchor)
 
     def click(self, context: bpy.types.Context, pixel: tuple[int, int], *, toggle: bool) -> None:
-        """Select it; in modes that do not, what is under the mouse."""
+        """Select the target or pole; if the mode does not allow it, what is under the mouse."""
         if pick(context, self._held.anchor, toggle=toggle):
             bpy.ops.ed.undo_push(message="Select")
         else:

@@ -14,7 +14,7 @@ from ...rig.reading.animation import driven_axes
 from ...rig.reading.refusals import RigError
 from ...rig.tools.pole_axis import PoleAxis, pole_axis
 from .. import selection
-from ..base import ANEW
+from ..base import SKIP_SAVE
 from .auto_keying import key_setting
 from .dragging import SNAP, Dragging, check_number
 from .view import View
@@ -33,7 +33,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         name="Pole Angle",
         description="The pole angle to set, in degrees",
         subtype="ANGLE",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     _axis_line: PoleAxis
@@ -47,39 +47,39 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
 
     def act(self, context: bpy.types.Context) -> None:
         settings = selection.chain(context)
-        _check_free(settings)
+        _check_no_drivers(settings)
         check_number(self.angle)
         settings.pole_angle = self.angle
         key_setting(context, settings, "pole_angle")
 
-    def take(self, context: bpy.types.Context) -> None:
-        """Note the angle, and the line that it turns about."""
+    def read(self, context: bpy.types.Context) -> None:
+        """Read the angle, and the line that it turns about."""
         settings = selection.chain(context)
-        _check_free(settings)
+        _check_no_drivers(settings)
         self._axis_line = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
-        self.hold(settings)
-        self._before = self._turned = settings.pole_angle
+        self.store_chain(settings)
+        self._before = self._angle = settings.pole_angle
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
         """Turn the angle as the mouse moves around the line."""
         line = self._axis_line
         centre = (line.root + line.end) / 2.0
-        self._turned += line.sense * View(context).turn_between(*mouse, centre, line.direction)
-        shown = self.snapped(self._turned)
-        self.chain.pole_angle = shown
-        degrees = f"{math.degrees(shown):.1f}"
+        self._angle += line.sense * View(context).turn_between(*mouse, centre, line.direction)
+        snapped = self.snapped(self._angle)
+        self.chain.pole_angle = snapped
+        degrees = f"{math.degrees(snapped):.1f}"
         return f"Pole Angle: {degrees}°"
 
-    def put_back(self, _context: bpy.types.Context) -> None:
-        """Set the former angle."""
+    def revert(self, _context: bpy.types.Context) -> None:
+        """Set the angle before the drag."""
         self.chain.pole_angle = self._before
 
-    def keep(self, context: bpy.types.Context) -> None:
-        """Note the angle, and key it if Auto Keying is on and it has keys."""
+    def confirm(self, context: bpy.types.Context) -> None:
+        """Store the angle, and key it if Auto Keying is on and the angle has keys."""
         self.angle = self.chain.pole_angle
         key_setting(context, self.chain, "pole_angle")
 
 
-def _check_free(settings: ChainGroup) -> None:
+def _check_no_drivers(settings: ChainGroup) -> None:
     if driven_axes(owner_of(settings), settings.path_from_id("pole_angle")):
         raise RigError("The pole angle of this chain has drivers: remove its drivers first.")

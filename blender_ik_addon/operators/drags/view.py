@@ -1,4 +1,4 @@
-"""What a mouse in a viewport points at."""
+"""Points and turns in the scene from positions of the mouse in a viewport."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from mathutils.geometry import intersect_line_line, intersect_line_plane
 
 from ...core.algebra.arithmetic import Array
 
-# A dial seen edge-on, below this sine of the angle, turns as the mouse moves along it instead.
-EDGE_ON = 0.2
-# Pixels that turn a dial seen from its side by one radian, at an interface scale of one.
+# Sine of the angle between a dial's plane and the ray of the mouse. Below it the dial looks like a
+# line, so it turns as the mouse moves along it.
+EDGE_ON_SINE = 0.2
+# Pixels that turn such a dial by one radian, at an interface scale of one.
 PIXELS_PER_RADIAN = 60.0
-# Points of the scene nearer to each other than this, in pixels, show no direction.
-SAME_PIXEL = 1e-6
+# Distance in pixels below which two points of the scene show no direction.
+MIN_PIXELS = 1e-6
 
 
 class View:
-    """The viewport of a context; not to be kept. Places of the mouse are pixels of the region."""
+    """The viewport of a context, valid for one event; ``mouse`` is in pixels of the region."""
 
     def __init__(self, context: bpy.types.Context) -> None:
         self._region = cast(bpy.types.Region, context.region)
@@ -41,56 +42,56 @@ class View:
         """Return the point of a line that is nearest to the ray under the mouse."""
         origin, direction = self._ray(mouse)
         line = Vector(start.tolist()), Vector((start + axis).tolist())
-        found = intersect_line_line(*line, origin, origin + direction)
+        intersection = intersect_line_line(*line, origin, origin + direction)
         # A line parallel to the ray has no such point.
-        return start if found is None else _array(found[0])
+        return start if intersection is None else _array(intersection[0])
 
     def nearest(self, mouse: Vector, points: Array) -> int:
-        """Return which of points (m, 3) is seen nearest to the mouse; of equals the middle one."""
+        """Return the index of the point (m, 3) nearest to the mouse; of equals the middle one."""
         matrix = np.array(self._data.perspective_matrix, dtype=np.float64)
-        seen = np.column_stack((points, np.ones(len(points)))) @ matrix.T
+        projected = np.column_stack((points, np.ones(len(points)))) @ matrix.T
         size = np.array((self._region.width, self._region.height))
         with np.errstate(divide="ignore", invalid="ignore"):
-            pixels = (seen[:, :2] / seen[:, 3:] + 1.0) * 0.5 * size
+            pixels = (projected[:, :2] / projected[:, 3:] + 1.0) * 0.5 * size
         gaps = np.linalg.norm(pixels - np.array((mouse.x, mouse.y)), axis=1)
-        gaps = np.where(seen[:, 3] > 0.0, gaps, np.inf)
+        gaps = np.where(projected[:, 3] > 0.0, gaps, np.inf)
         places = np.flatnonzero(gaps <= gaps.min())
         return int(places[np.argmin(np.abs(places - len(points) // 2))])
 
     def turn_between(self, before: Vector, after: Vector, centre: Array, axis: Array) -> float:
-        """Return how far a move of the mouse turns a dial, radians about its axis.
+        """Return the turn of a dial by a move of the mouse, radians about its axis.
 
         Args:
-            before: Where the mouse was.
-            after: Where it is.
-            centre: Of the dial, world space.
+            before: Last position of the mouse.
+            after: Its present position.
+            centre: Centre of the dial, world space.
             axis: Unit vector, world space.
         """
-        if abs(float(_array(self._ray(before)[1]) @ axis)) < EDGE_ON:
-            return self._turn_from_side(before, after, centre, axis)
+        if abs(float(_array(self._ray(before)[1]) @ axis)) < EDGE_ON_SINE:
+            return self._turn_edge_on(before, after, centre, axis)
         arms = []
         for mouse in (before, after):
             origin, direction = self._ray(mouse)
             plane = Vector(centre.tolist()), Vector(axis.tolist())
-            found = intersect_line_plane(origin, origin + direction, *plane)
-            if found is None:
+            intersection = intersect_line_plane(origin, origin + direction, *plane)
+            if intersection is None:
                 return 0.0
-            arms.append(_array(found) - centre)
+            arms.append(_array(intersection) - centre)
         return math.atan2(float(np.cross(arms[0], arms[1]) @ axis), float(arms[0] @ arms[1]))
 
-    def _turn_from_side(self, before: Vector, after: Vector, centre: Array, axis: Array) -> float:
+    def _turn_edge_on(self, before: Vector, after: Vector, centre: Array, axis: Array) -> float:
         """Return the turn of a dial that looks like a line: its near side goes with the mouse."""
         near = -_array(self._ray(before)[1])
         along = np.cross(axis, near - axis * (near @ axis))
         step = 1e-2 * self._data.view_distance * along
         ends = [
-            view3d_utils.location_3d_to_region_2d(self._region, self._data, Vector(each.tolist()))
-            for each in (centre, centre + step)
+            view3d_utils.location_3d_to_region_2d(self._region, self._data, Vector(end.tolist()))
+            for end in (centre, centre + step)
         ]
-        if ends[0] is None or ends[1] is None or (ends[1] - ends[0]).length < SAME_PIXEL:
+        if ends[0] is None or ends[1] is None or (ends[1] - ends[0]).length < MIN_PIXELS:
             return 0.0
-        way = (after - before).dot((ends[1] - ends[0]).normalized())
-        return way / (PIXELS_PER_RADIAN * self._scale)
+        distance = (after - before).dot((ends[1] - ends[0]).normalized())
+        return distance / (PIXELS_PER_RADIAN * self._scale)
 
     def _ray(self, mouse: Vector) -> tuple[Vector, Vector]:
         """Return origin and unit direction of the ray under the mouse."""

@@ -1,1 +1,1 @@
-"""The operators that match FK and IK: snap the controls, keep the pose, switch with keys."""
+"""The operators that match FK and IK: snap controls, keep the pose, switch with keys."""

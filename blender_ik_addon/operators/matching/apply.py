@@ -10,11 +10,11 @@ from ...properties.choices import OWN_WORDS
 from ...rig.clips.whole_clip_bake import Keying, bake
 from ...rig.keying.baking import mute_for_good
 from .. import selection
-from ..base import ANEW
-from .chosen import AnyFrames, Matching, new_interpolation
+from ..base import SKIP_SAVE
+from .chosen import Matching, OptionalFrameRange, new_interpolation
 
 
-class POSE_OT_chain_ik_apply(AnyFrames, Matching):
+class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
     """Keep the pose that chains give their bones, and mute them (IK to FK)."""
 
     bl_label = "Apply to Bones"
@@ -27,7 +27,7 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
         name="Key",
         description="Key the bones at this frame",
         translation_context=OWN_WORDS,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     @classmethod
@@ -41,7 +41,7 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
         if self.use_range:
             frames = self.frames(scene)
         else:
-            # What is keyed afterwards is interpolated as the last key is.
+            # The last key decides the interpolation of keys that users add later.
             keying = Keying(interpolation=new_interpolation(context))
         chosen = self.choose(
             selection.chosen_chains(context), lambda _: None, lambda toes: not is_idle(toes)

@@ -1,4 +1,4 @@
-"""The chains that operators match, what keeps others from it, and where controls belong."""
+"""The chains that operators match, the obstacles of other chains, and goals of controls."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from ...rig.reading.spec import ChainSpec
 from ...rig.tools.fk_ik import Goals, find_bend, find_match, is_met
 from ...rig.trees.shared_bones import sharing
 from .. import selection
-from ..bake import Ranged
-from ..base import ANEW, ChainOperator
+from ..bake import FrameRange
+from ..base import SKIP_SAVE, ChainOperator
 
-Chosen = dict[bpy.types.Object, dict[int, ChainSpec]]
-"""Chains by armature object and index: evaluating makes references to their settings invalid."""
+SpecsByRig = dict[bpy.types.Object, dict[int, ChainSpec]]
+"""Chains by armature object and index, because evaluation makes references to settings invalid."""
 
 Bends = list[tuple[bpy.types.Object, int, float, float]]
-"""Chains by armature object and index, with their pole angles, and with those that match."""
+"""Armature object and index of chains, their pole angles, and the angles that match the pose."""
 
 
 class Matching(ChainOperator):
-    """The base of the operators that match FK and IK, for all chains of what is selected."""
+    """The base of the operators that match FK and IK for all selected chains."""
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if problem:
             return problem
-        # The active one first: this is asked at every redraw, and mostly nothing is in its way.
+        # The active chain first: this runs at every redraw, and mostly that chain has no obstacle.
         obstacle = cls.obstacle(selection.chain(context))
         others = selection.chosen_chains(context) if obstacle else []
         return obstacle if all(map(cls.obstacle, others)) else ""
 
     @classmethod
     def obstacle(cls, settings: ChainGroup) -> str:
-        """Return what keeps a chain from being matched, in words; empty if nothing does."""
+        """Return why a chain cannot be matched, in words; empty if it can."""
         if settings.solver == "FOLLOW":
             return "A chain with the solver Follow goes on from its last pose: bake it instead."
         return "" if settings.target is not None else "This chain has no target: choose one first."
@@ -54,22 +54,22 @@ class Matching(ChainOperator):
         self,
         chains: list[ChainGroup],
         check: Callable[[ChainGroup], object],
-        takes: Callable[[ChainGroup], bool] = lambda _: True,
-    ) -> Chosen:
-        """Return the chains of which nothing is in the way, with toes; report the others by name.
+        accepts_toes: Callable[[ChainGroup], bool] = lambda _: True,
+    ) -> SpecsByRig:
+        """Return the chains without obstacles, with their toes; report the others by name.
 
         Args:
-            chains: To choose from.
-            check: Raises an ``IKError`` if something is.
-            takes: Tells whether toes go along with the foot that carries their control.
+            chains: The candidates.
+            check: Raises an ``IKError`` if a chain has another obstacle.
+            accepts_toes: Tells whether the chain of toes joins the foot that carries its control.
 
         Raises:
-            IKError: If there is one chain only, and something is in its way.
+            IKError: If there is only one candidate, and it has an obstacle.
         """
-        chosen: Chosen = {}
+        chosen: SpecsByRig = {}
         problems = []
-        waiting = list(chains)
-        for settings in waiting:
+        queue = list(chains)
+        for settings in queue:
             try:
                 if obstacle := self.obstacle(settings):
                     raise RigError(obstacle)
@@ -81,103 +81,105 @@ class Matching(ChainOperator):
             else:
                 _, index = chain_key(settings)
                 chosen.setdefault(owner_of(settings), {})[index] = chain_spec(settings)
-                waiting += [
-                    each for each in toes_of(settings) if each not in waiting and takes(each)
+                queue += [
+                    toe for toe in toes_of(settings) if toe not in queue and accepts_toes(toe)
                 ]
         for problem in problems:
             (self.warn if chosen else self.refuse)(problem)
         return chosen
 
 
-class AnyFrames(Ranged):
-    """The frames of an operator on one frame or on a range."""
+class OptionalFrameRange(FrameRange):
+    """The frames of an operator that works on one frame or on a range."""
 
     use_range: BoolProperty(
         name="Range",
         description="Do it at each frame of a range, and set keys",
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def draw(self, context: bpy.types.Context | None) -> None:
-        """Draw the options; the ends of the range come last, and only where there is one."""
+        """Draw the options; the ends of the range come last, if there is a range."""
         layout = cast(Any, self).layout
         layout.use_property_split = True
         names = [name for name in type(self).__annotations__ if not name.startswith("_")]
-        ends = tuple(Ranged.__annotations__) if self.use_range else ()
+        ends = tuple(FrameRange.__annotations__) if self.use_range else ()
         for name in (*names, "use_range", *ends):
             layout.prop(self, name)
 
 
-def settings_of(chosen: Chosen) -> list[ChainGroup]:
-    """Return the settings of chains as they are now."""
+def settings_of(chosen: SpecsByRig) -> list[ChainGroup]:
+    """Return valid references to the settings of chains."""
     return [owner.chain_ik.chains[index] for owner, specs in chosen.items() for index in specs]
 
 
 def find_goals(
     settings: ChainGroup, scene: bpy.types.Scene, live: Iterable[ChainGroup] | None = None
 ) -> Goals:
-    """Return where target and pole of a chain belong.
+    """Return the goals of a chain's target and pole that match the pose.
 
     Args:
-        settings: Of the chain.
-        scene: What the controls are to be moved in.
-        live: The chains of its object that will be live; None for those that are.
+        settings: The chain.
+        scene: The scene in which the controls will be moved.
+        live: The chains of its object that will be live; None for those that are live now.
 
     Raises:
-        IKError: If they cannot be moved there.
+        IKError: If the controls cannot be moved there.
     """
     owner, spec = owner_of(settings), chain_spec(settings)
     limb = limb_of(owner, spec, live_chains(owner) if live is None else live)
     return find_match(owner, spec, limb, scene)
 
 
-def find_all_goals(chosen: Chosen, scene: bpy.types.Scene, leaving: Chosen | None = None) -> Goals:
-    """Return where the targets and poles of chains belong; what several follow, once.
+def find_all_goals(
+    chosen: SpecsByRig, scene: bpy.types.Scene, leaving: SpecsByRig | None = None
+) -> Goals:
+    """Return the goals of the targets and poles of chains, one goal for a shared control.
 
     Args:
         chosen: The chains, which will be live.
-        scene: What the controls are to be moved in.
-        leaving: Chains that will not be live any more.
+        scene: The scene in which the controls will be moved.
+        leaving: Chains that will no longer be live.
     """
     goals: Goals = {}
-    gone = settings_of(leaving or {})
+    inactive = settings_of(leaving or {})
     for owner, specs in chosen.items():
-        coming = settings_of({owner: specs})
+        active = settings_of({owner: specs})
         live = [
-            each
-            for each in chains_of(owner)
-            if each not in gone and (each in coming or not is_idle(each))
+            chain
+            for chain in chains_of(owner)
+            if chain not in inactive and (chain in active or not is_idle(chain))
         ]
-        for settings in coming:
+        for settings in active:
             goals |= find_goals(settings, scene, live)
     return goals
 
 
-def find_held(chosen: Chosen) -> Chosen:
-    """Return the other chains whose poses depend on chains, and on the pose that they start from.
+def find_dependent(chosen: SpecsByRig) -> SpecsByRig:
+    """Return the other chains whose poses depend on chains, and on the start pose of these.
 
     These are the limbs of bodies that give way, and chains that share bones.
     """
-    held: Chosen = {}
+    dependent: SpecsByRig = {}
     for owner, specs in chosen.items():
         chains = chains_of(owner)
         for index in sorted(_limbs_beside(chains, specs) | _sharing(owner, specs)):
             settings = chains[index]
             if not is_idle(settings) and index not in specs:
                 with suppress(IKError):
-                    held.setdefault(owner, {})[index] = chain_spec(settings)
-    return held
+                    dependent.setdefault(owner, {})[index] = chain_spec(settings)
+    return dependent
 
 
 def _limbs_beside(chains: Sequence[ChainGroup], specs: Container[int]) -> set[int]:
-    """Return the limbs of a body that gives way, if some chains are of them."""
-    limbs = {i: each for i, each in enumerate(chains) if belongs_to_body(each)}
+    """Return the limbs of a body that gives way, if some of the chains are among them."""
+    limbs = {i: chain for i, chain in enumerate(chains) if belongs_to_body(chain)}
     is_of_body = any(i in specs for i in limbs)
     return set(limbs) if is_of_body and any(map(gives_way, limbs.values())) else set()
 
 
 def _sharing(owner: bpy.types.Object, specs: Container[int]) -> set[int]:
-    """Return the chains that are or will be one tree with some of an object."""
+    """Return the chains that are or will be in one tree with some chains of an object."""
     bones = enumerate(bones_of_chains(owner))
     chains = chains_of(owner)
     driven = {
@@ -189,40 +191,40 @@ def _sharing(owner: bpy.types.Object, specs: Container[int]) -> set[int]:
     return set[int]().union(*trees)
 
 
-def find_pulling(held: Chosen, scene: bpy.types.Scene) -> Chosen:
-    """Return those of some chains that are not at their targets, and would go on pulling.
+def find_pulling(dependent: SpecsByRig, scene: bpy.types.Scene) -> SpecsByRig:
+    """Return those dependent chains that are not at their targets, and so still pull.
 
-    Those whose controls cannot be moved are left out.
+    Chains whose controls cannot be moved are left out.
     """
-    pulling: Chosen = {}
-    for settings in settings_of(held):
+    pulling: SpecsByRig = {}
+    for settings in settings_of(dependent):
         owner, (_, index) = owner_of(settings), chain_key(settings)
         with suppress(IKError):
-            if not is_met(find_goals(settings, scene), held[owner][index]):
-                pulling.setdefault(owner, {})[index] = held[owner][index]
+            if not is_met(find_goals(settings, scene), dependent[owner][index]):
+                pulling.setdefault(owner, {})[index] = dependent[owner][index]
     return pulling
 
 
-def merged(*several: Chosen) -> Chosen:
-    """Return chains of several choices as one."""
-    found: Chosen = {}
-    for each in several:
-        for owner, specs in each.items():
-            found.setdefault(owner, {}).update(specs)
-    return found
+def union_of(*choices: SpecsByRig) -> SpecsByRig:
+    """Return the union of sets of chains."""
+    union: SpecsByRig = {}
+    for chains in choices:
+        for owner, specs in chains.items():
+            union.setdefault(owner, {}).update(specs)
+    return union
 
 
-def find_bends(chosen: Chosen) -> Bends:
-    """Return chains that bend with their bodies, their pole angles, and those that match."""
-    found = []
+def find_bends(chosen: SpecsByRig) -> Bends:
+    """Return chains that bend with their bodies, with their pole angles and the matching ones."""
+    bends = []
     for settings in settings_of(chosen):
         owner, (_, index) = owner_of(settings), chain_key(settings)
         angle = find_bend(owner, chain_spec(settings))
         if angle is not None:
-            found.append((owner, index, settings.pole_angle, angle))
-    return found
+            bends.append((owner, index, settings.pole_angle, angle))
+    return bends
 
 
 def new_interpolation(context: bpy.types.Context) -> str:
-    """Return how the user wants new keys to be interpolated."""
+    """Return the interpolation of new keys from the preferences."""
     return context.preferences.edit.keyframe_new_interpolation_type

@@ -1,4 +1,4 @@
-"""FK to IK: targets and poles go where the pose has the bones."""
+"""FK to IK: targets and poles move to match the pose."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ...rig.tools.fk_ik import (
     match_controls,
 )
 from .. import selection
-from ..base import ANEW
+from ..base import SKIP_SAVE
 from ..drags.auto_keying import key_moved, key_setting
 from .chosen import (
-    AnyFrames,
     Bends,
     Matching,
+    OptionalFrameRange,
     find_all_goals,
     find_bends,
     find_goals,
@@ -32,7 +32,7 @@ from .chosen import (
 )
 
 
-class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
+class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
     """Move targets and poles so that they match the present pose (FK to IK)."""
 
     bl_label = "Snap Target"
@@ -46,7 +46,7 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
         name="Key",
         description="Key target and pole",
         translation_context=OWN_WORDS,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def act(self, context: bpy.types.Context) -> set[str]:
@@ -55,15 +55,15 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
         chosen = self.choose(chains, lambda settings: find_goals(settings, scene))
         for settings in settings_of(chosen):
             settings.use_flip_bend = False
-        # Before the first key: that has Blender evaluate what is keyed.
+        # Before the first key, because a new key makes Blender evaluate the keyed channels.
         goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
         frames = self.frames(scene) if self.use_range else [scene.frame_current]
         if self.use_range or self.use_keys:
             hold_play(_channels_of(goals, bends), frames[-1], scene)
-        held: list[str] = []
+        held_controls: list[str] = []
         if not self.use_range:
-            at = scene.frame_current if self.use_keys else None
-            held += _match(goals, bends, view_layer, at)
+            key_frame = scene.frame_current if self.use_keys else None
+            held_controls += _match(goals, bends, view_layer, key_frame)
             if not self.use_keys:
                 _auto_key(context, goals, bends)
         else:
@@ -71,13 +71,13 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
                 for frame in frames:
                     scene.frame_set(frame)
                     goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
-                    held += _match(goals, bends, view_layer, frame)
-        self.warn_of_held(held)
+                    held_controls += _match(goals, bends, view_layer, frame)
+        self.warn_of_held(held_controls)
         return {"FINISHED"} if chosen else {"CANCELLED"}
 
 
 def _auto_key(context: bpy.types.Context, goals: Goals, bends: Bends) -> None:
-    """Have Auto Keying key what has been moved, as it does after Blender's own operators."""
+    """Key moved controls and changed bends if Auto Keying is on, as Blender's operators do."""
     for anchor in goals:
         key_moved(context, anchor, channel_names(channels_of(anchor)))
     for owner, index, _, _ in bends:
@@ -85,21 +85,21 @@ def _auto_key(context: bpy.types.Context, goals: Goals, bends: Bends) -> None:
 
 
 def _channels_of(goals: Goals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:
-    """Return what is keyed of controls, and of chains that bend with their bodies."""
-    found = anchor_channels(goals)
+    """Return the keyed channels of controls, and of chains that bend with their bodies."""
+    channels = anchor_channels(goals)
     for owner, index, _, _ in bends:
         path = path_of_setting(owner, index, "pole_angle")
-        found.setdefault(owner, []).append(Channel("", path, 0))
-    return found
+        channels.setdefault(owner, []).append(Channel("", path, 0))
+    return channels
 
 
 def _match(
     goals: Goals, bends: Bends, view_layer: bpy.types.ViewLayer, frame: int | None
 ) -> list[str]:
-    """Match chains to a pose; with a frame, key what they follow and their bends.
+    """Match chains to a pose; with a frame, key their controls and bends.
 
     Returns:
-        The names of controls that something else holds elsewhere.
+        The names of controls that something else keeps from their goals.
     """
     match_controls(goals, view_layer, frame)
     for owner, index, _, angle in bends:

@@ -1,4 +1,4 @@
-"""Between FK and IK at a frame, with the keys that keep the pose from popping."""
+"""The switch between FK and IK at a frame, with keys that keep the pose from popping."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from ...rig.tools.fk_ik import (
     switch_controls,
 )
 from .. import selection
-from ..base import ANEW
+from ..base import SKIP_SAVE
 from .chosen import (
-    Chosen,
     Matching,
+    SpecsByRig,
     find_all_goals,
     find_bends,
+    find_dependent,
     find_goals,
-    find_held,
     find_pulling,
-    merged,
     new_interpolation,
     settings_of,
+    union_of,
 )
 
 SIDES = (
@@ -45,10 +45,10 @@ SIDES = (
     ("IK", "IK", "The chain takes over, from the pose that the bones have at this frame"),
     ("FK", "FK", "The bones keep the pose that the chain gives them at this frame"),
 )
-# Pole angles that differ by less, in radians, show the same bend.
+# Difference of pole angles in radians, below which the bend looks the same.
 SAME_BEND = 1e-4
-# What a switch keys of chains beside their bones, also what it only keys where it has to.
-KEYED = ("influence", "pole_angle", "use_flip_bend", "mute")
+# Settings of chains that a switch keys, always or only if necessary.
+SWITCH_KEYS = ("influence", "pole_angle", "use_flip_bend", "mute")
 
 
 class POSE_OT_chain_ik_switch(Matching):
@@ -66,31 +66,31 @@ class POSE_OT_chain_ik_switch(Matching):
         description="What poses the bones from this frame on",
         translation_context=OWN_WORDS,
         items=SIDES,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, interpolation = selection.scene_of(context), new_interpolation(context)
         frame, chains = scene.frame_current, selection.chosen_chains(context)
-        # The active one decides, if it is among them.
+        # The active chain decides, if it is among them.
         active = selection.chain(context)
         leading = active if active in chains else chains[0]
         to_ik = is_idle(leading) if self.to == "TOGGLE" else self.to == "IK"
-        # The others are on that side already.
-        chains = [each for each in chains if is_idle(each) == to_ik] or chains
+        # The other chains are on that side already.
+        chains = [chain for chain in chains if is_idle(chain) == to_ik] or chains
         check = (lambda settings: find_goals(settings, scene)) if to_ik else _check_bones
         chosen = self.choose(chains, check, lambda toes: is_idle(toes) == to_ik)
         if not chosen:
             return {"CANCELLED"}
-        # All before the first key: that has Blender evaluate what is keyed.
-        held, to_match = find_held(chosen), chosen if to_ik else {}
+        # All before the first key, because a new key makes Blender evaluate the keyed channels.
+        dependent, to_match = find_dependent(chosen), chosen if to_ik else {}
         leaving = {} if to_ik else chosen
-        goals = find_all_goals(merged(to_match, find_pulling(held, scene)), scene, leaving)
-        bends = find_bends(merged(to_match, held))
+        goals = find_all_goals(union_of(to_match, find_pulling(dependent, scene)), scene, leaving)
+        bends = find_bends(union_of(to_match, dependent))
         view_layer = selection.view_layer_of(context)
-        hold_play(_channels_of(merged(chosen, held), goals), frame - 1, scene)
+        hold_play(_channels_of(union_of(chosen, dependent), goals), frame - 1, scene)
         view_layer.update()
-        for owner, specs in merged(chosen, held).items():
+        for owner, specs in union_of(chosen, dependent).items():
             key_switch(owner, list(specs.values()), frame, interpolation)
         switch_controls(goals, _live_controls(chosen), view_layer, frame, interpolation)
         for settings in settings_of(chosen):
@@ -99,7 +99,7 @@ class POSE_OT_chain_ik_switch(Matching):
             if abs(angle - before) > SAME_BEND or is_animated(owner, index, "pole_angle"):
                 key_step(owner, path_of_setting(owner, index, "pole_angle"), frame, before, angle)
         scene.frame_set(frame)
-        name = ", ".join(each.name for each in settings_of(chosen))
+        name = ", ".join(chain.name for chain in settings_of(chosen))
         side = "IK" if to_ik else "FK"
         self.tell(f"{name}: {side} from frame {frame} on")
         self.warn_of_held(held_elsewhere(goals))
@@ -107,7 +107,7 @@ class POSE_OT_chain_ik_switch(Matching):
 
 
 def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:
-    """Key whether a chain poses its bones from a frame on."""
+    """Key the settings that let a chain pose its bones, or leave them alone, from a frame on."""
     owner, before = owner_of(settings), settings.influence
     if to_ik and settings.use_flip_bend:
         flip = settings.path_from_id("use_flip_bend")
@@ -115,7 +115,7 @@ def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:
     influence, mute = map(settings.path_from_id, ("influence", "mute"))
     is_keyed = any(curve.data_path in (influence, mute) for curve in curves(owner))
     if settings.mute and is_keyed:
-        # Keys say what the frames before were.
+        # Keys decide the setting at the frames before.
         key_step(owner, mute, frame, before=True, after=False)
     elif settings.mute:
         before = 0.0
@@ -124,15 +124,15 @@ def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:
 
 
 def _channels_of(
-    chosen: Chosen, controls: Iterable[Anchor]
+    chosen: SpecsByRig, controls: Iterable[Anchor]
 ) -> dict[bpy.types.Object, list[Channel]]:
-    """Return what will be keyed: the bones and settings of chains, and controls."""
-    found = anchor_channels(controls)
+    """Return the channels to key: of the bones and settings of chains, and of controls."""
+    channels = anchor_channels(controls)
     for owner, specs in chosen.items():
-        settings = (path_of_setting(owner, index, name) for index in specs for name in KEYED)
-        found.setdefault(owner, []).extend(Channel("", path, 0) for path in settings)
-        found[owner] += written_channels(owner, specs.values())
-    return found
+        settings = (path_of_setting(owner, index, name) for index in specs for name in SWITCH_KEYS)
+        channels.setdefault(owner, []).extend(Channel("", path, 0) for path in settings)
+        channels[owner] += written_channels(owner, specs.values())
+    return channels
 
 
 def _check_bones(settings: ChainGroup) -> None:
@@ -140,13 +140,13 @@ def _check_bones(settings: ChainGroup) -> None:
     written_channels(owner_of(settings), [chain_spec(settings)])
 
 
-def _live_controls(chosen: Chosen) -> list[Anchor]:
-    """Return the targets and poles of all live chains of the armatures that chosen ones belong to.
+def _live_controls(chosen: SpecsByRig) -> list[Anchor]:
+    """Return the targets and poles of all live chains of the armatures of chosen chains.
 
-    Those from a library, which take no keys, and those that are gone are left out.
+    Objects from a library, which take no keys, and deleted ones are left out.
     """
-    live = [each for owner in chosen for each in live_chains(owner)]
+    live = [chain for owner in chosen for chain in live_chains(owner)]
     anchors = [
-        anchor for each in live for anchor in moved_by_hand(each) if anchor.object.is_editable
+        anchor for chain in live for anchor in moved_by_hand(chain) if anchor.object.is_editable
     ]
-    return [each for each in anchors if is_there(each)]
+    return [anchor for anchor in anchors if is_there(anchor)]

@@ -1,4 +1,4 @@
-"""What a control goes along with, from a frame on."""
+"""The operator that switches the space of a control from a frame on."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ...rig.keying.playing import frame_kept
 from ...rig.tools.placing import check_movable
 from ...rig.tools.space_keys import key_space
 from .. import selection
-from ..base import ANEW, ChainOperator
-from .chosen import AnyFrames, new_interpolation
+from ..base import SKIP_SAVE, ChainOperator
+from .chosen import OptionalFrameRange, new_interpolation
 
 CONTROLS = (
     ("TARGET", "Target", "What the tip of the chain follows"),
@@ -23,14 +23,16 @@ CONTROLS = (
 )
 
 
-def spaces(operator: bpy.types.Operator, context: bpy.types.Context | None, text: str) -> list[str]:
-    """Return what the control of an operator can go along with and whose names match a text."""
+def search_spaces(
+    operator: bpy.types.Operator, context: bpy.types.Context | None, text: str
+) -> list[str]:
+    """Return the spaces that the control of an operator can have and whose names match a text."""
     settings = None if context is None else active_chain(context)
     which = cast(POSE_OT_chain_ik_switch_space, operator).which
     return [] if settings is None else space_names(settings, which, text)
 
 
-class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
+class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
     """From this frame on, the target or pole of the active chain goes along with something else.
 
     It stays where it is, and keys are set so that it does not pop. Its later keys count in the new
@@ -43,21 +45,21 @@ class POSE_OT_chain_ik_switch_space(AnyFrames, ChainOperator):
         name="Control",
         description="Which control of the chain is switched",
         items=CONTROLS,
-        options=ANEW,
+        options=SKIP_SAVE,
     )
     space: StringProperty(
         name="Space",
         description="A bone of the armature, or an object. Empty: the armature object for a"
         " control bone, the world for an empty",
-        search=spaces,
+        search=search_spaces,
         search_options=set(),
-        options=ANEW,
+        options=SKIP_SAVE,
     )
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if not self.properties.is_property_set("space"):
             self.space = space_name(selection.chain(context), self.which)
-        # The dialog shows the ends of the range before anything has run.
+        # The dialog shows the ends of the range before ``act`` runs.
         self.frames(selection.scene_of(context))
         return self.ask(context)
 
