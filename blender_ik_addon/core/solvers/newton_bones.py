@@ -24,8 +24,7 @@ Edges = tuple[tuple[int, ...], ...]
 class BendSide(NamedTuple):
     """The side of its chord that a chain should bend to, as in ``Poles``.
 
-    Unit vectors toward the side and across it, the square of the least bulge that has a side, and
-    the weight of a radian.
+    Unit vectors toward and across it, the square of the least bulge with a side, a radian's weight.
     """
 
     toward: Vector
@@ -78,7 +77,7 @@ class BonesState(NamedTuple):
 
 
 class Lever(NamedTuple):
-    """How a bone can turn the effector about its head, in the space of the chain.
+    """The lever of a bone: how it can turn the effector about its head, in the space of the chain.
 
     The arm leads from the head to the effector, the frame is that of the joint's turn. The axis is
     that of a hinge, None for other joints. Blocked are orthogonal unit vectors that no turn goes
@@ -134,7 +133,7 @@ def step(
     to_side = None if bones.side is None else -present.past_side
     to_target = subtract(target, present.pose.points[-1])
     errors = _Errors(to_target, to_side, damping * before / bones.chain.reach)
-    moves, active = _find_least_step(levers, present.active or ((),) * len(levers), errors)
+    moves, active = _find_step(levers, present.active or ((),) * len(levers), errors)
     largest = newton_joints.LARGEST_TURN
     share = largest / max(largest, max(norm(m, move) for move in moves))
     turned = []
@@ -198,9 +197,7 @@ def _reject_all(blocked: tuple[Vector, ...], vector: Vector) -> Vector:
     return vector
 
 
-def _find_least_step(
-    levers: list[Lever], active: Edges, errors: _Errors
-) -> tuple[list[Vector], Edges]:
+def _find_step(levers: list[Lever], active: Edges, errors: _Errors) -> tuple[list[Vector], Edges]:
     """Return turns that cancel the error to first order, and the active edges."""
     active = tuple(
         tuple(edge for edge, _ in lever.edges if edge in edges)

@@ -25,7 +25,7 @@ MIN_DAMPING_AFTER_REJECTION = 1e-2
 DAMPING_GROWTH = 8.0
 DAMPING_DECAY = 0.3
 # A step damped more than this moves no segment: the pose is stuck.
-MOST_DAMPING = 1e8
+MAX_DAMPING = 1e8
 
 # Newton's method on the turn of an even bend: most steps, and tolerance as a share of the reach.
 MAX_TURN_STEPS, TURN_TOLERANCE = 10, 1e-9

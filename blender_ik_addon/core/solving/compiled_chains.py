@@ -87,8 +87,8 @@ class CompiledChains:
         return self._compile(self.chains.joint_positions)
 
     @compile_once
-    def rest(self) -> StartPose | None:
-        """The start poses of all bones but the tips; None for single bones."""
+    def stem(self) -> StartPose | None:
+        """The start poses of all bones except the tips; None for single bones."""
         if self.chains.bone_count == 1:
             return None
         return self._compile(self.chains.joint_positions[:, :-1])
@@ -104,10 +104,10 @@ class CompiledChains:
         return tuple(self.start.alone(row) for row in range(len(self.chains)))
 
     @compile_once
-    def float_rests(self) -> tuple[StartPose | None, ...]:
-        """As ``rest``, one by one, in floats."""
-        rest = self.rest
-        return tuple(rest and rest.alone(row) for row in range(len(self.chains)))
+    def float_stems(self) -> tuple[StartPose | None, ...]:
+        """The stems one by one, in floats."""
+        stem = self.stem
+        return tuple(stem and stem.alone(row) for row in range(len(self.chains)))
 
     @compile_once
     def float_chains(self) -> tuple[FloatChain, ...] | None:
@@ -217,7 +217,7 @@ class CompiledChains:
 
     @compile_once
     def hints(self) -> Array:
-        """Where bones bend, zero for no hint, shape (n, 3, B)."""
+        """Directions that bones should bend to, zero for no hint, shape (n, 3, B)."""
         bends, rows, count = self.chains.bend_direction, len(self.chains), self.chains.bone_count
         if bends is None:
             return np.zeros((count, 3, rows))

@@ -22,13 +22,13 @@ from .iteration import run_chains
 LONGEST_STEP = 0.1
 # ... unless a single move would take more steps than these: after a move of so many lengths the
 # chain behind the led end is straight.
-MOST_STEPS = 256
+MAX_DRAG_STEPS = 256
 # Factor on the step in chains with limits, where the path is less smooth.
 SHORTER_IN_LIMITS = 0.5
 
 
 class Drag(NamedTuple):
-    """Which end of chains is led, whether the other end stays, and the arithmetic."""
+    """The end of chains that is led, whether the other end stays, and the arithmetic."""
 
     lead: Lead = Lead.TIP
     is_anchored: bool = False
@@ -69,7 +69,7 @@ def drag_joints(
 
     Chains are a list as for ``run_chains``; rotations lie inside their ranges. The first rotation
     of a chain whose root moves has no range, because it has no neighbour. The tip (3, B) is its
-    place in the chain. Rotations put it elsewhere if they were brought into their ranges, and by
+    present place. Rotations put it elsewhere if they were brought into their ranges, and by
     rounding: a tip that has arrived would be led by that offset again and again.
     """
     reference_end = -1 if drag.is_by_tip != drag.is_anchored else 0
@@ -142,4 +142,4 @@ def _count_steps(m: Arithmetic, shortest: Number, distance: Number, *, is_limite
     # Divided twice: the product of a share and a tiny length could vanish.
     steps = distance / shortest / (LONGEST_STEP * (SHORTER_IN_LIMITS if is_limited else 1.0))
     # A move of an exact number of steps must not take one more by rounding.
-    return m.minimum(m.round(steps * (1.0 - 1e-9) + 0.5), MOST_STEPS)
+    return m.minimum(m.round(steps * (1.0 - 1e-9) + 0.5), MAX_DRAG_STEPS)

@@ -44,8 +44,7 @@ MIN_SIDE_OFFSET = 1e-3
 class Positions(NamedTuple):
     """Solved joints (n + 1, 3, ...) relative to the root, in units of ``StartPose.unit``.
 
-    Also the rotation of the whole chain, the iterations used, and whether the target is out of
-    reach.
+    Also the chain's rotation, the iterations used, and whether the target is out of reach.
     """
 
     points: Array
@@ -70,18 +69,18 @@ class FreePose(NamedTuple):
 
 
 def pose_chain(
-    m: Arithmetic, start: StartPose, rest: StartPose | None, task: Task, options: SolveOptions
+    m: Arithmetic, start: StartPose, stem: StartPose | None, task: Task, options: SolveOptions
 ) -> FreePose:
     """Return the pose that brings the effector to its target.
 
-    A tip that takes a rotation is turned first, and the other bones are solved for its head. Their
-    start pose, ``rest``, is None for a single bone.
+    A tip that takes a rotation is turned first; the stem, all other bones, is solved for its head.
+    The stem is None for a single bone.
     """
     target, tip = task.target, None
     solved: StartPose | None = start
     if task.tip is not None:
         tip = rotate(task.tip, scale(start.points[-1] - start.points[-2], start.unit))
-        target, solved = subtract(target, tip), rest
+        target, solved = subtract(target, tip), stem
     soft_shift: Number = None
     if solved is None:
         solution, joints = NOT_SOLVED, start.origin[None]
@@ -213,8 +212,7 @@ def _sweep(
 ) -> tuple[Array, Number]:
     """Return the segments after sweeps, in the frame of the bend, and the iterations used.
 
-    Sweeps start from the start pose itself. NEWTON finishes where they are too slow, if necessary
-    from its own start.
+    Sweeps start from the start pose itself. NEWTON finishes slow ones, maybe from its own start.
     """
     target, tolerance, cap = _place(distance), task.tolerance, task.iterations
     points = m.place(start.points, bend.frame.swapaxes(0, 1))

@@ -56,7 +56,7 @@ MIN_STEP_GAIN = 3e-5
 # A descent of more steps may have ended in the wrong valley; another result is better if it saves
 # this share of the energy.
 LONG_DESCENT, MIN_ENERGY_GAIN = 30, 1e-6
-# Changes of the set of points that are held on the floor.
+# Most changes of the set of points that are held on the floor.
 MAX_FLOOR_CHANGES = 10
 # Share of the depth of the deepest point: only deeper points join. Where others go once these are
 # up is not known, and more points than a foot has ways to turn would be held.
@@ -176,7 +176,7 @@ def _press_on_floor(
     start: _PriorityPoses,
     first_pose: tuple[Array, Array],
 ) -> tuple[_PriorityPoses, Flags]:
-    """Return poses with points on the floor, and which poses hold these and the pins.
+    """Return poses with points on the floor, and flags of poses that hold these and the pins.
 
     From poses far below the floor no step may lead up: where points are not held, search again from
     the first turns (n, 4, B) and places (3, B).
@@ -324,9 +324,9 @@ class _PriorityProblem:
         return _Descent(*pose, no_gap, self._level, no_gap, used, *pose, energy)
 
     def _relax(self, descent: _Descent, count: int) -> tuple[_Descent, Flags]:
-        """Return poses that hold all but the last priorities, which are relaxed, and which do.
+        """Return poses that hold all but the last ``count`` priorities, and flags of those that do.
 
-        Relaxed goals pull, and are held after all where possible.
+        Goals of these relaxed priorities pull, and are held after all where possible.
         """
         relaxed = self._levels[len(self._levels) - count :]
         if not relaxed:
@@ -367,7 +367,7 @@ class _PriorityProblem:
         return descent.put(rows[better], other.take(better)), is_met
 
     def _solve_held(self, descent: _Descent, relaxed: Sequence[int]) -> tuple[_Descent, Flags]:
-        """Return poses that hold all but relaxed priorities, which pull, and which poses do."""
+        """Return poses that hold all but relaxed priorities, and flags of those that do."""
         pulled = [goal for goal in self._bounded if goal[1] in relaxed]
         pulls = self._make_pulls(pulled)
         goals = [goal for goal in self._bounded if goal[1] not in relaxed]

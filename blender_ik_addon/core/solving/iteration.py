@@ -13,7 +13,7 @@ from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, C
 from ..algebra.arrays import norm
 from ..algebra.nested import Nested, repeat_single
 from ..kinematics.posed import State
-from ..solvers.newton_directions import MOST_DAMPING
+from ..solvers.newton_directions import MAX_DAMPING
 
 Step = Callable[[Arithmetic, Any, Nested, Any], tuple[Nested, Number]]
 """From the arithmetic, chains, their states and targets to the states after one iteration and the
@@ -22,7 +22,7 @@ distances left. The state of a damped step is a tuple; its second part is the da
 # Iterations after which headway is tested, unless a method has another window.
 PROGRESS_WINDOW = 10
 # Iterations of FORCE before it is tested. The first window is a run-in, so a cap of up to two
-# windows is never cut short: who sets so few wants to see their effect.
+# windows is never cut short: a user who sets such a cap wants to see its effect.
 FEW_ITERATIONS = 2 * PROGRESS_WINDOW
 # Share of the error: a window that leaves more makes no headway. Inside of limits, a target out of
 # reach is then as near as possible.
@@ -94,7 +94,7 @@ def iterate(m: Arithmetic, method: Method, work: Work, start: Progress) -> Progr
         )
         is_open = is_open & (now.error > work.tolerance) & (now.used < work.caps)
         if method.is_damped:
-            is_open = is_open & (state[1] < MOST_DAMPING)
+            is_open = is_open & (state[1] < MAX_DAMPING)
         if count % method.window == 0:
             if method.is_hopeless is not None and count > method.run_in * method.window:
                 is_stopped = method.is_hopeless(now.error, window_error, work, now.used)
@@ -116,11 +116,10 @@ def _find_open_rows(is_open: Condition, compaction: float) -> Counts | None:
 def iterate_states(
     method: Method, work: Work, start: State, used: Counts, damping: Array
 ) -> tuple[State, Counts]:
-    """Repeat a damped step on chains or trees side by side.
+    """Repeat a damped step on chains or trees; return the best states, and all iterations used.
 
     A step takes the present states, chains, targets and dampings, and returns the next states and
-    dampings. The first rows of the output are compared with the targets. Return the best states,
-    and all iterations used.
+    dampings. The first rows of the output are compared with the targets.
     """
     rows = len(work.target)
 
@@ -144,7 +143,7 @@ def is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) -> 
 
 
 def make_stall_test(share: float) -> Callable[..., Condition]:
-    """Return the test of which errors are more than a share of those a window ago."""
+    """Return a test whether errors are more than a share of those a window ago."""
     return lambda error, window_error, _work, _used: error > share * window_error
 
 

@@ -94,8 +94,8 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
         )
     float_chains = None
-    is_bare = options.solver in SWEPT and not options.use_finish
-    if options.solver in FLOAT_SOLVERS and compiled.is_in_floats and not is_bare:
+    is_sweep_only = options.solver in SWEPT and not options.use_finish
+    if options.solver in FLOAT_SOLVERS and compiled.is_in_floats and not is_sweep_only:
         float_chains = compiled.near_float_chains if options.stays_near else compiled.float_chains
     if float_chains is None and len(chains) > 1:
         return _solve_joints_in_arrays(compiled, goals, options)
@@ -117,17 +117,16 @@ def _solve_rows(
     rows: Counts,
     warm_start: WarmStart | None,
 ) -> Solutions:
-    """Solve some rows side by side, from their warm start.
+    """Solve some rows side by side, from their warm start; a single row two times.
 
-    NumPy adds up the numbers of one chain in another order than those of several: a single row is
-    solved two times.
+    NumPy adds up the numbers of one chain in another order than those of several.
     """
     all_rows = np.arange(len(rows))
     if len(rows) == 1:
         twice = np.zeros(2, dtype=np.int64)
         rows, warm_start = rows[twice], take_rows(warm_start, twice)
-    chosen = compile_chains(chains.take_cached(rows)), goals.take(rows), options.take(rows)
-    return _solve_joints_in_arrays(*chosen, warm_start, is_alone=len(all_rows) == 1).take(all_rows)
+    inputs = compile_chains(chains.take_cached(rows)), goals.take(rows), options.take(rows)
+    return _solve_joints_in_arrays(*inputs, warm_start, is_alone=len(all_rows) == 1).take(all_rows)
 
 
 def _solve_joints_in_arrays(
@@ -225,7 +224,7 @@ def _find_soft_reach(
         return *chains.reaches, tips
     lengths = chains.start.lengths
     if room is not None:
-        # A slide lengthens the segment before its bone, or the distance of the root bone from the
+        # A slide lengthens the segment before its bone; that of the root bone, its way from the
         # root.
         lengths = lengths + np.concatenate((room[1:], room[:1]))
     if tip_rotation is not None and options.orient_weight == 1.0 and len(lengths) > 1:
@@ -379,7 +378,7 @@ def _record(
 
 
 def _find_holds(run: Run, state: State) -> tuple[Flags, Flags | None]:
-    """Return what pulls toward targets press against; nothing for effectors at targets.
+    """Return edges and slide ends that pulls toward targets press against; none at targets.
 
     Returns:
         Edges of ranges, shape (B, n, 3); ends of slides, shape (n, B), None if none slides.
@@ -402,18 +401,16 @@ def _find_holds(run: Run, state: State) -> tuple[Flags, Flags | None]:
     return pressed, stopped & (joints.slide_high > joints.slide_low)
 
 
-def drop_joints(
-    chains: Chains, solved: Solutions, goals: Goals, options: SolveOptions
-) -> Solutions:
-    """Return solutions as those of chains without joints, that had joints for the solve only."""
-    assert solved.local_rotations_wxyz is not None
+def drop_joints(chains: Chains, batch: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
+    """Return solutions of chains that have joints for the solve only, as those without joints."""
+    assert batch.local_rotations_wxyz is not None
     with_joints = compile_chains(compile_chains(chains).unconstrained)
     tree, start = with_joints.tree, with_joints.start_posed.whole
-    posed = tree.pose(tree.joints.inner(solved.local_rotations_wxyz)).whole
+    posed = tree.pose(tree.joints.inner(batch.local_rotations_wxyz)).whole
     turned = turns.from_matrices(np.einsum("nijb,nkjb->nikb", posed, start))
     rotations = np.ascontiguousarray(np.moveaxis(turned, -1, 0))
     return replace(
-        solved,
+        batch,
         tip_rotation_wxyz=rotations[:, -1] if _has_tips(goals, options) else None,
         blended_rotations_wxyz=rotations,
         local_rotations_wxyz=None,

@@ -3,9 +3,9 @@
 NEWTON bends chains like free chains and turns their joints from there, as little as possible.
 TWO_BONE, whose closed form knows no ranges, does the same. FABRIK, CCD and FORCE iterate first, and
 NEWTON finishes what they leave open. Where several effectors cannot all be met, the pose of least
-weighted errors is found. Chains that cannot be finished from there, or not on the side of their
-pole, or of hinges not with the turn of their tip, restart from a few sampled poses, always the same
-ones. The best pose is returned; where forces act, FORCE settles it.
+weighted errors is found. Chains restart from some sampled poses, always the same ones, if they do
+not arrive, are not on the side of their pole, or are hinges and miss the turn of their tip. The
+best pose is returned; where forces act, FORCE settles it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ STOP_AT_ARRIVAL = (Solver.NEWTON, Solver.TWO_BONE)
 # Count of sampled poses, and how many of the nearest to restart from: for chains that have not
 # arrived, and for those past their aims.
 RESTARTS, SIDE_RESTARTS = (64, 4), (12, 6)
-# Share of the reach: a smaller gain is rounding. A hundred times more, and slow targets are
-# followed in steps.
+# Share of the reach: a smaller gain is rounding. A hundred times more: slow targets cause steps.
 ROUNDING_GAIN = 1e-11
 # Share of the reach that a pose has to gain where chains start from their own last pose. Ten times
 # more, and chains at their limits follow slow targets in visible steps; ten times less, and
@@ -85,8 +84,8 @@ def solve_positions(
             run = replace(run, aims=aims)
             state, used = run.aim(state, used, is_off_target)
         if run.is_chain:
-            # Forget steps that did not arrive: near a ridge their last digits would choose the side
-            # to go down.
+            # Forget steps that did not arrive: near a ridge their last digits would choose the
+            # side.
             state = start_state.choose(run.is_open(state), state)
         if not run.is_chain:
             state, used = run.minimise_errors(state, used)
@@ -119,7 +118,7 @@ def _make_starts(
     starts = chains.near_bend_starts if options.stays_near else chains.bend_starts
 
     def bend_free(target: Array) -> State:
-        """Return states bent as free chains; those at targets and those that slide stay."""
+        """Return states bent like free chains; those at targets and those that slide stay."""
         is_bent = is_off_target & ~tree.joints.slides
         if task is None or not starts.runs or not is_bent.any():
             return run.start

@@ -1,4 +1,4 @@
-"""Solve chains and trees with joints for targets and aims: the problem and its steps."""
+"""The problem of chains and trees with joints, and the steps toward targets and aims."""
 
 from __future__ import annotations
 

@@ -54,9 +54,9 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
         or (has_tip and options.orient_weight < 1.0)
     ):
         return solve_batch(compiled.chains, goal.as_batch(), options)[0]
-    rest = compiled.float_rests[0] if has_tip else None
+    stem = compiled.float_stems[0] if has_tip else None
     task = ask_one(goal, options)
-    pose = pose_chain(FLOATS, compiled.float_starts[0], rest, task, options)
+    pose = pose_chain(FLOATS, compiled.float_starts[0], stem, task, options)
     return Solution(
         pose.joints,
         np.array(pose.rotation),
@@ -126,9 +126,9 @@ def _solve_in_floats(
 ) -> Solutions:
     """Solve chains one by one, in floats."""
     count, compiled = len(chains), compile_chains(chains)
-    rests = compiled.float_rests if has_tips else (None,) * count
-    inputs = zip(compiled.float_starts, rests, ask_each(goals, options, count), strict=True)
-    poses = [pose_chain(FLOATS, start, rest, task, options) for start, rest, task in inputs]
+    stems = compiled.float_stems if has_tips else (None,) * count
+    inputs = zip(compiled.float_starts, stems, ask_each(goals, options, count), strict=True)
+    poses = [pose_chain(FLOATS, start, stem, task, options) for start, stem, task in inputs]
     return Solutions(
         np.array([pose.joints for pose in poses]).reshape(chains.joint_positions.shape),
         np.array([pose.rotation for pose in poses]).reshape(count, 4),
@@ -144,8 +144,8 @@ def _solve_in_arrays(
 ) -> Solutions:
     """Solve chains side by side."""
     count, compiled = len(chains), compile_chains(chains)
-    rest, task = compiled.rest if has_tips else None, ask_all(goals, options, count)
-    pose = pose_chain(ARRAYS, compiled.start, rest, task, options)
+    stem, task = compiled.stem if has_tips else None, ask_all(goals, options, count)
+    pose = pose_chain(ARRAYS, compiled.start, stem, task, options)
     return Solutions(
         pose.joints.transpose(2, 0, 1),
         np.array([np.broadcast_to(x, count) for x in pose.rotation]).T,

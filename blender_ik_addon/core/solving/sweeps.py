@@ -13,8 +13,7 @@ from .iteration import Method, Progress, Work, iterate, run_chains
 
 SWEPT = frozenset((Solver.FABRIK, Solver.CCD))
 """The solvers that sweep along chains."""
-# Sweeps before NEWTON finishes, where it may: sweeps converge linearly, and near full reach very
-# slowly.
+# Sweeps before NEWTON finishes, where it may: sweeps converge linearly, slowly near full reach.
 MOST_SWEEPS = 7
 # Rows that are done leave the arrays once half of them are.
 CCD, FABRIK = Method(ccd.step, compaction=0.5), Method(fabrik.step, compaction=0.5)

@@ -1,4 +1,4 @@
-"""Where NEWTON starts inside of limits: bent like a free chain, as far as the joints allow.
+"""Starts of NEWTON inside of limits: bent like a free chain, as far as the joints allow.
 
 The least turns from a start pose bend a long chain unevenly, and find the side that hinges bend to
 slowly. A free chain keeps the shape of its start pose, or takes an arc. Its joints' turns, brought
