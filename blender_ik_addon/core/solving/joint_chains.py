@@ -55,7 +55,7 @@ SOLVERS_OF_TREES = (Solver.NEWTON, Solver.FABRIK)
 MAX_TARGET_SHARE = 1.05
 # Share of the reach: a chain whose residual is this near to the least possible one is straight, and
 # no limit holds it. The rest of a bend shrinks ever more slowly there.
-STRETCHED_TOLERANCE = 1e-6
+STRETCHED = 1e-6
 
 
 class MeasuredTargets(NamedTuple):
@@ -342,11 +342,8 @@ def _record(
         # Soft distances have moved targets, but not what is in reach.
         shift, distance = shift * unit, distance + shift
     lack = (distance - targets.max_reach) * unit
-    is_stretched = (lack > 0.0) & (
-        np.abs(residuals - lack) <= STRETCHED_TOLERANCE * targets.max_reach * unit
-    )
-    # With iterations left, joints cannot come nearer because of their limits or locks, or in a tree
-    # because of other effectors.
+    is_stretched = (lack > 0.0) & (np.abs(residuals - lack) <= STRETCHED * targets.max_reach * unit)
+    # With iterations left, it is limits, locks or other effectors that stop the joints.
     is_done = used < options.iterations
     codes: Counts = name_outcome(
         ARRAYS,
