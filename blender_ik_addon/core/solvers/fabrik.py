@@ -54,10 +54,7 @@ def lay_segments(
 
 
 def _place_bones_inward(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> list[Vector]:
-    """Return the points of bones after the sweep inward: placed at targets as their joints allow.
-
-    The tips come first. Roots keep their place.
-    """
+    """Return points of bones after the sweep inward, as joints allow, tips first; roots stay."""
     bones, count = chain.bones, len(chain.bones)
     points = [*pose.points[:count], *targets.places]
     orientations = list(pose.orientations)

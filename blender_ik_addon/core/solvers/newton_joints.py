@@ -37,9 +37,8 @@ def step(state: State, tree: KinematicTree, target: Array, damping: Array) -> tu
     The least turns of the joints that cancel the errors of all effectors to first order solve a
     system as large as the output, three equations a position, whatever the number of bones. Where
     not all errors can be cancelled, the roots of the weights decide. A joint on an edge of its
-    range that would leave it keeps to the edge, until a pull leads back from it; the system is
-    solved again for the other joints. Steps are clamped to the ranges, and taken if the error
-    falls.
+    range that would leave it keeps to the edge, until a pull leads back; the system is solved again
+    for the other joints. Steps are clamped to the ranges, and taken if the error falls.
 
     Args:
         state: Present state of the joints.

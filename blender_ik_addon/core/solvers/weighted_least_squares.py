@@ -85,7 +85,7 @@ def measure_errors(
     return lambda posed, output: SquaredErrors(bones, posed, target - output, tolerance)
 
 
-# Least saving of a step, as a share of the energy: rounded rest axes leave directions that save
+# Least saving of a step, as a share of the energy: rest axes in float32 leave directions that save
 # next to nothing. With ten times as much, trees solved again move by a ten-millionth.
 SLIGHT = 1e-11
 SETTINGS = Settings(

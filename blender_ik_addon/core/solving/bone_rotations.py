@@ -47,10 +47,7 @@ def _rotate_bones(compiled: CompiledChains, solutions: Solutions) -> Array:
 
 
 def turn_part_way(points: Array, turns: Array, share: float) -> Array:
-    """Return joints (B, n + 1, 3) whose bones turn a share of their turns (B, n, 4).
-
-    Turns are divided relative to the parents.
-    """
+    """Return joints (B, n + 1, 3) after a share of the turns (B, n, 4), relative to parents."""
     local = turns.copy()
     local[:, 1:] = multiply(conjugate(turns[:, :-1]), turns[:, 1:])
     local, turned, segments = power(local, share), points.copy(), np.diff(points, axis=1)

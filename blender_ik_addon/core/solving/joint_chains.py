@@ -224,7 +224,7 @@ def _find_soft_reach(
         return *chains.reaches, tips
     lengths = chains.start.lengths
     if room is not None:
-        # A slide lengthens the segment before its bone; that of the root bone, its way from the
+        # A slide lengthens the segment before its bone; that of the root bone, the way from the
         # root.
         lengths = lengths + np.concatenate((room[1:], room[:1]))
     if tip_rotation is not None and options.orient_weight == 1.0 and len(lengths) > 1:

@@ -55,10 +55,9 @@ AIMING = replace(joint_run.AIMING, step=newton_bones.step)
 
 
 class FloatChain(NamedTuple):
-    """One chain with joints in floats.
+    """A chain with joints in floats: its start pose, bones, and their start state inside ranges.
 
-    Its start pose and bones, their state in it inside of their ranges, what it bends from in the
-    units of the bones, and the rotations that joints count from.
+    Also what it bends from, in the units of the bones, and the rotations that joints count from.
     """
 
     start: StartPose

@@ -167,10 +167,7 @@ def _find_points(tree: KinematicTree, run: tuple[int, ...], posed: Posed) -> Arr
 
 
 def _may_be_straight(points: Array, lengths: Array) -> bool:
-    """Return whether any run of points (n + 1, 3, B) is near a line, at least in the mean.
-
-    Other runs need no start pose.
-    """
+    """Return whether any run of points (n + 1, 3, B) may be straight; others need no start pose."""
     chord, mean = points[-1] - points[0], points[1:-1].mean(axis=0) - points[0]
     offset_area = norm(cross(chord, mean))
     return bool((offset_area <= MAX_STRAIGHT_OFFSET * norm(chord) * lengths.sum(axis=0)).any())
