@@ -16,14 +16,14 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pos
     Poses of chains of free joints have points only, no rotations.
 
     Source: Aristidou and Lasenby, "FABRIK: A fast, iterative solver for the Inverse Kinematics
-    problem", Graphical Models 73 (2011), algorithm 1 and sections 4 and 5; with joints, whole
-    bones are carried along, so that any joint can be held in both sweeps. Where branches meet, the
-    joint goes to the mean of their places, by the weights of the effectors beyond; bones with
-    several ends are turned as rigid bodies.
+    problem", Graphical Models 73 (2011), algorithm 1 and sections 4 and 5. With joints, whole bones
+    are carried along, so that any joint can be held in both sweeps. Where branches meet, the joint
+    goes to the mean of the places that they give it, by the weights of the effectors beyond. Bones
+    with several ends are turned as rigid bodies.
     """
     if pose.rotations:
-        hung = _hang_bones(m, chain, pose, targets)
-        pose = pose_bones(m, chain, pose.rotations, hung, targets.weights)
+        placed = _place_bones_inward(m, chain, pose, targets)
+        pose = pose_bones(m, chain, pose.rotations, placed, targets.weights)
     else:
         lengths = [bone.length for bone in chain.bones]
         inward = lay_segments(m, targets.places[0], pose.points[::-1], lengths[::-1])
@@ -38,7 +38,7 @@ def lay_segments(
 
     If two points coincide, the segment keeps its direction.
     """
-    # The innermost loop of all: numbers one by one take half the time of vectors.
+    # The innermost loop of all: single numbers take half the time of vectors.
     placed, (x, y, z) = [start], start
     for i, length in enumerate(lengths):
         a, b, c = points[i + 1]
@@ -53,34 +53,31 @@ def lay_segments(
     return tuple(placed)
 
 
-def _hang_bones(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> list[Vector]:
-    """Return the points of bones hung on their targets, tips first, as their joints allow.
-
-    Roots stay where they are.
-    """
+def _place_bones_inward(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> list[Vector]:
+    """Return points of bones after the sweep inward, as joints allow, tips first; roots stay."""
     bones, count = chain.bones, len(chain.bones)
     points = [*pose.points[:count], *targets.places]
-    hung = list(pose.orientations)
+    orientations = list(pose.orientations)
     for i in reversed(range(count)):
         bone, head, orientation = bones[i], pose.points[i], pose.orientations[i]
         if bone.parent < 0:
             continue
         ends, end = bone.ends, bone.ends[0]
-        stands, place = pose.points[end], points[end]
+        present_end, goal_end = pose.points[end], points[end]
         if len(ends) > 1:
-            stands = _mean(pose.points, ends, targets.weights)
-            place = _mean(points, ends, targets.weights)
+            present_end = _mean(pose.points, ends, targets.weights)
+            goal_end = _mean(points, ends, targets.weights)
         # In the posed axes of the bone; only the pose has the segments of bones that shear.
         segment = bone.segments[0]
         if len(ends) > 1 or not chain.is_rigid:
-            segment = quaternions.unrotate(orientation, subtract(stands, head))
-        wanted = quaternions.unrotate(orientation, subtract(place, head))
-        swing = quaternions.swing(m, segment, wanted)
+            segment = quaternions.unrotate(orientation, subtract(present_end, head))
+        goal_segment = quaternions.unrotate(orientation, subtract(goal_end, head))
+        swing = quaternions.swing(m, segment, goal_segment)
         turned = quaternions.normalize(m, quaternions.multiply(orientation, swing))
         if end < count and len(ends) == 1:
-            turned = hold_joint(m, bones[end], turned, hung[end])
-        hung[i] = turned
-        points[i] = subtract(place, quaternions.rotate(turned, segment))
+            turned = hold_joint(m, bones[end], turned, orientations[end])
+        orientations[i] = turned
+        points[i] = subtract(goal_end, quaternions.rotate(turned, segment))
     return points
 
 

@@ -1,9 +1,9 @@
-"""FOLLOW: a chain dragged by one of its ends, as a rope or a train of carriages is.
+"""FOLLOW: a chain dragged by one of its ends, like a rope or a train of carriages.
 
-Every joint runs toward the one before it: its path is a tractrix. A segment of length l whose
+Every joint runs toward the joint ahead of it: its path is a tractrix. A segment of length l whose
 leading joint moves by h in a straight line turns from the angle a to the angle b with
-tan(b / 2) = tan(a / 2) exp(-h / l), which is exact for a step of any size. The path of the leading
-joint is a polyline for the segment behind it, so a move goes in short steps.
+tan(b / 2) = tan(a / 2) exp(-h / l). This is exact for a step of any size. The path of the leading
+joint is a polyline for the segment behind it, so a move is divided into short steps.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ..algebra.vectors import (
 from ..algebra.vectors import choose as choose_vector
 from ..kinematics.bones import Bone, Bones, Pose, hold_joint
 
-# Beyond this exponent a segment lies along its move; far below where exp() underflows.
-MOST_TURN = 300.0
-# A joint at its limit swings all bones behind it. No joint may move farther than the led end by
-# more than these factors: the first is aimed at, the second holds after the joints of the partial
-# step have been brought back into their limits.
-AIMED_AHEAD = 1.015
+# Exponent beyond which a segment lies along its move; far below where exp() underflows.
+MAX_DRAG_EXPONENT = 300.0
+# A joint at its limit swings all bones behind it. No joint may move farther than the led end times
+# these factors: the first is the goal of a partial step, the second holds after joints have been
+# brought back into their ranges.
+AHEAD_GOAL = 1.015
 MOST_AHEAD = 1.05
 
 
@@ -46,16 +46,16 @@ class LedEnd(NamedTuple):
 
 
 Turn = Callable[[int, Vector, Vector], Vector]
-"""From a bone, its way to the joint ahead and how that joint moves, to the way after that."""
+"""From a bone, its vector to the joint ahead and that joint's move to the vector after it."""
 
 
 def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, end: LedEnd) -> Pose:
     """Return the pose after the led end has moved a short way and has dragged the rest.
 
-    A joint at the end of its range is carried by the bone that leads it. The first joint of a chain
+    A joint at the end of its range is carried by the bone ahead of it. The first joint of a chain
     that moves freely has no neighbour, and no range. Chains of free joints have no orientations.
-    The pose has no local rotations. If the end stands at its goal already, joints are only brought
-    into their ranges.
+    The pose has no local rotations. If the end is already at its goal, joints are only brought into
+    their ranges.
 
     Source: the tractrix, d' = (I - d d^T) v / l; solved by separation of variables.
     """
@@ -64,25 +64,25 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, end: LedEnd) -> 
         return drag_segment(m, way, move, chain.bones[bone].length)
 
     dragged = _turn_bones(m, chain, pose, goal, end, drag)
-    # What an anchor draws back has to come along.
+    # The rest has to come along when the anchor draws it back.
     if end.is_held or not is_limited(chain):
         return dragged
     return _hold_back(m, chain, pose, dragged, end)
 
 
 def is_limited(chain: Bones) -> bool:
-    """Tell whether any joint has a range."""
+    """Return whether any joint has a range."""
     return any(bone.joint is not None or bone.most_bend is not None for bone in chain.bones)
 
 
 def drag_segment(m: Arithmetic, way: Vector, move: Vector, length: Number) -> Vector:
-    """Return the way to the joint ahead after that joint has moved."""
+    """Return the vector to the joint ahead after that joint has moved."""
     distance = norm(m, move)
     direction, along = scale(way, 1.0 / length), scale(move, m.divide(1.0, distance))
     cosine = m.minimum(m.maximum(dot(direction, along), -1.0), 1.0)
-    share = m.exp(-m.minimum(distance / length, MOST_TURN))
+    share = m.exp(-m.minimum(distance / length, MAX_DRAG_EXPONENT))
     ahead, behind = 1.0 + cosine, (1.0 - cosine) * share * share
-    # cos and sin of the new angle, by the tangent of its half.
+    # Cosine and sine of the new angle, by the tangent of its half.
     inverse = m.divide(1.0, ahead + behind)
     side = 2.0 * share * inverse
     turned = add(scale(along, (ahead - behind) * inverse - side * cosine), scale(direction, side))
@@ -95,7 +95,7 @@ def drag_segment(m: Arithmetic, way: Vector, move: Vector, length: Number) -> Ve
 def _turn_bones(
     m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, end: LedEnd, turn: Turn
 ) -> Pose:
-    """Turn bones one after the other, from the led end on, each held by the one before it."""
+    """Turn bones one after the other, from the led end on; the bone ahead limits each of them."""
     count, is_tip = len(chain.bones), end.is_tip
     points, orientations = [goal], []
     ahead: Nested = quaternions.IDENTITY if end.is_held else None
@@ -124,7 +124,7 @@ def _turn_bones(
 
 
 def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, length: Number, ahead: Vector) -> Vector:
-    """Return a way, as long as it is, within the greatest bend from the one ahead."""
+    """Return a vector of the same length, within the greatest bend from the one ahead."""
     if joint.most_bend is None:
         return way
     axis = scale(ahead, m.divide(1.0, norm(m, ahead)))
@@ -137,32 +137,32 @@ def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, length: Number, ahead
     if m.any(size <= NO_DIRECTION):
         aside, size = unit(m, aside, perpendicular(m, axis)), 1.0
     edge = add(scale(axis, cosine * size), scale(aside, sine))
-    # What is left across the axis of a segment that is folded back is rounding, in part along it.
+    # A segment that is folded back has only rounding across the axis, partly along the axis.
     return choose_vector(m, is_beyond, scale(edge, m.divide(length, norm(m, edge))), way)
 
 
 def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, end: LedEnd) -> Pose:
-    """Return the pose after a step, or one on the way to it if a joint would run ahead too far.
+    """Return the pose after a step, or only part of the step if a joint would run ahead too far.
 
-    Where nothing turns every joint moves just as the led end does, so there is always such a way.
+    Where no bone turns, every joint moves as the led end does. So there is always such a part.
     """
     index = -1 if end.is_tip else 0
     goal = dragged.points[index]
     move = subtract(goal, pose.points[index])
-    square, least = dot(move, move), 1.0
+    square, fraction = dot(move, move), 1.0
     for before, after in zip(pose.points, dragged.points, strict=True):
         by_turns = subtract(move, subtract(after, before))
         size, along = dot(by_turns, by_turns), dot(by_turns, move)
-        root = m.sqrt(along * along + size * (AIMED_AHEAD**2 - 1.0) * square)
-        least = m.where(size > 0.0, m.minimum(least, m.divide(along + root, size)), least)
-    least = m.where(square > 0.0, least, 1.0)
-    if m.all(least >= 1.0):
+        root = m.sqrt(along * along + size * (AHEAD_GOAL**2 - 1.0) * square)
+        fraction = m.where(size > 0.0, m.minimum(fraction, m.divide(along + root, size)), fraction)
+    fraction = m.where(square > 0.0, fraction, 1.0)
+    if m.all(fraction >= 1.0):
         return dragged
 
     def turn_partly(bone: int, way: Vector, _: Vector) -> Vector:
         near, far = (bone + 1, bone) if end.is_tip else (bone, bone + 1)
         whole = subtract(dragged.points[near], dragged.points[far])
-        mixed = add(way, scale(subtract(whole, way), least))
+        mixed = add(way, scale(subtract(whole, way), fraction))
         size, length = norm(m, mixed), chain.bones[bone].length
         turned = scale(mixed, m.divide(length, size))
         return choose_vector(m, size > NO_DIRECTION * length, turned, way)
@@ -173,5 +173,5 @@ def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, end: LedE
         moved = subtract(after, before)
         is_ahead = is_ahead | (dot(moved, moved) > MOST_AHEAD**2 * square)
     shifted = Pose(tuple(add(point, move) for point in pose.points), (), pose.orientations)
-    held_back: Pose = choose(least >= 1.0, dragged, choose(is_ahead, shifted, partly))
+    held_back: Pose = choose(fraction >= 1.0, dragged, choose(is_ahead, shifted, partly))
     return held_back

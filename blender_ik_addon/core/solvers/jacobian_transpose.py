@@ -17,11 +17,11 @@ from ..descent.near_edges import NearEdges
 from ..descent.posed_rows import PosedRows, put_first
 from ..model.forces import StepMode
 
-# What torques say of a pose says little beyond this turn, in radians.
+# Largest turn of a joint in one step, in radians: beyond it the torques of a pose say little.
 LARGEST_TURN = np.pi / 4.0
-# Torques smaller than this, of a chain about as long as one, turn nothing.
+# Torques smaller than this, of a chain about as long as one, turn no joint.
 NO_TORQUE = 1e-30
-# The classic sign of the triple product jumps where it is zero: here it goes over within this sine.
+# Sine within which the classic sign of the triple product goes over; the sign itself jumps at zero.
 SIGN_WIDTH = 1e-3
 
 
@@ -41,16 +41,16 @@ def find_move(bones: BoneRows, posed: PosedRows, target: Array) -> Array:
     Source: Elias, "Inverse Kinematics - Improved Methods" (the pull); Wolovich and Elliott, "A
     computational technique for inverse kinematics", CDC 1984 (the Jacobian transpose); Buss,
     "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least
-    squares methods", 2004, equation 6 (the length of the step), here for any way.
+    squares methods", 2004, equation 6 (the length of the step), here for any direction.
     """
     error = target - posed.points[:, -1]
     jacobian = bones.find_jacobian(posed)[:, :3]
-    way = _turn_along_edges(bones, posed, (error[:, None] @ jacobian).reshape(len(error), -1, 3))
-    effect = apply(jacobian, way.reshape(len(way), -1))
+    move = _turn_along_edges(bones, posed, (error[:, None] @ jacobian).reshape(len(error), -1, 3))
+    effect = apply(jacobian, move.reshape(len(move), -1))
     size, along = (effect * effect).sum(axis=1), (error * effect).sum(axis=1)
-    way = way * (along / np.where(size > NO_TORQUE, size, np.inf))[:, None, None]
-    largest = measure(way).max(axis=1)
-    return way * (LARGEST_TURN / np.maximum(largest, LARGEST_TURN))[:, None, None]
+    move = move * (along / np.where(size > NO_TORQUE, size, np.inf))[:, None, None]
+    largest = measure(move).max(axis=1)
+    return move * (LARGEST_TURN / np.maximum(largest, LARGEST_TURN))[:, None, None]
 
 
 def step(
@@ -69,16 +69,16 @@ def step(
 def find_move_by_gain(
     bones: BoneRows, posed: PosedRows, target: Array, mode: StepMode, gain: float
 ) -> Array:
-    """Return moves (B, n, 3) of joints by their torques times a gain, whatever the lever.
+    """Return moves (B, n, 3) of joints: their torques times a gain, whatever the lever.
 
     Elias' torque about an axis a is |f| sin(a, f) sin(b, f) sign(r . f), with f the force, b the
     lever and r = a x b; the length of the lever is left out. In the plane that is the triple
-    product; in space it is more wherever the force has a part along the axis, and its sign jumps.
+    product. In space it is larger wherever the force has a part along the axis, and its sign jumps.
     Forces count in lengths of the chain.
 
     Args:
         bones: The chains.
-        posed: Where they stand.
+        posed: Their present pose.
         target: Shape (B, 3).
         mode: The product of sines, or the triple product of unit lever, axis and force.
         gain: Below about 2 over the sum of all levers, in lengths of the chain, steps converge.
@@ -105,7 +105,7 @@ def find_move_by_gain(
 
 
 def _turn_along_edges(bones: BoneRows, posed: PosedRows, torque: Array) -> Array:
-    """Return the moves (B, n, 3) of torques, none across edges that joints would leave by."""
+    """Return the moves (B, n, 3) of torques, none out of the ranges of joints."""
     if not bones.joints.has_edges:
         return apply(bones.joints.weigh_axes(posed.turn), torque)
     return NearEdges(bones.joints, posed.turn).follow(torque)

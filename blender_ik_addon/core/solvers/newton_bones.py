@@ -17,73 +17,72 @@ from ..kinematics.swing_twist import SwingTwist
 from . import newton_joints
 from .newton_directions import next_damping
 
-Kept = tuple[tuple[int, ...], ...]
-"""Of each bone the edges that its joint keeps to: 0 about X, 1 about Y, 2 about Z."""
+Edges = tuple[tuple[int, ...], ...]
+"""For each bone, numbers of edges of its joint: 0 about X, 1 about Y, 2 about Z."""
 
 
-class Side(NamedTuple):
-    """The side of its chord that a chain shall bend to, as ``Poles`` has it.
+class BendSide(NamedTuple):
+    """The side of its chord that a chain should bend to, as in ``Poles``.
 
-    Unit vectors toward it and across, the square of the least bulge that has a side, and the weight
-    of a radian.
+    Unit vectors toward and across it, the square of the least bulge with a side, a radian's weight.
     """
 
     toward: Vector
     across: Vector
-    least: float
+    min_bulge_square: float
     weight: float
 
     def measure(self, points: Sequence[Vector]) -> tuple[float, Vector]:
-        """Return the weighted angle past the side, and how it grows with the mean inner joint."""
+        """Return the weighted angle past the side, and its gradient by the mean inner joint."""
         inner, share = points[1:-1], 1.0 / (len(points) - 2)
-        x, y, z = (sum(each) * share for each in zip(*inner, strict=True))
+        x, y, z = (sum(coordinate) * share for coordinate in zip(*inner, strict=True))
         along, aside = dot((x, y, z), self.toward), dot((x, y, z), self.across)
         square = along * along + aside * aside
-        if square <= self.least:
+        if square <= self.min_bulge_square:
             return 0.0, ZERO
-        by = self.weight / square
-        slope = subtract(scale(self.across, along * by), scale(self.toward, aside * by))
-        return self.weight * math.atan2(aside, along), slope
+        factor = self.weight / square
+        gradient = subtract(scale(self.across, along * factor), scale(self.toward, aside * factor))
+        return self.weight * math.atan2(aside, along), gradient
 
 
 class JointedBones(NamedTuple):
-    """The bones of a chain, which edges of each joint are locks, not limits, and a side or none."""
+    """The bones of a chain, edges of joints that are locks, not limits, and a side or None."""
 
     chain: Bones
-    locks: Kept
-    side: Side | None = None
+    locks: Edges
+    side: BendSide | None = None
 
-    def measure(self, stance: Stance) -> Stance:
-        """Return a stance with what the side measures there, or none, and no edge kept to."""
-        past, slope = (0.0, ZERO) if self.side is None else self.side.measure(stance.pose.points)
-        return stance._replace(kept=(), past=past, slope=slope)
+    def measure(self, state: BonesState) -> BonesState:
+        """Return a state without active edges, with the side measured; zero without a side."""
+        past, slope = (0.0, ZERO) if self.side is None else self.side.measure(state.pose.points)
+        return state._replace(active=(), past_side=past, side_slope=slope)
 
 
-class Stance(NamedTuple):
-    """Where turns put bones, the turns taken apart (None for free joints), and edges kept to.
+class BonesState(NamedTuple):
+    """The pose of bones, turns as swing and twist (None for free joints), and active edges.
 
-    What the side measures there; zero without one.
+    Also the weighted angle past the side, and its gradient by the mean inner joint, or zero.
     """
 
     pose: Pose
-    parts: tuple[SwingTwist | None, ...]
-    kept: Kept
-    past: float = 0.0
-    slope: Vector = ZERO
+    swing_twists: tuple[SwingTwist | None, ...]
+    active: Edges
+    past_side: float = 0.0
+    side_slope: Vector = ZERO
 
-    def find_gap(self, target: Vector) -> float:
-        """Return the distance of the effector from the target, and the side beside it."""
+    def find_error(self, target: Vector) -> float:
+        """Return the norm of the distance from effector to target and the angle past the side."""
         x, y, z = subtract(target, self.pose.points[-1])
-        return math.sqrt(x * x + y * y + z * z + self.past * self.past)
+        return math.sqrt(x * x + y * y + z * z + self.past_side * self.past_side)
 
 
 class Lever(NamedTuple):
-    """How a bone can turn the effector about its head, in the space of the chain.
+    """The lever of a bone: how it can turn the effector about its head, in the space of the chain.
 
     The arm leads from the head to the effector, the frame is that of the joint's turn. The axis is
-    that of a hinge, None of other joints. No turn goes along blocked ones, unit vectors at right
-    angles; edges are numbers and normals of the limits that the joint stands on. With turns along
-    the growth what the side measures grows most.
+    that of a hinge, None for other joints. Blocked are orthogonal unit vectors that no turn goes
+    along. Edges are numbers and normals of the limits that the joint is on. The side gradient is
+    that of the angle past the side, by turns.
     """
 
     arm: Vector
@@ -91,69 +90,69 @@ class Lever(NamedTuple):
     axis: Vector | None
     blocked: tuple[Vector, ...]
     edges: tuple[tuple[int, Vector], ...]
-    growth: Vector = ZERO
+    side_gradient: Vector = ZERO
 
 
-class _Wanted(NamedTuple):
-    """What a step shall cancel: the way to the target, and past the side, None without one."""
+class _Errors(NamedTuple):
+    """The errors that a step should cancel, to_side None without a side; and the damping."""
 
-    error: Vector
-    aside: float | None
+    to_target: Vector
+    to_side: float | None
     damping: float
 
 
-def stand(bones: JointedBones, turns: Sequence[Quaternion], kept: Kept = ()) -> Stance:
-    """Return where turns put bones, once they are brought inside their ranges."""
-    parts: list[SwingTwist | None] = []
+def clamp_state(bones: JointedBones, turns: Sequence[Quaternion], active: Edges = ()) -> BonesState:
+    """Return the state of bones whose turns are brought inside their ranges."""
+    swing_twists: list[SwingTwist | None] = []
     allowed = []
     for bone, turn in zip(bones.chain.bones, turns, strict=True):
         part = None
         if bone.joint is not None:
             part = swing_twist.decompose(FLOATS, bone.joint, turn)
             turn = swing_twist.compose(FLOATS, part)
-        parts.append(part)
+        swing_twists.append(part)
         allowed.append(turn)
     pose = pose_bones(FLOATS, bones.chain, tuple(allowed))
-    past, slope = (0.0, ZERO) if bones.side is None else bones.side.measure(pose.points)
-    return Stance(pose, tuple(parts), kept, past, slope)
+    past_side, side_slope = (0.0, ZERO) if bones.side is None else bones.side.measure(pose.points)
+    return BonesState(pose, tuple(swing_twists), active, past_side, side_slope)
 
 
 def step(
     m: Arithmetic,
     bones: JointedBones,
-    state: tuple[Stance, float, list[Lever] | None],
+    state: tuple[BonesState, float, list[Lever] | None],
     target: Vector,
-) -> tuple[tuple[Stance, float, list[Lever] | None], float]:
+) -> tuple[tuple[BonesState, float, list[Lever] | None], float]:
     """Return the state after one iteration, a better one or the same with more damping; the error.
 
     Source: as ``newton_joints.step``; tests/core/test_row_independence.py compares the two.
     """
-    stance, damping, levers = state
-    size = stance.find_gap(target)
-    levers = levers or _find_levers(m, bones, stance)
-    aside = None if bones.side is None else -stance.past
-    error = subtract(target, stance.pose.points[-1])
-    wanted = _Wanted(error, aside, damping * size / bones.chain.reach)
-    moves, kept = _find_least_step(levers, stance.kept or ((),) * len(levers), wanted)
+    present, damping, levers = state
+    before = present.find_error(target)
+    levers = levers or _find_levers(m, bones, present)
+    to_side = None if bones.side is None else -present.past_side
+    to_target = subtract(target, present.pose.points[-1])
+    errors = _Errors(to_target, to_side, damping * before / bones.chain.reach)
+    moves, active = _find_step(levers, present.active or ((),) * len(levers), errors)
     largest = newton_joints.LARGEST_TURN
     share = largest / max(largest, max(norm(m, move) for move in moves))
     turned = []
-    for lever, move, turn in zip(levers, moves, stance.pose.rotations, strict=True):
-        own = quaternions.unrotate(lever.frame, scale(move, share))
-        turned.append(quaternions.multiply(quaternions.from_vector(m, own), turn))
-    moved = stand(bones, turned, kept)
-    left = moved.find_gap(target)
-    is_better = left < size
+    for lever, move, turn in zip(levers, moves, present.pose.rotations, strict=True):
+        local = quaternions.unrotate(lever.frame, scale(move, share))
+        turned.append(quaternions.multiply(quaternions.from_vector(m, local), turn))
+    moved = clamp_state(bones, turned, active)
+    after = moved.find_error(target)
+    is_better = after < before
     damping = next_damping(m, damping, is_better)
-    return ((moved, damping, None), left) if is_better else ((stance, damping, levers), size)
+    return ((moved, damping, None), after) if is_better else ((present, damping, levers), before)
 
 
-def _find_levers(m: Arithmetic, bones: JointedBones, stance: Stance) -> list[Lever]:
-    points, levers, growths = stance.pose.points, [], _find_growths(stance)
-    # The last one is what roots hang on.
-    orientations = (*stance.pose.orientations, quaternions.IDENTITY)
+def _find_levers(m: Arithmetic, bones: JointedBones, state: BonesState) -> list[Lever]:
+    points, levers, side_gradients = state.pose.points, [], _find_side_gradients(state)
+    # The last orientation is that of the parents of roots.
+    orientations = (*state.pose.orientations, quaternions.IDENTITY)
     for i, (bone, locks) in enumerate(zip(bones.chain.bones, bones.locks, strict=True)):
-        frame, part = find_zero(bone, orientations[bone.parent]), stance.parts[i]
+        frame, part = find_zero(bone, orientations[bone.parent]), state.swing_twists[i]
         axis = None if bone.hinge is None else quaternions.rotate(frame, AXES[bone.hinge])
         blocked: tuple[Vector, ...] = ()
         edges = []
@@ -165,133 +164,133 @@ def _find_levers(m: Arithmetic, bones: JointedBones, stance: Stance) -> list[Lev
                 elif axis is None:
                     blocked = _block(m, blocked, normal)
         arm = subtract(points[-1], points[i])
-        levers.append(Lever(arm, frame, axis, blocked, tuple(edges), growths[i]))
+        levers.append(Lever(arm, frame, axis, blocked, tuple(edges), side_gradients[i]))
     return levers
 
 
-def _find_growths(stance: Stance) -> list[Vector]:
-    """Return the turns of each joint, outside of frames, that what the side measures grows with."""
-    points, slope = stance.pose.points, stance.slope
+def _find_side_gradients(state: BonesState) -> list[Vector]:
+    """Return the gradients of the angle past the side by turns of each joint, outside frames."""
+    points, slope = state.pose.points, state.side_slope
     count = len(points) - 1
     if slope == ZERO:
         return [ZERO] * count
-    slope, beyond, growths = scale(slope, 1.0 / (count - 1)), ZERO, []
+    slope, points_sum, gradients = scale(slope, 1.0 / (count - 1)), ZERO, []
     for later, point in enumerate(reversed(points[:-1])):
-        # The sum of the ways from this joint to the inner ones beyond it.
-        growths.append(cross(subtract(beyond, scale(point, later)), slope))
-        beyond = add(beyond, point)
-    return growths[::-1]
+        # The sum of the vectors from this joint to the inner joints beyond it.
+        gradients.append(cross(subtract(points_sum, scale(point, later)), slope))
+        points_sum = add(points_sum, point)
+    return gradients[::-1]
 
 
 def _block(m: Arithmetic, blocked: tuple[Vector, ...], normal: Vector) -> tuple[Vector, ...]:
-    """Return unit vectors at right angles, one more for what of a normal is across the others."""
-    left = _drop(blocked, normal)
-    square = dot(left, left)
+    """Return orthogonal unit vectors, one more if a normal has a part across the others."""
+    rest = _reject_all(blocked, normal)
+    square = dot(rest, rest)
     if square <= LEAST_MOBILITY:
         return blocked
-    return (*blocked, scale(left, 1.0 / m.sqrt(square)))
+    return (*blocked, scale(rest, 1.0 / m.sqrt(square)))
 
 
-def _drop(blocked: tuple[Vector, ...], vector: Vector) -> Vector:
+def _reject_all(blocked: tuple[Vector, ...], vector: Vector) -> Vector:
     for axis in blocked:
         vector = subtract(vector, scale(axis, dot(axis, vector)))
     return vector
 
 
-def _find_least_step(levers: list[Lever], kept: Kept, wanted: _Wanted) -> tuple[list[Vector], Kept]:
-    """Return turns that cancel the error to first order, and the edges kept to."""
-    kept = tuple(
-        tuple(edge for edge, _ in lever.edges if edge in each)
-        for lever, each in zip(levers, kept, strict=True)
+def _find_step(levers: list[Lever], active: Edges, errors: _Errors) -> tuple[list[Vector], Edges]:
+    """Return turns that cancel the error to first order, and the active edges."""
+    active = tuple(
+        tuple(edge for edge, _ in lever.edges if edge in edges)
+        for lever, edges in zip(levers, active, strict=True)
     )
     has_edges = any(lever.edges for lever in levers)
-    for _ in range(newton_joints.MOST_PASSES):
-        held = [_keep(lever, each) for lever, each in zip(levers, kept, strict=True)]
-        multiplier = _solve(held, wanted)
-        moves = [_move(lever, multiplier) for lever in held]
-        pressed = kept
+    for _ in range(newton_joints.MAX_ACTIVE_SET_PASSES):
+        held = [_hold_edges(lever, edges) for lever, edges in zip(levers, active, strict=True)]
+        multiplier = _solve(held, errors)
+        moves = [_turn_lever(lever, multiplier) for lever in held]
+        following = active
         if has_edges:
-            pressed = tuple(
-                _find_pressed(*each, multiplier) for each in zip(levers, kept, moves, strict=True)
+            following = tuple(
+                _find_active(*row, multiplier) for row in zip(levers, active, moves, strict=True)
             )
-        if pressed == kept:
+        if following == active:
             break
-        last, kept = kept, pressed
+        before, active = active, following
     else:
-        kept = last
-    return moves, kept
+        active = before
+    return moves, active
 
 
-def _keep(lever: Lever, kept: tuple[int, ...]) -> Lever:
-    """Return a lever that does not turn along edges kept to."""
-    if not kept:
+def _hold_edges(lever: Lever, active: tuple[int, ...]) -> Lever:
+    """Return a lever that does not turn along active edges."""
+    if not active:
         return lever
     if lever.axis is not None:
         return lever._replace(axis=ZERO)
     blocked = lever.blocked
     for edge, normal in lever.edges:
-        if edge in kept:
+        if edge in active:
             blocked = _block(FLOATS, blocked, normal)
     return lever._replace(blocked=blocked)
 
 
-def _move(lever: Lever, multiplier: tuple[Vector, float]) -> Vector:
+def _turn_lever(lever: Lever, multiplier: tuple[Vector, float]) -> Vector:
     """Return the turn that a pull on the effector, and to the side, makes."""
-    pull, aside = cross(lever.arm, multiplier[0]), multiplier[1]
-    if aside:
-        pull = add(pull, scale(lever.growth, aside))
-    return _allow(lever, pull)
+    pull, side_pull = cross(lever.arm, multiplier[0]), multiplier[1]
+    if side_pull:
+        pull = add(pull, scale(lever.side_gradient, side_pull))
+    return _project_to_axes(lever, pull)
 
 
-def _allow(lever: Lever, turn: Vector) -> Vector:
+def _project_to_axes(lever: Lever, turn: Vector) -> Vector:
     axis = lever.axis
-    return _drop(lever.blocked, turn) if axis is None else scale(axis, dot(axis, turn))
+    return _reject_all(lever.blocked, turn) if axis is None else scale(axis, dot(axis, turn))
 
 
-def _find_pressed(
-    lever: Lever, kept: tuple[int, ...], move: Vector, multiplier: tuple[Vector, float]
+def _find_active(
+    lever: Lever, held: tuple[int, ...], move: Vector, multiplier: tuple[Vector, float]
 ) -> tuple[int, ...]:
-    """Return the edges to keep to, as ``Edges.find_pressed``."""
+    """Return the active edges of the next pass, as ``newton_joints``."""
     if not lever.edges:
         return ()
-    pull = _move(lever, multiplier)
+    pull = _turn_lever(lever, multiplier)
     presses, crosses = -LEAST_LEAVING, LEAST_LEAVING
     return tuple(
         edge
         for edge, normal in lever.edges
-        if (dot(normal, pull) > presses if edge in kept else dot(normal, move) > crosses)
+        if (dot(normal, pull) > presses if edge in held else dot(normal, move) > crosses)
     )
 
 
-def _solve(levers: list[Lever], wanted: _Wanted) -> tuple[Vector, float]:
-    """Return what pull cancels what is wanted, as ``newton_joints`` damps it."""
+def _solve(levers: list[Lever], errors: _Errors) -> tuple[Vector, float]:
+    """Return the pull that cancels the errors of a step, with damping as in ``newton_joints``."""
     xx = yy = zz = xy = xz = yz = 0.0
     for lever in levers:
         x, y, z = arm = lever.arm
-        ways: tuple[Vector, ...]
+        directions: tuple[Vector, ...]
         if lever.axis is None:
-            # The square of the matrix of a vector product, but for what is blocked.
+            # The square of the matrix of a vector product, without blocked axes.
             square, sign = x * x + y * y + z * z, -1.0
             xx, yy, zz = xx + square, yy + square, zz + square
-            ways = arm, *(cross(axis, arm) for axis in lever.blocked)
+            directions = arm, *(cross(axis, arm) for axis in lever.blocked)
         else:
-            ways, sign = (cross(lever.axis, arm),), 1.0
-        for x, y, z in ways:
+            directions, sign = (cross(lever.axis, arm),), 1.0
+        for x, y, z in directions:
             xx, yy, zz = xx + sign * x * x, yy + sign * y * y, zz + sign * z * z
             xy, xz, yz = xy + sign * x * y, xz + sign * x * z, yz + sign * y * z
     coupling, square = ZERO, 0.0
-    for lever in levers if wanted.aside is not None else ():
-        growth = _allow(lever, lever.growth)
-        coupling, square = add(coupling, cross(growth, lever.arm)), square + dot(growth, growth)
+    for lever in levers if errors.to_side is not None else ():
+        turn = _project_to_axes(lever, lever.side_gradient)
+        coupling, square = add(coupling, cross(turn, lever.arm)), square + dot(turn, turn)
     trace = max(xx + yy + zz, 0.0)
-    share = newton_joints.LEAST_SYSTEM if wanted.aside is None else newton_joints.LEAST_WITH_AIMS
-    least = share * (trace + square) + newton_joints.NOTHING
-    extra = max(trace / 3.0 * wanted.damping, least)
-    system = xx + extra, xy, xz, yy + extra, yz, zz + extra
-    pull = matrices.solve_positive(system, wanted.error)
-    if wanted.aside is None:
+    share = newton_joints.MIN_SHARE if errors.to_side is None else newton_joints.MIN_AIMED_SHARE
+    minimum = share * (trace + square) + newton_joints.MIN_DIAGONAL
+    added = max(trace / 3.0 * errors.damping, minimum)
+    system = xx + added, xy, xz, yy + added, yz, zz + added
+    pull = matrices.solve_positive(system, errors.to_target)
+    if errors.to_side is None:
         return pull, 0.0
     across = matrices.solve_positive(system, coupling)
-    square += max(square * wanted.damping, least)
-    aside = (wanted.aside - dot(coupling, pull)) / (square - dot(coupling, across))
-    return subtract(pull, scale(across, aside)), aside
+    square += max(square * errors.damping, minimum)
+    side_pull = (errors.to_side - dot(coupling, pull)) / (square - dot(coupling, across))
+    return subtract(pull, scale(across, side_pull)), side_pull

@@ -1,12 +1,11 @@
 """NEWTON on directions: a damped Gauss-Newton step on the directions of all segments at once.
 
 It starts from the swung start pose, mixed with an even arc as far as the task bends it. NEWTON
-changes the pose as little as it can; from the swung pose alone a long way in would crumple the
-chain. The arc spreads the bend over all joints. It depends on the start pose and the target only,
-so the same frame always gives the same pose.
+changes the pose as little as it can: from the swung pose alone, a target far inward would crumple
+the chain. The arc spreads the bend over all joints. It depends on the start pose and the target
+only, so the same frame always gives the same pose.
 
-Segments are arrays (n, 3) for one chain and (n, 3, B) for many; what there is one of for a chain is
-a number.
+Segments are arrays (n, 3) for one chain and (n, 3, B) for many; values of one a chain are numbers.
 """
 
 from __future__ import annotations
@@ -22,45 +21,45 @@ from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep, subtract
 from ..kinematics.start_pose import StartPose
 
 FIRST_DAMPING = 1e-4
-LEAST_DAMPING_AFTER_REJECTION = 1e-2
+MIN_DAMPING_AFTER_REJECTION = 1e-2
 DAMPING_GROWTH = 8.0
 DAMPING_DECAY = 0.3
-# A step damped more than this no longer moves anything: the pose is stuck.
-MOST_DAMPING = 1e8
+# A step damped more than this moves no segment: the pose is stuck.
+MAX_DAMPING = 1e8
 
-# Newton's method on the turn of an even bend: its steps, and the tolerance, enough for a start.
+# Newton's method on the turn of an even bend: most steps, and tolerance as a share of the reach.
 MAX_TURN_STEPS, TURN_TOLERANCE = 10, 1e-9
 EVEN_STEPS = 3
-# Nearer to full reach than this share of the chain's length the first guess is exact. A step would
-# be worse: its terms cancel.
+# Share of the chain's length: nearer than this to full reach the first guess is exact. A Newton
+# step would be worse, because its terms cancel.
 MIN_MISSING_REACH = 1e-5
-# The first guess stays off the closing turn by this factor: the chord has no slope there.
-INSIDE = 0.95
-# Share of the arc in the mix: less leaves zig-zags on the way in, more forgets the start pose.
+# The first guess is at most this share of the closing turn, where the chord has no slope.
+MAX_CLOSING_SHARE = 0.95
+# Share of the arc in the mix: less leaves zig-zags far inward, more changes the start pose.
 ARC_SHARE = 0.35
-# The arc fades in while the chord's length changes up to this share of the chain.
+# Share of the chain's length: the arc fades in while the chord's length changes by up to this.
 FULL_MIX_CHANGE = 0.2
-# A start pose nearer to its chord than this share of the arc is too straight to give a direction.
-STRAIGHT_AGAINST_ARC = 0.25
-# Within this share of the chain's length from full reach, or from the point where its longest
-# segment stops it from folding further, the bent pose leads alone.
-NEARLY_AT_END = 0.05
+# Share of the arc's bulge: with less offset from its chord a start pose gives no direction.
+MIN_OFFSET_TO_BULGE = 0.25
+# Share of the chain's length: this near to full reach, or to where its longest segment stops it
+# from folding further, the evenly bent pose fades in.
+END_FADE = 0.05
 
 
 def step(
     m: Arithmetic, chain: tuple[Any, ...], state: tuple[Any, ...], target: Vector
 ) -> tuple[tuple[Any, ...], Number]:
-    """Return the state of chains after one iteration: nearer, or damped more; and the error.
+    """Return the state of chains after one iteration, nearer or damped more, and the error.
 
-    A chain is what ``StartPose.newton_terms`` has; a state its segments, (n, 3, ...), the damping,
-    and what ``find_gap`` finds.
+    A chain is what ``StartPose.newton_terms`` returns. A state is the segments, (n, 3, ...), the
+    damping, and what ``find_gap`` returns.
 
-    The unknowns are the unit directions d_i of the segments; the effector is sum(l_i d_i). Least
-    change of the directions weighted by length that cancels the error e to first order solves a 3x3
-    system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of segments; d_i then
-    turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| / 2): the Cayley transform,
-    along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion to |e| keeps
-    quadratic convergence.
+    The unknowns are the unit directions d_i of the segments; the effector is sum(l_i d_i). The
+    least change of the directions, weighted by length, that cancels the error e to first order
+    solves a 3x3 system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of
+    segments. Each d_i then turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| /
+    2). This is the Cayley transform; along (1 - t) d_i + q_i with t = |q_i|^2 / 4 it needs no sine.
+    Damping in proportion to |e| keeps quadratic convergence.
 
     Source: derived for this project (Gauss-Newton on a product of spheres, with the Cayley
     transform as its retraction); convergence is tested in
@@ -76,7 +75,7 @@ def step(
     turned -= segments * m.project(segments, multiplier)[:, None]
     quarter = 0.25 * m.square(turned) / squares
     turned += segments * (1.0 - quarter)[:, None]
-    # A chain that lies nearly straight has multipliers so large that rounding shows in lengths.
+    # Near a straight chain multipliers are so large that rounding changes the lengths of segments.
     turned *= (lengths / np.sqrt(m.square(turned)))[:, None]
     gap = find_gap(m, ones, turned, target)
     is_better = gap[1] < size
@@ -87,12 +86,12 @@ def step(
 
 def next_damping(m: Arithmetic, damping: Number, is_better: Condition) -> Number:
     """Return the damping after a step that has brought the effector nearer, or has not."""
-    more = m.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
+    more = m.maximum(damping * DAMPING_GROWTH, MIN_DAMPING_AFTER_REJECTION)
     return m.where(is_better, damping * DAMPING_DECAY, more)
 
 
 def find_gap(m: Arithmetic, ones: Array, segments: Array, target: Vector) -> tuple[Vector, Number]:
-    """Return the way from the effector of segments (n, 3, ...) to the target, and its length."""
+    """Return the vector from the effector of segments (n, 3, ...) to the target, and its length."""
     error = subtract(target, m.total(ones, segments))
     return error, norm(m, error)
 
@@ -106,7 +105,7 @@ def _solve_symmetric(
     axx, axy, axz = yy * zz - syz * syz, sxz * syz + sxy * zz, sxy * syz + sxz * yy
     ayy, ayz, azz = xx * zz - sxz * sxz, sxy * sxz + xx * syz, xx * yy - sxy * sxy
     determinant = xx * axx - sxy * axy - sxz * axz
-    # A chain along one line cannot move along it: the floor makes that step finite, not NaN.
+    # A chain along one line cannot move along it: the minimum makes that step finite, not NaN.
     trace = xx + yy + zz
     share = 1.0 / m.maximum(determinant, 1e-15 * trace * trace * trace)
     x, y, z = right[0] * share, right[1] * share, right[2] * share
@@ -120,19 +119,19 @@ def _solve_symmetric(
 def mix_directions(m: Arithmetic, start: StartPose, distance: Number, *, stays_near: bool) -> Array:
     """Return where NEWTON starts: unit directions in the frame of the bend, (n, 3, ...).
 
-    The effector is near the target, so far from the root, not on it.
+    The effector is near the distance of the target from the root, not exactly at it.
 
     Args:
         m: Arithmetic of the numbers.
         start: The start pose.
         distance: From root to target.
-        stays_near: Whether a limb that bends to both sides keeps that; else it counts as straight.
+        stays_near: Whether a limb keeps a bend to both sides; otherwise it counts as straight.
 
     Source: derived for this project; smoothness is measured in tests/core/test_continuity.py.
     """
     along, aside = bend_evenly(m, start, distance)
-    off = start.off_chord if stays_near else start.bulge
-    share = _share_arc(m, start, distance, off, m.absolute(m.total(start.after, aside)))
+    offset = start.off_chord if stays_near else start.bulge
+    share = _share_arc(m, start, distance, offset, m.absolute(m.total(start.after, aside)))
     mixed: Array = start.directions * (1.0 - share)
     mixed[:, 0] += share * along
     mixed[:, 1] += share * aside
@@ -147,27 +146,27 @@ def mix_directions(m: Arithmetic, start: StartPose, distance: Number, *, stays_n
 
 
 def _share_arc(
-    m: Arithmetic, start: StartPose, distance: Number, off: Number, bulge: Number
+    m: Arithmetic, start: StartPose, distance: Number, offset: Number, bulge: Number
 ) -> Number:
-    """Return how much of an arc that bulges so far is mixed into a start pose so far off."""
+    """Return the share of the arc in the mix, of its bulge and the offset of the start pose."""
     reach, least = start.reach, start.least
-    is_far = smoothstep(m, m.absolute(distance - start.distance) / reach, 0.0, FULL_MIX_CHANGE)
-    # Near the ends of reach few poses exist, and the evenly bent one is among them.
+    change = smoothstep(m, m.absolute(distance - start.distance) / reach, 0.0, FULL_MIX_CHANGE)
+    # Few poses exist near the ends of reach, and the evenly bent one is among them.
     to_fold = m.where(least > 0.0, (distance - least) / reach, 1.0)
     to_end = m.minimum(to_fold, (reach - distance) / reach)
-    is_at_end = 1.0 - smoothstep(m, to_end, 0.0, NEARLY_AT_END)
-    bent_share = 1.0 - (1.0 - is_at_end) * (1.0 - start.ruled_by_longest)
-    share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * bent_share)
-    enough = m.maximum(STRAIGHT_AGAINST_ARC * bulge, 1e-12 * reach)
-    return 1.0 - (1.0 - share) * smoothstep(m, off, 0.0, enough)
+    end_share = 1.0 - smoothstep(m, to_end, 0.0, END_FADE)
+    bent_share = 1.0 - (1.0 - end_share) * (1.0 - start.ruled_by_longest)
+    share = change * (ARC_SHARE + (1.0 - ARC_SHARE) * bent_share)
+    min_offset = m.maximum(MIN_OFFSET_TO_BULGE * bulge, 1e-12 * reach)
+    return 1.0 - (1.0 - share) * smoothstep(m, offset, 0.0, min_offset)
 
 
 def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Array, Array]:
-    """Return chains bent evenly to a distance: directions along chord and side, (n, ...) each.
+    """Return chains bent evenly to a distance: directions along chord and side, both (n, ...).
 
-    Chains take the same turn at every joint; the turn fits the distance, or nearly where lengths
-    differ and the chain has to close. A chain whose longest segment outreaches the rest together
-    becomes a triangle of that segment, the rest laid straight, and the chord, exactly.
+    Chains take the same turn at every joint. The turn fits the distance, or nearly where lengths
+    differ and the chain has to close. A chain whose longest segment is longer than the rest
+    together becomes a triangle, exactly: that segment, the rest in a straight line, and the chord.
     """
     lengths, longest, rest = start.lengths, start.longest, start.reach - start.longest
     turn = start.turns * _find_turn(m, start, distance)
@@ -191,39 +190,39 @@ def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Arra
 
 
 def _find_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
-    """Return the turn per joint whose arc has the given chord, or the nearest there is.
+    """Return the turn per joint whose arc has the given chord, or the nearest chord there is.
 
-    Newton's method inside of a bracket, on the root of what the squared chord exceeds its least by:
-    there it has a slope, while the chord itself may have none.
+    Newton's method inside a bracket, on the square root of how far the squared chord exceeds its
+    minimum: this root has a slope there, while the chord itself may have none.
     """
-    count, lengths, least = len(start.lengths), start.lengths, start.nearest * start.nearest
+    count, lengths, min_square = len(start.lengths), start.lengths, start.nearest * start.nearest
     if count == 1:
         return 0.0 * distance
-    # First what equal segments take, whose chord is sin(half) / sin(half / n) of a segment.
-    ratio, near = distance / start.reach, 6.0 / (1.0 - 1.0 / count**2)
+    # First guess: the turn of equal segments, whose chord is sin(half) / sin(half / n) segments.
+    ratio, series_factor = distance / start.reach, 6.0 / (1.0 - 1.0 / count**2)
     missing = m.maximum(1.0 - ratio, 0.0)
-    half = m.sqrt(missing * (near + (math.pi**2 - near) * missing))
+    half = m.sqrt(missing * (series_factor + (math.pi**2 - series_factor) * missing))
     for _ in range(EVEN_STEPS):
         error, rate = m.sin(half) - ratio * count * m.sin(half / count), m.cos(half)
         step = m.divide(error, rate - ratio * m.cos(half / count))
         half = half - m.where(missing > MIN_MISSING_REACH, step, 0.0)
-    turn, wanted = 2.0 * half / count, m.sqrt(distance * distance - least)
+    turn, goal_root = 2.0 * half / count, m.sqrt(distance * distance - min_square)
     if not m.any(start.is_uneven):
         return turn
     low, high, weighted = 0.0 * turn, start.closing, lengths * start.turns
-    turn = m.where(start.is_uneven, m.minimum(turn, INSIDE * high), turn)
+    turn = m.where(start.is_uneven, m.minimum(turn, MAX_CLOSING_SHARE * high), turn)
     for _ in range(MAX_TURN_STEPS):
         along, aside = np.cos(start.turns * turn), np.sin(start.turns * turn)
         x, y = m.total(lengths, along), m.total(lengths, aside)
-        root = m.sqrt(x * x + y * y - least)
-        is_open = start.is_uneven & (m.absolute(root - wanted) > TURN_TOLERANCE * start.reach)
+        root = m.sqrt(x * x + y * y - min_square)
+        is_open = start.is_uneven & (m.absolute(root - goal_root) > TURN_TOLERANCE * start.reach)
         if not m.any(is_open):
             break
-        is_low = root > wanted
+        is_low = root > goal_root
         low, high = m.where(is_low, turn, low), m.where(is_low, high, turn)
         slope = x * m.total(weighted, aside) - y * m.total(weighted, along)
         slope = slope / m.maximum(root, 1e-12)
-        following = turn + (root - wanted) / m.where(slope > 0.0, slope, 1e-300)
+        following = turn + (root - goal_root) / m.where(slope > 0.0, slope, 1e-300)
         is_inside = (following >= low) & (following <= high)
         following = m.where(is_inside, following, 0.5 * (low + high))
         turn = m.where(is_open, following, turn)

@@ -17,33 +17,33 @@ from ..kinematics.limit_edges import LEAST_LEAVING, ON_EDGE
 from ..kinematics.posed import State
 from .newton_directions import next_damping
 
-# The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
-# but poses for targets close by part.
+# Largest turn of a joint in one step, in radians: the linear model is good for little more. Larger
+# steps arrive as soon, but poses for neighbouring targets differ.
 LARGEST_TURN = 0.45
-# A joint that its edge has stopped may send another over its own, or call one back from it: that
-# is looked at anew so often.
-MOST_PASSES = 6
-# What no joint can do, compared with what all can: a system without would divide by rounding.
-LEAST_SYSTEM = 1e-12
-# And compared with the square of a chain's length.
-NOTHING = 1e-14
-# Aims that a pose cannot give would else be asked of rounding.
-LEAST_WITH_AIMS = 1e-9
+# Passes of the active set in a step: a joint stopped by its edge may push another one over its own.
+MAX_ACTIVE_SET_PASSES = 6
+# Least damping of the diagonal, as a share of the trace: a row that no joint can change would
+# otherwise divide by rounding.
+MIN_SHARE = 1e-12
+# The same, as a share of the square of a chain's length.
+MIN_DIAGONAL = 1e-14
+# The first share where there are aims, which a pose may be unable to change.
+MIN_AIMED_SHARE = 1e-9
 
 
 def step(state: State, tree: KinematicTree, target: Array, damping: Array) -> tuple[State, Array]:
     """Return the state after one iteration: a better one, or the same with more damping.
 
     The least turns of the joints that cancel the errors of all effectors to first order solve a
-    system as large as the output, three equations a position, whatever the number of bones. Roots
-    of weights rule where not all can be met. A joint that stands on an edge of its range and would
-    leave it keeps to the edge, until a pull leads back from it; the system is solved again with
-    what the others can do. Steps are brought back inside the ranges, and taken if the error falls.
+    system as large as the output, three equations a position, whatever the number of bones. Where
+    not all errors can be cancelled, the roots of the weights decide. A joint on an edge of its
+    range that would leave it keeps to the edge, until a pull leads back; the system is solved again
+    for the other joints. Steps are clamped to the ranges, and taken if the error falls.
 
     Args:
-        state: Of the joints.
+        state: Present state of the joints.
         tree: Chains or trees.
-        target: Of the first rows of the output, shape (k, B).
+        target: Target of the first rows of the output, shape (k, B).
         damping: Shape (B,).
 
     Returns:
@@ -69,27 +69,27 @@ def step(state: State, tree: KinematicTree, target: Array, damping: Array) -> tu
 
 
 class _Limits(NamedTuple):
-    """Edges that joints stand on, and which of them they keep to, (B, n, 3 edges)."""
+    """Edges near joints, and the active ones that joints keep to, (B, n, 3 edges)."""
 
     edges: NearEdges
     is_kept: Flags
 
-    def find_pressed(self, pull: Array, move: Array) -> Flags:
-        """Return the edges to keep to, (B, n, 3 edges): an active set, one pass on.
+    def find_active(self, pull: Array, move: Array) -> Flags:
+        """Return the active edges of the next pass, (B, n, 3 edges).
 
-        Of those kept to the ones that pulls (B, n, 3) press on; of the others those that turns
-        (B, n, 3) cross.
+        An active edge stays active while pulls (B, n, 3) press on it. Another edge becomes active
+        if turns (B, n, 3) cross it.
         """
         presses = apply(self.edges.normals, pull) > -LEAST_LEAVING
         crosses = apply(self.edges.normals, move) > LEAST_LEAVING
-        pressed: Flags = self.edges.is_near & np.where(self.is_kept, presses, crosses)
-        return pressed
+        active: Flags = self.edges.is_near & np.where(self.is_kept, presses, crosses)
+        return active
 
 
 class _Slides(NamedTuple):
-    """Bones whose heads move along their slide axes: how effectors follow, which of them may.
+    """Bones whose heads slide along axes: how effectors follow, and which bones may slide.
 
-    Shape (n, 3, B), and (n, B) of the others.
+    Shape (n, 3, B) of effects, and (n, B) of flags.
     """
 
     effects: Array
@@ -103,21 +103,21 @@ def _find_least_step(
 ) -> tuple[Array, Array | None, Flags | None]:
     """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order.
 
-    And the edges kept to, as states have them. None for slides and edges where there are none.
+    Also return the edges that joints keep to. Slides and edges are None where there are none.
     """
     if state.linear is None:
         state.linear = _linearize(tree, state, len(error))
     jacobian, free, limits, slides = state.linear
-    found: tuple[Array, Array | None, Flags | None] = _solve_pass(
-        tree, (jacobian, free, error, damping), limits, slides, MOST_PASSES
+    result: tuple[Array, Array | None, Flags | None] = _solve_pass(
+        tree, (jacobian, free, error, damping), limits, slides, MAX_ACTIVE_SET_PASSES
     )
-    return found
+    return result
 
 
 def _linearize(
     tree: KinematicTree, state: State, rows: int
 ) -> tuple[Array, Array, _Limits | None, _Slides | None]:
-    """Return the Jacobian of the first rows of the output, as ``_solve_pass`` takes it."""
+    """Return the inputs of ``_solve_pass``: Jacobian, turns without edges, limits and slides."""
     joints, limits, slides = tree.joints, None, None
     free = jacobian = tree.find_jacobian(state.posed)[:, :rows]
     if joints.has_edges:
@@ -140,32 +140,32 @@ def _linearize(
 
 def _solve_pass(
     tree: KinematicTree,
-    given: tuple[Array, Array, Array, Array],
+    inputs: tuple[Array, Array, Array, Array],
     limits: _Limits | None,
     slides: _Slides | None,
     passes: int,
 ) -> Nested:
-    """Return turns, slides and the edges kept to; if any of those has changed, of further passes.
+    """Return turns, slides and active edges; if slides or edges change, those of further passes.
 
-    Given are the Jacobian (n, k, 3, B), how its pulls turn the joints but for their edges, the
-    errors and the dampings.
+    Inputs are the Jacobian (n, k, 3, B), how its pulls turn joints without their edges, the errors
+    and the dampings.
     """
-    jacobian, free, error, damping = given
-    turned, slide = free, None
+    jacobian, free, error, damping = inputs
+    moves, slide = free, None
     if limits is not None and limits.is_kept.any():
-        turned = _turn_joints(jacobian, limits.edges.hold(limits.is_kept))
-    system = np.einsum("nkcb,nlcb->klb", turned, jacobian)
+        moves = _turn_joints(jacobian, limits.edges.hold(limits.is_kept))
+    system = np.einsum("nkcb,nlcb->klb", moves, jacobian)
     if slides is not None:
         sliding = slides.effects * slides.is_free[:, None]
         system[:3, :3] += np.einsum("nib,njb->ijb", sliding, slides.effects)
     multiplier = _solve_damped(tree, system, error, damping)
-    move = np.einsum("nkcb,kb->ncb", turned, multiplier)
+    move = np.einsum("nkcb,kb->ncb", moves, multiplier)
     is_kept, has_changed = None, False
     if limits is not None:
         pull = np.einsum("nkcb,kb->ncb", free, multiplier).transpose(2, 0, 1)
-        is_kept, is_pressed = limits.is_kept, limits.find_pressed(pull, move.transpose(2, 0, 1))
-        has_changed = not np.array_equal(is_pressed, is_kept)
-        limits = limits._replace(is_kept=is_pressed)
+        is_kept, is_active = limits.is_kept, limits.find_active(pull, move.transpose(2, 0, 1))
+        has_changed = not np.array_equal(is_active, is_kept)
+        limits = limits._replace(is_kept=is_active)
     if slides is not None:
         # Slides that would leave their ranges stay.
         slide = np.einsum("nib,ib->nb", sliding, multiplier[:3])
@@ -174,44 +174,44 @@ def _solve_pass(
         slides = slides._replace(is_free=slides.is_free & ~leaves)
     if passes == 1 or not has_changed:
         return move, slide, None if is_kept is None else is_kept.transpose(1, 2, 0)
-    return _solve_pass(tree, given, limits, slides, passes - 1)
+    return _solve_pass(tree, inputs, limits, slides, passes - 1)
 
 
 def _turn_joints(pulls: Array, mobility: Array) -> Array:
     """Return how pulls (n, k, 3, B) turn joints of mobilities (B, n, 3, 3), (n, k, 3, B)."""
-    turned: Array = np.einsum("nkab,nacb->nkcb", pulls, chains_last(mobility))
-    return turned
+    moves: Array = np.einsum("nkab,nacb->nkcb", pulls, chains_last(mobility))
+    return moves
 
 
 def _weigh_axes(pulls: Array, turn: Array, mobility: Array) -> Array:
-    """Return how pulls (n, k, 3, B) turn joints that turn less readily about some axes, likewise.
+    """Return how pulls (n, k, 3, B) turn joints that are stiffer about some axes, likewise.
 
     As ``JointRows.weigh_axes``, of joints without edges.
     """
     axes = turns.to_matrices(turn)
     about = np.einsum("nkab,nacb->nkcb", pulls, axes) * mobility[:, None]
-    turned: Array = np.einsum("nkcb,nacb->nkab", about, axes)
-    return turned
+    moves: Array = np.einsum("nkcb,nacb->nkab", about, axes)
+    return moves
 
 
 def _solve_damped(tree: KinematicTree, system: Array, error: Array, damping: Array) -> Array:
     """Return the multipliers (k, B) of damped systems (k, k, B).
 
-    The rows of positions are damped alike, and those of each turn of a tip: else what comes out
-    would depend on the axes of vectors. Each of the others is damped by itself: what weighs little
-    would be damped away beside what weighs much.
+    All rows of positions have the same damping, and so do the three rows of each turn of a tip:
+    otherwise the result would depend on the axes of vectors. Each other row has its own damping:
+    with a common one, rows of small weight would be damped away beside rows of large weight.
     """
-    added, alike = np.einsum("kkb->kb", system), 3 * len(tree.ends)
-    has_aims = len(system) > alike
-    share = LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM
-    # Where edges stop every joint the system is rounding, of either sign.
-    diagonal = np.maximum(added, 0.0)
-    least = share * diagonal.sum(axis=0) + NOTHING
-    diagonal[:alike] = diagonal[:alike].sum(axis=0) / alike
+    diagonal_view, position_rows = np.einsum("kkb->kb", system), 3 * len(tree.ends)
+    has_aims = len(system) > position_rows
+    share = MIN_AIMED_SHARE if has_aims else MIN_SHARE
+    # If edges stop every joint, the system is rounding, of either sign.
+    diagonal = np.maximum(diagonal_view, 0.0)
+    minimum = share * diagonal.sum(axis=0) + MIN_DIAGONAL
+    diagonal[:position_rows] = diagonal[:position_rows].sum(axis=0) / position_rows
     if has_aims and tree.aims is not None and tree.aims.tips is not None:
-        threes = len(tree.aims.tips.bones)
-        means = diagonal[-3 * threes :].reshape(threes, 3, -1).mean(axis=1)
-        diagonal[-3 * threes :] = np.repeat(means, 3, axis=0)
-    added += np.maximum(diagonal * damping, least)
+        tip_count = len(tree.aims.tips.bones)
+        means = diagonal[-3 * tip_count :].reshape(tip_count, 3, -1).mean(axis=1)
+        diagonal[-3 * tip_count :] = np.repeat(means, 3, axis=0)
+    diagonal_view += np.maximum(diagonal * damping, minimum)
     multiplier: Array = np.linalg.solve(system.transpose(2, 0, 1), error.T[..., None])[..., 0].T
     return multiplier

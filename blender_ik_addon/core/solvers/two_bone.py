@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..algebra.arithmetic import Arithmetic, Number
 
-# Shares of the length of the chain. The triangle's base is no shorter than this one: it divides.
+# Share of the chain's length: the triangle's base is no shorter than this, because it divides.
 MIN_BASE = 1e-15
-# With a base below the first, lengths that differ by less than the second count as equal: they
-# differ by rounding, and the triangle would not close.
+# Shares of the chain's length. With a base below the first, lengths that differ by less than the
+# second count as equal: they differ by rounding, and the triangle would not close.
 MAX_CLOSED_BASE, MAX_LENGTH_DIFFERENCE = 1e-6, 1e-12
 
 
@@ -22,15 +22,15 @@ def bend_elbow(
     written as products of sums, which keeps the triangle closed to rounding near full reach (Kahan,
     "Miscalculating Area and Angles of a Needle-like Triangle", 2014, section 2).
     """
-    most = first + second
+    reach = first + second
     # Segments of equal length reach the root itself; the triangle needs a base even there.
-    base = m.maximum(distance, MIN_BASE * most)
+    base = m.maximum(distance, MIN_BASE * reach)
     difference = first - second
-    is_pair = (base < MAX_CLOSED_BASE * most) & (
-        m.absolute(difference) < MAX_LENGTH_DIFFERENCE * most
+    are_equal = (base < MAX_CLOSED_BASE * reach) & (
+        m.absolute(difference) < MAX_LENGTH_DIFFERENCE * reach
     )
-    difference = m.where(is_pair, 0.0, difference)
-    least = m.absolute(difference)
-    foot = 0.5 * base + difference * most / (2.0 * base)
-    area = (most - base) * (most + base) * (base - least) * (base + least)
+    difference = m.where(are_equal, 0.0, difference)
+    min_reach = m.absolute(difference)
+    foot = 0.5 * base + difference * reach / (2.0 * base)
+    area = (reach - base) * (reach + base) * (base - min_reach) * (base + min_reach)
     return foot, m.sqrt(area) / (2.0 * base), base

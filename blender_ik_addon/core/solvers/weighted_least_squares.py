@@ -1,7 +1,7 @@
 """Goals that cannot all be met: Newton's method on the sum of weighted squared errors.
 
-Gauss-Newton takes what the effectors' paths curve for nothing, which holds only where errors
-vanish. Where some remain it swings from side to side of the best pose; with the curvature it lands.
+Gauss-Newton neglects the curvature of the effectors' paths, which is right only where errors
+vanish. Where errors remain it swings around the best pose; with the curvature it converges.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ def compromise(
 
     Args:
         tree: The trees.
-        state: Of their joints.
-        target: Of the effectors, times the roots of their weights, shape (3 E, B).
-        tolerance: Errors, all together, that are none, shape (B,).
-        caps: Of the steps, shape (B,).
-        is_alone: Whether all are one tree.
+        state: Present state of their joints.
+        target: Targets of the effectors, times the roots of their weights, shape (3 E, B).
+        tolerance: Norm of all errors that counts as zero, shape (B,).
+        caps: Most steps, shape (B,).
+        is_alone: Whether all rows are one tree.
 
     Source: Newton's method (Nocedal and Wright, "Numerical Optimization", 2006, section 10.3) with
-    a second-order correction (ibid., section 18.3) that brings effectors back to where the linear
-    model has them, so that a step may go far along a curved valley. Tested in
+    a second-order correction (ibid., section 18.3). The correction brings effectors back to where
+    the linear model has them, so that a step may go far along a curved valley. Tested in
     tests/core/solving/test_tree_compromise.py.
     """
     settings = SETTINGS
     if len(tree.ends) > 1:
-        # Valleys are followed, those that are flat in long steps; a single effector has none.
+        # Several effectors form valleys: follow them, flat ones in long steps.
         settings = replace(settings, rests=1e-7, led=EVERY, least_shift=1e-9)
     acting = target, tolerance
-    given = tree, state.turn, state.slide, acting, target[:0], caps
-    ended = minimise(settings, *given, is_alone=is_alone)
-    return tree.make_state(ended.turn, state.slide), ended.used
+    inputs = tree, state.turn, state.slide, acting, target[:0], caps
+    result = minimise(settings, *inputs, is_alone=is_alone)
+    return tree.make_state(result.turn, state.slide), result.used
 
 
 class SquaredErrors(Measure):
-    """Half the sum of squared errors of outputs (B, rows), which are none within a tolerance."""
+    """Half the sum of squared errors of outputs (B, rows), least within a tolerance."""
 
     def __init__(self, bones: BoneRows, posed: PosedRows, error: Array, tolerance: Array) -> None:
-        """Take trees, where they stand, errors (B, rows), and which are none, (B,)."""
+        """Take trees, their present pose, errors (B, rows), and tolerances (B,)."""
         self._bones, self._posed, self._error = bones, posed, error
         square = (error * error).sum(axis=1)
         self.total: Array = 0.5 * square
@@ -80,13 +80,13 @@ class SquaredErrors(Measure):
 def measure_errors(
     bones: BoneRows, goal: tuple[Array, Array]
 ) -> Callable[[PosedRows, Array], SquaredErrors]:
-    """Return the function that measures errors; of targets (rows, B), and within which, (B,)."""
+    """Return the function that measures errors from targets (rows, B), with tolerances (B,)."""
     target, tolerance = chains_first(goal[0]), goal[1]
     return lambda posed, output: SquaredErrors(bones, posed, target - output, tolerance)
 
 
-# Bones whose rest axes float32 has rounded leave ways that save next to nothing for ever. With ten
-# times as much, trees that are solved again from where they ended move by a ten-millionth.
+# Least saving of a step, as a share of the energy: rest axes in float32 leave directions that save
+# next to nothing. With ten times as much, trees solved again move by a ten-millionth.
 SLIGHT = 1e-11
 SETTINGS = Settings(
     measure_errors,

@@ -1,1 +1,1 @@
-"""What is around the steps of solvers: loops, new starts, and the order in which they run."""
+"""Loops around the steps of solvers, starts and restarts, and the order in which solvers run."""

@@ -1,4 +1,4 @@
-"""From positions to bone rotations, and poses on the way to them."""
+"""Rotations of bones from positions of joints, and poses turned part of the way to them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .compiled_chains import CompiledChains, compile_chains
 def bone_rotations(chain: Chain, solution: Solution) -> Array:
     """Return the rotation of every bone from the start pose to a solution.
 
-    The chain turns as a whole first; each bone then swings the rest of the way, seen from its
-    parent, by the shortest rotation, so it keeps its roll against its parent. Unit quaternions wxyz
-    in armature space, shape (n, 4), or (B, n, 4): rotation i turns the start orientation of bone i
-    to its solved one.
+    The chain turns as a whole first. Each bone then swings the rest of the way, relative to its
+    parent, by the shortest rotation, so it keeps its roll relative to its parent. Unit quaternions
+    wxyz in armature space, shape (n, 4), or (B, n, 4): rotation i turns the start orientation of
+    bone i to its solved one.
 
     Raises InvalidChainError if the chain has joints; its solution has local rotations.
     """
@@ -39,23 +39,20 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
 def _rotate_bones(compiled: CompiledChains, solutions: Solutions) -> Array:
     """Return the rotations of the bones of B chains, shape (B, n, 4)."""
     points = solutions.joint_positions
-    wanted = points[:, 1:] - points[:, :-1]
-    rotations = carry_rotation(solutions.chain_rotation_wxyz, compiled.swings, wanted)
+    segments = points[:, 1:] - points[:, :-1]
+    rotations = carry_rotation(solutions.chain_rotation_wxyz, compiled.swings, segments)
     if solutions.tip_rotation_wxyz is not None:
         rotations[:, -1] = solutions.tip_rotation_wxyz
     return rotations
 
 
 def turn_part_way(points: Array, turns: Array, share: float) -> Array:
-    """Return joints (B, n + 1, 3) whose bones turn a share of their turns (B, n, 4).
-
-    Each bone is seen from its parent.
-    """
-    own = turns.copy()
-    own[:, 1:] = multiply(conjugate(turns[:, :-1]), turns[:, 1:])
-    own, turned, segments = power(own, share), points.copy(), np.diff(points, axis=1)
+    """Return joints (B, n + 1, 3) after a share of the turns (B, n, 4), relative to parents."""
+    local = turns.copy()
+    local[:, 1:] = multiply(conjugate(turns[:, :-1]), turns[:, 1:])
+    local, turned, segments = power(local, share), points.copy(), np.diff(points, axis=1)
     carried = np.array([1.0, 0.0, 0.0, 0.0])
     for bone in range(turns.shape[1]):
-        carried = normalize(multiply(carried, own[:, bone]))
+        carried = normalize(multiply(carried, local[:, bone]))
         turned[:, bone + 1] = turned[:, bone] + rotate(carried, segments[:, bone])
     return turned

@@ -1,4 +1,4 @@
-"""What the solvers make of the start poses of chains, once: it is kept with the records."""
+"""Data that solvers compile once from the start poses of chains, cached with the records."""
 
 from __future__ import annotations
 
@@ -27,54 +27,54 @@ from ..kinematics.transport import Swings, compile_swings
 from ..model.chains import Chain, Chains
 from ..model.joints import Joints
 from ..model.topology import Topology, make_chain
-from .lone_chains import LoneChain, compile_lone_chains
-from .restarts import draw_tips
-from .unconstrained_start import UnconstrainedStarts, compile_starts
+from .lone_chains import FloatChain, compile_in_floats
+from .restarts import sample_tips
+from .unconstrained_start import BendStarts, compile_starts
 
 # Up to this many chains that are compiled together are solved one by one, in floats; more are
-# solved side by side, in arrays. Both take the same time, whatever the count of bones, at 10 chains
-# of TWO_BONE, 6 of NEWTON (with joints 9 of 2 bones, 6 of 10, 3 of 50), 11 to 20 of FABRIK and CCD.
-# At 8 chains NEWTON takes 1.5 times what arrays take, at 9 sweeps 1.3 to 2.8 times what floats
-# take. Ten times larger, 30 chains take four times as long.
+# solved side by side, in arrays. Both take the same time, for any count of bones, at 10 chains of
+# TWO_BONE, 6 of NEWTON (with joints 9 of 2 bones, 6 of 10, 3 of 50), 11 to 20 of FABRIK and CCD. At
+# 8 chains NEWTON takes 1.5 times the time of arrays; at 9, sweeps take 1.3 to 2.8 times the time of
+# floats. Ten times larger, 30 chains take four times as long.
 MAX_CHAINS_IN_FLOATS = 8
 
-Part = TypeVar("Part")
+Compiled = TypeVar("Compiled")
 
 
-def compile_once(make: Callable[[Any], Part]) -> cached_property[Part]:
-    """Return a property that is compiled on first use; rows of other chains take it from those."""
+def compile_once(make: Callable[[Any], Compiled]) -> cached_property[Compiled]:
+    """Return a property that is compiled on first use, or taken from rows of an origin."""
 
     def get(self: CompiledChains) -> Any:
-        if self.whole is None:
+        if self.origin is None:
             return make(self)
-        part = getattr(self.whole, make.__name__)
-        if self.rows is None or part is None:
-            return part
-        if isinstance(part, tuple):
-            return tuple(part[row] for row in self.rows.tolist())
-        return take_rows(part, self.rows)
+        compiled = getattr(self.origin, make.__name__)
+        if self.rows is None or compiled is None:
+            return compiled
+        if isinstance(compiled, tuple):
+            return tuple(compiled[row] for row in self.rows.tolist())
+        return take_rows(compiled, self.rows)
 
     get.__doc__ = make.__doc__
     return cached_property(get)
 
 
 class CompiledChains:
-    """B chains as the solvers take them, maybe some rows of others that were compiled before.
+    """B chains as the solvers take them, perhaps rows of others, their origin, compiled before.
 
     The count is that of all chains that were compiled together: it decides how they are solved.
     """
 
     def __init__(self, chains: Chains) -> None:
-        """Take the chains; nothing is compiled yet."""
+        """Store the chains; compile nothing yet."""
         self.chains = chains
-        self.whole: CompiledChains | None = None
+        self.origin: CompiledChains | None = None
         self.rows: Counts | None = None
         self.count: int = len(chains)
-        self._some: dict[bytes, Chains] = {}
+        self._cached_rows: dict[bytes, Chains] = {}
         if chains.source is not None:
-            whole, self.rows = chains.source
-            self.whole = compile_chains(whole)
-            self.count = self.whole.count
+            source_chains, self.rows = chains.source
+            self.origin = compile_chains(source_chains)
+            self.count = self.origin.count
 
     @property
     def is_in_floats(self) -> bool:
@@ -87,8 +87,8 @@ class CompiledChains:
         return self._compile(self.chains.joint_positions)
 
     @compile_once
-    def rest(self) -> StartPose | None:
-        """The start poses of all bones but the tips; None for single bones."""
+    def stem(self) -> StartPose | None:
+        """The start poses of all bones except the tips; None for single bones."""
         if self.chains.bone_count == 1:
             return None
         return self._compile(self.chains.joint_positions[:, :-1])
@@ -99,30 +99,30 @@ class CompiledChains:
         return compile_start_poses(np.ascontiguousarray(points.transpose(1, 2, 0)), hint)
 
     @compile_once
-    def each_start(self) -> tuple[StartPose, ...]:
+    def float_starts(self) -> tuple[StartPose, ...]:
         """The start poses one by one, in floats."""
         return tuple(self.start.alone(row) for row in range(len(self.chains)))
 
     @compile_once
-    def each_rest(self) -> tuple[StartPose | None, ...]:
-        """As ``rest``, one by one, in floats."""
-        rest = self.rest
-        return tuple(rest and rest.alone(row) for row in range(len(self.chains)))
+    def float_stems(self) -> tuple[StartPose | None, ...]:
+        """The stems one by one, in floats."""
+        stem = self.stem
+        return tuple(stem and stem.alone(row) for row in range(len(self.chains)))
 
     @compile_once
-    def each_lone(self) -> tuple[LoneChain, ...] | None:
-        """Chains with joints one by one, in floats; None if the floats do not support them."""
-        return None if self.is_tree else self._compile_lone(self.unconstrained_starts)
+    def float_chains(self) -> tuple[FloatChain, ...] | None:
+        """Chains with joints one by one, in floats; None if the float solver cannot solve them."""
+        return None if self.is_tree else self._compile_floats(self.bend_starts)
 
     @compile_once
-    def each_lone_near(self) -> tuple[LoneChain, ...] | None:
-        """The same for those that stay near their start poses."""
-        return None if self.is_tree else self._compile_lone(self.near_starts)
+    def near_float_chains(self) -> tuple[FloatChain, ...] | None:
+        """The same for chains that stay near their start poses."""
+        return None if self.is_tree else self._compile_floats(self.near_bend_starts)
 
-    def _compile_lone(self, starts: UnconstrainedStarts) -> tuple[LoneChain, ...] | None:
+    def _compile_floats(self, starts: BendStarts) -> tuple[FloatChain, ...] | None:
         if not starts.runs:
             return None
-        return compile_lone_chains(self.each_start, self.tree, self.clamped_start, starts.runs[0])
+        return compile_in_floats(self.float_starts, self.tree, self.clamped_start, starts.runs[0])
 
     @compile_once
     def swings(self) -> Swings:
@@ -138,10 +138,10 @@ class CompiledChains:
 
     @cached_property
     def topology(self) -> Topology:
-        """How the bones hang together."""
-        found = self.chains.topology or make_chain(self.chains.bone_count)
+        """The hierarchy of the bones."""
+        topology = self.chains.topology or make_chain(self.chains.bone_count)
         joints = self.chains.joints
-        return found if joints is None else found.with_joints(joints)
+        return topology if joints is None else topology.with_joints(joints)
 
     @cached_property
     def _points(self) -> Array:
@@ -149,13 +149,13 @@ class CompiledChains:
 
     @compile_once
     def root(self) -> Array:
-        """The first heads, from which solvers count, shape (3, B)."""
+        """The first heads, the origin of solvers, shape (3, B)."""
         root: Array = self._points[0]
         return root
 
     @compile_once
     def unit(self) -> Array:
-        """The unit that solvers count in, shape (B,)."""
+        """The unit of length of solvers, shape (B,)."""
         if not self.is_tree:
             return np.array(self.start.unit)
         count = self.chains.bone_count
@@ -180,31 +180,31 @@ class CompiledChains:
 
     @compile_once
     def start_posed(self) -> Posed:
-        """Where their start poses put the bones."""
+        """The bones in their start poses."""
         return self._posed_tree[1]
 
     @compile_once
     def reaches(self) -> Array:
-        """How near effectors get to their roots and how far from them at most, (2, E, B)."""
+        """Least and greatest distances of effectors from their roots, shape (2, E, B)."""
         posed = self.start_posed
         return measure_paths(self.topology, posed.heads, posed.tips)
 
     @compile_once
     def limbs(self) -> Limbs:
-        """What bends to poles."""
+        """The limbs that bend to poles."""
         return compile_limbs(self.topology, self.start_posed, self.hints)
 
     @compile_once
-    def unconstrained_starts(self) -> UnconstrainedStarts:
-        """What chains with joints bend from, and the runs of trees that stand in one line."""
+    def bend_starts(self) -> BendStarts:
+        """The starts that chains with joints bend from, and the straight runs of trees."""
         return self._compile_starts(stays_near=False)
 
     @compile_once
-    def near_starts(self) -> UnconstrainedStarts:
-        """The same for those that keep a bend to both sides."""
+    def near_bend_starts(self) -> BendStarts:
+        """The same for chains that keep a bend to both sides."""
         return self._compile_starts(stays_near=True)
 
-    def _compile_starts(self, *, stays_near: bool) -> UnconstrainedStarts:
+    def _compile_starts(self, *, stays_near: bool) -> BendStarts:
         if self.is_tree:
             posed, turn, chain = self.clamped_states.posed, self.clamped_start, None
         else:
@@ -217,7 +217,7 @@ class CompiledChains:
 
     @compile_once
     def hints(self) -> Array:
-        """Where bones bend, zero for no hint, shape (n, 3, B)."""
+        """Directions that bones should bend to, zero for no hint, shape (n, 3, B)."""
         bends, rows, count = self.chains.bend_direction, len(self.chains), self.chains.bone_count
         if bends is None:
             return np.zeros((count, 3, rows))
@@ -230,22 +230,22 @@ class CompiledChains:
 
     @compile_once
     def clamped_start(self) -> Array:
-        """The same, brought to what the joints allow."""
+        """The same turns, brought into the ranges of the joints."""
         return self.tree.joints.begun(self.start_turns)
 
     @compile_once
     def clamped_states(self) -> State:
-        """The joints in those poses."""
+        """The states of the joints with these turns."""
         return self.tree.make_state(self.clamped_start, self.tree.joints.resting_slide)
 
     @compile_once
-    def drawn_tips(self) -> Array:
-        """Where effectors are in the poses that chains start anew from."""
-        return draw_tips(self.tree)
+    def sampled_tips(self) -> Array:
+        """Places of effectors in the sampled poses that chains restart from."""
+        return sample_tips(self.tree)
 
     @cached_property
     def potential_energy(self) -> PotentialEnergy | None:
-        """What acts on chains with joints."""
+        """The energy of forces on chains with joints; None without forces."""
         if self.chains.forces is None:
             return None
         gravity = np.ascontiguousarray(self.chains.forces.gravity.T)
@@ -260,27 +260,27 @@ class CompiledChains:
     @cached_property
     def unconstrained(self) -> Chains:
         """The same chains with joints that turn freely, for forces that act on joints."""
-        if self.whole is None:
+        if self.origin is None:
             return replace(self.chains, joints=align_free_joints(self.start))
-        chains = self.whole.unconstrained
+        chains = self.origin.unconstrained
         chains = chains if self.rows is None else chains.take(self.rows)
         forces = self.chains.forces
         return chains if forces is None else chains.under(forces.gravity)
 
-    def some(self, rows: Counts) -> Chains:
-        """Return some of few chains, kept compiled; a row may be there twice."""
+    def take_cached(self, rows: Counts) -> Chains:
+        """Return some rows of a small batch, compiled once; a row may be there twice."""
         key = rows.tobytes()
-        if key not in self._some:
-            self._some[key] = self.chains.take(rows)
-        return self._some[key]
+        if key not in self._cached_rows:
+            self._cached_rows[key] = self.chains.take(rows)
+        return self._cached_rows[key]
 
 
 def compile_chains(chain: Chain) -> CompiledChains:
-    """Return what solvers make of a chain, as a batch of one, or of many; kept with the record."""
-    known: CompiledChains | None = chain.compiled
-    if known is None:
+    """Return the compiled data of a chain (a batch of one) or of many, cached with the record."""
+    compiled: CompiledChains | None = chain.compiled
+    if compiled is None:
         chains = chain if isinstance(chain, Chains) else chain.as_batch()
-        known = CompiledChains(chains)
+        compiled = CompiledChains(chains)
         for record in (chain, chains):
-            vars(record)["compiled"] = known
-    return known
+            vars(record)["compiled"] = compiled
+    return compiled

@@ -18,17 +18,17 @@ from ..solvers import follow
 from ..solvers.follow import LedEnd, drag_segment
 from .iteration import run_chains
 
-# A step is no longer than this share of the shortest segment ...
+# Longest step, as a share of the shortest segment ...
 LONGEST_STEP = 0.1
-# ... unless a single move would take more steps than these: after a jump of so many lengths the
+# ... unless a single move would take more steps than these: after a move of so many lengths the
 # chain behind the led end is straight.
-MOST_STEPS = 256
-# Limits make the way less smooth: steps are shorter by this factor there.
+MAX_DRAG_STEPS = 256
+# Factor on the step in chains with limits, where the path is less smooth.
 SHORTER_IN_LIMITS = 0.5
 
 
 class Drag(NamedTuple):
-    """Which end of chains is led, whether the other one stays, and in which arithmetic."""
+    """The end of chains that is led, whether the other end stays, and the arithmetic."""
 
     lead: Lead = Lead.TIP
     is_anchored: bool = False
@@ -43,10 +43,10 @@ class Drag(NamedTuple):
 def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float = math.pi) -> Array:
     """Return the joints (n + 1, 3, B) of free chains after one end has been led to a goal.
 
-    The end moves in a straight line to the goal (3, B) and drags the rest. The same way in more or
-    fewer pieces gives nearly the same pose. Angles between neighbouring
-    segments are at most ``max_bend`` radians, one for all or shape (n - 1,), root first; half a
-    turn is none. Chains that are bent more are first brought into it, from the led end on.
+    The end moves in a straight line to the goal (3, B) and drags the rest. The same move in more or
+    fewer parts gives nearly the same pose. Angles between neighbouring segments are at most
+    ``max_bend`` radians, one for all or shape (n - 1,), root first; half a turn is no limit. Chains
+    that are bent more are first brought within it, from the led end on.
     """
     angles = (np.zeros(len(points) - 2) + max_bend).tolist()
     bends = [None, *(angle if angle < math.pi else None for angle in angles)]
@@ -67,16 +67,16 @@ def drag_joints(
 ) -> tuple[Array, Array]:
     """Return joints (n + 1, 3, B) and local rotations (n, 4, B) after one end has been led.
 
-    Chains are given as ``run_chains`` takes them, rotations lie inside of their ranges. Of a chain
-    whose root moves the first rotation is in no range: it has no neighbour. The tip (3, B) is where
-    the chain has it. Rotations put it elsewhere if they were brought into their ranges, and by
-    rounding: a tip that has arrived would be led by that much again and again.
+    Chains are a list as for ``run_chains``; rotations lie inside their ranges. The first rotation
+    of a chain whose root moves has no range, because it has no neighbour. The tip (3, B) is its
+    present place. Rotations put it elsewhere if they were brought into their ranges, and by
+    rounding: a tip that has arrived would be led by that offset again and again.
     """
-    sure = -1 if drag.is_by_tip != drag.is_anchored else 0
+    reference_end = -1 if drag.is_by_tip != drag.is_anchored else 0
 
     def place(pose: Pose, point: Vector) -> Pose:
-        off = subtract(point, pose.points[sure])
-        return pose._replace(points=tuple(add(each, off) for each in pose.points))
+        offset = subtract(point, pose.points[reference_end])
+        return pose._replace(points=tuple(add(joint, offset) for joint in pose.points))
 
     def run(m: Arithmetic, chain: Bones, turns: Nested, start_tip: Nested, end: Nested) -> Nested:
         start = pose_bones(m, chain, turns)._replace(rotations=())
@@ -85,14 +85,14 @@ def drag_joints(
         pose = _drag_pose(m, drag, chain, start, end)
         rotations = find_rotations(m, chain, pose.orientations)
         # Bones that shear are longer where they point elsewhere.
-        return place(pose_bones(m, chain, rotations), pose.points[sure]).points, rotations
+        return place(pose_bones(m, chain, rotations), pose.points[reference_end]).points, rotations
 
     points, turned = run_chains(drag.m, run, chains, rotations, tip, goal)
     return points, turned
 
 
 def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: Pose, goal: Vector) -> Pose:
-    """Lead one end straight to a goal."""
+    """Return the pose after one end has been led straight to a goal."""
     end, other = (-1, 0) if drag.is_by_tip else (0, -1)
     led_end = LedEnd(drag.is_by_tip)
     anchored_end = LedEnd(not drag.is_by_tip, is_held=drag.is_by_tip)
@@ -102,11 +102,11 @@ def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: Pose, goal: Vector
     shortest = reduce(m.minimum, (bone.length for bone in chain.bones))
     anchor, way = pose.points[other], subtract(goal, pose.points[end])
     steps = _count_steps(m, shortest, norm(m, way), is_limited=is_limited)
-    taken = 0.0
-    while m.any(is_open := taken < steps):
-        taken += 1.0
-        left = m.divide(m.maximum(steps - taken, 0.0), steps)
-        moved = follow.step(m, chain, pose, subtract(goal, scale(way, left)), led_end)
+    count = 0.0
+    while m.any(is_open := count < steps):
+        count += 1.0
+        remaining = m.divide(m.maximum(steps - count, 0.0), steps)
+        moved = follow.step(m, chain, pose, subtract(goal, scale(way, remaining)), led_end)
         if drag.is_anchored:
             moved = follow.step(m, chain, moved, anchor, anchored_end)
         pose = choose(is_open, moved, pose)
@@ -116,30 +116,30 @@ def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: Pose, goal: Vector
 def _drag_in_waves(drag: Drag, points: Array, goal: Array) -> Array:
     """Return many free chains after one end of each has been led straight to a goal.
 
-    A segment takes a step once the one ahead has: one at a step and the next one at the step before
-    are computed at once, and m steps take n + m rounds instead of n m.
+    A segment takes a step after the one ahead. A segment at a step and the next one at the step
+    before are computed at once, so m steps take n + m rounds instead of n m.
     """
     order = -1 if drag.is_by_tip else 1
     ordered = np.ascontiguousarray(points[::order])
-    ways, move = ordered[:-1] - ordered[1:], goal - ordered[0]
-    lengths = ARRAYS.length(*split(ways))
+    segments, move = ordered[:-1] - ordered[1:], goal - ordered[0]
+    lengths = ARRAYS.length(*split(segments))
     steps = _count_steps(ARRAYS, lengths.min(axis=0), ARRAYS.length(*move), is_limited=False)
-    short = move / np.maximum(steps, 1.0)
-    count, most = len(ways), int(steps.max(initial=0.0))
+    step_move = move / np.maximum(steps, 1.0)
+    count, max_steps = len(segments), int(steps.max(initial=0.0))
     moves = np.zeros((count + 1, *move.shape))
-    for wave in range(count + most - 1 if most else 0):
-        first, last = max(0, wave - most + 1), min(count, wave + 1)
-        moves[0] = np.where(wave < steps, short, 0.0)
-        old, by = ways[first:last], moves[first:last]
-        new = np.stack(drag_segment(ARRAYS, split(old), split(by), lengths[first:last]), axis=1)
-        moves[first + 1 : last + 1] = by + old - new
-        ways[first:last] = new
-    joints = np.concatenate((goal[None], goal - np.cumsum(ways, axis=0)))
+    for wave in range(count + max_steps - 1 if max_steps else 0):
+        first, last = max(0, wave - max_steps + 1), min(count, wave + 1)
+        moves[0] = np.where(wave < steps, step_move, 0.0)
+        old, shifts = segments[first:last], moves[first:last]
+        new = np.stack(drag_segment(ARRAYS, split(old), split(shifts), lengths[first:last]), axis=1)
+        moves[first + 1 : last + 1] = shifts + old - new
+        segments[first:last] = new
+    joints = np.concatenate((goal[None], goal - np.cumsum(segments, axis=0)))
     return joints[::order].copy()
 
 
 def _count_steps(m: Arithmetic, shortest: Number, distance: Number, *, is_limited: bool) -> Number:
     # Divided twice: the product of a share and a tiny length could vanish.
-    wanted = distance / shortest / (LONGEST_STEP * (SHORTER_IN_LIMITS if is_limited else 1.0))
-    # Moves of just so many steps shall not take one more by rounding, here and there.
-    return m.minimum(m.round(wanted * (1.0 - 1e-9) + 0.5), MOST_STEPS)
+    steps = distance / shortest / (LONGEST_STEP * (SHORTER_IN_LIMITS if is_limited else 1.0))
+    # A move of an exact number of steps must not take one more by rounding.
+    return m.minimum(m.round(steps * (1.0 - 1e-9) + 0.5), MAX_DRAG_STEPS)

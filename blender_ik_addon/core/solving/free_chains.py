@@ -1,4 +1,4 @@
-"""Chains without limits: turned tips, soft distances, and joints for targets in reach or not."""
+"""Chains without limits: turned tips, soft distances, and joints for any target."""
 
 from __future__ import annotations
 
@@ -31,21 +31,20 @@ from .sweeps import MOST_SWEEPS, sweep_points
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK, Solver.CCD))
 """The solvers that solve one chain in floats."""
 NEWTON = Method(newton_directions.step, is_damped=True, compaction=0.5)
-# Pulls of FORCE before NEWTON finishes, where more than ``FEW_ITERATIONS`` may be used.
-MOST_PULLS = 16
-# NEWTON takes up to 26 iterations in all measured cases. A chain that needs more is stuck where the
-# sweeps have left it, and starts again from NEWTON's own start pose.
+# Pulls of FORCE before NEWTON finishes, if more than ``FEW_ITERATIONS`` may be used.
+MAX_PULLS = 16
+# NEWTON takes up to 26 iterations in all measured cases. A chain that needs more is stuck in the
+# pose after the sweeps, and starts again from NEWTON's own start pose.
 MAX_FINISHING_ITERATIONS = 40
-# Offset to the side, as a share of the chain's length, that a start pose has at least: on the line
-# from root to target FABRIK and CCD do not move. Ten times larger, the start pose visibly changes.
+# Share of the chain's length: least offset of a start pose to the side. FABRIK and CCD do not move
+# a chain that is on the line from root to target. Ten times larger, the start pose visibly changes.
 MIN_SIDE_OFFSET = 1e-3
 
 
 class Positions(NamedTuple):
     """Solved joints (n + 1, 3, ...) relative to the root, in units of ``StartPose.unit``.
 
-    With the rotation of the whole chain, the iterations used, and whether the target is out of
-    reach.
+    Also the chain's rotation, the iterations used, and whether the target is out of reach.
     """
 
     points: Array
@@ -55,12 +54,12 @@ class Positions(NamedTuple):
     is_too_near: Condition
 
 
-# A single bone that takes a rotation leaves nothing to solve.
+# The solution for a single bone that takes a rotation: nothing is left to solve.
 NOT_SOLVED = Positions(np.zeros((1, 3)), IDENTITY, 0, is_too_far=True, is_too_near=False)
 
 
 class FreePose(NamedTuple):
-    """Joints (n + 1, 3, ...) in armature space, the chain's rotation, and what came of it."""
+    """Joints (n + 1, 3, ...) in armature space, the rotation of the chain, and its outcome."""
 
     joints: Array
     rotation: Quaternion
@@ -70,19 +69,19 @@ class FreePose(NamedTuple):
 
 
 def pose_chain(
-    m: Arithmetic, start: StartPose, rest: StartPose | None, task: Task, options: SolveOptions
+    m: Arithmetic, start: StartPose, stem: StartPose | None, task: Task, options: SolveOptions
 ) -> FreePose:
     """Return the pose that brings the effector to its target.
 
-    A tip that takes a rotation is turned first; the rest of the chain is solved for its head. The
-    rest is None for a single bone.
+    A tip that takes a rotation is turned first; the stem, all other bones, is solved for its head.
+    The stem is None for a single bone.
     """
     target, tip = task.target, None
     solved: StartPose | None = start
     if task.tip is not None:
         tip = rotate(task.tip, scale(start.points[-1] - start.points[-2], start.unit))
-        target, solved = subtract(target, tip), rest
-    short: Number = None
+        target, solved = subtract(target, tip), stem
+    soft_shift: Number = None
     if solved is None:
         solution, joints = NOT_SOLVED, start.origin[None]
     else:
@@ -90,7 +89,7 @@ def pose_chain(
         is_too_far: Condition = False
         if task.soft_distance is not None:
             reach, least = solved.reach * solved.unit, solved.least * solved.unit
-            target, short, is_too_far = soften_target(
+            target, soft_shift, is_too_far = soften_target(
                 m, solved.root, target, reach, least, task.soft_distance
             )
         related = relate_to_root(m, solved, target, task)
@@ -101,12 +100,12 @@ def pose_chain(
         joints = solution.points * solved.unit + solved.origin
     if tip is not None:
         joints = np.concatenate((joints, (joints[-1] + np.array(tip))[None]))
-    # The residual is measured on what is returned. One number of an array at a time is slow.
+    # Measure the residual on the returned joints. Single numbers of an array are slow.
     end = joints[-1].tolist() if m is FLOATS else joints[-1]
     residual = norm(m, subtract(end, task.target))
     accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
     code = name_outcome(
-        m, residual, accepted, solution.is_too_far, solution.is_too_near, short=short
+        m, residual, accepted, solution.is_too_far, solution.is_too_near, short=soft_shift
     )
     return FreePose(joints, solution.rotation, residual, solution.iterations, code)
 
@@ -124,7 +123,7 @@ def position_joints(
     if m.all(is_out):
         local = _lay_along_chord(start, is_too_far)
     else:
-        # Out of reach a distance within reach is solved instead, and its pose replaced.
+        # Out of reach, solve for a distance within reach and replace the pose.
         distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
         if solver is Solver.NEWTON:
             segments, used = _bend(m, start, task, distance)
@@ -146,7 +145,7 @@ def position_joints(
 def _place_elbow(
     m: Arithmetic, start: StartPose, task: Task, bend: Bend, is_out: Condition
 ) -> Array:
-    """Return the joints of TWO_BONE; stretched or folded chains are its ends."""
+    """Return the joints of TWO_BONE; its elbow is on the chord if the target is out of reach."""
     distance = m.minimum(m.maximum(bend.distance, start.least), start.reach)
     foot, height, base = bend_elbow(m, *start.pair, distance)
     height = m.where(is_out, 0.0, height)
@@ -158,29 +157,29 @@ def _place_elbow(
 
 
 def _lay_along_chord(start: StartPose, is_too_far: Any) -> Array:
-    """Return straight chains, or folded: the longest segment forth, all others back."""
+    """Return straight chains, or folded ones: the longest segment forward, all others back."""
     steps = np.where(start.is_longest | is_too_far, start.lengths, -start.lengths)
     points = np.zeros_like(start.points)
     np.cumsum(steps, axis=0, out=points[1:, 0])
     return points
 
 
-def _aim(distance: Number) -> Vector:
+def _place(distance: Number) -> Vector:
     """Return the target in the frame of the bend."""
     return distance, 0.0 * distance, 0.0 * distance
 
 
 def _bend(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> tuple[Array, Number]:
-    """Return the segments that NEWTON finds in the frame of the bend, and the iterations used."""
+    """Return the segments after NEWTON, in the frame of the bend, and the iterations used."""
     segments = start.directions * start.lengths[:, None]
-    is_off = find_gap(m, start.newton_terms[-1], segments, _aim(distance))[1] > task.tolerance
+    is_off = find_gap(m, start.newton_terms[-1], segments, _place(distance))[1] > task.tolerance
     if m.any(is_off):
-        segments = choose(is_off, _restart(m, start, task, distance), segments)
+        segments = choose(is_off, _mix_segments(m, start, task, distance), segments)
     solution = _iterate(m, start, task, distance, segments, 0 * task.iterations, task.iterations)
     return solution.best[0], solution.used
 
 
-def _restart(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> Array:
+def _mix_segments(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> Array:
     mixed = mix_directions(m, start, distance, stays_near=task.stays_near)
     return mixed * start.lengths[:, None]
 
@@ -194,10 +193,10 @@ def _iterate(
     used: Number,
     cap: Number,
 ) -> Progress:
-    """Have NEWTON turn segments until the effector is there."""
-    error, size = find_gap(m, start.newton_terms[-1], segments, _aim(distance))
+    """Repeat steps of NEWTON until the effector is at its target."""
+    error, size = find_gap(m, start.newton_terms[-1], segments, _place(distance))
     state = segments, 0.0 * size + FIRST_DAMPING, error, size
-    work = Work(start.newton_terms, _aim(distance), task.tolerance, cap)
+    work = Work(start.newton_terms, _place(distance), task.tolerance, cap)
     return iterate(m, NEWTON, work, Progress(state, state, size, used))
 
 
@@ -211,19 +210,18 @@ def _sweep(
     *,
     use_finish: bool,
 ) -> tuple[Array, Number]:
-    """Return the segments that sweeps find in the frame of the bend, and the iterations used.
+    """Return the segments after sweeps, in the frame of the bend, and the iterations used.
 
-    They start from the start pose itself. NEWTON finishes where they are too slow, if need be from
-    its own start.
+    Sweeps start from the start pose itself. NEWTON finishes slow ones, maybe from its own start.
     """
-    target, tolerance, cap = _aim(distance), task.tolerance, task.iterations
+    target, tolerance, cap = _place(distance), task.tolerance, task.iterations
     points = m.place(start.points, bend.frame.swapaxes(0, 1))
     segments = points[1:] - points[:-1]
     is_off = find_gap(m, start.newton_terms[-1], segments, target)[1] > tolerance
     points = choose(is_off, _nudge_points(m, start, points), points)
     if solver is Solver.FORCE:
-        few = np.where(cap > FEW_ITERATIONS, MOST_PULLS, cap) if use_finish else cap
-        points, used = _pull_free_joints(task, points, np.array(target), few)
+        pull_caps = np.where(cap > FEW_ITERATIONS, MAX_PULLS, cap) if use_finish else cap
+        points, used = _pull_free_joints(task, points, np.array(target), pull_caps)
     else:
         limits = tolerance, m.minimum(cap, MOST_SWEEPS) if use_finish else cap
         numbers = to_numbers(points, 2), to_numbers(start.lengths)
@@ -232,13 +230,13 @@ def _sweep(
     segments = points[1:] - points[:-1]
     if not use_finish:
         return segments, used
-    most = m.minimum(cap, used + MAX_FINISHING_ITERATIONS)
-    finished = _iterate(m, start, task, distance, segments, used, most)
+    finish_cap = m.minimum(cap, used + MAX_FINISHING_ITERATIONS)
+    finished = _iterate(m, start, task, distance, segments, used, finish_cap)
     is_stuck = (finished.error > tolerance) & (finished.used < cap)
     if not m.any(is_stuck):
         return finished.best[0], finished.used
-    # Chains that lie on one line: no step leaves it.
-    segments = choose(is_stuck, _restart(m, start, task, distance), finished.best[0])
+    # Chains on one line are stuck: no step leaves it.
+    segments = choose(is_stuck, _mix_segments(m, start, task, distance), finished.best[0])
     restarted = _iterate(m, start, task, distance, segments, finished.used, cap)
     best = choose(restarted.error < finished.error, restarted.best[0], finished.best[0])
     return best, restarted.used
@@ -247,22 +245,22 @@ def _sweep(
 def _pull_free_joints(
     task: Task, points: Array, target: Array, caps: Counts
 ) -> tuple[Array, Counts]:
-    """Have FORCE pull chains of free joints; their turns count from these points."""
+    """Pull chains of free joints with FORCE; their turns count from these points."""
     bones, chains = len(points) - 1, points.shape[-1]
     joints = make_free_joints(chains, bones)
     tree, _ = compile_tree(make_chain(bones), joints, points[:-1], points[-1:], np.ones(chains))
     rows = BoneRows(tree, np.zeros((bones, chains)))
-    begun = jacobian_transpose.begin(rows, tree.joints.inner(joints.start_wxyz), target)
+    start = jacobian_transpose.begin(rows, tree.joints.inner(joints.start_wxyz), target)
     work = Work(rows, target, task.tolerance, caps)
-    progress = Progress(begun[0], *begun, np.zeros_like(task.iterations))
-    found = iterate(ARRAYS, judge_by_rate(jacobian_transpose.step), work, progress)
-    return chains_last(put_first(found.best).points), found.used
+    progress = Progress(start[0], *start, np.zeros_like(task.iterations))
+    result = iterate(ARRAYS, judge_by_rate(jacobian_transpose.step), work, progress)
+    return chains_last(put_first(result.best).points), result.used
 
 
 def _nudge_points(m: Arithmetic, start: StartPose, points: Array) -> Array:
-    """Return poses of which none has all inner joints on the line from root to target, along X.
+    """Return poses with at least one inner joint off the line from root to target, along X.
 
-    Chains are pushed by what they lack of ``MIN_SIDE_OFFSET``, so poses do not jump.
+    Chains are moved only by the part of ``MIN_SIDE_OFFSET`` that they lack, so poses do not jump.
     """
     count = len(points) - 1
     if count == 1:

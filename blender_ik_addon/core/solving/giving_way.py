@@ -1,13 +1,13 @@
-"""Goals of trees by their priorities: pins are held, other goals until it takes too much force.
+"""Goals of trees by their priorities: pins are held, other goals up to a greatest force.
 
-What can be met is met in one descent: pins and the goals of the first priorities are held, those of
-the last ones pull softly, and of all such poses the nearest to the start is found. Where holding a
-goal takes more force than it is worth, or leads nowhere, the tree begins again where the first step
-had led, and the goal pulls with that force and a spring. So a pose changes steadily as a target
-leaves what can be reached.
+Goals that can be met are met in one descent: pins and the goals of the first priorities are held,
+those of the last ones pull softly, and the nearest such pose to the start is found. A goal that
+takes more force than its priority is worth, or is not met, is relaxed: the tree starts again from
+the pose after the first step, and the goal pulls with that force and a spring. So a pose changes
+continuously as a target leaves the reach.
 
-Points that would pass the floor are held on it, as pins are, until they would have to be pulled
-down to stay there. A pin wins against the floor.
+Points that would pass the floor are held on it like pins, until they would have to be pulled down
+to stay there. A pin wins against the floor.
 
 Source: exact penalties (``equilibrium.pulled_by_goals``); the bounds on the forces are derived for
 this project, and tested in tests/core/solving/test_giving_way.py.
@@ -33,78 +33,78 @@ from ..equilibrium.on_floor import FloorPoints
 from ..equilibrium.pulled_by_goals import FARTHEST, Pulling, Pulls, draw_near, measure_pulls
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import State
-from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
+from .joint_run import AIM_TOLERANCE, MAX_COMPROMISE_STEPS, Run
 from .unconstrained_start import bend_straight_runs
 
-# Goals of this priority are held whatever it takes.
+# Goals of this priority are held whatever force it takes.
 PINNED = 0
-# What goals of the first priorities are worth: a joint that is turned by a radian resists by one.
-# With a quarter, some effectors stay a thousandth of the reach farther away than they need to.
+# Greatest forces of the first priorities; a joint that is turned by a radian resists with one. With
+# a quarter, some effectors stay a thousandth of the reach farther away than they need to.
 STRENGTHS = {1: 4000.0, 2: 400.0}
-# On the way a step may seem to need so many times as much. With one, goals in reach are let go of
-# too soon; with two, those out of reach are held on to for up to half as many steps more.
-ON_THE_WAY = 1.25
-# The spring of goals of the third priority, for the reach; of each further one so much of it.
-SOFT, SOFTER = 20.0, 0.1
-# The spring of goals that are let go of, likewise.
-SPRING = 16000.0
-# Of turns and poles a radian counts as so much of the reach.
-RADIAN = 0.2
-# The step that would save less is the last. Three times more, and some joints stand a tenth of a
-# millimetre from where they come to.
-LEAST_GAIN = 3e-5
-# What takes more steps may have come to the wrong valley; another end is better by so much of its
-# energy.
-LONG_WAY, WORTH_A_MOVE = 30, 1e-6
-# How often points join those that are held on the floor, or leave them.
-MOST_CHANGES = 10
-# Points join that are at least so deep as a share of the deepest one: what others do once these are
+# Factor on these forces during the descent. With one, goals in reach are relaxed too soon; with
+# two, those out of reach are held for up to half as many steps more.
+STEP_FACTOR = 1.25
+# Spring of goals of the third priority, for the reach, and its factor for each further priority.
+SOFT_SPRING, SOFT_DECAY = 20.0, 0.1
+# Spring of relaxed goals, for the reach.
+RELAXED_SPRING = 16000.0
+# Weight of a radian of turns and poles, as a share of the reach.
+RADIAN_WEIGHT = 0.2
+# Energy: a step that would save less is the last. Three times more, and some joints are a tenth of
+# a millimetre from their final place.
+MIN_STEP_GAIN = 3e-5
+# A descent of more steps may have ended in the wrong valley; another result is better if it saves
+# this share of the energy.
+LONG_DESCENT, MIN_ENERGY_GAIN = 30, 1e-6
+# Most changes of the set of points that are held on the floor.
+MAX_FLOOR_CHANGES = 10
+# Share of the depth of the deepest point: only deeper points join. Where others go once these are
 # up is not known, and more points than a foot has ways to turn would be held.
-DEEP = 0.9
-# What is asked of each tree by itself.
-OF_TREES = ("_tree", "_turn", "_place", "_level", "_target", "_start", "_caps")
+MIN_DEPTH_SHARE = 0.9
+# Attributes of a problem with a row for each tree.
+ROW_ATTRIBUTES = ("_tree", "_turn", "_place", "_level", "_target", "_start", "_caps")
 
 
-def give_way(
+def solve_by_priority(
     run: Run,
     priorities: Sequence[int],
     hints: Array,
     floor: FloorPoints | None = None,
 ) -> tuple[Run, State, Counts, Array]:
-    """Return poses that meet goals in the order of their priorities, near to the start.
+    """Return poses that meet goals in the order of their priorities, near the start.
 
     Args:
-        run: What is asked of the trees.
-        priorities: One an effector, as ``Goal`` has them.
-        hints: Where bones that stand in one line bend, zero for no hint, shape (n, 3, B).
-        floor: What points do not pass; None for nothing.
+        run: The problem of the trees.
+        priorities: One for each effector, as in ``Goal``.
+        hints: Where bones that are in one line bend, zero for no hint, shape (n, 3, B).
+        floor: Points that stay above a floor; None without a floor.
 
     Returns:
-        The run with the trees where they have floated to, states, the iterations used, and the
-        forces as ``Solution`` has them, shape (E + 1, B).
+        The run with the trees at the places that they have floated to, states, the iterations used,
+        and forces as in ``Solution``, shape (E + 1, B).
     """
     turn = bend_straight_runs(run.tree, run.start, hints, _find_pinned(priorities))
-    first = turn, np.zeros((3, len(run.iterations)))
-    found = _Asked(run, priorities, *first).solve()
+    first_pose = turn, np.zeros((3, len(run.iterations)))
+    poses = _PriorityProblem(run, priorities, *first_pose).solve()
     if floor is not None:
-        found = _keep_above(run, priorities, floor, found, first)
-    tree = _float(run.tree, found.place)
-    state, carried = tree.make_state(found.turn), found.carried.sum(axis=0)
-    return replace(run, tree=tree), state, found.used, np.vstack((found.forces, carried))
+        poses = _hold_above_floor(run, priorities, floor, poses, first_pose)
+    tree = _float(run.tree, poses.place)
+    state, floor_force = tree.make_state(poses.turn), poses.floor_forces.sum(axis=0)
+    return replace(run, tree=tree), state, poses.used, np.vstack((poses.forces, floor_force))
 
 
 @dataclass(frozen=True)
-class _Found(Rows):
+class _PriorityPoses(Rows):
     """The poses of B trees.
 
     Attributes:
-        turn: Of the joints, shape (n, 4, B).
-        place: How far first bones have moved, in lengths of the reach, shape (3, B).
-        forces: That hold effectors or pull them, shape (E, B).
+        turn: Turns of the joints, shape (n, 4, B).
+        place: Offsets of first bones from the start, in lengths of the reach, shape (3, B).
+        forces: Forces that hold or pull effectors, shape (E, B).
         is_on: Which points are pressed on the floor, shape (F, B).
-        carried: What it carries by each, likewise.
-        pin_gap: How far pins are from their targets at most, shape (B,).
-        lift_gap: How far pressed points are from the floor at most, shape (B,).
+        floor_forces: Force of the floor on each point, shape (F, B).
+        pin_gap: Greatest distance of pins from their targets, shape (B,).
+        floor_gap: Greatest distance of pressed points from the floor, shape (B,).
         used: Steps, shape (B,).
     """
 
@@ -112,103 +112,103 @@ class _Found(Rows):
     place: Array
     forces: Array
     is_on: Flags
-    carried: Array
+    floor_forces: Array
     pin_gap: Array
-    lift_gap: Array
+    floor_gap: Array
     used: Counts
 
-    def spread(self, points: Counts, count: int) -> _Found:
-        """Return the same with so many points, of which these are the ones here."""
+    def spread(self, points: Counts, count: int) -> _PriorityPoses:
+        """Return the same with ``count`` points; those here get the indices ``points``."""
         shape = count, len(self.used)
-        is_on, carried = np.zeros(shape, dtype=np.bool_), np.zeros(shape)
-        is_on[points], carried[points] = self.is_on, self.carried
-        return replace(self, is_on=is_on, carried=carried)
+        is_on, floor_forces = np.zeros(shape, dtype=np.bool_), np.zeros(shape)
+        is_on[points], floor_forces[points] = self.is_on, self.floor_forces
+        return replace(self, is_on=is_on, floor_forces=floor_forces)
 
 
-def _keep_above(
+def _hold_above_floor(
     run: Run,
     priorities: Sequence[int],
     floor: FloorPoints,
-    found: _Found,
-    first: tuple[Array, Array],
-) -> _Found:
-    """Return poses of which points that would pass the floor are held on it.
+    poses: _PriorityPoses,
+    first_pose: tuple[Array, Array],
+) -> _PriorityPoses:
+    """Return poses with points that would pass the floor held on it.
 
-    They are looked for from poses found without it, else from the first turns and places.
+    The search starts from poses found without the floor, or else from the first turns and places.
     """
-    count, near = len(floor.bones), AIM_TOLERANCE * run.tree.reach
-    found = found.spread(np.zeros(0, dtype=np.int64), count)
-    is_barred, before = np.zeros_like(found.is_on), found
-    may_leave, leads_to_pins = ~is_barred, _lead_to_pins(run, priorities, floor)
-    for _ in range(MOST_CHANGES):
-        heights = floor.find_heights(_float(run.tree, found.place), found.turn)
-        depths = np.where(found.is_on | is_barred, 0.0, -heights)
-        joins = (depths > near) & (depths > DEEP * depths.max(axis=0, initial=0.0))
-        # What comes back is put back, and stays: it would come and go for ever.
-        back = np.flatnonzero((joins & ~may_leave).any(axis=0))
-        found = found.put(back, before.take(back))
-        joins[:, back] = False
-        leaves = found.is_on & may_leave & (found.carried < 0.0)
+    count, tolerance = len(floor.bones), AIM_TOLERANCE * run.tree.reach
+    poses = poses.spread(np.zeros(0, dtype=np.int64), count)
+    is_barred, before = np.zeros_like(poses.is_on), poses
+    may_leave, moves_pins = ~is_barred, _find_pinned_points(run, priorities, floor)
+    for _ in range(MAX_FLOOR_CHANGES):
+        heights = floor.find_heights(_float(run.tree, poses.place), poses.turn)
+        depths = np.where(poses.is_on | is_barred, 0.0, -heights)
+        joins = (depths > tolerance) & (depths > MIN_DEPTH_SHARE * depths.max(axis=0, initial=0.0))
+        # If a point returns, restore the poses before it left, for good: it would come and go.
+        returning = np.flatnonzero((joins & ~may_leave).any(axis=0))
+        poses = poses.put(returning, before.take(returning))
+        joins[:, returning] = False
+        leaves = poses.is_on & may_leave & (poses.floor_forces < 0.0)
         may_leave &= ~leaves
-        left = np.flatnonzero(leaves.any(axis=0))
-        before = before.put(left, found.take(left))
+        leaving = np.flatnonzero(leaves.any(axis=0))
+        before = before.put(leaving, poses.take(leaving))
         changed = np.flatnonzero((joins | leaves).any(axis=0))
-        if not (changed.size or back.size):
+        if not (changed.size or returning.size):
             break
-        wanted = found.is_on ^ joins ^ leaves
-        for rows in _alike(changed, wanted, floor.normal):
-            points, begun = np.flatnonzero(wanted[:, rows[0]]), found.take(rows)
+        is_pressed = poses.is_on ^ joins ^ leaves
+        for rows in _group_by_contacts(changed, is_pressed, floor.normal):
+            points, start = np.flatnonzero(is_pressed[:, rows[0]]), poses.take(rows)
             pressed = floor.take_points(points.tolist()).take(rows)
-            asked = run.take(rows), priorities, pressed
-            tried, holds = _press(*asked, begun, take_rows(first, rows))
-            found = found.put(rows[holds], tried.spread(points, count).take(holds))
-            # A pin wins against the floor: what it would have to give way to is left out.
-            out = rows[~holds]
-            blamed = joins[:, out] & leads_to_pins[:, None]
-            is_barred[:, out] |= np.where(blamed.any(axis=0), blamed, joins[:, out])
-    return found
+            inputs = run.take(rows), priorities, pressed
+            trial, holds = _press_on_floor(*inputs, start, take_rows(first_pose, rows))
+            poses = poses.put(rows[holds], trial.spread(points, count).take(holds))
+            # A pin wins against the floor: bar points that it would have to give way to.
+            failed = rows[~holds]
+            blamed = joins[:, failed] & moves_pins[:, None]
+            is_barred[:, failed] |= np.where(blamed.any(axis=0), blamed, joins[:, failed])
+    return poses
 
 
-def _press(
+def _press_on_floor(
     run: Run,
     priorities: Sequence[int],
     pressed: FloorPoints,
-    begun: _Found,
-    first: tuple[Array, Array],
-) -> tuple[_Found, Flags]:
-    """Return poses with points on the floor, and in which these and the pins are held.
+    start: _PriorityPoses,
+    first_pose: tuple[Array, Array],
+) -> tuple[_PriorityPoses, Flags]:
+    """Return poses with points on the floor, and flags of poses that hold these and the pins.
 
-    From poses far below the floor no step may lead up: what is not held looks again from the first
-    ones, turns (n, 4, B) and places (3, B).
+    From poses far below the floor no step may lead up: where points are not held, search again from
+    the first turns (n, 4, B) and places (3, B).
     """
-    near, found = AIM_TOLERANCE * run.tree.reach, begun
-    holds = np.zeros(len(near), dtype=np.bool_)
-    for starts in ((begun.turn, begun.place), first):
-        left = repeat_single(np.flatnonzero(~holds), len(holds))
-        asked = run.take(left), priorities, *take_rows(starts, left), pressed.take(left)
-        tried = _Asked(*asked).solve()
-        tried = replace(tried, used=found.used[left] + tried.used)
-        found = tried if left.size == len(holds) else found.put(left, tried)
-        holds = found.pin_gap <= np.maximum(begun.pin_gap, near)
-        holds &= found.lift_gap <= near
+    tolerance, poses = AIM_TOLERANCE * run.tree.reach, start
+    holds = np.zeros(len(tolerance), dtype=np.bool_)
+    for starts in ((start.turn, start.place), first_pose):
+        rows = repeat_single(np.flatnonzero(~holds), len(holds))
+        inputs = run.take(rows), priorities, *take_rows(starts, rows), pressed.take(rows)
+        trial = _PriorityProblem(*inputs).solve()
+        trial = replace(trial, used=poses.used[rows] + trial.used)
+        poses = trial if rows.size == len(holds) else poses.put(rows, trial)
+        holds = poses.pin_gap <= np.maximum(start.pin_gap, tolerance)
+        holds &= poses.floor_gap <= tolerance
         if holds.all():
             break
-    return found, holds
+    return poses, holds
 
 
-def _lead_to_pins(run: Run, priorities: Sequence[int], floor: FloorPoints) -> Flags:
-    """Return which points are on bones that carry something pinned, shape (F,)."""
+def _find_pinned_points(run: Run, priorities: Sequence[int], floor: FloorPoints) -> Flags:
+    """Return which points are on bones that move a pinned effector, shape (F,)."""
     pinned = np.ix_(floor.bones, _find_pinned(priorities))
-    leads: Flags = run.tree.topology.moves[pinned].any(axis=1)
-    return leads
+    moves_pins: Flags = run.tree.topology.moves[pinned].any(axis=1)
+    return moves_pins
 
 
 def _find_pinned(priorities: Sequence[int]) -> list[int]:
     return [effector for effector, priority in enumerate(priorities) if priority == PINNED]
 
 
-def _alike(rows: Counts, is_on: Flags, normal: Array) -> Iterator[Counts]:
-    """Yield trees whose points on the floor, and what is up from it, are the same."""
+def _group_by_contacts(rows: Counts, is_on: Flags, normal: Array) -> Iterator[Counts]:
+    """Yield trees with equal points on the floor and equal normals of the floor."""
     groups: dict[bytes, list[int]] = {}
     for row in rows.tolist():
         key = is_on[:, row].tobytes() + normal[:, row].tobytes()
@@ -218,25 +218,25 @@ def _alike(rows: Counts, is_on: Flags, normal: Array) -> Iterator[Counts]:
 
 
 @dataclass(frozen=True)
-class _Came(Rows):
-    """Where B trees have come to.
+class _Descent(Rows):
+    """The results of one descent of B trees.
 
     Attributes:
-        turn: Of the joints, shape (n, 4, B).
-        place: How far first bones have moved, in lengths of the reach, shape (3, B).
-        gap: What is left of goals, shape (rows, B).
-        lift: What is left to points on the floor, shape (p, B).
-        force: What it takes to hold them, or with what they pull, likewise.
+        turn: Turns of the joints, shape (n, 4, B).
+        place: Offsets of first bones from the start, in lengths of the reach, shape (3, B).
+        gap: Gaps of goals, shape (rows, B).
+        floor_gap: Gaps of points on the floor, shape (p, B).
+        force: Forces that hold goals or pull them, shape (rows, B).
         used: Steps, shape (B,).
         first_turn: The turns after the first step.
-        first_place: The place after the first step.
-        energy: Of the poses, shape (B,).
+        first_place: The offsets after the first step.
+        energy: Energy of the poses, shape (B,).
     """
 
     turn: Array
     place: Array
     gap: Array
-    lift: Array
+    floor_gap: Array
     force: Array
     used: Counts
     first_turn: Array
@@ -244,8 +244,8 @@ class _Came(Rows):
     energy: Array
 
 
-class _Asked:
-    """What is asked of B trees, of which some points are pressed on the floor."""
+class _PriorityProblem:
+    """The problem of B trees, with some points pressed on the floor."""
 
     def __init__(
         self,
@@ -255,9 +255,9 @@ class _Asked:
         place: Array,
         pressed: FloorPoints | None = None,
     ) -> None:
-        """Take what is asked, where to look from, and the points, the same of all trees."""
+        """Take the problem, a pose to start from, and the points, the same for all trees."""
         self._tree, self._turn, self._place = run.tree, turn, place
-        self._caps = np.minimum(run.iterations, ENOUGH_TO_COMPROMISE)
+        self._caps = np.minimum(run.iterations, MAX_COMPROMISE_STEPS)
         self._is_alone = run.is_alone
         self._effectors, points = len(priorities), np.zeros(0, dtype=np.int64)
         self._normal, self._level = np.zeros(3), np.zeros((0, run.target.shape[-1]))
@@ -268,115 +268,115 @@ class _Asked:
             self._level = np.broadcast_to(pressed.level, (len(points), *pressed.level.shape))
         self._points = points
         if run.aims is not None:
-            aims = replace(run.aims, weight=RADIAN * run.tree.reach)
+            aims = replace(run.aims, weight=RADIAN_WEIGHT * run.tree.reach)
             self._tree = replace(self._tree, aims=aims)
-        others = np.zeros((self._tree.rows - len(run.target), run.target.shape[-1]))
-        self._target = np.concatenate((run.target, others))
+        other_targets = np.zeros((self._tree.rows - len(run.target), run.target.shape[-1]))
+        self._target = np.concatenate((run.target, other_targets))
         self._start = run.start.turn
         goals = list(_find_goals(run, priorities, 3 * len(self._tree.ends)))
-        self._pins = _joined(rows for rows, priority in goals if priority == PINNED)
+        self._pins = _join_rows(rows for rows, priority in goals if priority == PINNED)
         self._levels = sorted({priority for _, priority in goals if priority in STRENGTHS})
         self._bounded = [(rows, priority) for rows, priority in goals if priority in STRENGTHS]
         self._soft = np.zeros(len(self._target))
         for rows, priority in goals:
             if priority > max(STRENGTHS):
-                self._soft[rows] = SOFT * SOFTER ** (priority - max(STRENGTHS) - 1)
+                self._soft[rows] = SOFT_SPRING * SOFT_DECAY ** (priority - max(STRENGTHS) - 1)
 
-    def solve(self) -> _Found:
+    def solve(self) -> _PriorityPoses:
         """Return the poses."""
-        came = begun = self._begin()
-        left = np.arange(len(came.used))
-        for let_go in range(1 + len(self._levels)):
-            asked = self._take(left)
-            tried, is_met = asked._meet(replace(begun.take(left), used=came.used[left]), let_go)
-            if not let_go:
-                begun = replace(begun, turn=tried.first_turn, place=tried.first_place)
-            came = came.put(left, tried)
-            left = repeat_single(left[~is_met], len(came.used))
-            if not left.size:
+        ended = start = self._make_start()
+        rows = np.arange(len(ended.used))
+        for count in range(1 + len(self._levels)):
+            part = self._take(rows)
+            trial, is_met = part._relax(replace(start.take(rows), used=ended.used[rows]), count)
+            if not count:
+                start = replace(start, turn=trial.first_turn, place=trial.first_place)
+            ended = ended.put(rows, trial)
+            rows = repeat_single(rows[~is_met], len(ended.used))
+            if not rows.size:
                 break
-        pin_gap = np.abs(came.gap[self._pins]).max(axis=0, initial=0.0)
-        forces = came.force[: 3 * len(self._tree.ends)].reshape(-1, 3, len(pin_gap))
+        pin_gap = np.abs(ended.gap[self._pins]).max(axis=0, initial=0.0)
+        forces = ended.force[: 3 * len(self._tree.ends)].reshape(-1, 3, len(pin_gap))
         sizes, up = np.sqrt((forces**2).sum(axis=1)), self._normal[:, None]
-        carried, sizes = (forces[self._effectors :] * up).sum(axis=1), sizes[: self._effectors]
-        lift, is_on = np.abs(came.lift).max(axis=0, initial=0.0), np.ones(carried.shape, np.bool_)
-        held = sizes, is_on, carried, pin_gap, lift
-        return _Found(came.turn, came.place, *held, came.used)
+        lift, sizes = (forces[self._effectors :] * up).sum(axis=1), sizes[: self._effectors]
+        gap, is_on = np.abs(ended.floor_gap).max(axis=0, initial=0.0), np.ones(lift.shape, np.bool_)
+        measures = sizes, is_on, lift, pin_gap, gap
+        return _PriorityPoses(ended.turn, ended.place, *measures, ended.used)
 
-    def _take(self, rows: Counts) -> _Asked:
-        """Return what is asked of some of the trees."""
+    def _take(self, rows: Counts) -> _PriorityProblem:
+        """Return the problem of some of the trees."""
         if are_all(rows, len(self._caps)):
             return self
-        some, own = copy(self), vars(self)
-        vars(some).pop("_springs", None)
-        vars(some).update({name: take_rows(own[name], rows) for name in OF_TREES})
-        return some
+        chosen, attributes = copy(self), vars(self)
+        vars(chosen).pop("_springs", None)
+        vars(chosen).update({name: take_rows(attributes[name], rows) for name in ROW_ATTRIBUTES})
+        return chosen
 
     @cached_property
     def _springs(self) -> StartSprings:
         """The springs to the start."""
         return compile_springs(self._tree, self._start)
 
-    def _begin(self) -> _Came:
-        """Return where to look from."""
-        none, used = np.zeros_like(self._target), np.zeros_like(self._caps)
+    def _make_start(self) -> _Descent:
+        """Return the pose to start from, as a descent without steps."""
+        no_gap, used = np.zeros_like(self._target), np.zeros_like(self._caps)
         pose, energy = (self._turn, self._place), np.zeros(len(used))
-        return _Came(*pose, none, self._level, none, used, *pose, energy)
+        return _Descent(*pose, no_gap, self._level, no_gap, used, *pose, energy)
 
-    def _meet(self, came: _Came, let_go: int) -> tuple[_Came, Flags]:
-        """Return poses that hold all priorities but so many of the last ones; tell which do.
+    def _relax(self, descent: _Descent, count: int) -> tuple[_Descent, Flags]:
+        """Return poses that hold all but the last ``count`` priorities, and flags of those that do.
 
-        What is let go of pulls, and is held where it can be after all.
+        Goals of these relaxed priorities pull, and are held after all where possible.
         """
-        last = self._levels[len(self._levels) - let_go :]
-        if not last:
-            return self._hold(came, last)
-        pulled = [goal for goal in self._bounded if goal[1] in last]
-        came, is_met = self._look_twice(came, last, [rows for rows, _ in pulled])
-        needed = [norm(came.force[rows]) / STRENGTHS[priority] for rows, priority in pulled]
-        # What pulls with less than it is worth can be held after all.
-        near = np.flatnonzero(is_met & (np.max(needed, axis=0) < 1.0))
-        near = repeat_single(near, len(is_met))
-        if near.size:
-            held, holds = self._take(near)._hold(came.take(near), [])
-            came = came.put(near[holds], held.take(holds))
-        return came, is_met
+        relaxed = self._levels[len(self._levels) - count :]
+        if not relaxed:
+            return self._solve_held(descent, relaxed)
+        pulled = [goal for goal in self._bounded if goal[1] in relaxed]
+        descent, is_met = self._solve_twice(descent, relaxed, [rows for rows, _ in pulled])
+        needed = [norm(descent.force[rows]) / STRENGTHS[priority] for rows, priority in pulled]
+        # A goal that pulls with less than its strength may be held after all.
+        may_hold = np.flatnonzero(is_met & (np.max(needed, axis=0) < 1.0))
+        may_hold = repeat_single(may_hold, len(is_met))
+        if may_hold.size:
+            held, holds = self._take(may_hold)._solve_held(descent.take(may_hold), [])
+            descent = descent.put(may_hold[holds], held.take(holds))
+        return descent, is_met
 
-    def _look_twice(
-        self, came: _Came, last: Sequence[int], pulled: Sequence[Counts]
-    ) -> tuple[_Came, Flags]:
-        """As ``_hold``; what has gone a long way looks from another pose too, for a better end.
+    def _solve_twice(
+        self, start: _Descent, relaxed: Sequence[int], pulled: Sequence[Counts]
+    ) -> tuple[_Descent, Flags]:
+        """As ``_solve_held``; after a long descent try a second start, for a better result.
 
-        That is where the tree began, moved as a whole to where the goals that are let go of are met
-        in the mean. Valleys that start there no step may lead to.
+        The second start is the tree where it began, moved as a whole so that relaxed goals are met
+        in the mean. It may be in a valley that no step from the first start leads to.
         """
-        found, is_met = self._hold(came, last)
-        is_far = found.used - came.used > LONG_WAY
+        descent, is_met = self._solve_held(start, relaxed)
+        is_far = descent.used - start.used > LONG_DESCENT
         of_points = [rows for rows in pulled if rows[-1] < 3 * len(self._tree.ends)]
         if not (is_far.any() and self._tree.topology.floats and of_points):
-            return found, is_met
+            return descent, is_met
         rows = repeat_single(np.flatnonzero(is_far), len(is_far))
-        lacks = self._target - _float(self._tree, self._place).make_state(self._turn).output
-        way = lacks[np.array(of_points)].mean(axis=0) / self._tree.reach
-        moved = replace(came, turn=self._turn, place=self._place + way, used=found.used)
-        other, holds = self._take(rows)._hold(moved.take(rows), last)
-        energy, meets = found.energy[rows], is_met[rows]
-        is_lower = other.energy < energy - WORTH_A_MOVE * np.abs(energy)
+        gaps = self._target - _float(self._tree, self._place).make_state(self._turn).output
+        shift = gaps[np.array(of_points)].mean(axis=0) / self._tree.reach
+        moved = replace(start, turn=self._turn, place=self._place + shift, used=descent.used)
+        other, holds = self._take(rows)._solve_held(moved.take(rows), relaxed)
+        energy, meets = descent.energy[rows], is_met[rows]
+        is_lower = other.energy < energy - MIN_ENERGY_GAIN * np.abs(energy)
         better = np.flatnonzero(np.where(meets == holds, is_lower, holds))
         is_met[rows[better]] = holds[better]
-        return found.put(rows[better], other.take(better)), is_met
+        return descent.put(rows[better], other.take(better)), is_met
 
-    def _hold(self, came: _Came, last: Sequence[int]) -> tuple[_Came, Flags]:
-        """Return poses that hold all but the last priorities, which pull; tell which do."""
-        pulled = [goal for goal in self._bounded if goal[1] in last]
-        pulls = self._pull(pulled)
-        goals = [goal for goal in self._bounded if goal[1] not in last]
+    def _solve_held(self, descent: _Descent, relaxed: Sequence[int]) -> tuple[_Descent, Flags]:
+        """Return poses that hold all but relaxed priorities, and flags of those that do."""
+        pulled = [goal for goal in self._bounded if goal[1] in relaxed]
+        pulls = self._make_pulls(pulled)
+        goals = [goal for goal in self._bounded if goal[1] not in relaxed]
         held, bounds, first = self._pins, [], len(self._points) + len(self._pins)
-        # What holds also bears what pulls.
-        borne = FARTHEST * SPRING * bool(pulled)
+        # Goals that are held also bear the forces of those that pull.
+        pull_force = FARTHEST * RELAXED_SPRING * bool(pulled)
         for rows, priority in goals:
             held, last_row = np.concatenate((held, rows)), first + len(rows)
-            bounds.append((slice(first, last_row), ON_THE_WAY * STRENGTHS[priority] + borne))
+            bounds.append((slice(first, last_row), STEP_FACTOR * STRENGTHS[priority] + pull_force))
             first = last_row
         settings = Settings(
             partial(measure_pulls, pulls=pulls),
@@ -385,65 +385,65 @@ class _Asked:
             first_shift=1e-6,
             keeps=True,
             held=OutputRows(held, self._points, self._normal),
-            led=OutputRows.of(_joined(rows for rows, _ in pulled)),
+            led=OutputRows.of(_join_rows(rows for rows, _ in pulled)),
             returned=1e-2,
             bounds=tuple(bounds),
             holds_soon=bool(goals) and not pulled,
-            least_gain=LEAST_GAIN,
+            least_gain=MIN_STEP_GAIN,
         )
-        came = self._descend(came, pulls, settings)
-        left = np.abs(np.concatenate((came.gap[held], came.lift)))
-        is_met = (left <= AIM_TOLERANCE * self._tree.reach).all(axis=0)
+        descent = self._descend(descent, pulls, settings)
+        gaps = np.abs(np.concatenate((descent.gap[held], descent.floor_gap)))
+        is_met = (gaps <= AIM_TOLERANCE * self._tree.reach).all(axis=0)
         for rows, priority in goals:
-            is_met &= norm(came.force[rows]) <= STRENGTHS[priority] + borne
-        return came, is_met | (not goals)
+            is_met &= norm(descent.force[rows]) <= STRENGTHS[priority] + pull_force
+        return descent, is_met | (not goals)
 
-    def _pull(self, pulled: Sequence[tuple[Counts, int]]) -> Pulls:
-        """Return how goals pull, some of them with what they are worth."""
+    def _make_pulls(self, pulled: Sequence[tuple[Counts, int]]) -> Pulls:
+        """Return the pulls of soft goals, and of relaxed ones with their strengths."""
         springs, goals = self._soft.copy(), np.zeros((len(pulled), len(self._soft)))
         for goal, (rows, _) in enumerate(pulled):
-            springs[rows], goals[goal, rows] = SPRING, 1.0
+            springs[rows], goals[goal, rows] = RELAXED_SPRING, 1.0
         return Pulls(springs, np.array([STRENGTHS[priority] for _, priority in pulled]), goals)
 
-    def _descend(self, came: _Came, pulls: Pulls, settings: Settings) -> _Came:
-        """Return where the trees come to."""
-        target, rows, begun = self._target, settings.held, _float(self._tree, came.place)
-        state = begun.make_state(came.turn)
+    def _descend(self, start: _Descent, pulls: Pulls, settings: Settings) -> _Descent:
+        """Return the results of a descent."""
+        target, rows, tree = self._target, settings.held, _float(self._tree, start.place)
+        state = tree.make_state(start.turn)
         output, points = state.output, 3 * len(self._tree.ends)
-        nearer = draw_near(target, output, points, pulls, self._tree.reach)
-        acting = Pulling(self._springs, came.place, nearer)
-        held = self._level, target[rows.plain]
-        given = begun, state.turn, state.slide, acting, np.concatenate(held), self._caps
-        ended = minimise(settings, *given, is_alone=self._is_alone)
-        place, first = came.place, came.place
+        drawn_near = draw_near(target, output, points, pulls, self._tree.reach)
+        acting = Pulling(self._springs, start.place, drawn_near)
+        held_targets = self._level, target[rows.plain]
+        inputs = tree, state.turn, state.slide, acting, np.concatenate(held_targets), self._caps
+        ended = minimise(settings, *inputs, is_alone=self._is_alone)
+        place, first = start.place, start.place
         if ended.place is not None and ended.first_place is not None:
             place, first = place + ended.place, first + ended.first_place
-        there = replace(came, turn=ended.turn, place=place, used=came.used + ended.used)
-        there = replace(there, first_turn=ended.first_turn, first_place=first, energy=ended.energy)
+        poses = replace(start, turn=ended.turn, place=place, used=start.used + ended.used)
+        poses = replace(poses, first_turn=ended.first_turn, first_place=first, energy=ended.energy)
         output = _float(self._tree, place).make_state(ended.turn).output
-        gap, reached = target - output, rows.pick(output.T).T
-        heights = reached[: len(self._points)]
+        gap, held_output = target - output, rows.pick(output.T).T
+        heights = held_output[: len(self._points)]
         springs = pulls.find_springs(pulls.measure_gaps(gap.T, self._tree.reach))
         force = springs.T * gap + rows.spread(ended.force.T, len(target)).T
-        return replace(there, gap=gap, lift=self._level - heights, force=force)
+        return replace(poses, gap=gap, floor_gap=self._level - heights, force=force)
 
 
 def _float(tree: KinematicTree, place: Array) -> KinematicTree:
-    """Return trees where they have floated to."""
+    """Return trees at the places that they have floated to."""
     return tree.move(place) if tree.topology.floats else tree
 
 
 def _find_goals(run: Run, priorities: Sequence[int], first: int) -> Iterator[tuple[Counts, int]]:
-    """Yield the rows of the output that each goal has, and its priority; aims have the last."""
+    """Yield the rows of the output of each goal, and its priority; aims come last."""
     for effector, priority in enumerate(priorities):
         yield np.arange(3 * effector, 3 * effector + 3), priority
-    own = () if run.aims is None else run.aims.effectors
+    effectors = () if run.aims is None else run.aims.effectors
     poles = 0 if run.aims is None or run.aims.poles is None else len(run.aims.poles.limbs.effectors)
     for row in range(poles):
-        yield np.array([first + row]), priorities[own[row]]
-    for row in range(poles, len(own), 3):
-        yield first + np.arange(row, row + 3), priorities[own[row]]
+        yield np.array([first + row]), priorities[effectors[row]]
+    for row in range(poles, len(effectors), 3):
+        yield first + np.arange(row, row + 3), priorities[effectors[row]]
 
 
-def _joined(rows: Iterable[Counts]) -> Counts:
+def _join_rows(rows: Iterable[Counts]) -> Counts:
     return np.concatenate([*rows, np.zeros(0, dtype=np.int64)])

@@ -39,53 +39,53 @@ from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
 from .free_chains import FLOAT_SOLVERS
-from .giving_way import give_way
+from .giving_way import solve_by_priority
 from .joint_positions import keep_starts, solve_positions
 from .joint_run import Run
-from .lone_chains import Begun, solve_alone
+from .lone_chains import WarmStart, solve_joints_in_floats
 from .sweeps import SWEPT
 
-# A joint as near as this to an edge, in radians or sines, is held back by it: springs may leave it
-# a little inside, and rounding would tell.
-HOLDS_BACK = 1e-5
+# Distance to an edge of a range, in radians or sines: a nearer joint is held by the edge. Springs
+# may leave it a little inside, and rounding must not decide.
+HOLDING_TOLERANCE = 1e-5
 SOLVERS_OF_TREES = (Solver.NEWTON, Solver.FABRIK)
-# Of a tree, targets farther than this many times the effector's reach are drawn in to it: what is
-# far away would else outweigh what is near. Somewhat beyond the reach, where a straight limb is the
-# one best pose; at the reach itself it would be approached ever more slowly.
-FARTHEST = 1.05
-# A chain that is straight but for this share of its length is held back by nothing: what is left of
-# a bend shrinks ever more slowly there.
-STRAIGHT = 1e-6
+# Of a tree, targets farther than this many times the reach of their effector are drawn in to it:
+# otherwise far targets would outweigh near ones. It is somewhat beyond the reach, where a straight
+# limb is the one best pose; at the reach itself steps would approach it ever more slowly.
+MAX_TARGET_SHARE = 1.05
+# Share of the reach: a chain whose residual is this near to the least possible one is straight, and
+# no limit holds it. The rest of a bend shrinks ever more slowly there.
+STRETCHED = 1e-6
 
 
-class Targets(NamedTuple):
+class MeasuredTargets(NamedTuple):
     """Targets of effectors, in the units of the chains and from their roots.
 
     Attributes:
-        asked: As far as soft distances let them be, shape (E, 3, B).
-        near: The same, drawn in to the reach, shape (E, 3, B).
-        distance: From the roots of the effectors' paths to targets as they stand, shape (E, B).
-        least: How near effectors get to their roots, shape (E, B).
-        most: How far they get, shape (E, B).
-        short: How far soft distances have moved targets, shape (E, B); None where there are none.
-        is_far: Which are out of reach, shape (E, B).
+        soft: Targets after soft distances, shape (E, 3, B).
+        drawn_in: The same, drawn in to the reach, shape (E, 3, B).
+        distance: From the roots of the effectors' paths to the soft targets, shape (E, B).
+        min_reach: Least distance of effectors from their roots, shape (E, B).
+        max_reach: Greatest distance, shape (E, B).
+        shift: Distances that soft distances have moved targets by, shape (E, B), or None.
+        is_too_far: Which are out of reach, shape (E, B).
     """
 
-    asked: Array
-    near: Array
+    soft: Array
+    drawn_in: Array
     distance: Array
-    least: Array
-    most: Array
-    short: Array | None
-    is_far: Flags
+    min_reach: Array
+    max_reach: Array
+    shift: Array | None
+    is_too_far: Flags
 
 
 def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints, or of trees; as ``solve_batch``."""
     compiled = compile_chains(chains)
     if chains.joints is None and not compiled.is_tree:
-        found = solve_joints(compiled.unconstrained, goals, options)
-        return drop_joints(chains, found, goals, options)
+        solutions = solve_joints(compiled.unconstrained, goals, options)
+        return drop_joints(chains, solutions, goals, options)
     if not compiled.is_tree:
         turns_tip = _has_tips(goals, options)
         check_solver(options.solver, chains.bone_count - turns_tip, turns_tip=turns_tip)
@@ -93,74 +93,77 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         raise SolverMismatchError(
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
         )
-    lone = None
-    is_bare = options.solver in SWEPT and not options.use_finish
-    if options.solver in FLOAT_SOLVERS and compiled.is_in_floats and not is_bare:
-        lone = compiled.each_lone_near if options.stays_near else compiled.each_lone
-    if lone is None and len(chains) > 1:
-        return _solve_together(compiled, goals, options)
-    parts: list[tuple[Counts, Solutions]] = []
-    left: list[tuple[Counts, Begun | None]] = [(np.arange(len(chains)), None)]
-    if lone is not None:
-        parts, left = solve_alone(lone, goals, options)
-    parts += [(rows, _solve_some(compiled, goals, options, rows, begun)) for rows, begun in left]
-    if len(parts) == 1:
-        return parts[0][1]
-    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-    return join_records([part for _, part in parts]).take(order)
+    float_chains = None
+    is_sweep_only = options.solver in SWEPT and not options.use_finish
+    if options.solver in FLOAT_SOLVERS and compiled.is_in_floats and not is_sweep_only:
+        float_chains = compiled.near_float_chains if options.stays_near else compiled.float_chains
+    if float_chains is None and len(chains) > 1:
+        return _solve_joints_in_arrays(compiled, goals, options)
+    done: list[tuple[Counts, Solutions]] = []
+    others: list[tuple[Counts, WarmStart | None]] = [(np.arange(len(chains)), None)]
+    if float_chains is not None:
+        done, others = solve_joints_in_floats(float_chains, goals, options)
+    done += [(rows, _solve_rows(compiled, goals, options, rows, start)) for rows, start in others]
+    if len(done) == 1:
+        return done[0][1]
+    order = np.argsort(np.concatenate([rows for rows, _ in done]))
+    return join_records([solutions for _, solutions in done]).take(order)
 
 
-def _solve_some(
-    chains: CompiledChains, goals: Goals, options: SolveOptions, rows: Counts, begun: Begun | None
+def _solve_rows(
+    chains: CompiledChains,
+    goals: Goals,
+    options: SolveOptions,
+    rows: Counts,
+    warm_start: WarmStart | None,
 ) -> Solutions:
-    """Solve some rows side by side, from where floats have brought them.
+    """Solve some rows side by side, from their warm start; a single row two times.
 
-    NumPy adds up the numbers of one chain in another order than those of several: a single row is
-    solved two times.
+    NumPy adds up the numbers of one chain in another order than those of several.
     """
-    own = np.arange(len(rows))
+    all_rows = np.arange(len(rows))
     if len(rows) == 1:
         twice = np.zeros(2, dtype=np.int64)
-        rows, begun = rows[twice], take_rows(begun, twice)
-    some = compile_chains(chains.some(rows)), goals.take(rows), options.take(rows)
-    return _solve_together(*some, begun, is_alone=len(own) == 1).take(own)
+        rows, warm_start = rows[twice], take_rows(warm_start, twice)
+    inputs = compile_chains(chains.take_cached(rows)), goals.take(rows), options.take(rows)
+    return _solve_joints_in_arrays(*inputs, warm_start, is_alone=len(all_rows) == 1).take(all_rows)
 
 
-def _solve_together(
+def _solve_joints_in_arrays(
     compiled: CompiledChains,
     goals: Goals,
     options: SolveOptions,
-    begun: Begun | None = None,
+    warm_start: WarmStart | None = None,
     *,
     is_alone: bool = False,
 ) -> Solutions:
     """Solve chains or trees side by side; a single one two times."""
     targets = _find_targets(compiled, goals, options)
-    run, asked, task = _ask(compiled, goals, options, targets)
+    run, full_target, task = _make_run(compiled, goals, options, targets)
     run = replace(run, is_alone=is_alone)
     forces = None
     if compiled.is_tree and (goals.priority is not None or compiled.topology.floats):
         priorities, floor = goals.priority or (1,) * len(run.tree.ends), goals.floor
-        placed = compiled.start_posed, compiled.root, compiled.unit
-        points = None if floor is None else compile_floor(floor, *placed)
+        placement = compiled.start_posed, compiled.root, compiled.unit
+        floor_points = None if floor is None else compile_floor(floor, *placement)
         hints = _turn_hints(compiled, run, goals)
-        last, state, used, forces = give_way(run, priorities, hints, points)
+        final, state, used, forces = solve_by_priority(run, priorities, hints, floor_points)
     else:
-        last, state, used = solve_positions(compiled, run, asked, task, options, begun)
+        final, state, used = solve_positions(compiled, run, full_target, task, options, warm_start)
     if options.keeps_start and not compiled.topology.floats:
         energy = compiled.potential_energy if options.solver is Solver.FORCE else None
-        state = keep_starts(last, run.start, state, energy)
+        state = keep_starts(final, run.start, state, energy)
     is_open = run.find_open_effectors(state)
-    found = _record(compiled, goals, options, targets, last, state, used, is_open)
-    return found if forces is None else replace(found, forces=forces.T)
+    solutions = _record(compiled, goals, options, targets, final, state, used, is_open)
+    return solutions if forces is None else replace(solutions, forces=forces.T)
 
 
 def _turn_hints(compiled: CompiledChains, run: Run, goals: Goals) -> Array:
-    """Return where bones bend in the poses that trees begin in, as ``CompiledChains.hints``."""
+    """Return where bones bend in the start poses of trees, as ``CompiledChains.hints``."""
     if goals.near_wxyz is None:
         return compiled.hints
-    whole, back = run.start.posed.whole, invert(compiled.start_posed.whole)
-    turned: Array = np.einsum("nijb,njkb,nkb->nib", whole, back, compiled.hints)
+    whole, inverse = run.start.posed.whole, invert(compiled.start_posed.whole)
+    turned: Array = np.einsum("nijb,njkb,nkb->nib", whole, inverse, compiled.hints)
     return turned
 
 
@@ -169,102 +172,103 @@ def _has_tips(goals: Goals, options: SolveOptions) -> bool:
 
 
 def _by_effector(chains: CompiledChains, values: Array) -> Array:
-    """Return what is (B, ...) of chains, or (B, E, ...) of trees, as (E, ..., B)."""
+    """Return values (B, ...) of chains, or (B, E, ...) of trees, as (E, ..., B)."""
     return put_rows_last(values if chains.is_tree else values[:, None])
 
 
 def _by_chain(chains: CompiledChains, values: Array | Counts) -> Any:
-    """Return numbers (E, B) as the records have them: (B,) of chains, (B, E) of trees."""
+    """Return numbers (E, B) as in the records: (B,) of chains, (B, E) of trees."""
     return values.T.copy() if chains.is_tree else values[0]
 
 
-def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -> Targets:
-    """Return the targets as far as soft distances let them be, and drawn in to the reach."""
+def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -> MeasuredTargets:
+    """Return the targets after soft distances, and drawn in to the reach."""
     tree, unit = chains.tree, chains.unit
     target = (_by_effector(chains, goals.target_position) - chains.root) / unit
     roots = chains.start_posed.heads[[path[0] for path in chains.topology.paths]]
-    (least, most), short = chains.reaches, None
-    is_far: Flags = np.zeros(target[:, 0].shape, dtype=np.bool_)
+    (least, most), shift = chains.reaches, None
+    is_too_far: Flags = np.zeros(target[:, 0].shape, dtype=np.bool_)
     if is_soft(options.soft_distance) and not chains.topology.floats:
         soft_least, soft_most, tips = _find_soft_reach(chains, goals, options)
-        soft = options.soft_distance / unit
-        moved = [
-            soften_target(ARRAYS, *each, soft)
-            for each in zip(roots, target - tips, soft_most, soft_least, strict=True)
+        soft_distance = options.soft_distance / unit
+        softened = [
+            soften_target(ARRAYS, *inputs, soft_distance)
+            for inputs in zip(roots, target - tips, soft_most, soft_least, strict=True)
         ]
-        moved_target, short, is_far = (np.array(each) for each in zip(*moved, strict=True))
-        target = moved_target + tips
+        moved, shift, is_too_far = (np.array(values) for values in zip(*softened, strict=True))
+        target = moved + tips
     offset = target - roots
-    distance, near = norm(offset), target
+    distance, drawn_in = norm(offset), target
     if chains.topology.floats:
         least, most = np.zeros_like(least), np.full_like(most, np.inf)
     elif tree.slide_room is not None:
-        # Chains that slide reach farther by their slides, which nobody knows beforehand.
+        # Chains that slide reach farther by their slides, which are not known beforehand.
         least, most = np.zeros_like(least), tree.longest[None]
     else:
-        farthest = most * (FARTHEST if chains.is_tree else 1.0)
-        share = farthest / np.maximum(distance, np.finfo(float).tiny)
-        near = np.where((distance > farthest)[:, None], roots + offset * share[:, None], target)
-    is_far = is_far | (distance >= most * (1.0 - AT_REACH))
-    return Targets(target, near, distance, least, most, short, is_far)
+        limit = most * (MAX_TARGET_SHARE if chains.is_tree else 1.0)
+        share = limit / np.maximum(distance, np.finfo(float).tiny)
+        drawn_in = np.where((distance > limit)[:, None], roots + offset * share[:, None], target)
+    is_too_far = is_too_far | (distance >= most * (1.0 - AT_REACH))
+    return MeasuredTargets(target, drawn_in, distance, least, most, shift, is_too_far)
 
 
 def _find_soft_reach(
     chains: CompiledChains, goals: Goals, options: SolveOptions
 ) -> tuple[Array, Array, Array]:
-    """Return least and greatest reach, (E, B), for soft distances, without tips (E, 3, B).
+    """Return least and greatest reach, (E, B), for soft distances, and tips (E, 3, B) left out.
 
     A tip bone that takes a rotation does not bend to its target.
     """
-    tips, room, wanted = np.zeros((1, 3, 1)), chains.tree.slide_room, goals.tip_rotation_wxyz
+    tips, room, tip_rotation = np.zeros((1, 3, 1)), chains.tree.slide_room, goals.tip_rotation_wxyz
     if chains.is_tree:
         return *chains.reaches, tips
     lengths = chains.start.lengths
     if room is not None:
-        # A slide makes the segment before its bone longer, that of the root the way from the root.
+        # A slide lengthens the segment before its bone; that of the root bone, the way from the
+        # root.
         lengths = lengths + np.concatenate((room[1:], room[:1]))
-    if wanted is not None and options.orient_weight == 1.0 and len(lengths) > 1:
+    if tip_rotation is not None and options.orient_weight == 1.0 and len(lengths) > 1:
         lengths, joints = lengths[:-1], chains.chains.joint_positions
-        turned = rotation.rotate(wanted, joints[:, -1] - joints[:, -2])
+        turned = rotation.rotate(tip_rotation, joints[:, -1] - joints[:, -2])
         tips = turned.T[None] / chains.unit
     far, near = measure_reach(lengths)
     return near[None], far[None], tips
 
 
-def _ask(
-    chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Targets
+def _make_run(
+    chains: CompiledChains, goals: Goals, options: SolveOptions, targets: MeasuredTargets
 ) -> tuple[Run, Array, Task | None]:
-    """Return what is asked, targets of chains where nothing draws them in, and their task."""
+    """Return the run, targets of chains that are not drawn in to the reach, and their task."""
     tree, unit, turn = chains.tree, chains.unit, chains.clamped_start
     lightest: float | Array = 1.0
     if chains.is_tree and goals.weight is not None:
         weights = _by_effector(chains, goals.weight)
-        # The same weights are as good as none, and the tree stays as it is compiled.
+        # Equal weights have no effect; then the tree stays as it is compiled.
         if (weights != weights[0]).any():
-            roots = np.sqrt(weights / weights.max(axis=0))
-            lightest = np.where(roots > 0.0, roots, 1.0).min(axis=0)
-            tree = replace(tree, sqrt_weights=roots)
+            sqrt_weights = np.sqrt(weights / weights.max(axis=0))
+            lightest = np.where(sqrt_weights > 0.0, sqrt_weights, 1.0).min(axis=0)
+            tree = replace(tree, sqrt_weights=sqrt_weights)
     if goals.near_wxyz is not None:
         turn = tree.joints.begun(tree.joints.inner(goals.near_wxyz))
         if goals.near_root is not None and tree.topology.floats:
             tree = tree.move((goals.near_root.T - chains.root) / (unit * tree.reach))
     is_compiled = tree is chains.tree and turn is chains.clamped_start
     states = chains.clamped_states if is_compiled else tree.make_state(turn)
-    asked, beyond = tree.weigh(targets.asked), np.maximum(targets.distance - targets.most, 0.0)
+    target, lack = tree.weigh(targets.soft), np.maximum(targets.distance - targets.max_reach, 0.0)
     run = Run(
         tree=tree,
         start=states,
-        target=tree.weigh(targets.near),
+        target=tree.weigh(targets.drawn_in),
         tolerance=np.maximum(options.tolerance / unit, FINEST_TOLERANCE * tree.reach) * lightest,
         iterations=np.array(np.broadcast_to(np.asarray(options.iterations), len(unit))),
-        least_error=np.sqrt(np.square(beyond * tree.sqrt_weights).sum(axis=0)),
+        least_error=np.sqrt(np.square(lack * tree.sqrt_weights).sum(axis=0)),
         is_chain=not chains.is_tree,
-        aims=_make_aims(chains, goals, options, targets.near, tree),
+        aims=_make_aims(chains, goals, options, targets.drawn_in, tree),
     )
     if chains.is_tree:
-        return run, asked, None
-    # What is too far is met at full reach, where a chain is straight only without any gap.
-    is_moved = (run.target != asked).any(axis=0)
+        return run, target, None
+    # A target that is too far is met at full reach, where a chain is straight only without any gap.
+    is_moved = (run.target != target).any(axis=0)
     tolerance = np.where(is_moved, FINEST_TOLERANCE * tree.reach, run.tolerance)
     start, points = chains.start, tuple(run.target * unit + chains.root)
     task = relate_to_root(ARRAYS, start, points, ask_all(goals, options, len(unit)))
@@ -273,20 +277,20 @@ def _ask(
     if energy is not None:
         is_unlimited = tree.joints.is_unlimited
         least = np.where(is_unlimited, start.least, 0.0)
-        task, asked = move_off_ends(task, asked, energy, is_unlimited, least, tree.longest)
-    least_error = np.maximum(norm(asked) - tree.longest, 0.0)
+        task, target = move_off_ends(task, target, energy, is_unlimited, least, tree.longest)
+    least_error = np.maximum(norm(target) - tree.longest, 0.0)
     run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error)
-    return run, asked, task
+    return run, target, task
 
 
 def _make_aims(
-    chains: CompiledChains, goals: Goals, options: SolveOptions, near: Array, tree: KinematicTree
+    chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Array, tree: KinematicTree
 ) -> Aims | None:
-    """Return what is aimed at besides positions: sides to bend to, turns of tip bones."""
-    poles, tips, (count, _, rows) = None, None, near.shape
+    """Return the aims besides positions: sides to bend to and turns of tip bones, or None."""
+    poles, tips, (count, _, rows) = None, None, targets.shape
     if goals.pole_position is not None:
         limbs = chains.limbs.take_effectors(goals.has_pole)
-        own = list(limbs.effectors)
+        ends = list(limbs.effectors)
         angles = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:-1])
         position = (_by_effector(chains, goals.pole_position) - chains.root) / chains.unit
         flip, sign = np.broadcast_to(options.use_flip_bend, rows), np.ones(rows)
@@ -294,17 +298,17 @@ def _make_aims(
             angles = turn_to_flip(angles.T, flip).T
         else:
             sign = np.where(flip, -1.0, 1.0)
-        if own:
-            angle = _by_effector(chains, angles)[own]
-            poles = Poles(limbs, near[own], position[own], angle, sign, options.keeps_start)
+        if ends:
+            angle = _by_effector(chains, angles)[ends]
+            poles = Poles(limbs, targets[ends], position[ends], angle, sign, options.keeps_start)
     if goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0:
-        has_tip, on = goals.has_tip_rotation, chains.topology.effector_bones
-        own = [effector for effector in range(count) if has_tip is None or has_tip[effector]]
-        if own:
-            bones = tuple(on[effector] for effector in own)
-            turn = _by_effector(chains, goals.tip_rotation_wxyz)[own]
-            back = invert(chains.start_posed.whole[list(bones)])
-            tips = Tips(bones, tuple(own), turn, back)
+        has_tip, tip_bones = goals.has_tip_rotation, chains.topology.effector_bones
+        ends = [effector for effector in range(count) if has_tip is None or has_tip[effector]]
+        if ends:
+            bones = tuple(tip_bones[effector] for effector in ends)
+            turn = _by_effector(chains, goals.tip_rotation_wxyz)[ends]
+            inverse = invert(chains.start_posed.whole[list(bones)])
+            tips = Tips(bones, tuple(ends), turn, inverse)
     if poles is None and tips is None:
         return None
     return Aims(tree.topology, poles, tips, tree.reach, tree.sqrt_weights)
@@ -314,42 +318,41 @@ def _record(
     chains: CompiledChains,
     goals: Goals,
     options: SolveOptions,
-    wanted: Targets,
+    targets: MeasuredTargets,
     run: Run,
     state: State,
     used: Counts,
     is_open: Flags,
 ) -> Solutions:
-    """Measure the residuals on what is returned, and name the outcomes.
+    """Measure the residuals on the returned joints, and name the outcomes.
 
-    ``is_open`` tells which effectors are not where free joints would bring them, shape (E, B).
+    ``is_open`` flags effectors that are not where free joints would bring them, shape (E, B).
     """
     tree, unit, posed = run.tree, chains.unit, state.posed
     points = posed.points * unit + chains.root
-    targets = _by_effector(chains, goals.target_position)
-    residuals = norm(points[chains.chains.bone_count :] - targets)
-    size = tree.reach * unit + np.abs(targets).max(axis=(0, 1))
+    target_positions = _by_effector(chains, goals.target_position)
+    residuals = norm(points[chains.chains.bone_count :] - target_positions)
+    size = tree.reach * unit + np.abs(target_positions).max(axis=(0, 1))
     holds, slide_holds = _find_holds(run, state)
     is_held = (holds.any(axis=2).T[:, None] & chains.topology.moves[:, :, None]).any(axis=0)
     if slide_holds is not None:
         is_held |= slide_holds.any(axis=0)
-    short, distance = wanted.short, wanted.distance
-    if short is not None:
+    shift, distance = targets.shift, targets.distance
+    if shift is not None:
         # Soft distances have moved targets, but not what is in reach.
-        short, distance = short * unit, distance + short
-    beyond = (distance - wanted.most) * unit
-    is_straight = (beyond > 0.0) & (np.abs(residuals - beyond) <= STRAIGHT * wanted.most * unit)
-    # With iterations left it is the joints that lead no nearer, by their limits or their locks, or
-    # in a tree other effectors.
+        shift, distance = shift * unit, distance + shift
+    lack = (distance - targets.max_reach) * unit
+    is_stretched = (lack > 0.0) & (np.abs(residuals - lack) <= STRETCHED * targets.max_reach * unit)
+    # With iterations left, it is limits, locks or other effectors that stop the joints.
     is_done = used < options.iterations
     codes: Counts = name_outcome(
         ARRAYS,
         residuals,
         options.tolerance + FINEST_TOLERANCE * size,
-        wanted.is_far & (is_straight | run.is_chain),
-        ~is_held & (distance < wanted.least),
-        is_limited=is_open & (is_held | is_done) & ~is_straight,
-        short=short,
+        targets.is_too_far & (is_stretched | run.is_chain),
+        ~is_held & (distance < targets.min_reach),
+        is_limited=is_open & (is_held | is_done) & ~is_stretched,
+        short=shift,
     )
     if len(codes) > 1:
         codes = np.where((codes == LIMITED) & ~is_held, OUTWEIGHED, codes)
@@ -372,7 +375,7 @@ def _record(
 
 
 def _find_holds(run: Run, state: State) -> tuple[Flags, Flags | None]:
-    """Return what pulls toward targets press against, none at targets.
+    """Return edges and slide ends that pulls toward targets press against; none at targets.
 
     Returns:
         Edges of ranges, shape (B, n, 3); ends of slides, shape (n, B), None if none slides.
@@ -383,28 +386,28 @@ def _find_holds(run: Run, state: State) -> tuple[Flags, Flags | None]:
     pressed: Flags = np.zeros((slide.shape[-1], len(slide), 3), dtype=np.bool_)
     if is_open.any() and joints.has_edges:
         pull = np.einsum("nkcb,kb->bnc", tree.find_jacobian(posed), tree.weigh(error))
-        edges = NearEdges(joints.rows, chains_first(state.turn), HOLDS_BACK)
+        edges = NearEdges(joints.rows, chains_first(state.turn), HOLDING_TOLERANCE)
         if edges.has_any:
             press = apply(edges.normals, apply(edges.free, pull))
             pressed = edges.is_near & (press > 0.0)
     if tree.slide_axes is None:
         return pressed, None
-    along = np.einsum("nib,ib->nb", tree.slide_effects(posed), error[0])
-    stopped = (along > 0.0) & (slide >= joints.slide_high - ON_EDGE)
-    stopped |= (along < 0.0) & (slide <= joints.slide_low + ON_EDGE)
+    pull_along = np.einsum("nib,ib->nb", tree.slide_effects(posed), error[0])
+    stopped = (pull_along > 0.0) & (slide >= joints.slide_high - ON_EDGE)
+    stopped |= (pull_along < 0.0) & (slide <= joints.slide_low + ON_EDGE)
     return pressed, stopped & (joints.slide_high > joints.slide_low)
 
 
-def drop_joints(chains: Chains, found: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
-    """Return solutions of chains that had to be given joints as those of chains without."""
-    assert found.local_rotations_wxyz is not None
-    joined = compile_chains(compile_chains(chains).unconstrained)
-    tree, start = joined.tree, joined.start_posed.whole
-    posed = tree.pose(tree.joints.inner(found.local_rotations_wxyz)).whole
+def drop_joints(chains: Chains, batch: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
+    """Return solutions of chains that have joints for the solve only, as those without joints."""
+    assert batch.local_rotations_wxyz is not None
+    with_joints = compile_chains(compile_chains(chains).unconstrained)
+    tree, start = with_joints.tree, with_joints.start_posed.whole
+    posed = tree.pose(tree.joints.inner(batch.local_rotations_wxyz)).whole
     turned = turns.from_matrices(np.einsum("nijb,nkjb->nikb", posed, start))
     rotations = np.ascontiguousarray(np.moveaxis(turned, -1, 0))
     return replace(
-        found,
+        batch,
         tip_rotation_wxyz=rotations[:, -1] if _has_tips(goals, options) else None,
         blended_rotations_wxyz=rotations,
         local_rotations_wxyz=None,

@@ -1,4 +1,4 @@
-"""Chains and trees that start anew from a few other poses, and the best that comes of it."""
+"""Restarts: chains and trees are solved again from sampled poses, and the best state is kept."""
 
 from __future__ import annotations
 
@@ -13,121 +13,121 @@ from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.joint_limits import turn_joints
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import State
-from .joint_run import ENOUGH, WORTH_A_JUMP, Run
+from .joint_run import MAX_NEWTON_ITERATIONS, MIN_RESTART_GAIN, Run
 
-# The same poses every time: a frame solved again gives the same pose.
-SEED, DRAWN = 20110705, 64
-# Iterations for each new start.
-ENOUGH_ANEW = 20
-# A chain that stays farther than this from the side of its pole, in radians, tries others too; one
-# that arrives as well replaces another if it is nearer to that side by ``WORTH_A_JUMP``.
-ASIDE = 0.02
-# What arrives comes before all that does not, in lengths of the reach and radians.
-BEFORE_ALL = 10.0
-# What is not nearer by so much, in lengths of the reach or radians, is as good: else last digits
-# would choose.
-AS_GOOD = 1e-5
+# Seed and count of sampled poses: always the same, so a frame solved again gives the same pose.
+SEED, SAMPLES = 20110705, 64
+# Iterations for each restart.
+MAX_RESTART_ITERATIONS = 20
+# Angle in radians: a chain that is farther than this from the side of its pole restarts too. A
+# candidate that arrives as well replaces it if it is nearer to that side by ``MIN_RESTART_GAIN``.
+SIDE_TOLERANCE = 0.02
+# Bonus that ranks poses that arrive before all others, in lengths of the reach and radians.
+ARRIVAL_BONUS = 10.0
+# Poses are tied within this, in lengths of the reach or radians: last digits must not choose.
+TIE_TOLERANCE = 1e-5
 
 
-def draw_tips(tree: KinematicTree) -> Array:
-    """Return where the effectors of drawn poses are, shape (E, 3, drawn, B)."""
+def sample_tips(tree: KinematicTree) -> Array:
+    """Return where the effectors of sampled poses are, shape (E, 3, samples, B)."""
     count = tree.reach.size
-    rows, every = np.repeat(np.arange(count), DRAWN), np.tile(np.arange(DRAWN), count)
-    several, turn = tree.take(rows), _draw_turns(tree.joints, rows, every)
-    tips = several.clamp_state(turn, several.joints.resting_slide).posed.tips
-    # Drawn poses of one chain are side by side.
-    return tips.reshape(*tips.shape[:2], count, DRAWN).swapaxes(2, 3).copy()
+    rows, samples = np.repeat(np.arange(count), SAMPLES), np.tile(np.arange(SAMPLES), count)
+    repeated, turn = tree.take(rows), _sample_turns(tree.joints, rows, samples)
+    tips = repeated.clamp_state(turn, repeated.joints.resting_slide).posed.tips
+    # Samples of one chain are side by side.
+    return tips.reshape(*tips.shape[:2], count, SAMPLES).swapaxes(2, 3).copy()
 
 
-def start_anew(
-    run: Run, tips: Array, state: State, used: Counts, rows: Counts, tries: tuple[int, int]
+def restart(
+    run: Run, tips: Array, state: State, used: Counts, rows: Counts, counts: tuple[int, int]
 ) -> tuple[State, Counts]:
-    """Start chains or trees from other poses as well, side by side, and keep what is better.
+    """Solve chains or trees from sampled poses as well, side by side, and return the better states.
 
     Args:
         run: All of them.
-        tips: As ``draw_tips`` has them.
-        state: What they have come to.
+        tips: As ``sample_tips`` returns them.
+        state: Present states.
         used: Iterations used, shape (B,).
-        rows: Which to start again.
-        tries: Of how many drawn poses the nearest are taken, and how many of these.
+        rows: Rows to restart.
+        counts: Of how many samples the nearest are taken, and how many of these.
     """
-    few, count, present = run.take_again(rows, ENOUGH), len(rows), state.take(rows)
-    (drawn, starts), of = tries, np.repeat(np.arange(count), tries[1])
-    chosen = find_nearest(few, take_rows(tips[:, :, :drawn], rows), starts)
-    several = few.take_again(np.concatenate((of, np.arange(count))), ENOUGH_ANEW)
-    several.iterations[len(of) :] = ENOUGH
-    turn = _draw_turns(few.tree.joints, of, chosen)
+    part, count, present = run.take_capped(rows, MAX_NEWTON_ITERATIONS), len(rows), state.take(rows)
+    (sample_count, start_count), owners = counts, np.repeat(np.arange(count), counts[1])
+    samples = find_nearest(part, take_rows(tips[:, :, :sample_count], rows), start_count)
+    trials = part.take_capped(np.concatenate((owners, np.arange(count))), MAX_RESTART_ITERATIONS)
+    trials.iterations[len(owners) :] = MAX_NEWTON_ITERATIONS
+    turn = _sample_turns(part.tree.joints, owners, samples)
     turn = np.concatenate((turn, present.turn), axis=-1)
-    begun = several.tree.clamp_state(turn, several.start.slide)
-    # What only looks for another side has to arrive; what has not arrived, to come to rest.
-    bring = several.settle if few.is_open(present).any() else several.close
-    found, used_by = bring(begun, np.zeros_like(several.iterations))
-    both = np.arange(len(used_by))
-    present, others = found.take(both[len(of) :]), found.take(both[: len(of)])
-    present_used, used_by = used_by[len(of) :], used_by[: len(of)]
-    several = several.take(np.arange(len(of)))
-    others, used_by = several.aim(others, used_by)
-    best, is_better = _choose_best(few, several, others, present)
-    found = others.take(best).choose(is_better, present)
-    spent = np.where(is_better, used_by[best], present_used)
-    # Aims have led what has not arrived away from where it is nearest, and what has been found anew
-    # has had few iterations.
-    is_left = few.is_open(found) & (is_better | (run.aims is not None))
-    found, spent = few.settle(found, spent, is_left, few.aims if run.is_chain else None)
+    start = trials.tree.clamp_state(turn, trials.start.slide)
+    # A chain that only looks for another side has to arrive, any other one to converge.
+    approach = trials.minimise_errors if part.is_open(present).any() else trials.close
+    poses, iterations = approach(start, np.zeros_like(trials.iterations))
+    index = np.arange(len(iterations))
+    present, candidates = poses.take(index[len(owners) :]), poses.take(index[: len(owners)])
+    present_used, iterations = iterations[len(owners) :], iterations[: len(owners)]
+    trials = trials.take(np.arange(len(owners)))
+    candidates, iterations = trials.aim(candidates, iterations)
+    best, is_better = _choose_best(part, trials, candidates, present)
+    poses = candidates.take(best).choose(is_better, present)
+    steps = np.where(is_better, iterations[best], present_used)
+    # Aims may have moved a chain that has not arrived away from its nearest pose, and a restarted
+    # one has had few iterations.
+    is_open = part.is_open(poses) & (is_better | (run.aims is not None))
+    poses, steps = part.minimise_errors(poses, steps, is_open, part.aims if run.is_chain else None)
     used = used.copy()
-    used[rows] += spent
-    return state.put(rows, found), np.minimum(used, run.iterations)
+    used[rows] += steps
+    return state.put(rows, poses), np.minimum(used, run.iterations)
 
 
 def find_nearest(run: Run, tips: Array, starts: int) -> Counts:
-    """Return which drawn poses of each chain are nearest to its targets; first the middle."""
-    weighed = (tips * run.tree.sqrt_weights[:, None, None]).reshape(-1, *tips.shape[2:])
-    gap = norm(run.target - weighed.swapaxes(0, 1))
+    """Return which sampled poses of each chain are nearest to its targets; first the middle."""
+    weighted = (tips * run.tree.sqrt_weights[:, None, None]).reshape(-1, *tips.shape[2:])
+    gap = norm(run.target - weighted.swapaxes(0, 1))
     gap[0] = 0.0
     return np.argsort(gap, axis=0, kind="stable")[:starts].T.ravel()
 
 
-def _draw_turns(joints: CompiledJoints, rows: Counts, which: Counts) -> Array:
-    """Return drawn turns (n, 4, R) of the joints of some rows (R,), each by its number.
+def _sample_turns(joints: CompiledJoints, rows: Counts, samples: Counts) -> Array:
+    """Return sampled turns (n, 4, R) of the joints of rows (R,), by the number of the sample.
 
-    Number 0 is the middle of the ranges.
+    Sample 0 is the middle of the ranges.
     """
     middle, half = joints.find_middles()
-    share = _draw_shares(len(joints.kinds))[which].transpose(1, 2, 0)
+    share = _sample_shares(len(joints.kinds))[samples].transpose(1, 2, 0)
     return turn_joints(middle[..., rows] + share * half[..., rows])
 
 
 @lru_cache(maxsize=64)
-def _draw_shares(bones: int) -> Array:
-    """Return where in their ranges the joints of drawn poses are, from -1 to 1, (drawn, n, 3)."""
-    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (DRAWN, bones, 3))
+def _sample_shares(bones: int) -> Array:
+    """Return places of joints in their ranges, from -1 to 1, for samples, (samples, n, 3)."""
+    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (SAMPLES, bones, 3))
     shares[0] = 0.0
     return shares
 
 
-def _choose_best(few: Run, several: Run, tried: State, present: State) -> tuple[Counts, Flags]:
-    """Return which of several states of each chain is best, and whether what stands is worse."""
-    count = len(few.iterations)
-    # Of the poses that arrive those on the right side, of the others those that are as near as any;
-    # then the one that is least of a change.
-    side, gap = several.find_angles_past(tried), several.find_errors(tried)
-    has_arrived = ~several.is_open(tried)
-    lack = np.where(has_arrived, np.maximum(side, ASIDE) - BEFORE_ALL, gap / several.tree.reach)
+def _choose_best(part: Run, trials: Run, candidates: State, present: State) -> tuple[Counts, Flags]:
+    """Return the best candidate of each chain, and whether it is better than the present state."""
+    count = len(part.iterations)
+    # Poses that arrive rank by their side, others by their gap; of tied ones the least change.
+    side, gap = trials.find_angles_past(candidates), trials.find_errors(candidates)
+    has_arrived = ~trials.is_open(candidates)
+    lack = np.where(
+        has_arrived, np.maximum(side, SIDE_TOLERANCE) - ARRIVAL_BONUS, gap / trials.tree.reach
+    )
     lack = lack.reshape(count, -1)
-    is_as_good = lack <= lack.min(axis=1, keepdims=True) + AS_GOOD
-    change = _find_changes(tried, several.start).reshape(count, -1)
-    ranked = np.where(is_as_good, change, np.inf)
-    best: Counts = ranked.argmin(axis=1) + ranked.shape[1] * np.arange(count)
-    standing_gap, has_stood = few.find_errors(present), ~few.is_open(present)
-    is_nearer = gap[best] + WORTH_A_JUMP * few.tree.reach < standing_gap
-    is_better_side = side[best] + WORTH_A_JUMP < few.find_angles_past(present)
-    is_better = has_arrived[best] & (is_better_side | ~has_stood) | (is_nearer & ~has_stood)
+    is_tied = lack <= lack.min(axis=1, keepdims=True) + TIE_TOLERANCE
+    change = _find_changes(candidates, trials.start).reshape(count, -1)
+    tied_change = np.where(is_tied, change, np.inf)
+    best: Counts = tied_change.argmin(axis=1) + tied_change.shape[1] * np.arange(count)
+    present_gap, arrived = part.find_errors(present), ~part.is_open(present)
+    is_nearer = gap[best] + MIN_RESTART_GAIN * part.tree.reach < present_gap
+    is_better_side = side[best] + MIN_RESTART_GAIN < part.find_angles_past(present)
+    is_better = has_arrived[best] & (is_better_side | ~arrived) | (is_nearer & ~arrived)
     return best, is_better
 
 
 def _find_changes(state: State, other: State) -> Array:
-    """Return how far joints stand apart, as sums of squared sines of half the angles, (B,)."""
+    """Return how far joints are apart, as sums of squared sines of half the angles, (B,)."""
     cosine = np.einsum("nib,nib->nb", state.turn, other.turn)
     changes: Array = (1.0 - cosine**2).sum(axis=0)
     return changes

@@ -1,4 +1,4 @@
-"""Solve one chain or many for goals: the entrance to every solver."""
+"""Solve one chain or many for goals: the entry points of all solvers."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
         options: Solver and settings; by default NEWTON.
 
     Returns:
-        The solution. An unreachable target gives the closest pose, never an error. FOLLOW drags
-        the whole chain from its start pose straight to the target: the root moves.
+        The solution. An unreachable target gives the closest pose, never an error. FOLLOW drags the
+        whole chain from its start pose straight to the target: the root moves.
 
     Raises:
         SolverMismatchError: If TWO_BONE gets a chain of more or fewer than two segments (a tip bone
@@ -54,9 +54,9 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
         or (has_tip and options.orient_weight < 1.0)
     ):
         return solve_batch(compiled.chains, goal.as_batch(), options)[0]
-    rest = compiled.each_rest[0] if has_tip else None
+    stem = compiled.float_stems[0] if has_tip else None
     task = ask_one(goal, options)
-    pose = pose_chain(FLOATS, compiled.each_start[0], rest, task, options)
+    pose = pose_chain(FLOATS, compiled.float_starts[0], stem, task, options)
     return Solution(
         pose.joints,
         np.array(pose.rotation),
@@ -70,11 +70,11 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
 def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = None) -> Solutions:
     """Return the poses of chains that bring their effectors to their targets.
 
-    Every chain's pose is the same, to rounding, as ``solve`` gives for it alone.
+    Every chain's pose is the same, to rounding, as ``solve`` returns for it alone.
 
     Args:
-        chains: Start poses; compiled on first use, so keep the record from solve to solve.
-        goals: One a chain.
+        chains: Start poses; compiled on first use, so use the same record for all solves.
+        goals: One for each chain.
         options: By default NEWTON.
 
     Raises:
@@ -96,8 +96,8 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     # NumPy adds up the numbers of one chain in another order than those of several.
     rows = np.arange(count) if is_in_floats else repeat_single(np.arange(count), compiled.count)
     if len(rows) > count:
-        some = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
-        return some.take(rows[:1])
+        solutions = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
+        return solutions.take(rows[:1])
     if has_weights:
         return _solve_weighted(chains, goals, options)
     solve_rows = _solve_in_floats if is_in_floats else _solve_in_arrays
@@ -105,20 +105,20 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
 
 
 def _check_goals(chain: Chain, goal: Goal) -> None:
-    """Raise if there is not one goal a chain, and in trees one an effector."""
-    topology, wanted = chain.topology, chain.joint_positions.shape[:-2]
+    """Raise if there is not one goal for each chain, and in trees one for each effector."""
+    topology, expected = chain.topology, chain.joint_positions.shape[:-2]
     if topology is not None:
-        wanted = (*wanted, len(topology.effector_bones))
+        expected = (*expected, len(topology.effector_bones))
     check_shape(
         goal.target_position.shape,
-        (*wanted, 3),
+        (*expected, 3),
         "target positions",
         InvalidGoalError,
         "give one goal a chain, and in a tree one an effector",
     )
     if goal.near_wxyz is not None:
-        given, rotations = goal.near_wxyz.shape[-2:], (chain.bone_count, 4)
-        check_shape(given, rotations, "near rotations", InvalidGoalError, "give one a bone")
+        shape, bone_shape = goal.near_wxyz.shape[-2:], (chain.bone_count, 4)
+        check_shape(shape, bone_shape, "near rotations", InvalidGoalError, "give one a bone")
 
 
 def _solve_in_floats(
@@ -126,9 +126,9 @@ def _solve_in_floats(
 ) -> Solutions:
     """Solve chains one by one, in floats."""
     count, compiled = len(chains), compile_chains(chains)
-    rests = compiled.each_rest if has_tips else (None,) * count
-    each = zip(compiled.each_start, rests, ask_each(goals, options, count), strict=True)
-    poses = [pose_chain(FLOATS, start, rest, task, options) for start, rest, task in each]
+    stems = compiled.float_stems if has_tips else (None,) * count
+    inputs = zip(compiled.float_starts, stems, ask_each(goals, options, count), strict=True)
+    poses = [pose_chain(FLOATS, start, stem, task, options) for start, stem, task in inputs]
     return Solutions(
         np.array([pose.joints for pose in poses]).reshape(chains.joint_positions.shape),
         np.array([pose.rotation for pose in poses]).reshape(count, 4),
@@ -144,8 +144,8 @@ def _solve_in_arrays(
 ) -> Solutions:
     """Solve chains side by side."""
     count, compiled = len(chains), compile_chains(chains)
-    rest, task = compiled.rest if has_tips else None, ask_all(goals, options, count)
-    pose = pose_chain(ARRAYS, compiled.start, rest, task, options)
+    stem, task = compiled.stem if has_tips else None, ask_all(goals, options, count)
+    pose = pose_chain(ARRAYS, compiled.start, stem, task, options)
     return Solutions(
         pose.joints.transpose(2, 0, 1),
         np.array([np.broadcast_to(x, count) for x in pose.rotation]).T,
@@ -159,23 +159,23 @@ def _solve_in_arrays(
 def _solve_weighted(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Solve chains whose tips take part of a rotation.
 
-    A tip turns part of the way from its orientation in a solve that leaves it free to the goal. The
-    rest of the chain starts from a pose that is turned by the same share.
+    First solve with free tips. Turn each tip part of the way from there to the goal rotation, and
+    start the rest of the chain from a pose that is turned by the same share.
     """
     assert goals.tip_rotation_wxyz is not None
     solver = Solver.NEWTON if options.solver is Solver.TWO_BONE else options.solver
     goals_without = replace(goals, tip_rotation_wxyz=None)
     free = solve_batch(chains, goals_without, replace(options, solver=solver))
     turns, share = bone_rotations(chains, free), 1.0 - options.orient_weight
-    left = multiply(goals.tip_rotation_wxyz, conjugate(turns[:, -1]))
-    tips = multiply(power(left, options.orient_weight), turns[:, -1])
+    remaining = multiply(goals.tip_rotation_wxyz, conjugate(turns[:, -1]))
+    tip_rotations = multiply(power(remaining, options.orient_weight), turns[:, -1])
     start = chains.joint_positions
     points = turn_part_way(start, turns, share)
     points[:, -1] = points[:, -2] + start[:, -1] - start[:, -2]
-    nearer = Chains(points, chains.bend_direction)
-    compile_chains(nearer).count = compile_chains(chains).count
-    tip_goals = replace(goals, tip_rotation_wxyz=tips)
-    solutions = solve_batch(nearer, tip_goals, replace(options, orient_weight=1.0))
+    mixed = Chains(points, chains.bend_direction)
+    compile_chains(mixed).count = compile_chains(chains).count
+    tip_goals = replace(goals, tip_rotation_wxyz=tip_rotations)
+    solutions = solve_batch(mixed, tip_goals, replace(options, orient_weight=1.0))
     turned = multiply(solutions.chain_rotation_wxyz, power(free.chain_rotation_wxyz, share))
     return replace(solutions, chain_rotation_wxyz=turned)
 
@@ -184,7 +184,7 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     """Drag chains with FOLLOW, once, from their start poses straight to their targets.
 
     No chain is turned as a whole: every bone swings from its parent by the shortest rotation.
-    Poles, flips, rotations of the tip and soft distances are for chains whose root stays.
+    Poles, flips, rotations of the tip and soft distances are for chains whose root does not move.
     """
     if chains.joints is not None and chains.joints.unturned:
         raise SolverMismatchError(

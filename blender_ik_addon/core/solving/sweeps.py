@@ -13,10 +13,9 @@ from .iteration import Method, Progress, Work, iterate, run_chains
 
 SWEPT = frozenset((Solver.FABRIK, Solver.CCD))
 """The solvers that sweep along chains."""
-# Sweeps after which NEWTON finishes, where it may: they converge linearly, and near full reach very
-# slowly.
+# Sweeps before NEWTON finishes, where it may: sweeps converge linearly, slowly near full reach.
 MOST_SWEEPS = 7
-# Rows that are done leave where half of them are.
+# Rows that are done leave the arrays once half of them are.
 CCD, FABRIK = Method(ccd.step, compaction=0.5), Method(fabrik.step, compaction=0.5)
 
 
@@ -29,7 +28,7 @@ def sweep_points(
     tolerance: Number,
     cap: Number,
 ) -> tuple[tuple[Vector, ...], Number]:
-    """Return the joints that sweeps make of those of chains without limits, and the iterations."""
+    """Return the joints of chains without limits after sweeps, and the iterations."""
     rotations: tuple[Quaternion, ...] = ()
     if solver is Solver.CCD:
         zero = 0.0 * points[0][0]
@@ -48,10 +47,10 @@ def sweep_joints(
     tolerance: Array,
     caps: Counts,
 ) -> tuple[Array, Counts]:
-    """Return the local rotations that sweeps make of others, (n, 4, B), and the iterations.
+    """Return the local rotations after sweeps, (n, 4, B), and the iterations.
 
-    The chains or trees are given as ``run_chains`` takes them; places (E, 3, B) of effectors,
-    weights of all points, (n + E, B), or (0, B) for one effector, tolerances and caps (B,).
+    Chains or trees are a list as for ``run_chains``; places (E, 3, B) of effectors, weights of all
+    points, (n + E, B), or (0, B) for one effector, tolerances and caps (B,).
     """
 
     def sweep(
@@ -75,7 +74,7 @@ def sweep_bones(
     tolerance: Number,
     cap: Number,
 ) -> tuple[Pose, Number]:
-    """Return the pose that sweeps make of another one, and the iterations used."""
+    """Return the pose after sweeps, and the iterations used."""
     work, error = Work(chain, targets, tolerance, cap), find_distance(m, pose.points, targets)
     if solver is Solver.FABRIK:
         swept = iterate(m, FABRIK, work, Progress(pose, pose, error, 0 * cap))
