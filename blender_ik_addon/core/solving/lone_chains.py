@@ -6,6 +6,7 @@ first steps and further ones. So a pose does not depend on which of the two has 
 
 from __future__ import annotations
 
+import enum
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -75,15 +76,20 @@ class WarmStart(NamedTuple):
     used: Counts
 
 
-class _Trial(NamedTuple):
-    """A state, the iterations used, whether it is the solution, and whether the target is too far.
+class _Use(enum.Enum):
+    """What the state of a trial is good for."""
 
-    ``has_arrived`` is None if the state is not even a start to go on from.
-    """
+    SOLUTION = enum.auto()
+    WARM_START = enum.auto()
+    NOTHING = enum.auto()
+
+
+class _Trial(NamedTuple):
+    """A state, the iterations used, its use, and whether the target is too far."""
 
     state: BonesState
-    used: int
-    has_arrived: bool | None
+    iterations: int
+    use: _Use
     is_too_far: bool = False
 
 
@@ -136,10 +142,8 @@ def solve_joints_in_floats(
         return [], [(np.arange(len(chains)), None)]
     trials = [_try_in_floats(*inputs, options.solver) for inputs in zip(chains, tasks, strict=True)]
     arrived, warm, cold = (
-        np.array(
-            [row for row, trial in enumerate(trials) if trial.has_arrived is flag], dtype=np.int64
-        )
-        for flag in (True, False, None)
+        np.array([row for row, trial in enumerate(trials) if trial.use is use], dtype=np.int64)
+        for use in _Use
     )
     solved: list[tuple[Counts, Solutions]] = []
     open_rows: list[tuple[Counts, WarmStart | None]] = []
@@ -148,7 +152,7 @@ def solve_joints_in_floats(
         solved.append((arrived, _record(poses)))
     if warm.size:
         turns = [trials[row].state.pose.rotations for row in warm]
-        used = np.array([trials[row].used for row in warm])
+        used = np.array([trials[row].iterations for row in warm])
         open_rows.append((warm, WarmStart(np.array(turns).transpose(1, 2, 0).copy(), used)))
     if cold.size:
         open_rows.append((cold, None))
@@ -165,7 +169,7 @@ def _pose(chain: FloatChain, task: Task, trial: _Trial) -> FloatPose:
     code = name_outcome(m, residual, accepted, trial.is_too_far, is_too_near)
     zeros = zip(chain.zero, trial.state.pose.rotations, strict=True)
     turned = [quaternions.multiply(zero, turn) for zero, turn in zeros]
-    return FloatPose(joints, turned, residual, trial.used, code)
+    return FloatPose(joints, turned, residual, trial.iterations, code)
 
 
 def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
@@ -185,7 +189,7 @@ def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
         if is_too_far or (
             is_straight(start, stays_near=task.stays_near) and offset < LINE_OFFSET * start.reach
         ):
-            return _Trial(state, used, None)
+            return _Trial(state, used, _Use.NOTHING)
         state, used = _sweep(chain, task, solver)
     elif is_off_target:
         state = newton_bones.clamp_state(chain.bones, bend_in_floats(chain.bend_start, full_task))
@@ -194,15 +198,16 @@ def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
         state, used = _aim(chain, side, task, state, used, is_off_target=is_off_target)
     gap = state.find_error(task.target)
     if is_too_far and gap > accepted:
-        return _Trial(state, used, None)
+        return _Trial(state, used, _Use.NOTHING)
     if gap > (task.tolerance if is_swept and side is None else accepted):
         cap, warm_start = min(task.iterations, used + MAX_NEWTON_ITERATIONS), state
         state, used = _iterate(chain.bones, task, state, used, cap)
         if state.find_error(task.target) > accepted:
             # If the pole leads to no solution, start again in arrays, which also search without it.
-            return _Trial(warm_start, used, False if side is None else None)
+            return _Trial(warm_start, used, _Use.WARM_START if side is None else _Use.NOTHING)
     is_past_side = side is not None and abs(side.measure(state.pose.points)[0]) > SIDE_TOLERANCE
-    return _Trial(state, used, not (is_past_side and chain.can_swivel), is_too_far)
+    use = _Use.WARM_START if is_past_side and chain.can_swivel else _Use.SOLUTION
+    return _Trial(state, used, use, is_too_far)
 
 
 def _sweep(chain: FloatChain, task: Task, solver: Solver) -> tuple[BonesState, int]:
