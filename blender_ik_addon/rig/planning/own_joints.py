@@ -42,7 +42,7 @@ def chain_joints(of_bones: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> Bone
         return None
     joints = _set_creature_kinds(of_bones.take(plan.written), plan, spec)
     if spec.joints:
-        joints = _replace_joints(joints, _find_rows(plan, spec), plan)
+        joints = _set_joints(joints, _find_rows(plan, spec), plan)
     if spec.is_dragged:
         joints = _adapt_to_drag(joints, moves_root=spec.moves_root)
     elif joints.slides is not None:
@@ -98,7 +98,7 @@ def cones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     return frozenset(plan.written[rows].tolist())
 
 
-def _replace_joints(joints: BoneJoints, by_row: dict[int, OwnJoint], plan: ChainPlan) -> BoneJoints:
+def _set_joints(joints: BoneJoints, by_row: dict[int, OwnJoint], plan: ChainPlan) -> BoneJoints:
     """Return the joints of written bones with the chain's joints in their rows."""
     is_locked, stiffness = joints.is_locked.copy(), joints.stiffness.copy()
     low, high = joints.low.copy(), joints.high.copy()

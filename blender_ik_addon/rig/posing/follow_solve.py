@@ -293,28 +293,28 @@ class FollowSolve:
         return Dragged(full.poses.put(partial, posed), turns, location, channels)
 
     def _measure(
-        self, drag: Drag, places: Places, shown: Dragged, codes: Codes, holds: Flags, is_held: Flags
+        self, drag: Drag, places: Places, pose: Dragged, codes: Codes, holds: Flags, held: Flags
     ) -> Solved:
         """Return the result, measured on the written pose."""
-        settings, rows, reach = self.settings, drag.rows, self._find_reach(shown.poses)
+        settings, rows, reach = self.settings, drag.rows, self._find_reach(pose.poses)
         goal = point_in_base(places.from_world[rows], drag.targets)
         gaps = transform_direction(
-            places.to_world[rows], shown.poses.joints[:, self._led_end] - goal
+            places.to_world[rows], pose.poses.joints[:, self._led_end] - goal
         )
         residuals, unit = _length(gaps), places.unit[rows]
         has_arrived = residuals - LENGTHS_AGREE * unit * reach <= settings.tolerance[rows, 0]
         is_blended = settings.shares[rows, 0] < 1.0
         # Without an anchor only the rounding of large coordinates in float64 leaves a gap.
-        codes = name_ending(codes, has_arrived, is_blended, is_held.any(axis=1))
+        codes = name_ending(codes, has_arrived, is_blended, held.any(axis=1))
         return Solved(
-            channels=shown.channels,
-            is_kept=is_held,
+            channels=pose.channels,
+            is_kept=held,
             residuals=residuals[:, None],
             iterations=np.zeros(len(rows), dtype=np.int64),
             status_codes=codes[:, None],
             tip_gaps=np.zeros((len(rows), 1)),
             holds=None if settings.joints is None else holds,
-            location=shown.location[:, None],
+            location=pose.location[:, None],
         )
 
     def _check_places(self, places: Places, rows: Indices) -> None:

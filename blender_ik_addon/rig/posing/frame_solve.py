@@ -111,14 +111,14 @@ class FrameSolve:
         joints = self._joints.take(rows)
         solved = solve_with_joints(posing, joints, self._find_forces(posing, places, rows))
         if settings.joints is None and frames.floating is None:
-            solved = self._remove_rolls(inputs, posing, solved)
+            solved = self._unroll(inputs, posing, solved)
         solved = turn_tips(posing, solved, None if settings.joints is None else joints)
         return posing.start, _revert_worse(posing, solved)
 
     def _ask(self, inputs: Asked, places: Places, frames: ChainFrames) -> Posing:
         """Return goals, options and start poses in the spaces of places."""
         settings, rows = self.settings, inputs.rows
-        start, chains = self._find_start(inputs, frames)
+        start, chains = self._start(inputs, frames)
         options = settings.options.per_unit(places.unit).take(rows)
         if not settings.is_tree and not settings.spec.has_side:
             flipped = flips(settings, places, rows, frames, start)
@@ -126,7 +126,7 @@ class FrameSolve:
         goals, tips = self._goals_of(inputs, places, frames, start), self._tips_of(inputs, places)
         return Posing(frames, start, goals, options, tips, chains=chains)
 
-    def _find_start(self, inputs: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
+    def _start(self, inputs: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
         """Return the start poses, and the chains for the core; cached while they stay the same."""
         settings, rows = self.settings, inputs.rows
         local = settings.begun(rows, inputs.present, inputs.whole, goes_on=inputs.goes_on)
@@ -232,7 +232,7 @@ class FrameSolve:
         assert forces is not None
         return replace(forces, gravity=gravity_in_bases(forces, places.to_world[rows]))
 
-    def _remove_rolls(self, inputs: Asked, posing: Posing, solved: SolvedPoses) -> SolvedPoses:
+    def _unroll(self, inputs: Asked, posing: Posing, solved: SolvedPoses) -> SolvedPoses:
         """Return poses of free trees without needless rolls, where no effector moves by that."""
         hang, frames, poses = posing.frames.hanging, posing.frames, solved.poses
         keeps_roll = ~self._levers.any(axis=(0, 2))

@@ -69,7 +69,7 @@ def before(history: History[Kept], skeleton: Skeleton, moment: Moment) -> Mement
 def remembered(
     history: History[Kept], skeleton: Skeleton, moment: Moment, state: Kept
 ) -> History[Kept]:
-    """Return a history with the state of one more moment; arguments as for ``find_previous``."""
+    """Return a history with the state of one more moment; arguments as for ``find_last``."""
     same = [memento for memento in history if memento.skeleton is skeleton]
     # Motion blur may return to these: they are less than one frame old.
     recent = [memento for memento in same if 0.0 < moment.frame - memento.frame < LOOK_AHEAD_FRAMES]

@@ -36,7 +36,7 @@ class Asked(NamedTuple):
         location: Location channels, shape (b, k, 3); None if nothing slides.
         steps: The easing steps of the chains; None if they do not ease.
         is_known: Which chains go to the same pose as at their last step, shape (b,).
-        goes_on: Whether all bones start from the present pose, also those with another start.
+        goes_on: Whether all bones start from the present pose, whatever their own start.
         whole: Last solutions of bones that show only a share of them, local rotations wxyz, shape
             (b, k, 4); NaN where a solution is forgotten, None if all are.
         floors: World matrices of the floors of bodies, shape (b, 4, 4); None without floors.
@@ -75,7 +75,7 @@ class Solved(Alike):
 
     Attributes:
         channels: Rotation channels, shape (b, k, 4).
-        is_kept: Which bones do not follow the solution because of locked channels, shape (b, k).
+        is_kept: Which bones locked channels keep from following, shape (b, k).
         residuals: Distances from effectors to targets in scene units, shape (b, E).
         iterations: Number of sweeps, shape (b,).
         status_codes: Indices into ``core.STATUSES``, shape (b, E).

@@ -19,8 +19,8 @@ class Moment(NamedTuple):
         is_auto_keying: Whether Blender keys the poses of the user.
         is_first: Whether no earlier update is known, as after undo and loading: the present pose
             may then be a result of chains.
-        given_back: Session uids of armature objects whose bones got a pose back from chains since
-            the last update; such a change is not one of the user.
+        given_back: Session uids of armature objects with bones whose pose chains have restored
+            since the last update; such a change is not one of the user.
     """
 
     frame: float

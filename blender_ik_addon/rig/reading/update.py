@@ -35,8 +35,7 @@ class Update:
         scene: Original scene.
         depsgraph: The graph that has just been evaluated.
         is_new_frame: Whether the evaluation was for a new frame, which resets animated channels.
-        kept: Session uids of the armature objects whose animated values have been copied to the
-            originals.
+        kept: Session uids of armature objects whose animated values are on the originals.
     """
 
     scene: bpy.types.Scene
