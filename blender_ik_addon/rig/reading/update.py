@@ -35,7 +35,7 @@ class Update:
         scene: Original scene.
         depsgraph: The graph that has just been evaluated.
         is_new_frame: Whether the evaluation was for a new frame, which resets animated channels.
-        kept: Session uids of armature objects whose animated values are on the originals.
+        kept: Session uids of armature objects with animated values on their originals.
     """
 
     scene: bpy.types.Scene
