@@ -59,8 +59,7 @@ def gravity_in_bases(forces: Forces, to_world: Array) -> Array:
         forces: As returned by ``forces_on``.
         to_world: Matrices of directions from those spaces to world space, shape (B, 3, 3).
     """
-    # The gradient of world height in a space: under uneven scale it is not the image of world
-    # space's -Z axis.
+    # The gradient of world height: under uneven scale it is not the image of the world -Z axis.
     down = -to_world[:, 2]
     size = np.linalg.norm(down, axis=1, keepdims=True)
     return -forces.gravity[:, 2:] * down / size

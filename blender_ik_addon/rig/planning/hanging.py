@@ -153,8 +153,7 @@ def _hanging_of(plans: Sequence[ChainPlan]) -> Hung:
 def _order(plans: Sequence[ChainPlan]) -> tuple[list[int], int]:
     """Return the bones, parents first and those that turn afterwards last, and how many do not.
 
-    Of those that do, tips beyond effectors come before twist bones, which stay in the order of the
-    chains.
+    Of those that do, tips beyond effectors come before twist bones, in the order of chains.
     """
     written = [bone for plan in plans for bone in plan.written.tolist()]
     order_of = {plan.tip: 1 for plan in plans if plan.turns_beyond and written.count(plan.tip) == 1}

@@ -34,8 +34,7 @@ class LiveChain(PlannedChain):
         joints: Joints of the written bones; None if all turn freely.
         stretch: Limits of their growth; None if none grows.
         slide: Limits of their slides; None if none slides.
-        home: Location channels of the root of its body without the body, shape (3,); None for a
-            chain by itself.
+        home: Location channels of its body's root without the body, shape (3,); otherwise None.
     """
 
     start: Array

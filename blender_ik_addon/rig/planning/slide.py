@@ -32,12 +32,10 @@ class ChainSlide(Alike):
         low: Least slides, shape (..., k).
         high: Greatest slides, shape (..., k); zero, as the least, if a bone does not slide.
         axes: Change of the location channels for a slide of one, shape (..., k, 3).
-        heads: Change of the heads for a slide of one, in the pose space of the parents, shape (...,
-            k, 3).
+        heads: The same of the heads, in the pose space of the parents, shape (..., k, 3).
         home: Location channels without any slide, shape (..., k, 3).
         root: Head of the root without any slide, in its parent's space, shape (..., 3).
-        connected: For one chain: names of bones that shall slide and are connected to their
-            parents.
+        connected: For one chain: names of bones that shall slide but are connected.
         locked: Names of bones that shall slide and whose location is locked.
     """
 

@@ -14,11 +14,9 @@ from ...core.kinematics.reach import distances_in_reach
 from ..reading.channels import read_flags, read_floats
 from ..reading.rows import Alike
 
-# Least cosine between a bone's segment and its Y axis. A bone with less gains little by growing
-# along that axis.
+# Least cosine between segment and Y axis; a bone with less gains little by growing along Y.
 MIN_COSINE = 0.5
-# Bones that get thinner as they grow may shorten parts across the Y axis: the factors are computed
-# repeatedly until they agree to this share.
+# Bones that get thinner may shorten parts across Y: factors are repeated until they agree.
 MAX_ITERATIONS = 50
 FACTOR_TOLERANCE = 1e-15
 
@@ -80,8 +78,7 @@ class ChainStretch(Alike):
         """Return the lengths of segments with which effectors reach targets, shape (B, m).
 
         Their sum grows by the ratio of the distance to the target over the part of it that the
-        chain would reach, so that the chain straightens no sooner than without growth. Each bone
-        takes its share.
+        chain would reach, so the chain straightens no sooner than without. Bones take their shares.
 
         Args:
             joints: Joints of the start poses, shape (B, m + 1, 3).

@@ -18,8 +18,7 @@ class Stand(Alike):
     Attributes:
         turns: Local rotations wxyz from which the next drag starts, shape (b, k, 4).
         location: Location channels of the roots, shape (b, 3).
-        whole: Rotation channels at full influence, shape (b, k, 4). The next pose stays near to
-            them, and locks hold them.
+        whole: Rotation channels at full influence, to stay near to and for locks, (b, k, 4).
         shown: Rotation channels as written, shape (b, k, 4).
         shown_location: Location channels of the roots as written, shape (b, 3).
         codes: Last results, indices into ``core.STATUSES``, shape (b,); -1 for a chain without one.
@@ -44,8 +43,7 @@ class Drag(Alike):
     Attributes:
         rows: Rows of the chains in the batch, shape (b,).
         targets: World positions of their targets, shape (b, 3).
-        home: Location of the roots without the chains, shape (b, 3); read only where influence is
-            partial.
+        home: Location of roots without chains, shape (b, 3); read only for partial influence.
         start: The present state of the chains.
     """
 

@@ -22,11 +22,9 @@ from .easing import Stance, eased
 from .free_solving import SolvedPoses
 from .history import Memento
 
-# A bone whose distance to its aim is below this has arrived and stops. Radians, and lengths of the
-# chain for slides.
+# Distance to its aim at which a bone stops, in radians, and in chain lengths for slides.
 ARRIVAL_TOLERANCE = 1e-9
-# Below this distance nobody sees a bone move. The status then tells how far the aim itself is from
-# the target. Unit as above.
+# Nobody sees motion below this distance: the status then tells what the aim itself leaves.
 VISIBLE_GAP = 1e-3
 REACHED = STATUSES.index(Status.REACHED)
 

@@ -33,11 +33,9 @@ from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
 from .solved import REACHED, USED_UP, Codes, Solved, name_ending
 
-# Greatest distance from the origin, in lengths of the chain. Farther away float32 cannot tell its
-# joints apart.
+# Distance from the origin, in chain lengths, beyond which float32 cannot tell joints apart.
 MAX_LENGTHS = 1e7
-# Least ratio of the shortest to the longest axis of a parent matrix. Below a flatter one float32
-# cannot tell where a head is.
+# Least ratio of a parent's shortest to longest axis; float32 loses heads below a flatter one.
 MIN_AXIS_RATIO = 1e-4
 # Correcting the anchored end of a chain moves its led end off the target again, each time by less.
 # The drag is repeated at most this often, while the gap shrinks below this share of the last gap.

@@ -2,8 +2,7 @@
 
 It does what ``base_solve`` does for rigid chains, for all others: bones that are scaled unevenly,
 inherit their parents' matrices in part, stretch, slide, or ease toward their targets in time; and
-for trees. Chains are solved in the spaces of their armatures, trees also in those of their root
-bones.
+for trees. Chains are solved in armature space, trees also in the space of the root bone.
 """
 
 from __future__ import annotations
@@ -344,8 +343,7 @@ def _revert_worse(posing: Posing, solved: SolvedPoses) -> SolvedPoses:
     """Return solved poses, but the start pose where a chain got worse from its last pose.
 
     Where bones are longer in one direction than in another, poses end elsewhere than the core
-    computes. A chain that ends farther from its target than it began would move away at every
-    update.
+    computes. A chain that ends farther from its target would move away at every update.
     """
     start, target = posing.start, posing.goals.target_position
     if not posing.options.keeps_start or target.ndim > 2 or posing.lengths is not None:

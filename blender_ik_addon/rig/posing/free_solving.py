@@ -42,11 +42,9 @@ class Posing(Alike):
         goals: Goals of the effectors.
         options: Solve options, with distances in armature space.
         tips: Orientations that tips shall take; None for none.
-        lengths: Grown lengths of the segments in the start pose, shape (b, m); NaN for a chain that
-            has not grown, None if none has.
+        lengths: Grown lengths of segments, shape (b, m); NaN for chains without growth, or None.
         floor: Floor that bodies do not pass; None for none.
-        chains: The start poses as the core takes them, cached from solve to solve; None to build
-            them.
+        chains: The start poses as cached for the core; None to build them.
         near: Poses that bodies start from and stay near to; None for their start poses.
     """
 
@@ -75,8 +73,7 @@ class SolvedPoses(Alike):
     Attributes:
         solutions: Solutions of the segments, from the last pass.
         poses: Poses of all written bones.
-        tip_gaps: Angles that limits leave to the requested orientations of tips, radians, shape
-            (b,); of trees (b, E).
+        tip_gaps: Angles from tips to requested orientations, radians, (b,); of trees (b, E).
     """
 
     solutions: Solutions

@@ -1,7 +1,6 @@
 """What a chain that continues from its last pose remembers of earlier moments.
 
-Each dependency graph has its own memory, so that frames in order give the same motion in a
-viewport, in a render and in a bake.
+Each dependency graph has its memory, so frames in order move alike in viewports, renders and bakes.
 """
 
 from __future__ import annotations

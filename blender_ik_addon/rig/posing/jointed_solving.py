@@ -20,14 +20,12 @@ from .free_solving import Posing, SolvedPoses, solve_as
 
 # Most passes. Bones that do not take the whole matrix of their parent change their frames as it
 # turns. These are then measured again on the solved pose, and the solve continues from there, as
-# long as pose and solution approach each other: under strongly sheared parents a few passes gain
-# one digit.
+# long as pose and solution approach each other: strongly sheared parents need a few for one digit.
 FRAME_PASSES = 24
 # Over this number of passes the gap must shrink below this share, or the solve stops.
 COMPARED_PASSES, MAX_GAP_RATIO = 2, 0.5
 # Bones that grow change the frames of those below as well. After this number of passes they keep
-# their lengths, which are right but for the last turns, and the joints alone bring the effector to
-# the target.
+# their lengths, which are right but for the last turns, and the joints alone reach for the target.
 LENGTH_PASSES = 6
 # Gap between pose and solution that counts as none, as a share of the chain's length.
 AGREES = 1e-6

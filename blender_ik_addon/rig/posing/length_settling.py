@@ -28,8 +28,7 @@ def close_gaps(
     """Return poses turned further, as little as possible, until their effectors meet targets.
 
     Damped Gauss-Newton on local swings. Where bones below inherit the whole matrix of the bone that
-    turns, the derivative is exact. For other modes it is approximate; only steps that bring the
-    effector closer are taken.
+    turns, the derivative is exact. For others it is approximate; only better steps count.
 
     Args:
         frames: Frames of the chains.

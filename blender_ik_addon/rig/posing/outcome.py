@@ -48,8 +48,7 @@ class Outcome:
         pins: Names of the pinned chains of its body that do so.
         gives_way: Whether its body moves so that any chain reaches.
         put_back: Bones that the user has posed since, and that the chain has posed again.
-        keys_before: Channels with keys at this frame before that, by bone and property; None if
-            unknown.
+        keys_before: Channels with keys at this frame before, by bone and property; None if unknown.
     """
 
     status: Status

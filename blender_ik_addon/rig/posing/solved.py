@@ -29,8 +29,7 @@ class Asked(NamedTuple):
     Attributes:
         rows: Rows of the chains in the batch, shape (b,).
         targets: World matrices of the targets, shape (b, E, 4, 4).
-        poles: World positions of the poles of those chains that have one, shape (b, P, 3); None if
-            none has one.
+        poles: World positions of the poles of chains that have one, shape (b, P, 3), or None.
         present: Present rotation channels of the bones, shape (b, k, 4).
         is_followed: Which chains have everything that they follow, shape (E,).
         location: Location channels, shape (b, k, 3); None if nothing slides.
@@ -86,8 +85,7 @@ class Solved(Alike):
         scale: Scale channels, shape (b, k, 3); None if nothing stretches.
         location: Location channels, shape (b, k, 3), or (b, 1, 3) of the roots of dragged chains;
             None if nothing slides.
-        whole: Solution at full influence, local rotations wxyz, shape (b, k, 4); None for dragged
-            chains.
+        whole: Solution at full influence, local wxyz, shape (b, k, 4); None for dragged chains.
     """
 
     channels: Array

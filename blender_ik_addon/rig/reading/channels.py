@@ -1,8 +1,7 @@
 """Pose channels of an armature as arrays: read in bulk, rotations of all modes in one form.
 
 A bone's *rotation channels* are the four numbers of its rotation mode: quaternion wxyz, angle and
-axis, or three Euler angles and a zero. Only the mode tells which numbers count, so rows of
-different bones fit into one array.
+axis, or three Euler angles and a zero. Only the mode tells which numbers count: one array fits all.
 """
 
 from __future__ import annotations
@@ -62,8 +61,7 @@ class Pose:
         location: Location channels, shape (n, 3).
         scale: Scale channels, shape (n, 3).
         modes: Rotation modes as integers, shape (n,).
-        channels: Rotation channels as Blender stores them, float32, shape (n, 4); later writes are
-            noted here.
+        channels: Rotation channels as stored, float32, shape (n, 4); later writes are noted here.
         locks: Locked axes x, y, z and w, shape (n, 4).
         uses_4d_locks: Whether the locks of a quaternion or axis-angle are for its four numbers, in
             the order of the channels; otherwise they are for its XYZ Euler angles, shape (n,).

@@ -58,10 +58,8 @@ class Dependencies:
     Attributes:
         points: Bones that move the things, or that are followed themselves.
         owners: Session uids of the objects on the way.
-        has_constraints: Whether constraints were met. Muting one changes dependencies, and Blender
-            then lists only its owner.
-        tied_points: Bones that constraints move in addition to their parents, and such first bones
-            of chains.
+        has_constraints: Whether constraints were met. On a mute Blender lists only their owner.
+        tied_points: Bones that constraints move as well as parents do, and such chain roots.
         use_drivers: Whether drivers count. Drivers of an object count for all of its bones: right
             for an order, but too much to call two chains a ring.
     """

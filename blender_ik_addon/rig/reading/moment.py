@@ -17,8 +17,7 @@ class Moment(NamedTuple):
         first: Frame at which the scene starts.
         is_new: Whether Blender has just gone to this frame.
         is_auto_keying: Whether Blender keys the poses of the user.
-        is_first: Whether no earlier update is known, as after undo and loading: the present pose
-            may then be a result of chains.
+        is_first: Whether no earlier update is known (undo, loading): chains may have left the pose.
         given_back: Session uids of armature objects with bones whose pose chains have restored
             since the last update; such a change is not one of the user.
     """

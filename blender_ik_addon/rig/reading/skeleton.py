@@ -26,8 +26,7 @@ _REST_FLOATS = {"matrix_local": 16, "matrix": 9, "head": 3, "length": 1}
 _REST_FLAGS = ("use_inherit_rotation", "use_local_location", "use_connect")
 
 
-# Greatest deviation from a rotation matrix. Float32 rest matrices of most bones deviate by less;
-# the turns of others would not be exact.
+# Greatest deviation of float32 rest matrices; beyond it the turns of bones are not exact.
 MAX_DEVIATION = 5e-6
 
 Fingerprint = tuple[object, ...]
@@ -53,8 +52,7 @@ class Skeleton:
         lengths: Rest lengths, shape (n,).
         use_local_location: Whether location is in local space, shape (n,).
         is_connected: Which bones ignore their location, shape (n,).
-        plans: Cached chain plans by requested bones, for ``plan_chain``; shared by objects with
-            equal bones.
+        plans: Plans by requested bones, for ``plan_chain``; shared by objects with equal bones.
         hangings: Cached hierarchies of chains that are solved together, for ``hanging_of``.
     """
 
@@ -108,8 +106,7 @@ class Skeleton:
     def child_at_tail(self, bone: int) -> int | None:
         """Return the only child that begins at the tail of a bone; None for none or several.
 
-        These are connected children, and others with their head there at rest, as in motion capture
-        files, which connect no bones.
+        Also unconnected children with their head there at rest, as in motion capture files.
         """
         children = np.flatnonzero(self.parents == bone)
         touching = children[self.begins_at_tail(children)]

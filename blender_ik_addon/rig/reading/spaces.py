@@ -35,11 +35,9 @@ from .rows import Alike
 
 IntArray = npt.NDArray[np.integer]
 
-# Ratio of sides below which a frame is flat. Float32 has directions to 1e-7: across a thinner frame
-# there is noise, not shape.
+# Ratio of sides below which a frame is flat: float32 directions (1e-7) are noise across it.
 _MIN_SIDE_RATIO = 1e-6
-# Blender leaves X and Z unchanged if the cosine between them is smaller, or rounds to one
-# (measured).
+# Blender leaves X and Z if the cosine between them is smaller, or rounds to one (measured).
 _MIN_COSINE, _MAX_COSINE = 1e-4, 1.0 - 2.0**-24
 _X, _Y = np.eye(3)[:2]
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
@@ -141,8 +139,7 @@ def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
     straight = _without_shear(parent_pose)
     lengths = _length(parent_pose, -2)[..., 0, :]
     volume = np.abs(np.linalg.det(parent_pose))[..., None]
-    # Sheared columns are longer than their volume warrants; a zero column has no box to compare
-    # with.
+    # Sheared columns are longer than their volume warrants; a zero column has no box.
     box = np.prod(lengths, axis=-1, keepdims=True)
     trimmed = lengths * np.cbrt(np.where(box > 0.0, volume / np.where(box > 0.0, box, 1.0), 1.0))
     axes = _unit(np.where(is_legacy[..., None], parent_pose, straight), axis=-2)
@@ -188,8 +185,7 @@ def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
 def local_start(frames: ParentFrames, segment: Array, scale: Array) -> Array:
     """Return unit directions (..., 3) of segments before the bones' local rotations turn them.
 
-    A segment that the scale squashes to zero keeps its unscaled direction; one without length lies
-    along Y.
+    A segment scaled to zero keeps its unscaled direction; one without length lies along Y.
 
     Args:
         frames: Frames of the bones' parents.
@@ -281,8 +277,7 @@ def inverse(matrix: Array) -> Array:
     cofactors = by_next[..., _NEXT, :] * by_last[..., _LAST, :]
     cofactors = cofactors - by_last[..., _NEXT, :] * by_next[..., _LAST, :]
     determinant = np.sum(matrix[..., 0, :] * cofactors[..., 0, :], axis=-1)
-    # The norms of a matrix and of its inverse multiply to the ratio of its longest to its shortest
-    # side.
+    # The product of the norms of a matrix and its inverse is its longest over its shortest side.
     sides = (_length(matrix, (-2, -1)) * _length(cofactors, (-2, -1)))[..., 0, 0]
     is_flat = np.abs(determinant) <= _MIN_SIDE_RATIO * sides
     divisor = np.where(is_flat, 1.0, determinant)[..., None, None]

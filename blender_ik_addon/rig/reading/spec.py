@@ -130,8 +130,7 @@ class Easing:
 
     Attributes:
         ease: Seconds in which the distance shrinks to 1/e, 0 or more; 0 for the fastest.
-        fastest: Greatest speed of a joint, above 0: radians a second, and for slides lengths of the
-            chain a second; inf for no limit.
+        fastest: Greatest speed of a joint, above 0: radians, or chain lengths, a second; or inf.
     """
 
     ease: float = 0.2
@@ -147,8 +146,7 @@ class ForceSpec:
         comfort: Radians to either side that cost nothing, at root and tip.
         mass: Mass of the whole chain; each bone weighs its share of the length.
         gravity: Strength of gravity, along -Z of world space.
-        creature: Text of a creature file, which replaces stiffness, comfort, masses and joints;
-            empty for none.
+        creature: Text of a creature file, instead of stiffness, comfort, masses and joints; or "".
         mode: How torques become turns.
         gain: Turn for a torque, radians; None for a step that is stable by itself.
         easing: How the chain goes to its target in time; None to be there at once.

@@ -68,8 +68,7 @@ class Update:
     def listed_armatures(self) -> frozenset[int]:
         """Session uids of the armature objects among them.
 
-        Blender also flags the pose of an armature object that moves, so what has only moved is
-        none.
+        Blender also flags the pose of a moving armature object: what has only moved is none.
         """
         if self.has_only_moved:
             return frozenset()
