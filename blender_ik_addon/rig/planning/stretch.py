@@ -16,7 +16,7 @@ from ..reading.rows import Alike
 
 # Least cosine between segment and Y axis; a bone with less gains little by growing along Y.
 MIN_COSINE = 0.5
-# Bones that get thinner may shorten parts across Y: factors are repeated until they agree.
+# Bones that get thinner may shorten parts across Y: repeat their factors until they agree.
 MAX_ITERATIONS = 50
 FACTOR_TOLERANCE = 1e-15
 

@@ -27,7 +27,7 @@ from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..reading.rows import Rows
 from ..trees.driven import Driven
-from .solved import Asked, Solved, name_ending
+from .solved import Asked, Solved, find_statuses
 
 # Most cached selections of chains, and most chains of a cached selection.
 MAX_CACHED_STARTS, MAX_CACHED_ROWS = 64, 24
@@ -223,7 +223,7 @@ class BaseSolve:
         has_arrived = gaps <= tolerance + self._slack[pick]
         is_blended = is_moved if settings.is_whole else settings.shares[pick, 0] < 1.0
         residuals = _measure_gaps(bases.to_world, points[:, -1] - ends)
-        codes = name_ending(solutions.status_code, has_arrived, is_blended, is_moved)
+        codes = find_statuses(solutions.status_code, has_arrived, is_blended, is_moved)
         return Solved(
             channels=channels,
             whole=local,

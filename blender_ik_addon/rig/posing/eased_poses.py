@@ -24,7 +24,7 @@ from .history import Memento
 
 # Distance to its aim at which a bone stops, in radians, and in chain lengths for slides.
 ARRIVAL_TOLERANCE = 1e-9
-# Nobody sees motion below this distance: the status then tells what the aim itself leaves.
+# Nobody sees motion below this distance: the status is then that of the aimed pose.
 VISIBLE_GAP = 1e-3
 REACHED = STATUSES.index(Status.REACHED)
 

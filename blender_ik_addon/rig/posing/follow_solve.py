@@ -31,7 +31,7 @@ from ..trees.driven import Driven
 from .drags import Drag, Stand
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
-from .solved import REACHED, USED_UP, Codes, Solved, name_ending
+from .solved import REACHED, USED_UP, Codes, Solved, find_statuses
 
 # Distance from the origin, in chain lengths, beyond which float32 cannot tell joints apart.
 MAX_LENGTHS = 1e7
@@ -262,11 +262,11 @@ class FollowSolve:
         settings = self.settings
         local = rotation.quaternion_from_matrix(poses.rotations)
         channels, is_held = settings.held(rows, local, near)
-        held = np.flatnonzero(is_held.any(axis=1))
-        if held.size:
-            matrices = rotation.matrix_from_quaternion(settings.local_of(channels[held]))
-            posed = frames.take(held).posed(matrices)
-            poses = poses.put(held, self._place(posed, poses.joints[held, self._placed_end]))
+        locked = np.flatnonzero(is_held.any(axis=1))
+        if locked.size:
+            matrices = rotation.matrix_from_quaternion(settings.local_of(channels[locked]))
+            posed = frames.take(locked).posed(matrices)
+            poses = poses.put(locked, self._place(posed, poses.joints[locked, self._placed_end]))
         return poses, channels, is_held & self._options.use_anchor
 
     def _blend(self, frames: ChainFrames, roots: Heads, full: Dragged, drag: Drag) -> Dragged:
@@ -303,7 +303,7 @@ class FollowSolve:
         has_arrived = residuals - LENGTHS_AGREE * unit * reach <= settings.tolerance[rows, 0]
         is_blended = settings.shares[rows, 0] < 1.0
         # Without an anchor only the rounding of large coordinates in float64 leaves a gap.
-        codes = name_ending(codes, has_arrived, is_blended, held.any(axis=1))
+        codes = find_statuses(codes, has_arrived, is_blended, held.any(axis=1))
         return Solved(
             channels=pose.channels,
             is_kept=held,

@@ -34,7 +34,7 @@ from ..trees.driven import Driven
 from .eased_poses import Eased, step_poses
 from .free_solving import Posing, SolvedPoses, free_chains_for_core, solve_freely
 from .jointed_solving import AGREES, chains_for_core, solve_with_joints, turn_tips
-from .solved import Asked, Solved, name_ending
+from .solved import Asked, Solved, find_statuses
 
 
 class FrameSolve:
@@ -299,7 +299,7 @@ class FrameSolve:
         errors = residuals - LENGTHS_AGREE * frames.lengths(poses, world)
         has_arrived, solutions = errors <= settings.tolerance[rows], solved.solutions
         # The pose may differ from the solved one where bones change their shape as they turn.
-        codes = name_ending(
+        codes = find_statuses(
             solutions.status_code.reshape(residuals.shape),
             has_arrived,
             settings.shares[rows] < 1.0,

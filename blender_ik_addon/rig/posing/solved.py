@@ -102,7 +102,7 @@ class Solved(Alike):
     whole: Array | None = None
 
 
-def name_ending(codes: Codes, has_arrived: Flags, is_blended: Flags, is_moved: Flags) -> Codes:
+def find_statuses(codes: Codes, has_arrived: Flags, is_blended: Flags, is_moved: Flags) -> Codes:
     """Return the status codes of the written pose.
 
     Args:

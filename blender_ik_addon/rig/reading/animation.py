@@ -145,8 +145,8 @@ def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     data = getattr(owner, "animation_data", None)
     if data is None:
         return set()
-    found = [*curves(owner), *data.drivers, *strip_curves(owner)]
-    return {(curve.data_path, curve.array_index) for curve in found}
+    all_curves = [*curves(owner), *data.drivers, *strip_curves(owner)]
+    return {(curve.data_path, curve.array_index) for curve in all_curves}
 
 
 def rotation_keys(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:

@@ -2,7 +2,7 @@
 
 How Blender poses a bone below its parent, 3x3 matrices in armature space, columns as axes::
 
-    pose = (rs @ local_rotation @ diag(own scale)) * post
+    pose = (rs @ local_rotation @ diag(scale)) * post
     rs   = parent frame @ offset
 
 ``offset`` is the bone's rest matrix relative to its parent's. The parent frame is the parent's pose

@@ -154,7 +154,7 @@ class Update:
                     self.scene.statistics(view_layer)
 
     def evaluate_again(self) -> None:
-        """Have the graph take in what has been written since."""
+        """Evaluate the graph again, with all that has been written since."""
         # A graph with new relations must not be evaluated from inside its own update without a
         # scene tag: 4.2 to 5.0 crash later.
         self.scene.update_tag()
