@@ -48,19 +48,19 @@ def close_gaps(
     damping = np.full(len(target), START_DAMPING)
     rows = np.arange(len(target))
     best, error = pose, target - pose.joints[:, -1]
-    former = np.full(len(target), np.inf)
+    before = np.full(len(target), np.inf)
     for step in range(MAX_STEPS):
         size = np.linalg.norm(error, axis=1)
         is_open = (size > tolerance[rows]) & (damping <= MAX_DAMPING)
         if step % FEW_STEPS == 0:
             # A gap that no longer shrinks never closes: the target is out of reach.
-            is_open &= size <= SLOW * former
-            former = size
+            is_open &= size <= SLOW * before
+            before = size
         if not is_open.all():
             rest = np.flatnonzero(is_open)
             if not rest.size:
                 break
-            rows, damping, error, former = rows[rest], damping[rest], error[rest], former[rest]
+            rows, damping, error, before = rows[rest], damping[rest], error[rest], before[rest]
             frames, pose, tip = frames.take(rest), pose.take(rest), take_rows(tip, rest)
         columns = _find_jacobian(frames, pose, fixed=tip is not None)
         system = columns @ columns.transpose(0, 2, 1)
