@@ -97,7 +97,7 @@ def dragged_root(plan: ChainPlan, spec: ChainSpec) -> int:
 
 
 def moved_whole(plan: ChainPlan, spec: ChainSpec) -> int:
-    """Return the bone of which a chain or its body writes the whole location; -1 for none."""
+    """Return the bone whose whole location a chain or its body writes; -1 for none."""
     return dragged_root(plan, spec) if spec.is_dragged else plan.body_root
 
 

@@ -24,7 +24,7 @@ class Stand(Alike):
         codes: Last results, indices into ``core.STATUSES``, shape (b,); -1 for a chain without one.
             A chain with a result was dragged with the same inputs already, and stays: otherwise a
             chain that cannot reach its target would creep on.
-        holds: Which limits about X, Y and Z held the bones back, shape (b, k, 3).
+        holds: Whether limits about X, Y and Z held each bone back, shape (b, k, 3).
     """
 
     turns: Array

@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
     Attributes:
         seconds: Time since the remembered state; zero or more.
-        inputs: What the solve depends on besides the chain.
+        inputs: Inputs of the solve besides the chain, as bytes to compare.
         spec: Settings of the chain.
         now: Pose in the remembered state; None for the start pose.
         before: Pose that the chain aimed at then; None for the present aim.
@@ -75,7 +75,7 @@ def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inpu
         last: The state that the moment continues from; None to start again.
         spec: Settings of the chain.
         moment: The present moment.
-        inputs: What the solve depends on besides the chain.
+        inputs: Inputs of the solve besides the chain, as bytes to compare.
     """
     if last is None:
         return Step(0.0, inputs, spec)

@@ -62,7 +62,7 @@ class FrameSolve:
 
     @property
     def owns_root(self) -> Flags | bool:
-        """Which chains slide their own roots, shape (B,) or for all alike."""
+        """Whether chains slide their roots, shape (B,), or one value for all."""
         if self._frames.slide is None or self._frames.floating is not None:
             return self._frames.floating is not None
         return self._frames.slide.moves_root

@@ -60,7 +60,7 @@ class Posing(Alike):
 
     @property
     def is_stretched(self) -> Flags | None:
-        """Which chains have grown, shape (b,); None if none has."""
+        """Whether each chain has grown, shape (b,); None if none has."""
         if self.lengths is None:
             return None
         return ~np.isnan(self.lengths[:, 0])

@@ -1,4 +1,4 @@
-"""What a chain that continues from its last pose remembers of earlier moments.
+"""Histories of chains that continue from their last poses: states at earlier moments.
 
 Each dependency graph has its memory, so frames in order move alike in viewports, renders and bakes.
 """

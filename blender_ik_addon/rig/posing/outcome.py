@@ -30,7 +30,7 @@ class Outcome:
     """Outcome of one solve for one chain.
 
     Attributes:
-        status: How the solve ended.
+        status: Status of the chain after the solve.
         residual: Distance from effector to target on the written pose, in scene units.
         iterations: Number of sweeps.
         has_locks: Whether locked rotation channels kept bones from following.

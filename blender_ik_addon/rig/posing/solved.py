@@ -31,10 +31,10 @@ class Asked(NamedTuple):
         targets: World matrices of the targets, shape (b, E, 4, 4).
         poles: World positions of the poles of chains that have one, shape (b, P, 3), or None.
         present: Present rotation channels of the bones, shape (b, k, 4).
-        is_followed: Which chains have everything that they follow, shape (E,).
+        is_followed: Whether each chain has everything that it follows, shape (E,).
         location: Location channels, shape (b, k, 3); None if nothing slides.
         steps: The easing steps of the chains; None if they do not ease.
-        is_known: Which chains go to the same pose as at their last step, shape (b,).
+        is_known: Whether a chain goes to the same pose as at its last step, shape (b,).
         goes_on: Whether all bones start from the present pose, whatever their own start.
         whole: Last solutions of bones that show only a share of them, local rotations wxyz, shape
             (b, k, 4); NaN where a solution is forgotten, None if all are.
@@ -74,7 +74,7 @@ class Solved(Alike):
 
     Attributes:
         channels: Rotation channels, shape (b, k, 4).
-        is_kept: Which bones locked channels keep from following, shape (b, k).
+        is_kept: Whether locked channels keep a bone from following, shape (b, k).
         residuals: Distances from effectors to targets in scene units, shape (b, E).
         iterations: Number of sweeps, shape (b,).
         status_codes: Indices into ``core.STATUSES``, shape (b, E).

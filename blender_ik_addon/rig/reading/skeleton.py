@@ -51,7 +51,7 @@ class Skeleton:
         frames: Rest frames of the bones, for the pose evaluation.
         lengths: Rest lengths, shape (n,).
         use_local_location: Whether location is in local space, shape (n,).
-        is_connected: Which bones ignore their location, shape (n,).
+        is_connected: Whether a bone ignores its location, shape (n,).
         plans: Plans by requested bones, for ``plan_chain``; shared by objects with equal bones.
         hangings: Cached hierarchies of chains that are solved together, for ``hanging_of``.
     """
@@ -76,7 +76,7 @@ class Skeleton:
 
     @cached_property
     def has_square_rest(self) -> Flags:
-        """Which bones have pure rotations as rest matrices, shape (n,).
+        """Whether the rest matrix of each bone is a pure rotation, shape (n,).
 
         Rest matrices of bones that point against their parents are only nearly rotations.
         """
@@ -86,7 +86,7 @@ class Skeleton:
 
     @cached_property
     def takes_whole_parent(self) -> Flags:
-        """Which bones inherit rotation, scale and shear of their parents, shape (n,)."""
+        """Whether each bone inherits its parent's rotation, scale and shear, shape (n,)."""
         whole: Flags = self.frames.use_inherit_rotation & (
             self.frames.inherit_scale == InheritScale.FULL
         )

@@ -147,9 +147,9 @@ class ForceSpec:
         mass: Mass of the whole chain; each bone weighs its share of the length.
         gravity: Strength of gravity, along -Z of world space.
         creature: Text of a creature file, instead of stiffness, comfort, masses and joints; or "".
-        mode: How torques become turns.
+        mode: Rule by which torques become turns.
         gain: Turn for a torque, radians; None for a step that is stable by itself.
-        easing: How the chain goes to its target in time; None to be there at once.
+        easing: Ease of the chain in time; None to be at the target at once.
     """
 
     stiffness: tuple[float, float] = (1.0, 1.0)
@@ -192,7 +192,7 @@ class ChainSpec:
             = all.
         use_tail: The effector is the tip bone's tail, otherwise its head.
         use_rotation: A bone takes the target's rotation.
-        rotation_bone: Which one: the tip bone, or the only bone at its tail, as the hand of an arm;
+        rotation_bone: That bone: the tip bone, or the only bone at its tail, as the hand of an arm;
             without such a bone the tip, if the chain has more than two bones.
         use_twist_spread: The turn of that bone is spread along the bones of the segment before it.
         target: Point to follow.
@@ -272,7 +272,7 @@ class ChainSpec:
 
     @property
     def easing(self) -> Easing | None:
-        """How it goes to its target in time; None to be there at once."""
+        """Its ease in time; None to be at the target at once."""
         return None if self.force is None else self.force.easing
 
     @property

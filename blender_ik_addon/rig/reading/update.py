@@ -83,7 +83,7 @@ class Update:
 
     @cached_property
     def posed_armatures(self) -> frozenset[int]:
-        """Session uids of objects of which the user or a new frame has only posed bones.
+        """Session uids of objects whose bones the user or a new frame has posed, and no more.
 
         For other settings Blender lists the object as moved; for other animation, as shaded. On a
         new frame it lists the armature too if the user sets bones.
