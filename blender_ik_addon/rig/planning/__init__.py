@@ -1,1 +1,1 @@
-"""What each chain is made of: its bones, their joints, its order."""
+"""Parts of a chain: its bones, their joints, its place in the order of solves."""

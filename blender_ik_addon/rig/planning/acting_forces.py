@@ -1,4 +1,4 @@
-"""What acts on the bones of a chain: its settings or a creature, and gravity."""
+"""Forces on the bones of a chain: from its settings or a creature, and gravity."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..reading.spec import ChainSpec, ForceSpec
 
 
 def creature_of(force: ForceSpec, name: str = "Creature") -> Creature:
-    """Return what a chain resists and weighs, as a creature.
+    """Return stiffness, comfort and masses of a chain as a creature.
 
     Args:
-        force: The settings.
-        name: Of the creature, where none has been loaded.
+        force: Settings of the force.
+        name: Name of the creature if none has been loaded.
 
     Raises:
         InvalidCreatureError: If the text of a creature cannot be read, with what to change in it.
     """
     if force.creature:
         return replace(parse_creature(force.creature), gravity=force.gravity)
-    # Degrees as a person types them: angles are stored as float32.
+    # Angles are stored as float32; round them to the degrees that the user typed.
     comfort = np.round(np.degrees(force.comfort), 5)
     return Creature(
         name=name,
@@ -37,18 +37,18 @@ def creature_of(force: ForceSpec, name: str = "Creature") -> Creature:
 
 
 def forces_on(specs: Sequence[ChainSpec], lengths: Array) -> Forces | None:
-    """Return what acts on chains alike, before gravity has a direction; None where nothing does.
+    """Return the forces on similar chains, before gravity has a direction; None without any.
 
     Args:
-        specs: Of B chains.
-        lengths: Of their segments, shape (B, m).
+        specs: Settings of B chains.
+        lengths: Lengths of their segments, shape (B, m).
     """
     pairs = zip(specs, lengths, strict=True)
-    each = [creature_of(spec.force).forces(own) for spec, own in pairs if spec.force is not None]
-    if not each or specs[0].force is None:
+    forces = [creature_of(spec.force).forces(row) for spec, row in pairs if spec.force is not None]
+    if not forces or specs[0].force is None:
         return None
     arrays = ("stiffness", "masses", "gravity", "comfort_low", "comfort_high")
-    stacked = {name: np.array([getattr(one, name) for one in each]) for name in arrays}
+    stacked = {name: np.array([getattr(one, name) for one in forces]) for name in arrays}
     return Forces(**stacked, mode=specs[0].force.mode, gain=specs[0].force.gain)
 
 
@@ -56,11 +56,10 @@ def gravity_in_bases(forces: Forces, to_world: Array) -> Array:
     """Return the pulls of masses in the spaces of B chains, shape (B, 3).
 
     Args:
-        forces: As ``forces_on``.
-        to_world: Directions of those spaces to world space, shape (B, 3, 3).
+        forces: As returned by ``forces_on``.
+        to_world: Matrices of directions from those spaces to world space, shape (B, 3, 3).
     """
-    # How world heights fall with points of a space: under uneven scale that is not where world
-    # space's own -Z axis comes to lie.
+    # The gradient of world height: under uneven scale it is not the image of the world -Z axis.
     down = -to_world[:, 2]
     size = np.linalg.norm(down, axis=1, keepdims=True)
     return -forces.gravity[:, 2:] * down / size

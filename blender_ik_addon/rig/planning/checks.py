@@ -1,6 +1,6 @@
-"""The one check between Blender and the records: whatever is not finite stops its own chain only.
+"""Checks of values from Blender: whatever is not finite stops only its own chain.
 
-Blender stores NaN in any float, and evaluates it into whatever hangs below.
+Blender stores NaN in any float, and its evaluation spreads it to everything below.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ def check_settings(
 
     Args:
         group: The settings.
-        names: Of the floats that are read; all of the group's own if left out.
-        whose: What the settings belong to, such as "the joint of 'Knee'".
+        names: Names of the floats that are read; without names all of the group's floats.
+        whose: Owner of the settings, as "the joint of 'Knee'".
 
     Raises:
         RigError: With the name of the setting as the panel shows it.
     """
     kind: Any = type(group)
     names = names or _float_names(kind)
-    # A sum is finite if all are, and NaN passes through the ranges of properties.
+    # A sum is finite if all are. Ranges of properties do not stop NaN.
     if math.isfinite(sum([getattr(group, name) for name in names])):
         return
     name = next(name for name in names if not math.isfinite(getattr(group, name)))
@@ -55,20 +55,20 @@ def check_settings(
 
 @cache
 def _float_names(kind: Any) -> tuple[str, ...]:
-    """Return the floats that can be set in a class of settings."""
+    """Return the names of the floats that can be set in a class of settings."""
     properties = kind.bl_rna.properties
     return tuple(
-        [each.identifier for each in properties if each.type == "FLOAT" and not each.is_readonly]
+        [prop.identifier for prop in properties if prop.type == "FLOAT" and not prop.is_readonly]
     )
 
 
 def is_pose_sound(pose: Pose) -> bool:
-    """Tell whether all matrices, locations and scales of a pose are; rotations need not be."""
+    """Return whether all matrices, locations and scales of a pose are sound, except rotations."""
     return all(is_sound(part) for part in (pose.world, pose.matrices, pose.location, pose.scale))
 
 
 def check_pose(armature_object: bpy.types.Object, pose: Pose, plan: ChainPlan) -> None:
-    """Raise if the pose that a chain is solved in is not sound; its own rotations need not be.
+    """Raise if the pose in which a chain is solved is not sound, except for its own rotations.
 
     Raises:
         RigError: With the name of the object or bone to look at.
@@ -80,8 +80,8 @@ def check_pose(armature_object: bpy.types.Object, pose: Pose, plan: ChainPlan) -
     is_carried = above < 0 or is_sound(pose.matrices[above])
     if not (is_carried and is_sound(pose.matrices[root, :3, 3])):
         upward = skeleton.ancestors(root)
-        spoiled = [bone for bone in upward if not is_sound(pose.matrices[bone])]
-        raise bone_not_finite(skeleton.names[(spoiled or upward)[-1]])
+        unsound = [bone for bone in upward if not is_sound(pose.matrices[bone])]
+        raise bone_not_finite(skeleton.names[(unsound or upward)[-1]])
     written = plan.written
     channels = np.hstack((pose.location[written], pose.scale[written]))
     check_channels(plan, channels)
@@ -118,7 +118,7 @@ def check_segments(chain_of: Callable[[int], PlannedChain], joints: Array) -> No
 
     Args:
         chain_of: Returns the chain of a row.
-        joints: Of the chains, shape (b, m + 1, 3).
+        joints: Joints of the chains, shape (b, m + 1, 3).
 
     Raises:
         InvalidChainError: With the name of the first such bone.
@@ -131,7 +131,7 @@ def check_segments(chain_of: Callable[[int], PlannedChain], joints: Array) -> No
 
 
 def bone_not_finite(bone: str) -> RigError:
-    """Return what to say of a bone that is nowhere."""
+    """Return the error of a bone whose transform is not finite."""
     return RigError(
         f"The transform of bone '{bone}' is not finite or too large:"
         " check its location, rotation and scale, its keyframes, drivers and constraints."

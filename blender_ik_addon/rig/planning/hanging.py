@@ -1,4 +1,4 @@
-"""Which bones of chains and trees hang on which: indices only."""
+"""Parents and children among the bones of chains and trees: indices only."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Generations = tuple[tuple[slice, Indices | slice | None], ...]
 
 @dataclass(frozen=True)
 class Hanging:
-    """The k bones that E chains write, every bone after its parent; one chain is a tree with E = 1.
+    """Hierarchy of the k bones that E chains write, parents first; a chain alone has E = 1.
 
     Attributes:
-        parents: Rows of their parents, -1 for the one root.
-        count: How many bones, the first, are solved together. The others turn afterwards: tips
-            beyond their effectors that no other chain drives, and twist bones after these.
+        parents: Rows of the parents, -1 for the one root.
+        count: Number of bones that are solved together; they come first. The others turn
+            afterwards: tips beyond their effectors that no other chain drives, then twist bones.
         carriers: Rows of the bones that carry the effectors.
-        rows: Of each chain, the rows of the bones that it writes, root first.
-        tips: Of each chain, the row of the last bone of its limb.
-        unturned: The bones solved together that do not inherit their parents' rotation.
+        rows: For each chain, the rows of the bones that it writes, root first.
+        tips: For each chain, the row of the last bone of its limb.
+        unturned: Rows of bones solved together that do not inherit their parents' rotation.
         floats: Whether the root moves as well as it turns.
     """
 
@@ -46,18 +46,18 @@ class Hanging:
         return tuple(self._generations())
 
     def _generations(self) -> Iterator[tuple[slice, Indices | slice | None]]:
-        depth: list[int] = []
-        for row, above in enumerate(self.parents):
-            depth.append(depth[above] + 1 if above >= 0 else 0)
+        depths: list[int] = []
+        for row, parent in enumerate(self.parents):
+            depths.append(depths[parent] + 1 if parent >= 0 else 0)
             if row >= self.count:
-                depth[row] = len(self.parents) + (row not in self.tips)
-        for _, group in groupby(range(len(depth)), lambda row: depth[row]):
+                depths[row] = len(self.parents) + (row not in self.tips)
+        for _, group in groupby(range(len(depths)), lambda row: depths[row]):
             rows = list(group)
-            above = self.parents[rows[0]]
-            if above < 0:
+            parent = self.parents[rows[0]]
+            if parent < 0:
                 yield slice(rows[0], rows[0] + 1), None
             elif len(rows) == 1:
-                yield slice(rows[0], rows[0] + 1), slice(above, above + 1)
+                yield slice(rows[0], rows[0] + 1), slice(parent, parent + 1)
             else:
                 yield slice(rows[0], rows[-1] + 1), np.array([self.parents[row] for row in rows])
 
@@ -65,7 +65,7 @@ class Hanging:
     def topology(self) -> Topology | None:
         """The bones that are solved together, as the core takes a tree; None for a chain.
 
-        What floats comes first there, a bone that moves and does not turn.
+        If the root floats, the core's tree begins with one more bone that moves and does not turn.
         """
         if self.floats:
             return Topology(
@@ -78,114 +78,114 @@ class Hanging:
 
     @cached_property
     def above(self) -> list[int]:
-        """Which joint is before each one: heads of the bones solved together, then effectors."""
+        """Row of the joint before each one: heads of bones solved together, then effectors."""
         return [0, *self.parents[1 : self.count], *self.carriers]
 
     @cached_property
     def on_ways(self) -> Array:
-        """One for the joints on the way to each effector, else zero, shape (n + E, E)."""
-        found = np.zeros((len(self.above), len(self.carriers)))
+        """One for the joints on the way to each effector, otherwise zero, shape (n + E, E)."""
+        is_on_way = np.zeros((len(self.above), len(self.carriers)))
         for chain, carrier in enumerate(self.carriers):
-            found[[*self.path(carrier), self.count + chain], chain] = 1.0
-        return found
+            is_on_way[[*self.path(carrier), self.count + chain], chain] = 1.0
+        return is_on_way
 
     def turns_afterwards(self, chain: int) -> bool:
-        """Tell whether a chain's tip is turned after all else."""
+        """Return whether a chain's tip is turned after the solve."""
         return self.tips[chain] >= self.count
 
     def path(self, row: int) -> list[int]:
-        """Return a bone's row and those of all bones above it, the bone first."""
-        found = []
+        """Return the rows of a bone and of all bones above it, the bone first."""
+        rows = []
         while row >= 0:
-            found.append(row)
+            rows.append(row)
             row = self.parents[row]
-        return found
+        return rows
 
     def limb_root(self, chain: int) -> int:
         """Return the row of the bone that turns the limb of a chain toward its pole.
 
-        As the core has it: the first of the bones that move its effector and else only what goes
-        on from there, or of all that move it where those are fewer than two.
+        As in the core: the first of the bones that move no effector but this one and those beyond
+        it, or of all bones that move it if those are fewer than two.
         """
         carrier = self.carriers[chain]
-        paths = [self.path(each) for each in self.carriers]
+        paths = [self.path(row) for row in self.carriers]
         others = {row for path in paths if carrier not in path for row in path}
-        own = [row for row in self.path(carrier) if row not in others]
-        return own[-1] if len(own) > 1 else 0
+        limb_rows = [row for row in self.path(carrier) if row not in others]
+        return limb_rows[-1] if len(limb_rows) > 1 else 0
 
 
 Hung = tuple[Indices, Hanging]
-"""Bones, every one after its parent, and how they hang."""
+"""Indices of bones, parents first, and their hierarchy."""
 
 
 def hanging_of(plans: Sequence[ChainPlan]) -> Hung:
-    """Return the bones that chains write together, the same records for the same plans."""
-    key, kept = tuple([id(plan) for plan in plans]), plans[0].skeleton.hangings
-    known: tuple[Hung, Sequence[ChainPlan]] | None = kept.get(key)
-    if known is None:
-        # The plans are kept as well: of those that are gone others may have the numbers.
-        known = kept[key] = _hanging_of(plans), plans
-    return known[0]
+    """Return the bones that chains write together; the same record for the same plans."""
+    key, cache = tuple([id(plan) for plan in plans]), plans[0].skeleton.hangings
+    cached: tuple[Hung, Sequence[ChainPlan]] | None = cache.get(key)
+    if cached is None:
+        # Hold the plans too: without them other plans could get their ids.
+        cached = cache[key] = _hanging_of(plans), plans
+    return cached[0]
 
 
 def _hanging_of(plans: Sequence[ChainPlan]) -> Hung:
-    skeleton, (bones, count) = plans[0].skeleton, _ordered(plans)
+    skeleton, (bones, count) = plans[0].skeleton, _order(plans)
     row_of = {bone: row for row, bone in enumerate(bones)}
     rows = [[row_of[bone] for bone in plan.written.tolist()] for plan in plans]
-    tips = [own[plan.tip_row] for own, plan in zip(rows, plans, strict=True)]
+    tips = [chain[plan.tip_row] for chain, plan in zip(rows, plans, strict=True)]
     turns = skeleton.frames.use_inherit_rotation[bones[1:count]]
     return np.array(bones), Hanging(
         parents=tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones),
         count=count,
         carriers=tuple(
-            # A head is carried by its parent; by the bone itself where that turns to the target as
-            # well and other chains go on from it, so that all of them are told of its turn.
+            # A head is carried by its parent. If the bone turns to the target too and other chains
+            # continue from it, it carries the head itself, so that all chains account for its turn.
             tip if plan.turns_beyond and tip < count else row_of[int(plan.segments[-1])]
             for plan, tip in zip(plans, tips, strict=True)
         ),
-        rows=tuple(tuple(own) for own in rows),
+        rows=tuple(tuple(chain) for chain in rows),
         tips=tuple(tips),
         unturned=tuple((1 + np.flatnonzero(~turns)).tolist()),
         floats=plans[0].body_root >= 0,
     )
 
 
-def _ordered(plans: Sequence[ChainPlan]) -> tuple[list[int], int]:
+def _order(plans: Sequence[ChainPlan]) -> tuple[list[int], int]:
     """Return the bones, parents first and those that turn afterwards last, and how many do not.
 
-    Of these, tips beyond effectors come before twist bones, which stay in the order of the chains.
+    Of those that do, tips beyond effectors come before twist bones, in the order of chains.
     """
     written = [bone for plan in plans for bone in plan.written.tolist()]
-    last = {plan.tip: 1 for plan in plans if plan.turns_beyond and written.count(plan.tip) == 1}
-    twisted = {bone for plan in plans for bone in plan.limb[plan.tip_row + 1 :].tolist()}
+    order_of = {plan.tip: 1 for plan in plans if plan.turns_beyond and written.count(plan.tip) == 1}
+    twist_bones = {bone for plan in plans for bone in plan.limb[plan.tip_row + 1 :].tolist()}
     limbs = {bone for plan in plans for bone in plan.limb[: plan.tip_row + 1].tolist()}
-    last |= dict.fromkeys(twisted - limbs, 2)
+    order_of |= dict.fromkeys(twist_bones - limbs, 2)
 
     def place(bone: int) -> tuple[int, ...]:
-        late = last.get(bone, 0)
-        return (late,) if late == 2 else (late, len(plans[0].skeleton.ancestors(bone)), bone)
+        rank = order_of.get(bone, 0)
+        return (rank,) if rank == 2 else (rank, len(plans[0].skeleton.ancestors(bone)), bone)
 
     bones = sorted(dict.fromkeys(written), key=place)
-    return bones, len(bones) - len(last)
+    return bones, len(bones) - len(order_of)
 
 
 def lying(
     plans: Sequence[ChainPlan], hung: Hung, location: Callable[[Indices], Array]
 ) -> tuple[Array, Array]:
-    """Return where heads and effectors of chains that hang so lie in the spaces of posed bones.
+    """Return heads and effectors of chains in the spaces of posed bones.
 
     Args:
         plans: The chains.
-        hung: Of these.
+        hung: Bones and hierarchy of the chains.
         location: Returns the location channels (..., m, 3) of bones (m,).
 
     Returns:
-        From the parent's head to each bone's in the space of the parent, shape (..., k, 3), and
-        effectors in the spaces of the bones that carry them, shape (..., E, 3).
+        Offsets from the parent's head to each bone's, in the space of the parent, shape (..., k,
+        3); and effectors in the spaces of the bones that carry them, shape (..., E, 3).
     """
     skeleton, (bones, hanging) = plans[0].skeleton, hung
-    ways = skeleton.heads(bones, location(bones))
-    ends = np.zeros((*ways.shape[:-2], len(plans), 3))
+    heads = skeleton.heads(bones, location(bones))
+    ends = np.zeros((*heads.shape[:-2], len(plans), 3))
     for chain, carrier in enumerate(bones[list(hanging.carriers)].tolist()):
         plan = plans[chain]
         if plan.ends_at_tail:
@@ -193,4 +193,4 @@ def lying(
         elif carrier != plan.tip:
             tip = np.array([plan.tip])
             ends[..., chain, :] = skeleton.heads(tip, location(tip))[..., 0, :]
-    return ways, ends
+    return heads, ends

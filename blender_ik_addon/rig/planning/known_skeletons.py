@@ -1,4 +1,4 @@
-"""The bones of armature objects for whoever is not an update: compiled once while they stay."""
+"""Skeletons of armature objects for callers outside an update: compiled once while bones stay."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import bpy
 
 from ..reading.skeleton import Skeleton, compiled
 
-# As many armatures are remembered: more than a person works on side by side.
+# Most cached armatures: more than a person works on side by side.
 MOST_KNOWN = 64
-# By session uid of the armature.
+# Skeletons by session uid of the armature.
 _known: dict[int, Skeleton] = {}
 
 
 def skeleton_of(armature_object: bpy.types.Object) -> Skeleton:
-    """Return the skeleton of an armature object, the same one as long as no bone has changed."""
+    """Return the skeleton of an armature object, the same one as long as no bone changes."""
     uid = armature_object.data.session_uid
-    found = compiled(armature_object, _known.get(uid))
+    skeleton = compiled(armature_object, _known.get(uid))
     if len(_known) >= MOST_KNOWN:
-        # In one go: renders ask from a thread of their own.
+        # Clear all at once: renders call this from their own thread.
         _known.clear()
-    _known[uid] = found
-    return found
+    _known[uid] = skeleton
+    return skeleton

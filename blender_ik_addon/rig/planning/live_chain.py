@@ -1,4 +1,4 @@
-"""One live chain compiled: what a solve needs that stays while only targets and parents move."""
+"""One compiled live chain: the data of a solve that stay while only targets and parents move."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .own_joints import chain_joints
 from .slide import ChainSlide
 from .stretch import ChainStretch
 
-# Scales that differ by less count as even, and lengths below this share of the chain as none.
+# Scales that differ by less count as even.
 EVEN_SCALE = 1e-6
+# Segments shorter than this share of the chain have no length.
 SHORTEST_SEGMENT = 1e-9
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LiveChain(PlannedChain):
-    """One live chain.
+    """One compiled live chain.
 
     Attributes:
-        start: Rotation channels that it starts from, shape (k, 4).
+        start: Rotation channels of its start pose, shape (k, 4).
         stored: Rotation channels of the stored pose, shape (k, 4).
         is_settled: Whether the start depends on neither keyframes nor the present pose.
-        joints: Of the written bones; None where all turn freely.
-        stretch: How far they may grow; None where none is to.
-        slide: How far they may slide; None where none is to.
-        home: Location channels of the root of its body without the body, shape (3,); None for a
-            chain by itself.
+        joints: Joints of the written bones; None if all turn freely.
+        stretch: Limits of their growth; None if none grows.
+        slide: Limits of their slides; None if none slides.
+        home: Location channels of its body's root without the body, shape (3,); otherwise None.
     """
 
     start: Array
@@ -46,13 +46,13 @@ class LiveChain(PlannedChain):
     home: Array | None = None
 
     def by_itself(self) -> LiveChain:
-        """Return the chain alone, whatever body it belongs to."""
+        """Return the chain alone, without the body that it belongs to."""
         plan = self.plan.by_itself
         count = len(plan.written)
         return replace(
             self,
             plan=plan,
-            # Of a body, it starts where the body does.
+            # A chain of a body starts where the body does.
             spec=replace(self.spec, start_from=self.start_from),
             start=self.start[:count],
             stored=self.stored[:count],
@@ -63,7 +63,7 @@ class LiveChain(PlannedChain):
         )
 
     def is_like(self, other: LiveChain) -> bool:
-        """Tell whether the same chain starts alike, and its bones may do the same."""
+        """Return whether the same chain has the same start and limits."""
         return (
             is_same(self.start, other.start)
             and is_same(self.stored, other.stored)
@@ -75,25 +75,25 @@ class LiveChain(PlannedChain):
 
     @property
     def may_grow(self) -> bool:
-        """Whether any of its own bones grows."""
+        """Whether any bone of the chain itself grows."""
         if self.stretch is None:
             return False
         return bool(self.stretch.of_first(len(self.plan.by_itself.written)).may_grow)
 
     @property
     def only_rotates(self) -> bool:
-        """Whether it writes rotations alone."""
+        """Whether the chain writes rotations alone."""
         return self.stretch is None and self.slide is None and self.home is None
 
     @property
     def only_turns(self) -> bool:
-        """Whether it is one bone that neither grows nor slides nor is dragged: none can reach."""
+        """Whether it is one bone that neither grows, slides nor is dragged, so it cannot reach."""
         spec, is_one = self.spec, len(self.plan.segments) == 1
         return is_one and self.stretch is None and self.slide is None and not spec.is_dragged
 
 
 Known = ChainSpec | LiveChain
-"""A chain as it was solved last, or its settings alone: then its bones and joints are read."""
+"""A chain as solved last, or its settings alone: then its bones and joints are read."""
 
 
 def spec_of(known: Known) -> ChainSpec:
@@ -107,7 +107,7 @@ def known_chain(
     """Return the bones of a chain of an original armature object, and their joints.
 
     Raises:
-        RigError: If the chain has no bones, or a joint of it cannot be used.
+        RigError: If the chain has no bones, or one of its joints cannot be used.
     """
     if isinstance(known, LiveChain):
         return known.plan, known.joints
@@ -116,7 +116,7 @@ def known_chain(
 
 
 def is_same(one: object, other: object) -> bool:
-    """Tell whether two arrays, or records of arrays, or none, say the same."""
+    """Return whether two arrays, records of arrays, or None are equal."""
     if one is other:
         return True
     if one is None or other is None:

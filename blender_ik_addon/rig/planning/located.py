@@ -1,4 +1,4 @@
-"""Which bones of a chain get their location from it, and which channels of that."""
+"""Bones whose location a chain writes, and the components of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .slide import slide_axes
 
 
 def check_moved(chain: PlannedChain) -> None:
-    """Raise if a chain that is dragged, or its body, cannot have its root where it shall be.
+    """Raise if a chain that is dragged, or its body, cannot move its root.
 
     Raises:
         RigError: With one sentence that says what to do next.
@@ -44,7 +44,7 @@ def _check_body(chain: PlannedChain) -> None:
             f"The location of bone '{name}' is locked, so the body cannot move it: unlock it, or"
             " choose another Root."
         )
-    if any(not each.mute for each in bone.constraints):
+    if any(not constraint.mute for constraint in bone.constraints):
         raise RigError(
             f"Bone '{name}', the root of the body, has a constraint: mute it, or choose another"
             " Root."
@@ -57,13 +57,13 @@ def _check_body(chain: PlannedChain) -> None:
 
 
 def may_stay_now(armature_object: bpy.types.Object, chains: Iterable[ChainSpec]) -> bool:
-    """Tell whether a bone that chains have moved may be one that has to stay by now."""
+    """Return whether a bone that chains have moved may now be one that must stay."""
     specs, bones = list(chains), cast(Any, armature_object.pose).bones
     roots = {spec.body.root for spec in specs if spec.body is not None}
     moved = {bone.name for spec in specs for bone in spec.stored_pose if bone.location}
-    # Of others nobody knows without a look at their joints.
+    # For bones other than roots only their joints could tell.
     return not moved <= roots or any(
-        any(bones[root].lock_location) or any(not each.mute for each in bones[root].constraints)
+        any(bones[root].lock_location) or any(not tie.mute for tie in bones[root].constraints)
         for root in roots
         if root in bones
     )
@@ -89,7 +89,7 @@ def _check_dragged(chain: PlannedChain) -> None:
 
 
 def dragged_root(plan: ChainPlan, spec: ChainSpec) -> int:
-    """Return the root of a chain that is dragged as a whole; -1 for one whose root stays."""
+    """Return the root of a chain that is dragged as a whole; -1 if its root stays."""
     root = plan.written[:1]
     if not spec.is_dragged or plan.skeleton.is_connected[root[0]]:
         return -1
@@ -97,7 +97,7 @@ def dragged_root(plan: ChainPlan, spec: ChainSpec) -> int:
 
 
 def moved_whole(plan: ChainPlan, spec: ChainSpec) -> int:
-    """Return the bone of which a chain or its body writes the whole location; -1 for none."""
+    """Return the bone whose whole location a chain or its body writes; -1 for none."""
     return dragged_root(plan, spec) if spec.is_dragged else plan.body_root
 
 
@@ -105,24 +105,24 @@ def located_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     """Return the bones whose location a chain writes.
 
     Raises:
-        RigError: If an own joint cannot be used; the text says what to do next.
+        RigError: If a joint of the chain cannot be used; the text says what to do next.
     """
     whole = frozenset({moved_whole(plan, spec)}) - {-1}
     return whole if spec.is_dragged else sliding_bones(plan, spec) | whole
 
 
 def scaled_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
-    """Return the bones whose scale a chain writes: its own where it stretches."""
+    """Return the bones whose scale a chain writes: all without its body, if it stretches."""
     return frozenset(plan.by_itself.written.tolist() if spec.use_stretch else ())
 
 
 def located_components(plan: ChainPlan, spec: ChainSpec) -> dict[int, tuple[int, ...]]:
-    """Return the components of the location that a chain writes, by bone; as ``located_bones``."""
+    """Return the location components that a chain writes, by bone; as ``located_bones``."""
     skeleton = plan.skeleton
     whole = moved_whole(plan, spec)
-    found: dict[int, tuple[int, ...]] = {}
+    components: dict[int, tuple[int, ...]] = {}
     for bone in sorted(located_bones(plan, spec)):
         axes = slide_axes(skeleton, np.array([bone]))[0]
         moved = range(3) if bone == whole else np.flatnonzero(axes).tolist()
-        found[bone] = tuple(moved)
-    return found
+        components[bone] = tuple(moved)
+    return components

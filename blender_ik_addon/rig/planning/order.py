@@ -1,6 +1,6 @@
-"""The order in which chains have to be solved: each after those that move what it hangs on.
+"""Order in which chains are solved: each after those that move its bones or anchors.
 
-Those that follow each other in a ring have none, so one of them is refused.
+Chains that follow each other in a ring have no order, so one of them is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..reading.spec import Anchor, ChainSpec, StartFrom
 HistoryKey = tuple[bytes, bool]
 """The bones that a chain writes, and whether it is dragged there."""
 Group = tuple[int, ...]
-"""Indices of chains that are solved together: one, or those of a tree."""
+"""Indices of chains that are solved together: one chain, or those of a tree."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,10 +27,10 @@ class PlannedChain:
 
     Attributes:
         object: The armature object, original.
-        index: Of the chain in the object's list.
-        spec: Its settings.
-        plan: The chain's bones.
-        moved_by: What moves it.
+        index: Index of the chain in the object's list.
+        spec: Settings of the chain.
+        plan: Bones of the chain.
+        moved_by: Bones and objects that move it.
     """
 
     object: bpy.types.Object
@@ -41,7 +41,7 @@ class PlannedChain:
 
     @property
     def parts(self) -> tuple[bpy.types.Object, int, ChainSpec, ChainPlan, MovedBy]:
-        """All of it, in the order of its fields."""
+        """All fields, in their order."""
         return self.object, self.index, self.spec, self.plan, self.moved_by
 
     @property
@@ -51,21 +51,21 @@ class PlannedChain:
 
     @property
     def anchors(self) -> list[Anchor]:
-        """All that the chain follows, or does not pass: outside of a body it knows of no floor."""
+        """Target, pole and floor, as far as set; a chain outside of a body ignores the floor."""
         spec = self.spec
         floor = spec.floor if self.plan.body_root >= 0 else None
-        return [each for each in (spec.target, spec.pole, floor) if each is not None]
+        return [anchor for anchor in (spec.target, spec.pole, floor) if anchor is not None]
 
     @property
     def start_from(self) -> StartFrom:
-        """Where it starts: a body where its keys have it, so that it does not hang on the past."""
+        """The start; of a body its keys, so that it does not depend on earlier frames."""
         start = self.spec.start_from
         is_free = self.plan.body_root < 0 or start is not StartFrom.CURRENT
         return start if is_free else StartFrom.KEYED
 
     @property
     def history_key(self) -> HistoryKey:
-        """By what it is remembered from frame to frame, also where it is compiled again."""
+        """The key of its history from frame to frame, also if it is compiled again."""
         return self.plan.written.tobytes(), self.spec.is_dragged
 
     def points(self) -> list[Point]:
@@ -75,8 +75,8 @@ class PlannedChain:
 
 
 def are_planned_alike(chains: Sequence[PlannedChain], former: Sequence[PlannedChain]) -> bool:
-    """Tell whether chains are those of before, wherever they start from now."""
-    # What moves a chain is found anew whenever it is planned anew.
+    """Return whether chains are the former ones, whatever they start from now."""
+    # Each planning of a chain makes a new ``moved_by``.
     pairs = zip(chains, former, strict=False)
     return len(chains) == len(former) and all(
         one.moved_by is other.moved_by for one, other in pairs
@@ -88,12 +88,12 @@ def above(
     groups: Sequence[Group],
     points_of: Callable[[PlannedChain], Collection[Point]] = lambda chain: chain.moved_by.points,
 ) -> list[set[int]]:
-    """Return which groups move each group, itself left out.
+    """Return the other groups that move each group.
 
     Args:
         chains: All chains.
-        groups: What is solved together.
-        points_of: Tells the bones that move a chain.
+        groups: Chains that are solved together.
+        points_of: Returns the bones that move a chain.
     """
     owner = {
         point: number
@@ -101,86 +101,86 @@ def above(
         for i in group
         for point in chains[i].points()
     }
-    found = []
+    moving_groups = []
     for number, group in enumerate(groups):
-        moving = {owner[p] for i in group for p in points_of(chains[i]) if p in owner}
-        found.append(moving - {number})
-    return found
+        numbers = {owner[p] for i in group for p in points_of(chains[i]) if p in owner}
+        moving_groups.append(numbers - {number})
+    return moving_groups
 
 
 def levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
-    """Return the level of every group: it hangs on nothing that its own or a later level moves.
+    """Return the level of every group, which depends only on groups of lower levels.
 
-    Groups that hang on each other in a ring have no such order; they stay in the order given.
+    Groups in a ring have no such order; they stay in the given order.
 
     Args:
-        moved_by: As ``above`` tells.
+        moved_by: As returned by ``find_moving_groups``.
     """
     level: dict[int, int] = {}
 
-    def place(i: int, open_groups: frozenset[int]) -> int:
+    def visit(i: int, open_groups: frozenset[int]) -> int:
         if i not in level:
             first = set(moved_by[i]) - open_groups
-            level[i] = 1 + max((place(j, open_groups | {i}) for j in first), default=-1)
+            level[i] = 1 + max((visit(j, open_groups | {i}) for j in first), default=-1)
         return level[i]
 
-    return [place(i, frozenset()) for i in range(len(moved_by))]
+    return [visit(i, frozenset()) for i in range(len(moved_by))]
 
 
 def closing_chain(
     chains: Sequence[PlannedChain], groups: Sequence[Group]
 ) -> tuple[int, int] | None:
-    """Return the last chain that closes a ring, and one that follows it in turn; None without.
+    """Return the last chain that closes a ring, and one that follows it in turn; None without one.
 
-    Solved after each other such chains would never come to rest, or rest wherever they started
-    from. Rings that are closed by drivers only are let go: Blender does not tell which bone of an
-    object a driver is for, so most of those are none.
+    Solved one after the other such chains would never come to rest, or rest where they started.
+    Rings that only drivers close are accepted: Blender does not tell for which bone of an object a
+    driver is, so most of them are not rings.
 
     Args:
         chains: All chains.
-        groups: What is solved together.
+        groups: Chains that are solved together.
     """
-    if not _ringed(above(chains, groups)):
+    if not _find_ringed(above(chains, groups)):
         return None
     moved_by = above(chains, groups, _without_drivers)
-    ringed = _ringed(moved_by)
+    ringed = _find_ringed(moved_by)
     if not ringed:
         return None
     members = sorted(i for number in ringed for i in groups[number])
-    own = {i: number for number in ringed for i in groups[number]}
+    owner = {i: number for number in ringed for i in groups[number]}
     for i in reversed(members):
         points = _without_drivers(chains[i])
         for other in members:
-            is_on_ring = own[other] != own[i] and _leads(moved_by, own[other], own[i])
+            is_on_ring = owner[other] != owner[i] and _reaches(moved_by, owner[other], owner[i])
             if is_on_ring and not points.isdisjoint(chains[other].points()):
                 back = [
                     groups[number]
-                    for number in sorted(ringed - {own[other]})
-                    if number == own[i] or _leads(moved_by, number, own[i])
+                    for number in sorted(ringed - {owner[other]})
+                    if number == owner[i] or _reaches(moved_by, number, owner[i])
                 ]
-                return i, _following(chains, groups[own[other]], back, other)
+                return i, _following(chains, groups[owner[other]], back, other)
     return None
 
 
 def _following(
     chains: Sequence[PlannedChain], group: Group, back: Iterable[Group], other: int
 ) -> int:
-    """Return the chain of a group that follows bones of some groups itself; else the one given.
+    """Return the chain of a group that follows bones of other groups; otherwise ``other``.
 
-    Of a body or a tree the chain that carries a target is mostly none that follows anything.
+    In a body or tree the chain that carries a target often follows nothing itself.
     """
     moved = {point for members in back for i in members for point in chains[i].points()}
     following = (i for i in group if not moved.isdisjoint(_without_drivers(chains[i])))
     return next(following, other)
 
 
-def _ringed(moved_by: Sequence[Collection[int]]) -> set[int]:
+def _find_ringed(moved_by: Sequence[Collection[int]]) -> set[int]:
     """Return the groups that move themselves by way of others."""
-    return {i for i in range(len(moved_by)) if moved_by[i] and _leads(moved_by, i, i)}
+    return {i for i in range(len(moved_by)) if moved_by[i] and _reaches(moved_by, i, i)}
 
 
-def _leads(moved_by: Sequence[Collection[int]], first: int, last: int) -> bool:
-    """Tell whether a group is moved by another one, by way of any others."""
+def _reaches(moved_by: Sequence[Collection[int]], first: int, last: int) -> bool:
+    """Return whether a group is moved by another one, by way of any others."""
     seen, waiting = set[int](), list(moved_by[first])
     while waiting:
         number = waiting.pop()

@@ -1,4 +1,4 @@
-"""The joints of a chain's bones: its own ones, and those of the bones' settings for the others."""
+"""Joints of a chain's bones: those that the chain gives, and the bones' settings for the others."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, OwnJoint, RelativeTo
 from .acting_forces import creature_of
 
-ALONG = np.array([0.0, 1.0, 0.0])
+Y_AXIS = np.array([0.0, 1.0, 0.0])
 
 
 def chain_joints(of_bones: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJoints | None:
-    """Return the joints of the written bones of a chain; None where all of them turn freely.
+    """Return the joints of the written bones of a chain; None if all of them turn freely.
 
-    A chain that is pulled by a force has joints in any case: forces act on those.
+    A chain that is pulled by a force always has joints: forces act on these.
 
     Args:
-        of_bones: What the settings of all bones of the armature object say.
-        plan: The chain's bones.
-        spec: The chain's settings.
+        of_bones: Joints of all bones of the armature object by their settings.
+        plan: Bones of the chain.
+        spec: Settings of the chain.
 
     Raises:
-        RigError: If an own joint cannot be used; the text says what to do next.
+        RigError: If a joint of the chain cannot be used; the text says what to do next.
         InvalidCreatureError: If the creature of a chain cannot be read.
     """
     if spec.force is not None:
-        # Says what is wrong with it, if anything is.
+        # Raises if the creature cannot be read.
         creature_of(spec.force)
     if not spec.use_limits:
         return None if spec.force is None else free_bones(len(plan.written))
     if of_bones.is_free and not spec.joints and spec.force is None:
         return None
-    joints = _of_creature(of_bones.take(plan.written), plan, spec)
+    joints = _set_creature_kinds(of_bones.take(plan.written), plan, spec)
     if spec.joints:
-        joints = _with_own(joints, _own_by_row(plan, spec), plan)
+        joints = _set_joints(joints, _find_rows(plan, spec), plan)
     if spec.is_dragged:
-        joints = _of_dragged(joints, moves_root=spec.moves_root)
+        joints = _adapt_to_drag(joints, moves_root=spec.moves_root)
     elif joints.slides is not None:
         _check_slides(joints.slides, plan, spec)
     return None if joints.is_free and spec.force is None else joints
 
 
-def _of_creature(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJoints:
-    """Return joints of the kinds that a creature tells; the ranges stay those of the bones."""
+def _set_creature_kinds(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJoints:
+    """Return joints of the kinds that a creature tells, with the ranges of the bones."""
     count = len(plan.segments)
     kinds = None if spec.force is None else creature_of(spec.force).kinds(count)
     if kinds is None:
@@ -61,8 +61,8 @@ def _of_creature(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJo
     return replace(joints, is_locked=is_locked)
 
 
-def _of_dragged(joints: BoneJoints, *, moves_root: bool) -> BoneJoints:
-    """Return joints of a chain that is dragged: none slides, a root that moves turns freely."""
+def _adapt_to_drag(joints: BoneJoints, *, moves_root: bool) -> BoneJoints:
+    """Return the joints of a dragged chain: none slides, and a root that moves turns freely."""
     is_free = (np.arange(len(joints.low)) < moves_root)[:, None]
     return replace(
         joints,
@@ -78,12 +78,12 @@ def sliding_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     """Return the bones whose location a chain writes.
 
     Raises:
-        RigError: If an own joint cannot be used; the text says what to do next.
+        RigError: If a joint of the chain cannot be used; the text says what to do next.
     """
     if not spec.use_limits or not any(joint.slides for joint in spec.joints):
         return frozenset()
-    own = _own_by_row(plan, spec)
-    bones = plan.written[[row for row, joint in own.items() if joint.slides]]
+    by_row = _find_rows(plan, spec)
+    bones = plan.written[[row for row, joint in by_row.items() if joint.slides]]
     return frozenset(bones[~plan.skeleton.is_connected[bones]].tolist())
 
 
@@ -91,22 +91,22 @@ def cones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     """Return the bones whose joints in a chain are cones.
 
     Raises:
-        RigError: If an own joint cannot be used; the text says what to do next.
+        RigError: If a joint of the chain cannot be used; the text says what to do next.
     """
-    own = _own_by_row(plan, spec) if spec.use_limits else {}
-    rows = [row for row, joint in own.items() if joint.is_cone]
+    by_row = _find_rows(plan, spec) if spec.use_limits else {}
+    rows = [row for row, joint in by_row.items() if joint.is_cone]
     return frozenset(plan.written[rows].tolist())
 
 
-def _with_own(joints: BoneJoints, own: dict[int, OwnJoint], plan: ChainPlan) -> BoneJoints:
-    """Return the joints of written bones with own ones in their rows."""
+def _set_joints(joints: BoneJoints, by_row: dict[int, OwnJoint], plan: ChainPlan) -> BoneJoints:
+    """Return the joints of written bones with the chain's joints in their rows."""
     is_locked, stiffness = joints.is_locked.copy(), joints.stiffness.copy()
     low, high = joints.low.copy(), joints.high.copy()
     zero = np.tile(NOT_TURNED, (len(low), 1))
     slides = np.zeros((len(low), 2))
-    for row, joint in own.items():
+    for row, joint in by_row.items():
         bone = int(plan.written[row])
-        _check(joint, plan.skeleton.names[bone])
+        _check_ranges(joint, plan.skeleton.names[bone])
         is_locked[row] = np.logical_not(FREE[joint.kind])
         low[row], high[row], slides[row] = joint.low, joint.high, joint.slide
         stiffness[row] = np.minimum(joint.stiffness, MOST_STIFFNESS)
@@ -123,13 +123,13 @@ def _with_own(joints: BoneJoints, own: dict[int, OwnJoint], plan: ChainPlan) -> 
     )
 
 
-def _own_by_row(plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
-    """Return the own joints of a chain by the row of the written bone that each one holds.
+def _find_rows(plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
+    """Return the joints of a chain by the row of the written bone that they limit.
 
-    Joints of bones that exist outside of the chain wait there until the chain is longer again.
+    Joints of existing bones outside the chain wait there until the chain is longer again.
     """
     rows = {bone: row for row, bone in enumerate(plan.written.tolist())}
-    own: dict[int, OwnJoint] = {}
+    by_row: dict[int, OwnJoint] = {}
     for joint in spec.joints:
         row = rows.get(_bone_of(joint, plan.skeleton))
         if row is None:
@@ -141,14 +141,14 @@ def _own_by_row(plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
                 f"Bone '{joint.bone}' is the last of the chain and has no child in it to limit:"
                 " set Angles From to Rest Pose or Parent Bone in its joint."
             )
-        if row in own:
+        if row in by_row:
             name = plan.skeleton.names[plan.written[row]]
             raise RigError(
                 f"Bone '{name}' has two joints in this chain, of its own or from its parent bone:"
                 " remove one of them."
             )
-        own[row] = joint
-    return own
+        by_row[row] = joint
+    return by_row
 
 
 def _bone_of(joint: OwnJoint, skeleton: Skeleton) -> int:
@@ -163,7 +163,7 @@ def _bone_of(joint: OwnJoint, skeleton: Skeleton) -> int:
     return bone
 
 
-def _check(joint: OwnJoint, name: str) -> None:
+def _check_ranges(joint: OwnJoint, name: str) -> None:
     ranges = zip((*joint.low, joint.slide[0]), (*joint.high, joint.slide[1]), strict=True)
     for axis, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
         if least > greatest:
@@ -188,7 +188,7 @@ def _check_slides(slides: Array, plan: ChainPlan, spec: ChainSpec) -> None:
 
 
 def _straight_on(skeleton: Skeleton, bone: int) -> Array:
-    """Return the local rotation that lays a bone along its parent: the shortest, wxyz."""
+    """Return the shortest local rotation wxyz that lays a bone along its parent."""
     name = skeleton.names[bone]
     if skeleton.parents[bone] < 0:
         raise RigError(
@@ -200,6 +200,6 @@ def _straight_on(skeleton: Skeleton, bone: int) -> Array:
             f"Bone '{name}' does not inherit its parent's rotation:"
             " set Angles From to Rest Pose in its joint."
         )
-    # The parent's Y axis, told in the bone's rest frame.
+    # The parent's Y axis in the bone's rest frame.
     along = skeleton.offsets[bone][1, :3]
-    return rotation.between(ALONG, along / np.linalg.norm(along))
+    return rotation.between(Y_AXIS, along / np.linalg.norm(along))

@@ -1,4 +1,4 @@
-"""Bones that slide along themselves, by the joints that their chain gives them."""
+"""Slides of bones along themselves, by the joints that their chain gives them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ..reading.rows import Alike
 from ..reading.skeleton import Skeleton
 from .order import PlannedChain
 
-# A share of a slide so small is what float32 makes of none: its channel is left alone.
-NO_SHARE = 1e-6
+# Components of a slide axis below this are float32 noise around zero: their channel is not written.
+MIN_AXIS_COMPONENT = 1e-6
 
 
 @dataclass(frozen=True)
 class ChainSlide(Alike):
-    """How far the k written bones of a chain may slide, and from where; or of B chains.
+    """Ranges and axes of the slides of the k written bones of one chain, or of B chains.
 
     A slide is counted in the unit of the bone's location channels, along the Y axis of its rest
-    pose: its head moves, whatever the bone's own rotation is.
+    pose. It moves the head, whatever the bone's own rotation is.
 
     Attributes:
         low: Least slides, shape (..., k).
-        high: Greatest slides, shape (..., k); zero, as the least, where a bone does not slide.
-        axes: What a slide of one adds to the location channels, shape (..., k, 3).
-        heads: What it moves heads by, in the pose space of the parents, shape (..., k, 3).
+        high: Greatest slides, shape (..., k); zero, as the least, if a bone does not slide.
+        axes: Change of the location channels for a slide of one, shape (..., k, 3).
+        heads: The same of the heads, in the pose space of the parents, shape (..., k, 3).
         home: Location channels without any slide, shape (..., k, 3).
-        root: The head of the root without any slide in its parent's space, shape (..., 3).
-        connected: Of one chain: names of bones that shall slide and are connected to their parents.
-        locked: Names of those whose location is locked.
+        root: Head of the root without any slide, in its parent's space, shape (..., 3).
+        connected: For one chain: names of bones that shall slide but are connected.
+        locked: Names of bones that shall slide and whose location is locked.
     """
 
     low: Array
@@ -52,24 +52,24 @@ class ChainSlide(Alike):
     def of_limbs(
         cls, limbs: Sequence[tuple[Indices, ChainSlide]], home: Array, root: Array
     ) -> Self:
-        """Return how the k bones of a body slide, of which the first one moves as the body does.
+        """Return the slides of the k bones of a body, whose first bone moves with the body.
 
         Args:
-            limbs: Rows of bones of limbs, and how these slide.
+            limbs: Rows of the bones of limbs, and their slides.
             home: Location channels of all bones, shape (k, 3).
-            root: The head of the first one in its parent's space, shape (3,).
+            root: Head of the first bone in its parent's space, shape (3,).
         """
         count, home = len(home), home.copy()
         low, high, axes, heads = *np.zeros((2, count)), *np.zeros((2, count, 3))
-        found = cls(low, high, axes, heads, home, root)
-        for rows, own in limbs:
-            slides = _may_slide(own.low, own.high) & (rows > 0)
+        body_slide = cls(low, high, axes, heads, home, root)
+        for rows, limb_slide in limbs:
+            is_sliding = _may_slide(limb_slide.low, limb_slide.high) & (rows > 0)
             for name in ("low", "high", "axes", "heads", "home"):
-                getattr(found, name)[rows[slides]] = getattr(own, name)[slides]
-        return found
+                getattr(body_slide, name)[rows[is_sliding]] = getattr(limb_slide, name)[is_sliding]
+        return body_slide
 
     def of_first(self, count: int) -> ChainSlide:
-        """Return the same of so many bones of one chain."""
+        """Return the slides of the first ``count`` bones of one chain."""
         names = ("low", "high", "axes", "heads", "home")
         return replace(self, **{name: getattr(self, name)[:count] for name in names})
 
@@ -83,8 +83,8 @@ class ChainSlide(Alike):
         return self.home + self.axes * slides[..., None]
 
     def slides_at(self, location: Array) -> Array:
-        """Return the slides (..., k) that location channels (..., k, 3) hold."""
-        # Axes are unit vectors: they turn, or are zero.
+        """Return the slides (..., k) of location channels (..., k, 3)."""
+        # Axes are unit vectors, as columns of a rotation, or zero.
         slides: Array = ((location - self.home) * self.axes).sum(axis=-1)
         return np.where(self.high > self.low, slides, 0.0)
 
@@ -94,21 +94,21 @@ class ChainSlide(Alike):
 
 
 def slide_axes(skeleton: Skeleton, bones: Indices) -> Array:
-    """Return what a slide of one adds to the location channels of bones, shape (m, 3)."""
+    """Return the change of the location channels of bones for a slide of one, shape (m, 3)."""
     along = skeleton.offsets[bones][:, :3, 1]
-    along = np.where(np.abs(along) < NO_SHARE, 0.0, along)
+    along = np.where(np.abs(along) < MIN_AXIS_COMPONENT, 0.0, along)
     is_local = skeleton.use_local_location[bones]
     return np.where(is_local[:, None], np.array([0.0, 1.0, 0.0]), along)
 
 
 def chain_slide(chain: PlannedChain, joints: BoneJoints, home: Array, present: Array) -> ChainSlide:
-    """Return how the written bones of a chain slide.
+    """Return the slides of the written bones of a chain.
 
     Args:
         chain: The chain.
-        joints: Of the written bones, some of which slide.
+        joints: Joints of the written bones, some of which slide.
         home: Location channels without any slide, shape (k, 3).
-        present: Location channels as they stand; those that no slide moves keep it, shape (k, 3).
+        present: Present location channels, shape (k, 3). Channels that no slide moves keep them.
     """
     assert joints.slides is not None
     skeleton, written = chain.skeleton, chain.plan.written
@@ -134,7 +134,7 @@ def chain_slide(chain: PlannedChain, joints: BoneJoints, home: Array, present: A
 
 
 def _may_slide(low: Array, high: Array) -> Flags:
-    """Tell which bones slide, or stand slid, by their ranges."""
+    """Return which bones slide, or have a fixed slide, by their ranges."""
     slides: Flags = (low < high) | (low != 0.0)
     return slides
 

@@ -1,4 +1,4 @@
-"""The pose that a solve starts from, as rotation channels."""
+"""Start poses of solves, as rotation channels."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def start_channels(
     animated: Array | None,
     keys: BoneKeys | None = None,
 ) -> tuple[Array, Array]:
-    """Return the rotation channels that a chain starts from, and those that it has stored.
+    """Return the rotation channels of a chain's start pose, and those of its stored pose.
 
     Args:
         chain: The chain.
         pose: The present pose of its armature object.
-        frame: With subframe.
-        animated: All bones' rotation channels as Blender's evaluation of this frame left them,
-            shape (n, 4), or None where the frame has not been evaluated anew.
-        keys: Of the bones; None to find them.
+        frame: Frame with subframe.
+        animated: Rotation channels of all bones after Blender's evaluation of this frame, shape (n,
+            4); None if this frame has not been evaluated.
+        keys: Keys of the bones; None to find them.
 
     Returns:
-        Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
-        stored pose has the values of this frame where bones are keyed. What stands there, of which
-        some chains start, is read at every solve.
+        Two arrays for the written bones, shape (k, 4), both in the bones' present modes. The stored
+        pose has the values of this frame where bones are keyed. The present pose, from which some
+        chains start, is read at every solve.
     """
-    known = paired(chain.spec.stored_pose, chain.plan)
+    known = match_stored(chain.spec.stored_pose, chain.plan)
     keys = keys or BoneKeys(chain.object)
     stored = stored_or_keyed(keys, chain.skeleton, pose, known, frame, "rotation", animated)
     if chain.start_from is StartFrom.REST:
@@ -53,11 +53,11 @@ def start_channels(
 def start_vector(
     chain: PlannedChain, pose: Pose, frame: float, name: VectorName, animated: Array | None
 ) -> Array:
-    """Return the scale or location that a chain's bones have without the chain, shape (k, 3).
+    """Return the scale or location of a chain's bones without the chain, shape (k, 3).
 
     Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
     """
-    known = paired(chain.spec.stored_pose, chain.plan)
+    known = match_stored(chain.spec.stored_pose, chain.plan)
     keys = BoneKeys(chain.object)
     return stored_or_keyed(keys, chain.skeleton, pose, known, frame, name, animated)
 
@@ -71,15 +71,15 @@ def stored_or_keyed(
     name: ChannelsName,
     animated: Array | None,
 ) -> Array:
-    """Return what keys give channels of bones at a frame, else what is stored, else what is there.
+    """Return the keyed channels of bones at a frame; without keys the stored, or the present ones.
 
     Args:
-        keys: Of the bones.
-        skeleton: The armature's bones.
-        pose: What is there.
-        stored: What is stored of m bones, by index; None or nothing where that is nothing.
-        frame: With subframe.
-        name: Which channels.
+        keys: Keys of the bones.
+        skeleton: Skeleton of the armature.
+        pose: The present pose.
+        stored: Stored channels of m bones, by index; None for a bone without any.
+        frame: Frame with subframe.
+        name: Name of the channels.
         animated: As ``start_channels``, but channels of that name.
 
     Returns:
@@ -89,26 +89,26 @@ def stored_or_keyed(
     modes, values = pose.modes[bones], getattr(pose, name)[bones]
     stored_modes = modes.copy()
     for row, bone in enumerate(stored.values()):
-        if bone is not None and (held := getattr(bone, name)):
-            values[row], stored_modes[row] = held, MODE_NUMBERS[bone.rotation_mode]
-    paths = [(each, str(name)) for each in names]
+        if bone is not None and (stored_values := getattr(bone, name)):
+            values[row], stored_modes[row] = stored_values, MODE_NUMBERS[bone.rotation_mode]
+    paths = [(bone_name, str(name)) for bone_name in names]
     if name == "rotation":
         values, paths = converted(values, stored_modes, modes), rotation_paths(names, modes)
-    own = None if animated is None else animated[bones]
-    return with_keys(keys, paths, values, frame, own)
+    animated_values = None if animated is None else animated[bones]
+    return with_keys(keys, paths, values, frame, animated_values)
 
 
 def rest_channels(modes: Integers) -> Array:
     """Return the rotation channels of bones at rest, shape (m, 4)."""
     channels = np.zeros((len(modes), 4))
     channels[modes == QUATERNION, 0] = 1.0
-    # An axis-angle of no turn needs an axis all the same: Blender's own default is Y.
+    # A zero axis-angle needs an axis: Blender's own default is Y.
     channels[modes < QUATERNION, 2] = 1.0
     return channels
 
 
-def paired(stored: Sequence[StoredBone], plan: ChainPlan) -> dict[int, StoredBone | None]:
-    """Return what is stored for each written bone of a chain, by its index."""
+def match_stored(stored: Sequence[StoredBone], plan: ChainPlan) -> dict[int, StoredBone | None]:
+    """Return the stored channels of each written bone of a chain, by index."""
     by_name = {bone.name: bone for bone in stored}
     return {bone: by_name.get(plan.skeleton.names[bone]) for bone in plan.written.tolist()}
 
@@ -116,13 +116,13 @@ def paired(stored: Sequence[StoredBone], plan: ChainPlan) -> dict[int, StoredBon
 def stored_bones(
     pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
 ) -> tuple[StoredBone, ...]:
-    """Return what the channels of a chain's written bones hold now.
+    """Return the present channels of a chain's written bones, to store them.
 
     Args:
-        pose: Their pose.
-        plan: The chain's bones.
-        spec: Its settings: where bones grow, scales are stored as well.
-        located: Bones of which to store the location as well.
+        pose: Present pose of the bones.
+        plan: Bones of the chain.
+        spec: Settings of the chain; if bones grow, scales are stored as well.
+        located: Bones whose location is stored as well.
     """
     whole, grows = moved_whole(plan, spec), scaled_bones(plan, spec)
     return tuple(
@@ -141,15 +141,15 @@ def stored_bones(
 def completed(
     pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
 ) -> tuple[StoredBone, ...]:
-    """Return a stored pose with the bones that have joined its chain since, as they stand now.
+    """Return a stored pose with the present channels of bones that have joined its chain since.
 
-    A chain that stretches or slides since needs scales or locations; it has written none before.
-    The arguments are as for ``stored_bones``.
+    If the chain stretches or slides since, it gets scales or locations too; it has written none
+    before. The arguments are as for ``stored_bones``.
     """
     stored = spec.stored_pose
     if not stored:
         return stored
-    pairs = paired(stored, plan)
+    pairs = match_stored(stored, plan)
     grows = scaled_bones(plan, spec)
     if grows or located:
         whole = moved_whole(plan, spec)

@@ -1,4 +1,4 @@
-"""Stored poses as text, as a chain keeps them in the file."""
+"""Stored poses as text, the form in which a chain keeps them in the file."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..reading.spec import StoredBone
 LOCATION = "location"
 DRAGGED_LOCATION = f"dragged_{LOCATION}"
 NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
-# What Blender can store; more would come back from it as infinity.
-GREATEST = 3.4028235e38
-# Rigs are read again whenever anything of them changes, stored poses seldom are.
-MOST_KNOWN = 4096
+# Greatest number that Blender stores; greater ones would come back as infinity.
+MAX_FLOAT32 = 3.4028235e38
+# Most cached texts. Rigs are read again at every change; stored poses seldom change.
+MAX_CACHED_TEXTS = 4096
 
 
-@lru_cache(MOST_KNOWN)
+@lru_cache(MAX_CACHED_TEXTS)
 def bones_of_text(text: str) -> tuple[StoredBone, ...]:
-    """Return what ``text_of_bones`` has written.
+    """Return the stored bones of a text from ``text_of_bones``.
 
     Raises:
         RigError: If the text is none of these: torn, changed by hand, or not finite.
@@ -43,13 +43,13 @@ def bones_of_text(text: str) -> tuple[StoredBone, ...]:
 
 
 def text_of_bones(stored: Iterable[StoredBone]) -> str:
-    """Return a stored pose as text; nothing for no bones."""
+    """Return a stored pose as text; empty for no bones."""
     rows = [_row_of_bone(bone) for bone in stored]
     return json.dumps(rows) if rows else ""
 
 
 def may_have_locations(text: str) -> bool:
-    """Tell at little cost whether a stored pose as text holds the location of any bone."""
+    """Return quickly whether the text of a stored pose may hold the location of a bone."""
     return f'{LOCATION}"' in text
 
 
@@ -60,7 +60,7 @@ def _bone_of_row(
     location = others.get(LOCATION, ()) if dragged is None else dragged
     values = (*rotation, *scale, *location)
     is_whole = len(rotation) == 4 and len(scale) in (0, 3) and len(location) in (0, 3)
-    is_sound = max(map(abs, values)) <= GREATEST and math.isfinite(sum(values))
+    is_sound = max(map(abs, values)) <= MAX_FLOAT32 and math.isfinite(sum(values))
     if not (is_whole and is_sound and isinstance(name, str) and mode in MODE_NUMBERS):
         raise ValueError
     return StoredBone(

@@ -1,1 +1,1 @@
-"""What a solve does to chains and trees: targets in, channels out."""
+"""Solvers of chains and trees: targets in, channels out."""

@@ -1,10 +1,10 @@
-"""Solve chains of rigid bones side by side: targets in, local rotations out, nothing else.
+"""Solvers of chains of rigid bones, side by side: targets in, local rotations out.
 
 A chain whose bones stay rigid is solved in the space that its root bone turns in, its *base*. With
-G the turn of a bone there and R its rest frame as it stands in the start pose, a bone's new local
-rotation is (R^-1 (G_parent^-1 G) R) before the one that it started from. Everything but the turns
-is compiled; ``frame_solve``, through any parent matrix, gives the same, and is what
-tests/blender/rigid/test_rig_rigid.py compares this with.
+G the turn of a bone there and R its rest frame in the start pose, a bone's new local rotation is
+(R^-1 (G_parent^-1 G) R) before its start rotation. Everything but the turns is compiled.
+``frame_solve`` gives the same through any parent matrix; tests/blender/rigid/test_rig_rigid.py
+compares the two.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..reading.rows import Rows
 from ..trees.driven import Driven
-from .solved import Asked, Solved, name_ending
+from .solved import Asked, Solved, find_statuses
 
-# So many choices of so few chains are kept compiled.
-MOST_TAKEN, FEW_TAKEN = 64, 24
+# Most cached selections of chains, and most chains of a cached selection.
+MAX_CACHED_STARTS, MAX_CACHED_ROWS = 64, 24
 
 
 class Turned(NamedTuple):
-    """Some chains as solved.
+    """Solution of some chains, as local rotations.
 
     Attributes:
-        pick: Which ones.
+        pick: Rows of the chains.
         near: Rotation channels to stay near, shape (b, k, 4).
-        ends: Where effectors are to go, in the bases, shape (b, 3).
-        solutions: Of the segments.
+        ends: Goals of the effectors in the bases, shape (b, 3).
+        solutions: Solutions of the segments.
         local: Local rotations wxyz, shape (b, k, 4).
-        tip_gaps: Radians that are left to wanted orientations, shape (b,).
+        tip_gaps: Angles from the tips to the requested orientations, radians, shape (b,).
     """
 
     pick: Rows
@@ -54,7 +54,7 @@ class Turned(NamedTuple):
 
 
 class BaseSolve:
-    """B chains alike, compiled. Arrays with one row a chain unless said otherwise."""
+    """Compiled solver of B similar chains; arrays have one row for each chain."""
 
     def __init__(self, driven: Sequence[Driven]) -> None:
         """Compile chains that have the same ``batch_key`` and rigid bones."""
@@ -63,103 +63,106 @@ class BaseSolve:
         local = self.settings.start
         lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
         self._slack = LENGTHS_AGREE * lengths.sum(axis=1)
-        forces = forces_on([each.specs[0] for each in driven], lengths)
+        forces = forces_on([chain.specs[0] for chain in driven], lengths)
         self._forces = self.settings.with_optimum(forces, slice(None))
-        self._start = self._started(slice(None), local, self.settings.stored)
-        self._taken: dict[bytes, BaseStart] = {}
+        self._start = self._compile_start(slice(None), local, self.settings.stored)
+        self._cached_starts: dict[bytes, BaseStart] = {}
 
-    def solved(self, asked: Asked, bases: Bases) -> Solved:
-        """Return what brings some of the chains, which have these bases, to their targets."""
-        return self._finished(bases, self.turned(asked, bases))
+    def solved(self, inputs: Asked, bases: Bases) -> Solved:
+        """Return the result for some of the chains, which have these bases."""
+        return self._find_result(bases, self.turned(inputs, bases))
 
-    def turned(self, asked: Asked, bases: Bases) -> Turned:
-        """Return the same as local rotations, before influence and locks."""
-        own, is_all = self.settings, len(asked.rows) == len(self.settings)
-        pick: Rows = slice(None) if is_all else asked.rows
-        if own.is_current:
-            resumed = own.resumed(pick, asked.present, asked.whole)
-            start = self._started(pick, resumed, asked.present)
+    def turned(self, inputs: Asked, bases: Bases) -> Turned:
+        """Return the solution as local rotations, before influence and locks."""
+        settings, is_all = self.settings, len(inputs.rows) == len(self.settings)
+        pick: Rows = slice(None) if is_all else inputs.rows
+        if settings.is_current:
+            resumed = settings.resumed(pick, inputs.present, inputs.whole)
+            start = self._compile_start(pick, resumed, inputs.present)
         else:
-            start = self._some(pick)
-        from_world, targets = bases.from_world, asked.targets[:, 0]
+            start = self._find_start(pick)
+        from_world, targets = bases.from_world, inputs.targets[:, 0]
         points, effectors = targets[:, :3, 3], start.chains.joint_positions[:, -1]
         ends = point_in_base(from_world, points)
         ends = without_rounding(ends, effectors, points, bases.unit)
-        poles = None if asked.poles is None else point_in_base(from_world, asked.poles[:, 0])
-        turned = self._orientations(from_world, targets)
-        if own.carried is not None:
-            poles = own.carried.take(pick).poles(ends, turned)
-        tips = self._tip_turns(start.tip, turned)
+        poles = None if inputs.poles is None else point_in_base(from_world, inputs.poles[:, 0])
+        target_turns = self._find_orientations(from_world, targets)
+        if settings.carried is not None:
+            poles = settings.carried.take(pick).poles(ends, target_turns)
+        tips = self._find_tip_turns(start.tip, target_turns)
         goals = Goals(
             target_position=ends,
             pole_position=poles,
-            pole_angle=0.0 if poles is None else own.pole_angle[pick, 0],
-            tip_rotation_wxyz=tips if own.plan.ends_at_tail else None,
+            pole_angle=0.0 if poles is None else settings.pole_angle[pick, 0],
+            tip_rotation_wxyz=tips if settings.plan.ends_at_tail else None,
         )
-        options, chains = own.options if is_all else own.options.take(asked.rows), start.chains
+        options, chains = (
+            settings.options if is_all else settings.options.take(inputs.rows),
+            start.chains,
+        )
         options = options.per_unit(bases.unit)
-        if own.is_current:
+        if settings.is_current:
             options = replace(options, use_flip_bend=start.use_flip)
         if chains.forces is not None:
             chains = chains.under(gravity_in_bases(chains.forces, bases.to_world))
         solutions = solve_batch(chains, goals, options)
-        local, tip_gaps = self._turned(pick, start, chains, solutions, tips)
+        local, tip_gaps = self._find_local_rotations(pick, start, chains, solutions, tips)
         if start.helpers.shape[1]:
             local = np.concatenate((local, start.helpers), axis=1)
         return Turned(pick, start.near, ends, solutions, local, tip_gaps)
 
-    def _started(self, pick: Rows, local: Array, near: Array) -> BaseStart:
-        """Return some of the chains in a pose, and the channels (b, k, 4) to stay near."""
-        own, chain = self.settings, self._chain.take(pick)
-        laid, joints, forces = chain.laid(local), own.joints, self._forces
+    def _compile_start(self, pick: Rows, local: Array, near: Array) -> BaseStart:
+        """Return some chains with a start pose, and the channels (b, k, 4) to stay near."""
+        settings, chain = self.settings, self._chain.take(pick)
+        posed, joints, forces = chain.laid(local), settings.joints, self._forces
         chains = Chains(
-            laid.joints,
-            rotation.rotate(laid.posed[:, 0], chain.hints),
+            posed.joints,
+            rotation.rotate(posed.posed[:, 0], chain.hints),
             None if joints is None else joints.take(pick).for_core(chain.core_offsets(), local),
             forces if forces is None or isinstance(pick, slice) else forces.take(pick),
         )
-        # What is compiled together decides how chains are solved, not how many of them move.
-        compile_chains(chains).count = len(own)
-        use_flip: Flags = np.asarray(own.options.use_flip_bend)[pick]
-        if own.is_current and not own.spec.has_side and use_flip.any():
+        # The size of the batch decides how chains are solved, not the number of chains that move.
+        compile_chains(chains).count = len(settings)
+        use_flip: Flags = np.asarray(settings.options.use_flip_bend)[pick]
+        if settings.is_current and not settings.spec.has_side and use_flip.any():
             # A chain that starts from its own last pose would change sides at every update, so
             # there a flip is relative to the stored pose.
-            poses = (self._bending(chain, each) for each in (local, own.zero[pick]))
+            poses = (self._find_bend(chain, pose) for pose in (local, settings.zero[pick]))
             use_flip = use_flip & is_on_side_of(*poses)
-        local, helpers = np.split(local, [laid.rest.shape[1]], axis=1)
-        into = into_local(local, laid.rest) if joints is None else None
-        return BaseStart(local, helpers, near, laid.posed[:, -1], use_flip, chains, into)
+        local, helpers = np.split(local, [posed.rest.shape[1]], axis=1)
+        to_local = into_local(local, posed.rest) if joints is None else None
+        return BaseStart(local, helpers, near, posed.posed[:, -1], use_flip, chains, to_local)
 
-    def _bending(self, chain: BaseChain, local: Array) -> tuple[Array, Array]:
-        """Return the joints (b, n, 3) that bend in a pose, and where they would if straight."""
-        laid = chain.laid(local)
-        joints = laid.joints[:, :-1] if self.settings.plan.bends_without_tip else laid.joints
-        return joints, rotation.rotate(laid.posed[:, 0], chain.hints)
+    def _find_bend(self, chain: BaseChain, local: Array) -> tuple[Array, Array]:
+        """Return the joints (b, n, 3) that bend, and the bend directions of straight chains."""
+        posed = chain.laid(local)
+        joints = posed.joints[:, :-1] if self.settings.plan.bends_without_tip else posed.joints
+        return joints, rotation.rotate(posed.posed[:, 0], chain.hints)
 
-    def _some(self, pick: Rows) -> BaseStart:
-        """Return the compiled start of some of the chains; of a few of them it is kept."""
+    def _find_start(self, pick: Rows) -> BaseStart:
+        """Return the compiled start of some chains; small selections are cached."""
         if isinstance(pick, slice):
             return self._start
         key = pick.tobytes()
-        start = self._taken.get(key)
+        start = self._cached_starts.get(key)
         if start is None:
             start = self._start.take(pick)
-            if len(pick) <= FEW_TAKEN:
-                if len(self._taken) >= MOST_TAKEN:
-                    self._taken.clear()
-                self._taken[key] = start
+            if len(pick) <= MAX_CACHED_ROWS:
+                if len(self._cached_starts) >= MAX_CACHED_STARTS:
+                    self._cached_starts.clear()
+                self._cached_starts[key] = start
         return start
 
-    def _orientations(self, from_world: Array, targets: Array) -> Array:
-        """Return the orientations wxyz of targets in the bases, where anything follows them."""
+    def _find_orientations(self, from_world: Array, targets: Array) -> Array:
+        """Return the orientations wxyz of targets in the bases; arbitrary ones if not needed."""
         if self.settings.carried is None and not self.settings.like.turning:
             return np.empty((len(targets), 4))
-        wanted = from_world[:, :, :3] @ targets[:, :3, :3]
+        matrices = from_world[:, :, :3] @ targets[:, :3, :3]
         if not self._is_in_floats:
-            return rotation.quaternion_from_shown(wanted)
-        return np.array([quaternions.from_shown(FLOATS, each) for each in wanted.tolist()])
+            return rotation.quaternion_from_shown(matrices)
+        return np.array([quaternions.from_shown(FLOATS, matrix) for matrix in matrices.tolist()])
 
-    def _tip_turns(self, start: Array, targets: Array) -> Array | None:
+    def _find_tip_turns(self, start: Array, targets: Array) -> Array | None:
         """Return the turns of tip bones from the start pose to their targets' orientations."""
         if not self.settings.like.turning:
             return None
@@ -167,64 +170,64 @@ class BaseSolve:
             return rotation.multiply(targets, rotation.conjugate(start))
         pairs = zip(targets.tolist(), start.tolist(), strict=True)
         multiply, conjugate = quaternions.multiply, quaternions.conjugate
-        return np.array([multiply(target, conjugate(own)) for target, own in pairs])
+        return np.array([multiply(target, conjugate(initial)) for target, initial in pairs])
 
     @property
     def _is_in_floats(self) -> bool:
         return compile_chains(self._start.chains).is_in_floats
 
-    def _turned(
+    def _find_local_rotations(
         self, pick: Rows, start: BaseStart, chains: Chains, solutions: Solutions, tips: Array | None
     ) -> tuple[Array, Array]:
-        """Return the local rotations wxyz (b, n, 4) of a solution, and what tips lack (b,).
+        """Return local rotations wxyz (b, n, 4) of a solution, and the tip gaps (b,).
 
-        Of the n bones of the limb, without twist bones.
+        n counts the bones of the limb, without twist bones.
         """
-        own, before = self.settings, start.local
-        no_gaps = np.zeros(len(before))
-        is_tip_beyond = tips is not None and not own.plan.ends_at_tail
-        weight = own.spec.options.orient_weight
-        if own.joints is None:
+        settings, start_local = self.settings, start.local
+        no_gaps = np.zeros(len(start_local))
+        is_tip_beyond = tips is not None and not settings.plan.ends_at_tail
+        weight = settings.spec.options.orient_weight
+        if settings.joints is None:
             turns = bone_rotations(chains, solutions)
             local = start.turned(turns, tips)
             if is_tip_beyond and weight < 1.0:
-                local[:, -1] = rotation.interpolate(before[:, -1], local[:, -1], weight)
+                local[:, -1] = rotation.interpolate(start_local[:, -1], local[:, -1], weight)
             return local, no_gaps
-        joints = own.joints.take(pick)
+        joints = settings.joints.take(pick)
         assert solutions.local_rotations_wxyz is not None
         local = joints.local_of(solutions.local_rotations_wxyz)
-        if local.shape == before.shape:
+        if local.shape == start_local.shape:
             return local, no_gaps + solutions.tip_gap
-        local = np.concatenate((local, before[:, -1:]), axis=1)
+        local = np.concatenate((local, start_local[:, -1:]), axis=1)
         if tips is None:
             return local, no_gaps + solutions.tip_gap
         frame = self._chain.take(pick).laid(local).rest[:, -1]
-        wanted = rotation.multiply(tips, start.tip)
-        wanted = rotation.multiply(rotation.conjugate(frame), wanted)
-        wanted = rotation.interpolate(before[:, -1], wanted, weight)
-        local[:, -1] = wanted
+        goal = rotation.multiply(tips, start.tip)
+        goal = rotation.multiply(rotation.conjugate(frame), goal)
+        goal = rotation.interpolate(start_local[:, -1], goal, weight)
+        local[:, -1] = goal
         local[:, -1] = joints.clamped(local)[:, -1]
-        return local, angles_between(local[:, -1], wanted)
+        return local, angles_between(local[:, -1], goal)
 
-    def _finished(self, bases: Bases, found: Turned) -> Solved:
-        """Return what influence and locks leave of a solution, measured on what is left."""
-        own, (pick, near, ends, solutions, local, tip_gaps) = self.settings, found
-        channels, is_kept, is_moved = own.finished(pick, local, near)
+    def _find_result(self, bases: Bases, turned: Turned) -> Solved:
+        """Return the result after influence and locks, measured on the written pose."""
+        settings, (pick, near, ends, solutions, local, tip_gaps) = self.settings, turned
+        channels, is_held, is_moved = settings.finished(pick, local, near)
         points, gaps = solutions.joint_positions, solutions.residual
         if is_moved.any():
-            laid = self._chain.take(pick).laid(own.local_of(channels))
-            points = np.where(is_moved[:, None, None], laid.joints, points)
-            left = np.linalg.norm(points[:, -1] - ends, axis=1)
-            gaps = np.where(is_moved, left, gaps)
-        tolerance = own.tolerance[pick, 0] / bases.unit
+            posed = self._chain.take(pick).laid(settings.local_of(channels))
+            points = np.where(is_moved[:, None, None], posed.joints, points)
+            distances = np.linalg.norm(points[:, -1] - ends, axis=1)
+            gaps = np.where(is_moved, distances, gaps)
+        tolerance = settings.tolerance[pick, 0] / bases.unit
         has_arrived = gaps <= tolerance + self._slack[pick]
-        is_blended = is_moved if own.is_whole else own.shares[pick, 0] < 1.0
-        residuals = _sizes(bases.to_world, points[:, -1] - ends)
-        codes = name_ending(solutions.status_code, has_arrived, is_blended, is_moved)
+        is_blended = is_moved if settings.is_whole else settings.shares[pick, 0] < 1.0
+        residuals = _measure_gaps(bases.to_world, points[:, -1] - ends)
+        codes = find_statuses(solutions.status_code, has_arrived, is_blended, is_moved)
         return Solved(
             channels=channels,
             whole=local,
-            is_kept=is_kept,
+            is_kept=is_held,
             residuals=residuals[:, None],
             iterations=solutions.iterations,
             status_codes=codes[:, None],
@@ -233,8 +236,8 @@ class BaseSolve:
         )
 
 
-def _sizes(to_world: Array, gaps: Array) -> Array:
-    """Return how long gaps (b, 3) in the bases are in world space, shape (b,)."""
+def _measure_gaps(to_world: Array, gaps: Array) -> Array:
+    """Return the world lengths (b,) of gaps (b, 3) in the bases."""
     gaps = np.einsum("bij,bj->bi", to_world, gaps)
     sizes: Array = np.sqrt(np.einsum("bi,bi->b", gaps, gaps))
     return sizes

@@ -1,4 +1,4 @@
-"""How chains stand that are dragged: where they start, what that leads to, what they remember."""
+"""States of dragged chains: start, result, and what they remember."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .solved import Codes
 
 @dataclass(frozen=True)
 class Stand(Alike):
-    """How b dragged chains stand, without influence but for what is shown.
+    """State of b dragged chains at full influence, and the channels that they show.
 
-    Channels of chains that have been dragged are float32, as Blender keeps them.
+    Channels of chains that have been dragged are float32, as Blender stores them.
 
     Attributes:
-        turns: Local rotations wxyz, shape (b, k, 4): they go on from these.
-        location: Of the roots, shape (b, 3).
-        whole: Rotation channels, to stay near and for locks to hold, shape (b, k, 4).
-        shown: Rotation channels as they are written, shape (b, k, 4).
-        shown_location: Location channels of the roots as they are written, shape (b, 3).
-        codes: How they have ended, indices into ``core.STATUSES``, shape (b,); -1 of those that
-            have not. Those that have been dragged to the same already stay: otherwise one that
-            cannot reach its target would creep on.
-        holds: Of the bones about X, Y and Z, shape (b, k, 3): which limits held them back.
+        turns: Local rotations wxyz from which the next drag starts, shape (b, k, 4).
+        location: Location channels of the roots, shape (b, 3).
+        whole: Rotation channels at full influence, to stay near to and for locks, (b, k, 4).
+        shown: Rotation channels as written, shape (b, k, 4).
+        shown_location: Location channels of the roots as written, shape (b, 3).
+        codes: Last results, indices into ``core.STATUSES``, shape (b,); -1 for a chain without one.
+            A chain with a result was dragged with the same inputs already, and stays: otherwise a
+            chain that cannot reach its target would creep on.
+        holds: Whether limits about X, Y and Z held each bone back, shape (b, k, 3).
     """
 
     turns: Array
@@ -38,14 +38,13 @@ class Stand(Alike):
 
 @dataclass(frozen=True)
 class Drag(Alike):
-    """What is asked of some of B chains: b of them.
+    """Inputs of a drag of b chains of a batch.
 
     Attributes:
-        rows: Which chains, shape (b,).
+        rows: Rows of the chains in the batch, shape (b,).
         targets: World positions of their targets, shape (b, 3).
-        home: Location of the roots without the chains, shape (b, 3); read where these have
-            influence in part only.
-        start: How they stand.
+        home: Location of roots without chains, shape (b, 3); read only for partial influence.
+        start: The present state of the chains.
     """
 
     rows: Indices

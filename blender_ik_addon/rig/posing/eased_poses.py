@@ -22,22 +22,22 @@ from .easing import Stance, eased
 from .free_solving import SolvedPoses
 from .history import Memento
 
-# Nearer than this, in radians and in lengths of the chain, a bone has arrived and stands still.
-ARRIVED = 1e-9
-# Nearer than this nobody sees it move: where the pose falls short of the target, that is said.
-NEARLY = 1e-3
+# Distance to its aim at which a bone stops, in radians, and in chain lengths for slides.
+ARRIVAL_TOLERANCE = 1e-9
+# Nobody sees motion below this distance: the status is then that of the aimed pose.
+VISIBLE_GAP = 1e-3
 REACHED = STATUSES.index(Status.REACHED)
 
 
 class Step(NamedTuple):
-    """One chain on its way through time.
+    """One time step of a chain that eases.
 
     Attributes:
-        seconds: Since it stood as it remembers; zero or more.
-        inputs: What the solve depends on besides the chain.
-        spec: Its settings.
-        now: How it stood; None to stand in the start pose.
-        before: What it aimed at then; None for what it aims at now.
+        seconds: Time since the remembered state; zero or more.
+        inputs: Inputs of the solve besides the chain, as bytes to compare.
+        spec: Settings of the chain.
+        now: Pose in the remembered state; None for the start pose.
+        before: Pose that the chain aimed at then; None for the present aim.
     """
 
     seconds: float
@@ -48,14 +48,14 @@ class Step(NamedTuple):
 
 
 class Eased(NamedTuple):
-    """What a chain that eases remembers of one moment: what a step has led to.
+    """State that a chain with easing remembers of one moment: the result of a step.
 
     Attributes:
-        now: How it stood.
-        wanted: How it aimed to stand.
-        start: How it started from.
+        now: Pose of the chain.
+        wanted: Pose that the chain aimed at.
+        start: Start pose of the solve.
         inputs: As in ``Step``.
-        spec: Its settings.
+        spec: Settings of the chain.
     """
 
     now: Stance
@@ -66,109 +66,109 @@ class Eased(NamedTuple):
 
 
 def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inputs: bytes) -> Step:
-    """Return the step that a chain makes at a moment.
+    """Return the time step that a chain makes at a moment.
 
-    While time stands still and something that it follows is dragged, each update counts as one
-    frame. Where nothing has changed no time passes.
+    If the frame stays and an input changes, as while a target is dragged, each update counts as one
+    frame. If nothing has changed, no time passes.
 
     Args:
-        last: What the moment follows on; None to start again.
-        spec: Its settings.
-        moment: When.
-        inputs: What the solve depends on besides.
+        last: The state that the moment continues from; None to start again.
+        spec: Settings of the chain.
+        moment: The present moment.
+        inputs: Inputs of the solve besides the chain, as bytes to compare.
     """
     if last is None:
         return Step(0.0, inputs, spec)
-    was, frames = last.kept, moment.frame - last.frame
+    state, frames = last.kept, moment.frame - last.frame
     if frames == 0.0:
-        is_same = inputs == was.inputs and spec == was.spec
-        return Step(0.0 if is_same else moment.seconds, inputs, spec, was.now, was.wanted)
-    # What was dragged about at the first frame is no part of the motion that begins there.
-    now = was.start if last.frame == moment.first else was.now
-    return Step(frames * moment.seconds, inputs, spec, now, was.wanted)
+        is_same = inputs == state.inputs and spec == state.spec
+        return Step(0.0 if is_same else moment.seconds, inputs, spec, state.now, state.wanted)
+    # Drags at the first frame are not part of the motion that begins there.
+    now = state.start if last.frame == moment.first else state.now
+    return Step(frames * moment.seconds, inputs, spec, now, state.wanted)
 
 
 def step_poses(
     frames: ChainFrames,
     start: ChainPoses,
-    found: SolvedPoses,
+    solved: SolvedPoses,
     joints: ChainJoints,
     easing: Easing,
     steps: Sequence[Step],
 ) -> tuple[SolvedPoses, list[Eased]]:
-    """Return chains on their way to solved poses.
+    """Return chains on their way to solved poses, and what they remember of it.
 
     Args:
-        frames: What of the chains stays while their bones rotate.
-        start: The poses that the solve started from.
-        found: The solved poses.
-        joints: Of the written bones.
-        easing: How they go.
-        steps: How far, one a chain.
+        frames: The frames of the chains, which stay while their bones rotate.
+        start: The start poses of the solve.
+        solved: The solved poses.
+        joints: Joints of the written bones.
+        easing: Ease and speed limit.
+        steps: The time steps, one for each chain.
     """
-    # The start pose that the solve takes has grown already.
+    # If chains stretch, the start pose of the solve has its bones grown already.
     ungrown = start if frames.stretch is None else frames.posed(start.rotations)
-    begun, wanted = _stance(frames, ungrown, joints), _stance(frames, found.poses, joints)
-    now = _stacked([step.now for step in steps], begun)
-    before = _stacked([step.before for step in steps], wanted)
-    slid = 0 if frames.slide is None else frames.scale.shape[1]
-    is_slide = np.arange(wanted.way.shape[1]) < slid
+    initial, target = _read_pose(frames, ungrown, joints), _read_pose(frames, solved.poses, joints)
+    now = _stack_states([step.now for step in steps], initial)
+    before = _stack_states([step.before for step in steps], target)
+    slide_count = 0 if frames.slide is None else frames.scale.shape[1]
+    is_slide = np.arange(target.way.shape[1]) < slide_count
     sizes = np.where(is_slide, frames.lengths(start), 1.0)
-    stands = _ease(now, before, wanted, sizes, easing, steps, joints)
-    apart = _measure_gaps(stands, wanted, sizes)
-    has_arrived = apart <= ARRIVED
-    there = np.flatnonzero(has_arrived)
-    stands = stands.put(there, wanted.take(there))
+    pose = _ease(now, before, target, sizes, easing, steps, joints)
+    apart = _find_gaps(pose, target, sizes)
+    has_arrived = apart <= ARRIVAL_TOLERANCE
+    arrived = np.flatnonzero(has_arrived)
+    pose = pose.put(arrived, target.take(arrived))
     stepped = [
-        Eased(*take_rows((stands, wanted, begun), np.array([row])), step.inputs, step.spec)
+        Eased(*take_rows((pose, target, initial), np.array([row])), step.inputs, step.spec)
         for row, step in enumerate(steps)
     ]
     posed = frames.posed(
-        rotation.matrix_from_quaternion(joints.local_of(stands.turn)),
-        None if frames.stretch is None else stands.way[:, slid:].reshape(len(steps), -1, 3),
-        stands.way[:, :slid] if slid else None,
+        rotation.matrix_from_quaternion(joints.local_of(pose.turn)),
+        None if frames.stretch is None else pose.way[:, slide_count:].reshape(len(steps), -1, 3),
+        pose.way[:, :slide_count] if slide_count else None,
     )
-    codes, left = found.solutions.status_code, ~has_arrived
-    # What holds the pose that a chain goes to says nothing of where it is.
-    is_on_its_way = left & ((apart > NEARLY) | (codes == REACHED))
+    codes, is_open = solved.solutions.status_code, ~has_arrived
+    # Limits that hold the aimed pose say nothing of the pose on the way.
+    is_on_its_way = is_open & ((apart > VISIBLE_GAP) | (codes == REACHED))
     solutions = replace(
-        found.solutions,
+        solved.solutions,
         status_code=np.where(is_on_its_way, BLENDED, codes),
-        holds=_clear(found.solutions.holds, is_on_its_way),
-        slide_holds=_clear(found.solutions.slide_holds, is_on_its_way),
+        holds=_clear(solved.solutions.holds, is_on_its_way),
+        slide_holds=_clear(solved.solutions.slide_holds, is_on_its_way),
     )
-    gaps = np.where(is_on_its_way, 0.0, found.tip_gaps)
-    rows = np.flatnonzero(left)
-    return SolvedPoses(solutions, found.poses.put(rows, posed.take(rows)), gaps), stepped
+    gaps = np.where(is_on_its_way, 0.0, solved.tip_gaps)
+    rows = np.flatnonzero(is_open)
+    return SolvedPoses(solutions, solved.poses.put(rows, posed.take(rows)), gaps), stepped
 
 
 def _ease(
     now: Stance,
     before: Stance,
-    wanted: Stance,
+    target: Stance,
     sizes: Array,
     easing: Easing,
     steps: Sequence[Step],
     joints: ChainJoints,
 ) -> Stance:
-    """Return how chains stand after their steps; those of the same time go together."""
-    seconds, found = np.array([step.seconds for step in steps]), now
-    for each in np.unique(seconds).tolist():
-        rows = np.flatnonzero(seconds == each)
-        some, own = take_rows((now, before, wanted, sizes), rows), joints.take(rows)
-        found = found.put(rows, eased(*some, easing, each, own.clamped_turns))
-    return found
+    """Return the poses of chains after their steps; steps of the same time go together."""
+    seconds, result = np.array([step.seconds for step in steps]), now
+    for duration in np.unique(seconds).tolist():
+        rows = np.flatnonzero(seconds == duration)
+        inputs, row_joints = take_rows((now, before, target, sizes), rows), joints.take(rows)
+        result = result.put(rows, eased(*inputs, easing, duration, row_joints.clamped_turns))
+    return result
 
 
-def _stacked(each: Sequence[Stance | None], otherwise: Stance) -> Stance:
-    """Return stances side by side; of none, or of other bones, a row of another one instead."""
+def _stack_states(states: Sequence[Stance | None], otherwise: Stance) -> Stance:
+    """Return states as one record; a row of ``otherwise`` replaces a missing or different one."""
     turn, way = otherwise.turn.copy(), otherwise.way.copy()
-    for row, own in enumerate(each):
-        if own is None:
+    for row, state in enumerate(states):
+        if state is None:
             continue
-        # Bones that slide now, or grow, did not then.
-        if (own.turn.shape[1:], own.way.shape[1:]) == (turn.shape[1:], way.shape[1:]):
-            turn[row], way[row] = own.turn[0], own.way[0]
+        # Bones that slide or grow now may not have done so then.
+        if (state.turn.shape[1:], state.way.shape[1:]) == (turn.shape[1:], way.shape[1:]):
+            turn[row], way[row] = state.turn[0], state.way[0]
     return Stance(turn, way)
 
 
@@ -178,20 +178,20 @@ def _clear(flags: Flags | None, rows: Flags) -> Flags | None:
     return flags & ~rows.reshape(-1, *(1,) * (flags.ndim - 1))
 
 
-def _stance(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> Stance:
-    """Return how chains stand: their turns; their slides and scales, if any."""
+def _read_pose(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> Stance:
+    """Return the turns of chains, and their slides and scales, if any."""
     turn = joints.turns_of(rotation.quaternion_from_matrix(poses.rotations))
-    ways = [np.empty((len(turn), 0))]
+    parts = [np.empty((len(turn), 0))]
     if frames.slide is not None and poses.slides is not None:
-        ways.append(poses.slides)
+        parts.append(poses.slides)
     if frames.stretch is not None:
-        ways.append(poses.scale.reshape(len(turn), -1))
-    return Stance(turn, np.concatenate(ways, axis=1))
+        parts.append(poses.scale.reshape(len(turn), -1))
+    return Stance(turn, np.concatenate(parts, axis=1))
 
 
-def _measure_gaps(one: Stance, other: Stance, sizes: Array) -> Array:
-    """Return how far stances are apart: largest angles or ways, in radians and in sizes, (b,)."""
+def _find_gaps(one: Stance, other: Stance, sizes: Array) -> Array:
+    """Return the largest angle or displacement between poses, radians or shares of sizes, (b,)."""
     between = rotation.multiply(rotation.conjugate(one.turn), other.turn)
     angles = 2.0 * np.linalg.norm(between[..., 1:], axis=-1)
-    ways = np.abs(one.way - other.way) / sizes
-    return np.concatenate((angles, ways), axis=1).max(axis=1)
+    displacements = np.abs(one.way - other.way) / sizes
+    return np.concatenate((angles, displacements), axis=1).max(axis=1)

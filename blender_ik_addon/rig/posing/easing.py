@@ -1,4 +1,4 @@
-"""How joints ease: the faster the farther they have to go, and alike at any frame rate."""
+"""Joints that ease: speed grows with distance, and the frame rate does not change the motion."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ...core.algebra.arithmetic import Array
 from ..reading.rows import Alike
 from ..reading.spec import Easing
 
-# Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
-LONGEST_SPAN = 1.0 / 240.0
-# After so many, ten seconds, nobody sees how a chain got there: longer times have longer spans.
-MOST_SPANS = 2400
+# Longest time step in seconds; the aim does not move within a step.
+MAX_SPAN = 1.0 / 240.0
+# Most time steps, for ten seconds. Longer times have longer steps: nobody sees the difference.
+MAX_SPANS = 2400
 
 
 @dataclass(frozen=True)
 class Stance(Alike):
-    """How B chains stand.
+    """Joint rotations and displacements of B chains.
 
     Attributes:
         turn: Turns of the joints, unit quaternions wxyz, shape (B, n, 4).
-        way: What of them moves along a line, such as slides, shape (B, w).
+        way: Displacements along lines, as of slides and scales, shape (B, w).
     """
 
     turn: Array
@@ -33,56 +33,59 @@ class Stance(Alike):
 
 
 def eased(
-    now: Stance,
-    before: Stance,
-    wanted: Stance,
+    start: Stance,
+    former_target: Stance,
+    target: Stance,
     sizes: Array,
     easing: Easing,
     seconds: float,
     clamped: Callable[[Array], Array],
 ) -> Stance:
-    """Return how chains stand some time later.
+    """Return the poses of chains some time later.
 
     Args:
-        now: How they stand.
-        before: What they aimed at then.
-        wanted: What they aim at after the time; in between it moves evenly.
-        sizes: Which way counts as a radian does, above 0, shape (B, w).
-        easing: How to go there.
-        seconds: Zero or more.
+        start: Poses at the beginning.
+        former_target: Poses that the chains aimed at then.
+        target: Poses that they aim at in the end. The aim moves evenly in between.
+        sizes: Displacements that count as one radian, above 0, shape (B, w).
+        easing: Ease and speed limit.
+        seconds: Time that passes, zero or more.
         clamped: Brings turns (B, n, 4) into the ranges of their joints.
 
     Source: exact solution of dq/dt = -min(q / ease, fastest) span by span; derived for this project
     and tested in tests/blender/solvers/test_easing.py.
     """
-    turn, way = now.turn, now.way
-    count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
+    turn, way = start.turn, start.way
+    count = min(math.ceil(seconds / MAX_SPAN - 1e-6), MAX_SPANS)
     for span in range(count):
         share = (span + 0.5) / count
-        aim = rotation.interpolate(before.turn, wanted.turn, share)
-        turn = clamped(_nearer(turn, aim, easing, seconds / count))
-        left = before.way + share * (wanted.way - before.way) - way
-        way = way + _share(np.abs(left) / sizes, easing, seconds / count) * left
+        aim = rotation.interpolate(former_target.turn, target.turn, share)
+        turn = clamped(_ease_turns(turn, aim, easing, seconds / count))
+        left = former_target.way + share * (target.way - former_target.way) - way
+        way = way + _find_covered_share(np.abs(left) / sizes, easing, seconds / count) * left
     return Stance(turn, way)
 
 
-def _nearer(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
-    """Return turns (B, n, 4) some time nearer to what they aim at."""
+def _ease_turns(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
+    """Return turns (B, n, 4) after some time on the way to an aim."""
     way = rotation.vector_from_quaternion(rotation.multiply(rotation.conjugate(turn), aim))
-    share = _share(np.linalg.norm(way, axis=-1, keepdims=True), easing, seconds)
+    share = _find_covered_share(np.linalg.norm(way, axis=-1, keepdims=True), easing, seconds)
     return rotation.normalize(rotation.multiply(turn, rotation.quaternion_from_vector(way * share)))
 
 
-def _share(distance: Array, easing: Easing, seconds: float) -> Array:
-    """Return which share of distances is gone within a time."""
-    left, rest = distance, np.full_like(distance, seconds)
+def _find_covered_share(distance: Array, easing: Easing, seconds: float) -> Array:
+    """Return the share of distances that is covered in a time."""
+    left, left_seconds = distance, np.full_like(distance, seconds)
     if easing.fastest < math.inf:
-        # Far away the bound rules; below this distance the ease is slower by itself.
+        # Far from the aim the speed limit rules; below this distance the ease is slower.
         ahead = np.maximum(distance - easing.fastest * easing.ease, 0.0)
-        spent = np.minimum(ahead / easing.fastest, seconds)
-        left, rest = distance - easing.fastest * spent, seconds - spent
+        seconds_at_limit = np.minimum(ahead / easing.fastest, seconds)
+        left, left_seconds = (
+            distance - easing.fastest * seconds_at_limit,
+            seconds - seconds_at_limit,
+        )
     if easing.ease > 0.0:
-        left = left * np.exp(-rest / easing.ease)
+        left = left * np.exp(-left_seconds / easing.ease)
     elif easing.fastest == math.inf:
         left = np.zeros_like(distance)
     return 1.0 - left / np.where(distance > 0.0, distance, 1.0)

@@ -1,8 +1,8 @@
-"""Drag chains side by side through any parent matrix: targets in, rotations and locations out.
+"""Solver of dragged chains, side by side, through any parent matrix: rotations and locations out.
 
-Chains are dragged in the spaces of their armatures. Where locks, limits or uneven scales keep bones
-from lying as a drag lays them, the root is put so that the end that counts is where it shall be:
-the led one at its target, or of an anchored chain the other one where it has been.
+Chains are dragged in the spaces of their armatures. Locks, limits or uneven scales can keep bones
+from the pose that a drag gives them. The root is then shifted until the placed end is right: the
+led end at its target, or, of an anchored chain, the other end where it was.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from ..trees.driven import Driven
 from .drags import Drag, Stand
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
-from .solved import REACHED, USED_UP, Codes, Solved, name_ending
+from .solved import REACHED, USED_UP, Codes, Solved, find_statuses
 
-# Farther from the origin, in lengths of the chain, float32 no longer tells its joints apart.
-MOST_LENGTHS = 1e7
-# Below a parent that is flatter than this, float32 does not tell where a head is.
-FLAT = 1e-4
-# What draws back an anchored chain draws its led end off the target again, each time by less. So it
-# is drawn so often at most, while what is left shrinks by this share.
-PASSES, NEARER = 8, 0.9
+# Distance from the origin, in chain lengths, beyond which float32 cannot tell joints apart.
+MAX_LENGTHS = 1e7
+# Least ratio of a parent's shortest to longest axis; float32 loses heads below a flatter one.
+MIN_AXIS_RATIO = 1e-4
+# Correcting the anchored end of a chain moves its led end off the target again, each time by less.
+# The drag is repeated at most this often, while the gap shrinks below this share of the last gap.
+MAX_DRAG_PASSES, MAX_GAP_RATIO = 8, 0.9
 
 
-class Whole(NamedTuple):
-    """Chains as dragged, or the share of the way that influence leaves: b of them.
+class Dragged(NamedTuple):
+    """Poses of b dragged chains, before or after influence.
 
     Attributes:
-        poses: Where they stand.
+        poses: Matrices and joints of the bones.
         turns: Local rotations wxyz, shape (b, k, 4).
-        location: Of the roots, shape (b, 3).
+        location: Location channels of the roots, shape (b, 3).
         channels: Rotation channels, shape (b, k, 4).
     """
 
@@ -59,31 +59,31 @@ class Whole(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """Where location channels put the roots of b chains, armature space.
+    """Map from location channels to root heads of b chains, armature space.
 
     Attributes:
-        origins: Their heads without any location, shape (b, 3).
-        moved: What location channels add to them, shape (b, 3, 3).
+        origins: Heads without any location, shape (b, 3).
+        moved: Matrices from location channels to offsets of the heads, shape (b, 3, 3).
     """
 
     origins: Array
     moved: Array
 
     def heads_at(self, location: Array) -> Array:
-        """Return the heads (b, 3) that location channels give."""
+        """Return the heads (b, 3) at location channels."""
         return self.origins + transform_direction(self.moved, location)
 
     def location_of(self, heads: Array) -> Array:
-        """Return the location channels (b, 3) that give heads."""
+        """Return the location channels (b, 3) of heads."""
         return np.linalg.solve(self.moved, (heads - self.origins)[..., None])[..., 0]
 
 
 class FollowSolve:
-    """B chains alike, compiled.
+    """Compiled solver of B similar dragged chains.
 
     Attributes:
-        settings: Of all of them.
-        can_creep: Whether a drag to where the led end is already may turn bones.
+        settings: Settings of all chains.
+        can_creep: Whether a drag may turn bones although the led end is at its target already.
     """
 
     def __init__(self, driven: Sequence[Driven]) -> None:
@@ -97,29 +97,29 @@ class FollowSolve:
             max_bend=options.max_bend,
             use_anchor=options.use_anchor,
         )
-        own = self.settings
-        can_turn = own.joints is not None or bool(own.locks.any())
+        settings = self.settings
+        can_turn = settings.joints is not None or bool(settings.locks.any())
         self.can_creep: bool = options.use_anchor or can_turn
-        self._led = -1 if options.lead is Lead.TIP else 0
-        # The end that decides where the whole chain is.
-        self._sure = -1 - self._led if options.use_anchor else self._led
+        self._led_end = -1 if options.lead is Lead.TIP else 0
+        # Index of the end that is placed: it determines where the whole chain is.
+        self._placed_end = -1 - self._led_end if options.use_anchor else self._led_end
         self._frames = framed(driven)
-        roots = [each.skeleton.head_by_location(int(each.bones[0])) for each in driven]
+        roots = [chain.skeleton.head_by_location(int(chain.bones[0])) for chain in driven]
         self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 
     def dragged(self, drag: Drag, places: Places) -> tuple[Solved, Stand]:
-        """Return what brings the led ends of some of the chains to their targets.
+        """Drag the led ends of some of the chains to their targets.
 
         They go straight there. Bones swing by the shortest rotations; poles and rotations of
         targets are for chains whose root stays.
 
         Returns:
-            What stands on the bones, with influence, and how the chains stand.
+            The result with influence, and the states of the chains.
 
         Raises:
             IKError: If one of them cannot be dragged; the text says what to do next.
         """
-        rows, start, own = drag.rows, drag.start, self.settings
+        rows, start, settings = drag.rows, drag.start, self.settings
         self._check_places(places, rows)
         above = places.above[rows]
         roots = Heads(
@@ -128,91 +128,91 @@ class FollowSolve:
         )
         root = roots.heads_at(start.location)
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
-        joints = None if own.joints is None else own.joints.take(rows)
-        begun = self._start(frames, start.turns, joints)
-        check_segments(lambda row: self._driven[rows[row]].live_chains[0], begun.joints)
+        joints = None if settings.joints is None else settings.joints.take(rows)
+        start_poses = self._clamp(frames, start.turns, joints)
+        check_segments(lambda row: self._driven[rows[row]].live_chains[0], start_poses.joints)
         goal = point_in_base(places.from_world[rows], drag.targets)
-        check_distance(begun.joints[:, 0], goal, self._reach(begun))
+        check_distance(start_poses.joints[:, 0], goal, self._find_reach(start_poses))
         is_at_rest = start.codes >= 0
-        drawn = np.where(is_at_rest[:, None], begun.joints[:, self._led], goal)
-        poses = self._drawn(frames, begun, drawn, joints)
+        ends = np.where(is_at_rest[:, None], start_poses.joints[:, self._led_end], goal)
+        poses = self._drag(frames, start_poses, ends, joints)
         codes, holds = np.where(is_at_rest, start.codes, REACHED), start.holds.copy()
         if self._options.use_anchor:
-            poses = self._finished(frames, poses, drawn, joints, codes, holds)
-        poses, channels, is_kept = self._locked(frames, poses, start.whole, rows)
-        # Drawn to where they are, these would turn by rounding, or by what locks hold.
+            poses = self._finish(frames, poses, ends, joints, codes, holds)
+        poses, channels, is_held = self._apply_locks(frames, poses, start.whole, rows)
+        # A drag to where they are would turn these by rounding, or by what locks hold.
         resting = np.flatnonzero(is_at_rest)
-        poses = poses.put(resting, begun.take(resting))
+        poses = poses.put(resting, start_poses.take(resting))
         channels[resting] = start.whole[resting]
         turns, location = rotation.quaternion_from_matrix(poses.rotations), start.location
         if self.settings.spec.moves_root:
             location = roots.location_of(poses.joints[:, 0])
-        whole = Whole(poses, turns, location, channels)
-        shown = self._part(frames, roots, whole, drag)
-        solved = self._solved(drag, places, shown, codes, holds, is_kept)
-        as_kept: Any = np.float32
-        kept = as_kept(channels), as_kept(shown.channels), as_kept(shown.location)
-        return solved, Stand(turns, location, *kept, codes, holds)
+        full = Dragged(poses, turns, location, channels)
+        shown = self._blend(frames, roots, full, drag)
+        solved = self._measure(drag, places, shown, codes, holds, is_held)
+        float32: Any = np.float32
+        stored = float32(channels), float32(shown.channels), float32(shown.location)
+        return solved, Stand(turns, location, *stored, codes, holds)
 
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
-        """Return what a drag depends on besides its last pose, to compare."""
-        own, options = self.settings, self._options
-        arrays = [places.from_world[row], places.above[row], target, own.locks[row]]
+        """Return as bytes what a drag depends on besides the last pose, to compare."""
+        settings, options = self.settings, self._options
+        arrays = [places.from_world[row], places.above[row], target, settings.locks[row]]
         arrays += [self._frames.scale[row], self._frames.segments[row]]
-        arrays.append(np.array([self._led, options.max_bend]))
-        if own.joints is not None:
-            joints = own.joints
+        arrays.append(np.array([self._led_end, options.max_bend]))
+        if settings.joints is not None:
+            joints = settings.joints
             arrays += [joints.low[row], joints.high[row], joints.mobility[row]]
             arrays.append(np.array([kind.value for kind in joints.kinds]))
             arrays += [] if joints.zero is None else [joints.zero[row]]
         return b"".join([array.tobytes() for array in arrays])
 
-    def _reach(self, poses: ChainPoses) -> Array:
+    def _find_reach(self, poses: ChainPoses) -> Array:
         """Return the lengths of chains, shape (b,)."""
         return self._frames.lengths(poses)[:, 0]
 
-    def _gaps(self, poses: ChainPoses, goal: Array) -> Array:
-        """Return the ways from led ends to goals, shape (b,); zero where they are there."""
-        gaps = _length(goal - poses.joints[:, self._led])
-        return np.where(gaps > LENGTHS_AGREE * self._reach(poses), gaps, 0.0)
+    def _find_gaps(self, poses: ChainPoses, goal: Array) -> Array:
+        """Return the distances (b,) from led ends to goals; zero for those that have arrived."""
+        gaps = _length(goal - poses.joints[:, self._led_end])
+        return np.where(gaps > LENGTHS_AGREE * self._find_reach(poses), gaps, 0.0)
 
-    def _start(self, frames: ChainFrames, turns: Array, joints: ChainJoints | None) -> ChainPoses:
-        """Return the poses to start from, inside the ranges of joints."""
+    def _clamp(self, frames: ChainFrames, turns: Array, joints: ChainJoints | None) -> ChainPoses:
+        """Return the start poses, inside the ranges of joints."""
         start = frames.posed(rotation.matrix_from_quaternion(turns))
         if joints is None:
             return start
-        held = frames.posed(rotation.matrix_from_quaternion(joints.clamped(turns)))
-        return self._placed(held, start.joints[:, self._sure])
+        clamped = frames.posed(rotation.matrix_from_quaternion(joints.clamped(turns)))
+        return self._place(clamped, start.joints[:, self._placed_end])
 
-    def _placed(self, poses: ChainPoses, sure: Array) -> ChainPoses:
-        """Return poses shifted so that the end that decides is where it shall be, (b, 3)."""
-        way = sure - poses.joints[:, self._sure]
-        return replace(poses, joints=poses.joints + way[:, None])
+    def _place(self, poses: ChainPoses, points: Array) -> ChainPoses:
+        """Return poses shifted so that their placed ends are at points (b, 3)."""
+        shift = points - poses.joints[:, self._placed_end]
+        return replace(poses, joints=poses.joints + shift[:, None])
 
-    def _drawn(
+    def _drag(
         self, frames: ChainFrames, start: ChainPoses, goal: Array, joints: ChainJoints | None
     ) -> ChainPoses:
-        """Return chains whose led ends have been drawn to goals, as near as they come."""
-        sure = start.joints[:, self._sure] if self._options.use_anchor else goal
-        poses = self._placed(self._laid(frames, start, goal, joints), sure)
-        former = np.full(len(goal), np.inf)
-        for _ in range(PASSES - 1):
-            gaps = self._gaps(poses, goal)
-            rows = np.flatnonzero((gaps > 0.0) & (gaps < NEARER * former))
+        """Return chains with their led ends dragged as near to goals as they come."""
+        points = start.joints[:, self._placed_end] if self._options.use_anchor else goal
+        poses = self._place(self._drag_once(frames, start, goal, joints), points)
+        last_gaps = np.full(len(goal), np.inf)
+        for _ in range(MAX_DRAG_PASSES - 1):
+            gaps = self._find_gaps(poses, goal)
+            rows = np.flatnonzero((gaps > 0.0) & (gaps < MAX_GAP_RATIO * last_gaps))
             if not rows.size:
                 break
-            former = gaps
-            own = None if joints is None else joints.take(rows)
-            some = self._laid(frames.take(rows), poses.take(rows), goal[rows], own)
-            poses = poses.put(rows, self._placed(some, sure[rows]))
+            last_gaps = gaps
+            row_joints = None if joints is None else joints.take(rows)
+            dragged = self._drag_once(frames.take(rows), poses.take(rows), goal[rows], row_joints)
+            poses = poses.put(rows, self._place(dragged, points[rows]))
         return poses
 
-    def _laid(
+    def _drag_once(
         self, frames: ChainFrames, poses: ChainPoses, goal: Array, joints: ChainJoints | None
     ) -> ChainPoses:
-        """Return chains as one drag from poses lays them, wherever."""
-        own = None if joints is None else frames_for_core(frames, poses, joints)
-        chains = Chains(poses.joints, None, own)
+        """Return the poses after one drag, wherever their placed ends are then."""
+        core_joints = None if joints is None else frames_for_core(frames, poses, joints)
+        chains = Chains(poses.joints, None, core_joints)
         solutions = solve_as(chains, frames.compiled, Goals(goal), self._options)
         if joints is None or solutions.local_rotations_wxyz is None:
             return frames.laid_along(poses, solutions, None, 0.0)
@@ -221,7 +221,7 @@ class FollowSolve:
         rotations[:, : local.shape[1]] = rotation.matrix_from_quaternion(local)
         return frames.posed(rotations)
 
-    def _finished(
+    def _finish(
         self,
         frames: ChainFrames,
         poses: ChainPoses,
@@ -230,100 +230,104 @@ class FollowSolve:
         codes: Codes,
         holds: Flags,
     ) -> ChainPoses:
-        """Bring anchored chains as near to goals as they come; note how in codes and holds."""
-        rows = np.flatnonzero(self._gaps(poses, goal))
+        """Bring anchored chains as near to goals as they come; note results in codes and holds."""
+        rows = np.flatnonzero(self._find_gaps(poses, goal))
         if not rows.size:
             return poses
-        sure, reach = poses.joints[rows, self._sure], self._reach(poses)[rows]
+        points, reach = poses.joints[rows, self._placed_end], self._find_reach(poses)[rows]
         if joints is None and self._options.max_bend < np.pi:
             # No other solver knows the greatest bend.
-            is_far = _length(goal[rows] - sure) > reach
+            is_far = _length(goal[rows] - points) > reach
             codes[rows] = np.where(is_far, EXTENDED, USED_UP)
             return poses
-        root, end = (sure, goal[rows]) if self._sure == 0 else (goal[rows], sure)
+        root, end = (points, goal[rows]) if self._placed_end == 0 else (goal[rows], points)
         start = poses.take(rows)
         start = replace(start, joints=start.joints + (root - start.joints[:, 0])[:, None])
-        # Without new starts: it goes on from where it is.
+        # Without restarts: the solve continues from the present pose.
         options = SolveOptions(tolerance=LENGTHS_AGREE * reach, use_finish=False)
         posing = Posing(replace(frames.take(rows), root=root), start, Goals(end), options)
         if joints is None:
-            found = solve_freely(posing)
+            solved = solve_freely(posing)
         else:
-            found = solve_with_joints(posing, joints.take(rows), None)
-        codes[rows] = found.solutions.status_code
-        if found.solutions.holds is not None:
-            holds[rows, : found.solutions.holds.shape[1]] = found.solutions.holds
-        return poses.put(rows, self._placed(found.poses, sure))
+            solved = solve_with_joints(posing, joints.take(rows), None)
+        codes[rows] = solved.solutions.status_code
+        if solved.solutions.holds is not None:
+            holds[rows, : solved.solutions.holds.shape[1]] = solved.solutions.holds
+        return poses.put(rows, self._place(solved.poses, points))
 
-    def _locked(
+    def _apply_locks(
         self, frames: ChainFrames, poses: ChainPoses, near: Array, rows: Indices
     ) -> tuple[ChainPoses, Array, Flags]:
-        """Return what locks leave of poses, rotation channels, and which bones they have held."""
-        own = self.settings
+        """Return the poses after locks, rotation channels, and which bones locks hold."""
+        settings = self.settings
         local = rotation.quaternion_from_matrix(poses.rotations)
-        channels, is_kept = own.held(rows, local, near)
-        held = np.flatnonzero(is_kept.any(axis=1))
-        if held.size:
-            there = rotation.matrix_from_quaternion(own.local_of(channels[held]))
-            posed = frames.take(held).posed(there)
-            poses = poses.put(held, self._placed(posed, poses.joints[held, self._sure]))
-        return poses, channels, is_kept & self._options.use_anchor
+        channels, is_held = settings.held(rows, local, near)
+        locked = np.flatnonzero(is_held.any(axis=1))
+        if locked.size:
+            matrices = rotation.matrix_from_quaternion(settings.local_of(channels[locked]))
+            posed = frames.take(locked).posed(matrices)
+            poses = poses.put(locked, self._place(posed, poses.joints[locked, self._placed_end]))
+        return poses, channels, is_held & self._options.use_anchor
 
-    def _part(self, frames: ChainFrames, roots: Heads, whole: Whole, drag: Drag) -> Whole:
-        """Return the share that influence takes of poses, and of the locations of their roots.
+    def _blend(self, frames: ChainFrames, roots: Heads, full: Dragged, drag: Drag) -> Dragged:
+        """Return the poses and root locations after influence.
 
-        The others keep their channels: locks of quaternions hold Euler angles, of which there are
-        two sets for one rotation, and locked again it might become another one.
+        Chains with full influence keep their channels. Locks of quaternions hold Euler angles, of
+        which one rotation has two sets; a second lock could give another rotation.
         """
-        own, rows = self.settings, drag.rows
-        part = np.flatnonzero(own.shares[rows, 0] < 1.0)
-        if not part.size:
-            return whole
-        some, share = rows[part], own.shares[rows[part]]
-        local = own.blended(some, whole.turns[part])
-        channels, location = whole.channels.copy(), whole.location.copy()
-        channels[part] = own.held(some, local, drag.start.shown[part])[0]
-        home = drag.home[part]
-        location[part] = home + share * (location[part] - home)
-        frames = replace(frames, root=roots.heads_at(location)).take(part)
-        turns = own.local_of(channels)
-        posed = frames.posed(rotation.matrix_from_quaternion(turns[part]))
-        return Whole(whole.poses.put(part, posed), turns, location, channels)
+        settings, rows = self.settings, drag.rows
+        partial = np.flatnonzero(settings.shares[rows, 0] < 1.0)
+        if not partial.size:
+            return full
+        partial_rows, share = rows[partial], settings.shares[rows[partial]]
+        local = settings.blended(partial_rows, full.turns[partial])
+        channels, location = full.channels.copy(), full.location.copy()
+        channels[partial] = settings.held(partial_rows, local, drag.start.shown[partial])[0]
+        home = drag.home[partial]
+        location[partial] = home + share * (location[partial] - home)
+        frames = replace(frames, root=roots.heads_at(location)).take(partial)
+        turns = settings.local_of(channels)
+        posed = frames.posed(rotation.matrix_from_quaternion(turns[partial]))
+        return Dragged(full.poses.put(partial, posed), turns, location, channels)
 
-    def _solved(
-        self, drag: Drag, places: Places, shown: Whole, codes: Codes, holds: Flags, is_kept: Flags
+    def _measure(
+        self, drag: Drag, places: Places, pose: Dragged, codes: Codes, holds: Flags, held: Flags
     ) -> Solved:
-        """Return what stands on the bones, measured there."""
-        own, rows, reach = self.settings, drag.rows, self._reach(shown.poses)
+        """Return the result, measured on the written pose."""
+        settings, rows, reach = self.settings, drag.rows, self._find_reach(pose.poses)
         goal = point_in_base(places.from_world[rows], drag.targets)
-        gaps = transform_direction(places.to_world[rows], shown.poses.joints[:, self._led] - goal)
+        gaps = transform_direction(
+            places.to_world[rows], pose.poses.joints[:, self._led_end] - goal
+        )
         residuals, unit = _length(gaps), places.unit[rows]
-        has_arrived = residuals - LENGTHS_AGREE * unit * reach <= own.tolerance[rows, 0]
-        is_blended = own.shares[rows, 0] < 1.0
-        # What is left without an anchor is what float64 makes of large coordinates.
-        codes = name_ending(codes, has_arrived, is_blended, is_kept.any(axis=1))
+        has_arrived = residuals - LENGTHS_AGREE * unit * reach <= settings.tolerance[rows, 0]
+        is_blended = settings.shares[rows, 0] < 1.0
+        # Without an anchor only the rounding of large coordinates in float64 leaves a gap.
+        codes = find_statuses(codes, has_arrived, is_blended, held.any(axis=1))
         return Solved(
-            channels=shown.channels,
-            is_kept=is_kept,
+            channels=pose.channels,
+            is_kept=held,
             residuals=residuals[:, None],
             iterations=np.zeros(len(rows), dtype=np.int64),
             status_codes=codes[:, None],
             tip_gaps=np.zeros((len(rows), 1)),
-            holds=None if own.joints is None else holds,
-            location=shown.location[:, None],
+            holds=None if settings.joints is None else holds,
+            location=pose.location[:, None],
         )
 
     def _check_places(self, places: Places, rows: Indices) -> None:
-        """Raise if an armature object is scaled flat, or a bone that no location moves in."""
+        """Raise if an object is scaled flat, or a parent so that no location moves a bone."""
         if places.is_flat[rows].any():
             raise scaled_flat()
         above = places.above[rows, :3, :3]
-        thin = np.abs(np.linalg.det(above)) <= FLAT * np.linalg.norm(above, axis=(1, 2)) ** 3
-        for i in np.flatnonzero(thin).tolist():
+        is_thin = (
+            np.abs(np.linalg.det(above)) <= MIN_AXIS_RATIO * np.linalg.norm(above, axis=(1, 2)) ** 3
+        )
+        for i in np.flatnonzero(is_thin).tolist():
             sizes = np.linalg.svd(above[i], compute_uv=False)
-            if sizes[-1] <= FLAT * sizes[0]:
-                own = self._driven[rows[i]]
-                name = own.skeleton.names[own.skeleton.parents[own.bones[0]]]
+            if sizes[-1] <= MIN_AXIS_RATIO * sizes[0]:
+                driven = self._driven[rows[i]]
+                name = driven.skeleton.names[driven.skeleton.parents[driven.bones[0]]]
                 raise RigError(
                     f"Bone '{name}' has a scale of zero, so nothing below it can"
                     " be dragged: give it a scale above zero."
@@ -331,9 +335,9 @@ class FollowSolve:
 
 
 def check_distance(roots: Array, goal: Array, reach: Array) -> None:
-    """Raise if chains, or goals (b, 3), are so far off that they lose their shape there."""
+    """Raise if chains or goals (b, 3) are so far away that float32 loses the chains' shape."""
     farthest = np.maximum(_length(roots), _length(goal))
-    if (farthest > MOST_LENGTHS * reach).any():
+    if (farthest > MAX_LENGTHS * reach).any():
         raise RigError(
             "The chain or its target is too far away to drag it there: bring them nearer."
         )

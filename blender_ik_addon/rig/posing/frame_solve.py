@@ -1,9 +1,8 @@
-"""Solve chains and trees side by side through any parent matrix: targets in, channels out.
+"""Solver of chains and trees, side by side, through any parent matrix: targets in, channels out.
 
-What ``base_solve`` does for chains whose bones stay rigid, for all others: bones that are scaled
-unevenly, inherit their parents' matrices in part, stretch, slide, or ease toward their targets in
-time; and for trees. Chains are solved in the spaces of their armatures, trees also in those of
-their root bones.
+It does what ``base_solve`` does for rigid chains, for all others: bones that are scaled unevenly,
+inherit their parents' matrices in part, stretch, slide, or ease toward their targets in time; and
+for trees. Chains are solved in armature space, trees also in the space of the root bone.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ from ..trees.driven import Driven
 from .eased_poses import Eased, step_poses
 from .free_solving import Posing, SolvedPoses, free_chains_for_core, solve_freely
 from .jointed_solving import AGREES, chains_for_core, solve_with_joints, turn_tips
-from .solved import Asked, Solved, name_ending
+from .solved import Asked, Solved, find_statuses
 
 
 class FrameSolve:
-    """B chains, or trees of E chains, alike, compiled."""
+    """Compiled solver of B similar chains, or trees of E chains."""
 
     def __init__(self, driven: Sequence[Driven], *, is_even: bool = False) -> None:
         """Compile chains or trees that have the same key.
@@ -48,108 +47,110 @@ class FrameSolve:
             driven: The chains or trees.
             is_even: Whether trees are solved in the spaces of their root bones.
         """
-        self.settings = own = BatchSettings.of(driven)
-        self._driven, self._joints = driven, own.joints
+        self.settings = settings = BatchSettings.of(driven)
+        self._driven, self._joints = driven, settings.joints
         self._frames = framed(driven, is_even=is_even)
-        if own.is_tree:
+        if settings.is_tree:
             self._levers = np.array([tree.levers for tree in driven])
-            free = free_bones(len(own.like.bones))
-            self._joints = own.joints or ChainJoints.of([free] * len(driven))
-        # The start poses of all, how they hung and stood then, and how the core takes them.
-        self._begun: tuple[ChainFrames, Array, ChainPoses, Chains | None] | None = None
-        # What chains that ease go to, and where they start from, if they have been solved.
-        self._found: tuple[ChainPoses, SolvedPoses] | None = None
-        self._is_found = np.zeros(len(driven), dtype=np.bool_)
+            free = free_bones(len(settings.like.bones))
+            self._joints = settings.joints or ChainJoints.of([free] * len(driven))
+        # Start poses of all chains: frames, start channels, poses, and the chains for the core.
+        self._cached_start: tuple[ChainFrames, Array, ChainPoses, Chains | None] | None = None
+        # Start poses and aimed poses of chains that ease, for those that have been solved.
+        self._eased_poses: tuple[ChainPoses, SolvedPoses] | None = None
+        self._is_solved = np.zeros(len(driven), dtype=np.bool_)
 
     @property
     def owns_root(self) -> Flags | bool:
-        """Which chains slide their own roots, shape (B,) or for all alike."""
+        """Whether chains slide their roots, shape (B,), or one value for all."""
         if self._frames.slide is None or self._frames.floating is not None:
             return self._frames.floating is not None
         return self._frames.slide.moves_root
 
-    def solved(self, asked: Asked, places: Places) -> tuple[Solved, list[Eased]]:
-        """Return what brings some of the chains or trees, which hang there, to their targets.
+    def solved(self, inputs: Asked, places: Places) -> tuple[Solved, list[Eased]]:
+        """Return the result for some of the chains or trees, and what they remember if they ease.
 
         Raises:
             IKError: If one of them cannot be solved; the text says what to do next.
         """
-        rows = asked.rows
+        rows = inputs.rows
         if places.is_flat[rows].any():
             raise scaled_flat()
-        frames, stepped = self._placed(places, rows), list[Eased]()
-        if asked.steps is None:
-            found = self._solve(asked, places, frames)[1]
+        frames, stepped = self._place_frames(places, rows), list[Eased]()
+        if inputs.steps is None:
+            solved = self._solve(inputs, places, frames)[1]
         else:
-            found, stepped = self._step(asked, places, frames)
-        return self._finished(asked, places, frames, found), stepped
+            solved, stepped = self._step(inputs, places, frames)
+        return self._find_result(inputs, places, frames, solved), stepped
 
-    def posed(self, asked: Asked, places: Places) -> SolvedPoses:
-        """Return the same as poses, before influence and locks."""
-        return self._solve(asked, places, self._placed(places, asked.rows))[1]
+    def posed(self, inputs: Asked, places: Places) -> SolvedPoses:
+        """Return the solved poses before influence and locks."""
+        return self._solve(inputs, places, self._place_frames(places, inputs.rows))[1]
 
-    def _placed(self, places: Places, rows: Indices) -> ChainFrames:
-        """Return some of the chains or trees where they hang."""
+    def _place_frames(self, places: Places, rows: Indices) -> ChainFrames:
+        """Return the frames of some chains or trees at their places."""
         frames, above, root = self._frames.take(rows), places.above[rows], places.root[rows]
         if frames.slide is not None:
-            home = spaces.transform_point(above, frames.slide.root)
-            root = np.where(frames.slide.moves_root[:, None], home, root)
+            head = spaces.transform_point(above, frames.slide.root)
+            root = np.where(frames.slide.moves_root[:, None], head, root)
         if frames.floating is not None:
             root = spaces.transform_point(above, frames.floating.head)
         return replace(frames, parent=above[:, :3, :3], root=root)
 
     def _solve(
-        self, asked: Asked, places: Places, frames: ChainFrames
+        self, inputs: Asked, places: Places, frames: ChainFrames
     ) -> tuple[ChainPoses, SolvedPoses]:
-        """Return the poses that chains or trees start from, and as solved."""
-        own, rows = self.settings, asked.rows
-        posing = self._ask(asked, places, frames)
+        """Return the start poses and the solved poses of chains or trees."""
+        settings, rows = self.settings, inputs.rows
+        posing = self._ask(inputs, places, frames)
         if frames.stretch is not None:
-            posing = _grown(posing, frames.stretch)
+            posing = _grow(posing, frames.stretch)
         if self._joints is None:
-            return posing.start, _kept(posing, solve_freely(posing))
+            return posing.start, _revert_worse(posing, solve_freely(posing))
         joints = self._joints.take(rows)
-        found = solve_with_joints(posing, joints, self._forces(posing, places, rows))
-        if own.joints is None and frames.floating is None:
-            found = self._rolled(asked, posing, found)
-        found = turn_tips(posing, found, None if own.joints is None else joints)
-        return posing.start, _kept(posing, found)
+        solved = solve_with_joints(posing, joints, self._find_forces(posing, places, rows))
+        if settings.joints is None and frames.floating is None:
+            solved = self._unroll(inputs, posing, solved)
+        solved = turn_tips(posing, solved, None if settings.joints is None else joints)
+        return posing.start, _revert_worse(posing, solved)
 
-    def _ask(self, asked: Asked, places: Places, frames: ChainFrames) -> Posing:
-        """Return what is asked in the spaces of places, from where chains or trees start."""
-        own, rows = self.settings, asked.rows
-        start, chains = self._begin(asked, frames)
-        options = own.options.per_unit(places.unit).take(rows)
-        if not own.is_tree and not own.spec.has_side:
-            flipped = flips(own, places, rows, frames, start)
+    def _ask(self, inputs: Asked, places: Places, frames: ChainFrames) -> Posing:
+        """Return goals, options and start poses in the spaces of places."""
+        settings, rows = self.settings, inputs.rows
+        start, chains = self._start(inputs, frames)
+        options = settings.options.per_unit(places.unit).take(rows)
+        if not settings.is_tree and not settings.spec.has_side:
+            flipped = flips(settings, places, rows, frames, start)
             options = replace(options, use_flip_bend=flipped)
-        goals, tips = self._goals(asked, places, frames, start), self._tips(asked, places)
+        goals, tips = self._goals_of(inputs, places, frames, start), self._tips_of(inputs, places)
         return Posing(frames, start, goals, options, tips, chains=chains)
 
-    def _begin(self, asked: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
-        """Return the start poses, and how the core takes them; kept while they stay the same."""
-        own, rows = self.settings, asked.rows
-        local = own.begun(rows, asked.present, asked.whole, goes_on=asked.goes_on)
-        slides = self._start_slides(asked, frames)
-        stands = local if slides is None else np.concatenate((local, slides[..., None]), axis=2)
-        if self._begun is not None:
-            where, known, start, chains = self._begun
-            is_same = np.array_equal(known[rows], stands)
-            is_same = is_same and np.array_equal(where.parent[rows], frames.parent)
-            if is_same and np.array_equal(where.root[rows], frames.root):
-                if len(rows) == len(known):
+    def _start(self, inputs: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
+        """Return the start poses, and the chains for the core; cached while they stay the same."""
+        settings, rows = self.settings, inputs.rows
+        local = settings.begun(rows, inputs.present, inputs.whole, goes_on=inputs.goes_on)
+        slides = self._start_slides(inputs, frames)
+        channels = local if slides is None else np.concatenate((local, slides[..., None]), axis=2)
+        if self._cached_start is not None:
+            cached_frames, cached_channels, start, chains = self._cached_start
+            is_same = np.array_equal(cached_channels[rows], channels)
+            is_same = is_same and np.array_equal(cached_frames.parent[rows], frames.parent)
+            if is_same and np.array_equal(cached_frames.root[rows], frames.root):
+                if len(rows) == len(cached_channels):
                     return start, chains
                 return start.take(rows), None if chains is None else chains.take(rows)
         start = frames.posed(rotation.matrix_from_quaternion(local), slides=slides)
-        if not own.is_tree:
+        if not settings.is_tree:
             check_segments(lambda row: self._driven[rows[row]].live_chains[0], start.joints)
-        chains = self._for_core(rows, frames, start)
-        if len(rows) == len(own):
-            self._begun = frames, stands, start, chains
+        chains = self._compile_chains(rows, frames, start)
+        if len(rows) == len(settings):
+            self._cached_start = frames, channels, start, chains
         return start, chains
 
-    def _for_core(self, rows: Indices, frames: ChainFrames, start: ChainPoses) -> Chains | None:
-        """Return how the core takes start poses; None where forces act, or lengths change first."""
+    def _compile_chains(
+        self, rows: Indices, frames: ChainFrames, start: ChainPoses
+    ) -> Chains | None:
+        """Return start poses as the core takes them; None if forces act or bones stretch."""
         if not self.settings.is_tree and self.settings.spec.force is not None:
             return None
         if frames.stretch is not None:
@@ -158,68 +159,70 @@ class FrameSolve:
             return free_chains_for_core(frames, start, start.joints)
         return chains_for_core(frames, start, self._joints.take(rows))
 
-    def _start_slides(self, asked: Asked, frames: ChainFrames) -> Array | None:
-        """Return the slides to start from, shape (b, k); None where nothing slides.
+    def _start_slides(self, inputs: Asked, frames: ChainFrames) -> Array | None:
+        """Return the slides to start from, shape (b, k); None if nothing slides.
 
-        As for rotations, what stands there with influence is a share of the last solution.
+        As for rotations, present slides with influence are a share of the last solution.
         """
-        slide, influence = frames.slide, self.settings.influence[asked.rows]
+        slide, influence = frames.slide, self.settings.influence[inputs.rows]
         if slide is None:
             return None
-        if not self.settings.is_current or asked.location is None:
+        if not self.settings.is_current or inputs.location is None:
             return np.zeros(slide.low.shape)
-        there = slide.slides_at(asked.location) / np.where(influence > 0.0, influence, np.inf)
-        return np.where(influence > 0.0, slide.within(there), 0.0)
+        slides = slide.slides_at(inputs.location) / np.where(influence > 0.0, influence, np.inf)
+        return np.where(influence > 0.0, slide.within(slides), 0.0)
 
-    def _goals(self, asked: Asked, places: Places, frames: ChainFrames, start: ChainPoses) -> Goals:
-        """Return the goals, without the turns of tips."""
-        own, rows, stays = self.settings, asked.rows, ~asked.is_followed
-        from_world, angle = places.from_world[rows], own.pole_angle[rows]
+    def _goals_of(
+        self, inputs: Asked, places: Places, frames: ChainFrames, start: ChainPoses
+    ) -> Goals:
+        """Return the goals without the turns of tips."""
+        settings, rows, stays = self.settings, inputs.rows, ~inputs.is_followed
+        from_world, angle = places.from_world[rows], settings.pole_angle[rows]
         angle = np.where(places.keeps[rows], -angle, angle)
         points, effectors = (
-            asked.targets[:, :, :3, 3],
+            inputs.targets[:, :, :3, 3],
             start.joints[:, self._frames.hanging.count :],
         )
         ends = points_in_base(from_world, points)
         ends = without_rounding(ends, effectors, points, places.unit[rows])
-        poles = None if asked.poles is None else points_in_base(from_world, asked.poles)
-        if own.carried is not None:
-            turned = from_world[:, :, :3] @ asked.targets[:, 0, :3, :3]
-            is_kept, shown = places.keeps[rows, 0], places.unmirrored[rows]
-            carried = own.carried.take(rows)
-            poles = carried.poles_of(frames, ends[:, 0], turned, shown, is_kept)[:, None]
-        if not own.is_tree:
+        poles = None if inputs.poles is None else points_in_base(from_world, inputs.poles)
+        if settings.carried is not None:
+            rotations = from_world[:, :, :3] @ inputs.targets[:, 0, :3, :3]
+            keeps_bend, unmirrored = places.keeps[rows, 0], places.unmirrored[rows]
+            carried = settings.carried.take(rows)
+            poles = carried.poles_of(frames, ends[:, 0], rotations, unmirrored, keeps_bend)[:, None]
+        if not settings.is_tree:
             return Goals(ends[:, 0], None if poles is None else poles[:, 0], angle[:, 0])
         if stays.any():
             ends[:, stays] = effectors[:, stays]
-        of_chains, has_poles = None, np.zeros(len(stays), dtype=np.bool_)
+        pole_positions, has_poles = None, np.zeros(len(stays), dtype=np.bool_)
         if poles is not None:
-            poled = list(own.like.poled)
-            has_poles[poled] = kept = asked.is_followed[poled]
-            of_chains = ends.copy()
-            of_chains[:, has_poles] = poles[:, kept]
+            poled = list(settings.like.poled)
+            has_poles[poled] = is_followed = inputs.is_followed[poled]
+            pole_positions = ends.copy()
+            pole_positions[:, has_poles] = poles[:, is_followed]
         return Goals(
             target_position=ends,
-            weight=own.weights[rows] * asked.is_followed,
-            pole_position=of_chains,
+            weight=settings.weights[rows] * inputs.is_followed,
+            pole_position=pole_positions,
             has_pole=has_poles.tolist(),
             pole_angle=angle,
-            priority=own.like.priorities,
+            priority=settings.like.priorities,
         )
 
-    def _tips(self, asked: Asked, places: Places) -> Tips | None:
+    def _tips_of(self, inputs: Asked, places: Places) -> Tips | None:
         """Return the orientations that tips shall take, in the spaces of places."""
         like = self.settings.like
-        chains = [chain for chain in like.turning if asked.is_followed[chain]]
+        chains = [chain for chain in like.turning if inputs.is_followed[chain]]
         if not chains:
             return None
-        from_world = places.from_world[asked.rows]
-        turns = from_world[:, None, :, :3] @ asked.targets[:, chains, :3, :3]
+        from_world = places.from_world[inputs.rows]
+        turns = from_world[:, None, :, :3] @ inputs.targets[:, chains, :3, :3]
         shares = [like.specs[chain].options.orient_weight for chain in chains]
         return Tips(tuple(chains), rotation.orientation(turns), tuple(shares))
 
-    def _forces(self, posing: Posing, places: Places, rows: Indices) -> Forces | None:
-        """Return what acts on the segments of chains; None where nothing does."""
+    def _find_forces(self, posing: Posing, places: Places, rows: Indices) -> Forces | None:
+        """Return the forces on the segments of chains; None without any."""
         if self.settings.is_tree or self.settings.spec.force is None:
             return None
         specs = [self._driven[row].specs[0] for row in rows.tolist()]
@@ -228,88 +231,88 @@ class FrameSolve:
         assert forces is not None
         return replace(forces, gravity=gravity_in_bases(forces, places.to_world[rows]))
 
-    def _rolled(self, asked: Asked, posing: Posing, found: SolvedPoses) -> SolvedPoses:
-        """Return poses of free trees without needless rolls, unless effectors would feel it."""
-        hang, frames, poses = posing.frames.hanging, posing.frames, found.poses
-        kept = ~self._levers.any(axis=(0, 2))
+    def _unroll(self, inputs: Asked, posing: Posing, solved: SolvedPoses) -> SolvedPoses:
+        """Return poses of free trees without needless rolls, where no effector moves by that."""
+        hang, frames, poses = posing.frames.hanging, posing.frames, solved.poses
+        keeps_roll = ~self._levers.any(axis=(0, 2))
         if posing.tips is not None:
-            kept[[hang.carriers[chain] for chain in posing.tips.chains]] = True
-        poled = [chain for chain in self.settings.like.poled if asked.is_followed[chain]]
-        kept[[hang.limb_root(chain) for chain in poled]] = True
-        rolled = frames.rolled(posing.start, poses, self._levers[asked.rows], kept)
-        moved = np.abs(rolled.joints - poses.joints)[:, hang.count :].max(axis=(1, 2))
-        same = np.flatnonzero(moved <= AGREES * frames.lengths(posing.start).max(axis=1))
-        return replace(found, poses=poses.put(same, rolled.take(same)))
+            keeps_roll[[hang.carriers[chain] for chain in posing.tips.chains]] = True
+        poled = [chain for chain in self.settings.like.poled if inputs.is_followed[chain]]
+        keeps_roll[[hang.limb_root(chain) for chain in poled]] = True
+        rolled = frames.rolled(posing.start, poses, self._levers[inputs.rows], keeps_roll)
+        gaps = np.abs(rolled.joints - poses.joints)[:, hang.count :].max(axis=(1, 2))
+        unmoved = np.flatnonzero(gaps <= AGREES * frames.lengths(posing.start).max(axis=1))
+        return replace(solved, poses=poses.put(unmoved, rolled.take(unmoved)))
 
     def _step(
-        self, asked: Asked, places: Places, frames: ChainFrames
+        self, inputs: Asked, places: Places, frames: ChainFrames
     ) -> tuple[SolvedPoses, list[Eased]]:
-        """Return chains that ease on their way; while only time passes they go to the same."""
-        rows, easing, joints = asked.rows, self.settings.spec.easing, self._joints
+        """Return chains on their way to solved poses; solve again only if inputs have changed."""
+        rows, easing, joints = inputs.rows, self.settings.spec.easing, self._joints
         assert easing is not None
         assert joints is not None
-        assert asked.steps is not None
-        assert asked.is_known is not None
-        fresh = np.flatnonzero(~(asked.is_known & self._is_found[rows]))
-        if fresh.size:
-            new = self._solve(asked.take(fresh), places, frames.take(fresh))
-            if self._found is None:
+        assert inputs.steps is not None
+        assert inputs.is_known is not None
+        changed = np.flatnonzero(~(inputs.is_known & self._is_solved[rows]))
+        if changed.size:
+            new = self._solve(inputs.take(changed), places, frames.take(changed))
+            if self._eased_poses is None:
                 first = np.zeros(len(self._driven), dtype=np.int64)
-                self._found = new[0].take(first), new[1].take(first)
-            starts, poses = self._found
-            self._found = starts.put(rows[fresh], new[0]), poses.put(rows[fresh], new[1])
-            self._is_found[rows[fresh]] = True
-        assert self._found is not None
-        start, found = self._found[0].take(rows), self._found[1].take(rows)
-        return step_poses(frames, start, found, joints.take(rows), easing, asked.steps)
+                self._eased_poses = new[0].take(first), new[1].take(first)
+            starts, poses = self._eased_poses
+            self._eased_poses = starts.put(rows[changed], new[0]), poses.put(rows[changed], new[1])
+            self._is_solved[rows[changed]] = True
+        assert self._eased_poses is not None
+        start, solved = self._eased_poses[0].take(rows), self._eased_poses[1].take(rows)
+        return step_poses(frames, start, solved, joints.take(rows), easing, inputs.steps)
 
-    def _finished(
-        self, asked: Asked, places: Places, frames: ChainFrames, found: SolvedPoses
+    def _find_result(
+        self, inputs: Asked, places: Places, frames: ChainFrames, solved: SolvedPoses
     ) -> Solved:
-        """Return what influence and locks leave of solved poses, measured on what is left."""
-        own, rows, shown = self.settings, asked.rows, found.poses
-        local = rotation.quaternion_from_matrix(shown.rotations)
-        near, influence = own.near(rows, asked.present), own.influence[rows]
-        channels, is_kept, is_moved = own.finished(rows, local, near)
+        """Return the result after influence and locks, measured on the written pose."""
+        settings, rows, poses = self.settings, inputs.rows, solved.poses
+        local = rotation.quaternion_from_matrix(poses.rotations)
+        near, influence = settings.near(rows, inputs.present), settings.influence[rows]
+        channels, is_held, is_moved = settings.finished(rows, local, near)
         scale, slides, location = None, None, None
-        if own.like.stretches:
-            scale = frames.scale + influence[..., None] * (shown.scale - frames.scale)
-        if frames.slide is not None and shown.slides is not None:
-            slides = frames.slide.within(influence * shown.slides)
+        if settings.like.stretches:
+            scale = frames.scale + influence[..., None] * (poses.scale - frames.scale)
+        if frames.slide is not None and poses.slides is not None:
+            slides = frames.slide.within(influence * poses.slides)
             location = frames.slide.location(slides)
         if frames.floating is not None:
-            share = own.influence[rows][:, :1]
-            way = share * (shown.joints[:, 0] - frames.root)
-            frames = frames.rooted(frames.root + way)
-            in_parents = np.linalg.solve(frames.parent, way[..., None])[..., 0]
+            share = settings.influence[rows][:, :1]
+            shift = share * (poses.joints[:, 0] - frames.root)
+            frames = frames.rooted(frames.root + shift)
+            in_parents = np.linalg.solve(frames.parent, shift[..., None])[..., 0]
             location = frames.floating.moved(in_parents, location)
         if is_moved.any():
             moved = np.flatnonzero(is_moved)
-            there = rotation.matrix_from_quaternion(own.local_of(channels[moved]))
-            some = [None if each is None else each[moved] for each in (scale, slides)]
-            shown = shown.put(moved, frames.take(moved).posed(there, *some))
+            matrices = rotation.matrix_from_quaternion(settings.local_of(channels[moved]))
+            some = [None if values is None else values[moved] for values in (scale, slides)]
+            poses = poses.put(moved, frames.take(moved).posed(matrices, *some))
         world = places.to_world[rows]
-        ends = points_in_base(places.from_world[rows], asked.targets[:, :, :3, 3])
-        gaps = (shown.joints[:, frames.hanging.count :] - ends) @ world.swapaxes(-1, -2)
-        residuals = np.where(asked.is_followed, np.linalg.norm(gaps, axis=2), 0.0)
-        # Less what float32 parents make of a solve that has arrived.
-        exact = residuals - LENGTHS_AGREE * frames.lengths(shown, world)
-        has_arrived, solutions = exact <= own.tolerance[rows], found.solutions
-        # Bones that change as they turn may stand elsewhere than they were solved.
-        codes = name_ending(
+        ends = points_in_base(places.from_world[rows], inputs.targets[:, :, :3, 3])
+        gaps = (poses.joints[:, frames.hanging.count :] - ends) @ world.swapaxes(-1, -2)
+        residuals = np.where(inputs.is_followed, np.linalg.norm(gaps, axis=2), 0.0)
+        # Without the error that float32 matrices of parents leave of a solve that has arrived.
+        errors = residuals - LENGTHS_AGREE * frames.lengths(poses, world)
+        has_arrived, solutions = errors <= settings.tolerance[rows], solved.solutions
+        # The pose may differ from the solved one where bones change their shape as they turn.
+        codes = find_statuses(
             solutions.status_code.reshape(residuals.shape),
             has_arrived,
-            own.shares[rows] < 1.0,
+            settings.shares[rows] < 1.0,
             np.ones_like(has_arrived),
         )
         return Solved(
             channels=channels,
             whole=local,
-            is_kept=is_kept,
+            is_kept=is_held,
             residuals=residuals,
             iterations=solutions.iterations,
             status_codes=codes,
-            tip_gaps=found.tip_gaps.reshape(residuals.shape),
+            tip_gaps=solved.tip_gaps.reshape(residuals.shape),
             forces=solutions.forces,
             holds=solutions.holds,
             slide_holds=solutions.slide_holds,
@@ -318,15 +321,15 @@ class FrameSolve:
         )
 
 
-def _grown(posing: Posing, stretch: ChainStretch) -> Posing:
-    """Return what is asked of chains with the lengths that bones grow to."""
+def _grow(posing: Posing, stretch: ChainStretch) -> Posing:
+    """Return the inputs of a solve with the lengths that bones grow to."""
     frames, start, options = posing.frames, posing.start, posing.options
     goals = turned_goals(posing.goals, frames, start, posing.tips)
     lengths = stretch.grown(start.joints, frames.along(), goals, options)
     has_grown = ~np.isnan(lengths[:, 0])
     if not has_grown.any():
         return posing
-    # What the bones grow by has the soft distance in it.
+    # The growth of the bones contains the soft distance.
     soft = np.where(has_grown, 0.0, np.asarray(options.soft_distance))
     return replace(
         posing,
@@ -336,18 +339,18 @@ def _grown(posing: Posing, stretch: ChainStretch) -> Posing:
     )
 
 
-def _kept(posing: Posing, found: SolvedPoses) -> SolvedPoses:
-    """Return solved chains that go on from their last pose; of those led astray that pose.
+def _revert_worse(posing: Posing, solved: SolvedPoses) -> SolvedPoses:
+    """Return solved poses, but the start pose where a chain got worse from its last pose.
 
-    Where bones are longer in one direction than in another, poses end elsewhere than the core has
-    told. One that ends farther from the target than where it began would lead on and on.
+    Where bones are longer in one direction than in another, poses end elsewhere than the core
+    computes. A chain that ends farther from its target would move away at every update.
     """
     start, target = posing.start, posing.goals.target_position
     if not posing.options.keeps_start or target.ndim > 2 or posing.lengths is not None:
-        return found
-    ways = (each.joints[:, -1] - target for each in (start, found.poses))
-    began, ended = (np.linalg.norm(way, axis=1) for way in ways)
+        return solved
+    offsets = (poses.joints[:, -1] - target for poses in (start, solved.poses))
+    start_gaps, gaps = (np.linalg.norm(offset, axis=1) for offset in offsets)
     slack = np.asarray(posing.options.tolerance) + AGREES * posing.frames.lengths(start)[:, 0]
-    is_astray = np.abs(ended - found.solutions.residual) > slack
-    rows = np.flatnonzero(is_astray & (ended > began + slack))
-    return replace(found, poses=found.poses.put(rows, start.take(rows)))
+    differs = np.abs(gaps - solved.solutions.residual) > slack
+    rows = np.flatnonzero(differs & (gaps > start_gaps + slack))
+    return replace(solved, poses=solved.poses.put(rows, start.take(rows)))

@@ -1,4 +1,4 @@
-"""Solve chains whose joints turn freely, and lay their bones along the solutions."""
+"""Solver of chains whose joints turn freely; their bones are laid along the solutions."""
 
 from __future__ import annotations
 
@@ -17,37 +17,35 @@ from ..frames.tips import Tips, turned_goals, turned_to
 from ..reading.refusals import bone_scaled_flat
 from ..reading.rows import Alike
 from ..trees.body_floor import BodyFloor
-from .length_settling import settled
+from .length_settling import close_gaps
 
 # Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
-# measured again on the laid bones and the solve repeated, a few times: that finds the pose, though
-# not always to the last digit. Without such parents the first pass agrees to what the float32
-# matrix of the parent leaves.
-SETTLED = 1e-9
+# measured again on the laid bones and the solve repeated this number of times: that finds the pose,
+# though not always to the last digit. Without such parents the first pass agrees except for the
+# rounding of the parent's float32 matrix. The tolerance is a share of the chain's length.
+LENGTH_TOLERANCE = 1e-9
 LENGTH_PASSES = 4
-# A straight chain may be shorter than a bent one then, and stuck there. Settling starts from the
-# poses for these shares of the way to the target until one arrives.
-SETTLING_STARTS = (1.0, 0.7, 0.4)
-SHORT_OF_TARGETS = [STATUSES.index(each) for each in (Status.SOFTENED, Status.EXTENDED)]
+# A straight chain may be shorter than a bent one then, and stuck there. The iteration starts from
+# the poses for these shares of the way to the target until one arrives.
+SHARES_OF_WAY = (1.0, 0.7, 0.4)
+SHORT_OF_TARGETS = [STATUSES.index(status) for status in (Status.SOFTENED, Status.EXTENDED)]
 USED_UP = STATUSES.index(Status.ITERATIONS_USED_UP)
 
 
 @dataclass(frozen=True)
 class Posing(Alike):
-    """What is asked of b chains or trees in armature space, and where they start.
+    """Inputs of a solve of b chains or trees in armature space.
 
     Attributes:
-        frames: What of them stays while their bones rotate.
-        start: Their start poses; grown where they stretch.
-        goals: Of their effectors.
-        options: With distances in armature space.
+        frames: Frames of the chains, which stay while their bones rotate.
+        start: Start poses; of stretching chains with the grown lengths.
+        goals: Goals of the effectors.
+        options: Solve options, with distances in armature space.
         tips: Orientations that tips shall take; None for none.
-        lengths: That segments have grown to in the start pose, shape (b, m); NaN, or None for all,
-            where they have not.
-        floor: What bodies do not pass; None for nothing.
-        chains: The start poses as the core takes them, kept from solve to solve; None where they
-            are made anew.
-        near: The poses that bodies look from and stay near to; None for their start poses.
+        lengths: Grown lengths of segments, shape (b, m); NaN for chains without growth, or None.
+        floor: Floor that bodies do not pass; None for none.
+        chains: The start poses as cached for the core; None to build them.
+        near: Poses that bodies start from and stay near to; None for their start poses.
     """
 
     frames: ChainFrames
@@ -62,7 +60,7 @@ class Posing(Alike):
 
     @property
     def is_stretched(self) -> Flags | None:
-        """Which chains have grown, shape (b,); None where none has."""
+        """Whether each chain has grown, shape (b,); None if none has."""
         if self.lengths is None:
             return None
         return ~np.isnan(self.lengths[:, 0])
@@ -73,10 +71,9 @@ class SolvedPoses(Alike):
     """Solved chains.
 
     Attributes:
-        solutions: Of the segments, from the last pass.
-        poses: Of all written bones.
-        tip_gaps: Radians that limits leave to the wanted orientations of tips, shape (b,); of trees
-            (b, E).
+        solutions: Solutions of the segments, from the last pass.
+        poses: Poses of all written bones.
+        tip_gaps: Angles from tips to requested orientations, radians, (b,); of trees (b, E).
     """
 
     solutions: Solutions
@@ -85,45 +82,47 @@ class SolvedPoses(Alike):
 
 
 def solve_as(chains: Chains, compiled: int, goals: Goals, options: SolveOptions) -> Solutions:
-    """Solve chains as some of so many: how many of them move decides nothing."""
+    """Solve chains of a batch of ``compiled`` chains: its size decides how they are solved."""
     compile_chains(chains).count = compiled
     return solve_batch(chains, goals, options)
 
 
-def solve_freely(asked: Posing) -> SolvedPoses:
-    """Solve and lay the bones along the solutions; settle what uneven scales leave open."""
-    asked = replace(asked, goals=turned_goals(asked.goals, asked.frames, asked.start, asked.tips))
-    solutions, laid = _lay(asked, asked.goals, passes=1)
-    reach = asked.frames.lengths(asked.start)[:, 0]
+def solve_freely(posing: Posing) -> SolvedPoses:
+    """Solve, lay the bones along the solutions, and correct lengths under uneven scales."""
+    posing = replace(
+        posing, goals=turned_goals(posing.goals, posing.frames, posing.start, posing.tips)
+    )
+    solutions, laid = _lay(posing, posing.goals, passes=1)
+    reach = posing.frames.lengths(posing.start)[:, 0]
     gaps = np.abs(laid.joints - solutions.joint_positions).max(axis=(1, 2))
-    is_off = (gaps > LENGTHS_AGREE * reach) & (solutions.status_code != USED_UP)
-    rows = np.flatnonzero(is_off)
+    has_gap = (gaps > LENGTHS_AGREE * reach) & (solutions.status_code != USED_UP)
+    rows = np.flatnonzero(has_gap)
     if rows.size:
-        laid = laid.put(rows, _settle(asked.take(rows), laid.take(rows)))
+        laid = laid.put(rows, _correct_lengths(posing.take(rows), laid.take(rows)))
     return SolvedPoses(solutions, laid, np.zeros(len(reach)))
 
 
-def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
-    """Return the poses of chains of which the lengths of bones change as they turn."""
-    options = asked.options
-    reach = asked.frames.lengths(asked.start)[:, 0]
-    tolerance = np.maximum(0.1 * np.asarray(options.tolerance), SETTLED * reach)
-    target, root = np.array(asked.goals.target_position), asked.start.joints[:, 0]
+def _correct_lengths(posing: Posing, best: ChainPoses) -> ChainPoses:
+    """Return the poses of chains whose bones change their lengths as they turn."""
+    options = posing.options
+    reach = posing.frames.lengths(posing.start)[:, 0]
+    tolerance = np.maximum(0.1 * np.asarray(options.tolerance), LENGTH_TOLERANCE * reach)
+    target, root = np.array(posing.goals.target_position), posing.start.joints[:, 0]
     best_gap, rows = np.full(len(root), np.inf), np.arange(len(root))
-    for share in SETTLING_STARTS:
-        some = asked.take(rows)
-        nearer = root[rows] + share * (target[rows] - root[rows])
-        goals = replace(some.goals, target_position=nearer)
-        again, laid = _lay(some, goals, passes=LENGTH_PASSES)
+    for share in SHARES_OF_WAY:
+        open_posing = posing.take(rows)
+        positions = root[rows] + share * (target[rows] - root[rows])
+        goals = replace(open_posing.goals, target_position=positions)
+        solutions, laid = _lay(open_posing, goals, passes=LENGTH_PASSES)
         if share == 1.0:
-            is_short = np.isin(again.status_code, SHORT_OF_TARGETS)
-            is_short &= np.asarray(some.options.soft_distance) > 0.0
-            # There the chain shall end, told by the lengths that its bones have there.
-            target = np.where(is_short[:, None], again.joint_positions[:, -1], target)
+            is_short = np.isin(solutions.status_code, SHORT_OF_TARGETS)
+            is_short &= np.asarray(open_posing.options.soft_distance) > 0.0
+            # These chains shall end here, by the lengths that their bones have in this pose.
+            target = np.where(is_short[:, None], solutions.joint_positions[:, -1], target)
         tip = None
-        if again.tip_rotation_wxyz is not None:
-            tip = _find_tips(some, again)[0]
-        laid = settled(some.frames, laid, target[rows], tip, tolerance[rows])
+        if solutions.tip_rotation_wxyz is not None:
+            tip = _find_tips(open_posing, solutions)[0]
+        laid = close_gaps(open_posing.frames, laid, target[rows], tip, tolerance[rows])
         gap = np.linalg.norm(laid.joints[:, -1] - target[rows], axis=1)
         nearest = np.flatnonzero(gap < best_gap[rows])
         best = best.put(rows[nearest], laid.take(nearest))
@@ -134,18 +133,18 @@ def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
     return best
 
 
-def _lay(asked: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainPoses]:
-    """Solve with the lengths that the bones have, as often as asked, and lay the bones along.
+def _lay(posing: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainPoses]:
+    """Solve with the present lengths of the bones, ``passes`` times, and lay the bones along.
 
     Raises:
         RigError: If a bone is scaled flat.
     """
-    frames, start = asked.frames, asked.start
-    chains = asked.chains or free_chains_for_core(frames, start, start.joints)
+    frames, start = posing.frames, posing.start
+    chains = posing.chains or free_chains_for_core(frames, start, start.joints)
     for _ in range(passes):
-        solutions = solve_as(chains, frames.compiled, goals, asked.options)
-        tip, share = _find_tips(asked, solutions)
-        laid = frames.laid_along(start, solutions, tip, share, asked.is_stretched)
+        solutions = solve_as(chains, frames.compiled, goals, posing.options)
+        tip, share = _find_tips(posing, solutions)
+        laid = frames.laid_along(start, solutions, tip, share, posing.is_stretched)
         if passes > 1:
             joints = _with_lengths_of(laid, start, solutions)
             try:
@@ -157,12 +156,12 @@ def _lay(asked: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainP
 
 
 def free_chains_for_core(frames: ChainFrames, start: ChainPoses, joints: Array) -> Chains:
-    """Return chains without joints that start with theirs there, (b, n + 1, 3)."""
+    """Return chains without joints, with their start joints at points (b, n + 1, 3)."""
     return Chains(joints, frames.natural_sides(start)[:, 0])
 
 
 def _with_lengths_of(laid: ChainPoses, start: ChainPoses, solutions: Solutions) -> Array:
-    """Return the start poses with the segment lengths that the laid bones have."""
+    """Return start joints with the segment lengths of the laid bones."""
     segments, present = np.diff(start.joints, axis=1), np.diff(laid.joints, axis=1)
     sizes = np.linalg.norm(present, axis=2) / np.linalg.norm(segments, axis=2)
     segments = segments * sizes[..., None]
@@ -173,14 +172,14 @@ def _with_lengths_of(laid: ChainPoses, start: ChainPoses, solutions: Solutions) 
     return np.concatenate((start.joints[:, :1], points), axis=1)
 
 
-def _find_tips(asked: Posing, solutions: Solutions) -> tuple[Array | None, float]:
-    """Return the pose matrices that tip bones take, (b, 3, 3), and the share of their way there.
+def _find_tips(posing: Posing, solutions: Solutions) -> tuple[Array | None, float]:
+    """Return the pose matrices that tip bones take, (b, 3, 3), and the share of their turn.
 
-    A tip whose tail is the effector is part of the solution, which weighs it already.
+    A tip whose tail is the effector is part of the solution, which weighs the turn already.
     """
-    whole = asked.start.matrices[:, -1]
+    start_matrices = posing.start.matrices[:, -1]
     if solutions.tip_rotation_wxyz is not None:
-        return rotation.matrix_from_quaternion(solutions.tip_rotation_wxyz) @ whole, 1.0
-    if asked.tips is None:
+        return rotation.matrix_from_quaternion(solutions.tip_rotation_wxyz) @ start_matrices, 1.0
+    if posing.tips is None:
         return None, 0.0
-    return turned_to(whole, asked.tips.wanted[:, 0]), asked.tips.shares[0]
+    return turned_to(start_matrices, posing.tips.wanted[:, 0]), posing.tips.shares[0]

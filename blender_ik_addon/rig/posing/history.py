@@ -1,7 +1,6 @@
-"""What a chain that goes on from its last pose remembers of the moments before.
+"""Histories of chains that continue from their last poses: states at earlier moments.
 
-Each dependency graph remembers its own, so that frames in order give the same motion in a viewport,
-in a render and in a bake.
+Each dependency graph has its memory, so frames in order move alike in viewports, renders and bakes.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from ..reading.skeleton import Skeleton
 Kept = TypeVar("Kept")
 
 # Playback may leave out frames to keep up. A step over more time than this, in seconds, is a jump:
-# the chain starts again. One frame never is, however slow they go.
-LONGEST_STEP = 0.25
-# Renders with motion blur look ahead of a frame and come back: by less than this, in frames.
-LOOKED_AHEAD = 1.0
+# the chain starts again. A step of one frame is never a jump, however long it is.
+MAX_STEP_SECONDS = 0.25
+# Renders with motion blur look ahead of a frame and return, by less than this number of frames.
+LOOK_AHEAD_FRAMES = 1.0
 
 
 @dataclass(frozen=True)
 class Memento(Generic[Kept]):
-    """What one chain in one dependency graph remembers of one moment.
+    """State of one chain in one dependency graph at one moment.
 
     Attributes:
-        skeleton: Of the bones that it drove.
-        frame: With subframe.
-        kept: What was kept then.
+        skeleton: Skeleton of the driven bones.
+        frame: Frame with subframe.
+        kept: The remembered state.
     """
 
     skeleton: Skeleton
@@ -37,39 +36,40 @@ class Memento(Generic[Kept]):
 
 
 History = tuple[Memento[Kept], ...]
-"""What it remembers of the last moments, oldest first, all of one skeleton."""
+"""The remembered states of a chain, oldest first, all of one skeleton."""
 
 
 def before(history: History[Kept], skeleton: Skeleton, moment: Moment) -> Memento[Kept] | None:
-    """Return what a moment follows on, its own frame or one not long ago; None after a jump.
+    """Return the state that a moment continues from; None after a jump.
 
-    The first frame of the scene set again is one as well, for from there on the motion is to be the
-    same each time. Whole frames before it lead on to it; what is looked at around it does not.
+    It is of the moment's own frame or of a recent one. A step to the first frame of the scene is a
+    jump too, so that the motion from there on is the same each time; only a step from one frame or
+    more before it is not.
 
     Args:
-        history: What the chain remembers.
-        skeleton: The bones as they are now.
-        moment: When.
+        history: The remembered states of the chain.
+        skeleton: The present skeleton of its bones.
+        moment: The present moment.
     """
     if not history or history[-1].skeleton is not skeleton:
         return None
     last = history[-1]
-    if moment.frame < last.frame < moment.frame + LOOKED_AHEAD:
-        earlier = [each for each in history if each.frame <= moment.frame]
+    if moment.frame < last.frame < moment.frame + LOOK_AHEAD_FRAMES:
+        earlier = [memento for memento in history if memento.frame <= moment.frame]
         if not earlier:
             return None
         last = earlier[-1]
-    if moment.is_new and moment.frame == moment.first < last.frame + LOOKED_AHEAD:
+    if moment.is_new and moment.frame == moment.first < last.frame + LOOK_AHEAD_FRAMES:
         return None
     seconds = (moment.frame - last.frame) * moment.seconds
-    return last if 0.0 <= seconds <= max(LONGEST_STEP, moment.seconds) else None
+    return last if 0.0 <= seconds <= max(MAX_STEP_SECONDS, moment.seconds) else None
 
 
 def remembered(
-    history: History[Kept], skeleton: Skeleton, moment: Moment, kept: Kept
+    history: History[Kept], skeleton: Skeleton, moment: Moment, state: Kept
 ) -> History[Kept]:
-    """Return what a chain remembers with one moment more; the arguments are as for ``before``."""
-    known = [each for each in history if each.skeleton is skeleton]
-    # Those of one frame ago and later can be come back to.
-    recent = [each for each in known if 0.0 < moment.frame - each.frame < LOOKED_AHEAD]
-    return (*recent, Memento(skeleton, moment.frame, kept))
+    """Return a history with the state of one more moment; arguments as for ``find_last``."""
+    same = [memento for memento in history if memento.skeleton is skeleton]
+    # Motion blur may return to these: they are less than one frame old.
+    recent = [memento for memento in same if 0.0 < moment.frame - memento.frame < LOOK_AHEAD_FRAMES]
+    return (*recent, Memento(skeleton, moment.frame, state))

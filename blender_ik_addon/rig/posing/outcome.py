@@ -1,4 +1,4 @@
-"""What one solve did to a chain, alone or of a tree, and what keeps it from its target."""
+"""Outcomes of solves: what one did to a chain, and what keeps it from its target."""
 
 from __future__ import annotations
 
@@ -15,41 +15,40 @@ from ..trees.driven import Driven
 from .reasons import Reasons, reasons_of
 from .solved import Solved
 
-# Chains that pull less than this share of the hardest pull are not named, and one that weighs less
+# A chain that pulls less than this share of the hardest pull is not named. A chain that weighs less
 # than this share of another gives way to it.
-HARDLY = 0.01
-# The same of chains of a body that are not pinned: all of them hold a little.
-MUCH = 0.2
-# Share of a chain's length by which constraints have to move its tip off its target to be named:
-# float32 poses make less of it, and nobody sees less.
-MOVED_AFTER = 1e-3
+MIN_PULL = 0.01
+# As above, for chains of a body that are not pinned: all of them hold a little.
+MIN_HOLD = 0.2
+# Share of a chain's length by which constraints have to move its tip to be named. Float32 poses
+# cause smaller gaps, and nobody sees them.
+MIN_SHIFT = 1e-3
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one solve did.
+    """Outcome of one solve for one chain.
 
     Attributes:
-        status: How the solve ended.
-        residual: From effector to target on the pose that it gave, in scene units.
-        iterations: Sweeps used.
+        status: Status of the chain after the solve.
+        residual: Distance from effector to target on the written pose, in scene units.
+        iterations: Number of sweeps.
         has_locks: Whether locked rotation channels kept bones from following.
-        only_turns: Whether it is one bone alone, which no solve brings nearer to its target.
-        held_by: Bones and axes whose limits keep the effector from the target, such as "Knee X".
-        tip_gap: Radians that are left to the wanted orientation of the tip.
-        why: What the chain was asked, and how its joints stand.
-        lacks_stretch: Whether the chain is to stretch and none of its bones may.
+        only_turns: Whether the chain is a single bone, which no solve brings nearer to its target.
+        held_by: Bones and axes whose limits keep the effector from the target, as "Knee X".
+        tip_gap: Angle from the tip to the requested orientation, radians.
+        why: Options and joints of the chain, to explain the status.
+        lacks_stretch: Whether the chain is to stretch, and none of its bones may.
         lacks_hand: Whether it is to turn a hand or foot, has none, and needs all bones to reach.
         connected: Bones that are to slide and cannot, as they are connected to their parents.
         location_locked: Bones that are to slide and whose location is locked.
         is_eased: Whether the chain eases toward its target in time.
-        tree: Indices of the other chains of the object that it is one tree with.
-        outweighed_by: Names of those that keep the effector from the target, or of the floor.
-        pins: The same of pinned chains of its body.
-        gives_way: Whether its body moves for any chain to reach.
-        put_back: Bones that somebody has posed since, which the chain has put back.
-        keys_before: Which channels had keys at this frame before that, by bone and property; None
-            if it is not known.
+        tree: Indices of the other chains of the object that form one tree with this chain.
+        outweighed_by: Names of the chains, or of the floor, that keep the effector from the target.
+        pins: Names of the pinned chains of its body that do so.
+        gives_way: Whether its body moves so that any chain reaches.
+        put_back: Bones that the user has posed since, and that the chain has posed again.
+        keys_before: Channels with keys at this frame before, by bone and property; None if unknown.
     """
 
     status: Status
@@ -76,27 +75,27 @@ class Outcome:
 def outcome_of(
     solved: Solved, driven: Driven, row: int, chain: int = 0, weights: Array | None = None
 ) -> Outcome:
-    """Return what a solve did to a chain.
+    """Return the outcome of a solve for a chain.
 
     Args:
-        solved: The solve.
-        driven: What the chain drives, alone or with others.
-        row: Of that in the solve.
-        chain: Its number there.
-        weights: Of the effectors, shape (E,); None for a chain alone.
+        solved: Result of the solve.
+        driven: The chain, alone or with others of its tree.
+        row: Row of these in the result.
+        chain: Number of the chain among them.
+        weights: Weights of the effectors, shape (E,); None for a chain alone.
     """
     live_chain, hang = driven.live_chains[chain], driven.hanging
     spec, slide, rows = live_chain.spec, live_chain.slide, np.array(hang.rows[chain])
-    status, tip_gap = _statuses(solved, row)[chain], float(solved.tip_gaps[row, chain])
+    status, tip_gap = _list_statuses(solved, row)[chain], float(solved.tip_gaps[row, chain])
     channels, segments = solved.channels[row, rows], rows[rows < hang.count]
-    pins, outweighing = _holding_back(solved, driven, row, chain, weights)
+    pins, outweighing = _name_holders(solved, driven, row, chain, weights)
     return Outcome(
         status=status,
         residual=float(solved.residuals[row, chain]),
         iterations=int(solved.iterations[row]),
         has_locks=bool(solved.is_kept[row, rows].any()),
         only_turns=weights is None and live_chain.only_turns,
-        held_by=_holding(solved, driven, row, segments, live_chain)
+        held_by=_name_limits(solved, driven, row, segments, live_chain)
         if status is Status.LIMITED
         else (),
         tip_gap=tip_gap,
@@ -106,7 +105,7 @@ def outcome_of(
         connected=() if slide is None else slide.connected,
         location_locked=() if slide is None else slide.locked,
         is_eased=spec.easing is not None,
-        tree=tuple(each.index for each in driven.live_chains if each is not live_chain),
+        tree=tuple(other.index for other in driven.live_chains if other is not live_chain),
         outweighed_by=outweighing,
         pins=pins,
         gives_way=_gives_way(solved, row),
@@ -114,94 +113,94 @@ def outcome_of(
 
 
 def left_after(residual: float, end: Array, goal: Array, joints: Array) -> float | None:
-    """Return how far constraints have moved the end of a chain off its goal; None if they have not.
+    """Return how far constraints moved a chain's end off its goal; None if they did not.
 
-    Blender evaluates them after the chain has written, so its solve does not know of them.
+    Blender evaluates constraints after the chain has written, so its solve does not know of them.
 
     Args:
-        residual: What the solve has left.
-        end: Where the effector is shown, shape (3,).
-        goal: Shape (3,).
-        joints: As shown, shape (m + 1, 3).
+        residual: Distance after the solve.
+        end: Shown place of the effector, shape (3,).
+        goal: Place of the target, shape (3,).
+        joints: Shown joints, shape (m + 1, 3).
     """
     gap = float(np.linalg.norm(goal - end))
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
-    return gap if gap > residual + MOVED_AFTER * length else None
+    return gap if gap > residual + MIN_SHIFT * length else None
 
 
 def _gives_way(solved: Solved, row: int) -> bool:
     return solved.forces is not None and bool(solved.forces[row].any())
 
 
-def _statuses(solved: Solved, row: int) -> list[Status]:
+def _list_statuses(solved: Solved, row: int) -> list[Status]:
     return [STATUSES[code] for code in solved.status_codes[row].tolist()]
 
 
-def _holding(
-    solved: Solved, driven: Driven, row: int, segments: Indices, own: PlannedChain
+def _name_limits(
+    solved: Solved, driven: Driven, row: int, segments: Indices, chain: PlannedChain
 ) -> tuple[str, ...]:
-    """Return the bones and axes whose limits hold a chain back, in words, root first."""
+    """Return the bones and axes whose limits hold a chain back, as words, root first."""
     if solved.holds is None:
         return ()
     holds = solved.holds[row]
     if solved.slide_holds is not None:
         holds = np.column_stack((holds, solved.slide_holds[row]))
     words, names = ("X", "Y", "Z", "slide"), driven.skeleton.names
-    cone, round_bones = ("cone", "Y", "cone", "slide"), cones(own.plan, own.spec)
-    found = [
+    cone, round_bones = ("cone", "Y", "cone", "slide"), cones(chain.plan, chain.spec)
+    limits = [
         (bone := int(driven.bones[segments[i]]), (cone if bone in round_bones else words)[axis])
         for i, axis in np.argwhere(holds[segments]).tolist()
     ]
     # Both axes of a cone are one limit.
-    return tuple(f"{names[bone]} {word}" for bone, word in dict.fromkeys(found))
+    return tuple(f"{names[bone]} {word}" for bone, word in dict.fromkeys(limits))
 
 
-def _holding_back(
+def _name_holders(
     solved: Solved, driven: Driven, row: int, chain: int, weights: Array | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of pins that keep a chain from its target, and of others.
 
-    In a body that is what comes before it or is as good, pins in the order of the list, others by
-    how hard they hold. The floor comes right after pins.
+    In a body these are the chains of the same or a higher priority: pins in the order of the list,
+    others by the force with which they hold. The floor comes right after pins.
     """
     if weights is None:
         return (), ()
     priorities = driven.priorities
     if solved.forces is None or priorities is None or not _gives_way(solved, row):
-        return (), _outweighing(solved, driven, row, chain, weights)
-    forces, floor, own = solved.forces[row], len(driven.specs), priorities[chain]
+        return (), _name_outweighing(solved, driven, row, chain, weights)
+    forces, floor, priority = solved.forces[row], len(driven.specs), priorities[chain]
     ranks, is_there = (*priorities, 1), (*(weights > 0.0), True)
-    before = [
+    holders = [
         other
         for other in np.argsort(-forces, kind="stable").tolist()
-        if other != chain and is_there[other] and ranks[other] <= own
+        if other != chain and is_there[other] and ranks[other] <= priority
     ]
-    hardest = max((forces[other] for other in before), default=0.0)
-    strong = [other for other in before if forces[other] > HARDLY * hardest]
+    hardest = max((forces[other] for other in holders), default=0.0)
+    strong = [other for other in holders if forces[other] > MIN_PULL * hardest]
     names = [spec.name for spec in driven.specs]
     if (anchor := driven.specs[0].floor) is not None:
         names.append(anchor.object.name)
     pins = [names[other] for other in sorted(strong) if other != floor and ranks[other] == 0]
-    others = [other for other in strong if ranks[other] > 0 and forces[other] > MUCH * hardest]
+    others = [other for other in strong if ranks[other] > 0 and forces[other] > MIN_HOLD * hardest]
     return tuple(pins), tuple(names[other] for other in others)
 
 
-def _outweighing(
+def _name_outweighing(
     solved: Solved, driven: Driven, row: int, chain: int, weights: Array
 ) -> tuple[str, ...]:
     """Return the names of the chains that pull at bones of a chain, the hardest first.
 
-    One that has arrived pulls only if it is so much heavier that the rest is within tolerance.
+    A chain that has arrived pulls only if it is so much heavier that its gap is within tolerance.
     """
-    all_rows, statuses = driven.hanging.rows, _statuses(solved, row)
-    own, pulls = set(all_rows[chain]), weights * solved.residuals[row]
+    all_rows, statuses = driven.hanging.rows, _list_statuses(solved, row)
+    limb_rows, pulls = set(all_rows[chain]), weights * solved.residuals[row]
     others = [
         other
         for other in np.argsort(-pulls, kind="stable").tolist()
         if other != chain
         and weights[other] > 0.0
-        and not own.isdisjoint(all_rows[other])
-        and (statuses[other] is not Status.REACHED or weights[chain] < HARDLY * weights[other])
+        and not limb_rows.isdisjoint(all_rows[other])
+        and (statuses[other] is not Status.REACHED or weights[chain] < MIN_PULL * weights[other])
     ]
     hardest = max((pulls[other] for other in others), default=0.0)
-    return tuple(driven.specs[other].name for other in others if pulls[other] >= HARDLY * hardest)
+    return tuple(driven.specs[other].name for other in others if pulls[other] >= MIN_PULL * hardest)

@@ -1,4 +1,4 @@
-"""What is asked of chains and trees that are solved side by side, and what was done to them."""
+"""Inputs and results of chains and trees that are solved side by side."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ from .eased_poses import Step
 Codes = npt.NDArray[np.int8]
 
 REACHED, USED_UP = (
-    np.int8(STATUSES.index(each)) for each in (Status.REACHED, Status.ITERATIONS_USED_UP)
+    np.int8(STATUSES.index(status)) for status in (Status.REACHED, Status.ITERATIONS_USED_UP)
 )
 
 
 class Asked(NamedTuple):
-    """What is asked of some of B chains, or trees of E chains, b of them.
+    """Inputs of one solve: b of the B chains, or trees of E chains, of a batch.
 
     Attributes:
-        rows: Which ones, shape (b,).
+        rows: Rows of the chains in the batch, shape (b,).
         targets: World matrices of the targets, shape (b, E, 4, 4).
-        poles: World positions of the poles of the chains that have any, shape (b, P, 3); None
-            where none has.
-        present: Rotation channels as they stand on the bones, shape (b, k, 4).
-        is_followed: Which chains have all that they follow, shape (E,).
-        location: Location channels, shape (b, k, 3); None where nothing slides.
-        steps: How far chains that ease go; None where none does.
-        is_known: Which of these go to the same pose as at their last step, shape (b,).
-        goes_on: Whether all bones start from what stands there, whatever they start from else.
-        whole: Local rotations wxyz of the last solutions of which bones show a share, shape
-            (b, k, 4); NaN where these are forgotten, None where all are.
-        floors: World matrices of the floors of bodies, shape (b, 4, 4); None without.
+        poles: World positions of the poles of chains that have one, shape (b, P, 3), or None.
+        present: Present rotation channels of the bones, shape (b, k, 4).
+        is_followed: Whether each chain has everything that it follows, shape (E,).
+        location: Location channels, shape (b, k, 3); None if nothing slides.
+        steps: The easing steps of the chains; None if they do not ease.
+        is_known: Whether a chain goes to the same pose as at its last step, shape (b,).
+        goes_on: Whether all bones start from the present pose, whatever their own start.
+        whole: Last solutions of bones that show only a share of them, local rotations wxyz, shape
+            (b, k, 4); NaN where a solution is forgotten, None if all are.
+        floors: World matrices of the floors of bodies, shape (b, 4, 4); None without floors.
     """
 
     rows: Indices
@@ -55,7 +54,7 @@ class Asked(NamedTuple):
     floors: Array | None = None
 
     def take(self, rows: Indices) -> Asked:
-        """Return what is asked of some of these, whatever steps they make and were solved last."""
+        """Return the inputs of some of these chains, without easing steps and last solutions."""
         if are_all(rows, len(self.rows)):
             return self._replace(steps=None, is_known=None, goes_on=False, whole=None)
         return Asked(
@@ -71,23 +70,22 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Solved(Alike):
-    """What a solve of b chains, or trees of E chains, with k written bones did.
+    """Result of a solve of b chains, or trees of E chains, with k written bones.
 
     Attributes:
         channels: Rotation channels, shape (b, k, 4).
-        is_kept: Which bones locked channels have kept from following, shape (b, k).
-        residuals: From effectors to targets in scene units, shape (b, E).
-        iterations: Sweeps used, shape (b,).
+        is_kept: Whether locked channels keep a bone from following, shape (b, k).
+        residuals: Distances from effectors to targets in scene units, shape (b, E).
+        iterations: Number of sweeps, shape (b,).
         status_codes: Indices into ``core.STATUSES``, shape (b, E).
-        tip_gaps: Radians that are left to wanted orientations, shape (b, E).
-        forces: As there, shape (b, E + 1); None but for bodies.
+        tip_gaps: Angles from the tips to the requested orientations, radians, shape (b, E).
+        forces: As ``core.Solutions``, shape (b, E + 1); None except for bodies.
         holds: As ``core.Solutions``, shape (b, n, 3); None for chains without joints.
-        slide_holds: As there, shape (b, n); None where nothing slides.
-        scale: Scale channels, shape (b, k, 3); None where nothing stretches.
-        location: Location channels, shape (b, k, 3), of chains that are dragged of their roots,
-            (b, 1, 3); None where nothing slides.
-        whole: The solution of which channels are a share, local rotations wxyz, shape (b, k, 4);
-            None of chains that are dragged.
+        slide_holds: As ``core.Solutions``, shape (b, n); None if nothing slides.
+        scale: Scale channels, shape (b, k, 3); None if nothing stretches.
+        location: Location channels, shape (b, k, 3), or (b, 1, 3) of the roots of dragged chains;
+            None if nothing slides.
+        whole: Solution at full influence, local wxyz, shape (b, k, 4); None for dragged chains.
     """
 
     channels: Array
@@ -104,14 +102,14 @@ class Solved(Alike):
     whole: Array | None = None
 
 
-def name_ending(codes: Codes, has_arrived: Flags, is_blended: Flags, is_moved: Flags) -> Codes:
-    """Return status codes of what stands on the bones.
+def find_statuses(codes: Codes, has_arrived: Flags, is_blended: Flags, is_moved: Flags) -> Codes:
+    """Return the status codes of the written pose.
 
     Args:
-        codes: Of the solve.
-        has_arrived: Whose effectors are at their targets all the same.
-        is_blended: Which take only a share of the way.
-        is_moved: Which stand elsewhere than they were solved.
+        codes: Status codes of the solve.
+        has_arrived: Whether the effector of the written pose is at its target.
+        is_blended: Whether influence applies only a share of the solution.
+        is_moved: Whether the written pose differs from the solved one.
     """
     unmet = np.where(is_moved & (codes == REACHED), USED_UP, codes)
     return np.where(has_arrived, REACHED, np.where(is_blended, BLENDED, unmet))

@@ -1,4 +1,4 @@
-"""Twist spread switched on where it changes nothing at present."""
+"""Twist spread, switched on where it does not change the present pose."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec
 from ..trees.uniting import driven_by
 
-# Bones may turn by so much, in numbers of a quaternion.
-STILL = 1e-6
+# Greatest change of a quaternion component that counts as none.
+MAX_CHANGE = 1e-6
 
 
 def with_twist_spread(armature_object: bpy.types.Object, spec: ChainSpec) -> ChainSpec:
-    """Return a chain that spreads turns, if it has bones for that and its pose stays as it is."""
-    skeleton, wanted = compiled(armature_object), replace(spec, use_twist_spread=True)
-    plan = plan_or_none(skeleton, wanted)
+    """Return a chain with twist spread, if it has twist bones and its pose stays the same."""
+    skeleton, spreading = compiled(armature_object), replace(spec, use_twist_spread=True)
+    plan = plan_or_none(skeleton, spreading)
     if plan is None or not plan.spread:
         return spec
     plan, pose = plan.by_itself, read_pose(armature_object)
     helpers, channels = plan.written[plan.tip_row + 1 :], pose.rotation[plan.written]
-    parts = armature_object, 0, wanted, plan, Dependencies().found()
-    chain = LiveChain(*parts, channels, channels, is_settled=True, joints=None, stretch=None)
+    inputs = armature_object, 0, spreading, plan, Dependencies().found()
+    chain = LiveChain(*inputs, channels, channels, is_settled=True, joints=None, stretch=None)
     spread = twist_spread([driven_by([chain], pose, None)])
     if spread is None or not free_bones(armature_object, skeleton)[helpers].all():
         return spec
     local = quaternions_of(channels, pose.modes[plan.written])[None]
     after = spread.spread(local, local, np.ones(local.shape[:2]))
-    is_still = np.abs(rotation.nearest_quaternion(after, local) - local).max() <= STILL
-    return wanted if is_still and spread.may_roll.any() else spec
+    is_still = np.abs(rotation.nearest_quaternion(after, local) - local).max() <= MAX_CHANGE
+    return spreading if is_still and spread.may_roll.any() else spec

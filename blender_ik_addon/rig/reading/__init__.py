@@ -1,1 +1,1 @@
-"""What stands in Blender, as arrays and frozen records."""
+"""Blender's data as arrays and frozen records."""

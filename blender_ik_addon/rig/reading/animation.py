@@ -1,4 +1,4 @@
-"""What animates an armature object: F-curves, drivers and NLA, under the APIs of 4.2 to 5.2."""
+"""Animation of an armature object: F-curves, drivers and NLA, under the APIs of 4.2 to 5.2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array
 from .anchors import SPACE
 from .channels import CHANNEL_SIZES, PROPERTY_SIZES, Integers, property_of_mode, read_floats
 
-# Blender sets no second key nearer than this to another one, in frames.
+# Blender merges keys nearer to each other than this, in frames.
 SAME_FRAME = 0.01
 # Names inside the brackets have quotes and backslashes escaped by a backslash.
 _BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)')
@@ -26,7 +26,7 @@ _SPACE_PATH = re.compile(
 
 @lru_cache(maxsize=16384)
 def bone_of_path(path: str) -> tuple[str, str] | None:
-    """Return bone name and property name of a pose channel's data path, None for other paths."""
+    """Return bone and property name of a pose channel's data path; None for other paths."""
     match = _BONE_PATH.fullmatch(path)
     if match is None:
         return None
@@ -44,12 +44,12 @@ def curves(owner: bpy.types.ID) -> Iterable[bpy.types.FCurve]:
 def curves_of_action(
     action: bpy.types.Action, slot: bpy.types.ActionSlot | None
 ) -> Iterable[bpy.types.FCurve]:
-    """Return the F-curves of an action, for one slot where actions have slots (4.4 on)."""
+    """Return the F-curves of an action, for one slot if actions have slots (4.4 on)."""
     return [curve for bag in bags_of_action(action, slot) for curve in bag.fcurves]
 
 
 def bags_of_action(action: bpy.types.Action, slot: bpy.types.ActionSlot | None) -> list[Any]:
-    """Return what holds the F-curves of an action, for one slot where actions have slots."""
+    """Return the owners of an action's F-curves, for one slot if actions have slots."""
     if not hasattr(action, "layers"):
         return [action]
     if slot is None:
@@ -61,10 +61,10 @@ def bags_of_action(action: bpy.types.Action, slot: bpy.types.ActionSlot | None) 
 def held_actions(
     owner: bpy.types.ID,
 ) -> Iterator[tuple[bpy.types.Action, bpy.types.ActionSlot | None]]:
-    """Yield every action that an ID holds, with its slot where actions have slots (4.4 on).
+    """Yield every action of an ID, with its slot if actions have slots (4.4 on).
 
-    That is the active one, the one that waits while the NLA is in tweak mode, and those of all NLA
-    strips, muted or not.
+    These are the active action, the one that waits while the NLA is in tweak mode, and those of all
+    NLA strips, muted or not.
     """
     data = getattr(owner, "animation_data", None)
     if data is None:
@@ -81,11 +81,11 @@ def held_actions(
 
 
 def _all_strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
-    """Return all NLA strips, muted or not, also those inside of others."""
-    found = [strip for track in data.nla_tracks for strip in track.strips]
-    for strip in found:
-        found.extend(strip.strips)  # the loop comes to these as well
-    return found
+    """Return all NLA strips, muted or not, also strips inside of others."""
+    all_strips = [strip for track in data.nla_tracks for strip in track.strips]
+    for strip in all_strips:
+        all_strips.extend(strip.strips)  # the loop reaches these as well
+    return all_strips
 
 
 def strips(owner: bpy.types.ID) -> Iterator[bpy.types.NlaStrip]:
@@ -107,25 +107,25 @@ def strip_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
 def driven_paths(owner: bpy.types.ID) -> set[tuple[str, str]]:
     """Return bone and property of every driver on a pose channel."""
     data = owner.animation_data
-    found = (bone_of_path(curve.data_path) for curve in (data.drivers if data else ()))
-    return {path for path in found if path is not None}
+    paths = (bone_of_path(curve.data_path) for curve in (data.drivers if data else ()))
+    return {path for path in paths if path is not None}
 
 
 def may_read_poses(owner: bpy.types.Object) -> bool:
-    """Tell whether a driver of an object or its data may read more than their custom properties.
+    """Return whether a driver of an object or its data may read more than their custom properties.
 
-    No pose changes those: Foot Roll, and most switches of rigs, are such drivers.
+    No pose changes these; Foot Roll and most switches of rigs are such drivers.
     """
-    own = owner, owner.data
+    ids = owner, owner.data
     drivers = [
         curve.driver
-        for each in own
-        if each.animation_data is not None
-        for curve in each.animation_data.drivers
+        for owned in ids
+        if owned.animation_data is not None
+        for curve in owned.animation_data.drivers
     ]
-    is_python = any(each.type == "SCRIPTED" and not each.is_simple_expression for each in drivers)
+    is_python = any(one.type == "SCRIPTED" and not one.is_simple_expression for one in drivers)
     return is_python or any(
-        variable.type != "SINGLE_PROP" or source.id not in own or source.data_path[-2:] != '"]'
+        variable.type != "SINGLE_PROP" or source.id not in ids or source.data_path[-2:] != '"]'
         for driver in drivers
         for variable in driver.variables
         for source in variable.targets
@@ -133,65 +133,65 @@ def may_read_poses(owner: bpy.types.Object) -> bool:
 
 
 def driven_axes(owner: bpy.types.ID, path: str) -> set[int]:
-    """Return which axes of a setting have drivers, by its data path; 0 for one that has no axes."""
+    """Return the axes of a setting with drivers, by its data path; 0 for a setting without axes."""
     data = owner.animation_data
     drivers = data.drivers if data is not None else ()
     return {curve.array_index for curve in drivers if curve.data_path == path}
 
 
 def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
-    """Return data path and array index of everything that action, NLA and drivers animate."""
-    # Not every kind of data can be animated.
+    """Return data path and array index of every channel that action, NLA and drivers animate."""
+    # Some kinds of data cannot be animated.
     data = getattr(owner, "animation_data", None)
     if data is None:
         return set()
-    found = [*curves(owner), *data.drivers, *strip_curves(owner)]
-    return {(curve.data_path, curve.array_index) for curve in found}
+    all_curves = [*curves(owner), *data.drivers, *strip_curves(owner)]
+    return {(curve.data_path, curve.array_index) for curve in all_curves}
 
 
 def rotation_keys(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:
-    """Return which rotation channels of bones have a key of the action at a frame.
+    """Return the rotation channels of bones with a key of the action at a frame.
 
     Returns:
-        By name of bone and property: how many keys its curves have, of that with most of them.
+        By name of bone and property: the number of keys of its longest curve with such a key.
     """
-    found: dict[tuple[str, str], int] = {}
+    key_counts: dict[tuple[str, str], int] = {}
     for curve in curves(owner):
         channel = bone_of_path(curve.data_path)
         if channel is not None and channel[1] in PROPERTY_SIZES:
             frames = read_floats(curve.keyframe_points, "co", 2)[::2]
             if (np.abs(frames - frame) < SAME_FRAME).any():
-                found[channel] = max(found.get(channel, 0), len(frames))
-    return found
+                key_counts[channel] = max(key_counts.get(channel, 0), len(frames))
+    return key_counts
 
 
 def keyed_frames(owner: bpy.types.ID, bones: Collection[str]) -> set[float]:
     """Return the frames at which the active action or NLA strips have keys.
 
     Args:
-        owner: An object, or what it shows.
-        bones: Names of the bones whose channels count; whatever else has keys counts, too.
+        owner: An object, or its data.
+        bones: Names of the bones whose channels count; keys of other things than bones count, too.
     """
-    found = _frames_of(curves(owner), bones)
+    frames = _frames_of(curves(owner), bones)
     for strip in strips(owner):
-        found |= {strip.frame_start, strip.frame_end} | _frames_of(strip.fcurves, ())
+        frames |= {strip.frame_start, strip.frame_end} | _frames_of(strip.fcurves, ())
         if strip.action is not None:
             keyed = curves_of_action(strip.action, getattr(strip, "action_slot", None))
             for frame in _frames_of(keyed, bones):
-                there = strip.frame_start + (frame - strip.action_frame_start) * strip.scale
-                if strip.frame_start < there < strip.frame_end:
-                    found.add(there)
-    return found
+                scene_frame = strip.frame_start + (frame - strip.action_frame_start) * strip.scale
+                if strip.frame_start < scene_frame < strip.frame_end:
+                    frames.add(scene_frame)
+    return frames
 
 
 def _frames_of(animated: Iterable[bpy.types.FCurve], bones: Collection[str]) -> set[float]:
-    found: set[float] = set()
+    frames: set[float] = set()
     for curve in animated:
         match = _BONE_PATH.match(curve.data_path)
         if curve.mute or (match and bpy.utils.unescape_identifier(match[1]) not in bones):
             continue
-        found.update(read_floats(curve.keyframe_points, "co", 2)[::2].tolist())
-    return found
+        frames.update(read_floats(curve.keyframe_points, "co", 2)[::2].tolist())
+    return frames
 
 
 def animated_bones(owner: bpy.types.Object) -> frozenset[str]:
@@ -200,33 +200,33 @@ def animated_bones(owner: bpy.types.Object) -> frozenset[str]:
 
 
 def animated_poses(owner: bpy.types.Object) -> tuple[frozenset[str], bool]:
-    """Return the names of the same bones, and whether nothing but transforms of bones is animated.
+    """Return the names of animated bones, and whether only transforms of bones are animated.
 
-    Settings, locks, limits and whatever else can be keyed is more.
+    Animated settings, locks, limits and other properties make the second value False.
     """
     if owner.animation_data is None:
         return frozenset(), True
-    found = [_posed_by(path) for path in {path for path, _ in animated_paths(owner)}]
-    bones = [bone for bone in found if bone is not None]
-    has_more = len(bones) < len(found) or any([bone[1] not in CHANNEL_SIZES for bone in bones])
+    channels = [_posed_by(path) for path in {path for path, _ in animated_paths(owner)}]
+    bones = [bone for bone in channels if bone is not None]
+    has_more = len(bones) < len(channels) or any([bone[1] not in CHANNEL_SIZES for bone in bones])
     return frozenset([bone[0] for bone in bones]), not has_more
 
 
 @lru_cache(maxsize=4096)
 def _posed_by(path: str) -> tuple[str, str] | None:
-    """Return bone and channel as ``bone_of_path``; a space that acts moves a bone as these do."""
+    """Return bone and channel as ``bone_of_path``; for a space's influence the bone's location."""
     match = _SPACE_PATH.fullmatch(path)
     return bone_of_path(path) if match is None else bone_of_path(f"{match[1]}.location")
 
 
 def rotation_paths(names: Iterable[str], modes: Integers) -> list[tuple[str, str]]:
-    """Return name and rotation property of bones in these modes, shape (m,)."""
+    """Return names and rotation properties of m bones in these modes."""
     pairs = zip(names, modes.tolist(), strict=True)
     return [(name, property_of_mode(mode)) for name, mode in pairs]
 
 
 class BoneKeys:
-    """The keys of bones of an armature object, found once; good until anything is edited."""
+    """Keys of the bones of an armature object, found once; valid until anything is edited."""
 
     def __init__(self, armature_object: bpy.types.Object) -> None:
         """Take the original object."""
@@ -235,12 +235,12 @@ class BoneKeys:
     @cached_property
     def curves(self) -> dict[tuple[str, str], list[bpy.types.FCurve]]:
         """The F-curves of the action that are not muted, by bone and property."""
-        found: dict[tuple[str, str], list[bpy.types.FCurve]] = {}
+        by_channel: dict[tuple[str, str], list[bpy.types.FCurve]] = {}
         for curve in curves(self.object):
             path = bone_of_path(curve.data_path)
             if path is not None and not curve.mute:
-                found.setdefault(path, []).append(curve)
-        return found
+                by_channel.setdefault(path, []).append(curve)
+        return by_channel
 
 
 def with_keys(
@@ -250,18 +250,18 @@ def with_keys(
     frame: float,
     animated: Array | None,
 ) -> Array:
-    """Return channels of bones with what animation gives them at a frame, where it does.
+    """Return channels of bones at a frame, animated where they have keys.
 
-    The F-curves of the action are evaluated. Under NLA they are not the whole story; then the
-    values that Blender's own evaluation of this frame left in the channels are taken.
+    The F-curves of the action are evaluated. Under NLA they are not everything; then the values are
+    taken that Blender's own evaluation of this frame left in the channels.
 
     Args:
-        keys: Of the bones.
+        keys: Keys of the bones.
         paths: Names of bones and properties, m of them.
-        channels: What they hold without animation, shape (m, size).
-        frame: With subframe.
-        animated: Channels as Blender's evaluation of this frame left them, shape (m, size), or
-            None where the frame has not been evaluated anew.
+        channels: Values without animation, shape (m, size).
+        frame: Frame with subframe.
+        animated: Channels after Blender's evaluation of this frame, shape (m, size); None if this
+            frame has not been evaluated.
     """
     if keys.object.animation_data is None:
         return channels
@@ -274,9 +274,9 @@ def with_keys(
                 values[i, curve.array_index] = curve.evaluate(frame)
     if animated is not None and any(strips(keys.object)):
         for data_path, component in animated_paths(keys.object):
-            found = row.get(bone_of_path(data_path) or ("", ""))
-            if found is not None:
-                is_keyed[found, component] = True
+            animated_row = row.get(bone_of_path(data_path) or ("", ""))
+            if animated_row is not None:
+                is_keyed[animated_row, component] = True
         values = animated
-    # What a key tells that is not finite tells nothing.
+    # Ignore keys whose value is not finite.
     return np.where(is_keyed & np.isfinite(values), values, channels)

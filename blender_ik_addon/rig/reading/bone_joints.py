@@ -1,4 +1,4 @@
-"""The joints that bones have by their own settings: locks, limits, stiffness."""
+"""Joints that bones have by their own settings: locks, limits, stiffness."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ AXES = "xyz"
 # Blender's own solver never lets a bone be stiffer than this.
 MOST_STIFFNESS = 0.99
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
-# By which axes are free, X first.
+# Joint kinds by their free axes, X first.
 KINDS = {free: kind for kind, free in FREE.items()}
 
 
 @dataclass(frozen=True)
 class BoneJoints(Alike):
-    """The joints of n bones.
+    """Joints of n bones.
 
     Attributes:
-        is_locked: About X, Y and Z, shape (n, 3).
+        is_locked: Locked axes X, Y and Z, shape (n, 3).
         low: Least turns in radians, -inf for no limit, shape (n, 3).
         high: Greatest turns, shape (n, 3).
         stiffness: From 0 to 0.99, shape (n, 3).
-        zero_wxyz: The local rotations that count as no turn, shape (n, 4); None for rest.
+        zero_wxyz: Local rotations that count as no turn, shape (n, 4); None for rest.
         slides: Least and greatest slides along the bones' Y axes at rest, in the unit of their
             location channels, shape (n, 2); None for none.
     """
@@ -46,25 +46,25 @@ class BoneJoints(Alike):
 
     @cached_property
     def is_free(self) -> bool:
-        """Tell whether all of the bones turn as if they had no joints, and none slides."""
+        """Whether all bones turn as if they had no joints, and none slides."""
         has_limit = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
-        has_own = bool(self.is_locked.any() or self.stiffness.any() or self.slides is not None)
-        return not (has_limit or has_own)
+        has_hold = bool(self.is_locked.any() or self.stiffness.any() or self.slides is not None)
+        return not (has_limit or has_hold)
 
     def turns_of(self, local_wxyz: Array) -> Array:
-        """Return the turns (..., n, 4) of joints that local rotations (..., n, 4) make."""
+        """Return the turns (..., n, 4) of joints by local rotations (..., n, 4)."""
         if self.zero_wxyz is None:
             return local_wxyz
         return rotation.multiply(rotation.conjugate(self.zero_wxyz), local_wxyz)
 
     @property
     def kinds(self) -> tuple[JointKind, ...]:
-        """Return what each joint is."""
+        """The kind of each joint."""
         return tuple(KINDS[tuple(free)] for free in (~self.is_locked).tolist())
 
 
 def free_bones(count: int) -> BoneJoints:
-    """Return joints of so many bones that all turn freely."""
+    """Return the joints of ``count`` bones that all turn freely."""
     return BoneJoints(
         is_locked=np.zeros((count, 3), dtype=np.bool_),
         low=np.full((count, 3), -np.inf),
@@ -74,13 +74,13 @@ def free_bones(count: int) -> BoneJoints:
 
 
 def has_joint(bone: bpy.types.PoseBone) -> bool:
-    """Tell whether a bone's own settings for IK hold it in any way."""
+    """Return whether a bone's own settings have an IK lock, limit or stiffness."""
     names = ("use_ik_limit", "lock_ik", "ik_stiffness")
     return any(getattr(bone, f"{name}_{axis}") for name in names for axis in AXES)
 
 
 def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
-    """Return the joints of all bones of an armature object, in the order of its bones."""
+    """Return the joints of all bones of an armature object, in their order."""
     bones = armature_object.pose.bones
 
     def numbers(name: str) -> Array:

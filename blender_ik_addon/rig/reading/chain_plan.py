@@ -1,4 +1,4 @@
-"""Which bones a chain drives, and whether it can: everything that does not depend on the pose."""
+"""Bones that a chain drives, and checks of it that do not depend on the pose."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .spaces import transform_point
 from .spec import Anchor, ChainSpec, RotationBone, bones_asked
 from .world import channels_of, check_in_scene
 
-# A chain of more of them turns its tip where it lacks the hand that it is to turn.
-MOST_BONES_OF_LIMB = 2
-# Bones of one segment point the same way at rest, up to the cosine of one degree.
-IN_LINE = 0.99985
+# A chain with more bones than this turns its tip if it lacks the hand that it is to turn.
+MAX_BONES_OF_LIMB = 2
+# Bones of one segment point the same way at rest, to within one degree: its cosine.
+MIN_COSINE = 0.99985
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +35,17 @@ class ChainPlan:
     """The bones of one chain.
 
     Attributes:
-        skeleton: The armature's bones.
+        skeleton: Skeleton of the armature.
         segments: Bones whose segments reach from root to effector, root first, shape (m,).
-        tip: The bone whose tail or head is the effector, and that takes the target's rotation: the
-            last segment, or the bone after it.
+        tip: Bone whose tail or head is the effector, and that takes the target's rotation: the last
+            segment, or the bone after it.
         written: Bones that are written, root first: the segments, and a tip that is turned; then
-            the twist bones that hang on them; last the bones of the body that carry the chain.
-        ends_at_tail: Whether the effector is the tail of ``tip``, else its head.
+            the twist bones below these; last the bones of the body that carry the chain.
+        ends_at_tail: Whether the effector is the tail of ``tip``, otherwise its head.
         turns_tip: Whether the tip takes the target's rotation.
-        spread: Along which segments turns are spread, by rows of written bones.
-        carrying: How many bones of the body, from its root on, carry the chain.
-        body_root: The root of the body that the chain belongs to; -1 for none.
+        spread: Segments along which turns are spread, by rows of written bones.
+        carrying: Number of bones of the body, from its root on, that carry the chain.
+        body_root: Root of the body that the chain belongs to; -1 for none.
     """
 
     skeleton: Skeleton
@@ -60,7 +60,7 @@ class ChainPlan:
 
     @property
     def limb(self) -> Indices:
-        """The bones that are its own: the segments, a tip that is turned, and twist bones."""
+        """The bones without those of the body: segments, a tip that is turned, and twist bones."""
         return self.written[: len(self.written) - self.carrying]
 
     @property
@@ -75,14 +75,14 @@ class ChainPlan:
 
     @cached_property
     def rest_bend(self) -> Array | None:
-        """Where the chain bends at rest in its root's space, shape (3,); None if it is straight."""
+        """The side to which the chain bends at rest, root space, shape (3,); None if straight."""
         side = bend_side(rest_joints(self))
         root = self.skeleton.rest[self.root][:3, :3]
         return None if side is None else np.linalg.solve(root, side)
 
     @cached_property
     def by_itself(self) -> ChainPlan:
-        """The bones of the chain alone, whatever body it belongs to."""
+        """The bones of the chain alone, without the body that it belongs to."""
         if self.body_root < 0:
             return self
         return replace(self, written=self.limb, carrying=0, body_root=-1)
@@ -90,7 +90,7 @@ class ChainPlan:
     def in_common(self, other: ChainPlan) -> list[int]:
         """Return the bones of the chain that another one of the same armature drives as well.
 
-        Bones that carry the limbs of a body are common to all of these, and count for none.
+        Bones that carry the limbs of a body are common to all of these, and do not count.
         """
         one, two = self.written, other.written
         if min(self.body_root, other.body_root) >= 0:
@@ -109,25 +109,25 @@ class ChainPlan:
 
     @property
     def bends_without_tip(self) -> bool:
-        """Whether the last segment of several takes the target's rotation, and does not bend."""
+        """Whether the last segment takes the target's rotation, so that only others bend."""
         return self.turns_tip and self.ends_at_tail and len(self.segments) > 1
 
 
 def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
-    """Return the bones of a chain, the same record for all that ask for the same bones.
+    """Return the bones of a chain; the same record for the same requested bones.
 
     Raises:
-        RigError: If the tip bone does not exist or nothing is left to drive.
+        RigError: If the tip bone does not exist or no bone is left to drive.
     """
-    asked = (*bones_asked(spec), spec.body_root)
-    known: ChainPlan | None = skeleton.plans.get(asked)
-    if known is None:
-        known = skeleton.plans[asked] = _planned(skeleton, spec)
-    return known
+    key = (*bones_asked(spec), spec.body_root)
+    cached: ChainPlan | None = skeleton.plans.get(key)
+    if cached is None:
+        cached = skeleton.plans[key] = _planned(skeleton, spec)
+    return cached
 
 
 def plan_or_none(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan | None:
-    """Return the same, None for a chain that has no bones."""
+    """Return the bones of a chain; None for a chain without bones."""
     try:
         return planned(skeleton, spec)
     except RigError:
@@ -152,22 +152,22 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     segments = upward[:count][::-1]
     ends_at_tail, turns_tip = spec.use_tail, spec.use_rotation
     if ends_at_tail and turns_tip and spec.rotation_bone is RotationBone.AUTO:
-        # Its head is where the tail of the tip is: a hand is turned, and the arm reaches with all
-        # its bones.
+        # The head of the hand is at the tail of the tip: the hand is turned, and the arm reaches
+        # with all its bones.
         hand = skeleton.child_at_tail(tip)
         tip, ends_at_tail = (tip, True) if hand is None else (hand, False)
-        # A limb of two bones that has no hand could reach with one of them only.
-        turns_tip = hand is not None or len(segments) > MOST_BONES_OF_LIMB
+        # A limb of two bones without a hand could reach with one of them only.
+        turns_tip = hand is not None or len(segments) > MAX_BONES_OF_LIMB
     limb = [*segments, tip] if turns_tip and not ends_at_tail else segments
     spread, helpers = tuple[Segment, ...](), list[int]()
     if turns_tip and spec.use_twist_spread:
         spread, helpers = _spread(skeleton, limb)
-    own, body_root = np.array(segments), _body_root(skeleton, segments, spec)
+    segment_bones, body_root = np.array(segments), _body_root(skeleton, segments, spec)
     above = skeleton.ancestors(segments[0])[1:] if body_root >= 0 else []
     carrying = above[: above.index(body_root) + 1][::-1] if body_root in above else []
     written = np.array([*limb, *helpers, *carrying])
-    turned = ends_at_tail, turns_tip, spread
-    return ChainPlan(skeleton, own, tip, written, *turned, len(carrying), body_root)
+    ending = ends_at_tail, turns_tip, spread
+    return ChainPlan(skeleton, segment_bones, tip, written, *ending, len(carrying), body_root)
 
 
 def _body_root(skeleton: Skeleton, segments: Sequence[int], spec: ChainSpec) -> int:
@@ -189,29 +189,29 @@ def _spread(skeleton: Skeleton, limb: Sequence[int]) -> tuple[tuple[Segment, ...
     """Return the segments of a limb along which turns are spread, and their twist bones.
 
     Args:
-        skeleton: The armature's bones.
+        skeleton: Skeleton of the armature.
         limb: The bones of the limb, root first; the last one is turned.
     """
-    found, helpers = [], list[int]()
+    spread, helpers = [], list[int]()
     for line in _lines(skeleton, limb):
         bones = {limb[row] for row in line}
-        own = [
+        twisted = [
             bone
             for bone, name in enumerate(skeleton.names)
             if int(skeleton.parents[bone]) in bones and "twist" in name.lower() and bone not in limb
         ]
-        if len(line) > 1 or own:
+        if len(line) > 1 or twisted:
             first, end = len(limb) + len(helpers), line[-1] + 1
-            rows = tuple(range(first, first + len(own)))
-            found.append(Segment(tuple(line), rows, end, keeps_root=end == len(limb) - 1))
-            helpers += own
-    return tuple(found), helpers
+            rows = tuple(range(first, first + len(twisted)))
+            spread.append(Segment(tuple(line), rows, end, keeps_root=end == len(limb) - 1))
+            helpers += twisted
+    return tuple(spread), helpers
 
 
 def _lines(skeleton: Skeleton, limb: Sequence[int]) -> list[list[int]]:
-    """Return the rows of each segment's bones: in line at rest, with names alike but for numbers.
+    """Return the rows of each segment's bones: in line at rest, with equal names except numbers.
 
-    A knee that is straight at rest is told from two bones of one segment by their names.
+    The names distinguish a knee that is straight at rest from two bones of one segment.
     """
     heads = skeleton.rest[limb][:, :3, 3]
     ways: Array = np.diff(heads, axis=0)
@@ -221,7 +221,7 @@ def _lines(skeleton: Skeleton, limb: Sequence[int]) -> list[list[int]]:
         stem = _stem(skeleton.names[bone])
         if row and stem == _stem(skeleton.names[limb[row - 1]]):
             along = ways[row] @ ways[row - 1]
-            if along > IN_LINE * lengths[row] * lengths[row - 1]:
+            if along > MIN_COSINE * lengths[row] * lengths[row - 1]:
                 lines[-1].append(row)
                 continue
         lines.append([row])
@@ -229,12 +229,12 @@ def _lines(skeleton: Skeleton, limb: Sequence[int]) -> list[list[int]]:
 
 
 def _stem(name: str) -> str:
-    """Return a bone's name without numbers and what separates them."""
+    """Return a bone's name without numbers and their separators."""
     return re.sub(r"[\d._\-\s]+", "", name)
 
 
 def joints_in(plan: ChainPlan, matrices: Array) -> Array:
-    """Return the joints (m + 1, 3) of a chain whose skeleton's bones have matrices (n, 4, 4)."""
+    """Return the joints (m + 1, 3) of a chain in a pose of its skeleton, matrices (n, 4, 4)."""
     tip = matrices[plan.tip]
     along = tip[:3, 1] * plan.skeleton.lengths[plan.tip] * plan.ends_at_tail
     return np.vstack((matrices[plan.segments][:, :3, 3], tip[:3, 3] + along))
@@ -252,14 +252,14 @@ def shown_joints(evaluated: bpy.types.Object, plan: ChainPlan) -> Array:
 
 
 def straight_angle(spec: ChainSpec) -> float:
-    """Return by which angle the side of a chain is turned that is straight at rest."""
+    """Return the angle by which the side of a chain is turned that is straight at rest."""
     return spec.pole_angle if spec.carries_side else 0.0
 
 
 def rest_side(plan: ChainPlan, angle: float = 0.0) -> tuple[Array, bool]:
-    """Return where a chain bends in its root's space, and whether its rest pose tells that.
+    """Return the bend direction of a chain in its root's space, and whether it is of the rest pose.
 
-    A straight one bends to the Z axis, turned by an angle about the chain.
+    A chain that is straight at rest bends to the Z axis, turned by an angle about the chain.
     """
     if plan.rest_bend is not None:
         return plan.rest_bend, True
@@ -278,7 +278,7 @@ def check(
     spec: ChainSpec,
     present: Container[int],
 ) -> MovedBy:
-    """Raise if a chain's target, pole or bones cannot be used; return what moves them.
+    """Return what moves a chain's target, pole and bones; raise if they cannot be used.
 
     Args:
         armature_object: The original object.
@@ -295,15 +295,15 @@ def check(
     if spec.target is None:
         raise RigError("No target is set: choose an object for the chain to follow.")
     names = set(plan.names)
-    own = {(armature_object.session_uid, name) for name in names}
+    written = {(armature_object.session_uid, name) for name in names}
     moved_by = Dependencies()
     floor = spec.floor if plan.body_root >= 0 else None
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole"), (floor, "floor")):
         if anchor is not None:
             _check_anchor(armature_object, anchor, word, present)
             moved_by.add_anchor(anchor)
-            if not own.isdisjoint(moved_by.points):
-                raise _below_itself(armature_object, anchor, word, own)
+            if not written.isdisjoint(moved_by.points):
+                raise _below_itself(armature_object, anchor, word, written)
     _check_drivers(armature_object, plan, use_stretch=spec.use_stretch)
     root = skeleton.names[plan.root]
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
@@ -365,13 +365,13 @@ def _check_anchor(
 
 
 def _below_itself(
-    armature_object: bpy.types.Object, anchor: Anchor, word: str, own: set[Point]
+    armature_object: bpy.types.Object, anchor: Anchor, word: str, written: set[Point]
 ) -> RigError:
-    if (armature_object.session_uid, anchor.bone) not in own:
+    if (armature_object.session_uid, anchor.bone) not in written:
         for control, space in _spaces_of(anchor):
             moved_by = Dependencies()
             moved_by.add_anchor(space)
-            if not own.isdisjoint(moved_by.points):
+            if not written.isdisjoint(moved_by.points):
                 return RigError(
                     f"The space '{space.bone or space.object.name}' of the {word}"
                     f" '{control.name}' is moved by the chain that would follow it:"
@@ -391,7 +391,7 @@ def _below_itself(
 def _spaces_of(
     anchor: Anchor,
 ) -> Iterator[tuple[bpy.types.Object | bpy.types.PoseBone, Anchor]]:
-    """Yield what carries an object or bone, itself first, each with a space that moves it."""
+    """Yield an object or bone and its parents, each with the anchors of spaces that move it."""
     control: bpy.types.Object | bpy.types.PoseBone | None = channels_of(anchor)
     while control is not None:
         for constraint in control.constraints:

@@ -1,8 +1,7 @@
-"""Pose channels of an armature as arrays: read in bulk, rotations of all modes made alike.
+"""Pose channels of an armature as arrays: read in bulk, rotations of all modes in one form.
 
 A bone's *rotation channels* are the four numbers of its rotation mode: quaternion wxyz, angle and
-axis, or three Euler angles and a zero. Which numbers count is told by the mode alone, so rows of
-different bones fit into one array.
+axis, or three Euler angles and a zero. Only the mode tells which numbers count: one array fits all.
 """
 
 from __future__ import annotations
@@ -37,18 +36,19 @@ def property_of_mode(mode: int) -> str:
     return names.get(mode, "rotation_euler")
 
 
-def _of_products() -> Array:
-    """Return what takes products of a unit quaternion's numbers to its matrix, shape (16, 9)."""
+def _find_products_map() -> Array:
+    """Return the map from products of a unit quaternion's numbers to its matrix, shape (16, 9)."""
     units = np.eye(4)
-    alone = rotation.matrix_from_quaternion(units)
+    single = rotation.matrix_from_quaternion(units)
     pairs = rotation.normalize(units[:, None] + units)
-    # A matrix is a sum over pairs of numbers: two that are alike, less what each does alone.
-    shares = rotation.matrix_from_quaternion(pairs) - 0.5 * (alone[:, None] + alone)
-    shares[range(4), range(4)] = alone
+    # A matrix is a sum over pairs of numbers. For two different ones: the matrix of their
+    # normalized sum, without half of what each gives alone.
+    shares = rotation.matrix_from_quaternion(pairs) - 0.5 * (single[:, None] + single)
+    shares[range(4), range(4)] = single
     return np.round(shares).reshape(16, 9)
 
 
-OF_PRODUCTS = _of_products()
+PRODUCTS_TO_MATRIX = _find_products_map()
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,15 @@ class Pose:
     """The pose of an armature object's n bones, float64.
 
     Attributes:
-        world: The object's world matrix, shape (4, 4).
+        world: World matrix of the object, shape (4, 4).
         matrices: Evaluated pose matrices, armature space, shape (n, 4, 4).
-        location: Shape (n, 3).
-        scale: Shape (n, 3).
+        location: Location channels, shape (n, 3).
+        scale: Scale channels, shape (n, 3).
         modes: Rotation modes as integers, shape (n,).
-        channels: Rotation channels as Blender stores them, float32, shape (n, 4); what is written
-            later is noted here.
+        channels: Rotation channels as stored, float32, shape (n, 4); later writes are noted here.
         locks: Locked axes x, y, z and w, shape (n, 4).
-        uses_4d_locks: Whether the locks of a quaternion or axis-angle mean its four numbers, in
-            the order of the channels; else they mean its XYZ Euler angles, shape (n,).
+        uses_4d_locks: Whether the locks of a quaternion or axis-angle are for its four numbers, in
+            the order of the channels; otherwise they are for its XYZ Euler angles, shape (n,).
     """
 
     world: Array
@@ -88,12 +87,12 @@ class Pose:
         return self.channels.astype(np.float64)
 
     def copy(self) -> Pose:
-        """Return a copy, whose arrays can be changed."""
+        """Return a copy with arrays that can be changed."""
         names = ("channels", "location", "scale", "matrices")
         return replace(self, **{name: getattr(self, name).copy() for name in names})
 
     def note(self, name: str, bones: Indices, values: npt.ArrayLike) -> None:
-        """Keep in mind what channels of bones hold now: rotations, locations or scales."""
+        """Note new channels of bones: rotations, locations or scales."""
         getattr(self, name)[bones] = values
 
 
@@ -102,7 +101,7 @@ def read_pose(evaluated: bpy.types.Object, known: Pose | None = None) -> Pose:
 
     Args:
         evaluated: The object.
-        known: Its pose before, if rotation modes and locks are the same.
+        known: Its former pose, if rotation modes and locks are the same.
     """
     bones = evaluated.pose.bones
     count = len(bones)
@@ -122,12 +121,12 @@ def read_pose(evaluated: bpy.types.Object, known: Pose | None = None) -> Pose:
 
 
 def _read_locks(bones: Any) -> Flags:
-    about, of_w = read_flags(bones, "lock_rotation", 3), read_flags(bones, "lock_rotation_w")
-    return np.column_stack((about, of_w))
+    axes, w = read_flags(bones, "lock_rotation", 3), read_flags(bones, "lock_rotation_w")
+    return np.column_stack((axes, w))
 
 
 def changed_bones(former: Pose, pose: Pose) -> Flags:
-    """Tell which bones differ in more than rotations and what those lead to, shape (n,)."""
+    """Return which bones differ in more than rotations and their consequences, shape (n,)."""
     if len(former.modes) != len(pose.modes):
         return np.ones(len(pose.modes), dtype=np.bool_)
     changed: Flags = former.modes != pose.modes
@@ -138,7 +137,7 @@ def changed_bones(former: Pose, pose: Pose) -> Flags:
 
 
 def read_rotation(bones: Any, modes: Integers) -> Channels:
-    """Return the rotation channels of pose bones in the given modes, shape (n, 4)."""
+    """Return the rotation channels of pose bones in these modes, shape (n, 4)."""
     if not modes.any():
         return read_floats(bones, "rotation_quaternion", 4).reshape(-1, 4)
     channels = np.zeros((len(modes), 4), dtype=np.float32)
@@ -174,7 +173,7 @@ def read_matrices(bones: Any) -> Array:
 
 
 def read_flags(collection: Any, name: str, size: int = 1) -> Flags:
-    """Return a boolean property, shape (n,), or (n, size) of several numbers."""
+    """Return a boolean property, shape (n,), or (n, size) for several numbers."""
     buffer = np.empty(len(collection) * size, dtype=np.bool_)
     collection.foreach_get(name, buffer)
     return buffer if size == 1 else buffer.reshape(-1, size)
@@ -203,33 +202,33 @@ def matrices_of(channels: Array, modes: Integers) -> Array:
     present = set(modes.tolist())
     for mode in present:
         rows = modes == mode if len(present) > 1 else slice(None)
-        own = channels[rows]
+        values = channels[rows]
         if mode in EULER_MODES:
-            matrices[rows] = rotation.matrix_from_euler(own[:, :3], EULER_MODES[mode])
+            matrices[rows] = rotation.matrix_from_euler(values[:, :3], EULER_MODES[mode])
             continue
         if mode == AXIS_ANGLE:
-            own = rotation.quaternion_from_axis_angle(own)
-        matrices[rows] = _matrices_of_quaternions(own)
+            values = rotation.quaternion_from_axis_angle(values)
+        matrices[rows] = _matrices_of_quaternions(values)
     return matrices
 
 
 def _matrices_of_quaternions(quaternions: Array) -> Array:
-    """Return the rotation matrices (m, 3, 3) of quaternions (m, 4) of any length; zero is none."""
+    """Return rotation matrices (m, 3, 3) of quaternions (m, 4) of any length; zero is none."""
     squares = np.einsum("mi,mi->m", quaternions, quaternions)[:, None]
     is_zero = squares == 0.0
     products = (quaternions[:, :, None] * quaternions[:, None, :]).reshape(-1, 16)
     products = products / np.where(is_zero, 1.0, squares)
-    matrices: Array = np.einsum("mi,ij->mj", products, OF_PRODUCTS).reshape(-1, 3, 3)
+    matrices: Array = np.einsum("mi,ij->mj", products, PRODUCTS_TO_MATRIX).reshape(-1, 3, 3)
     matrices[is_zero[:, 0]] = np.eye(3)
     return matrices
 
 
 def channels_of(matrices: Array, modes: Integers, reference: Array) -> Array:
-    """Return the rotation channels (m, 4) of local rotations that lie nearest to given ones.
+    """Return the rotation channels of local rotations, nearest to reference channels.
 
     Args:
         matrices: Local rotation matrices, shape (m, 3, 3).
-        modes: Shape (m,).
+        modes: Rotation modes, shape (m,).
         reference: Rotation channels to stay near, so that curves do not flip, shape (m, 4).
 
     Returns:
@@ -252,7 +251,7 @@ def channels_of(matrices: Array, modes: Integers, reference: Array) -> Array:
 
 
 def converted(channels: Array, from_modes: Integers, to_modes: Integers) -> Array:
-    """Return rotation channels (m, 4) said in other modes; unchanged where the mode is the same."""
+    """Return rotation channels (m, 4) in other modes; unchanged if the mode is the same."""
     if np.array_equal(from_modes, to_modes):
         return channels
     matrices = matrices_of(channels, from_modes)
@@ -263,27 +262,27 @@ def converted(channels: Array, from_modes: Integers, to_modes: Integers) -> Arra
 def with_locks(
     channels: Array, modes: Integers, start: Array, locks: Flags, uses_4d_locks: Flags
 ) -> Array:
-    """Return rotation channels (m, 4) in which locked ones hold their start values.
+    """Return rotation channels (m, 4) in which locked ones keep their start values.
 
     Args:
-        channels: Solved, shape (m, 4).
-        modes: Shape (m,).
-        start: What locked channels keep, shape (m, 4).
+        channels: Solved channels, shape (m, 4).
+        modes: Rotation modes, shape (m,).
+        start: Values of locked channels, shape (m, 4).
         locks: As ``Pose.locks``, shape (m, 4).
         uses_4d_locks: As ``Pose.uses_4d_locks``, shape (m,).
     """
     if not locks.any():
         return channels
     is_euler = modes > QUATERNION
-    own = np.where(is_euler[:, None], locks, np.roll(locks, 1, axis=1))
-    own[is_euler, 3] = False
-    own[~is_euler & ~uses_4d_locks] = False
-    locked = np.where(own, start, channels)
+    is_locked = np.where(is_euler[:, None], locks, np.roll(locks, 1, axis=1))
+    is_locked[is_euler, 3] = False
+    is_locked[~is_euler & ~uses_4d_locks] = False
+    locked = np.where(is_locked, start, channels)
     by_angles = ~is_euler & ~uses_4d_locks & locks[:, :3].any(axis=1)
     if by_angles.any():
         rows, xyz = modes[by_angles], np.full(by_angles.sum(), MODE_NUMBERS["XYZ"])
-        kept = converted(start[by_angles], rows, xyz)
-        free = channels_of(matrices_of(channels[by_angles], rows), xyz, kept)
-        free[:, :3] = np.where(locks[by_angles, :3], kept[:, :3], free[:, :3])
+        start_angles = converted(start[by_angles], rows, xyz)
+        free = channels_of(matrices_of(channels[by_angles], rows), xyz, start_angles)
+        free[:, :3] = np.where(locks[by_angles, :3], start_angles[:, :3], free[:, :3])
         locked[by_angles] = channels_of(matrices_of(free, xyz), rows, start[by_angles])
     return locked

@@ -1,4 +1,4 @@
-"""Which bones move a thing: through parents, bone parents, constraints and drivers."""
+"""Bones that move a chain: through parents, bone parents, constraints and drivers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Point = tuple[int, str]
 """A bone: its armature object's session uid, and its name."""
 
 PULLING = ("IK", "SPLINE_IK")
-"""Constraints that move the bones above their own as well."""
+"""Types of constraints that also move the bones above their own."""
 
 
 class Pull(NamedTuple):
-    """A constraint that moves bones above its own, and the name of its own."""
+    """A constraint that moves bones above its own bone, and the name of that bone."""
 
     constraint: bpy.types.Constraint
     below: str
@@ -29,15 +29,15 @@ TARGETS = (
     ("pole_target", "pole_subtarget"),
     ("space_object", "space_subtarget"),
 )
-"""Properties of constraints: the objects that they read, and the bones of these."""
+"""Properties of constraints for the objects that they read, and the bones of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovedBy:
-    """What moves a chain; tuples, for there are many chains.
+    """Bones and objects that move a chain; tuples, for there are many chains.
 
     Attributes:
-        points: Bones.
+        points: The bones.
         owners: Session uids of the objects on the way.
         has_constraints: As in ``Dependencies``.
         anchor_points: Those of the bones that move its target or pole.
@@ -53,16 +53,15 @@ class MovedBy:
 
 @dataclass
 class Dependencies:
-    """What moves things; grows with every ``add``.
+    """Collection of bones and objects that move things; grows with every ``add``.
 
     Attributes:
-        points: Bones that move them, those that are themselves followed included.
+        points: Bones that move the things, or that are followed themselves.
         owners: Session uids of the objects on the way.
-        has_constraints: Whether constraints were met. Muting one changes what depends on what,
-            and Blender then tells of its owner only.
-        tied_points: Bones that constraints move beside their parents, and chains' first ones.
-        use_drivers: Whether what drivers read counts. Those of an object count for all of its
-            bones, which is right for an order, but too much to call two chains a ring.
+        has_constraints: Whether constraints were met. On a mute Blender lists only their owner.
+        tied_points: Bones that constraints move as well as parents do, and such chain roots.
+        use_drivers: Whether drivers count. Drivers of an object count for all of its bones: right
+            for an order, but too much to call two chains a ring.
     """
 
     points: set[Point] = field(default_factory=set)
@@ -75,7 +74,7 @@ class Dependencies:
     _pulls: dict[int, dict[str, list[Pull]]] = field(default_factory=dict)
 
     def found(self) -> MovedBy:
-        """Return what has been added, to keep."""
+        """Return what has been added, as a record to keep."""
         points, owners = tuple(self.points), tuple(self.owners)
         anchored, tied = tuple(self._anchor_points), tuple(self.tied_points)
         return MovedBy(points, owners, self.has_constraints, anchored, tied)
@@ -85,12 +84,12 @@ class Dependencies:
         self._add_object(anchor.object, anchor.bone)
 
     def add_chain(self, armature_object: bpy.types.Object, root: str) -> None:
-        """Add what moves a chain: constraints of its root, bones above, and what is above those.
+        """Add what moves a chain: constraints of its root, bones above, and what moves these.
 
-        Its anchors come before.
+        Add its anchors before.
 
         Args:
-            armature_object: The chain's.
+            armature_object: The chain's object.
             root: Name of the chain's first bone.
         """
         self._anchor_points = frozenset(self.points)
@@ -119,7 +118,7 @@ class Dependencies:
             owner, bone = owner.parent, owner.parent_bone
 
     def _add_bone(self, owner: bpy.types.Object, bone: str) -> None:
-        # An armature object has no pose before it was evaluated.
+        # An armature object has no pose before its first evaluation.
         pose_bone = owner.pose.bones.get(bone) if owner.pose is not None else None
         uid = owner.session_uid
         self.owners.add(uid)
@@ -128,57 +127,57 @@ class Dependencies:
             if point in self.points:
                 return
             self.points.add(point)
-            pulls = self._pulling(owner).get(pose_bone.name, ())
+            pulls = self._find_pulls(owner).get(pose_bone.name, ())
             if pose_bone.constraints or pulls:
                 self.tied_points.add(point)
             self._add_constraints(pose_bone)
-            self._add_each(pull.constraint for pull in pulls)
+            self._add_all(pull.constraint for pull in pulls)
             pose_bone = pose_bone.parent
 
     def find_pull_on_both(
         self, armature_object: bpy.types.Object, root: str, written: Iterable[str]
     ) -> tuple[Pull, str] | None:
-        """Return what moves bones of a chain and one above it, and the name of that one.
+        """Return a constraint that moves a chain's bones and a bone above, and that bone's name.
 
-        Where such a bone stands depends on what the chain writes, and that on where it stands.
+        The place of such a bone depends on the chain, and the chain on that place.
 
         Args:
-            armature_object: The chain's.
+            armature_object: The chain's object.
             root: Name of the chain's first bone.
-            written: Names of the bones that it writes.
+            written: Names of the bones that the chain writes.
         """
         first = armature_object.pose.bones.get(root)
         if first is None or first.parent is None:
             return None
-        pulls = self._pulling(armature_object)
-        own = [pull for name in written for pull in pulls.get(name, ())]
-        for bone in first.parent_recursive if own else ():
+        pulls = self._find_pulls(armature_object)
+        chain_pulls = [pull for name in written for pull in pulls.get(name, ())]
+        for bone in first.parent_recursive if chain_pulls else ():
             for pull in pulls.get(bone.name, ()):
                 tie = pull.constraint
-                if pull in own and tie.target and not tie.mute and tie.influence > 0.0:
+                if pull in chain_pulls and tie.target and not tie.mute and tie.influence > 0.0:
                     return pull, bone.name
         return None
 
-    def _pulling(self, owner: bpy.types.Object) -> dict[str, list[Pull]]:
-        """Return the constraints that move bones above their own, by the names of those."""
+    def _find_pulls(self, owner: bpy.types.Object) -> dict[str, list[Pull]]:
+        """Return the constraints that move bones above their own, by the names of these bones."""
         uid = owner.session_uid
         if uid not in self._pulls:
-            found = self._pulls[uid] = {}
+            pulls = self._pulls[uid] = {}
             for below in [bone for bone in owner.pose.bones if bone.constraints]:
                 for constraint in below.constraints:
                     if constraint.type in PULLING:
-                        # Without its tip an IK constraint counts from the parent.
+                        # Without its tip an IK constraint counts bones from the parent.
                         bones = [below, *below.parent_recursive]
                         bones = bones[not getattr(constraint, "use_tail", True) :]
                         for bone in bones[: constraint.chain_count or None]:
                             pull = Pull(constraint, below.name)
-                            found.setdefault(bone.name, []).append(pull)
+                            pulls.setdefault(bone.name, []).append(pull)
         return self._pulls[uid]
 
     def _add_constraints(self, owner: bpy.types.Object | bpy.types.PoseBone) -> None:
-        self._add_each(owner.constraints)
+        self._add_all(owner.constraints)
 
-    def _add_each(self, constraints: Iterable[bpy.types.Constraint]) -> None:
+    def _add_all(self, constraints: Iterable[bpy.types.Constraint]) -> None:
         for constraint in constraints:
             self.has_constraints = True
             if constraint.mute:

@@ -1,4 +1,4 @@
-"""When an update happens, and which chains time matters to."""
+"""Moments of updates, for chains that depend on time."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from .update import Update
 
 
 class Moment(NamedTuple):
-    """When an update happens.
+    """Moment of an update.
 
     Attributes:
-        frame: With subframe.
-        seconds: Of one frame.
+        frame: Frame with subframe.
+        seconds: Duration of one frame.
         first: Frame at which the scene starts.
         is_new: Whether Blender has just gone to this frame.
-        is_auto_keying: Whether Blender keys what somebody poses.
-        is_first: Whether no update before is known, as after undo and loading: what stands there
-            may be what chains have left.
-        given_back: Session uids of armature objects with bones that chains have given a pose back
-            since the last update: that is no hand.
+        is_auto_keying: Whether Blender keys the poses of the user.
+        is_first: Whether no earlier update is known (undo, loading): chains may have left the pose.
+        given_back: Session uids of armature objects with bones whose pose chains have restored
+            since the last update; such a change is not one of the user.
     """
 
     frame: float
@@ -35,7 +34,7 @@ class Moment(NamedTuple):
 def moment_of(
     update: Update, *, is_first: bool = False, given_back: Collection[int] = ()
 ) -> Moment:
-    """Return when an update happens; the arguments are as in ``Moment``."""
+    """Return the moment of an update; the arguments are as in ``Moment``."""
     scene = update.scene
     render = scene.render
     first = scene.frame_preview_start if scene.use_preview_range else scene.frame_start

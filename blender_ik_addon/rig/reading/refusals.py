@@ -1,4 +1,4 @@
-"""What can be wrong with a chain in a scene."""
+"""Errors of chains in a scene."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...core import IKError, InvalidChainError
 
-# At most so many names are listed.
-MOST_NAMES = 3
+# Most names in one list.
+MAX_NAMES = 3
 
 
 class RigError(IKError):
@@ -17,27 +17,27 @@ class RigError(IKError):
 
 @dataclass(frozen=True)
 class Refused:
-    """Why a chain is not solved.
+    """Reason why a chain is not solved.
 
     Attributes:
-        text: For people; it says what to do next.
+        text: Message for the user; it says what to do next.
     """
 
     text: str
 
 
 def scaled_flat() -> RigError:
-    """Return what to say of an armature object that is scaled flat."""
+    """Return the error of an armature object that is scaled flat."""
     return RigError("The armature object has a scale of zero: give it a scale above zero.")
 
 
 def bone_scaled_flat(body: str) -> RigError:
-    """Return what to say of a bone of a "chain" or "tree" that is scaled flat."""
+    """Return the error of a bone, of a "chain" or "tree", that is scaled flat."""
     return RigError(f"A bone of the {body} has a scale of zero: give it a scale above zero.")
 
 
 def no_length(name: str) -> InvalidChainError:
-    """Return what to say of a bone without length."""
+    """Return the error of a bone without length."""
     return InvalidChainError(
         f"Bone '{name}' has no length to turn:"
         " check its scale and location, or leave it out of the chain."
@@ -45,6 +45,6 @@ def no_length(name: str) -> InvalidChainError:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names in one line, the first few of many."""
-    shown, more = ", ".join(names[:MOST_NAMES]), len(names) - MOST_NAMES
+    """Return names in one line, only the first if there are many."""
+    shown, more = ", ".join(names[:MAX_NAMES]), len(names) - MAX_NAMES
     return f"{shown} and {more} more" if more > 0 else shown

@@ -1,4 +1,4 @@
-"""Records of things alike: arrays with one row each, taken, put back and joined as one."""
+"""Records of arrays with one row for each chain: select, replace and join rows."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ...core.model.records import Record as CoreRecord
 Rows = Indices | slice
 Record = TypeVar("Record")
 
-# What takes some of its rows itself.
+# Classes of the core that select their rows themselves.
 OF_CORE: Any = (CoreRecord, SolveOptions)
 
 
 class Alike:
-    """A record of B things alike, such as chains: its arrays have one row each.
+    """A record of B similar things, as chains: its arrays have one row for each.
 
-    Fields may be such records, and tuples of them. What else they are holds for all rows.
+    Fields may be such records, and tuples of them. Other values hold for all rows.
     """
 
     def take(self, rows: Rows) -> Self:
-        """Return some of them; this record itself where these are all of them."""
+        """Return some of the rows; the record itself if these are all."""
         if isinstance(rows, slice):
             return self if rows == slice(None) else take_rows(self, rows)
         return self if are_all(rows, self._count) else take_rows(self, rows)
 
     def put(self, rows: Indices, others: Self) -> Self:
-        """Return these with others in some rows."""
+        """Return the record with rows replaced by others."""
         return put_rows(self, rows, others)
 
     @property
@@ -46,55 +46,55 @@ class Alike:
 
 
 def take_rows(record: Record, rows: Rows) -> Record:
-    """Return an array, or a record or tuple of arrays, with some of its rows."""
-    own: Any = record
-    if isinstance(own, np.ndarray):
-        own = own[rows]
-    elif isinstance(own, OF_CORE):
-        own = own.take(rows)
-    elif isinstance(own, tuple):
-        own = getattr(own, "_make", tuple)([take_rows(each, rows) for each in own])
-    elif isinstance(own, Alike):
-        own = object.__new__(type(own))
-        for name in own.__dataclass_fields__:
+    """Return some rows of an array, or of a record or tuple of arrays."""
+    result: Any = record
+    if isinstance(result, np.ndarray):
+        result = result[rows]
+    elif isinstance(result, OF_CORE):
+        result = result.take(rows)
+    elif isinstance(result, tuple):
+        result = getattr(result, "_make", tuple)([take_rows(value, rows) for value in result])
+    elif isinstance(result, Alike):
+        result = object.__new__(type(result))
+        for name in result.__dataclass_fields__:
             value = getattr(record, name)
             is_array = isinstance(value, np.ndarray)
-            own.__dict__[name] = value[rows] if is_array else take_rows(value, rows)
-    taken: Record = own
+            result.__dict__[name] = value[rows] if is_array else take_rows(value, rows)
+    taken: Record = result
     return taken
 
 
-def put_rows(record: Record, rows: Indices, part: Any) -> Record:
-    """Return an array, or a record of arrays, with others in some rows; what is no array stays."""
-    own: Any = record
-    if isinstance(own, np.ndarray) and part is not None:
-        own = own.copy()
-        own[rows] = part
-    elif isinstance(own, Alike | CoreRecord):
-        own = object.__new__(type(own))
-        for name in own.__dataclass_fields__:
-            own.__dict__[name] = put_rows(getattr(record, name), rows, getattr(part, name))
-    put: Record = own
-    return put
+def put_rows(record: Record, rows: Indices, others: Any) -> Record:
+    """Return an array or a record with some rows replaced; values other than arrays stay."""
+    result: Any = record
+    if isinstance(result, np.ndarray) and others is not None:
+        result = result.copy()
+        result[rows] = others
+    elif isinstance(result, Alike | CoreRecord):
+        result = object.__new__(type(result))
+        for name in result.__dataclass_fields__:
+            result.__dict__[name] = put_rows(getattr(record, name), rows, getattr(others, name))
+    replaced: Record = result
+    return replaced
 
 
 def joined(parts: Sequence[Record]) -> Record:
-    """Return records of arrays, such as rest frames, one after the other."""
+    """Return records of arrays, joined row after row."""
     if len(parts) == 1:
         return parts[0]
     kind: Any = type(parts[0])
-    every: list[Any] = [part.__dict__ for part in parts]
+    values: list[Any] = [part.__dict__ for part in parts]
     names = kind.__dataclass_fields__
-    record: Record = kind(*[np.concatenate([own[name] for own in every]) for name in names])
+    record: Record = kind(*[np.concatenate([fields[name] for fields in values]) for name in names])
     return record
 
 
 def stacked(records: Sequence[Record | None]) -> Record | None:
-    """Return records, one of each thing, as one of all of them; tuples of names are left out."""
+    """Return one record of the records of single things; tuples of names are left out."""
     present: list[Any] = [record for record in records if record is not None]
     if not present:
         return None
-    columns = {name: [getattr(each, name) for each in present] for name in vars(present[0])}
-    arrays = {name: each for name, each in columns.items() if not isinstance(each[0], tuple)}
-    found: Record = type(present[0])(**{name: np.array(each) for name, each in arrays.items()})
-    return found
+    columns = {name: [getattr(one, name) for one in present] for name in vars(present[0])}
+    arrays = {name: rows for name, rows in columns.items() if not isinstance(rows[0], tuple)}
+    result: Record = type(present[0])(**{name: np.array(rows) for name, rows in arrays.items()})
+    return result

@@ -1,4 +1,4 @@
-"""An armature's bones as arrays: what changes in edit mode only, compiled once."""
+"""Bones of an armature as arrays: what changes in edit mode only, compiled once."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .spaces import (
     rest_offsets,
 )
 
-# What tells two states of the bones apart; the parent-relative matrices stand for the hierarchy.
+# Properties that change with the bones. The parent-relative matrices represent the hierarchy.
 _REST_FLOATS = {"matrix_local": 16, "matrix": 9, "head": 3, "length": 1}
 _REST_FLAGS = ("use_inherit_rotation", "use_local_location", "use_connect")
 
 
-# Rest matrices of most bones are off by less, in float32; the turns of others would not be exact.
-SQUARE = 5e-6
+# Greatest deviation of float32 rest matrices; beyond it the turns of bones are not exact.
+MAX_DEVIATION = 5e-6
 
 Fingerprint = tuple[object, ...]
-"""Equal for equal bones."""
+"""Value that is equal for equal bones."""
 
 
-# A bone whose head is as near to the tail of its parent, of its length, begins there.
-TOUCHING = 1e-3
+# Distance, as a share of the parent's length, below which a head is at the parent's tail.
+TOUCHING_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,18 @@ class Skeleton:
     """The n bones of an armature, in the order of ``Armature.bones``.
 
     Attributes:
-        fingerprint: Equal for equal bones.
+        fingerprint: Value that is equal for equal bones.
         names: Bone names.
         index: Bone index by name.
         parents: Index of the parent bone, -1 without, shape (n,).
         rest: Rest matrices in armature space, shape (n, 4, 4).
-        offsets: Rest matrices seen from the parent's, shape (n, 4, 4).
-        frames: What the pose evaluation needs of the bones.
+        offsets: Rest matrices relative to the parent's, shape (n, 4, 4).
+        frames: Rest frames of the bones, for the pose evaluation.
         lengths: Rest lengths, shape (n,).
-        use_local_location: Shape (n,).
-        is_connected: Which bones ignore their location, shape (n,).
-        plans: Chains of these bones, by what was asked for; ``plan.planned`` keeps them here, for
-            objects with equal bones to share.
-        hangings: How chains hang that are solved together, as ``hanging.hanging_of`` keeps it.
+        use_local_location: Whether location is in local space, shape (n,).
+        is_connected: Whether a bone ignores its location, shape (n,).
+        plans: Plans by requested bones, for ``plan_chain``; shared by objects with equal bones.
+        hangings: Cached hierarchies of chains that are solved together, for ``hanging_of``.
     """
 
     fingerprint: Fingerprint
@@ -77,37 +76,37 @@ class Skeleton:
 
     @cached_property
     def has_square_rest(self) -> Flags:
-        """Which bones have rest matrices that do nothing but turn, shape (n,).
+        """Whether the rest matrix of each bone is a pure rotation, shape (n,).
 
-        Those of bones that point against their parents are only nearly so.
+        Rest matrices of bones that point against their parents are only nearly rotations.
         """
         turns = self.offsets[:, :3, :3]
         off = np.swapaxes(turns, -1, -2) @ turns - np.eye(3)
-        return np.abs(off).max(axis=(1, 2)) <= SQUARE
+        return np.abs(off).max(axis=(1, 2)) <= MAX_DEVIATION
 
     @cached_property
     def takes_whole_parent(self) -> Flags:
-        """Which bones take rotation, scale and shear of their parents as they are, shape (n,)."""
+        """Whether each bone inherits its parent's rotation, scale and shear, shape (n,)."""
         whole: Flags = self.frames.use_inherit_rotation & (
             self.frames.inherit_scale == InheritScale.FULL
         )
         return whole
 
     def heads(self, bones: Indices, location: Array) -> Array:
-        """Return where location channels (..., m, 3) put heads in the spaces of posed parents."""
+        """Return the heads at location channels (..., m, 3), in the spaces of posed parents."""
         tied, is_local = self.is_connected[bones], self.use_local_location[bones]
         return head_in_parent(self.offsets[bones], location, is_local, tied)
 
     def head_by_location(self, bone: int) -> tuple[Array, Array]:
-        """Return a bone's head without any location, (3,), and what its location adds, (3, 3)."""
+        """Return a bone's head without location, (3,), and the matrix of its location, (3, 3)."""
         offset = self.offsets[bone]
-        adds = offset[:3, :3] if self.use_local_location[bone] else np.eye(3)
-        return offset[:3, 3], np.zeros((3, 3)) if self.is_connected[bone] else adds
+        matrix = offset[:3, :3] if self.use_local_location[bone] else np.eye(3)
+        return offset[:3, 3], np.zeros((3, 3)) if self.is_connected[bone] else matrix
 
     def child_at_tail(self, bone: int) -> int | None:
-        """Return the one child that begins at the tail of a bone; None for none or several.
+        """Return the only child that begins at the tail of a bone; None for none or several.
 
-        Connected ones do; so do others at rest in files of motion capture, which connect no bones.
+        Also unconnected children with their head there at rest, as in motion capture files.
         """
         children = np.flatnonzero(self.parents == bone)
         touching = children[self.begins_at_tail(children)]
@@ -121,27 +120,27 @@ class Skeleton:
         parents = self.parents[bones]
         tails = np.outer(self.lengths[parents], (0.0, 1.0, 0.0))
         gaps = np.linalg.norm(self.offsets[bones, :3, 3] - tails, axis=1)
-        is_touching = gaps <= TOUCHING * self.lengths[parents]
+        is_touching = gaps <= TOUCHING_SHARE * self.lengths[parents]
         return (parents >= 0) & (self.is_connected[bones] | is_touching)
 
     def connected_run(self, bone: int) -> list[int]:
-        """Return a bone and those above it up to the first one that does not begin at a tail."""
-        found = self.ancestors(bone)
-        # The last one has no parent.
-        apart = np.flatnonzero(~self.begins_at_tail(np.array(found)))
-        return found[: int(apart[0]) + 1]
+        """Return a bone and those above it, up to the first that does not begin at a tail."""
+        run = self.ancestors(bone)
+        # The last one has no parent, so there is always a first one.
+        starts = np.flatnonzero(~self.begins_at_tail(np.array(run)))
+        return run[: int(starts[0]) + 1]
 
     def ancestors(self, bone: int) -> list[int]:
         """Return a bone and all bones above it, the bone first."""
-        found = []
+        bones = []
         while bone >= 0:
-            found.append(bone)
+            bones.append(bone)
             bone = int(self.parents[bone])
-        return found
+        return bones
 
 
 def fingerprint(armature: bpy.types.Armature) -> Fingerprint:
-    """Return what tells whether a compiled skeleton still describes an armature."""
+    """Return the fingerprint of an armature, to compare with that of its compiled skeleton."""
     bones = armature.bones
     floats = [read_floats(bones, name, size).tobytes() for name, size in _REST_FLOATS.items()]
     flags = [read_flags(bones, name).tobytes() for name in _REST_FLAGS]
@@ -157,7 +156,7 @@ def compiled(
 
     Args:
         armature_object: The original object.
-        known: Its skeleton so far, returned where nothing has changed.
+        known: Its former skeleton, returned if nothing has changed.
         others: Skeletons by fingerprint, to share among objects with equal bones; grows.
     """
     armature = cast(bpy.types.Armature, armature_object.data)
@@ -165,13 +164,13 @@ def compiled(
     if known is not None and known.fingerprint == present:
         return known
     if others is None:
-        return _compiled(armature, present)
+        return _compile(armature, present)
     if present not in others:
-        others[present] = _compiled(armature, present)
+        others[present] = _compile(armature, present)
     return others[present]
 
 
-def _compiled(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
+def _compile(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
     bones = armature.bones
     count = len(bones)
     names = tuple(bones.keys())
@@ -193,6 +192,6 @@ def _compiled(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
         ),
         lengths=read_floats(bones, "length", 1).astype(np.float64),
         use_local_location=read_flags(bones, "use_local_location"),
-        # Also of a bone without a parent: Blender ignores its location all the same.
+        # Blender ignores the location of a connected bone also without a parent.
         is_connected=read_flags(bones, "use_connect"),
     )

@@ -1,17 +1,17 @@
-"""Every conversion between world, armature, parent bone and local space, and nothing else.
+"""Conversions between world, armature, parent bone and local space.
 
-How Blender hangs a bone under its parent, 3x3 matrices in armature space, columns as axes::
+How Blender poses a bone below its parent, 3x3 matrices in armature space, columns as axes::
 
-    pose = (rs @ local_rotation @ diag(own scale)) * post
+    pose = (rs @ local_rotation @ diag(scale)) * post
     rs   = parent frame @ offset
 
-``offset`` is the bone's rest matrix seen from its parent's. The parent frame is the parent's pose
-matrix, cleaned as ``inherit_scale`` and ``use_inherit_rotation`` ask; ``post`` holds three factors
+``offset`` is the bone's rest matrix relative to its parent's. The parent frame is the parent's pose
+matrix, cleaned as ``inherit_scale`` and ``use_inherit_rotation`` ask. ``post`` holds three factors
 for the finished columns and differs from one in ALIGNED only. All of them may be reflected,
-stretched or sheared, so nothing here takes a transpose for an inverse.
+stretched or sheared, so no transpose replaces an inverse here.
 
-A frame is *flat* where it is squashed to less than ``_FLAT`` of its longest side, as under a zero
-scale. Nothing raises there: what it cannot show is left alone, and every result is finite.
+A frame is *flat* if its shortest side is below ``_MIN_SIDE_RATIO`` of its longest, as under a zero
+scale. Nothing raises there: what the frame cannot show stays unchanged, and every result is finite.
 
 Every function works on any leading shape ``...`` and returns new arrays.
 
@@ -35,10 +35,10 @@ from .rows import Alike
 
 IntArray = npt.NDArray[np.integer]
 
-# float32 knows a direction to 1e-7: across a frame thinner than this there is noise, not shape.
-_FLAT = 1e-6
-# Blender lets X and Z be where the cosine between them is smaller, or rounds to one (measured).
-_SQUARE, _IN_LINE = 1e-4, 1.0 - 2.0**-24
+# Ratio of sides below which a frame is flat: float32 directions (1e-7) are noise across it.
+_MIN_SIDE_RATIO = 1e-6
+# Blender leaves X and Z if the cosine between them is smaller, or rounds to one (measured).
+_MIN_COSINE, _MAX_COSINE = 1e-4, 1.0 - 2.0**-24
 _X, _Y = np.eye(3)[:2]
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
 
@@ -56,13 +56,13 @@ class InheritScale(enum.IntEnum):
 
 @dataclass(frozen=True)
 class RestFrames(Alike):
-    """What the pose evaluation needs of bones at rest; all fields share one leading shape ``...``.
+    """Rest data of bones for the pose evaluation; all fields share one leading shape ``...``.
 
     Attributes:
         parent_rest: Parents' rest matrices, armature space, (..., 3, 3); identity without parent.
         offset: ``inverse(parent rest) @ rest``, (..., 3, 3); the rest matrix without parent.
-        use_inherit_rotation: (...), True without parent.
-        inherit_scale: ``InheritScale`` values, (...), FULL without parent.
+        use_inherit_rotation: As on the bones, (...); True without parent.
+        inherit_scale: ``InheritScale`` values, (...); FULL without parent.
     """
 
     parent_rest: Array
@@ -77,14 +77,14 @@ class RestFrames(Alike):
 
     @cached_property
     def turns_and_grows(self) -> bool:
-        """Whether all bones take the whole parent matrix, but for its shear perhaps."""
+        """Whether all bones take the whole parent matrix, or all but its shear."""
         whole = np.isin(self.inherit_scale, (InheritScale.FULL, InheritScale.FIX_SHEAR))
         return bool(np.all(self.use_inherit_rotation & whole))
 
 
 @dataclass(frozen=True)
 class ParentFrames:
-    """The space in which bones' own rotations and scales act.
+    """Spaces in which the local rotations and scales of bones act.
 
     Attributes:
         rs: The parents' rotation, scale and shear with the rest offset, (..., 3, 3).
@@ -96,7 +96,7 @@ class ParentFrames:
 
 
 def rest_offsets(rest: Array, parents: IntArray) -> Array:
-    """Return rest matrices seen from the parents', (n, 4, 4); arguments as for ``rest_frames``."""
+    """Return rest matrices relative to parents', (n, 4, 4); arguments as ``rest_frames``."""
     return np.linalg.inv(_rest_of_parents(rest, parents)) @ rest
 
 
@@ -109,7 +109,7 @@ def rest_frames(
         rest: ``Bone.matrix_local``, armature space, (n, 4, 4).
         parents: Index of each bone's parent, (n,); negative without parent.
         use_inherit_rotation: As on the bones, (n,); ignored without parent, as Blender does.
-        inherit_scale: As on the bones, (n,); the same.
+        inherit_scale: As on the bones, (n,); ignored without parent.
     """
     is_root = parents < 0
     return RestFrames(
@@ -121,11 +121,11 @@ def rest_frames(
 
 
 def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
-    """Return the frames in which bones' own rotations act.
+    """Return the frames in which the local rotations of bones act.
 
     Args:
         parent_pose: Parents' pose matrices, armature space, (..., 3, 3); identity without parent.
-        rest: Of the same bones; the leading shapes are broadcast.
+        rest: Rest frames of the same bones; the leading shapes are broadcast.
     """
     if rest.turns_and_grows:
         rs = parent_pose @ rest.offset
@@ -139,7 +139,7 @@ def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
     straight = _without_shear(parent_pose)
     lengths = _length(parent_pose, -2)[..., 0, :]
     volume = np.abs(np.linalg.det(parent_pose))[..., None]
-    # Sheared columns are longer than their volume warrants; a zero one has no box to compare with.
+    # Sheared columns are longer than their volume warrants; a zero column has no box.
     box = np.prod(lengths, axis=-1, keepdims=True)
     trimmed = lengths * np.cbrt(np.where(box > 0.0, volume / np.where(box > 0.0, box, 1.0), 1.0))
     axes = _unit(np.where(is_legacy[..., None], parent_pose, straight), axis=-2)
@@ -153,28 +153,28 @@ def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
 
 
 def pose_from_local(frames: ParentFrames, local_rotation: Array, scale: Array) -> Array:
-    """Return pose matrices (..., 3, 3) of own rotations (..., 3, 3) and scale channels (..., 3)."""
+    """Return pose matrices (..., 3, 3) of local rotations (..., 3, 3) and scales (..., 3)."""
     return (frames.rs @ local_rotation) * (scale * frames.post)[..., None, :]
 
 
 def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
-    """Return the own rotations (..., 3, 3), determinant +1, that give wanted pose matrices.
+    """Return the local rotations (..., 3, 3), determinant +1, that give goal pose matrices.
 
     Exact for every pose that these frames and scales can show. For any other the Y direction is
-    exact and X as near as can be. Where a zero scale hides an axis, the visible ones decide.
+    exact and X as near as possible. If a zero scale hides an axis, the visible ones decide.
 
     Args:
-        frames: Of the bones' parents.
-        pose: Wanted pose matrices, armature space, (..., 3, 3), of any scale and shear.
+        frames: Frames of the bones' parents.
+        pose: Goal pose matrices, armature space, (..., 3, 3), of any scale and shear.
         scale: The bones' scale channels, (..., 3); only the signs matter.
     """
-    # ``post`` is never negative and lengths are dropped, so it has nothing to say here.
+    # ``post`` is never negative and lengths are dropped, so it does not matter here.
     sign = np.where(scale < 0.0, -1.0, 1.0)[..., None, :]
-    x, own_y, z = np.moveaxis(_unit(inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
-    # Where the first two do not show y, only x or z is left: anything across it will do.
+    x, pose_y, z = np.moveaxis(_unit(inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
+    # If the first two do not show y, only x or z is left: any direction across it will do.
     aside = x + z
     y = _first_visible(
-        own_y, lambda: (rotation.cross(z, x), _across(_Y, aside), _across(_X, aside))
+        pose_y, lambda: (rotation.cross(z, x), _across(_Y, aside), _across(_X, aside))
     )
     x = _first_visible(
         _across(x, y), lambda: (rotation.cross(y, z), _across(_X, y), _across(_Y, y))
@@ -183,13 +183,12 @@ def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
 
 
 def local_start(frames: ParentFrames, segment: Array, scale: Array) -> Array:
-    """Return unit directions (..., 3) of segments before the bones' own rotations turn them.
+    """Return unit directions (..., 3) of segments before the bones' local rotations turn them.
 
-    A segment that the scale squashes to nothing keeps its unscaled direction, one without length
-    lies along Y.
+    A segment scaled to zero keeps its unscaled direction; one without length lies along Y.
 
     Args:
-        frames: Of the bones' parents.
+        frames: Frames of the bones' parents.
         segment: From head to next joint in the bone's pose space, (..., 3): ``head_in_parent`` of
             the next bone, or (0, length, 0) for the tail.
         scale: The bones' scale channels, (..., 3).
@@ -200,20 +199,20 @@ def local_start(frames: ParentFrames, segment: Array, scale: Array) -> Array:
 
 
 def local_direction(frames: ParentFrames, direction: Array, otherwise: Array) -> Array:
-    """Return the unit directions (..., 3) onto which own rotations have to turn ``local_start``.
+    """Return unit directions (..., 3) to which local rotations have to turn ``local_start``.
 
     The segment then lies along ``direction``, or as near to it as a flat frame can show, because
     ``pose @ segment = rs @ local_rotation @ (scale * post * segment)``.
 
     Args:
-        frames: Of the bones' parents.
-        direction: Wanted directions, armature space, (..., 3), of any length.
-        otherwise: Unit vectors, (..., 3), for where there is nothing to turn to: a zero direction,
-            or one that a flat frame hides. ``local_rotation @ local_start(...)`` keeps the bone.
+        frames: Frames of the bones' parents.
+        direction: Goal directions, armature space, (..., 3), of any length.
+        otherwise: Unit vectors, (..., 3), for a zero direction, or one that a flat frame hides.
+            ``local_rotation @ local_start(...)`` keeps the bone.
     """
     size = _length(frames.rs, (-2, -1))[..., 0]
-    wanted = transform_direction(inverse(frames.rs), _unit(direction)) * size
-    return _first_visible(wanted, lambda: (np.broadcast_to(otherwise, wanted.shape),))
+    vectors = transform_direction(inverse(frames.rs), _unit(direction)) * size
+    return _first_visible(vectors, lambda: (np.broadcast_to(otherwise, vectors.shape),))
 
 
 def head_in_parent(
@@ -224,7 +223,7 @@ def head_in_parent(
     They stay there while only rotations and scales change, whatever the bones inherit.
 
     Args:
-        offset: ``rest_offsets``, (..., 4, 4).
+        offset: Matrices from ``rest_offsets``, (..., 4, 4).
         location: The bones' location channels, (..., 3).
         use_local_location: As on the bones, (...).
         use_connect: As on the bones, (...); a connected bone ignores its location.
@@ -244,12 +243,12 @@ def matrices_from_buffer(buffer: npt.NDArray[np.float32], count: int) -> Array:
 
 
 def transform_point(matrix: Array, point: Array) -> Array:
-    """Return points (..., 3) in the space that (..., 4, 4) matrices lead to."""
+    """Return points (..., 3) transformed by matrices (..., 4, 4)."""
     return transform_direction(matrix, point) + matrix[..., :3, 3]
 
 
 def transform_direction(matrix: Array, vector: Array) -> Array:
-    """Return vectors (..., 3) in the space that (..., 3, 3) or (..., 4, 4) matrices lead to."""
+    """Return vectors (..., 3) transformed by matrices (..., 3, 3) or (..., 4, 4)."""
     return (matrix[..., :3, :3] @ vector[..., None])[..., 0]
 
 
@@ -262,7 +261,7 @@ def _without_shear(matrix: Array) -> Array:
     x, y, z = np.moveaxis(matrix, -1, 0)
     x, z = _across(x, _unit(y)), _across(z, _unit(y))
     cosine = np.sum(_unit(x) * _unit(z), axis=-1, keepdims=True)
-    cosine[(np.abs(cosine) < _SQUARE) | (np.abs(cosine) > _IN_LINE)] = 0.0
+    cosine[(np.abs(cosine) < _MIN_COSINE) | (np.abs(cosine) > _MAX_COSINE)] = 0.0
     # X and Z turn by equal angles about Y, away from each other, until they are perpendicular.
     over, under = (1.0 + cosine) ** -0.5, (1.0 - cosine) ** -0.5
     keep, lean = (over + under) / 2.0, (over - under) / 2.0
@@ -278,40 +277,40 @@ def inverse(matrix: Array) -> Array:
     cofactors = by_next[..., _NEXT, :] * by_last[..., _LAST, :]
     cofactors = cofactors - by_last[..., _NEXT, :] * by_next[..., _LAST, :]
     determinant = np.sum(matrix[..., 0, :] * cofactors[..., 0, :], axis=-1)
-    # The norms of a matrix and of its inverse multiply to its longest side by its shortest.
+    # The product of the norms of a matrix and its inverse is its longest over its shortest side.
     sides = (_length(matrix, (-2, -1)) * _length(cofactors, (-2, -1)))[..., 0, 0]
-    is_flat = np.abs(determinant) <= _FLAT * sides
+    is_flat = np.abs(determinant) <= _MIN_SIDE_RATIO * sides
     divisor = np.where(is_flat, 1.0, determinant)[..., None, None]
     inverse: Array = np.swapaxes(cofactors, -1, -2) / divisor
     if np.any(is_flat):
-        inverse[is_flat] = np.linalg.pinv(matrix[is_flat], rcond=_FLAT)
+        inverse[is_flat] = np.linalg.pinv(matrix[is_flat], rcond=_MIN_SIDE_RATIO)
     return inverse
 
 
 def _first_visible(first: Array, find_others: Callable[[], tuple[Array, ...]]) -> Array:
-    """Return the directions of the first of about unit vectors (..., 3) that are not zero."""
+    """Return the directions of the first nonzero vectors (..., 3), all about of unit length."""
     length = _length(first)
-    if (length > _FLAT).all():
+    if (length > _MIN_SIDE_RATIO).all():
         return first / length
     vectors = first, *find_others()
     result = _unit(vectors[-1])
     for vector in vectors[-2::-1]:
-        is_zero = _length(vector) <= _FLAT
+        is_zero = _length(vector) <= _MIN_SIDE_RATIO
         result = np.where(is_zero, result, _unit(vector))
     return result
 
 
 def _across(vector: Array, axis: Array) -> Array:
-    """Return the parts of vectors (..., 3) perpendicular to unit axes."""
+    """Return the components of vectors (..., 3) perpendicular to unit axes."""
     return vector - axis * np.sum(vector * axis, axis=-1, keepdims=True)
 
 
 def _length(vector: Array, axis: int | tuple[int, int] = -1) -> Array:
-    """Return lengths along axes, which stay as axes of one; sooner than NumPy's own."""
+    """Return lengths along axes, which stay as axes of size one; faster than NumPy's own."""
     return np.sqrt((vector * vector).sum(axis=axis, keepdims=True))
 
 
 def _unit(vector: Array, axis: int = -1) -> Array:
-    """Return vectors of length one, zero staying zero; axis -2 takes the columns of matrices."""
+    """Return unit vectors, zero staying zero; axis -2 takes the columns of matrices."""
     length = _length(vector, axis)
     return vector / np.where(length > 0.0, length, 1.0)

@@ -1,4 +1,4 @@
-"""What a chain in the scene asks for: settings as a frozen record, made when they change."""
+"""Settings of a chain in the scene as a frozen record, made when they change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import bpy
 from ...core import JointKind, Lead, SolveOptions, Solver, StepMode
 
 CARRIED = frozenset((Solver.FORCE, Solver.FOLLOW))
-"""Solvers of chains that a body carries, but does not go along with the targets of."""
+"""Solvers of chains that a body carries without moving for their targets."""
 
 
 class StartFrom(enum.StrEnum):
@@ -25,23 +25,23 @@ class StartFrom(enum.StrEnum):
 
 
 class NegativeScale(enum.StrEnum):
-    """How a limb mirrored by negative scale of its object bends."""
+    """Bend of a limb mirrored by negative scale of its object."""
 
     MIRROR = "MIRROR"
     KEEP = "KEEP"
 
 
 class PoleMode(enum.StrEnum):
-    """What tells to which side a chain bends."""
+    """Sources of the side to which a chain bends."""
 
     TARGET = "TARGET"
-    """Its pole; without one the pose that it starts from."""
+    """The pole; without one the start pose."""
     FOLLOW = "FOLLOW"
-    """Its rest pose: the side goes along with the root, and with half of the target's turn."""
+    """The rest pose: the side turns with the root, and with half of the target's turn."""
 
 
 class RelativeTo(enum.StrEnum):
-    """What the turns of an own joint are counted from."""
+    """Zero of the turns of a chain's joint."""
 
     REST = "REST"
     PARENT = "PARENT"
@@ -60,25 +60,24 @@ OF_BONES = (
     *("bone", "chain_count", "use_tail"),
     *("use_rotation", "rotation_bone", "use_twist_spread"),
 )
-"""What tells which bones a chain drives, named alike in its settings and in ``ChainSpec``."""
+"""Settings that select the bones of a chain, with the same names in ``ChainSpec``."""
 bones_asked = operator.attrgetter(*OF_BONES)
-"""Return the values of these, of settings or of a record."""
+"""Return the values of these settings, of Blender's settings or of a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnJoint:
-    """A joint that a chain gives a bone instead of the one that the bone's own settings make.
+    """Joint that a chain gives a bone, instead of the joint of the bone's own settings.
 
     Attributes:
-        bone: Its name.
-        kind: What it is.
+        bone: Name of the bone.
+        kind: Kind of the joint.
         low: Least turns about X, Y and Z in radians, -inf for no limit. They may exclude rest.
         high: Greatest turns.
-        stiffness: About X, Y and Z, from 0 to 0.99.
-        relative_to: What turns are counted from: the bone's rest pose, the bone standing straight
-            on from its parent, or, as the joint of the next bone of the chain, that one standing
-            straight on from this.
-        slide: Least and greatest way along the Y axis of the bone's rest pose, in the unit of its
+        stiffness: Stiffness about X, Y and Z, from 0 to 0.99.
+        relative_to: Zero of the turns: the bone's rest pose; the bone straight on from its parent;
+            or, as the joint of the next bone of the chain, that bone straight on from this one.
+        slide: Least and greatest slide along the Y axis of the bone's rest pose, in the unit of its
             location channels; both zero for none.
         is_cone: Whether X and Z have one angle to all sides.
     """
@@ -94,7 +93,7 @@ class OwnJoint:
 
     @property
     def slides(self) -> bool:
-        """Whether the bone slides at all."""
+        """Whether the bone slides, or has a fixed slide."""
         return self.slide != (0.0, 0.0)
 
 
@@ -102,8 +101,8 @@ class OwnJoint:
 class Anchor:
     """A point of the scene: an object, or a bone of an armature object.
 
-    Holds a reference to the object. Blender lists every armature object when one is deleted, so
-    a record with a reference to that is read anew before it is used again.
+    Holds a reference to the object. Blender lists every armature object when one is deleted, so a
+    record with such a reference is read again before its next use.
     """
 
     object: bpy.types.Object
@@ -111,10 +110,10 @@ class Anchor:
 
 
 class StoredBone(NamedTuple):
-    """What the channels of a bone held: its rotation mode, the values of that mode, and others.
+    """Stored channels of a bone: its rotation mode, the values of that mode, and others.
 
-    The scale is stored of bones that may stretch, the location of those that slide or, whole, of
-    the root of a chain that is dragged; else both are empty.
+    Bones that may stretch have a stored scale. Bones that slide, and the root of a dragged chain
+    with its whole location, have a stored location. Otherwise both are empty.
     """
 
     name: str
@@ -127,12 +126,11 @@ class StoredBone(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Easing:
-    """How a chain eases toward its target.
+    """Settings for how a chain eases toward its target.
 
     Attributes:
         ease: Seconds in which the distance shrinks to 1/e, 0 or more; 0 for the fastest.
-        fastest: Most radians a second that a joint turns, and most lengths of its chain that it
-            slides, above 0; inf for no bound.
+        fastest: Greatest speed of a joint, above 0: radians, or chain lengths, a second; or inf.
     """
 
     ease: float = 0.2
@@ -141,18 +139,17 @@ class Easing:
 
 @dataclass(frozen=True, slots=True)
 class ForceSpec:
-    """What acts on the bones of a chain that a force pulls.
+    """Forces on the bones of a chain with the solver FORCE.
 
     Attributes:
-        stiffness: Of the springs at root and tip, as the core's ``Forces`` counts it.
+        stiffness: Stiffness of the springs at root and tip, as in the core's ``Forces``.
         comfort: Radians to either side that cost nothing, at root and tip.
-        mass: Of the whole chain; each bone weighs its share of the length.
-        gravity: How strongly it pulls, along -Z of world space.
-        creature: A creature file's text, which tells stiffness, comfort, masses and joints instead;
-            empty for none.
-        mode: How torques become turns.
+        mass: Mass of the whole chain; each bone weighs its share of the length.
+        gravity: Strength of gravity, along -Z of world space.
+        creature: Text of a creature file, instead of stiffness, comfort, masses and joints; or "".
+        mode: Rule by which torques become turns.
         gain: Turn for a torque, radians; None for a step that is stable by itself.
-        easing: How the chain goes to its target in time; None to be there at once.
+        easing: Ease of the chain in time; None to be at the target at once.
     """
 
     stiffness: tuple[float, float] = (1.0, 1.0)
@@ -167,15 +164,14 @@ class ForceSpec:
 
 @dataclass(frozen=True, slots=True)
 class BodyGoal:
-    """What a chain is in a body, whose chains are solved together.
+    """Settings of a chain in a body, whose chains are solved together.
 
     Attributes:
-        root: Name of the bone of the hips, which the body moves as well as it turns it.
-        priority: Of the chain's target: those of 1 are met before those of 2.
+        root: Name of the bone of the hips, which the body moves and turns.
+        priority: Priority of the chain's target: targets of 1 are met before those of 2.
         is_pinned: Whether its target comes before all that are not pinned.
-        pull: How much of the way that the limb by itself does not reach the body is asked for,
-            0 to 1.
-        floor: Whose X and Y axes span the floor that the body does not pass; None for none.
+        pull: Share that the body covers of the way that the limb alone does not reach, 0 to 1.
+        floor: Object or bone whose X and Y axes span the floor of the body; None for none.
     """
 
     root: str
@@ -187,34 +183,35 @@ class BodyGoal:
 
 @dataclass(frozen=True, slots=True)
 class ChainSpec:
-    """The settings of one chain.
+    """Settings of one chain.
 
     Attributes:
-        name: As shown in messages.
+        name: Name of the chain, as in messages.
         bone: Name of the tip bone.
-        chain_count: Bones from the tip (or, without ``use_tail``, from its parent) up; 0 = all.
-        use_tail: The effector is the tip bone's tail, else its head.
+        chain_count: Number of bones from the tip (or, without ``use_tail``, from its parent) up; 0
+            = all.
+        use_tail: The effector is the tip bone's tail, otherwise its head.
         use_rotation: A bone takes the target's rotation.
-        rotation_bone: Which one: the tip bone, or the one bone at its tail, such as the hand of
-            an arm; without such a bone the tip, where the chain has more than two bones.
+        rotation_bone: That bone: the tip bone, or the only bone at its tail, as the hand of an arm;
+            without such a bone the tip, if the chain has more than two bones.
         use_twist_spread: The turn of that bone is spread along the bones of the segment before it.
-        target: What to follow.
-        pole: What to bend toward; None where the mode is FOLLOW.
-        pole_mode: What tells the side.
-        pole_lean: Where FOLLOW carries the side from, radians from the chord toward the side.
+        target: Point to follow.
+        pole: Point to bend toward; None in mode FOLLOW.
+        pole_mode: Source of the side.
+        pole_lean: Lean of the side in mode FOLLOW, radians from the chord toward the side.
         pole_angle: Radians about the line from root to target.
         negative_scale: See ``NegativeScale``.
         start_from: See ``StartFrom``.
-        stored_pose: The pose before the chain first wrote; empty: the channels as they stand.
-        options: What goes to the solver; its tolerance in scene units.
+        stored_pose: Pose before the chain first wrote; empty for the present channels.
+        options: Options of the solver; the tolerance in scene units.
         influence: From 0 (stored pose) to 1 (solution); bones turn their share of the way.
-        use_limits: Whether the joints of the bones hold, own ones and those of their settings.
-        joints: Own joints, at most one a bone.
+        use_limits: Whether joints limit the bones, those of the chain and of the bones' settings.
+        joints: Joints of the chain, at most one for a bone.
         use_stretch: Whether bones grow toward a target out of reach, by their IK Stretch.
         use_keep_volume: Whether they get thinner as they grow.
-        force: What acts on the bones; None where the solver is not FORCE.
-        weight: What the target counts where chains that share bones cannot all be met, 0 to 1.
-        body: What the chain is in a body; None for a chain by itself.
+        force: Forces on the bones; None if the solver is not FORCE.
+        weight: Weight of the target where chains that share bones cannot all reach, 0 to 1.
+        body: Settings of the chain in a body; None for a chain by itself.
     """
 
     name: str
@@ -244,13 +241,13 @@ class ChainSpec:
 
     @property
     def floor(self) -> Anchor | None:
-        """What the body of the chain does not pass."""
+        """The floor of the chain's body."""
         return None if self.body is None else self.body.floor
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
-        """All that the chain follows, or does not pass."""
-        return tuple(each for each in (self.target, self.pole, self.floor) if each is not None)
+        """Target, pole and floor, as far as set."""
+        return tuple(one for one in (self.target, self.pole, self.floor) if one is not None)
 
     @property
     def body_root(self) -> str | None:
@@ -260,34 +257,34 @@ class ChainSpec:
 
     @property
     def is_dragged(self) -> bool:
-        """Whether the chain is dragged: it goes on from its last pose."""
+        """Whether the chain is dragged: it continues from its last pose."""
         return self.options.solver is Solver.FOLLOW
 
     @property
     def carries_side(self) -> bool:
-        """Whether the side that it bends to goes along with its root and target."""
+        """Whether the side to which it bends turns with its root and target."""
         return self.pole_mode is PoleMode.FOLLOW and not self.is_dragged
 
     @property
     def has_side(self) -> bool:
-        """Whether a pole or the rest pose tells to which side it bends, not its start."""
+        """Whether a pole or the rest pose determines its side, instead of its start."""
         return self.pole is not None or self.pole_mode is PoleMode.FOLLOW
 
     @property
     def easing(self) -> Easing | None:
-        """How it goes to its target in time; None to be there at once."""
+        """Its ease in time; None to be at the target at once."""
         return None if self.force is None else self.force.easing
 
     @property
     def goes_on(self) -> bool:
-        """Whether time matters to it: it is dragged, or eases."""
+        """Whether time matters: the chain is dragged, or eases."""
         return self.is_dragged or self.easing is not None
 
     @property
     def moves_root(self) -> bool:
-        """Whether the chain is dragged and takes its root along: it leads, or is not anchored."""
-        is_led = self.options.lead is Lead.ROOT
-        return self.is_dragged and (is_led or not self.options.use_anchor)
+        """Whether the chain is dragged and moves its root: it leads, or has no anchor."""
+        is_root_led = self.options.lead is Lead.ROOT
+        return self.is_dragged and (is_root_led or not self.options.use_anchor)
 
 
 def names_of_chains(armature_object: bpy.types.Object) -> list[str]:

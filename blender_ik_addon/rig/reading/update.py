@@ -1,4 +1,4 @@
-"""One update of one dependency graph: what Blender tells of it, asked for once."""
+"""One update of one dependency graph, with Blender's answers read once."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .anchors import shown_everywhere
 from .world import uids_in
 
 GraphKey = tuple[object, ...]
-"""What tells dependency graphs apart: scene, view layer and mode."""
+"""Key of a dependency graph: scene, view layer and mode."""
 
 
 def graph_key(depsgraph: bpy.types.Depsgraph) -> GraphKey:
-    """Return what tells a dependency graph from others."""
+    """Return the key of a dependency graph."""
     scene, view_layer = depsgraph.scene, depsgraph.view_layer
     assert scene is not None
     return (scene.session_uid, view_layer.name, depsgraph.mode)
 
 
 def shown_graph(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> GraphKey:
-    """Return what tells the graph from others that viewports show of a view layer."""
+    """Return the key of the graph that viewports show of a view layer."""
     return (scene.session_uid, view_layer.name, "VIEWPORT")
 
 
@@ -35,8 +35,7 @@ class Update:
         scene: Original scene.
         depsgraph: The graph that has just been evaluated.
         is_new_frame: Whether the evaluation was for a new frame, which resets animated channels.
-        kept: Session uids of the armature objects whose animated values have been copied to the
-            originals.
+        kept: Session uids of armature objects with animated values on their originals.
     """
 
     scene: bpy.types.Scene
@@ -46,7 +45,7 @@ class Update:
 
     @cached_property
     def key(self) -> GraphKey:
-        """What tells this graph from others."""
+        """The key of this graph."""
         return graph_key(self.depsgraph)
 
     @cached_property
@@ -56,12 +55,12 @@ class Update:
 
     @cached_property
     def count(self) -> int:
-        """How many data-blocks this evaluation has changed."""
+        """The number of data-blocks that this evaluation has changed."""
         return len(self.depsgraph.updates)
 
     @cached_property
     def listed(self) -> frozenset[int]:
-        """Session uids of what this evaluation has changed."""
+        """Session uids of the data-blocks that this evaluation has changed."""
         # Only originals know their uids.
         return frozenset([change.id.original.session_uid for change in self.depsgraph.updates])
 
@@ -69,41 +68,41 @@ class Update:
     def listed_armatures(self) -> frozenset[int]:
         """Session uids of the armature objects among them.
 
-        One that moves is listed with its pose: what has moved and nothing else is none.
+        Blender also flags the pose of a moving armature object: what has only moved is none.
         """
         if self.has_only_moved:
             return frozenset()
-        found = []
+        uids = []
         flags = zip(self._flags("transform"), self._flags("geometry"), strict=True)
         for change, (is_moved, is_shaped) in zip(self.depsgraph.updates, flags, strict=True):
             if is_shaped or not is_moved:
                 changed = change.id
                 if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
-                    found.append(changed.original.session_uid)
-        return frozenset(found)
+                    uids.append(changed.original.session_uid)
+        return frozenset(uids)
 
     @cached_property
     def posed_armatures(self) -> frozenset[int]:
-        """Session uids of those whose bones somebody or a new frame has posed, and no more.
+        """Session uids of objects whose bones the user or a new frame has posed, and no more.
 
-        Whatever else is set has Blender list the object as moved; what is animated besides, as
-        shaded. On a new frame bones that somebody sets have it list the armature too.
+        For other settings Blender lists the object as moved; for other animation, as shaded. On a
+        new frame it lists the armature too if the user sets bones.
         """
         if self.has_only_moved or self.depsgraph.mode == "RENDER" or self.has_new_relations:
             return frozenset()
-        found = []
+        uids = []
         flags = zip(self._flags("transform"), self._flags("shading"), strict=True)
         for change, (is_moved, is_shaded) in zip(self.depsgraph.updates, flags, strict=True):
             is_more = is_moved or (is_shaded and not self.is_new_frame)
             changed = None if is_more else change.id.original
             if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
                 if not self.is_new_frame or changed.data.session_uid not in self.listed:
-                    found.append(changed.session_uid)
-        return frozenset(found)
+                    uids.append(changed.session_uid)
+        return frozenset(uids)
 
     def _flags(self, name: str) -> bytearray:
-        """Return what every change is flagged with: 1 or 0."""
-        # Bytes are counted sooner than NumPy begins, and most updates are of few things.
+        """Return a flag of every change: 1 or 0."""
+        # Counting bytes is faster than calling NumPy, and most updates have few changes.
         flags = bytearray(self.count)
         updates: Any = self.depsgraph.updates
         updates.foreach_get(f"is_updated_{name}", memoryview(flags).cast("?"))
@@ -111,17 +110,17 @@ class Update:
 
     @cached_property
     def has_only_moved(self) -> bool:
-        """Whether transforms are all that has changed; whatever hides or shows things is more."""
+        """Whether only transforms have changed; hiding and showing is more than that."""
         return all(
-            self._flags(name).count(wanted) == self.count
-            for name, wanted in (("transform", 1), ("geometry", 0), ("shading", 0))
+            self._flags(name).count(flag) == self.count
+            for name, flag in (("transform", 1), ("geometry", 0), ("shading", 0))
         )
 
     @property
     def tells_of_rigs(self) -> bool:
-        """Whether armature objects have neither come nor gone, and are listed if they changed.
+        """Whether no armature object was added or removed, and changed ones are listed.
 
-        On a new frame Blender lists whatever is animated, settings and visibility too.
+        On a new frame Blender lists everything animated, settings and visibility too.
         """
         is_render = self.depsgraph.mode == "RENDER"
         is_frame = self.is_new_frame and not is_render and not self.has_new_relations
@@ -129,7 +128,7 @@ class Update:
 
     @cached_property
     def has_new_relations(self) -> bool:
-        """Whether what depends on what may have changed: then Blender lists the collections too."""
+        """Whether dependencies may have changed: then Blender lists the collections too."""
         return self.depsgraph.id_type_updated(id_type="COLLECTION")
 
     @cached_property
@@ -143,11 +142,11 @@ class Update:
         return shown_everywhere()
 
     def ask_for_view_layers(self) -> None:
-        """Have Blender tell of changes in view layers of the scene that were never shown so far.
+        """Make Blender report changes in view layers of the scene that were never shown.
 
-        It calls handlers for graphs that were there when something changed; a view layer has none
-        before its first evaluation, which then nobody is told of. Asking for its statistics gives
-        it one that is empty, and evaluates nothing.
+        Blender calls handlers for graphs that exist when something changes. A view layer has no
+        graph before its first evaluation, which would then not be reported. A request for its
+        statistics gives it an empty graph, and evaluates nothing.
         """
         if self.depsgraph.mode == "VIEWPORT":
             for view_layer in self.scene.view_layers:
@@ -155,7 +154,7 @@ class Update:
                     self.scene.statistics(view_layer)
 
     def evaluate_again(self) -> None:
-        """Have the graph take in what has been written since."""
+        """Evaluate the graph again, with all that has been written since."""
         # A graph with new relations must not be evaluated from inside its own update without a
         # scene tag: 4.2 to 5.0 crash later.
         self.scene.update_tag()
@@ -163,9 +162,9 @@ class Update:
 
 
 def _is_editing(view_layer: bpy.types.ViewLayer) -> bool:
-    """Tell whether a view layer was left in edit mode.
+    """Return whether a view layer was left in edit mode.
 
-    Loading a file, Blender opens what is edited there only later; statistics before that crash it.
+    When Blender loads a file, it enters edit mode only later; statistics before that crash it.
     """
     active = view_layer.objects.active
     return active is not None and active.mode == "EDIT"

@@ -16,13 +16,13 @@ from .refusals import RigError
 from .spaces import matrices_from_buffer, transform_point
 from .spec import Anchor
 
-# Blender evaluates in float32, where the squares of larger numbers overflow.
+# Blender evaluates in float32; the squares of larger numbers overflow there.
 LARGEST = 1e18
 
 
 def is_sound(values: npt.NDArray[np.floating]) -> bool:
-    """Tell whether numbers are finite, and not so large that Blender loses their squares."""
-    # One sum of squares is sooner than a look at each: it is NaN or large if any of them is.
+    """Return whether numbers are finite, and small enough for their squares in Blender."""
+    # One sum of squares is faster than a look at each number: it is NaN or large if any is.
     return float(np.vdot(values, values)) < LARGEST * LARGEST
 
 
@@ -32,15 +32,15 @@ def uids_in(scene: bpy.types.Scene) -> frozenset[int]:
 
 
 def check_in_scene(anchor: Anchor, word: str, present: Container[int]) -> None:
-    """Raise unless a target or pole is in the scene; a deleted one lives on while chains name it.
+    """Raise unless a target or pole is in the scene; a deleted one exists while chains name it.
 
     Args:
         anchor: The object or bone.
-        word: What it is, "target" or "pole".
+        word: Its role, "target" or "pole".
         present: Session uids of the scene's objects.
 
     Raises:
-        RigError: With what to do.
+        RigError: With what to do next.
     """
     if anchor.object.session_uid not in present:
         raise RigError(
@@ -49,7 +49,7 @@ def check_in_scene(anchor: Anchor, word: str, present: Container[int]) -> None:
 
 
 def not_finite(anchor: Anchor, word: str) -> RigError:
-    """Return what to say of a target or pole whose matrix is not sound."""
+    """Return the error of a target or pole whose matrix is not sound."""
     return RigError(
         f"The transform of the {word} '{anchor.object.name}' is not finite or too large:"
         " check its location, rotation, scale, parents, drivers and constraints."
@@ -57,7 +57,7 @@ def not_finite(anchor: Anchor, word: str) -> RigError:
 
 
 def no_bone(anchor: Anchor) -> RigError:
-    """Return what to say of a target or pole whose bone is gone."""
+    """Return the error of a target or pole whose bone is gone."""
     return RigError(
         f"Bone '{anchor.bone}' of '{anchor.object.name}' no longer exists:"
         " choose another bone for the chain to follow."
@@ -65,7 +65,7 @@ def no_bone(anchor: Anchor) -> RigError:
 
 
 def channels_of(anchor: Anchor) -> bpy.types.Object | bpy.types.PoseBone:
-    """Return what holds the channels of a target or pole: the object itself, or its bone.
+    """Return the owner of a target's or pole's channels: the object itself, or its bone.
 
     Raises:
         RigError: If there is no such bone.
@@ -80,12 +80,12 @@ def channels_of(anchor: Anchor) -> bpy.types.Object | bpy.types.PoseBone:
 
 
 def array_of(matrix: Matrix) -> Array:
-    """Return a matrix of Blender's in double precision, shape (4, 4)."""
+    """Return a Blender matrix in double precision, shape (4, 4)."""
     return np.array(matrix, dtype=np.float64)
 
 
 def matrix_of(anchor: Anchor) -> Array:
-    """Return where an object or a bone was evaluated last, world matrix, shape (4, 4).
+    """Return the last evaluated world matrix of an object or a bone, shape (4, 4).
 
     Raises:
         RigError: If there is no such bone.
@@ -95,34 +95,34 @@ def matrix_of(anchor: Anchor) -> Array:
 
 
 def find_unmirrored(evaluated: bpy.types.Object) -> Array | None:
-    """Return the linear map that undoes negative scales of an object and its parents.
+    """Return the linear map that removes negative scales of an object and its parents.
 
-    With the world matrix W and the one without negative signs W', it is inverse(W) W'. The sign
-    stands in the scale channels only: no matrix tells which of its axes was mirrored.
+    With the world matrix W and the one without negative signs W', it is inverse(W) W'. The signs
+    are in the scale channels only: no matrix tells which of its axes was mirrored.
     """
     world = np.array(evaluated.matrix_world, dtype=np.float64)[:3, :3]
     if np.linalg.det(world) >= 0.0:
         return None
-    undone = np.eye(3)
+    unmirrored = np.eye(3)
     owner: bpy.types.Object | None = evaluated
     while owner is not None:
-        # An object's matrix ends in its own scale, so its signs S undo themselves there:
-        # W = O B with the owner's matrix O, and inverse(W) (O S B) = inverse(B) S B.
+        # An object's matrix ends in its own scale, so its signs S undo themselves there: W = O B
+        # with the owner's matrix O, and inverse(W) (O S B) = inverse(B) S B.
         below = np.linalg.solve(np.array(owner.matrix_world, dtype=np.float64)[:3, :3], world)
         signs = np.diag(np.where(np.array(owner.scale) < 0.0, -1.0, 1.0))
-        undone = np.linalg.solve(below, signs @ below) @ undone
+        unmirrored = np.linalg.solve(below, signs @ below) @ unmirrored
         owner = owner.parent
-    return None if np.linalg.det(undone) > 0.0 else undone
+    return None if np.linalg.det(unmirrored) > 0.0 else unmirrored
 
 
 def ends_of(owner: bpy.types.Object, bones: Iterable[bpy.types.PoseBone]) -> Array:
-    """Return head and tail of n posed bones, one after the other, world space, shape (2 n, 3)."""
+    """Return head and tail of n posed bones, alternating, world space, shape (2 n, 3)."""
     ends = np.array([[bone.head, bone.tail] for bone in bones], dtype=np.float64)
     return transform_point(array_of(owner.matrix_world), ends.reshape(-1, 3))
 
 
 class Order:
-    """Which row of a bulk read is which object.
+    """Rows of objects in a bulk read.
 
     Attributes:
         count: Number of objects.
@@ -130,18 +130,18 @@ class Order:
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph) -> None:
-        """Ask every visible object of a graph for its uid; only originals know theirs."""
+        """Read the uid of every visible object of a graph; only originals know theirs."""
         uids = [visible.original.session_uid for visible in depsgraph.objects]
         self.count = len(uids)
         self.row_of = {uid: row for row, uid in enumerate(uids)}
 
 
 class WorldMatrices:
-    """What a graph has evaluated; good until it is evaluated again.
+    """World matrices that a graph has evaluated; valid until it is evaluated again.
 
     Attributes:
         depsgraph: The graph.
-        order: Which row is which object.
+        order: Rows of the objects.
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, known: Order | None = None) -> None:
@@ -149,19 +149,19 @@ class WorldMatrices:
 
         Args:
             depsgraph: The graph.
-            known: Its order as found before, if nothing can have been hidden or shown since.
+            known: Its order from an earlier read, if nothing can have been hidden or shown since.
         """
         self.depsgraph = depsgraph
         objects = depsgraph.objects
         is_known = known is not None and known.count == len(objects)
         self.order = known if known is not None and is_known else Order(depsgraph)
         count = self.order.count
-        # A row of NaN at the end: what is not visible has row -1.
+        # The last row is NaN: objects that are not visible have row -1.
         buffer = np.empty(16 * count + 16, dtype=np.float32)
         objects.foreach_get("matrix_world", buffer[: 16 * count])
         buffer[16 * count :] = np.nan
         self._buffer = buffer.reshape(count + 1, 16)
-        # Of objects that are followed by their bones, with the matrices of all.
+        # Bone rows and matrices of objects whose bones are followed.
         self._bones: dict[int, tuple[dict[str, int], Array]] = {}
 
     def matrices(self, rows: Indices) -> Array:
@@ -172,7 +172,7 @@ class WorldMatrices:
         """Return the world matrix of one object or bone, shape (4, 4).
 
         Raises:
-            RigError: If Blender does not evaluate the object, or to nothing sound.
+            RigError: If Blender does not evaluate the object, or its matrix is not sound.
         """
         evaluated = anchor.object.evaluated_get(self.depsgraph)
         if not evaluated.is_evaluated:
@@ -190,18 +190,18 @@ class WorldMatrices:
         return matrix
 
     def bone_matrices(self, owner: bpy.types.Object, bones: Sequence[str]) -> Array:
-        """Return the pose matrices of m bones, armature space, (m, 4, 4); NaN for those gone."""
+        """Return pose matrices of m bones, armature space, (m, 4, 4); NaN for missing ones."""
         rows, matrices = self._bones_of(owner)
-        found: Array = matrices[[rows.get(bone, -1) for bone in bones]]
-        return found
+        selected: Array = matrices[[rows.get(bone, -1) for bone in bones]]
+        return selected
 
     def _bones_of(self, owner: bpy.types.Object) -> tuple[dict[str, int], Array]:
-        """Return which row is which bone, and the pose matrices with one more row, of NaN."""
+        """Return the rows of bones, and the pose matrices with one more row, of NaN."""
         uid = owner.session_uid
-        if (known := self._bones.get(uid)) is None:
+        if (cached := self._bones.get(uid)) is None:
             bones: Any = owner.evaluated_get(self.depsgraph).pose.bones
             buffer = np.full(16 * len(bones) + 16, np.nan, dtype=np.float32)
             bones.foreach_get("matrix", buffer[:-16])
             rows = {name: row for row, name in enumerate(bones.keys())}
-            known = self._bones[uid] = rows, matrices_from_buffer(buffer, len(rows) + 1)
-        return known
+            cached = self._bones[uid] = rows, matrices_from_buffer(buffer, len(rows) + 1)
+        return cached
