@@ -1,4 +1,4 @@
-"""Which bones follow what."""
+"""The panel of the target and of the bones that follow it."""
 
 from __future__ import annotations
 
