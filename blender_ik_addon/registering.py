@@ -8,8 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-# Blender requires one of these in the class names of operators, panels, menus, lists, gizmos and
-# gizmo groups.
+# Blender requires one of these in names of operators, panels, menus, lists, gizmos and groups.
 _BLENDER_NAME = re.compile(r"_(OT|PT|MT|UL|GT|GGT)_")
 # Base classes of groups of settings.
 _SETTINGS_BASES = ("PropertyGroup", "AddonPreferences")

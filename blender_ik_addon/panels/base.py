@@ -29,8 +29,7 @@ class ActiveChainPanel(ChainPanel):
     """A panel about the active chain.
 
     Attributes:
-        about: Name of a setting; the panel is hidden if the chain's solver does not use it. It may
-            be empty.
+        about: Name of a setting, or empty; the panel is hidden if the solver does not use it.
     """
 
     bl_parent_id = "VIEW3D_PT_chain_ik"

@@ -12,8 +12,7 @@ PIE = (
     *("pose.chain_ik_add", "pose.chain_ik_remove"),
     *("pose.chain_ik_store", "pose.chain_ik_restore"),
 )
-"""Operators of the pie menu in Blender's order: left, right, below, above, then the four corners
-from the top left."""
+"""Operators of the pie menu: left, right, below, above, then the four corners from the top left."""
 ENTRIES = (
     ("pose.chain_ik_add", "pose.chain_ik_remove", "pose.chain_ik_setup", "pose.chain_ik_mirror"),
     (

@@ -16,7 +16,7 @@ Translations = Mapping[tuple[str, str], str]
 _FOLDER = Path(__file__).parent
 _QUOTED = r'"[^"\\\n]*(?:\\["\\n][^"\\\n]*)*"'
 _TEXT = rf"({_QUOTED}(?:\n{_QUOTED})*)"
-# Takes an entry and the comments before it at once, as files are read at each start of Blender.
+# Takes an entry with the comments before it: all files are read when the extension is enabled.
 _ENTRY = re.compile(rf"(?:#.*\n|\n)*(?:msgctxt {_TEXT}\n)?msgid {_TEXT}\nmsgstr {_TEXT}(?:\n+|\Z)")
 _ESCAPED = re.compile(r"\\(.)")
 

@@ -8,7 +8,7 @@ import bpy
 
 from ...preferences.colours import LOOKS
 from ...properties.chains import active_armature
-from ...properties.choices import may_lead_body
+from ...properties.choices import can_move_body
 from ...properties.records import may_be_planted
 from ...properties.settings import ChainSettings
 from ...properties.status import paths_in_words, state
@@ -32,7 +32,7 @@ class CHAINIK_UL_chains(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False, icon=LOOKS[state(item)].icon)
-        if may_lead_body(item):
+        if can_move_body(item):
             row.prop(
                 item,
                 "use_pin",

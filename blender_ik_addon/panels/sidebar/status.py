@@ -18,8 +18,7 @@ from ..base import ActiveChainPanel, draw_text, lines_of, sidebar_width
 # Width of the popover, in Blender's interface units and in characters.
 DETAILS_UNITS = 20
 DETAILS_CHARACTERS = 60
-# Pixels at an interface scale of 1: what stands beside the text, and a letter of usual width. Then
-# the least number of characters that are shown.
+# Pixels at an interface scale of 1: what is beside the text, and a letter of usual width.
 RESERVED_WIDTH, LETTER_WIDTH, MIN_CHARACTERS = 70.0, 6.2, 10
 # Side of the icon with a dot, and radius of the dot, in pixels.
 ICON_SIZE, DOT_RADIUS = 32, 10.0

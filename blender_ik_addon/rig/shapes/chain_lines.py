@@ -17,8 +17,7 @@ from ..reading.spaces import transform_point
 
 Float32s = npt.NDArray[np.float32]
 
-# Largest coordinate that is drawn, in scene units. If it were ten times larger, squared distances
-# could overflow float32.
+# Largest drawn coordinate, in scene units. At ten times, squared distances could overflow float32.
 MAX_DRAWN_COORDINATE = 1e18
 
 

@@ -30,8 +30,7 @@ class LimitEnd:
         angle: Radians.
         limits: The limits of its chain.
         outline: Index of its outline in ``limits``.
-        across: For a swing, sin(angle / 2) of the angle nearest to zero in the range about the
-            other axis; otherwise zero.
+        across: For a swing, sin(angle / 2) about its other axis where that is nearest to zero.
     """
 
     axis: int

@@ -18,11 +18,10 @@ from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import PosedBones
 from .limit_shapes import Arc, LimitPart, find_bounds, swing_axes
 
-# Shares of a bone's length: radius of bends and swings, radius of twists, and distance of twists
-# from the bone's head.
+# Shares of a bone's length: radius of bends and swings, of twists, and the place of the twists.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
-# Least volume of a frame that has an inverse, as a share of the volume of a box with the same side
-# lengths. With a much larger share, strongly sheared bones would show wrong twist limits.
+# Least volume of a frame with an inverse, as a share of the volume of a box with the same sides.
+# With a much larger share, strongly sheared bones would show wrong twist limits.
 MIN_FRAME_VOLUME_SHARE = 1e-9
 # Least length to divide by, so that a zero vector stays zero.
 MIN_DIVISOR = 1e-300
@@ -114,9 +113,7 @@ class LimitOutlines:
 
     @cached_property
     def _is_twist(self) -> Flags:
-        return np.array(
-            [outline.part is LimitPart.TWIST for outline in self.outlines], dtype=np.bool_
-        )
+        return np.array([item.part is LimitPart.TWIST for item in self.outlines], dtype=np.bool_)
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,7 @@ def find_reach(points: Array, *, turns_tip_first: bool = False) -> ReachZone:
     return ReachZone(centre, float(most[0]), float(least[0]) if has_dead_zone else 0.0)
 
 
-# Least distance of a pole from the line root to end, as a share of the line: nearer ones give no
-# side, so that the pole angle does not turn them.
+# Least distance of a pole from the line root to end, as a share of it: nearer ones give no side.
 MIN_POLE_SHARE = 1e-6
 WORLD_UP = (0.0, 0.0, 1.0)
 
