@@ -39,7 +39,7 @@ from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_by_all
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
 from .forces import force_spec
-from .joints.own import joint_record
+from .joints.own import joint_spec
 
 _VISIBILITY = frozenset(("hide_viewport", "hide_render"))
 
@@ -79,7 +79,7 @@ def chain_spec(
             stays_near=settings.pole_mode == "FOLLOW",
             lead=Lead(settings.follow_lead),
         ),
-        joints=tuple([joint_record(joint) for joint in settings.joints]),
+        joints=tuple([joint_spec(joint) for joint in settings.joints]),
         force=force,
         body=_body_goal(settings, animated),
     )

@@ -57,7 +57,7 @@ class Template:
 
 
 @dataclass(frozen=True)
-class SentenceTranslator:
+class Speech:
     """All translations of one language.
 
     Attributes:
@@ -122,12 +122,12 @@ def translated(sentence: str, language: str) -> str:
 
 
 @cache
-def translator_of(language: str) -> SentenceTranslator:
+def translator_of(language: str) -> Speech:
     """Return the translator for a language; cached."""
-    return make_translator(words_of(language))
+    return make_speech(words_of(language))
 
 
-def make_translator(translations: Translations) -> SentenceTranslator:
+def make_speech(translations: Translations) -> Speech:
     """Sort translations into labels, fixed sentences and templates."""
     labels, fixed, templates = {}, {}, []
     for (context, english), translation in translations.items():
@@ -140,7 +140,7 @@ def make_translator(translations: Translations) -> SentenceTranslator:
         else:
             fixed[english.format()] = translation.format()
     templates.sort(key=lambda template: -template.size)
-    return SentenceTranslator(labels, fixed, tuple(templates))
+    return Speech(labels, fixed, tuple(templates))
 
 
 def placeholders(text: str) -> set[str]:

@@ -148,7 +148,7 @@ class JointSettings(bpy.types.PropertyGroup):
     slide_max: _slide_end("Max", 1.0)
 
 
-def joint_record(settings: JointSettings) -> OwnJoint:
+def joint_spec(settings: JointSettings) -> OwnJoint:
     """Return a joint as a frozen record; a cone becomes a ball with one range to all sides.
 
     Raises:
