@@ -32,7 +32,7 @@ class SelectionState(NamedTuple):
 _states_before_history: list[SelectionState] = []
 
 
-def _note(view_layer: bpy.types.ViewLayer) -> bool:
+def _note_active(view_layer: bpy.types.ViewLayer) -> bool:
     """Note the active object and bone; tell whether the user has just activated them."""
     active = view_layer.objects.active
     key = view_layer.id_data.session_uid, view_layer.name
@@ -88,7 +88,7 @@ def on_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = N
         if _states_before_history:
             _restore_active_chains(view_layer, _states_before_history.pop())
         # Without a click, a chain that was chosen in the list stays active.
-        if _note(view_layer):
+        if _note_active(view_layer):
             _activate(view_layer)
 
 

@@ -68,14 +68,14 @@ def chain_spec(
     force = force_spec(settings.force, animated.force) if has_force else None
     target, pole = target_and_pole(settings)
     return ChainSpec(
-        **_values(ChainSpec, settings, animated) | {"start_from": _start_from(settings, force)},
+        **_values_for(ChainSpec, settings, animated) | {"start_from": _start_from(settings, force)},
         name=settings.name,
         bone=settings.bone,
         target=target,
         pole=pole if settings.pole_mode == "TARGET" else None,
         stored_pose=bones_of_text(settings.stored_pose) if with_stored else (),
         options=SolveOptions(
-            **_values(SolveOptions, settings, animated),
+            **_values_for(SolveOptions, settings, animated),
             stays_near=settings.pole_mode == "FOLLOW",
             lead=Lead(settings.follow_lead),
         ),
@@ -85,7 +85,7 @@ def chain_spec(
     )
 
 
-def _values(record: type, settings: ChainGroup, animated: ChainGroup) -> dict[str, Any]:
+def _values_for(record: type, settings: ChainGroup, animated: ChainGroup) -> dict[str, Any]:
     """Return the values of the settings that are fields of a record, by name."""
     group: Any = type(settings)
     return {

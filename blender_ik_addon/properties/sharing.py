@@ -30,7 +30,7 @@ def merge_stored(settings: ChainGroup, pose: StoredBones) -> StoredBones:
     Those chains stored it before they moved the bones; the present pose is their result.
     """
     known: dict[str, StoredBone] = {}
-    for _, stored in _others(settings):
+    for _, stored in _others_with_pose(settings):
         for bone in stored:
             known.setdefault(bone.name, bone)
     return tuple([_with_channels_of(bone, known.get(bone.name)) for bone in pose])
@@ -39,7 +39,7 @@ def merge_stored(settings: ChainGroup, pose: StoredBones) -> StoredBones:
 def update_others(settings: ChainGroup, pose: StoredBones) -> None:
     """Copy the stored bones of a chain to other chains that have stored the same bones."""
     known = {bone.name: bone for bone in pose}
-    for other, stored in _others(settings):
+    for other, stored in _others_with_pose(settings):
         if not known.keys().isdisjoint([bone.name for bone in stored]):
             updated = [_with_channels_of(bone, known.get(bone.name)) for bone in stored]
             other.stored_pose = text_of_bones(updated)
@@ -116,7 +116,7 @@ def _live_bones(
                 yield settings.name, plan, cure_of(plan, spec, slides=slides)
 
 
-def _others(settings: ChainGroup) -> Iterator[tuple[ChainGroup, StoredBones]]:
+def _others_with_pose(settings: ChainGroup) -> Iterator[tuple[ChainGroup, StoredBones]]:
     """Yield the other chains of the object with a stored pose, which are live, and that pose."""
     for other in chains_of(owner_of(settings)):
         if other.stored_pose and other.as_pointer() != settings.as_pointer():

@@ -173,7 +173,7 @@ def constrained_bones(owner: bpy.types.Object, plan: ChainPlan) -> list[str]:
     ]
 
 
-def _after_constraints(settings: ChainGroup, outcome: Outcome, text: str) -> str:
+def _add_moving_constraints(settings: ChainGroup, outcome: Outcome, text: str) -> str:
     """Return a status, after a sentence on constraints that have moved the tip off its target."""
     moved = _moved_off(settings, outcome)
     if moved is None:
@@ -257,7 +257,7 @@ def status_with(settings: ChainGroup, outcome: Outcome | Refused | None) -> str:
     idle = idle_joints(settings)
     if idle:
         text += f"; joints of bones that are not in the chain have no effect: {', '.join(idle)}"
-    return _after_constraints(settings, outcome, text)
+    return _add_moving_constraints(settings, outcome, text)
 
 
 def _unsolved(

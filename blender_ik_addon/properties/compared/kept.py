@@ -25,7 +25,7 @@ from ..chains import ChainGroup, chain_key, chains_of
 from ..choices import SOLVERS
 
 _NAMES = {identifier: name for identifier, name, _ in SOLVERS} | {"": "Blender's constraint"}
-SWEEPS = ("FABRIK", "CCD")
+SWEEP_SOLVERS = ("FABRIK", "CCD")
 JointPositions = npt.NDArray[np.float32]
 
 
@@ -61,7 +61,7 @@ class ComparedSolver(bpy.types.PropertyGroup):
     @property
     def chosen_by(self) -> dict[str, object]:
         """The values of the settings that give a chain this solver, by name."""
-        finish = {"use_finish": bool(self.use_finish)} if self.solver in SWEEPS else {}
+        finish = {"use_finish": bool(self.use_finish)} if self.solver in SWEEP_SOLVERS else {}
         return {"solver": str(self.solver), **finish}
 
     def is_in_use(self, settings: ChainGroup) -> bool:
@@ -126,7 +126,7 @@ class ComparedChain(bpy.types.PropertyGroup):
         for (solver, use_finish), attempt in zip(CONTENDERS, attempts, strict=True):
             row = self.solvers.add()
             row.solver, row.use_finish = "" if solver is None else solver.value, use_finish
-            name, is_swept = _NAMES[row.solver], row.solver in SWEEPS
+            name, is_swept = _NAMES[row.solver], row.solver in SWEEP_SOLVERS
             row.name = f"{name} and Newton" if is_swept and use_finish else name
             row.status, row.residual, row.iterations, row.milliseconds, joints = attempt
             for joint in joints.tolist():

@@ -44,12 +44,12 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
     Raises:
         IKError: If no solver can solve the chain, or if the chain changes, with what to do first.
     """
-    compared, attempts = _read(mark, graph()), list[Attempt]()
+    compared, attempts = _read_chain(mark, graph()), list[Attempt]()
     tried(compared, Solver.NEWTON)
     before = compared.likeness()
     for number, (solver, use_finish) in enumerate(CONTENDERS):
         yield number
-        compared = _read(mark, graph())
+        compared = _read_chain(mark, graph())
         if compared.likeness() != before:
             raise RigError(CHANGED)
         try:
@@ -62,7 +62,7 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
     return attempts
 
 
-def _read(mark: str, depsgraph: bpy.types.Depsgraph) -> Compared:
+def _read_chain(mark: str, depsgraph: bpy.types.Depsgraph) -> Compared:
     """Read a chain to compare solvers on, with the live chains of the same tree."""
     settings = find_marked(mark)
     if settings is None:

@@ -79,10 +79,10 @@ def find_ends(armature_object: bpy.types.Object, known: Known, bone: str) -> lis
     if outlines is None or pose is None:
         return []
     limits = place_outlines(outlines, pose)
-    return list(_ends_of(limits, int(rows[0])))
+    return list(_iterate_ends(limits, int(rows[0])))
 
 
-def _ends_of(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:
+def _iterate_ends(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:
     joints = limits.outlines.joints
     low, high = joints.low[row], joints.high[row]
     nearest_to_zero = np.clip(0.0, low, high)

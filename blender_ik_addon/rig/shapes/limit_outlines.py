@@ -139,7 +139,7 @@ class PlacedLimits:
     def point_at(self, outline: int, direction: Array) -> Array:
         """Return the points in directions (..., 3) of an outline's axes, shape (..., 3)."""
         rotated = direction @ self.frames[outline].T
-        point: Array = self.centres[outline] + self.sizes[outline] * rotated / _lengths(rotated)
+        point: Array = self.centres[outline] + self.sizes[outline] * rotated / _norms(rotated)
         return point
 
 
@@ -186,7 +186,7 @@ def place_outlines(outlines: LimitOutlines, pose: PosedBones) -> PlacedLimits:
     """Return the limits of a chain on a pose; not finite where bones are not."""
     to_world, columns = pose.world[:3, :3].T, pose.columns.take(outlines.owners, axis=0)
     axes, frames = columns[:, :3, :3] @ to_world, _find_zero_frames(outlines, pose)
-    lengths = _lengths(axes)
+    lengths = _norms(axes)
     units, scales = axes / lengths, [pose.bones[name].scale[:] for name in outlines.names]
     if min(map(min, scales)) < 0.0:
         # A negative scale of a bone reverses the axes of its matrix.
@@ -195,14 +195,14 @@ def place_outlines(outlines: LimitOutlines, pose: PosedBones) -> PlacedLimits:
     if twists.size:
         zeros = frames[twists]
         turned = np.linalg.solve(_replace_flat(zeros), units[twists, 1, :, None])[..., 0]
-        frames[twists] = zeros @ swing_axes(turned / _lengths(turned))
+        frames[twists] = zeros @ swing_axes(turned / _norms(turned))
     rest_sizes, offsets = outlines.sizes_and_offsets
     sizes = rest_sizes * lengths[:, 1]
     centres = columns[:, 3, :3] @ to_world + pose.world[:3, 3] + offsets * axes[:, 1]
     present = centres + sizes * units[outlines.shown_axes]
     rows = outlines.outline_of
     rotated = np.einsum("pij,pj->pi", frames.take(rows, axis=0), outlines.directions)
-    points = centres.take(rows, axis=0) + rotated * (sizes.take(rows, axis=0) / _lengths(rotated))
+    points = centres.take(rows, axis=0) + rotated * (sizes.take(rows, axis=0) / _norms(rotated))
     return PlacedLimits(outlines, points, centres, present, frames, sizes[:, 0])
 
 
@@ -215,8 +215,8 @@ def _find_zero_frames(outlines: LimitOutlines, pose: PosedBones) -> Array:
     return axes if outlines.zeros is None else axes @ outlines.zeros
 
 
-def _lengths(vectors: Array) -> Array:
-    """Return the lengths of vectors (..., 3), at least ``MIN_DIVISOR``, shape (..., 1)."""
+def _norms(vectors: Array) -> Array:
+    """Return the norms of vectors (..., 3), at least ``MIN_DIVISOR``, shape (..., 1)."""
     squares = np.add.reduce(vectors * vectors, axis=-1, keepdims=True)
     return np.maximum(np.sqrt(squares), MIN_DIVISOR)
 
