@@ -82,7 +82,7 @@ def _restore_active_chains(view_layer: bpy.types.ViewLayer, before: SelectionSta
 
 
 def on_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Handle a click. After an undo or redo, restore the active chains: not possible inside it."""
+    """Handle clicks, and restore the active chains after an undo or redo; never during one."""
     view_layer = None if depsgraph is None else depsgraph.view_layer
     if depsgraph is not None and depsgraph.mode == "VIEWPORT" and view_layer is not None:
         if _states_before_history:

@@ -326,7 +326,7 @@ def _check_carries_no_body(settings: ChainGroup, plan: ChainPlan) -> None:
     """Raise if a constraint would move bones that carry other chains of a whole body.
 
     Raises:
-        RigError: With what to do first.
+        RigError: If it would, with what to do first.
     """
     owner = owner_of(settings)
     if settings.mute or body_of(owner) is None:

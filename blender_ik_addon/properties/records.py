@@ -1,4 +1,4 @@
-"""Conversion of settings to frozen records; nothing else makes records of them."""
+"""The only conversion of settings to frozen records."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def check_new(owner: bpy.types.Object, spec: ChainSpec) -> None:
         spec: The new chain, with its solver.
 
     Raises:
-        RigError: With the name of the first chain that prevents it.
+        RigError: If it cannot, with the name of the first chain that prevents it.
     """
     if (body := body_of(owner)) is not None:
         spec = replace(spec, body=BodyGoal(body.root))

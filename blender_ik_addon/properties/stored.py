@@ -164,7 +164,7 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     """Raise if a live chain drives bones of ``spec``, so that a pose of these would not stay.
 
     Raises:
-        RigError: With the name of the live chain.
+        RigError: If one does, with the name of the live chain.
     """
     bones = restoring.driven_by_all(armature_object, [spec])[0]
     for settings, shared in drivers_of(armature_object, bones, with_body=True):

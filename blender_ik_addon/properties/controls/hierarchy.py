@@ -39,7 +39,7 @@ LimbControls = Mapping[Limb, Sequence[Anchor]]
 
 @dataclass(frozen=True)
 class Trunked:
-    """The bone and the control that carry a body.
+    """The bone that carries the limbs of a body, and the root that carries this bone.
 
     Attributes:
         hips: Name of the bone that carries all limbs.
@@ -120,7 +120,7 @@ def hang_controls(
     controls: LimbControls,
     view_layer: bpy.types.ViewLayer,
 ) -> int:
-    """Add the parts of a body that carry its controls as spaces of these; nothing moves.
+    """Give the controls of a body spaces: the parts that carry them. Nothing moves.
 
     Controls that have a parent or spaces do not change. A control with keys is given its spaces,
     but none of them is switched on unless the first one is the root.

@@ -230,7 +230,7 @@ def _replace_flat(frames: Array) -> Array:
 
 
 class Stroke(enum.IntEnum):
-    """The meaning of a line of a limit."""
+    """The kind of a line in the drawing of a limit."""
 
     LIMIT = 0
     WHOLE_TURN = 1
