@@ -9,14 +9,14 @@ import traceback
 
 
 def main() -> int:
-    """Register the extension, and run a command on a file; return the exit code."""
+    """Register the extension and run a command on a file; return the exit code."""
     import bpy
 
     from . import register
     from .cli.program import run
 
     if not hasattr(bpy.types.Object, "chain_ik"):
-        # It is not installed as well.
+        # Blender has not registered it as an installed extension.
         register()
     prog = f"{os.path.basename(sys.executable)} -m {__package__}"
     code = run(sys.argv[1:], prog, takes_file=True)
@@ -33,5 +33,5 @@ if __name__ == "__main__":
             traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
-        # The 4.2 module crashes at the normal end, and 4.5 can hang there.
+        # At a normal exit the 4.2 module crashes, and 4.5 can hang.
         os._exit(exit_code)

@@ -1,4 +1,4 @@
-"""Which chain is active: that of the bone or control which a person has clicked last."""
+"""Activation of the chain whose bone or control the user has clicked last."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from .events import Handler, listening
 from .properties.lists import activate_chain_of
 from .rig.reading.spec import Anchor
 
-# By session uid of the armature object: which bone was active there last.
+# Name of the bone that was active last, by session uid of the armature object.
 _active_bones: dict[int, str] = {}
-# By scene and view layer: the session uid of the object that was active there last.
+# Session uid of the object that was active last, by scene and view layer.
 _active_objects: dict[tuple[int, str], int] = {}
 
 
-class Shown(NamedTuple):
-    """What a person saw before an undo or redo.
+class SelectionState(NamedTuple):
+    """The selection before an undo or redo.
 
     Attributes:
-        clicked: Session uid of the active object, and its active bone in pose mode.
-        chains: Names of all chains, and which of them is active, by session uid of the armature
-            object.
+        clicked: Session uid of the active object, and the name of its active bone in pose mode.
+        chains: Names of all chains, and the index of the active one, by session uid of the
+            armature object.
     """
 
     clicked: tuple[int, str]
     chains: dict[int, tuple[list[str], int]]
 
 
-_shown_before: list[Shown] = []
+_states_before_history: list[SelectionState] = []
 
 
-def _note(view_layer: bpy.types.ViewLayer) -> bool:
-    """Note what is active; tell whether a person has just made it so."""
+def _note_active(view_layer: bpy.types.ViewLayer) -> bool:
+    """Note the active object and bone; tell whether the user has just activated them."""
     active = view_layer.objects.active
     key = view_layer.id_data.session_uid, view_layer.name
     uid, bone = _clicked(view_layer)
@@ -57,7 +57,7 @@ def _clicked(view_layer: bpy.types.ViewLayer) -> tuple[int, str]:
 
 
 def _activate(view_layer: bpy.types.ViewLayer) -> None:
-    """Make the chain active of what is active now."""
+    """Activate the chain that the active bone or object belongs to."""
     active, (_, bone) = view_layer.objects.active, _clicked(view_layer)
     if active is None:
         return
@@ -67,34 +67,34 @@ def _activate(view_layer: bpy.types.ViewLayer) -> None:
             activate_chain_of(owner, Anchor(active, bone))
 
 
-def _show_again(view_layer: bpy.types.ViewLayer, shown: Shown) -> None:
-    """Keep which chains were shown, unless something else is active now, or there are others.
+def _restore_active_chains(view_layer: bpy.types.ViewLayer, before: SelectionState) -> None:
+    """Activate the same chains as before, unless another object is active or the chains differ.
 
-    Blender stores the step of a click before the click is followed, so the file has other ones.
+    Blender stores the undo step of a click before the click is handled, so the step holds others.
     """
-    if _clicked(view_layer) != shown.clicked:
+    if _clicked(view_layer) != before.clicked:
         return
     for rig in view_layer.objects:
-        own = rig.chain_ik
-        names, index = shown.chains.get(rig.session_uid, ([], 0))
-        if own.active_index != index and own.chains.keys() == names and rig.is_editable:
-            own.active_index = index
+        group = rig.chain_ik
+        names, index = before.chains.get(rig.session_uid, ([], 0))
+        if group.active_index != index and group.chains.keys() == names and rig.is_editable:
+            group.active_index = index
 
 
 def on_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Know what has been clicked; also after an undo or redo, inside which nothing is touched."""
+    """Handle clicks, and restore the active chains after an undo or redo; never during one."""
     view_layer = None if depsgraph is None else depsgraph.view_layer
     if depsgraph is not None and depsgraph.mode == "VIEWPORT" and view_layer is not None:
-        if _shown_before:
-            _show_again(view_layer, _shown_before.pop())
-        # No other choice is undone.
-        if _note(view_layer):
+        if _states_before_history:
+            _restore_active_chains(view_layer, _states_before_history.pop())
+        # Without a click, a chain that was chosen in the list stays active.
+        if _note_active(view_layer):
             _activate(view_layer)
 
 
 def before_history(*_arguments: object) -> None:
-    """Note what is shown before an undo or redo."""
-    _shown_before.clear()
+    """Note the selection before an undo or redo."""
+    _states_before_history.clear()
     view_layer = bpy.context.view_layer
     if view_layer is None:
         return
@@ -103,14 +103,14 @@ def before_history(*_arguments: object) -> None:
         for rig in view_layer.objects
         if rig.type == "ARMATURE"
     }
-    _shown_before.append(Shown(_clicked(view_layer), chains))
+    _states_before_history.append(SelectionState(_clicked(view_layer), chains))
 
 
 def on_load(*_arguments: object) -> None:
-    """Begin afresh."""
+    """Forget the last file."""
     _active_bones.clear()
     _active_objects.clear()
-    _shown_before.clear()
+    _states_before_history.clear()
 
 
 _HANDLERS: dict[str, Handler] = {

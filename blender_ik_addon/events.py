@@ -1,4 +1,4 @@
-"""Handlers of Blender's events: appended and removed together, with what they remember."""
+"""Registration of handlers of Blender's events, with the data that they remember."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def has_others(handlers: Iterable[Handler]) -> bool:
 def listening(
     handlers: Mapping[str, Handler], forget: Callable[[], None]
 ) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Return what appends handlers, for all files to come, and what removes them.
+    """Return a function that appends handlers, also for later files, and one that removes them.
 
     Args:
-        handlers: By the name of the event in ``bpy.app.handlers``.
-        forget: Called once they are removed: clears what they remember.
+        handlers: Handlers by the name of their event in ``bpy.app.handlers``.
+        forget: Clears what the handlers remember; called after they are removed.
     """
 
     def register() -> None:

@@ -1,4 +1,4 @@
-"""How packages register their parts; imports nothing of Blender before they are registered."""
+"""Registration of the parts of packages; imports no Blender module before that."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-# Blender asks for such names of operators, panels, menus, lists, gizmos and groups of these.
-_KIND = re.compile(r"_(OT|PT|MT|UL|GT|GGT)_")
-# Groups of settings are known by what they derive from.
-_OF_SETTINGS = ("PropertyGroup", "AddonPreferences")
+# Blender requires one of these in names of operators, panels, menus, lists, gizmos and groups.
+_BLENDER_NAME = re.compile(r"_(OT|PT|MT|UL|GT|GGT)_")
+# Base classes of groups of settings.
+_SETTINGS_BASES = ("PropertyGroup", "AddonPreferences")
 
 
 def in_order(package: str, *names: str) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Return what registers parts of a package, and what unregisters them, the last one first.
+    """Return a function that registers parts of a package, and one that unregisters them.
 
     Args:
-        package: Its name; parts are imported when they are registered.
-        names: Of modules. Their settings, operators, panels and the like are registered as they
-            stand there, then what their own ``register`` registers, if they have one; the same
-            backwards.
+        package: The name of the package. Its modules are imported when they are registered.
+        names: Names of modules, in order. Of each module its settings, operators, panels and the
+            like are registered first, then its ``register`` is called, if it has one.
+            Unregistering goes backwards.
     """
 
     def register() -> None:
         for name in names:
             module = importlib.import_module(f".{name}", package)
-            for each in _classes(module):
-                _utils().register_class(each)
+            for cls in _classes(module):
+                _utils().register_class(cls)
             if hasattr(module, "register"):
                 module.register()
 
@@ -37,21 +37,21 @@ def in_order(package: str, *names: str) -> tuple[Callable[[], None], Callable[[]
             module = importlib.import_module(f".{name}", package)
             if hasattr(module, "unregister"):
                 module.unregister()
-            for each in reversed(_classes(module)):
-                _utils().unregister_class(each)
+            for cls in reversed(_classes(module)):
+                _utils().unregister_class(cls)
 
     return register, unregister
 
 
 def _classes(module: ModuleType) -> list[type]:
-    """Return the classes of a module itself that are registered."""
-    own = [each for each in vars(module).values() if isinstance(each, type)]
-    own = [each for each in own if each.__module__ == module.__name__]
-    return [each for each in own if _KIND.search(each.__name__) or _holds_settings(each)]
+    """Return the classes that a module defines for Blender to register."""
+    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    classes = [cls for cls in classes if cls.__module__ == module.__name__]
+    return [cls for cls in classes if _BLENDER_NAME.search(cls.__name__) or _holds_settings(cls)]
 
 
-def _holds_settings(kind: type) -> bool:
-    return any(base.__name__ in _OF_SETTINGS for base in kind.__bases__)
+def _holds_settings(cls: type) -> bool:
+    return any(base.__name__ in _SETTINGS_BASES for base in cls.__bases__)
 
 
 def _utils() -> Any:

@@ -1,4 +1,4 @@
-"""The bases of panels, and drawing of texts and targets that several panels share."""
+"""Base classes of panels, and drawing of texts and targets for several panels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..properties.settings import ChainSettings
 from ..translations import translate
 
 CATEGORY = "Chain IK"
-# Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
+# Number of characters in a sidebar of the usual width. Blender does not wrap labels.
 SIDEBAR_CHARACTERS = 40
 
 
@@ -29,7 +29,7 @@ class ActiveChainPanel(ChainPanel):
     """A panel about the active chain.
 
     Attributes:
-        about: A setting; the panel is hidden if the chain's solver does not use it. May be empty.
+        about: Name of a setting, or empty; the panel is hidden if the solver does not use it.
     """
 
     bl_parent_id = "VIEW3D_PT_chain_ik"
@@ -49,7 +49,7 @@ class ActiveChainPanel(ChainPanel):
 
 
 class TickedPanel(ActiveChainPanel):
-    """A panel with a tick in its header: whether what it is about counts."""
+    """A panel with a checkbox in its header, which is the setting in ``about``."""
 
     def draw_header(self, context: bpy.types.Context) -> None:
         settings = active_chain(context)
@@ -58,7 +58,7 @@ class TickedPanel(ActiveChainPanel):
 
 
 def draw_used(layout: bpy.types.UILayout, settings: ChainSettings, *names: str) -> None:
-    """Draw those of a chain's settings that its solver uses, in the order given."""
+    """Draw those of the named settings that the chain's solver uses, in this order."""
     for name in names:
         if uses(settings, name):
             layout.prop(settings, name)
@@ -67,7 +67,7 @@ def draw_used(layout: bpy.types.UILayout, settings: ChainSettings, *names: str) 
 def draw_anchor(
     layout: bpy.types.UILayout, settings: ChainSettings, target: str, bone: str
 ) -> None:
-    """Draw the fields of a target or pole: the object, and the bone where it has bones."""
+    """Draw the fields of a target or pole: the object, and the bone if it is an armature."""
     layout.prop(settings, target)
     followed = getattr(settings, target)
     if followed is not None and followed.type == "ARMATURE":
@@ -77,23 +77,23 @@ def draw_anchor(
 def sidebar_width(context: bpy.types.Context) -> float:
     """Return the width of the sidebar, in pixels at an interface scale of 1."""
     region, user = context.region, context.preferences
-    # Without a window there is none to be too narrow.
+    # Without a window there is no sidebar that could be too narrow.
     return 1e4 if region is None or user is None else region.width / (user.system.ui_scale or 1.0)
 
 
 def draw_text(layout: bpy.types.UILayout, text: str, width: int = SIDEBAR_CHARACTERS) -> None:
-    """Draw what a chain says in as many lines as it takes; labels do not wrap by themselves."""
+    """Translate a text and draw it in several lines, because Blender does not wrap labels."""
     for line in lines_of(text, width):
         layout.label(text=line, translate=False)
 
 
 def lines_of(text: str, width: int) -> list[str]:
-    """Return an English sentence in Blender's language, in lines.
+    """Return an English sentence in Blender's language, wrapped into lines.
 
     Args:
-        text: What a chain says.
-        width: How many letters fit; of Chinese characters half as many do.
+        text: The English sentence.
+        width: The number of letters that fit; half as many Chinese characters fit.
     """
-    said = translate(text)
-    is_wide = any(unicodedata.east_asian_width(each) in "FW" for each in said)
-    return textwrap.wrap(said, width // 2 if is_wide else width)
+    shown = translate(text)
+    is_wide = any(unicodedata.east_asian_width(character) in "FW" for character in shown)
+    return textwrap.wrap(shown, width // 2 if is_wide else width)

@@ -38,16 +38,16 @@ class BONE_PT_chain_ik(bpy.types.Panel):
 
 
 def _chains_of_bone(context: bpy.types.Context) -> list[tuple[ChainSettings, list[str]]]:
-    """Return the chains that drive the bone of the tab and their bones, the active chain first."""
+    """Return the chains that drive the bone of the tab, active one first, with their bones."""
     owner, bone = context.object, context.bone
     # The tab may be pinned to a bone of another armature, which the button would not change.
     if owner is None or owner != context.active_object or bone is None:
         return []
     # This runs at every redraw, so the bones of all chains are read at once.
     chains, active = cast("list[ChainSettings]", chains_of(owner)), active_chain(context)
-    every = zip(chains, bones_of_chains(owner), strict=True)
-    driving = [(chain, bones) for chain, bones in every if bone.name in bones]
-    return sorted(driving, key=lambda found: found[0] != active)
+    pairs = zip(chains, bones_of_chains(owner), strict=True)
+    driving = [(chain, bones) for chain, bones in pairs if bone.name in bones]
+    return sorted(driving, key=lambda pair: pair[0] != active)
 
 
 def _draw_chain(
@@ -56,23 +56,23 @@ def _draw_chain(
     joints = _joints_of_bone(chain, bones, bone)
     if not chain.use_limits:
         layout.label(text="Limits are off in this chain", icon="INFO")
-    held = layout.column()
-    held.active = chain.use_limits
+    column = layout.column()
+    column.active = chain.use_limits
     for joint in joints:
         if joint.bone != bone:
-            held.label(text=translate(f"Held by the joint of {joint.bone}"), translate=False)
-        draw_joint(held, joint, chain)
+            column.label(text=translate(f"Held by the joint of {joint.bone}"), translate=False)
+        draw_joint(column, joint, chain)
     if not joints:
-        held.label(text="Uses the locks and limits above")
+        column.label(text="Uses the locks and limits above")
     if all(joint.bone != bone for joint in joints):
-        held.operator("pose.chain_ik_joint_add", icon="ADD").index = chain_key(chain)[1]
+        column.operator("pose.chain_ik_joint_add", icon="ADD").index = chain_key(chain)[1]
 
 
 def _joints_of_bone(chain: ChainSettings, bones: list[str], bone: str) -> list[JointSettings]:
     """Return the joints that a bone has in a chain, and those that hold it from its parent."""
-    before = bones[max(bones.index(bone) - 1, 0)]
+    above = bones[max(bones.index(bone) - 1, 0)]
     return [
         joint
         for joint in chain.joints
-        if joint.bone == bone or (joint.bone == before and joint.relative_to == "CHILD")
+        if joint.bone == bone or (joint.bone == above and joint.relative_to == "CHILD")
     ]

@@ -1,4 +1,4 @@
-"""The fields of one joint of a chain, as the sidebar and the tab of the bone show them."""
+"""The fields of one joint of a chain, for the sidebar and for the tab of a bone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..properties.settings import ChainSettings
 
 
 def draw_joint(layout: bpy.types.UILayout, joint: JointSettings, chain: ChainSettings) -> None:
-    """Draw what counts for a joint of this kind, with the solver of its chain."""
+    """Draw the settings of a joint that its kind and the solver of its chain use."""
     layout.prop(joint, "kind")
     layout.prop(joint, "relative_to")
     if joint.kind == "CONE":
@@ -26,12 +26,12 @@ def draw_joint(layout: bpy.types.UILayout, joint: JointSettings, chain: ChainSet
 
 
 def _draw_range(
-    layout: bpy.types.UILayout, joint: JointSettings, use: str, ends: tuple[str, str]
+    layout: bpy.types.UILayout, joint: JointSettings, switch: str, ends: tuple[str, str]
 ) -> None:
-    """Draw a tick with its two numbers, as Blender draws the IK limits of a bone."""
+    """Draw a checkbox with its two numbers, as Blender draws the IK limits of a bone."""
     column = layout.column(align=True)
-    column.prop(joint, use)
-    held = column.column(align=True)
-    held.active = getattr(joint, use)
-    held.prop(joint, ends[0], text="Min")
-    held.prop(joint, ends[1], text="Max")
+    column.prop(joint, switch)
+    numbers = column.column(align=True)
+    numbers.active = getattr(joint, switch)
+    numbers.prop(joint, ends[0], text="Min")
+    numbers.prop(joint, ends[1], text="Max")

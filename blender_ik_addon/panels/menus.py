@@ -12,7 +12,7 @@ PIE = (
     *("pose.chain_ik_add", "pose.chain_ik_remove"),
     *("pose.chain_ik_store", "pose.chain_ik_restore"),
 )
-"""As Blender places them: left, right, below, above, then the four corners from the top left."""
+"""Operators of the pie menu: left, right, below, above, then the four corners from the top left."""
 ENTRIES = (
     ("pose.chain_ik_add", "pose.chain_ik_remove", "pose.chain_ik_setup", "pose.chain_ik_mirror"),
     (
@@ -21,7 +21,7 @@ ENTRIES = (
     ),
     ("pose.chain_ik_bake", "pose.chain_ik_motion_paths"),
 )
-"""Those of the pose menu, from the top down, before the ones of the menu beside the list."""
+"""Operators of the pose menu from the top down, above those of the menu beside the list."""
 
 
 class VIEW3D_MT_chain_ik_pie(bpy.types.Menu):
@@ -31,7 +31,7 @@ class VIEW3D_MT_chain_ik_pie(bpy.types.Menu):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        # Elsewhere its key is left to others.
+        # In other modes the key is free for other tools.
         return context.mode in {"OBJECT", "POSE"} and active_armature(context) is not None
 
     def draw(self, _context: bpy.types.Context) -> None:
@@ -47,10 +47,10 @@ class VIEW3D_MT_chain_ik_more(bpy.types.Menu):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        once = layout.column()
-        # Scripts can name a bone in any mode, an entry cannot.
-        once.enabled = context.mode == "POSE"
-        once.operator("pose.chain_ik_solve")
+        column = layout.column()
+        # Scripts can name a bone in any mode; a menu entry needs the bones of pose mode.
+        column.enabled = context.mode == "POSE"
+        column.operator("pose.chain_ik_solve")
         layout.operator("pose.chain_ik_body", icon="ARMATURE_DATA")
         layout.operator_menu_enum("pose.chain_ik_convert", "direction")
         layout.operator("pose.chain_ik_compare", icon="SORTSIZE")
@@ -60,7 +60,7 @@ class VIEW3D_MT_chain_ik_more(bpy.types.Menu):
 
 
 def draw_in_menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    """Draw the entries below Blender's own."""
+    """Draw the entries below those of Blender."""
     for names in ENTRIES:
         self.layout.separator()
         for name in names:

@@ -1,4 +1,4 @@
-"""The preferences: of new chains, of the viewport drawing, and of the log."""
+"""The preferences for new chains, for drawing in the viewport, and for the log."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _register, unregister = in_order(__name__, "addon", "logs", "pie_key")
 
 
 def register() -> None:
-    """Register the preferences, and log as they say."""
+    """Register the preferences, and set the log level that they hold."""
     _register()
     logs.set_level(preferences().log_level)

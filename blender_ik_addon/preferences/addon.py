@@ -12,10 +12,10 @@ from ..properties.settings import like_setting
 from . import logs, pie_key
 
 PACKAGE = __package__.rpartition(".")[0]
-"""The extension's own package, whose name depends on where it is installed."""
-# Two-Bone is for two bones only. Follow goes on from its last pose, so it is chosen by hand.
-SOLVERS_OF_MORE = tuple([each for each in SOLVERS if each[0] not in ("TWO_BONE", "FOLLOW")])
-SOLVERS_OF_TWO = tuple([each for each in SOLVERS if each[0] != "FOLLOW"])
+"""Name of the extension's package, which depends on where it is installed."""
+# Two-Bone solves two bones only. Follow starts from its last pose, so only users choose it.
+SOLVERS_OF_MORE = tuple([item for item in SOLVERS if item[0] not in ("TWO_BONE", "FOLLOW")])
+SOLVERS_OF_TWO = tuple([item for item in SOLVERS if item[0] != "FOLLOW"])
 POLES = (
     ("TWO", "Two Bones", "Chains of two bones, such as arms and legs, get a pole"),
     ("ALWAYS", "Always", "Every new chain gets a pole"),
@@ -25,7 +25,7 @@ CONTROLS = (
     ("BONE", "Bones", "Bones of the same armature, so that all is posed in pose mode"),
     ("EMPTY", "Empties", "Empty objects"),
 )
-_OF_NEW_CHAINS = ("solver_of_two", "solver", *OF_NEW_CHAINS, "pole", "control")
+_NEW_CHAIN_FIELDS = ("solver_of_two", "solver", *OF_NEW_CHAINS, "pole", "control")
 COLOURS = (
     *("idle_colour", "reached_colour", "held_colour", "missed_colour"),
     *("reach_colour", "pole_colour", "limit_colour"),
@@ -45,20 +45,20 @@ def _colour(name: str, description: str, default: tuple[float, float, float]) ->
     )
 
 
-def _pixels(name: str, description: str, default: float, most: float) -> Any:
+def _pixels(name: str, description: str, default: float, maximum: float) -> Any:
     return FloatProperty(
         name=name,
         description=description,
         default=default,
         min=1.0,
-        max=most,
+        max=maximum,
         subtype="PIXEL",
         options=set(),
     )
 
 
-def _set_level(own: ChainPreferences, _context: bpy.types.Context) -> None:
-    logs.set_level(own.log_level)
+def _set_level(stored: ChainPreferences, _context: bpy.types.Context) -> None:
+    logs.set_level(stored.log_level)
 
 
 class ChainPreferences(bpy.types.AddonPreferences):
@@ -164,7 +164,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
         layout.use_property_split = True
         box = layout.box()
         box.label(text="New Chains")
-        _draw_all(box, self, _OF_NEW_CHAINS)
+        _draw_all(box, self, _NEW_CHAIN_FIELDS)
         box = layout.box()
         box.label(text="Viewport")
         _draw_all(box, self, (*_WIDTHS, "use_theme_colours"))
@@ -180,31 +180,31 @@ class ChainPreferences(bpy.types.AddonPreferences):
         _draw_all(box, self, ("log_level",))
 
 
-def _draw_all(layout: bpy.types.UILayout, own: ChainPreferences, names: tuple[str, ...]) -> None:
+def _draw_all(layout: bpy.types.UILayout, stored: ChainPreferences, names: tuple[str, ...]) -> None:
     column = layout.column()
     for name in names:
-        column.prop(own, name)
+        column.prop(stored, name)
 
 
 class _Defaults:
-    """The defaults, for when a script, a test or the command line has registered the extension."""
+    """The defaults, used if a script, a test or the command line has registered the extension."""
 
     def __getattr__(self, name: str) -> Any:
-        found = cast(Any, ChainPreferences).bl_rna.properties.get(name)
-        if found is None:
+        field = cast(Any, ChainPreferences).bl_rna.properties.get(name)
+        if field is None:
             raise AttributeError(name)
-        return tuple(found.default_array) if getattr(found, "is_array", False) else found.default
+        return tuple(field.default_array) if getattr(field, "is_array", False) else field.default
 
 
 def preferences(context: bpy.types.Context | None = None) -> ChainPreferences:
-    """Return the preferences of the user, else the defaults."""
+    """Return the preferences of the user, or the defaults if there are none."""
     user = (context or bpy.context).preferences
     entry = None if user is None else user.addons.get(PACKAGE)
-    found = None if entry is None else entry.preferences
-    return cast(ChainPreferences, found or _Defaults())
+    stored = None if entry is None else entry.preferences
+    return cast(ChainPreferences, stored or _Defaults())
 
 
 def wants_pole(context: bpy.types.Context, bone_count: int) -> bool:
-    """Tell whether a new chain that bends this many bones gets a pole."""
+    """Tell whether a new chain with this number of bending bones gets a pole."""
     pole = preferences(context).pole
     return pole == "ALWAYS" or (pole == "TWO" and bone_count == 2)

@@ -1,4 +1,4 @@
-"""The colours and widths that chains are drawn with, chosen in this one place."""
+"""All colours and widths that chains are drawn with."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from .addon import COLOURS, preferences
 Colour = tuple[float, float, float]
 
 # Indices of the theme's bone colour sets that are easy to tell apart, in order of use.
-_OF_GHOSTS = (3, 2, 8, 1, 6, 5, 0, 4, 12)
+_GHOST_SETS = (3, 2, 8, 1, 6, 5, 0, 4, 12)
 
 
-class Look(NamedTuple):
-    """What a state of a chain looks like: in panels, and there and in the viewport."""
+class StateLook(NamedTuple):
+    """The icon of a chain's state in panels, and its colour in panels and in the viewport."""
 
     icon: Literal["CON_KINEMATIC", "CON_ROTLIMIT", "DRIVER_DISTANCE", "PAUSE", "ERROR"]
     colour: str
-    """As ``colours`` names it."""
+    """A key of the result of ``colours``."""
 
 
 LOOKS = {
-    ChainState.REACHED: Look("CON_KINEMATIC", "reached"),
-    ChainState.HELD: Look("CON_ROTLIMIT", "held"),
-    ChainState.MISSED: Look("DRIVER_DISTANCE", "missed"),
-    ChainState.IDLE: Look("PAUSE", "idle"),
-    ChainState.BROKEN: Look("ERROR", "idle"),
+    ChainState.REACHED: StateLook("CON_KINEMATIC", "reached"),
+    ChainState.HELD: StateLook("CON_ROTLIMIT", "held"),
+    ChainState.MISSED: StateLook("DRIVER_DISTANCE", "missed"),
+    ChainState.IDLE: StateLook("PAUSE", "idle"),
+    ChainState.BROKEN: StateLook("ERROR", "idle"),
 }
 
 
 def colours(context: bpy.types.Context) -> dict[str, Colour]:
-    """Return the colours of the theme or the user's own, by what they show."""
-    own, theme = preferences(context), _theme(context)
-    if not own.use_theme_colours or theme is None:
-        return {name.removesuffix("_colour"): _rgb(getattr(own, name)) for name in COLOURS}
+    """Return the colours of the theme or of the preferences, by what they show."""
+    stored, theme = preferences(context), _theme(context)
+    if not stored.use_theme_colours or theme is None:
+        return {name.removesuffix("_colour"): _rgb(getattr(stored, name)) for name in COLOURS}
     interface, view = theme.user_interface, theme.view_3d
-    found = {
+    of_theme = {
         "reached": interface.axis_y,
         "held": view.object_active,
         "missed": interface.axis_x,
@@ -47,22 +47,22 @@ def colours(context: bpy.types.Context) -> dict[str, Colour]:
         "pole": interface.axis_z,
         "reach": view.bone_solid,
     }
-    return {name: _rgb(colour) for name, colour in found.items()}
+    return {name: _rgb(colour) for name, colour in of_theme.items()}
 
 
 def ghost_colours(context: bpy.types.Context, count: int) -> list[Colour]:
-    """Return as many colours of the theme as asked for, easy to tell apart."""
+    """Return ``count`` colours of the theme that are easy to tell apart; later ones repeat."""
     theme = _theme(context)
     if theme is None:
         return [(1.0, 1.0, 1.0)] * count
     sets = theme.bone_color_sets
-    return [_rgb(sets[_OF_GHOSTS[i % len(_OF_GHOSTS)]].active) for i in range(count)]
+    return [_rgb(sets[_GHOST_SETS[i % len(_GHOST_SETS)]].active) for i in range(count)]
 
 
 def width_of(context: bpy.types.Context, name: str) -> float:
-    """Return a width of the preferences in pixels, with the interface scale."""
+    """Return a width of the preferences times the interface scale, in pixels."""
     user, width = context.preferences, float(getattr(preferences(context), name))
-    # Zero in background mode.
+    # The interface scale is zero in background mode.
     return width if user is None else width * (user.system.ui_scale or 1.0)
 
 

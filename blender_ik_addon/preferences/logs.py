@@ -1,4 +1,4 @@
-"""What is written to the console: a logger for each file, one handler for all of them."""
+"""Messages in the console, with a logger for each file and one handler for all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def set_level(level: str) -> None:
 
 
 def register() -> None:
-    """Write to the console."""
+    """Add the handler that writes to the console."""
     handler = logging.StreamHandler()
     handler.set_name(_NAME)
     handler.setFormatter(logging.Formatter("Chain IK %(levelname)s: %(message)s"))
@@ -29,7 +29,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Write nothing more."""
-    for handler in [each for each in _LOGGER.handlers if each.get_name() == _NAME]:
+    """Remove the handler."""
+    for handler in [known for known in _LOGGER.handlers if known.get_name() == _NAME]:
         _LOGGER.removeHandler(handler)
     _LOGGER.setLevel(logging.NOTSET)

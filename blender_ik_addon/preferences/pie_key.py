@@ -1,4 +1,4 @@
-"""The key that opens the pie menu: added to Blender's keymap, and shown to be changed."""
+"""The key of the pie menu, in Blender's keymap and in the preferences."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import rna_keymap_ui
 
 MENU: Final = "VIEW3D_MT_chain_ik_pie"
 KEYMAP: Final = "3D View"
-# Free in object and pose mode, in the keymap of Blender and in the industry compatible one.
+# Not in use in object and pose mode, in Blender's keymap and in the Industry Compatible one.
 KEY: Final = "J"
 
 
 def register() -> None:
-    """Add the key; without keymaps for add-ons there is none."""
+    """Add the key, if Blender has a keymap for add-ons."""
     config = _keyconfigs().addon
     if config is not None:
         keymap = config.keymaps.new(KEYMAP, space_type="VIEW_3D")
@@ -26,17 +26,17 @@ def unregister() -> None:
     config = _keyconfigs().addon
     keymap = None if config is None else config.keymaps.get(KEYMAP)
     if keymap is not None:
-        for item in _pies(keymap):
+        for item in _pie_items(keymap):
             keymap.keymap_items.remove(item)
 
 
 def draw(layout: bpy.types.UILayout) -> None:
-    """Draw the key as the user has it."""
+    """Draw the key from the user's keymap, where it can be changed."""
     config = _keyconfigs().user
     keymap = None if config is None else config.keymaps.get(KEYMAP)
     if keymap is not None:
         layout.context_pointer_set("keymap", keymap)
-        for item in _pies(keymap):
+        for item in _pie_items(keymap):
             rna_keymap_ui.draw_kmi([], config, keymap, item, layout, 0)
 
 
@@ -46,7 +46,7 @@ def _keyconfigs() -> bpy.types.KeyConfigurations:
     return manager.keyconfigs
 
 
-def _pies(keymap: bpy.types.KeyMap) -> list[bpy.types.KeyMapItem]:
+def _pie_items(keymap: bpy.types.KeyMap) -> list[bpy.types.KeyMapItem]:
     """Return the items of a keymap that open the pie menu."""
-    pies = (each for each in keymap.keymap_items if each.idname == "wm.call_menu_pie")
-    return [each for each in pies if each.properties.name == MENU]
+    pies = (item for item in keymap.keymap_items if item.idname == "wm.call_menu_pie")
+    return [item for item in pies if item.properties.name == MENU]

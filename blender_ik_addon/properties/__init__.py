@@ -1,4 +1,4 @@
-"""The settings of chains, and their one way into frozen records."""
+"""The settings of chains, and their conversion to frozen records."""
 
 from ..registering import in_order
 

@@ -1,4 +1,4 @@
-"""What can be chosen for the settings of a chain, and which of them each solver uses."""
+"""The choices of a chain's settings, and the settings that each solver uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..rig.reading.spec import CARRIED
 from .chains import ChainGroup, body_of, owner_of
 
 OWN_WORDS = "Chain IK"
-"""Context of labels that Blender itself translates as something else: Lead as the metal."""
+"""Context of labels that Blender itself translates in another sense: Lead as the metal."""
 SOLVERS = (
     ("TWO_BONE", "Two-Bone", "One exact formula for two bones, such as arms and legs"),
     (
@@ -59,7 +59,7 @@ ROTATION_BONES = (
         " none, chains of three bones and more turn the tip",
     ),
 )
-# The numbers stand in the keys of files.
+# Keyframes in files store these numbers.
 PLANTED = (
     ("NONE", "None", "It moves freely", 0),
     ("HEEL", "Heel", "Only the heel stands: the foot turns about it", 1),
@@ -95,10 +95,10 @@ POLE_MODES = (
 )
 
 TOLERANCE: dict[str, Any] = {"default": 1e-5, "min": 0.0, "precision": 6, "subtype": "DISTANCE"}
-"""How near is near enough, wherever that is set; in scene units."""
+"""Keywords of properties that hold an accepted distance to a target; in scene units."""
 
 OF_NEW_CHAINS = ("start_from", "use_limits", "tolerance", "iterations")
-"""The settings that new chains are given as the preferences have them."""
+"""Settings that new chains take from the preferences."""
 OF_ONE_CHAIN = frozenset(
     (
         *("rna_type", "name", "bone", "target", "subtarget", "pole_target", "pole_subtarget"),
@@ -106,7 +106,7 @@ OF_ONE_CHAIN = frozenset(
         *("stored_pose", "status", "residual"),
     )
 )
-"""What says which chain it is, or what it does now: no other chain is given it as it is."""
+"""Settings that identify a chain or hold its state. They are never copied to other chains."""
 
 USED_BY = {
     "follow_lead": ("FOLLOW",),
@@ -118,7 +118,7 @@ USED_BY = {
     "tolerance": ("FABRIK", "CCD", "NEWTON", "FORCE"),
     "use_limits": tuple(solver for solver, *_ in SOLVERS),
 }
-"""Which solvers use a setting. Those that are not named here are used by all solvers but Follow."""
+"""Solvers that use a setting. All solvers except Follow use the settings that are not here."""
 
 
 def uses(settings: ChainGroup, name: str) -> bool:
@@ -127,6 +127,6 @@ def uses(settings: ChainGroup, name: str) -> bool:
     return solver in USED_BY[name] if name in USED_BY else solver != "FOLLOW"
 
 
-def may_lead_body(settings: ChainGroup) -> bool:
-    """Tell whether the object of a chain has a body that may go along with the chain's target."""
+def can_move_body(settings: ChainGroup) -> bool:
+    """Tell whether the target of a chain can move the body of its object."""
     return body_of(owner_of(settings)) is not None and Solver(settings.solver) not in CARRIED

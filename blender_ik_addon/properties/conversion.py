@@ -1,4 +1,4 @@
-"""IK constraints become chains, and chains constraints: the one goes once the other one stands."""
+"""Conversion of IK constraints to chains and back. A source is removed once its result exists."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from .lists import add_chain, remove_chain
 from .records import bones_of_chain, chain_spec, drivers_of
 from .stored import store
 
-Key = tuple[Any, ...]
-"""A constraint by the names of its bone and its own, or a chain by its index."""
+SourceKey = tuple[Any, ...]
+"""The names of a constraint's bone and of the constraint, or the index of a chain."""
 
 
 @dataclass
 class Conversion:
-    """What has become of an armature's constraints or chains.
+    """The result of converting an armature's constraints or chains.
 
     Attributes:
-        count: How many have been converted.
-        problems: Why others have not been, a sentence each.
-        remarks: What is otherwise than before, a sentence each.
-        readers: The names of data with drivers that read what is gone.
+        count: Number of converted constraints or chains.
+        problems: One sentence for each source that could not be converted.
+        remarks: One sentence for each thing that differs from before.
+        readers: Names of data with drivers that read removed constraints or chains.
     """
 
     count: int = 0
@@ -56,62 +56,62 @@ class Conversion:
     readers: set[str] = field(default_factory=set)
 
 
-class _Rig:
-    """An armature object as it is shown before anything of it is converted.
+class _UnchangedRig:
+    """The state of an armature object before the conversion.
 
-    While chains are live that is also where joints are: now, and wherever something has keys that
-    moves them.
+    While chains are live, this includes the positions of the joints at the present frame and at all
+    frames with keys of anything that moves them.
     """
 
     def __init__(
         self,
         depsgraph: bpy.types.Depsgraph,
         armature_object: bpy.types.Object,
-        specs: Mapping[Key, ChainSpec],
+        specs: Mapping[SourceKey, ChainSpec],
     ) -> None:
         assert depsgraph.scene is not None
         self.depsgraph, self.owner, self.scene = depsgraph, armature_object, depsgraph.scene
         self.skeleton = skeleton_of(armature_object)
         plans = {key: plan_or_none(self.skeleton, spec) for key, spec in specs.items()}
         self._plans = {key: plan for key, plan in plans.items() if plan is not None}
-        bones = {self.skeleton.names[i] for each in self._plans.values() for i in each.segments}
-        self._keyed = frames_of(self.scene, armature_object, specs.values(), bones)
-        self._before = self._joints() if self.scene.chain_ik.use_live else None
+        bones = {self.skeleton.names[i] for plan in self._plans.values() for i in plan.segments}
+        self._key_frames = frames_of(self.scene, armature_object, specs.values(), bones)
+        self._joints_before = self._all_joints() if self.scene.chain_ik.use_live else None
         self.evaluated = armature_object.evaluated_get(depsgraph)
         self.pose = read_pose(self.evaluated)
         self.present = uids_in(self.scene)
         self.animated = animated_bones(armature_object)
 
-    def _joints(self) -> dict[Key, Array]:
-        """Return where the joints of each are, world space, shape (f, m + 1, 3)."""
-        found = [self._shown(), *(self._shown() for _ in looked_at(self.scene, self._keyed))]
+    def _all_joints(self) -> dict[SourceKey, Array]:
+        """Return the joints by key at the f frames, world space, shape (f, m + 1, 3) each."""
+        poses = [self._joints(), *(self._joints() for _ in looked_at(self.scene, self._key_frames))]
         self.depsgraph.update()
-        return {key: np.array([shown[key] for shown in found]) for key in self._plans}
+        return {key: np.array([joints[key] for joints in poses]) for key in self._plans}
 
-    def _shown(self) -> dict[Key, Array]:
+    def _joints(self) -> dict[SourceKey, Array]:
         evaluated = self.owner.evaluated_get(self.depsgraph)
         return {key: shown_joints(evaluated, plan) for key, plan in self._plans.items()}
 
-    def changes(self, names: Mapping[Key, str]) -> list[str]:
-        """Return which chains have moved, in words, the one that has moved farthest last."""
-        before = self._before
+    def changes(self, names: Mapping[SourceKey, str]) -> list[str]:
+        """Return a sentence for each chain that has moved, the one that has moved farthest last."""
+        before = self._joints_before
         if not names or before is None:
             return []
-        frames, after = [self.scene.frame_current_final, *self._keyed], self._joints()
-        found: list[tuple[float, str]] = []
+        frames, after = [self.scene.frame_current_final, *self._key_frames], self._all_joints()
+        moves: list[tuple[float, str]] = []
         for key, name in names.items():
             gaps = np.linalg.norm(after[key] - before[key], axis=2)
             length = float(np.linalg.norm(np.diff(before[key][0], axis=0), axis=1).sum())
             change = converting.change_in_words(gaps, length, frames, length_unit(self.scene))
             if change:
-                found.append((float(np.max(gaps)), f"Chain '{name}' {change}"))
-        return [sentence for _, sentence in sorted(found)]
+                moves.append((float(np.max(gaps)), f"Chain '{name}' {change}"))
+        return [sentence for _, sentence in sorted(moves)]
 
     def chain(self, spec: ChainSpec, index: int) -> PlannedChain:
-        """Return a chain that can follow its goals.
+        """Return a planned chain, which can follow its targets.
 
         Raises:
-            IKError: If it cannot.
+            IKError: If it cannot follow them.
         """
         plan = planned(self.skeleton, spec)
         moved_by = check(self.owner, plan, spec, self.present)
@@ -120,16 +120,17 @@ class _Rig:
         return PlannedChain(self.owner, index, spec, plan, moved_by)
 
     def root_axes(self, chain: PlannedChain) -> Array:
-        """Return how the root bone lies in the bend of the pose without any chain."""
+        """Return the axes of the root bone relative to the bend of the pose without any chain."""
         _, channels = start_channels(chain, self.pose, self.scene.frame_current_final, None)
         return pole_angles.root_axes(chain, self.pose, channels)
 
     def keeps_shown_pose(
         self, spec: ChainSpec, plan: ChainPlan, settings: Any, moving: Moving
     ) -> bool:
-        """Tell whether the pose that is shown is to be the one to start from.
+        """Tell whether the shown pose has to become the pose to start from.
 
-        Without a pole that alone tells where two bones bend; the way there is not the same.
+        Without a pole, only the start pose decides where two bones bend, and constraint and chain
+        do not bend them in the same way.
         """
         is_whole = (
             not settings.mute
@@ -147,18 +148,18 @@ def to_chains(
     armature_object: bpy.types.Object,
     bones: Collection[str] | None = None,
 ) -> Conversion:
-    """Convert the IK constraints of bones to chains; what has no counterpart stays.
+    """Convert the IK constraints of bones to chains; constraints without a counterpart stay.
 
     Args:
-        depsgraph: Of the view layer; evaluated again.
+        depsgraph: The graph of the view layer, which is evaluated again.
         armature_object: The original object.
         bones: Names of the bones that have the constraints; None for all.
 
     Raises:
-        RigError: If nothing can be converted, with what to do first.
+        RigError: If nothing can be converted; the text says what to do first.
     """
     converting.check_solver(armature_object)
-    found: dict[Key, str] = {
+    sources: dict[SourceKey, str] = {
         (bone.name, constraint.name): f"Constraint '{constraint.name}' of '{bone.name}'"
         for bone in armature_object.pose.bones
         if bones is None or bone.name in bones
@@ -169,7 +170,7 @@ def to_chains(
     def spec_of(bone: str, name: str) -> ChainSpec:
         return converting.spec_of_constraint(skeleton, bone, bones_of[bone].constraints[name])
 
-    conversion = _converted(depsgraph, armature_object, found, spec_of, _to_chain)
+    conversion = _convert_all(depsgraph, armature_object, sources, spec_of, _to_chain)
     if conversion.count and not depsgraph.scene.chain_ik.use_live:
         conversion.remarks.append("Live is off, so chains stand still: switch it on.")
     return conversion
@@ -180,57 +181,57 @@ def to_constraints(
     armature_object: bpy.types.Object,
     indices: Iterable[int] | None = None,
 ) -> Conversion:
-    """Convert chains to IK constraints; what has no counterpart stays.
+    """Convert chains to IK constraints; chains without a counterpart stay.
 
     Args:
-        depsgraph: Of the view layer; evaluated again.
+        depsgraph: The graph of the view layer, which is evaluated again.
         armature_object: The original object.
-        indices: Of the chains; None for all.
+        indices: Indices of the chains; None for all.
 
     Raises:
-        RigError: If nothing can be converted, with what to do first.
+        RigError: If nothing can be converted; the text says what to do first.
     """
     converting.check_solver(armature_object)
     chains = armature_object.chain_ik.chains
-    # From the last one on, as those behind one that goes get other places.
-    found: dict[Key, str] = {
+    # From the last one on: when a chain is removed, those after it get other indices.
+    sources: dict[SourceKey, str] = {
         (index,): f"Chain '{chains[index].name}'"
         for index in sorted(range(len(chains)) if indices is None else indices, reverse=True)
     }
-    return _converted(
-        depsgraph, armature_object, found, lambda index: chain_spec(chains[index]), _to_constraint
+    return _convert_all(
+        depsgraph, armature_object, sources, lambda index: chain_spec(chains[index]), _to_constraint
     )
 
 
-def _converted(
+def _convert_all(
     depsgraph: bpy.types.Depsgraph,
     armature_object: bpy.types.Object,
-    found: Mapping[Key, str],
+    sources: Mapping[SourceKey, str],
     spec_of: Callable[..., ChainSpec],
     convert: Callable[..., str],
 ) -> Conversion:
-    """Convert one after the other, and compare what is shown before and afterwards.
+    """Convert sources one after the other, and compare the joints before and afterwards.
 
     Args:
-        depsgraph: Of the view layer; evaluated again.
+        depsgraph: The graph of the view layer, which is evaluated again.
         armature_object: The original object.
-        found: What to convert, and the words for it.
-        spec_of: Returns the settings of such a thing, or raises an ``IKError``.
-        convert: Converts one; returns the name of the chain, or raises the same.
+        sources: What to convert, by key, with a description of each for messages.
+        spec_of: Returns the settings of a source, or raises an ``IKError``.
+        convert: Converts a source and returns the name of the chain, or raises an ``IKError``.
     """
     conversion, count = Conversion(), len(chains_of(armature_object))
     specs = {}
-    for key in found:
+    for key in sources:
         with suppress(IKError):
             specs[key] = spec_of(*key)
-    rig, names = _Rig(depsgraph, armature_object, specs), {}
-    for key, whose in found.items():
+    rig, names = _UnchangedRig(depsgraph, armature_object, specs), {}
+    for key, whose in sources.items():
         try:
             names[key] = convert(rig, conversion, *key)
         except IKError as error:
             conversion.problems.append(f"{whose}: {error}")
     conversion.count = len(names)
-    _make_trees(chains_of(armature_object), count)
+    _set_tree_solvers(chains_of(armature_object), count)
     if names:
         armature_object.update_tag()
         depsgraph.update()
@@ -238,7 +239,7 @@ def _converted(
     return conversion
 
 
-def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
+def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) -> str:
     """Convert one constraint; return the name of the chain.
 
     Raises:
@@ -252,35 +253,35 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> str:
     chain = rig.chain(spec, index)
     plan = chain.plan
     moving = converting.moving_to_chain(owner, bone, name, index)
-    turned = pole_angles.UNCHANGED
+    angle_change = pole_angles.UNCHANGED
     if spec.pole is not None:
         angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(chain))
-        turned = pole_angles.change_of(angle_of, spec.pole_angle)
+        angle_change = pole_angles.change_of(angle_of, spec.pole_angle)
     if rig.keeps_shown_pose(spec, plan, constraint, moving):
         converting.take_shown_pose(owner, rig.evaluated, rig.pose, plan)
     bending = len(plan.segments) - plan.bends_without_tip
     solver = "TWO_BONE" if bending == 2 else "NEWTON"
-    wanted = replace(spec, name=free_name(names_of_chains(owner), spec.name))
-    settings = add_chain(owner, wanted, bending, solver=solver)
+    named_spec = replace(spec, name=free_name(names_of_chains(owner), spec.name))
+    settings = add_chain(owner, named_spec, bending, solver=solver)
     copy_settings(constraint, settings, converting.SHARED)
     settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, plan)
-    settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
+    settings.pole_angle = math.remainder(angle_change.of_key(spec.pole_angle), math.tau)
     if not settings.mute:
         store(settings)
     name_of_chain: str = settings.name
-    _tell_lost(conversion, name_of_chain, "a chain", converting.lost_of_constraint(constraint))
+    _report_lost(conversion, name_of_chain, "a chain", converting.lost_of_constraint(constraint))
     if is_animated(owner, index):
         conversion.remarks.append(
             f"Chain '{name_of_chain}': keys or drivers of a removed chain animate it: delete"
             " those that are not for it."
         )
-    conversion.readers.update(moving.carry_out({"pole_angle": turned}))
+    conversion.readers.update(moving.carry_out({"pole_angle": angle_change}))
     constraints = owner.pose.bones[bone].constraints
     constraints.remove(constraints[name])
     return name_of_chain
 
 
-def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
+def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> str:
     """Convert one chain; return its name.
 
     Raises:
@@ -289,7 +290,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     owner, chains = rig.owner, rig.owner.chain_ik.chains
     if has_linked(owner, chains, [index]):
         raise RigError("It comes from a library and cannot be removed here: mute it instead.")
-    # Raises if keys cannot follow.
+    # This raises if keys cannot follow.
     Renumbering(owner, places_without(len(chains), index))
     settings = chains[index]
     spec = chain_spec(settings)
@@ -300,23 +301,23 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> str:
     bone = owner.pose.bones[spec.bone]
     name = free_name(bone.constraints.keys(), spec.name)
     moving = converting.moving_to_constraint(owner, index, bone.name, name)
-    turned = pole_angles.UNCHANGED
+    angle_change = pole_angles.UNCHANGED
     if spec.pole is not None:
         flips = settings.use_flip_bend
         angle_of = partial(pole_angles.angle_of_constraint, rig.root_axes(chain), flips=flips)
-        turned = pole_angles.change_of(angle_of, settings.pole_angle)
-    turned = pole_angles.in_range(turned, moving.values("pole_angle"))
+        angle_change = pole_angles.change_of(angle_of, settings.pole_angle)
+    angle_change = pole_angles.in_range(angle_change, moving.values("pole_angle"))
     keep_pose = rig.keeps_shown_pose(spec, plan, settings, moving)
     constraint = bone.constraints.new("IK")
     constraint.name = name
     constraint.mute = settings.mute
-    converting.take_settings(constraint, chain, turned.of_key(settings.pole_angle))
-    for setting in (each for anchor in ANCHORS for each in anchor):
-        # Reading a pointer that was never set has Blender store an empty one.
+    converting.take_settings(constraint, chain, angle_change.of_key(settings.pole_angle))
+    for setting in (name for anchor in ANCHORS for name in anchor):
+        # Reading a pointer that was never set makes Blender store an empty one.
         if settings.is_property_set(setting):
             setattr(constraint, setting, getattr(settings, setting))
-    _tell_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(settings))
-    conversion.readers.update(moving.carry_out({"pole_angle": turned}))
+    _report_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(settings))
+    conversion.readers.update(moving.carry_out({"pole_angle": angle_change}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
     return spec.name
 
@@ -325,7 +326,7 @@ def _check_carries_no_body(settings: ChainGroup, plan: ChainPlan) -> None:
     """Raise if a constraint would move bones that carry other chains of a whole body.
 
     Raises:
-        RigError: With what to do first.
+        RigError: If it would, with what to do first.
     """
     owner = owner_of(settings)
     if settings.mute or body_of(owner) is None:
@@ -341,15 +342,15 @@ def _check_carries_no_body(settings: ChainGroup, plan: ChainPlan) -> None:
             )
 
 
-def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:
-    """Have new chains, from the first one on, take a solver that can share bones where they do."""
+def _set_tree_solvers(chains: Sequence[ChainGroup], first: int) -> None:
+    """Give chains from the index ``first`` on that share bones a solver that can share them."""
     for settings in chains[first:]:
         drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
         if any(other != settings and not other.mute for other, _ in drivers):
             settings.solver = "NEWTON"
 
 
-def _tell_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:
+def _report_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:
     if lost:
         missing = ", ".join([f"no {label}" for label in lost])
         end = "it was dropped" if len(lost) == 1 else "they were dropped"

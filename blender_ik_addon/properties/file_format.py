@@ -1,4 +1,4 @@
-"""Settings from files of older versions, brought to what they mean now."""
+"""Upgrade of settings from files of older versions."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterable
 
 import bpy
 
-# 1: Finish with Newton is a setting. Before, a cap of so few sweeps left it out.
+# 1: Finish with Newton is a setting. Before, at most ``MAX_BARE_SWEEPS`` iterations left it out.
 FORMAT = 1
 _LOG = logging.getLogger(__name__)
-BARE_CAP = 20
+MAX_BARE_SWEEPS = 20
 
 
 def upgrade(objects: Iterable[bpy.types.Object]) -> None:
-    """Bring the settings of objects that come from files to the present format."""
+    """Upgrade the settings of objects from files to the present format."""
     for owner in objects:
         settings = owner.chain_ik
         if not settings.chains or settings.format >= FORMAT:
             continue
         for chain in settings.chains:
-            if chain.solver in ("FABRIK", "CCD") and chain.iterations <= BARE_CAP:
+            if chain.solver in ("FABRIK", "CCD") and chain.iterations <= MAX_BARE_SWEEPS:
                 chain.use_finish = False
         _LOG.info(
             "'%s': settings brought from format %d to %d", owner.name, settings.format, FORMAT
@@ -29,7 +29,7 @@ def upgrade(objects: Iterable[bpy.types.Object]) -> None:
 
 
 def mark(objects: Iterable[bpy.types.Object]) -> None:
-    """Note on objects, before they are saved, that their settings have the present format."""
+    """Mark objects, before they are saved, as having settings in the present format."""
     for owner in objects:
         settings = owner.chain_ik
         if settings.chains and settings.format != FORMAT:

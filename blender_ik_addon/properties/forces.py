@@ -1,4 +1,4 @@
-"""What acts on the bones of a chain that a force pulls: stiffness, comfort, weight, ease."""
+"""Settings of chains with the solver Force: stiffness, comfort, mass, gravity and ease."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core import StepMode
 from ..rig.anatomy.creature_files import Creature, Curve, parse_creature, write_creature
 from ..rig.planning.acting_forces import creature_of
 from ..rig.reading.spec import Easing, ForceSpec
-from .chains import FIXED, KEYABLE, ChainGroup, set_values
+from .chains import KEYABLE, NOT_KEYABLE, ChainGroup, set_values
 from .choices import OWN_WORDS
 
 MODES = (
@@ -24,13 +24,13 @@ MODES = (
         "Each joint turns by the product of two sines, as game programmers know it",
     ),
 )
-ENDS = np.array([0.0, 1.0])
+ROOT_AND_TIP = np.array([0.0, 1.0])
 STRENGTH = KEYABLE | {"default": 1.0, "min": 0.0, "soft_max": 10.0}
 COMFORT = KEYABLE | {"default": 0.0, "min": 0.0, "max": math.pi, "subtype": "ANGLE"}
 
 
 class ForceSettings(bpy.types.PropertyGroup):
-    """What the bones of one chain resist and weigh, and how fast they follow."""
+    """The settings of one chain for the solver Force."""
 
     stiffness_root: FloatProperty(
         name="Stiffness Root",
@@ -73,14 +73,14 @@ class ForceSettings(bpy.types.PropertyGroup):
         name="Creature",
         description="Text of a creature file: stiffness, comfort, mass and joints from root to"
         " tip. It replaces stiffness, comfort and mass. Load > None brings these numbers back",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     force_mode: EnumProperty(
         name="Force Mode",
         description="How the pull of the target turns the joints",
         items=MODES,
         default="EXACT",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     force_gain: FloatProperty(
         name="Step Size",
@@ -89,13 +89,13 @@ class ForceSettings(bpy.types.PropertyGroup):
         min=0.0,
         soft_max=1.0,
         subtype="ANGLE",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     use_gradual: BoolProperty(
         name="Gradual",
         description="Ease toward the target from frame to frame, instead of being there at once."
         " The pose then depends on the frames before: play from the start, and bake to keep it",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     ease: FloatProperty(
         name="Time Constant",
@@ -106,7 +106,7 @@ class ForceSettings(bpy.types.PropertyGroup):
         soft_max=5.0,
         subtype="TIME_ABSOLUTE",
         unit="TIME_ABSOLUTE",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     fastest: FloatProperty(
         name="Max Speed",
@@ -115,12 +115,12 @@ class ForceSettings(bpy.types.PropertyGroup):
         min=0.0,
         soft_max=20.0,
         subtype="ANGLE",
-        **FIXED,
+        **NOT_KEYABLE,
     )
 
 
 def force_spec(settings: ForceSettings, animated: ForceSettings) -> ForceSpec:
-    """Return what acts on a chain as a frozen record; what can be keyed is read of the second."""
+    """Return the forces on a chain as a record; what can be keyed is read from ``animated``."""
     easing = None
     if settings.use_gradual:
         easing = Easing(settings.ease, settings.fastest or math.inf)
@@ -137,12 +137,12 @@ def force_spec(settings: ForceSettings, animated: ForceSettings) -> ForceSpec:
 
 
 def take_creature(chain: ChainGroup, text: str) -> Creature:
-    """Make a chain what a creature file tells, and pull it by a force; return the creature.
+    """Apply a creature file to a chain, with the solver Force; return the creature.
 
-    What two numbers can say goes to the settings, all else stays text.
+    A creature that the settings can express is stored in them, any other one as text.
 
     Raises:
-        InvalidCreatureError: With what to change in the text; nothing is changed then.
+        InvalidCreatureError: If it is not a creature, with what to change; nothing is changed then.
     """
     creature = parse_creature(text)
     values = _plain_values(creature)
@@ -159,49 +159,49 @@ def take_creature(chain: ChainGroup, text: str) -> Creature:
 
 
 def creature_name(chain: ChainGroup) -> str:
-    """Return the name of the creature that has been loaded into a chain, empty without one.
+    """Return the name of the creature whose text a chain stores; empty without a text.
 
     Raises:
-        InvalidCreatureError: If the chain holds a text that tells none.
+        InvalidCreatureError: If the stored text is not a creature.
     """
     text: str = chain.force.creature
     return parse_creature(text).name if text else ""
 
 
 def creature_text(chain: ChainGroup) -> str:
-    """Return the creature that a chain is, as the text of a file.
+    """Return the forces of a chain as the text of a creature file.
 
     Raises:
-        InvalidCreatureError: If the chain holds a text that tells none.
+        InvalidCreatureError: If the stored text is not a creature.
     """
     force = force_spec(chain.force, chain.force)
     root, tip = force.stiffness
     force = replace(
         force,
-        stiffness=(_typed(root), _typed(tip)),
-        mass=_typed(force.mass),
-        gravity=_typed(force.gravity),
+        stiffness=(_shortest_number(root), _shortest_number(tip)),
+        mass=_shortest_number(force.mass),
+        gravity=_shortest_number(force.gravity),
     )
     return write_creature(creature_of(force, chain.name or "Creature"))
 
 
-def _typed(value: float) -> float:
-    """Return the shortest number that Blender stores as this one: what a person has typed."""
+def _shortest_number(value: float) -> float:
+    """Return the shortest number that Blender stores as this one, as the user has typed it."""
     return float(str(np.float32(value)))
 
 
 def _plain_values(creature: Creature) -> dict[str, object] | None:
-    """Return the settings that say what a creature is; None where they cannot."""
+    """Return the settings that express a creature; None if they cannot."""
     low, high = creature.comfort[0]
     is_even = all(
         _is_same(one, low) and _is_same(other, high) for one, other in creature.comfort[1:]
     )
     curves = (creature.stiffness, low, high, creature.mass)
-    is_plain = is_even and not creature.joints and all(_is_straight(curve) for curve in curves)
+    is_plain = is_even and not creature.joints and all(_is_linear(curve) for curve in curves)
     if not is_plain or (high.values != -low.at(high.places)).any():
         return None
     (lightest, heaviest), stiffness, comfort = (
-        curve.at(ENDS).tolist() for curve in (creature.mass, creature.stiffness, high)
+        curve.at(ROOT_AND_TIP).tolist() for curve in (creature.mass, creature.stiffness, high)
     )
     if lightest != heaviest:
         return None
@@ -214,9 +214,9 @@ def _plain_values(creature: Creature) -> dict[str, object] | None:
     }
 
 
-def _is_straight(curve: Curve) -> bool:
-    """Tell whether root and tip say all of a curve."""
-    root, tip = curve.at(ENDS).tolist()
+def _is_linear(curve: Curve) -> bool:
+    """Tell whether a curve is a straight line between its values at root and tip."""
+    root, tip = curve.at(ROOT_AND_TIP).tolist()
     return np.allclose(curve.values, root + (tip - root) * curve.places, rtol=1e-9, atol=0.0)
 
 

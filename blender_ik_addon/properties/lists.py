@@ -1,4 +1,4 @@
-"""What is done to the lists of chains and joints: all is decided before the first change."""
+"""Changes of the lists of chains and joints; all checks come before the first change."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from .stored import release
 
 def add_chain(
     armature_object: bpy.types.Object,
-    wanted: ChainSpec,
+    spec: ChainSpec,
     bone_count: int,
     new: bpy.types.AddonPreferences | None = None,
     solver: str = "",
 ) -> ChainGroup:
-    """Add a chain to an armature object, the active one from now on, and return its settings.
+    """Add a chain to an armature object, make it active, and return its settings.
 
-    Its stored pose is still to be taken.
+    The pose of its bones is not stored yet.
 
     Args:
         armature_object: The original object.
-        wanted: Name, bones, rotation, target, pole and how its side is told.
-        bone_count: How many bones bend.
-        new: What new chains are to have; None where the settings of another one are copied.
-        solver: Identifier of the solver; empty for the one that new chains are to have.
+        spec: Name, bones, rotation, target, pole, and the settings of the bend side.
+        bone_count: Number of bones that bend.
+        new: The preferences for new chains; None if the caller copies the settings.
+        solver: Identifier of the solver; empty for that of the preferences.
     """
-    holder = cast("ObjectGroup", armature_object.chain_ik)
-    settings: ChainGroup = holder.chains.add()
-    holder.active_index = len(holder.chains) - 1
-    settings.name = wanted.name
-    # The tip comes last: from then on there are bones.
+    group = cast("ObjectGroup", armature_object.chain_ik)
+    settings: ChainGroup = group.chains.add()
+    group.active_index = len(group.chains) - 1
+    settings.name = spec.name
+    # The tip comes last: from then on the chain has bones.
     names = ("pole_mode", "pole_lean", "pole_angle", *reversed(OF_BONES))
-    copy_settings(wanted, settings, names)
+    copy_settings(spec, settings, names)
     if new is not None and not solver:
         shares = shares_bones(settings)
         solver = new.solver_of_two if bone_count == 2 and not shares else new.solver
@@ -56,7 +56,7 @@ def add_chain(
     settings.solver = solver
     if new is not None:
         copy_settings(new, settings, OF_NEW_CHAINS)
-    for anchor, (name, bone) in zip((wanted.target, wanted.pole), ANCHORS, strict=True):
+    for anchor, (name, bone) in zip((spec.target, spec.pole), ANCHORS, strict=True):
         if anchor is not None:
             setattr(settings, name, anchor.object)
             setattr(settings, bone, anchor.bone)
@@ -64,36 +64,36 @@ def add_chain(
 
 
 def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> None:
-    """Make a chain the active one that something belongs to, unless the active one is such a chain.
+    """Activate the first chain that a bone or object belongs to, unless such a chain is active.
 
-    A control belongs to the chain that follows it, before the chain that poses it.
+    A control belongs to the chains that follow it; any other bone to the chains that drive it.
 
     Args:
-        armature_object: The original object whose chains are asked.
-        clicked: A bone, of this armature or not, or an object.
+        armature_object: The original object with the chains.
+        clicked: A bone of this or another armature, or an object.
     """
     chains = chains_of(armature_object)
-    found = [i for i, each in enumerate(chains) if clicked in moved_by_hand(each)]
-    if not found and clicked.object == armature_object:
+    indices = [i for i, chain in enumerate(chains) if clicked in moved_by_hand(chain)]
+    if not indices and clicked.object == armature_object:
         driven = bones_of_chains(armature_object)
-        found = [i for i, bones in enumerate(driven) if clicked.bone in bones]
-    holder = cast("ObjectGroup", armature_object.chain_ik)
-    if found and holder.active_index not in found:
-        holder.active_index = found[0]
+        indices = [i for i, bones in enumerate(driven) if clicked.bone in bones]
+    group = cast("ObjectGroup", armature_object.chain_ik)
+    if indices and group.active_index not in indices:
+        group.active_index = indices[0]
 
 
 def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
-    """Remove a chain; keys and drivers of the others stay with them.
+    """Remove a chain. Other chains keep their keys and drivers.
 
     Args:
-        settings: Of the chain; void afterwards.
+        settings: Settings of the chain, which are invalid afterwards.
         keep_pose: Whether its bones stay where they are, instead of getting their stored pose.
 
     Returns:
         The names of data with drivers that read the chain.
 
     Raises:
-        RigError: With what to do first; nothing is changed then.
+        RigError: If it cannot be removed, with what to do first; nothing is changed then.
     """
     owner = owner_of(settings)
     _, index = chain_key(settings)
@@ -104,7 +104,7 @@ def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
             " instead."
         )
     places = places_without(len(chains), index)
-    moved = Renumbering(owner, places)
+    renumbering = Renumbering(owner, places)
     settings = chains[index]
     if not keep_pose:
         release(settings)
@@ -112,23 +112,23 @@ def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
     chains.remove(index)
     owner.chain_ik.active_index = _next_active(owner.chain_ik.active_index, places)
     owner.update_tag()
-    return moved.carry_out()
+    return renumbering.carry_out()
 
 
 def _next_active(active: int, places: list[int | None]) -> int:
-    """Return the place of the active item, of the next one if it has gone, or else of the last."""
-    left = [place for place in places[max(active, 0) :] if place is not None]
-    return left[0] if left else max(0, len(places) - 2)
+    """Return the new index of the active item, or of the next or last one if it was removed."""
+    remaining = [place for place in places[max(active, 0) :] if place is not None]
+    return remaining[0] if remaining else max(0, len(places) - 2)
 
 
 def remove_joint(settings: ChainGroup) -> list[str]:
-    """Remove the active joint of a chain; drivers that read the others stay with them.
+    """Remove the active joint of a chain. Other joints keep the drivers that read them.
 
     Returns:
         The names of data with drivers that read the joint.
 
     Raises:
-        RigError: With what to do instead; nothing is changed then.
+        RigError: If it cannot be removed, with what to do instead; nothing is changed then.
     """
     owner, joints = owner_of(settings), settings.joints
     _, chain = chain_key(settings)
@@ -139,48 +139,48 @@ def remove_joint(settings: ChainGroup) -> list[str]:
             " here: change it instead."
         )
     places = places_without(len(joints), index)
-    moved = Renumbering(owner, places, chain)
+    renumbering = Renumbering(owner, places, chain)
     joints.remove(index)
     settings.active_joint_index = _next_active(index, places)
     owner.update_tag()
-    return moved.carry_out()
+    return renumbering.carry_out()
 
 
 def copy_joints(settings: ChainGroup) -> list[str]:
-    """Replace the joints of a chain by what its bones' own settings for IK say.
+    """Replace the joints of a chain by the IK settings of its bones.
 
     Returns:
-        The names of data with drivers that read a joint of a bone that has none any more.
+        The names of data with drivers that read a joint that no longer exists.
 
     Raises:
-        RigError: With what to do instead; nothing is changed then.
+        RigError: If they cannot be replaced, with what to do instead; nothing is changed then.
     """
     owner, joints = owner_of(settings), settings.joints
     _, chain = chain_key(settings)
     names = bones_of_chain(settings)
     slides = slides_of(settings, names)
     bones = [owner.pose.bones[name] for name in names]
-    held = [bone.name for bone in bones if has_joint(bone) or bone.name in slides]
-    if not held:
+    jointed = [bone.name for bone in bones if has_joint(bone) or bone.name in slides]
+    if not jointed:
         raise RigError("No bone of this chain has IK limits, locks or stiffness to copy.")
     if has_linked(owner, joints, range(len(joints))):
         raise RigError(
             "Joints of this chain come from a library and cannot be replaced here: change them"
             " one by one instead."
         )
-    # The place of each among those to come; a second one of a bone goes.
-    places = {name: i for i, name in enumerate(held)}
-    moved = Renumbering(owner, [places.pop(each.bone, None) for each in joints], chain)
+    # The new index of each joint. A second joint of a bone is removed.
+    places = {name: i for i, name in enumerate(jointed)}
+    renumbering = Renumbering(owner, [places.pop(joint.bone, None) for joint in joints], chain)
     joints.clear()
-    for name in held:
+    for name in jointed:
         take_over(joints.add(), owner.pose.bones[name], slides.get(name))
     settings.active_joint_index = 0
     owner.update_tag()
-    return moved.carry_out()
+    return renumbering.carry_out()
 
 
 def own_controls(settings: ChainGroup) -> list[Anchor]:
-    """Return the controls that were made for a chain and that no other follows, with mechanisms.
+    """Return the controls made for a chain that no other chain follows, with their mechanisms.
 
     Objects that share an armature share its bones.
     """
@@ -192,27 +192,27 @@ def own_controls(settings: ChainGroup) -> list[Anchor]:
         if chain != settings
         for anchor in moved_by_hand(chain)
     }
-    moved = [each for each in moved_by_hand(settings) if _identity(each) not in shared]
-    # A mechanism whose control somebody has deleted is moved by its own first bone.
-    # Target and pole may be one.
-    controls = [each for each in dict.fromkeys(moved) if is_control(each) or is_mechanism(each)]
-    mechanisms = [bone for each in anchors_of(settings) for bone in mechanism_of(each)]
+    anchors = [anchor for anchor in moved_by_hand(settings) if _identity(anchor) not in shared]
+    # If the control of a mechanism was deleted, the mechanism's first bone stands for it.
+    # Target and pole may be the same.
+    controls = [item for item in dict.fromkeys(anchors) if is_control(item) or is_mechanism(item)]
+    mechanisms = [bone for anchor in anchors_of(settings) for bone in mechanism_of(anchor)]
     return [
-        *(each for each in controls if each not in mechanisms),
-        *(each for each in mechanisms if control_above(each) in controls),
+        *(control for control in controls if control not in mechanisms),
+        *(bone for bone in mechanisms if control_above(bone) in controls),
     ]
 
 
 def _identity(anchor: Anchor) -> tuple[bpy.types.ID | None, str]:
-    """Return what is deleted with a control: a bone of an armature, or an object."""
+    """Return what deleting a control deletes: a bone of an armature, or an object."""
     return (anchor.object.data if anchor.bone else anchor.object), anchor.bone
 
 
 def toes_of(settings: ChainGroup) -> list[ChainGroup]:
-    """Return the chains that follow what hangs on the mechanism of a chain: toes of its foot."""
-    mechanism = [bone for each in anchors_of(settings) for bone in mechanism_of(each)]
+    """Return the chains of a foot's toes: their controls hang on the mechanism of its chain."""
+    mechanism = [bone for anchor in anchors_of(settings) for bone in mechanism_of(anchor)]
     return [
-        each
-        for each in chains_of(owner_of(settings))
-        if each != settings and any(hangs_on(moved, mechanism) for moved in moved_by_hand(each))
+        toe
+        for toe in chains_of(owner_of(settings))
+        if toe != settings and any(hangs_on(moved, mechanism) for moved in moved_by_hand(toe))
     ]

@@ -11,16 +11,16 @@ from .choices import OF_ONE_CHAIN
 from .joints.selected import has_mirrored_axes, values_of
 from .records import bones_of_chain, drivers_of
 
-# What a mirrored chain has of its own, or cannot be written.
-OWN = OF_ONE_CHAIN | {"force"}
-TURNED = ("pole_angle",)
+# Settings that a mirrored chain does not take over, and the group ``force``, copied by itself.
+NOT_COPIED = OF_ONE_CHAIN | {"force"}
+NEGATED = ("pole_angle",)
 
 
 def check_opposite(settings: ChainGroup) -> None:
     """Raise unless a chain can have a counterpart on the other side.
 
     Raises:
-        RigError: If a bone has no side, or no counterpart, or a chain drives those already.
+        RigError: If a bone has no side or no counterpart, or if a chain drives a counterpart.
     """
     owner = owner_of(settings)
     bones = bones_of_chain(settings)
@@ -40,13 +40,13 @@ def check_opposite(settings: ChainGroup) -> None:
 
 
 def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:
-    """Give a chain the settings of another one, for the other side.
+    """Copy the settings of a chain, mirrored, to a chain of the other side.
 
     Returns:
         Names of bones whose joints were left out, as their axes are not mirrored.
     """
-    _copy(source, copy, OWN)
-    for name in TURNED:
+    _copy(source, copy, NOT_COPIED)
+    for name in NEGATED:
         setattr(copy, name, -getattr(source, name))
     if source.solver == "FORCE":
         _copy(source.force, copy.force, frozenset(("rna_type",)))
@@ -62,10 +62,10 @@ def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:
 
 
 def _copy(
-    source: bpy.types.PropertyGroup, copy: bpy.types.PropertyGroup, without: frozenset[str]
+    source: bpy.types.PropertyGroup, copy: bpy.types.PropertyGroup, excluded: frozenset[str]
 ) -> None:
-    """Copy what is set; what holds its default is not stored, as Blender copies all that is."""
+    """Copy the settings that are set. Others stay unset, so that Blender need not copy them."""
     for setting in source.bl_rna.properties:
         name = setting.identifier
-        if name not in without and source.is_property_set(name):
+        if name not in excluded and source.is_property_set(name):
             setattr(copy, name, getattr(source, name))

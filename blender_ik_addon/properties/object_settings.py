@@ -1,4 +1,4 @@
-"""Settings of armature objects and of scenes, and how they hang on Blender's types."""
+"""Settings of armature objects and of scenes, and their registration on Blender's types."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from bpy.props import (
 from ..rig.live import live
 from .chains import (
     EXTENSIBLE,
-    FIXED,
-    HIDDEN,
     KEYABLE,
     LONGEST_NAME,
+    NOT_KEYABLE,
+    NOT_SHOWN,
     OVERRIDABLE,
     SHARE,
 )
@@ -102,26 +102,26 @@ class SceneSettings(bpy.types.PropertyGroup):
 
 
 class BodySettings(bpy.types.PropertyGroup):
-    """The body that the chains of an armature object are the limbs of."""
+    """The body whose limbs are the chains of an armature object."""
 
     use_body: BoolProperty(
         name="Whole Body",
         description="Solve the chains below the root as one body: where a limb cannot reach its"
         " target, the body goes along, and what is pinned stays",
-        **FIXED | {"update": change_body},
+        **NOT_KEYABLE | {"update": change_body},
     )
     root: StringProperty(
         name="Root",
         description="The bone of the hips, which carries all limbs: the torso. Set Up Limbs finds"
         " it. Empty: no body",
         maxlen=LONGEST_NAME,
-        **FIXED | {"update": change_root},
+        **NOT_KEYABLE | {"update": change_root},
     )
     held_root: StringProperty(
         name="Held Root",
         description="The root whose spaces the body has muted",
         maxlen=LONGEST_NAME,
-        **HIDDEN,
+        **NOT_SHOWN,
     )
     influence: FloatProperty(
         name="Influence",
@@ -136,7 +136,7 @@ class BodySettings(bpy.types.PropertyGroup):
         " anywhere",
         type=bpy.types.Object,
         poll=lambda settings, chosen: chosen != settings.id_data,
-        **FIXED,
+        **NOT_KEYABLE,
     )
 
 
@@ -164,27 +164,27 @@ class ObjectSettings(bpy.types.PropertyGroup):
     is_control: BoolProperty(
         name="Control",
         description="A chain has made this object; it may go with the chain",
-        **HIDDEN,
+        **NOT_SHOWN,
     )
     filled_paths: StringProperty(
         name="Filled Paths",
         description="Fingerprints of the motion paths that Update Motion Paths has filled",
-        **HIDDEN,
+        **NOT_SHOWN,
     )
     format: IntProperty(
         name="Format",
         description="Version of these settings in the file; 0: not saved yet",
-        **HIDDEN,
+        **NOT_SHOWN,
     )
     seen_bones: StringProperty(
         name="Seen Bones",
         description="Record of bone names and rest poses (JSON), used to follow renamed bones",
-        **HIDDEN,
+        **NOT_SHOWN,
     )
 
 
 def register() -> None:
-    """Hang the settings on objects and scenes."""
+    """Add the settings to the types of objects and scenes."""
     bpy.types.Object.chain_ik = PointerProperty(type=ObjectSettings, override=OVERRIDABLE)
     bpy.types.Scene.chain_ik = PointerProperty(type=SceneSettings)
 

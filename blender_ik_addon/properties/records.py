@@ -1,4 +1,4 @@
-"""The one way from settings into frozen records."""
+"""The only conversion of settings to frozen records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_by_all
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
 from .forces import force_spec
-from .joints.own import own_joint
+from .joints.own import joint_spec
 
 _VISIBILITY = frozenset(("hide_viewport", "hide_render"))
 
@@ -50,16 +50,16 @@ def chain_spec(
     """Return the settings of a chain as a frozen record.
 
     Args:
-        settings: The original ones.
-        animated: The same chain of the evaluated object: what can be keyed is read there, because
-            only the viewport's evaluation is copied back to the original.
+        settings: The original settings.
+        animated: The settings of the same chain on the evaluated object. Those that can be keyed
+            are read there, as only the viewport's evaluation is copied back to the original.
         with_stored: Whether to read the stored pose as well.
 
     Raises:
         IKError: If a number is not finite or a text cannot be read, with what to do next.
     """
     animated = animated or settings
-    # Reading settings that were never set has Blender store them, to be copied ever after.
+    # Reading settings that were never set makes Blender store and copy them from then on.
     has_force = settings.solver == "FORCE"
     for group in {settings, animated}:
         check_settings(group)
@@ -68,48 +68,48 @@ def chain_spec(
     force = force_spec(settings.force, animated.force) if has_force else None
     target, pole = target_and_pole(settings)
     return ChainSpec(
-        **_values(ChainSpec, settings, animated) | {"start_from": _start_from(settings, force)},
+        **_values_for(ChainSpec, settings, animated) | {"start_from": _start_from(settings, force)},
         name=settings.name,
         bone=settings.bone,
         target=target,
         pole=pole if settings.pole_mode == "TARGET" else None,
         stored_pose=bones_of_text(settings.stored_pose) if with_stored else (),
         options=SolveOptions(
-            **_values(SolveOptions, settings, animated),
+            **_values_for(SolveOptions, settings, animated),
             stays_near=settings.pole_mode == "FOLLOW",
             lead=Lead(settings.follow_lead),
         ),
-        joints=tuple([own_joint(joint) for joint in settings.joints]),
+        joints=tuple([joint_spec(joint) for joint in settings.joints]),
         force=force,
         body=_body_goal(settings, animated),
     )
 
 
-def _values(record: type, settings: ChainGroup, animated: ChainGroup) -> dict[str, Any]:
-    """Return the fields of a record that are settings of the same name, with their values."""
+def _values_for(record: type, settings: ChainGroup, animated: ChainGroup) -> dict[str, Any]:
+    """Return the values of the settings that are fields of a record, by name."""
     group: Any = type(settings)
     return {
         name: kind(getattr(animated if may_be_keyed else settings, name))
-        for name, kind, may_be_keyed in _fields_alike(record, group)
+        for name, kind, may_be_keyed in _shared_fields(record, group)
     }
 
 
 @cache
-def _fields_alike(record: Any, group: Any) -> list[tuple[str, type, bool]]:
-    """Return these fields, what makes a value of each, and whether it can be keyed.
+def _shared_fields(record: Any, group: Any) -> list[tuple[str, type, bool]]:
+    """Return name and type of the settings that are fields of a record, and if they can be keyed.
 
-    Those without a number, a tick or a choice as default are read otherwise.
+    Fields whose default is not a number, a boolean or a choice are converted elsewhere.
     """
     known = group.bl_rna.properties
     return [
-        (each.name, type(each.default), known[each.name].is_animatable)
-        for each in fields(record)
-        if isinstance(each.default, int | float | str) and each.name in known
+        (field.name, type(field.default), known[field.name].is_animatable)
+        for field in fields(record)
+        if isinstance(field.default, int | float | str) and field.name in known
     ]
 
 
 def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> BodyGoal | None:
-    """Return what a chain is in the body of its object; None where that has none."""
+    """Return the goal of a chain in the body of its object; None if there is no body."""
     body, chain = body_of(owner_of(settings)), animated or settings
     if body is None:
         return None
@@ -121,10 +121,10 @@ def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> Body
 def plantable(
     armature_object: bpy.types.Object, indices: Sequence[int], scene: bpy.types.Scene
 ) -> tuple[dict[int, ChainSpec], list[str]]:
-    """Return the chains whose feet can be planted, by index, and what is wrong with the others.
+    """Return the chains whose feet can be planted, by index, and the problems of the others.
 
     Raises:
-        IKError: If there is none.
+        IKError: If no chain can be planted.
     """
     chains, problems = dict[int, ChainSpec](), list[str]()
     for index in indices:
@@ -144,27 +144,27 @@ def plantable(
 
 
 def may_be_planted(armature_object: bpy.types.Object) -> set[int]:
-    """Return the chains of an object that may have a foot or hand to plant, by index.
+    """Return the indices of the chains of an object that may have a foot or hand to plant.
 
-    Of those whose bones are not found, nobody knows.
+    Chains whose bones do not exist are included.
     """
     skeleton = skeleton_of(armature_object)
-    found = enumerate(chains_of(armature_object))
-    plans = {i: plan_or_none(skeleton, bones_spec(settings)) for i, settings in found}
+    chains = enumerate(chains_of(armature_object))
+    plans = {i: plan_or_none(skeleton, bones_spec(settings)) for i, settings in chains}
     known = {i: plan for i, plan in plans.items() if plan is not None}
     return plans.keys() - known.keys() | may_stand(known)
 
 
 def bones_spec(settings: ChainGroup) -> ChainSpec:
-    """Return which bones a chain drives as a record; nothing else of it, which may be unsound."""
-    asked = dict(zip(OF_BONES, bones_asked(settings), strict=True))
-    asked["rotation_bone"] = RotationBone(settings.rotation_bone)
+    """Return a record with the bones of a chain, without other settings, which may be invalid."""
+    bone_settings = dict(zip(OF_BONES, bones_asked(settings), strict=True))
+    bone_settings["rotation_bone"] = RotationBone(settings.rotation_bone)
     options = SolveOptions(solver=Solver(settings.solver))
-    return ChainSpec(settings.name, **asked, options=options, body=_body_goal(settings))
+    return ChainSpec(settings.name, **bone_settings, options=options, body=_body_goal(settings))
 
 
 def bend_spec(settings: ChainGroup) -> ChainSpec:
-    """Return the same with what tells where it bends without a pole."""
+    """Return this record with the settings that decide where the chain bends without a pole."""
     bones = bones_spec(settings)
     return replace(
         bones,
@@ -176,7 +176,7 @@ def bend_spec(settings: ChainGroup) -> ChainSpec:
 
 
 def stored_spec(settings: ChainGroup) -> ChainSpec:
-    """Return which bones a chain drives, and the pose that it has stored of them.
+    """Return a record with the bones of a chain and their stored pose.
 
     Raises:
         RigError: If the stored pose cannot be read.
@@ -185,14 +185,14 @@ def stored_spec(settings: ChainGroup) -> ChainSpec:
 
 
 def _start_from(settings: ChainGroup, force: ForceSpec | None) -> StartFrom:
-    """Return the pose to start from: a chain that eases knows by itself where it stands."""
+    """Return the pose to start from. A chain that eases remembers its present pose by itself."""
     start = StartFrom(settings.start_from)
     is_easing = force is not None and force.easing is not None
     return StartFrom.KEYED if is_easing and start is StartFrom.CURRENT else start
 
 
 def idle_joints(settings: ChainGroup) -> list[str]:
-    """Return the bones that have a joint in a chain but are not among those that it drives."""
+    """Return the bones that have a joint in a chain although the chain does not drive them."""
     if not settings.joints:
         return []
     bones = {joint.bone for joint in settings.joints}.difference(bones_of_chain(settings))
@@ -204,27 +204,27 @@ def bones_of_chain(settings: ChainGroup, *, with_body: bool = False) -> list[str
     """Return the names of the bones that a chain drives, root first; none if it has no bones.
 
     Args:
-        settings: Of the chain.
-        with_body: Whether those of its body count that carry it, after its own.
+        settings: The settings of the chain.
+        with_body: Whether to append the bones of its body that carry it.
     """
-    return driven_by_all(owner_of(settings), [_driving(settings, with_body=with_body)])[0]
+    return driven_by_all(owner_of(settings), [_driven_bones_spec(settings, with_body=with_body)])[0]
 
 
 def bones_of_chains(
     armature_object: bpy.types.Object, *, with_body: bool = False
 ) -> list[list[str]]:
-    """Return the same for all chains of an object, in the order of its list."""
+    """Return the names of the bones of all chains of an object, in the order of its list."""
     chains = chains_of(armature_object)
-    specs = [_driving(settings, with_body=with_body) for settings in chains]
+    specs = [_driven_bones_spec(settings, with_body=with_body) for settings in chains]
     return driven_by_all(armature_object, specs) if specs else []
 
 
 def drivers_of(
     armature_object: bpy.types.Object, bones: Collection[str], *, with_body: bool = False
 ) -> list[tuple[ChainGroup, list[str]]]:
-    """Return the chains of an object that drive any of some bones, and which of them."""
+    """Return the chains of an object that drive any of these bones, and the bones they drive."""
     driven = bones_of_chains(armature_object, with_body=with_body)
-    shared = [[bone for bone in own if bone in bones] for own in driven]
+    shared = [[bone for bone in names if bone in bones] for names in driven]
     return [pair for pair in zip(chains_of(armature_object), shared, strict=True) if pair[1]]
 
 
@@ -238,74 +238,74 @@ def belongs_to_body(settings: ChainGroup) -> bool:
 
 
 def count_bending(settings: ChainGroup) -> int:
-    """Return how many bones of a chain bend: all but a tip that takes the target's rotation."""
+    """Count the bending bones of a chain: all but a tip that takes the target's rotation."""
     plan = plan_or_none(skeleton_of(owner_of(settings)), bones_spec(settings))
     if plan is None:
         return 0
     return len(plan.segments) - (plan.bends_without_tip and settings.orient_weight > 0.0)
 
 
-def _driving(settings: ChainGroup, *, with_body: bool) -> ChainSpec:
+def _driven_bones_spec(settings: ChainGroup, *, with_body: bool) -> ChainSpec:
     spec = bones_spec(settings)
     return spec if with_body else replace(spec, body=None)
 
 
 def live_rigs(scene: bpy.types.Scene) -> LiveRigs:
-    """Return the armature objects of a scene with sound chains that may move."""
-    found = {}
+    """Return the armature objects of a scene with valid chains that may move, and these chains."""
+    rigs = {}
     for rig in scene.objects:
         specs = []
         for index, settings in enumerate(chains_of(rig) if rig.type == "ARMATURE" else ()):
-            # Those that are not sound are not solved.
+            # Invalid chains are not solved.
             with suppress(IKError):
                 if may_move(rig, index):
                     specs.append(chain_spec(settings, with_stored=False))
         if specs:
-            found[rig] = specs
-    return found
+            rigs[rig] = specs
+    return rigs
 
 
 def target_and_pole(settings: ChainGroup) -> tuple[Anchor | None, Anchor | None]:
-    """Return what a chain follows and bends to; None for what it has not."""
+    """Return the target and the pole of a chain; None for one that is missing."""
     target, pole = ANCHORS
     return _anchor(settings, *target), _anchor(settings, *pole)
 
 
 def _anchor(settings: ChainGroup, name: str, bone: str) -> Anchor | None:
-    followed = object_of(settings, name)
-    if followed is None:
+    owner = object_of(settings, name)
+    if owner is None:
         return None
-    # The panel asks for a bone of armatures only; what was chosen before stays in the setting.
-    return Anchor(followed, getattr(settings, bone) if followed.type == "ARMATURE" else "")
+    # The panel shows the bone of armatures only; an earlier choice stays in the setting.
+    return Anchor(owner, getattr(settings, bone) if owner.type == "ARMATURE" else "")
 
 
 def anchors_of(settings: ChainGroup) -> list[Anchor]:
-    """Return the target and the pole of a chain, as far as it has them."""
+    """Return the target and the pole of a chain, without missing ones."""
     return [anchor for anchor in target_and_pole(settings) if anchor is not None]
 
 
 def controls_of_chain(settings: ChainGroup) -> tuple[Anchor | None, Anchor | None]:
-    """Return what people move for target and pole of a chain to move; None for what it has not."""
+    """Return the controls that users move for target and pole; None for one that is missing."""
     target, pole = target_and_pole(settings)
     return target and control_above(target), pole
 
 
 def moved_by_hand(settings: ChainGroup) -> list[Anchor]:
-    """Return the controls of a chain, as far as it has them."""
+    """Return the controls that users move for target and pole, without missing ones."""
     return [control for control in controls_of_chain(settings) if control is not None]
 
 
-def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
-    """Return first bones and what their chains follow or do not pass: targets, poles, a floor."""
+def all_anchors(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
+    """Return targets and poles of an object's chains and its floor, each after its first bone."""
     chains, body = chains_of(armature_object), body_of(armature_object)
-    found = [(_first(each), anchor) for each in chains for anchor in anchors_of(each)]
+    pairs = [(_first_bone(chain), anchor) for chain in chains for anchor in anchors_of(chain)]
     if chains and body is not None and body.floor is not None:
-        found.append((body.root, Anchor(body.floor)))
-    return found
+        pairs.append((body.root, Anchor(body.floor)))
+    return pairs
 
 
-def _first(settings: ChainGroup) -> str:
-    """Return the first bone of a chain: all that it moves hangs on that. Empty without one."""
+def _first_bone(settings: ChainGroup) -> str:
+    """Return the first bone of a chain, which carries all that it moves; empty without bones."""
     pose = owner_of(settings).pose
     bone = None if pose is None else pose.bones.get(settings.bone)
     if bone is None:
@@ -315,28 +315,28 @@ def _first(settings: ChainGroup) -> str:
 
 
 def sync_anchors(armature_object: bpy.types.Object, shown: Collection[int]) -> bool:
-    """Keep targets and poles evaluated that are hidden at any time; tell if that is new."""
-    wanted = followed(armature_object)
-    owners = {anchor.object for _, anchor in wanted}
+    """Keep targets and poles evaluated that are ever hidden; tell whether their anchors change."""
+    pairs = all_anchors(armature_object)
+    owners = {anchor.object for _, anchor in pairs}
     changing = {
         owner.session_uid
         for owner in owners
         if not _VISIBILITY.isdisjoint(path for path, _ in animated_paths(owner))
     }
-    return anchors.keep_evaluated(armature_object, wanted, set(shown) - changing)
+    return anchors.keep_evaluated(armature_object, pairs, set(shown) - changing)
 
 
 def sync_anchors_if_changed(armature_object: bpy.types.Object, update: Update) -> bool:
-    """Sync anchors after chains have come or gone, or something was hidden or shown."""
+    """Sync anchors if chains or anchors have changed, or if anything was hidden or shown."""
     uid = armature_object.session_uid
-    wanted = tuple(
-        [(bone, each.object.session_uid, each.bone) for bone, each in followed(armature_object)]
+    present = tuple(
+        [(bone, it.object.session_uid, it.bone) for bone, it in all_anchors(armature_object)]
     )
     known = live.memory.followed.get(uid, ())
-    if known == wanted and not update.has_new_relations:
+    if known == present and not update.has_new_relations:
         return False
-    if wanted:
-        live.memory.followed[uid] = wanted
+    if present:
+        live.memory.followed[uid] = present
     else:
         live.memory.followed.pop(uid, None)
     return sync_anchors(armature_object, update.shown)

@@ -1,4 +1,4 @@
-"""Chains follow bones that were renamed: by their tips, joints, stored poses, targets and poles."""
+"""Updates of chains after bones were renamed: tips, joints, stored poses, targets and poles."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import bpy
 from ..rig.live.renames import Renamed, renamed_since, seen_bones
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.refusals import RigError
-from .chains import ANCHORS, FIXED, LONGEST_NAME, ChainGroup, chains_of, object_of, owner_of
+from .chains import ANCHORS, LONGEST_NAME, NOT_KEYABLE, ChainGroup, chains_of, object_of, owner_of
 
-Update = Callable[[Any, bpy.types.Context], None]
+UpdateCallback = Callable[[Any, bpy.types.Context], None]
 
 
 def follow_listed(depsgraph: bpy.types.Depsgraph) -> None:
-    """Follow with all armature objects that an evaluation has changed.
+    """Update the bone names of all armature objects that an evaluation has changed.
 
-    Where a bone of one was renamed, Blender lists all of them.
+    If a bone of one of them was renamed, Blender lists them all.
     """
     if not depsgraph.id_type_updated(id_type="ARMATURE"):
         return
@@ -30,39 +30,39 @@ def follow_listed(depsgraph: bpy.types.Depsgraph) -> None:
 
 
 def follow_renamed(armature_object: bpy.types.Object) -> None:
-    """Give the chains of an object the present names of their bones."""
+    """Update the bone names in the chains of an object after bones were renamed."""
     group = armature_object.chain_ik
     if not armature_object.is_editable or armature_object.type != "ARMATURE":
         return
     if not (group.chains or group.seen_bones):
         return
-    own = cast(bpy.types.Armature, armature_object.data)
+    armature = cast(bpy.types.Armature, armature_object.data)
     chains = chains_of(armature_object)
     followed = (_armature(settings, target) for settings in chains for target, _ in ANCHORS)
-    armatures = {each.name_full: each for each in (own, *followed) if each is not None}
-    # Without chains there is no name whose meaning could be kept.
+    armatures = {data.name_full: data for data in (armature, *followed) if data is not None}
+    # Without chains there is no bone name to update.
     present = seen_bones(armatures.values()) if chains else ""
     if group.seen_bones == present:
         return
     renamed = renamed_since(group.seen_bones, present)
     group.seen_bones = present
-    later = renamed.get(own.name_full, {})
-    # Reading settings that were never set has Blender store them, to be copied ever after.
-    if later and group.body.root in later:
-        _follow_root(group.body, chains, later)
+    new_names = renamed.get(armature.name_full, {})
+    # Reading settings that were never set makes Blender store and copy them from then on.
+    if new_names and group.body.root in new_names:
+        _rename_root(group.body, chains, new_names)
     for settings in chains if renamed else ():
-        _follow_own(settings, later)
-        _follow_anchors(settings, renamed)
+        _rename_in_chain(settings, new_names)
+        _rename_in_anchors(settings, renamed)
 
 
-def naming(name: str, then: Update) -> dict[str, Any]:
-    """Return what settings have in common that a person or a script gives the name of a bone.
+def bone_name_keywords(name: str, on_change: UpdateCallback) -> dict[str, Any]:
+    """Return the keywords of a setting that a user or a script sets to the name of a bone.
 
-    All other names follow first: the one that has just been set means a present bone.
+    All other names are updated first. The name that has just been set is one of the present names.
 
     Args:
-        name: Of the setting, of a chain or of one of its joints.
-        then: What is to be done about the new bone.
+        name: The name of the setting, of a chain or of one of its joints.
+        on_change: Called afterwards, to handle the new bone.
     """
 
     def update(settings: bpy.types.PropertyGroup, context: bpy.types.Context) -> None:
@@ -70,50 +70,50 @@ def naming(name: str, then: Update) -> dict[str, Any]:
         follow_renamed(owner_of(settings))
         if getattr(settings, name) != bone:
             setattr(settings, name, bone)
-        then(settings, context)
+        on_change(settings, context)
 
-    return FIXED | {"maxlen": LONGEST_NAME, "update": update}
+    return NOT_KEYABLE | {"maxlen": LONGEST_NAME, "update": update}
 
 
-def _follow_root(
-    body: bpy.types.PropertyGroup, chains: Sequence[ChainGroup], later: dict[str, str]
+def _rename_root(
+    body: bpy.types.PropertyGroup, chains: Sequence[ChainGroup], new_names: dict[str, str]
 ) -> None:
-    # Otherwise all bones were given their pose back, as if the body had another root now.
+    # Otherwise all bones would get their stored pose back, as if the body had another root now.
     stored = [settings.stored_pose for settings in chains]
     for settings in chains:
         settings.stored_pose = ""
-    if body.held_root in later:
-        body.held_root = later[body.held_root]
-    body.root = later[body.root]
+    if body.held_root in new_names:
+        body.held_root = new_names[body.held_root]
+    body.root = new_names[body.root]
     for settings, text in zip(chains, stored, strict=True):
         settings.stored_pose = text
 
 
-def _follow_own(settings: ChainGroup, later: dict[str, str]) -> None:
+def _rename_in_chain(settings: ChainGroup, new_names: dict[str, str]) -> None:
     stored = settings.stored_pose
     with suppress(RigError):
         bones = bones_of_text(stored)
-        if any(bone.name in later for bone in bones):
+        if any(bone.name in new_names for bone in bones):
             stored = text_of_bones(
-                bone._replace(name=later.get(bone.name, bone.name)) for bone in bones
+                bone._replace(name=new_names.get(bone.name, bone.name)) for bone in bones
             )
     for joint in settings.joints:
-        if joint.bone in later:
-            joint.bone = later[joint.bone]
-    if settings.bone in later:
-        # Otherwise its bones were given their pose back, as if the chain took others now.
+        if joint.bone in new_names:
+            joint.bone = new_names[joint.bone]
+    if settings.bone in new_names:
+        # Otherwise its bones would get their stored pose back, as if the chain drove others now.
         settings.stored_pose = ""
-        settings.bone = later[settings.bone]
+        settings.bone = new_names[settings.bone]
     if settings.stored_pose != stored:
         settings.stored_pose = stored
 
 
-def _follow_anchors(settings: ChainGroup, renamed: Renamed) -> None:
+def _rename_in_anchors(settings: ChainGroup, renamed: Renamed) -> None:
     for target, subtarget in ANCHORS:
         followed = _armature(settings, target)
-        later = {} if followed is None else renamed.get(followed.name_full, {})
-        if (name := getattr(settings, subtarget)) in later:
-            setattr(settings, subtarget, later[name])
+        new_names = {} if followed is None else renamed.get(followed.name_full, {})
+        if (name := getattr(settings, subtarget)) in new_names:
+            setattr(settings, subtarget, new_names[name])
 
 
 def _armature(settings: ChainGroup, target: str) -> bpy.types.Armature | None:

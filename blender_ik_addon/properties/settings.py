@@ -21,14 +21,14 @@ from ..core import IKError
 from ..core.solving.sweeps import MOST_SWEEPS
 from ..rig.reading.anchors import shown_everywhere
 from .chains import (
+    DEFAULT_NAME,
     EXTENSIBLE,
-    FIXED,
-    HIDDEN,
     KEYABLE,
+    NOT_KEYABLE,
+    NOT_SHOWN,
     OVERRIDABLE,
     SHARE,
-    UNNAMED,
-    name_apart,
+    make_name_unique,
     owner_of,
     tag,
 )
@@ -43,14 +43,14 @@ from .choices import (
     STARTS,
     TOLERANCE,
 )
-from .controls.bodies import give_priority
+from .controls.bodies import set_default_priority
 from .controls.space_names import space_properties
 from .forces import ForceSettings
 from .joints.own import JointSettings
 from .records import sync_anchors
-from .renaming import naming
+from .renaming import bone_name_keywords
 from .status import residual, status
-from .stored import change_solver, release, restretch
+from .stored import change_solver, change_stretch, release
 
 
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
@@ -59,24 +59,24 @@ def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
 
 
 def _take_tip(settings: ChainSettings, context: bpy.types.Context) -> None:
-    # One that a script has just added has the name of all new ones until now.
-    name_apart(settings, context)
-    give_priority(settings)
+    # A chain that a script has just added still has the name of all new chains.
+    make_name_unique(settings, context)
+    set_default_priority(settings)
     _rechain(settings, context)
 
 
 def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
-    """Give the former bones their pose back before the chain takes others."""
-    # What cannot be given back stays stored, and the status says so.
+    """Give the former bones their stored pose back before the chain drives others."""
+    # A pose that cannot be given back stays stored, and the status says so.
     with suppress(IKError):
         release(settings)
     _retarget(settings, context)
 
 
-OF_BONES = FIXED | {"update": _rechain}
-"""What settings have in common that decide which bones a chain drives."""
-FOLLOWED = FIXED | {"update": _retarget}
-"""What those have that tell what it follows."""
+BONE_KEYWORDS = NOT_KEYABLE | {"update": _rechain}
+"""Keywords of settings that decide which bones a chain drives."""
+ANCHOR_KEYWORDS = NOT_KEYABLE | {"update": _retarget}
+"""Keywords of settings that name an object that a chain follows."""
 
 
 class ChainSettings(bpy.types.PropertyGroup):
@@ -86,9 +86,9 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Name",
         description="What the chain is called in lists and messages. A number is added where"
         " another chain of the armature has that name",
-        default=UNNAMED,
+        default=DEFAULT_NAME,
         override=OVERRIDABLE,
-        update=name_apart,
+        update=make_name_unique,
     )
     mute: BoolProperty(
         name="Mute",
@@ -104,7 +104,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     bone: StringProperty(
         name="Tip Bone",
         description="The last bone of the chain: its tail, or head, goes to the target",
-        **naming("bone", _take_tip),
+        **bone_name_keywords("bone", _take_tip),
     )
     chain_count: IntProperty(
         name="Chain Length",
@@ -113,7 +113,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         " all up to the first",
         min=0,
         max=300,
-        **OF_BONES,
+        **BONE_KEYWORDS,
     )
     solver: EnumProperty(
         name="Solver",
@@ -122,30 +122,30 @@ class ChainSettings(bpy.types.PropertyGroup):
         translation_context=OWN_WORDS,
         items=SOLVERS,
         default="NEWTON",
-        **FIXED | {"update": change_solver},
+        **NOT_KEYABLE | {"update": change_solver},
     )
     target: PointerProperty(
         name="Target",
         description="The object that the tip of the chain follows",
         type=bpy.types.Object,
-        **FOLLOWED,
+        **ANCHOR_KEYWORDS,
     )
     subtarget: StringProperty(
         name="Target Bone",
         description="The bone that the tip of the chain follows, where the target is an armature",
-        **naming("subtarget", _retarget),
+        **bone_name_keywords("subtarget", _retarget),
     )
     pole_target: PointerProperty(
         name="Pole Target",
         translation_context=OWN_WORDS,
         description="The object that the chain bends toward, such as one in front of a knee",
         type=bpy.types.Object,
-        **FOLLOWED,
+        **ANCHOR_KEYWORDS,
     )
     pole_subtarget: StringProperty(
         name="Pole Bone",
         description="The bone that the chain bends toward, where the pole target is an armature",
-        **naming("pole_subtarget", _retarget),
+        **bone_name_keywords("pole_subtarget", _retarget),
     )
     space: space_properties("TARGET")
     pole_space: space_properties("POLE")
@@ -166,7 +166,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         " use With Body: they bend as the pose that they start from",
         items=POLE_MODES,
         default="TARGET",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     pole_lean: FloatProperty(
         name="Lean",
@@ -177,7 +177,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         min=-pi,
         max=pi,
         subtype="ANGLE",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     use_flip_bend: BoolProperty(
         name="Flip Bend",
@@ -190,31 +190,31 @@ class ChainSettings(bpy.types.PropertyGroup):
         " scale",
         items=NEGATIVE_SCALES,
         default="MIRROR",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     use_tail: BoolProperty(
         name="Use Tail",
         description="Bring the tail of the tip bone to the target. Off: its head",
         default=True,
-        **OF_BONES,
+        **BONE_KEYWORDS,
     )
     use_rotation: BoolProperty(
         name="Rotation",
         description="Turn a bone of the chain as the target is turned, such as a hand or foot",
-        **OF_BONES,
+        **BONE_KEYWORDS,
     )
     rotation_bone: EnumProperty(
         name="Rotation Bone",
         description="Which bone turns with the target",
         items=ROTATION_BONES,
         default="TIP",
-        **OF_BONES,
+        **BONE_KEYWORDS,
     )
     use_twist_spread: BoolProperty(
         name="Twist Spread",
         description="Spread the turn of the hand or foot evenly along the bones of the segment"
         " before it, and along twist bones. No joint moves",
-        **OF_BONES,
+        **BONE_KEYWORDS,
     )
     orient_weight: FloatProperty(
         name="Rotation Weight",
@@ -229,14 +229,14 @@ class ChainSettings(bpy.types.PropertyGroup):
         default=500,
         min=1,
         soft_max=500,
-        **FIXED,
+        **NOT_KEYABLE,
     )
     tolerance: FloatProperty(
         name="Tolerance",
         description="A chain has reached its target at this distance; in scene units",
         **TOLERANCE,
         soft_max=0.1,
-        **FIXED,
+        **NOT_KEYABLE,
     )
     use_finish: BoolProperty(
         name="Finish with Newton",
@@ -244,14 +244,14 @@ class ChainSettings(bpy.types.PropertyGroup):
         " bring limited chains to their poles and rotations. Off: the bare algorithm, as a"
         " game engine runs it",
         default=True,
-        **FIXED,
+        **NOT_KEYABLE,
     )
     use_limits: BoolProperty(
         name="Limits",
         description="Keep each bone within the limits of its joint in the list below. Bones"
         " without a joint use their own IK locks, limits and stiffness",
         default=True,
-        **FIXED,
+        **NOT_KEYABLE,
     )
     joints: CollectionProperty(
         name="Joints",
@@ -311,12 +311,12 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Stretch",
         description="Let bones grow to a target that is out of reach: those with an IK Stretch"
         " above 0 (Properties, tab Bone, Inverse Kinematics)",
-        **FIXED | {"update": restretch},
+        **NOT_KEYABLE | {"update": change_stretch},
     )
     use_keep_volume: BoolProperty(
         name="Keep Volume",
         description="Make bones thinner as they grow",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     follow_lead: EnumProperty(
         name="Lead",
@@ -324,13 +324,13 @@ class ChainSettings(bpy.types.PropertyGroup):
         translation_context=OWN_WORDS,
         items=LEADS,
         default="TIP",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     use_anchor: BoolProperty(
         name="Anchor",
         description="Keep the other end of the chain where it is. Off: the whole chain is dragged"
         " along",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     max_bend: FloatProperty(
         name="Max Bend",
@@ -348,7 +348,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         " the nearest one",
         items=STARTS,
         default="KEYED",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     planted: EnumProperty(
         name="Planted",
@@ -370,7 +370,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     stored_pose: StringProperty(
         name="Stored Pose",
         description="What the bones' channels held before the chain first wrote, as JSON",
-        **HIDDEN,
+        **NOT_SHOWN,
     )
     status: StringProperty(
         name="Status",
@@ -390,10 +390,10 @@ def like_setting(name: str, description: str, **others: Any) -> Any:
     """Return a property with the label, the default and the range of a setting of chains.
 
     Args:
-        name: Of the setting.
+        name: The name of the setting.
         description: The tooltip.
-        others: What else is otherwise than there.
+        others: Other keywords that differ from those of the setting.
     """
-    known = get_type_hints(ChainSettings)[name]
+    setting = get_type_hints(ChainSettings)[name]
     plain: dict[str, Any] = {"options": set(), "override": set(), "update": None}
-    return known.function(**known.keywords | plain | {"description": description} | others)
+    return setting.function(**setting.keywords | plain | {"description": description} | others)

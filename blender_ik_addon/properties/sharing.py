@@ -1,4 +1,4 @@
-"""Bones that several chains drive: whether they can, and the stored poses, which all tell alike."""
+"""Bones that several chains drive: checks, and stored poses, which are the same in all chains."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from ..rig.trees.shared_bones import cure_of, limb_count
 from .chains import ChainGroup, body_of, chains_of, is_idle, owner_of
 from .records import bones_of_chain, chain_spec, drivers_of
 
-Stored = tuple[StoredBone, ...]
+StoredBones = tuple[StoredBone, ...]
 
 
-def as_others_have(settings: ChainGroup, taken: Stored) -> Stored:
-    """Return a pose taken for a chain with what other chains have stored of its bones.
+def merge_stored(settings: ChainGroup, pose: StoredBones) -> StoredBones:
+    """Return the present pose of a chain's bones, with what other chains have stored of them.
 
-    Those were there before: what stands on shared bones now is what they have solved.
+    Those chains stored it before they moved the bones; the present pose is their result.
     """
     known: dict[str, StoredBone] = {}
-    for _, stored in _others(settings):
+    for _, stored in _others_with_pose(settings):
         for bone in stored:
             known.setdefault(bone.name, bone)
-    return tuple([_turned_as(bone, known.get(bone.name)) for bone in taken])
+    return tuple([_with_channels_of(bone, known.get(bone.name)) for bone in pose])
 
 
-def tell_others(settings: ChainGroup, taken: Stored) -> None:
-    """Have other chains that have stored bones of a chain store them as it does."""
-    known = {bone.name: bone for bone in taken}
-    for other, stored in _others(settings):
+def update_others(settings: ChainGroup, pose: StoredBones) -> None:
+    """Copy the stored bones of a chain to other chains that have stored the same bones."""
+    known = {bone.name: bone for bone in pose}
+    for other, stored in _others_with_pose(settings):
         if not known.keys().isdisjoint([bone.name for bone in stored]):
-            told = [_turned_as(bone, known.get(bone.name)) for bone in stored]
-            other.stored_pose = text_of_bones(told)
+            updated = [_with_channels_of(bone, known.get(bone.name)) for bone in stored]
+            other.stored_pose = text_of_bones(updated)
 
 
 def shares_bones(settings: ChainGroup) -> bool:
-    """Return whether a live chain of the object drives bones that this one does."""
+    """Tell whether another live chain of the object drives bones of this chain."""
     drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
     return any(other != settings and not is_idle(other) for other, _ in drivers)
 
 
 def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]) -> ChainSpec:
-    """Return a chain with those of its bones alone that its pole turns.
+    """Return a chain reduced to the bones that its pole turns.
 
     Args:
         owner: The original armature object.
         spec: The chain.
-        live: The chains of the object that are or will be live; it may be one of them.
+        live: The chains of the object that are or will be live, with or without this one.
 
     Raises:
         IKError: If the chain has no bones.
@@ -71,28 +71,28 @@ def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]
 
 def live_chains(owner: bpy.types.Object) -> list[ChainGroup]:
     """Return the chains of an object that pose their bones."""
-    return [each for each in chains_of(owner) if not is_idle(each)]
+    return [chain for chain in chains_of(owner) if not is_idle(chain)]
 
 
-def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:
+def check_new(owner: bpy.types.Object, spec: ChainSpec) -> None:
     """Raise if a new chain cannot be solved together with the live ones that drive bones of it.
 
     Args:
         owner: The original armature object.
-        wanted: The chain, with its solver.
+        spec: The new chain, with its solver.
 
     Raises:
-        RigError: With the name of the first such chain.
+        RigError: If it cannot, with the name of the first chain that prevents it.
     """
     if (body := body_of(owner)) is not None:
-        wanted = replace(wanted, body=BodyGoal(body.root))
+        spec = replace(spec, body=BodyGoal(body.root))
     skeleton = skeleton_of(owner)
-    plan = planned(skeleton, wanted)
-    own_cure = cure_of(plan, wanted, slides=False)
-    for name, other, others_cure in _present(owner, skeleton):
+    plan = planned(skeleton, spec)
+    new_cure = cure_of(plan, spec, slides=False)
+    for name, other, live_cure in _live_bones(owner, skeleton):
         shared = plan.in_common(other)
-        if shared and (cure := own_cure or others_cure) is not None:
-            bone, whose = skeleton.names[shared[0]], "this chain" if own_cure else f"'{name}'"
+        if shared and (cure := new_cure or live_cure) is not None:
+            bone, whose = skeleton.names[shared[0]], "this chain" if new_cure else f"'{name}'"
             raise RigError(
                 f"Bone '{bone}' already belongs to chain '{name}', and a second one cannot be"
                 f" solved together with it: {cure} for {whose}, select other bones, or remove"
@@ -100,13 +100,13 @@ def check_new(owner: bpy.types.Object, wanted: ChainSpec) -> None:
             )
 
 
-def _present(
+def _live_bones(
     owner: bpy.types.Object, skeleton: Skeleton
 ) -> Iterator[tuple[str, ChainPlan, str | None]]:
-    """Yield names and bones of live chains, and what they need to share these; None for nothing."""
+    """Yield name, bones and ``cure_of`` of each live chain; None if it can share its bones."""
     of_bones = read_joints(owner)
     for settings in chains_of(owner):
-        # One that cannot be solved is no trouble of a new one.
+        # A live chain that cannot be solved does not prevent a new one.
         with suppress(IKError):
             if not is_idle(settings):
                 spec = chain_spec(settings, with_stored=False)
@@ -116,19 +116,19 @@ def _present(
                 yield settings.name, plan, cure_of(plan, spec, slides=slides)
 
 
-def _others(settings: ChainGroup) -> Iterator[tuple[ChainGroup, Stored]]:
-    """Yield the other chains of the object that have a stored pose, live ones, and that pose."""
+def _others_with_pose(settings: ChainGroup) -> Iterator[tuple[ChainGroup, StoredBones]]:
+    """Yield the other chains of the object with a stored pose, which are live, and that pose."""
     for other in chains_of(owner_of(settings)):
         if other.stored_pose and other.as_pointer() != settings.as_pointer():
-            # One that cannot be read is no other chain's trouble.
+            # A pose that cannot be read does not affect other chains.
             with suppress(RigError):
                 yield other, bones_of_text(other.stored_pose)
 
 
-def _turned_as(bone: StoredBone, other: StoredBone | None) -> StoredBone:
+def _with_channels_of(bone: StoredBone, other: StoredBone | None) -> StoredBone:
     if other is None:
         return bone
     turned = bone._replace(rotation_mode=other.rotation_mode, rotation=other.rotation)
-    # A chain that moves no location would give back what another one does, under its hands.
+    # A chain that moves no location would otherwise reset the one that another chain writes.
     has_both = bone.location and other.location
     return turned._replace(location=other.location) if has_both else turned

@@ -1,4 +1,4 @@
-"""What chains have to say, read whenever it is shown."""
+"""State and status text of chains, computed whenever they are shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import is_in_line, pole_axis
 from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, body_of, chain_key, chains_of, is_idle, owner_of
-from .choices import may_lead_body, uses
+from .choices import can_move_body, uses
 from .controls.space_names import lost_spaces
 from .controls.torso import lost_root
 from .joints.own import joints_by_bone
@@ -54,35 +54,35 @@ INSTANCED = (
 )
 
 
-IN_LINE = (
+POLE_IN_LINE = (
     "The pole is nearly in line with the root and the target, so the chain may flip: move the pole"
     " aside, or set Bend to With Body"
 )
 
 
-OUTSIDE = (
+OUTSIDE_BODY = (
     "No bone of the body carries this chain, so it is solved by itself: choose a Root above it, if"
     " it is to go along"
 )
 
 
-NO_ROLL = (
+NO_FOOT_CONTROL = (
     "The control of this foot was deleted, so nothing rolls it: remove the chain with Delete"
     " Controls, then press Set Up Limbs"
 )
 
 
-BY_ITSELF = (
+SOLVED_BY_ITSELF = (
     "A chain with the solver Force or Follow is solved by itself: the body carries it, but does not"
     " go along with its target"
 )
 
 
 class ChainState(enum.StrEnum):
-    """What a chain does, as coarse as a color or an icon tells it."""
+    """The state of a chain as shown by its color and its icon."""
 
     REACHED = enum.auto()
-    """It is at its target, or as near as its soft distance or a single bone allows."""
+    """It is at its target, or as close to it as its soft distance or a single bone allows."""
     HELD = enum.auto()
     """It is short of its target, by limits for example, or its bones have stretched."""
     MISSED = enum.auto()
@@ -94,20 +94,20 @@ class ChainState(enum.StrEnum):
 
 
 def state_of_ending(ending: Ending | None) -> ChainState:
-    """Return the state of a chain by how its last solve ended; None where there was no solve."""
+    """Return the state of a chain from the end of its last solve; idle if there was no solve."""
     if ending is None:
         return ChainState.IDLE
     is_beyond = ending.status in (Status.EXTENDED, Status.FOLDED)
     if is_beyond and not ending.only_turns:
         return ChainState.MISSED
-    # Limbs that are set up are softened whenever they are nearly straight: no cause for concern.
+    # *Set Up Limbs* gives limbs a soft distance, so nearly straight ones are normally softened.
     is_near = (ending.status is Status.SOFTENED or is_beyond) and not ending.has_locks
-    is_there = ending.status is Status.REACHED or is_near
-    return ChainState.REACHED if is_there and not ending.is_stretched else ChainState.HELD
+    is_at_target = ending.status is Status.REACHED or is_near
+    return ChainState.REACHED if is_at_target and not ending.is_stretched else ChainState.HELD
 
 
 def state(settings: ChainGroup) -> ChainState:
-    """Return the state of a chain, with nothing solved for it."""
+    """Return the state of a chain, without solving it."""
     outcome = _outcome(settings)
     unsolved = _unsolved(settings, outcome)
     if unsolved is not None:
@@ -120,61 +120,61 @@ def state(settings: ChainGroup) -> ChainState:
 
 
 def status(settings: ChainGroup) -> str:
-    """Return what the last solve of a chain did, in words, or why there was none."""
+    """Describe the last solve of a chain, or say why it was not solved."""
     outcome = _outcome(settings)
     *before, last = status_with(settings, outcome), *_notes(settings, outcome)
-    # What is wrong with a chain is a whole sentence, with a full stop.
+    # A problem of a chain is a whole sentence, with a full stop.
     return ". ".join((*(text.removesuffix(".") for text in before), last))
 
 
 def _notes(settings: ChainGroup, outcome: Outcome | Refused | None) -> Iterator[str]:
-    """Yield what else there is to know of a chain."""
+    """Yield further remarks about a chain."""
     if isinstance(outcome, Outcome) and not is_idle(settings):
         if _starts_from_new_keys(settings):
             yield NEW_KEYS
         if _may_flip(settings):
-            yield IN_LINE
-        if alone := _outside_body(settings):
-            yield alone
+            yield POLE_IN_LINE
+        if reason_alone := _outside_body(settings):
+            yield reason_alone
     target, _ = target_and_pole(settings)
     if target is not None and has_lost_control(target):
-        yield NO_ROLL
+        yield NO_FOOT_CONTROL
     for control in lost_spaces(settings):
         yield f"The space of '{control}' no longer exists: choose another space"
 
 
 def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float] | None:
-    """Return which bones' constraints have moved a chain's tip off its target, and how far it is.
+    """Return bones whose constraints have moved a chain's tip off its target, and the distance.
 
-    None if they have not.
+    None if constraints have not moved it.
     """
     owner, (target, _) = owner_of(settings), target_and_pole(settings)
     plan = plan_or_none(skeleton_of(owner), bones_spec(settings))
-    # The cheapest first: this is asked at every redraw.
+    # The cheapest conditions first: this runs at every redraw.
     if plan is None or target is None or not (bones := constrained_bones(owner, plan)):
         return None
     joints = shown_joints(owner, plan)
-    is_led_by_root = settings.solver == "FOLLOW" and settings.follow_lead == "ROOT"
-    end = joints[0 if is_led_by_root else -1]
+    is_effector_root = settings.solver == "FOLLOW" and settings.follow_lead == "ROOT"
+    end = joints[0 if is_effector_root else -1]
     gap = left_after(outcome.residual, end, place_of(target), joints)
     return None if gap is None else (bones, gap)
 
 
 def constrained_bones(owner: bpy.types.Object, plan: ChainPlan) -> list[str]:
-    """Return the bones of a chain with constraints of their own, which act after it.
+    """Return the bones of a chain that have active constraints, which act after the chain.
 
-    The one whose head it brings to the target counts, too.
+    The bone whose head the chain brings to the target is included.
     """
     bones, end = owner.pose.bones, plan.skeleton.names[plan.tip]
     return [
         name
         for name in dict.fromkeys((*plan.names, end))
-        if any(each.influence and not each.mute for each in bones[name].constraints)
+        if any(item.influence and not item.mute for item in bones[name].constraints)
     ]
 
 
-def _after_constraints(settings: ChainGroup, outcome: Outcome, text: str) -> str:
-    """Return a status, preceded by constraints that have moved the chain's tip off its target."""
+def _add_moving_constraints(settings: ChainGroup, outcome: Outcome, text: str) -> str:
+    """Return a status, after a sentence on constraints that have moved the tip off its target."""
     moved = _moved_off(settings, outcome)
     if moved is None:
         return text
@@ -186,31 +186,31 @@ def _after_constraints(settings: ChainGroup, outcome: Outcome, text: str) -> str
 
 
 def _outside_body(settings: ChainGroup) -> str:
-    """Return why a chain is solved by itself although there is a body; empty otherwise."""
+    """Return why a chain is solved by itself although there is a body; empty if it is not."""
     owner = owner_of(settings)
     if body_of(owner) is None:
         return ""
     if lost := lost_root(owner):
         return lost
-    if not may_lead_body(settings):
-        return BY_ITSELF
-    return "" if belongs_to_body(settings) else OUTSIDE
+    if not can_move_body(settings):
+        return SOLVED_BY_ITSELF
+    return "" if belongs_to_body(settings) else OUTSIDE_BODY
 
 
 def _may_flip(settings: ChainGroup) -> bool:
-    """Tell whether the pole of a chain hardly says to which side it bends."""
+    """Tell whether the pole of a chain hardly determines the side that the chain bends to."""
     pole = target_and_pole(settings)[1]
     if pole is None or settings.pole_mode != "TARGET" or not uses(settings, "pole_target"):
         return False
     with suppress(IKError):
         axis = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
         return is_in_line(axis, place_of(pole))
-    # What is wrong with it the status says already.
+    # If the chain is invalid, its status already says why.
     return False
 
 
 def _outcome(settings: ChainGroup) -> Outcome | Refused | None:
-    """Return what the last solve of a chain did in the view layer shown."""
+    """Return the outcome of a chain's last solve in the view layer shown."""
     graph = _graph_shown()
     return live.memory.outcome(graph, chain_key(settings)) if graph else None
 
@@ -221,15 +221,15 @@ def _graph_shown() -> GraphKey | None:
 
 
 def _starts_from_new_keys(settings: ChainGroup) -> bool:
-    """Tell whether all bones of a chain have their only keys at this frame, and bend as they say.
+    """Tell whether a chain starts from keys of all its bones, which have no keys at other frames.
 
-    More keys are a motion that somebody has keyed or captured. Two bones, besides a hand or foot,
-    bend to one side only. Whoever animates the influence has keyed the bones on purpose, as
-    *Switch FK/IK* does.
+    More keys are a motion that was keyed or captured. Two bones, besides a hand or foot, bend to
+    one side only. With an animated influence, the bones were keyed on purpose, for example by
+    *Switch FK/IK*.
     """
     scene, owner = bpy.context.scene, owner_of(settings)
     is_keyed = settings.start_from == "KEYED" and uses(settings, "start_from")
-    # The cheapest first: this is asked at every redraw.
+    # The cheapest conditions first: this runs at every redraw.
     if scene is None or owner.animation_data is None or not is_keyed:
         return False
     if count_bending(settings) <= 2:
@@ -245,7 +245,7 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
 
 
 def status_with(settings: ChainGroup, outcome: Outcome | Refused | None) -> str:
-    """Return the same for an outcome that is known."""
+    """Describe a known outcome of a chain, or say why the chain is not solved."""
     unsolved = _unsolved(settings, outcome)
     if unsolved is not None:
         return unsolved[1]
@@ -257,13 +257,13 @@ def status_with(settings: ChainGroup, outcome: Outcome | Refused | None) -> str:
     idle = idle_joints(settings)
     if idle:
         text += f"; joints of bones that are not in the chain have no effect: {', '.join(idle)}"
-    return _after_constraints(settings, outcome, text)
+    return _add_moving_constraints(settings, outcome, text)
 
 
 def _unsolved(
     settings: ChainGroup, outcome: Outcome | Refused | None
 ) -> tuple[ChainState, str] | None:
-    """Return why a chain is not solved: its state, and the same in words; None if it is solved."""
+    """Return the state of a chain that is not solved, and the reason; None if it is solved."""
     if is_idle(settings):
         return _idle(settings)
     scene = bpy.context.scene
@@ -278,9 +278,9 @@ def _unsolved(
 
 
 def _is_auto_keyed(owner: bpy.types.Object, outcome: Outcome) -> bool:
-    """Return whether a bone that was put back has a key there now that it did not have before.
+    """Tell whether Auto Keying has keyed a bone that was put back and had no key at this frame.
 
-    *Only Insert Available* and *Only Insert Needed* may set none.
+    With *Only Insert Available* and *Only Insert Needed* it may set no key.
     """
     scene = bpy.context.scene
     if scene is None or not scene.tool_settings.use_keyframe_insert_auto:
@@ -292,7 +292,7 @@ def _is_auto_keyed(owner: bpy.types.Object, outcome: Outcome) -> bool:
 
 
 def _idle(settings: ChainGroup) -> tuple[ChainState, str]:
-    """Return why a chain leaves its bones alone, or could not give their stored pose back."""
+    """Return state and reason of an idle chain, or why its stored pose cannot be given back."""
     try:
         bones_of_text(settings.stored_pose)
     except RigError as error:
@@ -312,34 +312,34 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     depsgraph = None if view_layer is None else view_layer.depsgraph
     if scene is None or depsgraph is None or owner.visible_get():
-        # What is new, or has just been loaded, is not evaluated until the next update.
+        # An object that is new or has just been loaded is not evaluated until the next update.
         return ""
     if not owner.evaluated_get(depsgraph).is_evaluated:
         return "the armature is hidden, or not in this view layer"
-    # What the eye hides is evaluated.
+    # An object hidden by the eye icon is evaluated.
     return "" if owner in scene.objects.values() else INSTANCED
 
 
 def residual(settings: ChainGroup) -> float:
-    """Return what is left of the way to a chain's target; -1 if its last solve does not show."""
+    """Return the distance to a chain's target; -1 if its bones do not show its last solve."""
     outcome = _outcome_shown(settings)
     return -1.0 if outcome is None else left_of(settings, outcome)
 
 
 def left_of(settings: ChainGroup, outcome: Outcome) -> float:
-    """Return what a solve and the constraints after it leave of the way to a chain's target."""
+    """Return the distance to a chain's target after a solve and the constraints after it."""
     moved = _moved_off(settings, outcome)
     return outcome.residual if moved is None else moved[1]
 
 
 def gives_way(settings: ChainGroup) -> bool:
-    """Tell whether the body that a chain belongs to has moved for any limb to reach."""
+    """Tell whether the body of a chain has moved, so that some limb can reach its target."""
     outcome = _outcome_shown(settings)
     return outcome is not None and outcome.gives_way
 
 
 def _outcome_shown(settings: ChainGroup) -> Outcome | None:
-    """Return what the last solve of a chain did; None if its bones are not where that left them."""
+    """Return the outcome of a chain's last solve; None if its bones do not show that solve."""
     if is_idle(settings) or _why_not_posed(owner_of(settings)):
         return None
     outcome = _outcome(settings)
@@ -352,7 +352,7 @@ def paths_in_words(scene: bpy.types.Scene) -> str:
         return ""
     shown = unfilled(scene.objects)
     moved = {rig: _posed_bones(rig) for rig in scene.objects if shown and chains_of(rig)}
-    if not any(are_wrong(each, moved) for each in shown):
+    if not any(are_wrong(owner, moved) for owner in shown):
         return ""
     return (
         "Motion paths are wrong because Blender computes them without chains: press Update Motion"
@@ -369,16 +369,16 @@ def _posed_bones(rig: bpy.types.Object) -> set[str]:
 
 
 def limits_in_words(settings: ChainGroup) -> str:
-    """Return how many bones of a chain its joints leave to their own IK settings; empty if none."""
+    """Return how many bones of a chain use their own IK settings, in words; empty if none does."""
     names, pose = bones_of_chain(settings), owner_of(settings).pose
-    ours = joints_by_bone(settings, names)
-    count = sum([has_joint(pose.bones[name]) for name in names if name not in ours])
-    many = f"{count} bones use their own IK limits" if count else ""
-    return "1 bone uses its own IK limits" if count == 1 else many
+    jointed = joints_by_bone(settings, names)
+    count = sum([has_joint(pose.bones[name]) for name in names if name not in jointed])
+    plural = f"{count} bones use their own IK limits" if count else ""
+    return "1 bone uses its own IK limits" if count == 1 else plural
 
 
 def tree_of(settings: ChainGroup) -> list[ChainGroup]:
-    """Return the other chains that a chain is one tree with, as it was solved last."""
+    """Return the other chains of the tree that a chain was last solved in."""
     outcome = _outcome_shown(settings)
     if outcome is None:
         return []
@@ -387,7 +387,7 @@ def tree_of(settings: ChainGroup) -> list[ChainGroup]:
 
 
 def tree_in_words(settings: ChainGroup) -> list[str]:
-    """Return what is to be said of a chain's tree: with whom, and whose goals lost by how much."""
+    """Return lines on a chain's tree: its other chains, and distances of goals that were missed."""
     others = tree_of(settings)
     if not others:
         return []

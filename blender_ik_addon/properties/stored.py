@@ -1,4 +1,4 @@
-"""The stored poses of chains: taken, given back, and kept ahead of every update."""
+"""The stored poses of chains: stored, given back, and prepared before every update."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ from .records import (
     sync_anchors_if_changed,
 )
 from .renaming import follow_renamed
-from .sharing import as_others_have, tell_others
+from .sharing import merge_stored, update_others
 
-NO_BONES = frozenset[str]()
+NO_NAMES = frozenset[str]()
 
 
 def store(settings: ChainGroup, evaluated: bpy.types.Object | None = None) -> None:
-    """Take the stored pose of a chain from what its bones' channels hold now.
+    """Store the present channels of a chain's bones as its stored pose.
 
-    Other live chains that share bones with it take the same of these. A chain that has no stored
-    pose yet takes theirs.
+    Other live chains that share bones with it store the same channels of these. A chain that has no
+    stored pose yet takes over theirs instead.
 
     Args:
-        settings: The original ones.
+        settings: The original settings.
         evaluated: The evaluated object to read; by default the original.
 
     Raises:
-        IKError: If a setting or a channel is not finite; the stored pose is as before then.
+        IKError: If a setting or a channel is not finite; the stored pose does not change then.
     """
     owner = owner_of(settings)
-    taken = restoring.take(owner, evaluated or owner, chain_spec(settings, with_stored=False))
+    pose = restoring.take(owner, evaluated or owner, chain_spec(settings, with_stored=False))
     if settings.stored_pose:
-        tell_others(settings, taken)
+        update_others(settings, pose)
     else:
-        taken = as_others_have(settings, taken)
-    settings.stored_pose = text_of_bones(taken)
+        pose = merge_stored(settings, pose)
+    settings.stored_pose = text_of_bones(pose)
     if owner.override_library is None:
-        _forget_defaults(settings)
+        _unset_defaults(settings)
 
 
-def _forget_defaults(settings: ChainGroup) -> None:
-    """Unset what holds its default: Blender copies all that is set with every evaluated pose."""
+def _unset_defaults(settings: ChainGroup) -> None:
+    """Unset settings that hold their default: Blender copies set ones with every evaluated pose."""
     for setting in settings.bl_rna.properties:
         name = setting.identifier
         if name == "name":
-            # Lists of names would tell another one than the chain does.
+            # Blender's lists of names would otherwise hold another name than the chain.
             continue
         # Pointers have no default.
         default = getattr(setting, "default", None)
@@ -74,12 +74,12 @@ def release(
     """Give the bones of a chain their stored pose back, and forget it.
 
     Args:
-        settings: The original ones.
-        frame: Of which keyed channels take their values; by default that of the scene shown.
-        evaluated: As ``restoring.give_back`` takes it.
+        settings: The original settings.
+        frame: The frame at which keyed channels take their values; by default that of the scene.
+        evaluated: As for ``restoring.give_back``.
 
     Raises:
-        RigError: If it cannot be read; nothing is changed then.
+        RigError: If the stored pose cannot be read; nothing is changed then.
     """
     if settings.stored_pose and owner_of(settings).pose is not None:
         spec, frame = stored_spec(settings), _frame() if frame is None else frame
@@ -88,26 +88,26 @@ def release(
 
 
 def _frame() -> float:
-    """Return the frame, with subframe, that keyed channels are given back at."""
+    """Return the frame, with subframe, at which keyed channels take their values."""
     scene = bpy.context.scene
     return scene.frame_current_final if scene is not None else 0.0
 
 
-def restretch(settings: ChainGroup, context: bpy.types.Context) -> None:
-    """Give the bones of a chain their scale back where they are to stretch no longer."""
+def change_stretch(settings: ChainGroup, context: bpy.types.Context) -> None:
+    """Give the bones of a chain their stored scale back after *Stretch* was switched off."""
     if not settings.use_stretch:
         with suppress(IKError):
             spec = stored_spec(settings)
             has_scale = any(bone.scale for bone in spec.stored_pose)
             if has_scale and owner_of(settings).pose is not None:
                 restoring.give_back(owner_of(settings), spec, _frame(), only="scale")
-                kept = (bone._replace(scale=()) for bone in spec.stored_pose)
-                settings.stored_pose = text_of_bones(kept)
+                bones = (bone._replace(scale=()) for bone in spec.stored_pose)
+                settings.stored_pose = text_of_bones(bones)
     tag(settings, context)
 
 
 def change_solver(settings: ChainGroup, context: bpy.types.Context) -> None:
-    """Give back what another solver does not write: not all of them move the body."""
+    """Give back channels that the new solver does not write: some solvers do not move the body."""
     with suppress(IKError):
         if settings.stored_pose and owner_of(settings).pose is not None:
             _release_unwritten(settings, _frame())
@@ -117,27 +117,27 @@ def change_solver(settings: ChainGroup, context: bpy.types.Context) -> None:
 def _release_unwritten(
     settings: ChainGroup, frame: float, known: Skeleton | None = None, *, may_have_left: bool = True
 ) -> bool:
-    """Give back what is stored and not written any more; tell if there is any.
+    """Give back stored channels that are not written any more; tell whether there were any.
 
-    These are bones that have left their chain in edit mode or by its solver, and locations of those
-    that no longer slide. Bones that another live chain writes stay with it, and are forgotten once
-    any has stored them.
+    These are all channels of bones that have left their chain, in edit mode or by its solver, and
+    locations of bones that no longer slide. Bones that another live chain writes are not given
+    back, and are forgotten as soon as any of these chains has stored them.
 
     Args:
-        settings: The original ones.
-        frame: As ``restoring.give_back`` takes it.
-        known: As ``restoring.unwritten`` takes it.
-        may_have_left: Whether to look for bones that have left.
+        settings: The original settings.
+        frame: As for ``restoring.give_back``.
+        known: As for ``restoring.unwritten``.
+        may_have_left: Whether to look for bones that have left the chain.
     """
     if not (may_have_left or may_have_locations(settings.stored_pose)):
         return False
     owner, spec = owner_of(settings), chain_spec(settings)
     gone, idle = restoring.unwritten(owner, spec, known)
-    left = gone = gone if may_have_left else NO_BONES
+    left = gone = gone if may_have_left else NO_NAMES
     if gone:
-        others = [each for each in chains_of(owner) if each != settings and not is_idle(each)]
-        written = {bone for each in others for bone in bones_of_chain(each, with_body=True)}
-        stored = {name for each in others for name in _stored_names(each)}
+        others = [chain for chain in chains_of(owner) if chain != settings and not is_idle(chain)]
+        written = {bone for chain in others for bone in bones_of_chain(chain, with_body=True)}
+        stored = {name for chain in others for name in _stored_names(chain)}
         left, gone = left - (written - stored), gone - written
     idle -= left
     if not (left or idle):
@@ -161,13 +161,13 @@ def _stored_names(settings: ChainGroup) -> frozenset[str]:
 
 
 def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
-    """Raise if a live chain drives bones of another one, whose pose would not stay.
+    """Raise if a live chain drives bones of ``spec``, so that a pose of these would not stay.
 
     Raises:
-        RigError: With the name of the live chain.
+        RigError: If one does, with the name of the live chain.
     """
-    wanted = restoring.driven_by_all(armature_object, [spec])[0]
-    for settings, shared in drivers_of(armature_object, wanted, with_body=True):
+    bones = restoring.driven_by_all(armature_object, [spec])[0]
+    for settings, shared in drivers_of(armature_object, bones, with_body=True):
         if not is_idle(settings):
             raise RigError(
                 f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"
@@ -176,10 +176,10 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
 
 
 def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
-    """Give chains their stored pose, idle ones theirs back, and hidden targets their anchors.
+    """Store poses of live chains, give back those of idle ones, and keep hidden targets evaluated.
 
     Returns:
-        Whether something was written that the graph has to take in.
+        Whether anything was written that the graph has to evaluate.
     """
     if not armature_object.is_editable:
         return False
@@ -188,10 +188,10 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
         follow_renamed(armature_object)
     has_written = not is_render and sync_anchors_if_changed(armature_object, update)
     evaluated = armature_object.evaluated_get(update.depsgraph)
-    pairs = _with_values(armature_object, evaluated)
-    # Chains that begin store shared bones as those have them that end: before these forget it.
+    pairs = _with_evaluated(armature_object, evaluated)
+    # Live chains first: they take over shared bones from idle ones, before these forget them.
     for settings, values in sorted(pairs, key=lambda pair: is_idle(pair[1])):
-        # What is wrong with a chain, ``live_specs`` and the status tell.
+        # ``live_specs`` and the status report what is wrong with a chain.
         with suppress(IKError):
             has_written |= _prepare_chain(settings, values, evaluated, update)
     return has_written
@@ -203,10 +203,10 @@ def _prepare_chain(
     evaluated: bpy.types.Object,
     update: Update,
 ) -> bool:
-    """Do as ``prepare`` does for one chain.
+    """Do for one chain what ``prepare`` does.
 
     Raises:
-        IKError: If a setting or what it has stored is not sound.
+        IKError: If a setting or the stored pose is invalid.
     """
     stored = settings.stored_pose
     if is_idle(values):
@@ -225,10 +225,10 @@ def _prepare_chain(
 
 
 def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
-    """Return the settings of the chains to solve by index, or what is wrong with them."""
+    """Return the records of the chains to solve by index, or what is wrong with them."""
     evaluated = armature_object.evaluated_get(update.depsgraph)
     specs: Specs = {}
-    for index, (settings, values) in enumerate(_with_values(armature_object, evaluated)):
+    for index, (settings, values) in enumerate(_with_evaluated(armature_object, evaluated)):
         if not is_idle(values):
             try:
                 specs[index] = chain_spec(settings, values)
@@ -237,13 +237,13 @@ def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
     return specs
 
 
-def _with_values(
+def _with_evaluated(
     armature_object: bpy.types.Object, evaluated: bpy.types.Object
 ) -> list[tuple[ChainGroup, ChainGroup]]:
-    """Return chains with the evaluated settings of each, where what is animated has its value."""
+    """Return the chains, each with its evaluated settings, which hold animated values."""
     chains, animated = chains_of(armature_object), chains_of(evaluated)
     if names_of_chains(armature_object) != names_of_chains(evaluated):
-        # A script has changed the list since the evaluation: which is which cannot be told.
+        # A script has changed the list since the evaluation, so the chains cannot be matched.
         animated = chains
     return list(zip(chains, animated, strict=True))
 
@@ -253,8 +253,8 @@ def _store_bones(
 ) -> tuple[StoredBone, ...]:
     settings = chains_of(armature_object)[index]
     former = {bone.name for bone in bones_of_text(settings.stored_pose)}
-    pairs = zip(stored, as_others_have(settings, stored), strict=True)
-    stored = tuple([own if own.name in former else other for own, other in pairs])
+    pairs = zip(stored, merge_stored(settings, stored), strict=True)
+    stored = tuple([bone if bone.name in former else other for bone, other in pairs])
     settings.stored_pose = text_of_bones(stored)
     return stored
 

@@ -1,1 +1,1 @@
-"""Between Blender and arrays: reading, solving and writing poses, with explicit objects only."""
+"""Reading, solving and writing of poses: Blender's data to arrays and back, without a context."""

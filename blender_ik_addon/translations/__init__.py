@@ -1,4 +1,4 @@
-"""The interface and what is said, in the languages of people; docs/translating.md tells more."""
+"""Translation of the interface and of messages; docs/translating.md has the details."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Literal
 import bpy
 
 from .catalogue import SENTENCE, languages, words_of
-from .sentences import speech_of, translated
+from .sentences import translated, translator_of
 
 __all__ = ["languages", "said", "translate", "translated"]
 
-# The package of the whole extension, as Blender calls it.
+# Blender's name of the extension.
 _EXTENSION = __package__.rpartition(".")[0]
 
-Where = Literal["interface", "tooltips", "reports"]
+ShownIn = Literal["interface", "tooltips", "reports"]
 
 
-def translate(sentence: object, where: Where = "interface") -> str:
+def translate(sentence: object, where: ShownIn = "interface") -> str:
     """Return an English sentence in the language that Blender shows.
 
     Args:
-        sentence: A status, or an error; names and numbers in it stay.
-        where: It is shown: what a person wants translated is chosen in the preferences.
+        sentence: A status or an error. Names and numbers in it stay.
+        where: Where it is shown. The user's preferences say for each place whether to translate.
     """
     text, language = str(sentence), bpy.app.translations.locale
     view = bpy.context.preferences.view
@@ -32,15 +32,15 @@ def translate(sentence: object, where: Where = "interface") -> str:
 
 
 def said(sentence: object) -> str:
-    """Return a sentence for a report, in the language that Blender shows."""
+    """Return an English sentence for a report, in the language that Blender shows."""
     return translate(sentence, "reports")
 
 
 def register() -> None:
-    """Have Blender show labels and tooltips in all languages that there are files for."""
+    """Register labels and tooltips with Blender, in all languages that have files."""
     shown = {
         language: {
-            key: says for key, says in words_of(language).items() if says and key[0] != SENTENCE
+            key: text for key, text in words_of(language).items() if text and key[0] != SENTENCE
         }
         for language in languages()
     }
@@ -48,7 +48,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take the words away again."""
+    """Remove the labels and tooltips again, and clear all caches."""
     bpy.app.translations.unregister(_EXTENSION)
-    for remembered in (translated, speech_of, words_of, languages):
-        remembered.cache_clear()
+    for cached in (translated, translator_of, words_of, languages):
+        cached.cache_clear()

@@ -1,7 +1,7 @@
-"""Sentences with names and numbers in them, said in another language.
+"""Translation of sentences that contain names and numbers.
 
-They are made in English, deep inside, where nobody knows who reads them. Where they are shown, the
-template that a sentence was made from is found again, and says it with the same names and numbers.
+The code makes all sentences in English, without knowing who reads them. Where a sentence is shown,
+the template that it was made from is found again, and its translation takes the same values.
 """
 
 from __future__ import annotations
@@ -11,46 +11,46 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from string import Formatter
 
-from .catalogue import SENTENCE, Words, words_of
+from .catalogue import SENTENCE, Translations, words_of
 
-# What joins sentences, and their parts.
-_JOINTS = re.compile(r"(; |\. |: |, | · )")
-_STOPS = ".。"
-# Names that the interface shows are said as it shows them: one, or a list.
+# Separators of sentences, and of their parts.
+_SEPARATORS = re.compile(r"(; |\. |: |, | · )")
+_FULL_STOPS = ".。"
+# Placeholders of one label of the interface and of a list of labels, translated as labels are.
 _LABEL, _LABELS = "label", "labels"
-# A status that is shown is asked for at each redraw.
-_REMEMBERED = 256
+# Number of cached sentences: each redraw translates all statuses that it shows.
+_CACHE_SIZE = 256
 
 
 @dataclass(frozen=True)
 class Template:
-    """One kind of sentence.
+    """A kind of sentence: fixed text with placeholders.
 
     Attributes:
-        expression: What matches the English ones, with a group for each placeholder.
-        says: The same in the other language, with the placeholders in braces.
-        names: Placeholders in quotes: names that people have given, which stay.
-        begins: What all of them begin with.
-        ends: What all of them end with.
-        size: How many characters are fixed.
+        expression: Regular expression of the English sentences, with a group for each placeholder.
+        translation: The sentence in the other language, with the placeholders in braces.
+        names: Placeholders in quotes. Their values are names that users have chosen, which stay.
+        prefix: The text that all of these sentences begin with.
+        suffix: The text that all of these sentences end with.
+        size: Number of fixed characters.
     """
 
     expression: str
-    says: str
+    translation: str
     names: frozenset[str]
-    begins: str
-    ends: str
+    prefix: str
+    suffix: str
     size: int
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The expression, compiled when it is first needed: most never are."""
+        """The expression, compiled at its first use, as most are never used."""
         return re.compile(self.expression, re.DOTALL)
 
     def values(self, text: str) -> dict[str, str] | None:
-        """Return what stands for the placeholders in a text; None for another kind of sentence."""
-        # Sooner than to try the pattern.
-        if not text.startswith(self.begins) or not text.endswith(self.ends):
+        """Return the values of the placeholders in a text; None for another kind of sentence."""
+        # Faster than the pattern.
+        if not text.startswith(self.prefix) or not text.endswith(self.suffix):
             return None
         match = self.pattern.fullmatch(text)
         return None if match is None else match.groupdict()
@@ -58,12 +58,12 @@ class Template:
 
 @dataclass(frozen=True)
 class Speech:
-    """What sentences can be said in a language.
+    """All translations of one language.
 
     Attributes:
-        labels: What the interface shows.
-        fixed: Sentences without placeholders.
-        templates: Those with some, the most particular first.
+        labels: Translations of labels of the interface.
+        fixed: Translations of sentences without placeholders.
+        templates: Sentences with placeholders, those with most fixed characters first.
     """
 
     labels: dict[str, str]
@@ -71,74 +71,74 @@ class Speech:
     templates: tuple[Template, ...]
 
     def translated(self, text: str) -> str:
-        """Return a text in this language: as a whole, else part by part; unknown parts stay."""
-        pieces = _JOINTS.split(text)
-        said: list[str] = []
+        """Return a text in this language, as a whole or part by part; unknown parts stay."""
+        pieces = _SEPARATORS.split(text)
+        parts: list[str] = []
         start = 0
         while start < len(pieces):
             for end in range(len(pieces), start, -2):
-                whole = self._part("".join(pieces[start:end]))
-                if whole is not None:
+                part = self._translate_part("".join(pieces[start:end]))
+                if part is not None:
                     break
             else:
-                whole, end = pieces[start], start + 1
-            said += [whole, *pieces[end : end + 1]]
+                part, end = pieces[start], start + 1
+            parts += [part, *pieces[end : end + 1]]
             start = end + 1
-        return "".join(said)
+        return "".join(parts)
 
-    def _part(self, text: str) -> str | None:
+    def _translate_part(self, text: str) -> str | None:
         """Return one sentence, with or without its full stop; None if it is unknown."""
-        whole = self._whole(text)
-        if whole is None and (stopped := self._whole(f"{text}.")) is not None:
-            whole = stopped.rstrip(_STOPS)
-        return whole
+        part = self._translate_sentence(text)
+        if part is None and (sentence := self._translate_sentence(f"{text}.")) is not None:
+            part = sentence.rstrip(_FULL_STOPS)
+        return part
 
-    def _whole(self, text: str) -> str | None:
+    def _translate_sentence(self, text: str) -> str | None:
         """Return one sentence in this language; None if it is unknown."""
         if text in self.fixed:
             return self.fixed[text]
         for template in self.templates:
             values = template.values(text)
             if values is not None:
-                told = {name: self._value(template, name, values[name]) for name in values}
-                return template.says.format_map(told)
+                shown = {name: self._value_text(template, name, values[name]) for name in values}
+                return template.translation.format_map(shown)
         return None
 
-    def _value(self, template: Template, name: str, value: str) -> str:
+    def _value_text(self, template: Template, name: str, value: str) -> str:
         if name in (_LABEL, _LABELS):
-            return ", ".join(self.labels.get(each, each) for each in value.split(", "))
+            return ", ".join(self.labels.get(label, label) for label in value.split(", "))
         return value if name in template.names else self.translated(value)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def translated(sentence: str, language: str) -> str:
-    """Return an English sentence in a language that there is a file for.
+    """Return an English sentence in a language that has a file.
 
     Args:
-        sentence: One, or several joined; names and numbers in it stay.
-        language: As Blender calls it.
+        sentence: One sentence, or several joined. Names and numbers in it stay.
+        language: Blender's name of the language.
     """
-    return speech_of(language).translated(sentence)
+    return translator_of(language).translated(sentence)
 
 
 @cache
-def speech_of(language: str) -> Speech:
-    """Return what can be said in a language; made once."""
+def translator_of(language: str) -> Speech:
+    """Return the translator for a language; cached."""
     return make_speech(words_of(language))
 
 
-def make_speech(words: Words) -> Speech:
-    """Return what sentences can be said with some words."""
+def make_speech(translations: Translations) -> Speech:
+    """Sort translations into labels, fixed sentences and templates."""
     labels, fixed, templates = {}, {}, []
-    for (context, english), says in words.items():
-        if not says:
+    for (context, english), translation in translations.items():
+        if not translation:
             continue
         if context != SENTENCE:
-            labels[english] = says
+            labels[english] = translation
         elif placeholders(english):
-            templates.append(_template(english, says))
+            templates.append(_template(english, translation))
         else:
-            fixed[english.format()] = says.format()
+            fixed[english.format()] = translation.format()
     templates.sort(key=lambda template: -template.size)
     return Speech(labels, fixed, tuple(templates))
 
@@ -148,18 +148,18 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-def _some(name: str, after: str, *, is_first: bool) -> str:
-    """Return what may stand for a placeholder, as an expression."""
+def _placeholder_pattern(name: str, after: str, *, is_first: bool) -> str:
+    """Return the regular expression for the values of a placeholder."""
     if name == _LABEL:
         return "[^,;:]+"
     if is_first:
-        # Not another sentence that stands before.
+        # No separators: the value must not contain another sentence before this one.
         return "[^;:]+?"
-    # A list has commas in it, so what a comma follows ends at the last one.
+    # A value may be a list with commas, so one before a comma extends to the last comma.
     return ".+" if after.startswith(",") else ".+?"
 
 
-def _template(english: str, says: str) -> Template:
+def _template(english: str, translation: str) -> Template:
     parts = list(Formatter().parse(english))
     expression, seen, quoted = "", set[str](), set[str]()
     following = [*(literal for literal, *_ in parts[1:]), ""]
@@ -167,16 +167,16 @@ def _template(english: str, says: str) -> Template:
         expression += re.escape(literal)
         if name is None:
             continue
-        some = _some(name, after, is_first=not expression)
-        expression += f"(?P={name})" if name in seen else f"(?P<{name}>{some})"
+        pattern = _placeholder_pattern(name, after, is_first=not expression)
+        expression += f"(?P={name})" if name in seen else f"(?P<{name}>{pattern})"
         seen.add(name)
         if literal.endswith("'") and after.startswith("'"):
             quoted.add(name)
     return Template(
         expression,
-        says,
+        translation,
         frozenset(quoted),
-        begins=parts[0][0],
-        ends="" if parts[-1][1] is not None else parts[-1][0],
+        prefix=parts[0][0],
+        suffix="" if parts[-1][1] is not None else parts[-1][0],
         size=sum(len(literal) for literal, *_ in parts),
     )

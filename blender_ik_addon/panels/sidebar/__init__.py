@@ -2,8 +2,8 @@
 
 from ...registering import in_order
 
-# From the top down: what everybody needs, then the rest. The panels that come and go, with
-# shared bones and with a comparison, are the last, so that no other one moves.
+# From the top down: panels that everybody needs, then the rest. The panels of shared bones and of
+# a comparison appear and disappear. They are the last, so that no other panel moves.
 PANELS = (
     *("chain_list", "status", "matching", "target", "pole", "rotation", "solver", "force"),
     *("limits", "reach", "advanced", "whole_body", "tree", "compare"),

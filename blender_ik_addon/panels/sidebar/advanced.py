@@ -23,7 +23,7 @@ class VIEW3D_PT_chain_ik_advanced(ActiveChainPanel):
             layout.row(heading="Finish").prop(settings, "use_finish", text="With Newton")
         draw_used(layout, settings, "start_from")
         layout.prop(settings, "use_tail")
-        # It counts for mirrored objects only; what somebody has set can be seen and undone.
+        # Only mirrored objects use it. If it is set, it is shown, so that it can be set back.
         is_needed = owner_of(settings).matrix_world.is_negative or settings.negative_scale == "KEEP"
         if is_needed and uses(settings, "negative_scale"):
             column = layout.column(align=True)

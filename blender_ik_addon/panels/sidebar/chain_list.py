@@ -1,4 +1,4 @@
-"""The chains of the armature, and what can be done with them."""
+"""The panel with the list of chains, and the main operators on them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import bpy
 
 from ...preferences.colours import LOOKS
 from ...properties.chains import active_armature
-from ...properties.choices import may_lead_body
+from ...properties.choices import can_move_body
 from ...properties.records import may_be_planted
 from ...properties.settings import ChainSettings
 from ...properties.status import paths_in_words, state
@@ -32,7 +32,7 @@ class CHAINIK_UL_chains(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False, icon=LOOKS[state(item)].icon)
-        if may_lead_body(item):
+        if can_move_body(item):
             row.prop(
                 item,
                 "use_pin",
@@ -69,16 +69,16 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
         row.operator("pose.chain_ik_bake")
-        # Where there is no chain yet, the button tells what it needs.
+        # While there is no chain, the tooltip of the button tells what it needs.
         if not chains.chains or may_be_planted(owner):
             layout.operator("pose.chain_ik_plant")
         _draw_paths(layout, context)
 
 
 def _draw_paths(layout: Any, context: bpy.types.Context) -> None:
-    """Draw what is wrong with the motion paths of the scene, and the button that mends them."""
-    shown = active_armature(context), context.object
+    """Draw the button that updates motion paths, and what is wrong with those of the scene."""
+    owners = active_armature(context), context.object
     text = "" if context.scene is None else paths_in_words(context.scene)
-    if text or any(each is not None and has_paths(each) for each in shown):
+    if text or any(owner is not None and has_paths(owner) for owner in owners):
         layout.operator("pose.chain_ik_motion_paths")
         draw_text(layout.column(align=True), text)

@@ -1,4 +1,4 @@
-"""Every solver on a chain, side by side: what *Compare Solvers* has found."""
+"""The panel with the results of *Compare Solvers*: every solver on one chain."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...rig.tools.lengths import length_unit, short_length
 from ...translations import translate
 from ..base import ActiveChainPanel, draw_text, sidebar_width
 
-NONE = "-"
-# Share of a row that the name takes: beside all figures, and beside the residual alone.
-SHARE_BESIDE_ALL, SHARE_BESIDE_ONE = 0.4, 0.6
-# Width of a sidebar with room for all figures, pixels at an interface scale of 1.
-ROOM = 430.0
+NO_FIGURE = "-"
+# Share of a row for the name, beside all figures and beside the residual alone.
+NAME_SHARE_BESIDE_ALL, NAME_SHARE_BESIDE_ONE = 0.4, 0.6
+# Least width of a sidebar that shows all figures, pixels at an interface scale of 1.
+WIDTH_FOR_ALL = 430.0
 
 
 class CHAINIK_UL_compared(bpy.types.UIList):
@@ -27,7 +27,7 @@ class CHAINIK_UL_compared(bpy.types.UIList):
         self,
         context: bpy.types.Context,
         layout: bpy.types.UILayout,
-        kept: ComparedChain,
+        comparison: ComparedChain,
         item: ComparedSolver,
         _icon: int,
         _active_data: ComparedChain,
@@ -37,7 +37,7 @@ class CHAINIK_UL_compared(bpy.types.UIList):
         row = layout.row(align=True)
         row.active = item.is_solved
         row = _draw_cells(row, context, translate(item.name), figures(context, item))
-        settings = kept.chain
+        settings = comparison.chain
         if settings is not None and item.is_in_use(settings):
             row.label(text="", icon="CHECKMARK")
         elif item.solver:
@@ -58,13 +58,13 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = cast(bpy.types.UILayout, self.layout)
-        kept = kept_of(context.window_manager)
+        comparison = kept_of(context.window_manager)
         row = layout.row(align=True)
         row.operator("pose.chain_ik_compare", icon="SORTSIZE")
-        row.prop(kept, "show_ghosts", text="", icon="GHOST_ENABLED")
+        row.prop(comparison, "show_ghosts", text="", icon="GHOST_ENABLED")
         row.operator("pose.chain_ik_compare_clear", text="", icon="X")
-        settings = cast(ChainGroup, kept.chain)
-        frame = f"{kept.frame:.2f}".rstrip("0").rstrip(".")
+        settings = cast(ChainGroup, comparison.chain)
+        frame = f"{comparison.frame:.2f}".rstrip("0").rstrip(".")
         chain = settings.name
         text = f"'{chain}' at frame {frame}"
         if settings != active_chain(context):
@@ -73,16 +73,16 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
         row = layout.row(align=True)
         _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time", " "))
         layout.template_list(
-            *("CHAINIK_UL_compared", "", kept, "solvers", kept, "active_index"),
-            rows=len(kept.solvers),
-            maxrows=len(kept.solvers),
+            *("CHAINIK_UL_compared", "", comparison, "solvers", comparison, "active_index"),
+            rows=len(comparison.solvers),
+            maxrows=len(comparison.solvers),
         )
-        if 0 <= kept.active_index < len(kept.solvers):
-            _draw_chosen(layout, context, kept.solvers[kept.active_index])
+        if 0 <= comparison.active_index < len(comparison.solvers):
+            _draw_active(layout, context, comparison.solvers[comparison.active_index])
 
 
 def figures(context: bpy.types.Context, row: ComparedSolver) -> tuple[str, str, str]:
-    """Return residual, iterations and time of a solver in words; empty where nobody knows."""
+    """Return residual, iterations and time of a solver as texts, empty if unknown."""
     if not row.is_solved:
         return "", "", ""
     count = str(row.iterations) if row.iterations >= 0 else ""
@@ -94,21 +94,21 @@ def figures(context: bpy.types.Context, row: ComparedSolver) -> tuple[str, str, 
 def _draw_cells(
     row: bpy.types.UILayout, context: bpy.types.Context, name: str, texts: tuple[str, ...]
 ) -> bpy.types.UILayout:
-    """Draw a name and as many texts as there is room for; return the row behind them."""
-    has_room = sidebar_width(context) >= ROOM
-    row = row.split(factor=SHARE_BESIDE_ALL if has_room else SHARE_BESIDE_ONE, align=True)
+    """Draw a name and as many texts as fit; return the row for what follows them."""
+    has_room = sidebar_width(context) >= WIDTH_FOR_ALL
+    row = row.split(factor=NAME_SHARE_BESIDE_ALL if has_room else NAME_SHARE_BESIDE_ONE, align=True)
     row.label(text=name, text_ctxt=OWN_WORDS)
-    # Columns as wide in every row, whatever stands in them.
+    # A split gives columns of the same width in every row, whatever their texts.
     row = row.split(align=True)
     for text in texts if has_room else texts[:1]:
-        row.label(text=text or NONE)
+        row.label(text=text or NO_FIGURE)
     return row
 
 
-def _draw_chosen(
+def _draw_active(
     layout: bpy.types.UILayout, context: bpy.types.Context, row: ComparedSolver
 ) -> None:
-    """Draw all figures and the status of the chosen solver."""
+    """Draw all figures and the status of the active solver."""
     gap, count, time = figures(context, row)
     if count:
         count = translate("1 iteration" if count == "1" else f"{count} iterations")

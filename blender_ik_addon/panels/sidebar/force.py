@@ -1,4 +1,4 @@
-"""The panels of the solver Force: what the bones resist and weigh, and how they ease."""
+"""The panels of the solver Force: stiffness, comfort, mass, ease and creature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
         force = settings.force
         plain = layout.column()
         plain.active = not force.creature
-        # In two lines: with both words in one, labels are longer than their column.
+        # Two lines: a label with both words would be longer than its column.
         plain.label(text="Stiffness")
         _draw_ends(plain.column(align=True), force, "stiffness")
         plain.label(text="Comfort")
@@ -52,7 +52,7 @@ class VIEW3D_PT_chain_ik_creature(ActiveChainPanel):
     about = "force"
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
-        # Seen while the panel is closed, too: a creature makes the numbers above idle.
+        # Also visible while the panel is closed: with a creature the numbers above have no effect.
         try:
             name = creature_name(cast(ChainSettings, active_chain(context)))
         except InvalidCreatureError:
@@ -69,6 +69,6 @@ class VIEW3D_PT_chain_ik_creature(ActiveChainPanel):
 
 
 def _draw_ends(layout: bpy.types.UILayout, force: bpy.types.PropertyGroup, name: str) -> None:
-    """Draw what a chain has at its root and at its tip."""
+    """Draw the values of a setting at the root and at the tip."""
     layout.prop(force, f"{name}_root", text="Root")
     layout.prop(force, f"{name}_tip", text="Tip")

@@ -1,4 +1,4 @@
-"""What the joints of the chain allow."""
+"""The panel of the joint limits of a chain."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class VIEW3D_PT_chain_ik_limits(TickedPanel):
     about = "use_limits"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        held = layout.column()
-        held.active = settings.use_limits
-        row = held.row()
+        outer = layout.column()
+        outer.active = settings.use_limits
+        row = outer.row()
         row.template_list(
             "CHAINIK_UL_joints", "", settings, "joints", settings, "active_joint_index", rows=3
         )
@@ -52,10 +52,10 @@ class VIEW3D_PT_chain_ik_limits(TickedPanel):
         column.separator()
         column.operator("pose.chain_ik_joints_copy", text="", icon="COPYDOWN")
         column.operator("pose.chain_ik_joint_to_selected", text="", icon="PASTEDOWN")
-        draw_text(held.column(align=True), limits_in_words(settings))
-        held.operator_menu_enum("pose.chain_ik_joint_preset", "preset")
+        draw_text(outer.column(align=True), limits_in_words(settings))
+        outer.operator_menu_enum("pose.chain_ik_joint_preset", "preset")
         index = settings.active_joint_index
         if 0 <= index < len(settings.joints):
             joint = settings.joints[index]
-            held.prop_search(joint, "bone", owner_of(settings).data, "bones")
-            draw_joint(held, joint, settings)
+            outer.prop_search(joint, "bone", owner_of(settings).data, "bones")
+            draw_joint(outer, joint, settings)

@@ -1,4 +1,4 @@
-"""How much the chain counts, and what matches the pose of the bones to its controls and back."""
+"""The panel of the influence, with operators that match bones to controls and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel
 
 SPACES = (("TARGET", "space"), ("POLE", "pole_space"))
-"""The controls of a chain, and the settings that show what they go along with."""
+"""The controls of a chain, and the settings that show their spaces."""
 
 
 class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
@@ -32,7 +32,7 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
             return
         if chain_key(settings)[1] in may_be_planted(owner_of(settings)):
             column.prop(settings, "planted")
-        # Not greyed out for a muted chain: muted is FK, one of the two sides.
+        # Also active for a muted chain: muted is FK, one of the two sides of the switch.
         column = self.layout.column(align=True)
         column.operator("pose.chain_ik_switch", icon="ARROW_LEFTRIGHT")
         column.operator("pose.chain_ik_snap_target", icon="SNAP_ON")

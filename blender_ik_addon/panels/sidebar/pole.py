@@ -1,4 +1,4 @@
-"""Which way the chain bends."""
+"""The panel of the pole and of the side that the chain bends to."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "pole_mode")
-        follows = settings.pole_mode == "FOLLOW"
-        if not follows:
+        is_following = settings.pole_mode == "FOLLOW"
+        if not is_following:
             draw_anchor(layout, settings, "pole_target", "pole_subtarget")
-        if follows or settings.pole_target is not None:
+        if is_following or settings.pole_target is not None:
             layout.prop(settings, "pole_angle")
-        if follows:
+        if is_following:
             layout.prop(settings, "pole_lean")
-        if follows or settings.pole_target is None:
+        if is_following or settings.pole_target is None:
             layout.operator("pose.chain_ik_pole_add", icon="ADD")
         layout.prop(settings, "use_flip_bend")

@@ -1,4 +1,4 @@
-"""What happens toward full reach and beyond it."""
+"""The panel of the soft distance and of stretch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bone turns with the target."""
+"""The panel of the bone that turns with the target."""
 
 from __future__ import annotations
 

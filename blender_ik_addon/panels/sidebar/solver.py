@@ -1,4 +1,4 @@
-"""How the chain is solved."""
+"""The panel of the solver and the presets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
     bl_label = "Solver"
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
-        # A preset sets the active chain of the active object.
+        # A preset changes the active chain of the active object.
         settings = active_chain(context)
         if settings is not None and context.active_object == owner_of(settings):
             CHAINIK_PT_presets.draw_panel_header(self.layout)

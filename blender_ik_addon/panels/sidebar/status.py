@@ -1,4 +1,4 @@
-"""What the last solve did: one line, and behind a button all of it."""
+"""The panel of the status of the last solve: one line, and the whole text in a popover."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..base import ActiveChainPanel, draw_text, lines_of, sidebar_width
 # Width of the popover, in Blender's interface units and in characters.
 DETAILS_UNITS = 20
 DETAILS_CHARACTERS = 60
-# Pixels at an interface scale of 1: what stands beside the text, and a letter of usual width.
-BESIDE, LETTER, LEAST_CHARACTERS = 70.0, 6.2, 10
-# Pixels of the icon of a dot: its sides, and the dot's radius.
-SIZE, RADIUS = 32, 10.0
+# Pixels at an interface scale of 1: what is beside the text, and a letter of usual width.
+RESERVED_WIDTH, LETTER_WIDTH, MIN_CHARACTERS = 70.0, 6.2, 10
+# Side of the icon with a dot, and radius of the dot, in pixels.
+ICON_SIZE, DOT_RADIUS = 32, 10.0
 
 
 class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
@@ -35,10 +35,10 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         look = LOOKS[state(settings)]
-        room = (sidebar_width(bpy.context) - BESIDE) / LETTER
-        left, unit = residual(settings), length_unit(bpy.context.scene)
-        distance = length_in_words(left, unit) if left >= 0.0 else ""
-        text = _in_one_line(settings.status, max(int(room), LEAST_CHARACTERS), distance)
+        width = (sidebar_width(bpy.context) - RESERVED_WIDTH) / LETTER_WIDTH
+        gap, unit = residual(settings), length_unit(bpy.context.scene)
+        distance = length_in_words(gap, unit) if gap >= 0.0 else ""
+        text = _in_one_line(settings.status, max(int(width), MIN_CHARACTERS), distance)
         row = layout.row(align=True)
         row.label(text="", icon_value=_dot_icon(colours(bpy.context)[look.colour]))
         row.label(text=text, icon=look.icon, translate=False)
@@ -49,7 +49,7 @@ class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
 
     bl_label = "Details"
     bl_space_type = "VIEW_3D"
-    # Panels of other regions would be shown without the button as well.
+    # In other regions the panel would also be shown without the button.
     bl_region_type = "HEADER"
     bl_ui_units_x = DETAILS_UNITS
 
@@ -64,38 +64,38 @@ class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
 
 
 def _in_one_line(status: str, width: int, distance: str) -> str:
-    """Return how a status begins; Blender would cut a long one in its middle.
+    """Return the beginning of a status in one line; Blender would cut out the middle.
 
     Args:
         status: The whole text.
-        width: How many letters fit.
-        distance: What is left to the target; it is shown even if the text says it too late.
+        width: The number of letters that fit.
+        distance: The distance to the target, which is shown even if the text has it too late.
     """
     line, *others = lines_of(status, width)
     if not others:
         return line
     if distance not in status or distance in line:
         return f"{line} ..."
-    room = max(width - len(distance) - 1, LEAST_CHARACTERS)
-    begun = lines_of(status, room)[0].rstrip(",:;")
-    return f"{begun} ... {distance}"
+    reduced_width = max(width - len(distance) - 1, MIN_CHARACTERS)
+    beginning = lines_of(status, reduced_width)[0].rstrip(",:;")
+    return f"{beginning} ... {distance}"
 
 
-# ``Any``: the stubs do not know what ``new`` returns.
+# ``Any``: the stubs have no type for the result of ``new``.
 @cache
 def _icons() -> Any:
     return bpy.utils.previews.new()
 
 
 def _dot_icon(colour: tuple[float, float, float]) -> int:
-    """Return the number of the icon of a dot in a colour, sRGB, made where it is new."""
+    """Return the icon number of a dot in a colour, sRGB; the icons are cached."""
     icons, name = _icons(), str(colour)
     if name not in icons:
-        steps = np.arange(SIZE) - 0.5 * (SIZE - 1)
-        alpha = np.clip(RADIUS + 0.5 - np.hypot(steps, steps[:, None]), 0.0, 1.0)[..., None]
+        steps = np.arange(ICON_SIZE) - 0.5 * (ICON_SIZE - 1)
+        alpha = np.clip(DOT_RADIUS + 0.5 - np.hypot(steps, steps[:, None]), 0.0, 1.0)[..., None]
         icon = icons.new(name)
-        icon.icon_size = SIZE, SIZE
-        # Blender expects colours that are multiplied with their alpha.
+        icon.icon_size = ICON_SIZE, ICON_SIZE
+        # Blender expects premultiplied alpha.
         icon.icon_pixels_float.foreach_set((alpha * (*colour, 1.0)).astype(np.float32).ravel())
     return int(icons[name].icon_id)
 

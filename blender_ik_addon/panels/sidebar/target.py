@@ -1,10 +1,10 @@
-"""Which bones follow what."""
+"""The panel of the target and of the bones that follow it."""
 
 from __future__ import annotations
 
 import bpy
 
-from ...properties.choices import may_lead_body
+from ...properties.choices import can_move_body
 from ...properties.settings import ChainSettings
 from ..base import ActiveChainPanel, draw_anchor
 
@@ -19,7 +19,7 @@ class VIEW3D_PT_chain_ik_target(ActiveChainPanel):
         column = layout.column()
         column.prop_search(settings, "bone", settings.id_data.data, "bones")
         column.prop(settings, "chain_count")
-        if may_lead_body(settings):
+        if can_move_body(settings):
             column.prop(settings, "priority")
             column.prop(settings, "use_pin")
             column.prop(settings, "pull", slider=True)

@@ -1,4 +1,4 @@
-"""Chains that share bones: which are solved together, and the weight of each."""
+"""The panel of chains that share bones: which are solved together, and their weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
         column.prop(settings, "weight", slider=True)
         for other in tree_of(settings):
             column.prop(other, "weight", text=other.name, translate=False, slider=True)
-        # Below the numbers, so that these stay where they are.
+        # Below the numbers, so that the numbers do not move.
         column = layout.column(align=True)
         for text in tree_in_words(settings):
             draw_text(column, text)

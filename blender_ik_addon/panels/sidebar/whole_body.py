@@ -1,4 +1,4 @@
-"""The chains of the armature as one body."""
+"""The panel of the whole body."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class VIEW3D_PT_chain_ik_body(ActiveChainPanel):
 
     def draw_header(self, context: bpy.types.Context) -> None:
         chains = owner_of(cast(ChainSettings, active_chain(context))).chain_ik
-        # This is seen while the panel is closed, too: reading settings would have Blender store
-        # them.
+        # The header is also drawn while the panel is closed. Reading settings that were never set
+        # makes Blender store them.
         if chains.is_property_set("body") and chains.body.root:
             self.layout.prop(chains.body, "use_body", text="")
 
@@ -37,7 +37,7 @@ class VIEW3D_PT_chain_ik_body(ActiveChainPanel):
             return
         layout.prop(body, "influence", slider=True)
         layout.prop(body, "floor")
-        # Of a root that does not exist the status tells.
+        # The status reports a root that does not exist.
         if not lost_root(owner):
             text = translate(f"The location of '{body.root}' is written")
             layout.label(text=text, icon="INFO", translate=False)

@@ -1,4 +1,4 @@
-"""An arm: two bones, and the hand turned as the target."""
+"""An arm of two bones; the hand turns with the target."""
 
 import bpy
 

@@ -1,4 +1,4 @@
-"""A finger, bent as little as it takes."""
+"""A finger that bends as little as possible."""
 
 import bpy
 

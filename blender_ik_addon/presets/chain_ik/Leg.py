@@ -1,4 +1,4 @@
-"""A leg: two bones, and the foot turned as the target."""
+"""A leg of two bones; the foot turns with the target."""
 
 import bpy
 

@@ -1,4 +1,4 @@
-"""A spine: the last bone turns as the target."""
+"""A spine; the last bone turns with the target."""
 
 import bpy
 

@@ -1,4 +1,4 @@
-"""A tail, bent as little as it takes."""
+"""A tail that bends as little as possible."""
 
 import bpy
 

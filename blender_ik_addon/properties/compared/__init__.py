@@ -1,1 +1,1 @@
-"""Solvers compared on one chain: solved beside the scene, and kept to be shown."""
+"""Comparison of solvers on one chain: solves that do not change the scene, and their results."""

@@ -1,4 +1,4 @@
-"""What a comparison of solvers has found, kept by the window manager until it is cleared."""
+"""The results of a comparison of solvers; the window manager holds them until they are cleared."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from ..chains import ChainGroup, chain_key, chains_of
 from ..choices import SOLVERS
 
 _NAMES = {identifier: name for identifier, name, _ in SOLVERS} | {"": "Blender's constraint"}
-SWEEPS = ("FABRIK", "CCD")
-Joints = npt.NDArray[np.float32]
+SWEEP_SOLVERS = ("FABRIK", "CCD")
+JointPositions = npt.NDArray[np.float32]
 
 
 class ComparedPoint(bpy.types.PropertyGroup):
-    """A joint."""
+    """A joint of a solved pose."""
 
     co: FloatVectorProperty(name="Position", description="World space", subtype="XYZ")
 
 
 class ComparedSolver(bpy.types.PropertyGroup):
-    """What one solver made of the chain."""
+    """The result of one solver."""
 
     name: StringProperty(name="Name", description="The solver")
     solver: StringProperty(name="Solver", description="Its identifier; empty for the constraint")
@@ -55,53 +55,53 @@ class ComparedSolver(bpy.types.PropertyGroup):
 
     @property
     def is_solved(self) -> bool:
-        """Whether it could solve the chain."""
+        """Whether the solver could solve the chain."""
         return bool(self.joints)
 
     @property
     def chosen_by(self) -> dict[str, object]:
-        """The settings that give a chain this solver, by name."""
-        finish = {"use_finish": bool(self.use_finish)} if self.solver in SWEEPS else {}
+        """The values of the settings that give a chain this solver, by name."""
+        finish = {"use_finish": bool(self.use_finish)} if self.solver in SWEEP_SOLVERS else {}
         return {"solver": str(self.solver), **finish}
 
     def is_in_use(self, settings: ChainGroup) -> bool:
         """Tell whether this is the present solver of a chain."""
         return all(getattr(settings, name) == value for name, value in self.chosen_by.items())
 
-    def ghost(self) -> Joints:
-        """Return where the joints of its pose are, world space, shape (m + 1, 3)."""
+    def ghost(self) -> JointPositions:
+        """Return the joints of its pose, world space, shape (m + 1, 3)."""
         buffer = np.empty(3 * len(self.joints), dtype=np.float32)
         self.joints.foreach_get("co", buffer)
         return buffer.reshape(-1, 3)
 
 
 def mark_of(settings: ChainGroup) -> str:
-    """Return what identifies a chain as long as the file is open: no name, and no reference.
+    """Return an identifier of a chain, valid while the file is open: no name and no reference.
 
-    It tells the object, the place in its list, and which bone goes where. The place alone is not
-    enough: other chains may come to it, and undo restores lists.
+    It holds the object, the index in its list, the tip bone and the target. The index alone is not
+    enough: another chain may get it, and undo restores lists.
     """
-    uid, place = chain_key(settings)
-    return json.dumps((uid, place, _purpose(settings)))
+    uid, index = chain_key(settings)
+    return json.dumps((uid, index, _bone_and_target(settings)))
 
 
 def find_marked(mark: str) -> ChainGroup | None:
-    """Return a chain that was marked; None if it is gone, or has another tip or target now."""
-    uid, place, purpose = json.loads(mark)
+    """Return the chain of an identifier; None if it is gone, or has another tip or target now."""
+    uid, index, bone_and_target = json.loads(mark)
     rows = (read_integers(bpy.data.objects, "session_uid") == uid).nonzero()[0]
     chains = chains_of(bpy.data.objects[int(rows[0])]) if len(rows) else []
-    same = [i for i, each in enumerate(chains) if _purpose(each) == purpose]
-    return chains[place if place in same else same[0]] if same else None
+    same = [i for i, chain in enumerate(chains) if _bone_and_target(chain) == bone_and_target]
+    return chains[index if index in same else same[0]] if same else None
 
 
-def _purpose(settings: ChainGroup) -> list[object]:
+def _bone_and_target(settings: ChainGroup) -> list[object]:
     target = settings.target
     uid = 0 if target is None else target.session_uid
     return [settings.bone, uid, settings.subtarget]
 
 
 class ComparedChain(bpy.types.PropertyGroup):
-    """The chain that solvers were compared on, and what came of it."""
+    """The chain that solvers were compared on, and their results."""
 
     mark: StringProperty(name="Mark", description="Tells which chain it is while the file is open")
     frame: FloatProperty(name="Frame", description="At which the solvers were compared")
@@ -116,22 +116,22 @@ class ComparedChain(bpy.types.PropertyGroup):
 
     @property
     def chain(self) -> ChainGroup | None:
-        """The chain; None if there is none any more."""
+        """The chain; None if it no longer exists."""
         return find_marked(self.mark) if self.mark else None
 
     def keep(self, mark: str, attempts: Sequence[Attempt], frame: float) -> None:
-        """Keep what a comparison of a chain has found, in place of the one before."""
+        """Store the results of a comparison of a chain, in place of the last ones."""
         self.mark, self.frame = mark, frame
         self.solvers.clear()
         for (solver, use_finish), attempt in zip(CONTENDERS, attempts, strict=True):
             row = self.solvers.add()
             row.solver, row.use_finish = "" if solver is None else solver.value, use_finish
-            name, is_swept = _NAMES[row.solver], row.solver in SWEEPS
+            name, is_swept = _NAMES[row.solver], row.solver in SWEEP_SOLVERS
             row.name = f"{name} and Newton" if is_swept and use_finish else name
             row.status, row.residual, row.iterations, row.milliseconds, joints = attempt
             for joint in joints.tolist():
                 row.joints.add().co = joint
-        # At first the solver in use is chosen.
+        # At first the solver of the chain is the active one.
         self.active_index = [row.is_in_use(self.chain) for row in self.solvers].index(True)
 
     def forget(self) -> None:
@@ -141,12 +141,12 @@ class ComparedChain(bpy.types.PropertyGroup):
 
 
 def kept_of(window_manager: bpy.types.WindowManager | None) -> ComparedChain:
-    """Return what a window manager keeps of the last comparison."""
+    """Return the last comparison that a window manager holds."""
     return cast(ComparedChain, cast(bpy.types.WindowManager, window_manager).chain_ik)
 
 
 def register() -> None:
-    """Hang what is kept on window managers."""
+    """Add the comparison to the type of window managers."""
     bpy.types.WindowManager.chain_ik = PointerProperty(
         type=ComparedChain, options={"SKIP_SAVE", "HIDDEN"}
     )

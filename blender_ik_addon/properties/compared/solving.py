@@ -1,4 +1,4 @@
-"""The active chain solved by every solver: reads it, and the chains that share its bones."""
+"""Comparison of all solvers on one chain, together with the chains that share its bones."""
 
 from __future__ import annotations
 
@@ -22,63 +22,63 @@ from ..records import bones_of_chains, chain_spec
 from .kept import find_marked
 
 CHANGED = "The chain, its armature or its target has changed during the comparison: compare again."
-Graph = Callable[[], bpy.types.Depsgraph]
+GetDepsgraph = Callable[[], bpy.types.Depsgraph]
 
 
-def compare_solvers(mark: str, graph: Graph) -> Generator[int, None, list[Attempt]]:
-    """Solve a chain by every solver, one after the other; nothing on the rig changes.
+def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list[Attempt]]:
+    """Solve a chain with every solver, one after the other, without changing the rig.
 
-    Between two steps nothing of it is in the file, and no reference is held: it may be stopped
-    there, and the file may change.
+    Between two steps the file holds nothing of the comparison, and no references are held. The
+    generator may be stopped there, and the file may change.
 
     Args:
-        mark: Of the chain, as ``mark_of`` tells.
-        graph: Returns the graph to solve it in, as it is now.
+        mark: The identifier of the chain, from ``mark_of``.
+        graph: Returns the present graph to solve the chain in.
 
     Yields:
-        How many of the contenders are done, before each of them.
+        The number of contenders that are done, before each of them.
 
     Returns:
         The attempts of all contenders.
 
     Raises:
-        IKError: If none can solve it, or if it has changed meanwhile, with what to do first.
+        IKError: If no solver can solve the chain, or if the chain changes, with what to do first.
     """
-    compared, found = _read(mark, graph()), list[Attempt]()
+    compared, attempts = _read_chain(mark, graph()), list[Attempt]()
     tried(compared, Solver.NEWTON)
     before = compared.likeness()
     for number, (solver, use_finish) in enumerate(CONTENDERS):
         yield number
-        compared = _read(mark, graph())
+        compared = _read_chain(mark, graph())
         if compared.likeness() != before:
             raise RigError(CHANGED)
         try:
             if solver is None:
-                found.append(constrain(compared))
+                attempts.append(constrain(compared))
             else:
-                found.append(solve(compared, solver, use_finish=use_finish))
+                attempts.append(solve(compared, solver, use_finish=use_finish))
         except IKError as error:
-            found.append(Attempt(str(error)))
-    return found
+            attempts.append(Attempt(str(error)))
+    return attempts
 
 
-def _read(mark: str, depsgraph: bpy.types.Depsgraph) -> Compared:
-    """Return a chain to compare solvers on, with the live chains that are in one tree with it."""
+def _read_chain(mark: str, depsgraph: bpy.types.Depsgraph) -> Compared:
+    """Read a chain to compare solvers on, with the live chains of the same tree."""
     settings = find_marked(mark)
     if settings is None:
         raise RigError(CHANGED)
     if settings.influence <= 0.0:
         raise RigError("Influence is zero, so that no solver would show: raise it first.")
     owner, (_, index) = owner_of(settings), chain_key(settings)
-    # Reading settings that were never set has Blender store them, to be copied ever after.
+    # Reading settings that were never set makes Blender store and copy them from then on.
     has_force, force = settings.is_property_set("force"), ForceSpec()
     if has_force:
         force = replace(force_spec(settings.force, settings.force), easing=None)
     specs = {index: replace(chain_spec(settings), force=force)}
     chains, bones = chains_of(owner), bones_of_chains(owner, with_body=True)
-    live = {i: bones[i] for i, each in enumerate(chains) if i == index or not is_idle(each)}
+    live = {i: bones[i] for i, chain in enumerate(chains) if i == index or not is_idle(chain)}
     for i in next(group for group in sharing(live) if index in group):
-        # One that cannot be read is not solved either.
+        # A chain that cannot be read is not solved either.
         with suppress(IKError):
             specs.setdefault(i, chain_spec(chains[i]))
     update = Update(cast(bpy.types.Scene, depsgraph.scene), depsgraph, is_new_frame=False)

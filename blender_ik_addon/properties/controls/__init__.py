@@ -1,1 +1,1 @@
-"""The controls of chains: what they go along with, by names."""
+"""The controls of chains: their spaces by name, and the hierarchy of a body."""

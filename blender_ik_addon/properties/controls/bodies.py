@@ -1,4 +1,4 @@
-"""Chains of an armature object that are solved as one body."""
+"""Changes to the chains of an armature object when they become one body, or stop being one."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from .hierarchy import hips_chain
 from .space_names import movers
 
 ARMS = frozenset((Part.UPPER_ARM, Part.FOREARM, Part.HAND, Part.ARM))
-# Whatever is no arm gives way to arms.
-OF_OTHERS = 3
+# Priority of chains that are not arms: these give way to arms.
+OTHER_PRIORITY = 3
 
 
 def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Give all chains their stored poses back before they drive other bones."""
+    """Give stored poses back before the chains drive other bones; set priorities and spaces."""
     owner = owner_of(settings)
     for chain in chains_of(owner):
-        # What cannot be given back stays stored, and the status says so.
+        # A pose that cannot be given back stays stored, and the status says so.
         with suppress(IKError):
             release(chain)
-        give_priority(chain)
+        set_default_priority(chain)
     for root in (settings.held_root, settings.root):
-        _hold(owner, root, is_root=settings.use_body and root == settings.root)
+        _set_root(owner, root, is_root=settings.use_body and root == settings.root)
     settings.held_root = settings.root if settings.use_body else ""
     if settings.use_body:
         _move_spaces(owner)
@@ -53,28 +53,28 @@ def change_body(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
 
 
 def change_root(settings: bpy.types.PropertyGroup, context: bpy.types.Context) -> None:
-    """Do the same for another root; while it is no body a root says nothing."""
+    """Do the same after a change of the root, which matters only in a body."""
     if settings.use_body:
         change_body(settings, context)
 
 
 @contextmanager
 def spaces_muted(control: Anchor) -> Iterator[None]:
-    """Have the spaces of a control not act meanwhile."""
-    acting = [each for each in constraints_of(control) if not each.mute]
-    for each in acting:
-        each.mute = True
+    """Mute the spaces of a control in a ``with`` block."""
+    unmuted = [constraint for constraint in constraints_of(control) if not constraint.mute]
+    for constraint in unmuted:
+        constraint.mute = True
     try:
         yield
     finally:
-        for each in acting:
-            each.mute = False
+        for constraint in unmuted:
+            constraint.mute = False
 
 
 def _move_spaces(owner: bpy.types.Object) -> None:
-    """Have controls that go along with a bone of their body follow what that bone follows.
+    """Replace spaces of controls that are bones of their own body by what these bones follow.
 
-    They would move with themselves. They stay where they are.
+    Such controls would move with themselves. They stay where they are.
     """
     known = movers()
     controls = [control for chain in chains_of(owner) for control in moved_by_hand(chain)]
@@ -83,14 +83,14 @@ def _move_spaces(owner: bpy.types.Object) -> None:
             space = space_of(constraint)
             if space is None or space.object != owner or constraint.is_override_data:
                 continue
-            # What has no sound place stays, and the status says so.
+            # A space without a finite place stays, and the status says so.
             with suppress(IKError):
                 if space.bone and makes_ring(control, space, known):
-                    _move_space(control, constraint, _followed(control, space, known))
+                    _move_space(control, constraint, _target_of_carrier(control, space, known))
 
 
-def _followed(control: Anchor, space: Anchor, known: list[Mover]) -> Anchor | None:
-    """Return what the nearest bone that carries a space follows, and a control may; else None."""
+def _target_of_carrier(control: Anchor, space: Anchor, known: list[Mover]) -> Anchor | None:
+    """Return the nearest target, from a space's bone up, that a control can follow, or None."""
     owner = space.object
     skeleton = skeleton_of(owner)
     driven = list(zip(chains_of(owner), bones_of_chains(owner), strict=True))
@@ -104,7 +104,7 @@ def _followed(control: Anchor, space: Anchor, known: list[Mover]) -> Anchor | No
 
 
 def _move_space(control: Anchor, constraint: bpy.types.Constraint, space: Anchor | None) -> None:
-    """Have a control go along with something else instead of one of its spaces."""
+    """Replace a space of a control; remove it if the new space is None or exists already."""
     path = constraint.path_from_id("influence")
     has_keys = any(curve.data_path == path for curve in curves(control.object))
     if space is not None and (has_keys or space not in spaces_of(control)):
@@ -116,21 +116,21 @@ def _move_space(control: Anchor, constraint: bpy.types.Constraint, space: Anchor
     remove_space(control, constraint)
 
 
-def _hold(owner: bpy.types.Object, root: str, *, is_root: bool) -> None:
-    """Have a bone that was or is the root of a body moved as that, or as without."""
+def _set_root(owner: bpy.types.Object, root: str, *, is_root: bool) -> None:
+    """Switch between the two ways to move a bone: as the root of a body, and without a body."""
     if owner.pose is None or root not in owner.pose.bones:
         return
-    # In a body their control moves the hips, by themselves what they have gone along with.
-    for each in constraints_of(Anchor(owner, root)):
-        each.mute = is_root
+    # In a body the chain of the hips moves them, without a body their spaces do.
+    for constraint in constraints_of(Anchor(owner, root)):
+        constraint.mute = is_root
     moving = hips_chain(owner, root)
     if moving is not None:
         moving.mute = not is_root
 
 
-def give_priority(chain: ChainGroup) -> None:
-    """Have a chain of a body give way to arms, unless it is one, or somebody has set a priority."""
+def set_default_priority(chain: ChainGroup) -> None:
+    """Let a chain of a body give way to arms, unless it is an arm or its priority was set."""
     if body_of(owner_of(chain)) is None or chain.is_property_set("priority") or not chain.bone:
         return
     if read(chain.bone).part not in ARMS:
-        chain.priority = OF_OTHERS
+        chain.priority = OTHER_PRIORITY

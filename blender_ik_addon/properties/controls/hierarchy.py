@@ -1,4 +1,4 @@
-"""The controls of a body hung on each other: root, torso, and the limbs by what carries them."""
+"""The hierarchy of a body's controls: root, torso, and limbs below what carries them."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from ..chains import ChainGroup, chains_of
 from ..records import controls_of_chain, moved_by_hand
 from .space_names import movers
 
-Controls = Mapping[Limb, Sequence[Anchor]]
-"""The target, and the pole if there is one, of limbs that have chains."""
+LimbControls = Mapping[Limb, Sequence[Anchor]]
+"""The target of each limb that has a chain, and its pole if there is one."""
 
 
 @dataclass(frozen=True)
 class Trunked:
-    """What carries a body.
+    """The bone that carries the limbs of a body, and the root that carries this bone.
 
     Attributes:
-        hips: Name of the bone that all limbs hang under.
-        root: What carries that; None where it is still to be made.
+        hips: Name of the bone that carries all limbs.
+        root: What carries the hips; None if it does not exist yet.
     """
 
     hips: str
@@ -56,13 +56,13 @@ def is_control(anchor: Anchor) -> bool:
 
 
 def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str) -> Trunked | None:
-    """Return what carries a body; None where nothing can.
+    """Return what carries a body; None if nothing can.
 
     Args:
         armature_object: The original object.
         limbs: All limbs of the body.
-        kind: What controls are, "BONE" or "EMPTY"; empties go along with the object instead of a
-            root of their own.
+        kind: The kind of controls, "BONE" or "EMPTY". Empties go along with the object instead of
+            with a root.
     """
     skeleton = skeleton_of(armature_object)
     is_free = free_bones(armature_object, skeleton)
@@ -70,7 +70,7 @@ def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str
     if index is None:
         return None
     hips = skeleton.names[index]
-    is_moved = any(hips in each.bones for each in movers() if each.object == armature_object)
+    is_moved = any(hips in mover.bones for mover in movers() if mover.object == armature_object)
     if is_moved and torso_of(armature_object, hips).bone == hips:
         return None
     known = spaces_of(Anchor(armature_object, hips))
@@ -85,55 +85,55 @@ def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str
 
 
 def hips_chain(armature_object: bpy.types.Object, hips: str) -> ChainGroup | None:
-    """Return the chain that puts the hips of a body where a control is; None without."""
+    """Return the chain that moves the hips of a body to a control; None if there is none."""
     chains = chains_of(armature_object)
-    own = (each for each in chains if (each.bone, each.chain_count) == (hips, 1))
-    return next(own, None)
+    matching = (chain for chain in chains if (chain.bone, chain.chain_count) == (hips, 1))
+    return next(matching, None)
 
 
 def torso_of(armature_object: bpy.types.Object, hips: str) -> Anchor:
-    """Return what people move for the hips to move: the control of their chain, else the bone."""
+    """Return what users move to move the hips: the control of their chain, or the bone itself."""
     chain = hips_chain(armature_object, hips)
     control = None if chain is None else controls_of_chain(chain)[0]
     return control or Anchor(armature_object, hips)
 
 
-def controls_of(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> Controls:
-    """Return the controls of the chains that limbs have already, as far as they were made so."""
-    found = {}
+def controls_of(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> LimbControls:
+    """Return targets and poles of limbs that have chains, as far as they were made as controls."""
+    by_limb = {}
     for settings in chains_of(armature_object):
         for limb in limbs:
             if settings.bone in (limb.bones[-1], limb.end):
-                found[limb] = [each for each in moved_by_hand(settings) if is_control(each)]
-    return {limb: controls for limb, controls in found.items() if controls}
+                by_limb[limb] = [item for item in moved_by_hand(settings) if is_control(item)]
+    return {limb: controls for limb, controls in by_limb.items() if controls}
 
 
-def lacks_spaces(controls: Controls) -> bool:
-    """Tell whether a control could have spaces and has none."""
-    return any(_may_have(each) for anchors in controls.values() for each in anchors)
+def lacks_spaces(controls: LimbControls) -> bool:
+    """Tell whether any control can be given spaces and has none yet."""
+    return any(_can_get_spaces(anchor) for anchors in controls.values() for anchor in anchors)
 
 
 def hang_controls(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
     trunk: Trunked,
-    controls: Controls,
+    controls: LimbControls,
     view_layer: bpy.types.ViewLayer,
 ) -> int:
-    """Have the controls of a body go along with what carries them; nothing moves.
+    """Give the controls of a body spaces: the parts that carry them. Nothing moves.
 
-    Those that have a parent or spaces stay as they are. Where keys move a control, it is given its
-    spaces and stays in its own, but for a root that is new.
+    Controls that have a parent or spaces do not change. A control with keys is given its spaces,
+    but none of them is switched on unless the first one is the root.
 
     Args:
         armature_object: The original object.
         skeleton: Its bones.
-        trunk: With the root.
-        controls: Of the limbs.
-        view_layer: What evaluates them.
+        trunk: What carries the body; its root must exist.
+        controls: The controls of the limbs.
+        view_layer: The view layer that evaluates them.
 
     Returns:
-        How many controls have got spaces.
+        The number of controls that were given spaces.
     """
     assert trunk.root is not None
     hips, torso = Anchor(armature_object, trunk.hips), torso_of(armature_object, trunk.hips)
@@ -141,7 +141,7 @@ def hang_controls(
     if torso == hips:
         if bone.parent is None and trunk.root.bone and not constraints_of(hips):
             set_space(hips, trunk.root)
-        # What other constraints move is not posed by hand.
+        # Users do not pose a bone that other constraints move.
         if bone.custom_shape is None and len(bone.constraints) == len(constraints_of(hips)):
             bone.custom_shape = shape_of("BELT")
             belt = belt_of(armature_object, trunk.hips, list(controls))
@@ -149,53 +149,53 @@ def hang_controls(
             bone.color.palette = PALETTE
         armature_object.chain_ik.body.root = trunk.hips
     known, count = movers(), 0
-    stood: Goals = {}
+    matrices_before: Goals = {}
     places: dict[Carrier, Anchor] = {Trunk.ROOT: trunk.root, Trunk.TORSO: torso}
     places |= {limb: anchors[0] for limb, anchors in controls.items()}
     index = skeleton.index[trunk.hips]
     for limb, along in carriers(skeleton, index, controls).items():
         for control in controls[limb]:
-            if _may_have(control):
+            if _can_get_spaces(control):
                 count += 1
-                spaces = [places[each] for each in along]
-                fitting = [each for each in spaces if not makes_ring(control, each, known)]
+                spaces = [places[carrier] for carrier in along]
+                fitting = [space for space in spaces if not makes_ring(control, space, known)]
                 for space in fitting:
                     add_space(control, space)
                 if fitting and (fitting[0] == trunk.root or not is_keyed(control)):
-                    stood[control] = matrix_of(control)
+                    matrices_before[control] = matrix_of(control)
                     set_space(control, fitting[0])
-    _put_back(stood, view_layer)
+    _put_back(matrices_before, view_layer)
     return count
 
 
-def _put_back(stood: Goals, view_layer: bpy.types.ViewLayer) -> None:
-    """Put controls back that go along with others which take the scale of the hips only now."""
+def _put_back(matrices_before: Goals, view_layer: bpy.types.ViewLayer) -> None:
+    """Put controls back that have moved: their spaces take the scale of the hips only now."""
     view_layer.update()
     moved = {
         control: matrix
-        for control, matrix in stood.items()
+        for control, matrix in matrices_before.items()
         if not np.allclose(matrix_of(control), matrix, SAME_SHARE, SAME_PLACE)
     }
     if moved:
         match_controls(moved, view_layer)
 
 
-def _may_have(control: Anchor) -> bool:
-    """Tell whether a control can be given spaces, and has none yet."""
+def _can_get_spaces(control: Anchor) -> bool:
+    """Tell whether a control can be given spaces and has none yet."""
     is_free = control.object.is_editable and not hangs(control)
     return is_free and not constraints_of(control)
 
 
 def sharer_of(armature_object: bpy.types.Object) -> bpy.types.Object | None:
-    """Return another object that has chains on the same armature; None without."""
-    same = (each for each in bpy.data.objects if each.data == armature_object.data)
-    return next((each for each in same if each != armature_object and chains_of(each)), None)
+    """Return another object that has chains on the same armature; None if there is none."""
+    same = (owner for owner in bpy.data.objects if owner.data == armature_object.data)
+    return next((owner for owner in same if owner != armature_object and chains_of(owner)), None)
 
 
 def body_controls(armature_object: bpy.types.Object) -> list[Anchor]:
-    """Return the controls of a body that no chain follows: its root, where that was made.
+    """Return the controls of a body that no chain follows: its root, if it was made as a control.
 
-    None while another object has chains on the same armature: it has the same root.
+    Empty while another object has chains on the same armature, because it has the same root.
     """
     hips = Anchor(armature_object, armature_object.chain_ik.body.root)
     if sharer_of(armature_object) or hips.bone not in armature_object.pose.bones:
@@ -204,14 +204,14 @@ def body_controls(armature_object: bpy.types.Object) -> list[Anchor]:
 
 
 def forget_body(armature_object: bpy.types.Object) -> None:
-    """Take what shows the torso away from the bone of the hips, which are no body any more."""
+    """Clear the body of an armature object, and remove the ring of the torso from its hips."""
     body = armature_object.chain_ik.body
-    take_belt(armature_object.pose.bones.get(body.root))
+    remove_belt(armature_object.pose.bones.get(body.root))
     body.use_body, body.root = False, ""
 
 
-def take_belt(bone: bpy.types.PoseBone | None) -> None:
-    """Take the ring of the torso away from a bone, if it has it."""
+def remove_belt(bone: bpy.types.PoseBone | None) -> None:
+    """Remove the ring of the torso from a bone, if the bone has it."""
     if bone is not None and bone.custom_shape and bone.custom_shape.name.startswith(SHAPE):
         bone.custom_shape = None
         bone.custom_shape_scale_xyz = (1.0, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Spaces by their names: bones of the chain's armature, objects, or nothing for the world."""
+"""Spaces of controls by name: bones of the chain's armature, objects, or nothing for the world."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from ..chains import ChainGroup, chains_of, owner_of
 from ..records import anchors_of, bones_of_chains, controls_of_chain
 
 _LOG = logging.getLogger(__name__)
-WHICH = ("TARGET", "POLE")
-"""The controls of a chain."""
+CONTROL_KINDS = ("TARGET", "POLE")
+"""The kinds of a chain's controls, in the order of ``controls_of_chain``."""
 
 
 def control_of(settings: ChainGroup, which: str) -> Anchor | None:
     """Return the target or the pole of a chain; None where it has none that exists."""
-    control = controls_of_chain(settings)[WHICH.index(which)]
+    control = controls_of_chain(settings)[CONTROL_KINDS.index(which)]
     return control if control is not None and is_there(control) else None
 
 
 def space_name(settings: ChainGroup, which: str) -> str:
-    """Return what a control goes along with; empty for the world."""
+    """Return the name of the space of a control; empty for the world."""
     control = control_of(settings, which)
-    found = None if control is None else acting(control)
-    space = None if found is None else space_of(found)
+    constraint = None if control is None else acting(control)
+    space = None if constraint is None else space_of(constraint)
     return "" if space is None else label(space)
 
 
 def check_space_name(settings: ChainGroup, which: str, name: str) -> tuple[Anchor, Anchor | None]:
-    """Return a control of a chain, and what it can go along with by a name; None for the world.
+    """Return a control of a chain, and the space of a name for it; None for the world.
 
     Raises:
-        RigError: If it cannot, with what to do instead.
+        RigError: If the control cannot have this space, with what to do instead.
     """
     owner = owner_of(settings)
-    control = controls_of_chain(settings)[WHICH.index(which)]
+    control = controls_of_chain(settings)[CONTROL_KINDS.index(which)]
     if control is None:
         raise RigError(f"This chain has no {which.lower()}: choose one first.")
     channels_of(control)
@@ -64,8 +64,8 @@ def check_space_name(settings: ChainGroup, which: str, name: str) -> tuple[Ancho
     # A bone of the chain's armature comes before an object of that name.
     if name in owner.pose.bones:
         space = Anchor(owner, name)
-    elif (found := bpy.data.objects.get(name)) is not None:
-        space = Anchor(found)
+    elif (named_object := bpy.data.objects.get(name)) is not None:
+        space = Anchor(named_object)
     else:
         raise RigError(f"There is no bone or object '{name}': choose another space.")
     check_control(control)
@@ -74,7 +74,7 @@ def check_space_name(settings: ChainGroup, which: str, name: str) -> tuple[Ancho
 
 
 def movers() -> list[Mover]:
-    """Return all chains of the file as what moves bones."""
+    """Return all chains of the file as movers of bones."""
     return [
         Mover(owner, bones, anchors_of(settings))
         for owner in bpy.data.objects
@@ -87,42 +87,42 @@ def movers() -> list[Mover]:
 
 
 def space_names(settings: ChainGroup, which: str, text: str = "") -> list[str]:
-    """Return what a control can go along with, those first that it has been given already.
+    """Return the names of all possible spaces of a control, first those that it already has.
 
     Args:
-        settings: Of the chain.
-        which: The control.
-        text: What the names contain, in any case.
+        settings: The settings of the chain.
+        which: The kind of the control.
+        text: A part of the names to return, in upper or lower case.
     """
     control, owner = control_of(settings, which), owner_of(settings)
     if control is None or hangs(control):
         return []
     bones = [Anchor(owner, name) for name in owner.pose.bones.keys()]
     scene = bpy.context.scene
-    objects = [Anchor(each) for each in (scene.objects if scene else ()) if each != owner]
+    objects = [Anchor(item) for item in (scene.objects if scene else ()) if item != owner]
     spaces = (*spaces_of(control), *bones, *objects)
     fitting = [space for space in spaces if text.lower() in label(space).lower()]
     chains = movers()
-    found = [label(space) for space in fitting if not makes_ring(control, space, chains)]
-    return list(dict.fromkeys(found))
+    names = [label(space) for space in fitting if not makes_ring(control, space, chains)]
+    return list(dict.fromkeys(names))
 
 
 def lost_spaces(settings: ChainGroup) -> list[str]:
-    """Return the controls of a chain whose acting space is gone."""
-    controls = (control_of(settings, which) for which in WHICH)
-    found = ((each, acting(each)) for each in controls if each is not None)
-    return [label(each) for each, space in found if space is not None and is_lost(space)]
+    """Return the names of the controls of a chain whose acting space no longer exists."""
+    controls = (control_of(settings, which) for which in CONTROL_KINDS)
+    pairs = ((control, acting(control)) for control in controls if control is not None)
+    return [label(control) for control, space in pairs if space is not None and is_lost(space)]
 
 
 def space_properties(which: str) -> Any:
-    """Return the setting that shows and switches what a control goes along with."""
+    """Return the setting that shows and switches the space of a control."""
     word = which.lower()
 
     def get(settings: ChainGroup) -> str:
         return space_name(settings, which)
 
     def switch(settings: ChainGroup, name: str) -> None:
-        # Blender lets no error out of here: the operator says it to the user.
+        # Blender does not pass errors on from here; the operator reports them to the user.
         try:
             set_space(*check_space_name(settings, which, name))
         except IKError as error:

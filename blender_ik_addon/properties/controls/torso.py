@@ -1,4 +1,4 @@
-"""The torso of a whole body: a chain has the hips follow a control, as limbs follow theirs."""
+"""The torso of a whole body: the control that the hips follow by a chain of their own."""
 
 from __future__ import annotations
 
@@ -39,35 +39,35 @@ from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.fk_ik import anchor_channels, key_anchors, match_controls
 from ..chains import body_of, chains_of, free_name
 from ..lists import add_chain
-from .bodies import OF_OTHERS, spaces_muted
-from .hierarchy import hips_chain, sharer_of, take_belt, torso_of
+from .bodies import OTHER_PRIORITY, spaces_muted
+from .hierarchy import hips_chain, remove_belt, sharer_of, torso_of
 from .space_names import movers
 
 LEGS = frozenset((LimbKind.LEG, LimbKind.SPIDER_LEG))
 
 
 def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> str:
-    """Return the bone that a whole body can be made under.
+    """Return the bone that can be the root of a whole body.
 
     Args:
         armature_object: The original object.
         limbs: All limbs of the body.
 
     Raises:
-        RigError: If there is none, the body cannot move it, or it is a whole body already.
+        RigError: If no bone can, if the body cannot move it, or if there is a whole body already.
     """
     skeleton = skeleton_of(armature_object)
     hips: str = armature_object.chain_ik.body.root
     if not hips:
-        found = find_hips(skeleton, free_bones(armature_object, skeleton), limbs)
-        if found is None:
+        index = find_hips(skeleton, free_bones(armature_object, skeleton), limbs)
+        if index is None:
             raise RigError(
                 "No bone was found that carries all limbs: choose the bone of the hips as Root in"
                 " the panel Whole Body."
             )
-        hips = skeleton.names[found]
+        hips = skeleton.names[index]
     elif hips not in skeleton.index:
-        raise RigError(_not_there(hips))
+        raise RigError(_missing_root(hips))
     if is_whole_body(armature_object):
         raise RigError("These chains are a whole body already: nothing has changed.")
     _check_hips(armature_object, hips)
@@ -81,20 +81,20 @@ def has_torso(armature_object: bpy.types.Object, hips: str) -> bool:
 
 
 def is_whole_body(armature_object: bpy.types.Object) -> bool:
-    """Tell whether chains are one body already, with a control of its hips."""
+    """Tell whether the chains are one body already, with a control of its hips."""
     body = body_of(armature_object)
     return body is not None and has_torso(armature_object, body.root)
 
 
 def lost_root(armature_object: bpy.types.Object) -> str:
-    """Return what to say of a body whose root does not exist; empty if there is nothing to say."""
+    """Return a message if the root of a body does not exist; empty otherwise."""
     body = body_of(armature_object)
     if body is None or armature_object.pose is None or body.root in armature_object.pose.bones:
         return ""
-    return _not_there(body.root)
+    return _missing_root(body.root)
 
 
-def _not_there(hips: str) -> str:
+def _missing_root(hips: str) -> str:
     return f"Bone '{hips}', the root of the body, does not exist: choose another Root."
 
 
@@ -102,12 +102,12 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
     """Raise if a body could not move its hips.
 
     Raises:
-        RigError: With what to do first.
+        RigError: If it could not, with what to do first.
     """
     other = sharer_of(armature_object)
     override = armature_object.override_library
     linked = None if override is None else override.reference
-    # Other copies may stand before it among the objects that share the armature.
+    # ``other`` may be another copy instead of the linked original, so the original is checked.
     has_chains = isinstance(linked, bpy.types.Object) and bool(chains_of(linked))
     if has_chains and other is not None:
         raise RigError(
@@ -120,19 +120,19 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
             " its own (Object > Relations > Make Single User)."
         )
     skeleton = skeleton_of(armature_object)
-    spec = replace(_chain_of(hips), body=BodyGoal(hips))
+    spec = replace(_hips_spec(hips), body=BodyGoal(hips))
     moved_by = Dependencies().found()
     chain = PlannedChain(armature_object, 0, spec, planned(skeleton, spec), moved_by)
-    # A body mutes these itself.
+    # A body mutes the spaces of its hips itself.
     with spaces_muted(Anchor(armature_object, hips)):
         check_moved(chain)
 
 
 def new_torso(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Control:
-    """Return the control that is to be made for the hips.
+    """Return the control to make for the hips.
 
     Raises:
-        RigError: If they are nowhere.
+        RigError: If the place of the hips is not finite.
     """
     torso_goal(armature_object, hips)
     return torso_control(armature_object, hips, look_of_hips(armature_object, hips, limbs))
@@ -146,19 +146,18 @@ def hang_hips(
     view_layer: bpy.types.ViewLayer,
     new: bpy.types.AddonPreferences,
 ) -> None:
-    """Have the hips follow a control, which takes over what the hips carried.
+    """Let the hips follow a control, which replaces them as the space of other controls.
 
-    Their chain is added where they have none.
-
-    Nothing moves; keys of the hips stay, and the control gets its own at the same frames.
+    The hips get a chain if they have none. Nothing moves. Keys of the hips stay, and the control
+    gets keys at the same frames.
 
     Args:
         armature_object: The original object.
-        hips: The bone.
-        torso: The control, evaluated.
-        scene: What plays their keys.
-        view_layer: What evaluates it.
-        new: What new chains are to have.
+        hips: The name of the bone.
+        torso: The control, which must be evaluated.
+        scene: The scene that plays the keys of the hips.
+        view_layer: The view layer that evaluates the control.
+        new: The preferences for new chains.
     """
     pelvis = Anchor(armature_object, hips)
     bone = armature_object.pose.bones[hips]
@@ -178,19 +177,19 @@ def hang_hips(
     for control, constraint in along_with(pelvis):
         if control.object.is_editable:
             replace_space(constraint, control, torso)
-    take_belt(bone)
+    remove_belt(bone)
     chain = hips_chain(armature_object, hips)
     if chain is not None:
-        # Its control has been deleted.
+        # The control of the chain was deleted.
         chain.target, chain.subtarget = torso.object, torso.bone
         return
     name = free_name(names_of_chains(armature_object), "Hips")
-    wanted = replace(_chain_of(hips), name=name, target=torso)
-    add_chain(armature_object, wanted, 1, new).priority = OF_OTHERS
+    spec = replace(_hips_spec(hips), name=name, target=torso)
+    add_chain(armature_object, spec, 1, new).priority = OTHER_PRIORITY
 
 
 def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
-    """Key a control where the hips have keys, so that it is where they are."""
+    """Key a control at the frames where the hips have keys, at the place of the hips."""
     kinds = {
         point.co.x: point.interpolation
         for curve in curves(hips.object)
@@ -207,8 +206,8 @@ def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
         for frame in frames:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
             move_to(torso, torso_goal(hips.object, hips.bone))
-            values.append([value_of(torso.object, each) for each in channels])
-        # Blender makes action and groups as it names them.
+            values.append([value_of(torso.object, channel) for channel in channels])
+        # Blender creates the action and the groups here, with its usual names.
         key_anchors([torso], frames[-1])
         rows = zip(channels, np.array(values).T, strict=True)
         keys = [ChannelKeys(*channel, np.array(frames), row) for channel, row in rows]
@@ -217,7 +216,7 @@ def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
 
 
 def _is_moved(anchor: Anchor) -> bool:
-    """Tell whether a chain moves an object or a bone, by whatever is in between."""
+    """Tell whether any chain moves an object or a bone, directly or through other ones."""
     moved_by = Dependencies()
     moved_by.add_anchor(anchor)
     return any(
@@ -235,6 +234,6 @@ def pin_legs(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> None:
             chain.use_pin = True
 
 
-def _chain_of(hips: str) -> ChainSpec:
-    """Return the chain of the hips; its target is still to be made."""
+def _hips_spec(hips: str) -> ChainSpec:
+    """Return the chain of the hips, without a target."""
     return ChainSpec("Hips", hips, chain_count=1, use_rotation=True)

@@ -1,1 +1,1 @@
-"""The own joints of chains; for what stands on records, their ends and those of selected bones."""
+"""The joints that chains define for their bones, their limit ends, and joints of selected bones."""

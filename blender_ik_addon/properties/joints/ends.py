@@ -1,4 +1,4 @@
-"""The ends of a bone's ranges in a chain, where they are set: in an own joint, or by the bone."""
+"""The settings that hold a bone's limits in a chain: those of the chain's joint, or of the bone."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..chains import ChainGroup, owner_of
 from ..records import bones_of_chain
 from .own import JointSettings, joints_by_bone
 
-# An own joint may pass half a turn; a whole turn either way is where it is free.
-WHOLE_TURN = math.tau
+# Limits in a chain's joint may exceed half a turn, up to a whole turn, where the joint is free.
+MAX_END = math.tau
 
 
 class EndSetting(NamedTuple):
-    """Where an end is set; not to be kept, as it refers to settings.
+    """The property that holds one end of a range; not to be stored, as it refers to settings.
 
     Attributes:
-        holder: An own joint or a bone.
-        name: Of the property.
-        least: Least value that leaves the range in order.
-        most: Greatest such value.
-        is_cone: Whether it is the one angle of a cone, to all sides.
+        holder: A joint of a chain, or a pose bone.
+        name: Name of the property.
+        least: Least value that is not beyond the other end, radians.
+        most: Greatest such value, radians.
+        is_cone: Whether it is the single angle of a cone, to all sides.
     """
 
     holder: bpy.types.PropertyGroup | bpy.types.PoseBone
@@ -36,21 +36,21 @@ class EndSetting(NamedTuple):
 
 
 def joint_of(chain: ChainGroup, bone: str) -> JointSettings | None:
-    """Return the own joint that holds a bone in a chain; None for a bone without one."""
+    """Return the joint of a chain that holds a bone; None if there is none."""
     return joints_by_bone(chain, bones_of_chain(chain)).get(bone)
 
 
 def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> EndSetting:
-    """Return where an end of a bone's range is set.
+    """Return the property that holds an end of a bone's range.
 
     Args:
-        chain: Its settings.
+        chain: The settings of the chain.
         bone: One of its bones.
         axis: "x", "y" or "z".
-        is_max: Whether the greatest turn is meant, else the least.
+        is_max: Whether the end is the greatest turn of the range, not the least.
 
     Raises:
-        RigError: If it cannot be changed, with what to do instead.
+        RigError: If the end cannot be changed, with what to do instead.
     """
     joint = joint_of(chain, bone)
     if joint is not None and joint.kind == "CONE" and axis != "y":
@@ -59,8 +59,8 @@ def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> End
     if joint is not None:
         low, high = getattr(joint, f"min_{axis}"), getattr(joint, f"max_{axis}")
         if is_max:
-            return EndSetting(joint, f"max_{axis}", low, WHOLE_TURN)
-        return EndSetting(joint, f"min_{axis}", -WHOLE_TURN, high)
+            return EndSetting(joint, f"max_{axis}", low, MAX_END)
+        return EndSetting(joint, f"min_{axis}", -MAX_END, high)
     posed = owner_of(chain).pose.bones.get(bone)
     if posed is None:
         raise RigError(f"Bone '{bone}' no longer exists: choose another bone of the chain.")
@@ -70,22 +70,22 @@ def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> End
             f"The IK limits of bone '{bone}' come from a library and cannot be changed here:"
             " give the bone a joint of the chain's own."
         )
-    # Blender's own ranges contain rest.
+    # IK limits of bones always contain the rest pose.
     return EndSetting(posed, name, *((0.0, math.pi) if is_max else (-math.pi, 0.0)))
 
 
 def move_limit_end(chain: ChainGroup, bone: str, axis: str, angle: float, *, is_max: bool) -> float:
-    """Set an end of a bone's range, no farther than the other end; return what it is now.
+    """Set an end of a bone's range, not beyond the other end; return the angle that was set.
 
     Args:
-        chain: Its settings.
+        chain: The settings of the chain.
         bone: One of its bones.
         axis: "x", "y" or "z".
         angle: Radians.
-        is_max: Whether the greatest turn is meant, else the least.
+        is_max: Whether the end is the greatest turn of the range, not the least.
 
     Raises:
-        RigError: If it cannot be changed, with what to do instead.
+        RigError: If the end cannot be changed, with what to do instead.
     """
     setting = end_setting(chain, bone, axis, is_max=is_max)
     if driven_axes(owner_of(chain), setting.holder.path_from_id(setting.name)):

@@ -1,4 +1,4 @@
-"""The own joints of chains: what a bone may do in its chain beyond what Blender can hold."""
+"""The joints that chains define for their bones, with more than IK settings of bones can hold."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...core.kinematics.joint_limits import FREE
 from ...rig.planning.checks import check_settings
 from ...rig.reading.bone_joints import KINDS, MOST_STIFFNESS
 from ...rig.reading.spec import OwnJoint, RelativeTo
-from ..chains import FIXED, ChainGroup, set_values, tag
-from ..renaming import naming
+from ..chains import NOT_KEYABLE, ChainGroup, set_values, tag
+from ..renaming import bone_name_keywords
 
 KINDS_OF_JOINTS = (
     (
@@ -45,7 +45,7 @@ ZEROS = (
 )
 RANGED_AXES = {kind.name: "".join(compress("xyz", free)) for kind, free in FREE.items()}
 RANGED_AXES["CONE"] = "y"
-"""The axes about which the kinds have a range each."""
+"""Axes about which each kind has a range."""
 STIFF_AXES = RANGED_AXES | {"CONE": "xyz"}
 
 
@@ -53,7 +53,7 @@ def _use_limit(axis: str) -> Any:
     return BoolProperty(
         name=f"Limit {axis}",
         description=f"Keep turns about the bone's {axis} axis between two angles",
-        **FIXED,
+        **NOT_KEYABLE,
     )
 
 
@@ -67,7 +67,7 @@ def _end(axis: str, word: str, degrees: int) -> Any:
         soft_min=-math.pi,
         soft_max=math.pi,
         subtype="ANGLE",
-        **FIXED,
+        **NOT_KEYABLE,
     )
 
 
@@ -79,7 +79,7 @@ def _stiffness(axis: str) -> Any:
         min=0.0,
         max=MOST_STIFFNESS,
         subtype="FACTOR",
-        **FIXED,
+        **NOT_KEYABLE,
     )
 
 
@@ -91,31 +91,31 @@ def _slide_end(word: str, default: float) -> Any:
         " stored location; in scene units",
         default=default,
         subtype="DISTANCE",
-        **FIXED,
+        **NOT_KEYABLE,
     )
 
 
 class JointSettings(bpy.types.PropertyGroup):
-    """What one bone may do in one chain, instead of what its own settings for IK say."""
+    """The joint of one bone in one chain, used instead of the bone's IK settings."""
 
     bone: StringProperty(
         name="Bone",
         description="The bone that has this joint",
-        **naming("bone", tag),
+        **bone_name_keywords("bone", tag),
     )
     kind: EnumProperty(
         name="Kind",
         description="Which turns the joint allows: about which axes of the bone",
         items=KINDS_OF_JOINTS,
         default="BALL",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     relative_to: EnumProperty(
         name="Angles From",
         description="Which pose of the bone is zero for the angles of the joint",
         items=ZEROS,
         default="REST",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     use_limit_x: _use_limit("X")
     min_x: _end("X", "Min", -180)
@@ -133,7 +133,7 @@ class JointSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=math.pi,
         subtype="ANGLE",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     stiffness_x: _stiffness("X")
     stiffness_y: _stiffness("Y")
@@ -142,24 +142,24 @@ class JointSettings(bpy.types.PropertyGroup):
         name="Slide",
         description="Let the bone move along its own Y axis, as a piston does. It must not be"
         " connected to its parent",
-        **FIXED,
+        **NOT_KEYABLE,
     )
     slide_min: _slide_end("Min", 0.0)
     slide_max: _slide_end("Max", 1.0)
 
 
-def own_joint(settings: JointSettings) -> OwnJoint:
-    """Return a joint as a frozen record; a cone is a ball of one range to all sides.
+def joint_spec(settings: JointSettings) -> OwnJoint:
+    """Return a joint as a frozen record; a cone becomes a ball with one range to all sides.
 
     Raises:
-        RigError: If a number that counts for this kind is not finite.
+        RigError: If a number that this kind uses is not finite.
     """
     kind = settings.kind
     ranged = [axis for axis in RANGED_AXES[kind] if getattr(settings, f"use_limit_{axis}")]
-    read = [f"{end}_{axis}" for axis in ranged for end in ("min", "max")]
-    read += ["stiffness_x", "stiffness_y", "stiffness_z", "cone_angle"]
-    read += ["slide_min", "slide_max"] if settings.use_slide else []
-    check_settings(settings, read, f"the joint of '{settings.bone}'")
+    names = [f"{end}_{axis}" for axis in ranged for end in ("min", "max")]
+    names += ["stiffness_x", "stiffness_y", "stiffness_z", "cone_angle"]
+    names += ["slide_min", "slide_max"] if settings.use_slide else []
+    check_settings(settings, names, f"the joint of '{settings.bone}'")
     low, high = [-math.inf] * 3, [math.inf] * 3
     for axis in ranged:
         i = "xyz".index(axis)
@@ -181,20 +181,20 @@ def own_joint(settings: JointSettings) -> OwnJoint:
 
 
 def joints_by_bone(chain: ChainGroup, bones: Sequence[str]) -> dict[str, JointSettings]:
-    """Return the joints of a chain of bones by the bone that each holds; of several the first."""
+    """Return the joints of a chain by the bone that they hold; of several joints the first."""
     joints = reversed(chain.joints)
     return {held_bone(bones, joint.bone, joint.relative_to): joint for joint in joints}
 
 
 def held_bone(bones: Sequence[str], bone: str, relative_to: str) -> str:
-    """Return which of a chain's bones the joint of a bone holds; empty for none of them."""
+    """Return the bone of a chain that the joint of a bone holds; empty if it holds none."""
     if relative_to == "CHILD":
         return dict(pairwise(bones)).get(bone, "")
     return bone if bone in bones else ""
 
 
 def slides_of(chain: ChainGroup, bones: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Return the slide ranges that the joints of a chain of bones have, by the bone that slides."""
+    """Return the slide ranges in the joints of a chain, by the bone that slides."""
     return {
         bone: (joint.slide_min, joint.slide_max)
         for bone, joint in joints_by_bone(chain, bones).items()
@@ -205,7 +205,7 @@ def slides_of(chain: ChainGroup, bones: Sequence[str]) -> dict[str, tuple[float,
 def take_over(
     settings: JointSettings, bone: bpy.types.PoseBone, slide: tuple[float, float] | None = None
 ) -> None:
-    """Make a joint say what a bone's own settings for IK say, with a slide that they cannot say."""
+    """Copy the IK settings of a bone to a joint, with a slide, which bones cannot have."""
     free = (not bone.lock_ik_x, not bone.lock_ik_y, not bone.lock_ik_z)
     values: dict[str, object] = {"bone": bone.name, "kind": KINDS[free].name}
     for axis in "xyz":

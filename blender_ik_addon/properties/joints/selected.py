@@ -1,4 +1,4 @@
-"""Joints of several bones at once: copies of one, mirrored on the other side, and presets."""
+"""Joints of several bones at once: copies of one joint, mirrored if necessary, and presets."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _OF_ONE_BONE = frozenset(("rna_type", "name", "bone"))
 
 @dataclass
 class JointChanges:
-    """What has become of bones that were to have joints, by their names.
+    """The results of giving joints to bones, as names of bones.
 
     Attributes:
-        changed: Those that have them now.
-        without_chain: Those that no chain drives.
-        without_next: Those that have no next bone in their chain, which the joint would hold.
-        unlike: Those whose axes are not the mirror image of the other side's.
-        between: Those that bend about an axis between their X and Z axes.
-        wider: Those of the changed ones whose ranges are wider than the preset's.
+        changed: Bones that have the joint now.
+        without_chain: Bones that no chain drives.
+        without_next: Bones without a next bone in their chain, which the joint would hold.
+        unlike: Bones whose axes are not the mirror image of those of the other side.
+        between: Bones that bend about an axis between their X and Z axes.
+        wider: Bones in ``changed`` whose ranges are wider than those of the preset.
     """
 
     changed: list[str] = field(default_factory=list)
@@ -46,12 +46,12 @@ class JointChanges:
 
 
 def copy_joint(chain: ChainGroup, index: int, names: Iterable[str]) -> JointChanges:
-    """Give other bones copies of a joint of a chain; those of the other side mirror it.
+    """Copy a joint of a chain to other bones, mirrored for bones of the other side.
 
-    Each copy is in the chain itself, where that drives the bone, or else in the first that does.
+    A copy belongs to the same chain if that drives the bone, or to the first chain that does.
     """
     owner, source = owner_of(chain), chain.joints[index]
-    # Read before any joint is added, which may move the others in memory.
+    # Read these before any joint is added, which may move the others in memory.
     side, relative_to = read(source.bone).side, source.relative_to
     values = {is_across: values_of(source, is_across=is_across) for is_across in (False, True)}
     changes = JointChanges()
@@ -76,13 +76,13 @@ def set_presets(
     presets: Mapping[str, JointPreset],
     first: ChainGroup | None = None,
 ) -> JointChanges:
-    """Give bones joints by anatomy, which hold their rest and their present pose.
+    """Give bones joints by anatomy, whose ranges contain the rest pose and the present pose.
 
     Args:
         armature_object: The original object.
-        presets: By the names of bones.
-        first: The chain that has the joints of the bones that it drives; of others, and without
-            it, that is the first that does.
+        presets: Presets by the name of the bone.
+        first: The chain that gets the joints of the bones that it drives. Joints of other bones
+            belong to the first chain that drives them.
     """
     skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     turns = quaternions_of(pose.rotation, pose.modes)
@@ -95,11 +95,11 @@ def set_presets(
         spec = bend_spec(chain)
         plan, bone = planned(skeleton, spec), skeleton.index[name]
         row = plan.written.tolist().index(bone)
-        found = preset_joint(preset, plan, row, turns[bone], straight_angle(spec))
-        if found is None:
+        result = preset_joint(preset, plan, row, turns[bone], straight_angle(spec))
+        if result is None:
             changes.between.append(name)
             continue
-        joint, is_wider = found
+        joint, is_wider = result
         _set_ranges(joint_of(chain, name) or chain.joints.add(), joint)
         changes.changed.append(name)
         if is_wider:
@@ -115,11 +115,11 @@ def has_mirrored_axes(armature_object: bpy.types.Object, bone: str) -> bool:
 
 
 def values_of(joint: JointSettings, *, is_across: bool) -> dict[str, Any]:
-    """Return the settings of a joint but for its bone, or those of its mirror image.
+    """Return the settings of a joint without its bone, or those of its mirror image.
 
-    Mirrored, turns about X stay as they are; those about Y and Z change their sense.
+    The mirror image has the same turns about X; turns about Y and Z change their sign.
     """
-    names = {each.identifier for each in joint.bl_rna.properties} - _OF_ONE_BONE
+    names = {setting.identifier for setting in joint.bl_rna.properties} - _OF_ONE_BONE
     values = {name: getattr(joint, name) for name in names}
     for axis in "yz" if is_across else "":
         low, high = values[f"min_{axis}"], values[f"max_{axis}"]
@@ -130,19 +130,19 @@ def values_of(joint: JointSettings, *, is_across: bool) -> dict[str, Any]:
 def _chain_of(
     armature_object: bpy.types.Object, bone: str, first: ChainGroup | None
 ) -> ChainGroup | None:
-    """Return the chain that a bone's joint belongs in: the first choice, or else the first."""
+    """Return the chain for a bone's joint: ``first`` if that drives it, or the first that does."""
     driving = [chain for chain, _ in drivers_of(armature_object, [bone])]
     return first if first in driving else next(iter(driving), None)
 
 
 def _joint_for(chain: ChainGroup, bone: str, relative_to: str) -> JointSettings | None:
-    """Return the joint that a copy goes into, a new one if need be; None if it holds no bone."""
+    """Return the joint to copy into, a new one if necessary; None if it would hold no bone."""
     held = held_bone(bones_of_chain(chain), bone, relative_to)
     return (joint_of(chain, held) or chain.joints.add()) if held else None
 
 
 def _set_ranges(settings: JointSettings, joint: OwnJoint) -> None:
-    """Make a joint have the kind and ranges of a record; stiffness and slide stay as they are."""
+    """Set kind and ranges of a joint from a record; stiffness and slide stay as they are."""
     kind = "CONE" if joint.is_cone else joint.kind.name
     values: dict[str, object] = {"bone": joint.bone, "kind": kind, "relative_to": "REST"}
     if joint.is_cone:

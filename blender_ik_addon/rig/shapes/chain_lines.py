@@ -1,4 +1,4 @@
-"""The places of joints, for all chains of armature objects at once."""
+"""Joint positions in world space, of all chains of armature objects at once."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ...core.algebra.arithmetic import Array, Indices
 from ..reading.chain_plan import ChainPlan
 from ..reading.spaces import transform_point
 
-Floats = npt.NDArray[np.float32]
+Float32s = npt.NDArray[np.float32]
 
-# Nothing farther away is drawn: squared distances would not fit float32.
-FAR = 1e18
+# Largest drawn coordinate, in scene units. At ten times, squared distances could overflow float32.
+MAX_DRAWN_COORDINATE = 1e18
 
 
 class PosedBones(NamedTuple):
-    """The bones of an armature object as Blender has evaluated them.
+    """The evaluated pose of an armature object.
 
     Attributes:
         world: The object's world matrix, shape (4, 4).
         columns: Pose matrices of all bones, armature space, transposed and in float32 as Blender
-            gives them: axes X, Y, Z and head, shape (n, 4, 4).
-        bones: What they were read of; valid during one draw only.
+            stores them: axes X, Y, Z and head, shape (n, 4, 4).
+        bones: The evaluated pose bones, valid during one draw only.
     """
 
     world: Array
-    columns: Floats
+    columns: Float32s
     bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone]
 
     def matrix(self, bone: int) -> Array:
@@ -48,17 +48,17 @@ class PosedBones(NamedTuple):
 
 
 def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
-    """Return the bones of an evaluated armature object; None if their number is another one.
+    """Return the pose of an evaluated armature object; None if the number of bones has changed.
 
     Args:
-        evaluated: The object.
-        count: How many bones it is known to have.
+        evaluated: The evaluated object.
+        count: The expected number of bones.
     """
     if evaluated.pose is None:
         return None
     bones, buffer = evaluated.pose.bones, np.empty(16 * count, dtype=np.float32)
     try:
-        # This counts the bones as well, which takes half of its time.
+        # This raises for a wrong count. It counts the bones itself, which takes half of its time.
         bones.foreach_get("matrix", buffer)
     except TypeError:
         return None
@@ -68,14 +68,14 @@ def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
 
 @dataclass(frozen=True)
 class ChainRows:
-    """The p joints of c chains; kept while their bones stay the same.
+    """The p joints of c chains; cached while their bones stay the same.
 
     Attributes:
-        bones: Bone of each joint, one chain after the other, root first, shape (p,).
-        reach: Distance of each joint from its bone's head at rest: zero but for effectors at
-            tails, shape (p, 1).
-        starts: First joint of each chain, and the end of the last one, shape (c + 1,).
-        rig_of: Armature object of each joint, as an index into those joined, shape (p,).
+        bones: Index of each joint's bone, one chain after the other, root first, shape (p,).
+        reach: Distance of each joint from the head of its bone at rest: zero except for effectors
+            at tails, shape (p, 1).
+        starts: Index of the first joint of each chain, then the count p, shape (c + 1,).
+        rig_of: Index of each joint's armature object among those joined, shape (p,).
     """
 
     bones: Indices
@@ -91,54 +91,54 @@ class ChainRows:
         reach = np.zeros((len(bones), 1))
         lengths = [plan.skeleton.lengths[plan.tip] if plan.ends_at_tail else 0.0 for plan in plans]
         reach[ends - 1, 0] = lengths
-        own, starts = np.array(bones, dtype=np.int64), np.concatenate(([0], ends))
-        return cls(own, reach, starts, np.zeros_like(own))
+        indices, starts = np.array(bones, dtype=np.int64), np.concatenate(([0], ends))
+        return cls(indices, reach, starts, np.zeros_like(indices))
 
     @classmethod
     def join(cls, parts: Sequence[ChainRows], counts: Sequence[int]) -> ChainRows:
         """Return the joints of several armature objects, one after the other.
 
         Args:
-            parts: The joints of each.
-            counts: How many bones each of these has.
+            parts: The joints of each object.
+            counts: The number of bones of each object.
         """
         if len(parts) == 1:
             return parts[0]
         sizes = [len(part.bones) for part in parts]
-        places, firsts = np.cumsum([0, *sizes]), np.cumsum([0, *counts])
-        starts = [part.starts[:-1] + place for part, place in zip(parts, places, strict=False)]
-        bones = [part.bones + first for part, first in zip(parts, firsts, strict=False)]
+        first_joints, first_bones = np.cumsum([0, *sizes]), np.cumsum([0, *counts])
+        starts = [part.starts[:-1] + n for part, n in zip(parts, first_joints, strict=False)]
+        bones = [part.bones + n for part, n in zip(parts, first_bones, strict=False)]
         return cls(
             np.concatenate(bones),
             np.concatenate([part.reach for part in parts]),
-            np.concatenate([*starts, places[-1:]]),
+            np.concatenate([*starts, first_joints[-1:]]),
             np.repeat(np.arange(len(parts)), sizes),
         )
 
     @np.errstate(over="ignore", invalid="ignore")
-    def place(self, posed: Sequence[PosedBones]) -> Array:
-        """Return the joints in world space, the last of each chain its effector, shape (p, 3).
+    def place(self, poses: Sequence[PosedBones]) -> Array:
+        """Return the positions of the joints, world space, shape (p, 3).
 
-        Not finite where bones are not.
+        The last joint of each chain is its effector. Positions are not finite where bones are not.
 
         Args:
-            posed: The bones of each armature object.
+            poses: The evaluated pose of each armature object.
         """
-        worlds = np.concatenate([each.world for each in posed]).reshape(-1, 4, 4)
-        columns = np.concatenate([each.columns for each in posed])
-        own, world = columns.take(self.bones, axis=0), worlds.take(self.rig_of, axis=0)
-        local = own[:, 3, :3] + own[:, 1, :3] * self.reach
-        points: Array = np.einsum("pij,pj->pi", world[:, :3, :3], local) + world[:, :3, 3]
+        worlds = np.concatenate([pose.world for pose in poses]).reshape(-1, 4, 4)
+        columns = np.concatenate([pose.columns for pose in poses])
+        column, world = columns.take(self.bones, axis=0), worlds.take(self.rig_of, axis=0)
+        in_armature = column[:, 3, :3] + column[:, 1, :3] * self.reach
+        points: Array = np.einsum("pij,pj->pi", world[:, :3, :3], in_armature) + world[:, :3, 3]
         return points
 
     def near(self, points: Array) -> list[int]:
-        """Return the chains whose joints (p, 3) are all near enough to be drawn."""
-        is_near = (np.abs(points) < FAR).all(axis=1)
+        """Return the indices of the chains whose joints (p, 3) are all near enough to be drawn."""
+        is_near = (np.abs(points) < MAX_DRAWN_COORDINATE).all(axis=1)
         return np.flatnonzero(np.logical_and.reduceat(is_near, self.starts[:-1])).tolist()
 
     @cached_property
     def ends(self) -> Indices:
-        """The joints at both ends of every segment, shape (2 s,)."""
+        """Indices of the joints at both ends of every segment, shape (2 s,)."""
         is_last = np.zeros(len(self.bones), dtype=np.bool_)
         is_last[self.starts[1:] - 1] = True
         first = np.flatnonzero(~is_last)
@@ -146,17 +146,17 @@ class ChainRows:
 
     @cached_property
     def chain_of(self) -> Indices:
-        """The chain of each joint, shape (p,)."""
+        """Index of the chain of each joint, shape (p,)."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     @cached_property
     def chain_of_ends(self) -> Indices:
-        """The chain of each of ``ends``, shape (2 s,)."""
+        """Index of the chain of each joint in ``ends``, shape (2 s,)."""
         return self.chain_of[self.ends]
 
 
 def are_near(points: Array) -> bool:
-    """Tell whether points (p, 3) are all finite, and none is too far away to be drawn."""
+    """Tell whether all points (p, 3) are finite and near enough to be drawn."""
     flat = points.ravel()
-    # Faster than to find the farthest one. Nothing that is not a number is less, either.
-    return bool(flat.dot(flat) < FAR * FAR)
+    # Faster than the largest coordinate. The comparison is false for NaN.
+    return bool(flat.dot(flat) < MAX_DRAWN_COORDINATE * MAX_DRAWN_COORDINATE)

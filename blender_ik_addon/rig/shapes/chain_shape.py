@@ -1,4 +1,4 @@
-"""The shape of one chain in world space: reach, pole and limits; and where targets are."""
+"""The shape of one chain in world space, its reach, pole plane and limits; positions of targets."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .reach_and_pole import PolePlane, ReachZone, find_pole_plane, find_reach
 
 Place = tuple[float, float, float]
 
-NO_PLACE: Place = (math.nan, math.nan, math.nan)
+UNKNOWN_PLACE: Place = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class CompiledShape:
-    """The part of a chain's shape that stays while only its pose changes.
+    """The part of a chain's shape that does not depend on its pose.
 
     Attributes:
         spec: Its settings.
         plan: Its bones.
-        limits: Its limits; None where all joints turn freely, or if they cannot be used.
+        limits: Its limits; None if all joints turn freely, or if a joint cannot be used.
     """
 
     spec: ChainSpec
@@ -45,9 +45,9 @@ class ChainShape:
     """The shape of a chain on a pose, world space.
 
     Attributes:
-        reach: Which targets it reaches; None for a chain whose root moves.
-        pole: Where it bends to; None without a pole.
-        limits: Its limits; None where all joints turn freely.
+        reach: The zone of targets that it reaches; None for a chain whose root moves.
+        pole: The plane that it bends in; None without a pole, and for a chain that is dragged.
+        limits: Its limits; None if all joints turn freely, or if a joint cannot be used.
     """
 
     reach: ReachZone | None
@@ -58,14 +58,14 @@ class ChainShape:
 def compile_shape(
     armature_object: bpy.types.Object, skeleton: Skeleton, known: Known
 ) -> CompiledShape:
-    """Return the shape of a chain of an original object with these bones, without its pose.
+    """Compile the shape of a chain of an original object, as far as it does not depend on the pose.
 
     Raises:
         RigError: If the chain has no bones.
     """
     spec = spec_of(known)
     plan, joints = planned(skeleton, spec), None
-    # The chain's status says what is wrong with a joint; the rest can be shown.
+    # The chain's status says what is wrong with a joint. The rest can still be drawn.
     with suppress(RigError):
         *_, joints = known_chain(armature_object, known)
     limits = None if joints is None else compile_outlines(skeleton, plan.written, joints)
@@ -75,28 +75,28 @@ def compile_shape(
 def place_shape(
     compiled: CompiledShape,
     points: Array,
-    posed: PosedBones,
+    pose: PosedBones,
     target: Array | None,
     pole: Array | None,
 ) -> ChainShape:
     """Return the shape of a chain on a pose.
 
     Args:
-        compiled: The chain.
-        points: Its joints, world space, shape (m + 1, 3).
-        posed: Its armature's bones.
-        target: Where its target is, world space, shape (3,); None without one.
-        pole: The same of its pole.
+        compiled: The compiled shape.
+        points: The joints of the chain, world space, shape (m + 1, 3).
+        pose: The evaluated pose of its armature object.
+        target: The position of its target, world space, shape (3,); None without a target.
+        pole: The position of its pole, world space, shape (3,); None without a pole.
     """
     spec, outlines = compiled.spec, compiled.limits
     is_free = outlines is None and spec.force is None
     tip_first = is_free and turns_tip_first(compiled.plan, spec)
     plane = None
     if pole is not None and not spec.is_dragged:
-        angle = sense_of_pole_angle(posed.world, spec) * spec.pole_angle
+        angle = sense_of_pole_angle(pose.world, spec) * spec.pole_angle
         end = points[-1] if target is None else target
         plane = find_pole_plane(points, end, pole, angle)
-    limits = None if outlines is None else place_outlines(outlines, posed)
+    limits = None if outlines is None else place_outlines(outlines, pose)
     reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
     return ChainShape(reach, plane, limits)
 
@@ -106,26 +106,26 @@ def find_places(
     depsgraph: bpy.types.Depsgraph,
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
-    posed: PosedBones,
+    pose: PosedBones,
     present: Container[int],
 ) -> list[Place]:
-    """Return where targets and poles are, world space; not finite where that is unknown.
+    """Return the positions of targets and poles, world space; not finite if unknown.
 
     Args:
-        anchors: Targets and poles; None for none.
-        depsgraph: Has evaluated them.
-        armature_object: The chain's original object; its own bones are read from ``posed``.
+        anchors: Targets and poles; None where a chain has none.
+        depsgraph: The graph that has evaluated them.
+        armature_object: The chain's original object. Its own bones are read from ``pose``.
         skeleton: Its bones.
-        posed: Its evaluated bones.
-        present: Session uids of the scene's objects: what is not among them is followed no more.
+        pose: Its evaluated pose.
+        present: Session uids of the scene's objects. Chains do not follow any other objects.
     """
     places: list[Place] = []
     for anchor in anchors:
         if anchor is None:
-            places.append(NO_PLACE)
+            places.append(UNKNOWN_PLACE)
         elif anchor.object == armature_object:
             bone = skeleton.index.get(anchor.bone)
-            places.append(NO_PLACE if bone is None else posed.head(bone))
+            places.append(UNKNOWN_PLACE if bone is None else pose.head(bone))
         else:
             places.append(_place_of(anchor, depsgraph, present))
     return places
@@ -134,16 +134,16 @@ def find_places(
 def _place_of(anchor: Anchor, depsgraph: bpy.types.Depsgraph, present: Container[int]) -> Place:
     try:
         if anchor.object.session_uid not in present:
-            return NO_PLACE
+            return UNKNOWN_PLACE
         evaluated = anchor.object.evaluated_get(depsgraph)
     except ReferenceError:
-        # It has been removed since the last update.
-        return NO_PLACE
+        # The object has been removed since the last update.
+        return UNKNOWN_PLACE
     matrix = evaluated.matrix_world
     if anchor.bone and evaluated.type == "ARMATURE":
         bone = None if evaluated.pose is None else evaluated.pose.bones.get(anchor.bone)
         if bone is None:
-            return NO_PLACE
+            return UNKNOWN_PLACE
         matrix = matrix @ bone.matrix
     x, y, z = matrix.translation[:]
     return x, y, z

@@ -16,21 +16,21 @@ from .chain_lines import read_posed
 from .limit_outlines import PlacedLimits, compile_outlines, place_outlines
 from .limit_shapes import LimitPart, point_arc, point_swing
 
-# The axes that each part of a joint turns about; that of a bend is in its arc.
-TURNS = {LimitPart.SWING: (0, 2), LimitPart.TWIST: (1,)}
+# Axes about which each part of a joint turns. The axis of a bend is in its arc.
+PART_AXES = {LimitPart.SWING: (0, 2), LimitPart.TWIST: (1,)}
 
 
 @dataclass(frozen=True)
 class LimitEnd:
-    """One end of a range.
+    """One end of a joint's range about one axis.
 
     Attributes:
         axis: 0, 1 or 2 for X, Y or Z.
         is_max: Whether it is the maximum.
         angle: Radians.
         limits: The limits of its chain.
-        outline: Index of its outline in these.
-        across: For a swing, sin(angle / 2) of its other axis where that is nearest to zero.
+        outline: Index of its outline in ``limits``.
+        across: For a swing, sin(angle / 2) about its other axis where that is nearest to zero.
     """
 
     axis: int
@@ -42,29 +42,29 @@ class LimitEnd:
 
     @cached_property
     def point(self) -> Array:
-        """Its place, world space, shape (3,)."""
+        """The position of this end, world space, shape (3,)."""
         point: Array = self.points(np.array([self.angle]))[0]
         return point
 
     def points(self, angles: Array) -> Array:
-        """Return its places at other angles (m,), world space, shape (m, 3)."""
+        """Return the positions of this end at other angles (m,), world space, shape (m, 3)."""
         if self.limits.outlines.outlines[self.outline].part is not LimitPart.SWING:
             return self.limits.point_at(self.outline, point_arc(self.axis, angles))
         along = np.sin(0.5 * np.clip(angles, -math.pi, math.pi))
-        # Both together swing the bone by half a turn at most.
-        over = np.maximum(np.hypot(along, self.across), 1.0)
-        swing = along / over, np.full_like(along, self.across) / over
+        # A swing is half a turn at most: both sines together must not exceed 1.
+        divisor = np.maximum(np.hypot(along, self.across), 1.0)
+        swing = along / divisor, np.full_like(along, self.across) / divisor
         x, z = swing if self.axis == 0 else swing[::-1]
         return self.limits.point_at(self.outline, point_swing(x, z))
 
 
 def find_ends(armature_object: bpy.types.Object, known: Known, bone: str) -> list[LimitEnd]:
-    """Return the ends of the ranges of one bone in a chain, none where it turns freely.
+    """Return the ends of the ranges of one bone in a chain; none if the bone turns freely.
 
     Args:
-        armature_object: The original object, with a viewport's evaluated pose.
-        known: The chain.
-        bone: One of its bones.
+        armature_object: The original object, with the pose that the viewport has evaluated.
+        known: The chain, as ``known_chain`` takes it.
+        bone: The name of one of its bones.
 
     Raises:
         RigError: If the chain has no bones, or a joint of it cannot be used.
@@ -75,24 +75,24 @@ def find_ends(armature_object: bpy.types.Object, known: Known, bone: str) -> lis
     if joints is None or not rows.size:
         return []
     outlines = compile_outlines(skeleton, plan.written, joints)
-    posed = read_posed(armature_object, len(skeleton.names))
-    if outlines is None or posed is None:
+    pose = read_posed(armature_object, len(skeleton.names))
+    if outlines is None or pose is None:
         return []
-    limits = place_outlines(outlines, posed)
-    return list(_ends_of(limits, int(rows[0])))
+    limits = place_outlines(outlines, pose)
+    return list(_iterate_ends(limits, int(rows[0])))
 
 
-def _ends_of(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:
+def _iterate_ends(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:
     joints = limits.outlines.joints
     low, high = joints.low[row], joints.high[row]
     nearest_to_zero = np.clip(0.0, low, high)
-    for place, outline in enumerate(limits.outlines.outlines):
+    for index, outline in enumerate(limits.outlines.outlines):
         if outline.row != row:
             continue
-        turns = TURNS.get(outline.part) or (() if outline.arc is None else (outline.arc.axis,))
-        for axis in turns:
+        axes = PART_AXES.get(outline.part) or (() if outline.arc is None else (outline.arc.axis,))
+        for axis in axes:
             other = nearest_to_zero[2 - axis] if outline.part is LimitPart.SWING else 0.0
             for is_max, angle in ((False, low[axis]), (True, high[axis])):
                 if math.isfinite(angle) and not joints.is_locked[row, axis]:
                     across = math.sin(0.5 * other)
-                    yield LimitEnd(axis, is_max, float(angle), limits, place, across)
+                    yield LimitEnd(axis, is_max, float(angle), limits, index, across)

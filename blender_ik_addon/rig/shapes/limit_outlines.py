@@ -1,4 +1,4 @@
-"""The limits of a chain's joints in world space: arcs and cones, and where the bones stand."""
+"""The limits of a chain's joints in world space: arcs, cones, and the present bone directions."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import PosedBones
 from .limit_shapes import Arc, LimitPart, find_bounds, swing_axes
 
-# Shares of a bone's length: radius of its limits, that of its twist, and where the twist is drawn.
+# Shares of a bone's length: radius of bends and swings, of twists, and the place of the twists.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
-# A frame is flat if its volume is less than this share of that of a box with the same sides.
-FLAT = 1e-9
-# The least length to divide by, so that a zero vector stays zero.
-SHORTEST = 1e-300
+# Least volume of a frame with an inverse, as a share of the volume of a box with the same sides.
+# With a much larger share, strongly sheared bones would show wrong twist limits.
+MIN_FRAME_VOLUME_SHARE = 1e-9
+# Least length to divide by, so that a zero vector stays zero.
+MIN_DIVISOR = 1e-300
 
 
 class Outline(NamedTuple):
-    """One boundary.
+    """One boundary of a bone's joint, a line of consecutive points.
 
     Attributes:
-        row: The written bone that it limits, counted from the root.
-        part: What it bounds.
+        row: Row of the bone among the written bones, root first.
+        part: The part of the joint that it bounds.
         arc: Axis and ends of a bend or twist; None for a swing, which is a closed line.
-        stop: One past its last point.
+        stop: Index after its last point.
     """
 
     row: int
@@ -43,32 +44,32 @@ class Outline(NamedTuple):
 
     @property
     def is_closed(self) -> bool:
-        """Whether its last point is joined to its first one."""
+        """Whether its last point is joined to its first point."""
         return self.part is LimitPart.SWING
 
     @property
     def has_ends(self) -> bool:
-        """Whether it stops the bone anywhere."""
+        """Whether the joint stops the bone anywhere on it."""
         return self.arc is None or self.arc.has_ends
 
 
 @dataclass(frozen=True)
 class LimitOutlines:
-    """The limits of the k written bones of a chain; kept while its settings stay the same.
+    """The limits of the k written bones of a chain; cached while its settings stay the same.
 
     Attributes:
         bones: Indices of the bones, shape (k,).
-        joints: What they allow.
-        outlines: One or two for each bone with limits.
-        directions: Of all points of all outlines, shape (p, 3), in the axes of their joints at
-            zero; those of twists in these axes after the swing.
-        outline_of: The outline of each point, shape (p,).
-        owners: The bone of each outline, shape (o,).
-        names: The name of each of these.
-        lengths: The rest length of each, shape (o,).
-        parents: The bone above each, -1 for none, shape (o,).
-        rest: The rest frames of these bones under their parents.
-        zeros: Local rotations that count as no turn, shape (o, 3, 3); None where all are rest.
+        joints: The joints of the bones.
+        outlines: One or two outlines for each bone with limits, o in all.
+        directions: Directions of all points of all outlines, shape (p, 3), in the axes of their
+            joints at zero; those of twists in these axes after the swing.
+        outline_of: Index of the outline of each point, shape (p,).
+        owners: Index of the bone of each outline, shape (o,).
+        names: Names of these bones.
+        lengths: Rest lengths of these bones, shape (o,).
+        parents: Indices of their parents, -1 for none, shape (o,).
+        rest: Rest frames of these bones under their parents.
+        zeros: Local rotations that count as no turn, shape (o, 3, 3); None if all are rest.
     """
 
     bones: Indices
@@ -85,46 +86,46 @@ class LimitOutlines:
 
     @cached_property
     def mesh(self) -> LimitMesh:
-        """The lines and triangles that draw them."""
+        """The lines and triangles that draw the outlines."""
         return make_mesh(self.outlines)
 
     @cached_property
     def roots(self) -> Indices:
-        """The outlines of bones without a parent."""
+        """Indices of the outlines of bones without a parent."""
         return np.flatnonzero(self.parents < 0)
 
     @cached_property
     def twists(self) -> Indices:
-        """The outlines that bound twists."""
+        """Indices of the outlines that bound twists."""
         return np.flatnonzero(self._is_twist)
 
     @cached_property
     def shown_axes(self) -> tuple[Indices, Indices]:
-        """Which axis of which outline's bone shows its present place: Z for twists, else Y."""
+        """Outlines (o,) and the bone axes (o,) whose directions are drawn: Z for twists, or Y."""
         return np.arange(len(self.outlines)), np.where(self._is_twist, 2, 1)
 
     @cached_property
-    def shares(self) -> tuple[Array, Array]:
-        """The size of each outline and its distance along its bone, at rest, (o, 1) each."""
+    def sizes_and_offsets(self) -> tuple[Array, Array]:
+        """Rest radius of each outline and distance of its centre from the head, (o, 1) each."""
         sizes = np.where(self._is_twist, TWIST_SIZE, BEND_SIZE) * self.lengths
-        places = np.where(self._is_twist, TWIST_PLACE, 0.0) * self.lengths
-        return sizes[:, None], places[:, None]
+        offsets = np.where(self._is_twist, TWIST_PLACE, 0.0) * self.lengths
+        return sizes[:, None], offsets[:, None]
 
     @cached_property
     def _is_twist(self) -> Flags:
-        return np.array([each.part is LimitPart.TWIST for each in self.outlines], dtype=np.bool_)
+        return np.array([item.part is LimitPart.TWIST for item in self.outlines], dtype=np.bool_)
 
 
 @dataclass(frozen=True)
 class PlacedLimits:
-    """Limits on a pose, world space.
+    """The limits of a chain on a pose, world space.
 
     Attributes:
         outlines: The limits.
-        points: Of the outlines, shape (p, 3).
-        centres: Of the outlines, shape (o, 3).
-        present: Where the bone's own axis meets each surface, shape (o, 3).
-        frames: The axes of each outline's directions, shape (o, 3, 3).
+        points: Points of the outlines, shape (p, 3).
+        centres: Centres of the outlines, shape (o, 3).
+        present: Points where the present axis of the bone meets each surface, shape (o, 3).
+        frames: Axes of each outline's directions, as columns, shape (o, 3, 3).
         sizes: Distances from centres to points, shape (o,).
     """
 
@@ -136,21 +137,21 @@ class PlacedLimits:
     sizes: Array
 
     def point_at(self, outline: int, direction: Array) -> Array:
-        """Return the points of directions (..., 3) in an outline's axes, shape (..., 3)."""
-        seen = direction @ self.frames[outline].T
-        point: Array = self.centres[outline] + self.sizes[outline] * seen / _length(seen)
+        """Return the points in directions (..., 3) of an outline's axes, shape (..., 3)."""
+        rotated = direction @ self.frames[outline].T
+        point: Array = self.centres[outline] + self.sizes[outline] * rotated / _norms(rotated)
         return point
 
 
 def compile_outlines(
     skeleton: Skeleton, bones: Indices, joints: BoneJoints
 ) -> LimitOutlines | None:
-    """Return the limits of the written bones of a chain; None where there are none.
+    """Compile the limits of the written bones of a chain; None if there are no limits.
 
     Args:
-        skeleton: The armature's bones.
-        bones: Their indices, shape (k,).
-        joints: What they allow.
+        skeleton: The bones of the armature.
+        bones: Indices of the written bones, shape (k,).
+        joints: The joints of these bones.
     """
     outlines: list[Outline] = []
     directions: list[Array] = []
@@ -163,7 +164,7 @@ def compile_outlines(
     if not outlines:
         return None
     sizes = [len(line) for line in directions]
-    rows = [each.row for each in outlines]
+    rows = [outline.row for outline in outlines]
     owners, zero = bones[rows], joints.zero_wxyz
     return LimitOutlines(
         bones,
@@ -181,55 +182,55 @@ def compile_outlines(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def place_outlines(outlines: LimitOutlines, posed: PosedBones) -> PlacedLimits:
+def place_outlines(outlines: LimitOutlines, pose: PosedBones) -> PlacedLimits:
     """Return the limits of a chain on a pose; not finite where bones are not."""
-    to_world, columns = posed.world[:3, :3].T, posed.columns.take(outlines.owners, axis=0)
-    axes, frames = columns[:, :3, :3] @ to_world, _find_zero_frames(outlines, posed)
-    lengths = _length(axes)
-    own, scales = axes / lengths, [posed.bones[name].scale[:] for name in outlines.names]
+    to_world, columns = pose.world[:3, :3].T, pose.columns.take(outlines.owners, axis=0)
+    axes, frames = columns[:, :3, :3] @ to_world, _find_zero_frames(outlines, pose)
+    lengths = _norms(axes)
+    units, scales = axes / lengths, [pose.bones[name].scale[:] for name in outlines.names]
     if min(map(min, scales)) < 0.0:
-        # A bone mirrored by its own scale shows its axes reversed.
-        own = own * np.where(np.array(scales) < 0.0, -1.0, 1.0)[:, :, None]
+        # A negative scale of a bone reverses the axes of its matrix.
+        units = units * np.where(np.array(scales) < 0.0, -1.0, 1.0)[:, :, None]
     twists = outlines.twists
     if twists.size:
         zeros = frames[twists]
-        turned = np.linalg.solve(_solid(zeros), own[twists, 1, :, None])[..., 0]
-        frames[twists] = zeros @ swing_axes(turned / _length(turned))
-    shares, places = outlines.shares
-    sizes = shares * lengths[:, 1]
-    centres = columns[:, 3, :3] @ to_world + posed.world[:3, 3] + places * axes[:, 1]
-    present = centres + sizes * own[outlines.shown_axes]
-    of = outlines.outline_of
-    seen = np.einsum("pij,pj->pi", frames.take(of, axis=0), outlines.directions)
-    points = centres.take(of, axis=0) + seen * (sizes.take(of, axis=0) / _length(seen))
+        turned = np.linalg.solve(_replace_flat(zeros), units[twists, 1, :, None])[..., 0]
+        frames[twists] = zeros @ swing_axes(turned / _norms(turned))
+    rest_sizes, offsets = outlines.sizes_and_offsets
+    sizes = rest_sizes * lengths[:, 1]
+    centres = columns[:, 3, :3] @ to_world + pose.world[:3, 3] + offsets * axes[:, 1]
+    present = centres + sizes * units[outlines.shown_axes]
+    rows = outlines.outline_of
+    rotated = np.einsum("pij,pj->pi", frames.take(rows, axis=0), outlines.directions)
+    points = centres.take(rows, axis=0) + rotated * (sizes.take(rows, axis=0) / _norms(rotated))
     return PlacedLimits(outlines, points, centres, present, frames, sizes[:, 0])
 
 
-def _find_zero_frames(outlines: LimitOutlines, posed: PosedBones) -> Array:
+def _find_zero_frames(outlines: LimitOutlines, pose: PosedBones) -> Array:
     """Return the axes of each outline's joint at zero, world space, shape (o, 3, 3)."""
-    above = posed.columns.take(outlines.parents, axis=0)[:, :3, :3].astype(np.float64)
-    above[outlines.roots] = np.eye(3)
-    frames = parent_frames(above.swapaxes(1, 2), outlines.rest).rs
-    axes: Array = posed.world[:3, :3] @ frames
+    parents = pose.columns.take(outlines.parents, axis=0)[:, :3, :3].astype(np.float64)
+    parents[outlines.roots] = np.eye(3)
+    frames = parent_frames(parents.swapaxes(1, 2), outlines.rest).rs
+    axes: Array = pose.world[:3, :3] @ frames
     return axes if outlines.zeros is None else axes @ outlines.zeros
 
 
-def _length(vectors: Array) -> Array:
-    """Return the lengths of vectors (..., 3), shape (..., 1), to divide by: never quite zero."""
+def _norms(vectors: Array) -> Array:
+    """Return the norms of vectors (..., 3), at least ``MIN_DIVISOR``, shape (..., 1)."""
     squares = np.add.reduce(vectors * vectors, axis=-1, keepdims=True)
-    return np.maximum(np.sqrt(squares), SHORTEST)
+    return np.maximum(np.sqrt(squares), MIN_DIVISOR)
 
 
-def _solid(frames: Array) -> Array:
-    """Return frames (o, 3, 3), flat ones replaced by the identity, as they have no inverse."""
+def _replace_flat(frames: Array) -> Array:
+    """Return frames (o, 3, 3) with the identity for flat ones, which have no inverse."""
     sizes = np.prod(np.sqrt(np.einsum("oij,oij->oj", frames, frames)), axis=1)
-    # False for frames that are not finite as well.
-    is_solid = np.abs(np.linalg.det(frames)) > FLAT * sizes
+    # Also false for frames that are not finite.
+    is_solid = np.abs(np.linalg.det(frames)) > MIN_FRAME_VOLUME_SHARE * sizes
     return np.where(is_solid[:, None, None], frames, np.eye(3))
 
 
 class Stroke(enum.IntEnum):
-    """What a line of a limit shows."""
+    """The kind of a line in the drawing of a limit."""
 
     LIMIT = 0
     WHOLE_TURN = 1
@@ -237,12 +238,12 @@ class Stroke(enum.IntEnum):
 
 
 class LimitMesh(NamedTuple):
-    """Lines and triangles. Vertices are all points of outlines, then centres, then present places.
+    """Lines and triangles. Vertices are all points of outlines, then centres, then present points.
 
     Attributes:
-        lines: Vertices at the ends of lines, in pairs, shape (2 l,).
-        strokes: The ``Stroke`` of each of these, shape (2 l,).
-        triangles: Vertices of the corners of areas, shape (3 t,).
+        lines: Indices of the vertices at both ends of each line, shape (2 l,).
+        strokes: The ``Stroke`` of each of these vertices, shape (2 l,).
+        triangles: Indices of the vertices at the corners of each triangle, shape (3 t,).
     """
 
     lines: Indices
@@ -251,22 +252,22 @@ class LimitMesh(NamedTuple):
 
 
 def make_mesh(outlines: Sequence[Outline]) -> LimitMesh:
-    """Return the mesh of outlines, whose points follow one another."""
+    """Build the mesh of outlines, whose points follow one another."""
     count, total, first = len(outlines), outlines[-1].stop, 0
     lines: list[Indices] = []
     strokes: list[Stroke] = []
     triangles: list[Indices] = [np.zeros(0, dtype=np.int64)]
-    for number, outline in enumerate(outlines):
-        centre, points, bounds = total + number, np.arange(first, outline.stop), outline.has_ends
+    for index, outline in enumerate(outlines):
+        centre, points, stops = total + index, np.arange(first, outline.stop), outline.has_ends
         first = outline.stop
         pieces = np.column_stack((points, np.roll(points, -1)))
         pieces = pieces if outline.is_closed else pieces[:-1]
-        is_open = bounds and not outline.is_closed
+        is_open = stops and not outline.is_closed
         sides = [centre, points[0], centre, points[-1]] if is_open else []
         lines += [pieces.ravel(), np.array([*sides, centre, centre + count], dtype=np.int64)]
-        boundary = Stroke.LIMIT if bounds else Stroke.WHOLE_TURN
+        boundary = Stroke.LIMIT if stops else Stroke.WHOLE_TURN
         strokes += [boundary] * (pieces.size + len(sides)) + [Stroke.PRESENT] * 2
-        if bounds:
+        if stops:
             triangles.append(np.column_stack((np.full(len(pieces), centre), pieces)).ravel())
-    every = np.array(strokes, dtype=np.int64)
-    return LimitMesh(np.concatenate(lines), every, np.concatenate(triangles))
+    stroke_of_vertex = np.array(strokes, dtype=np.int64)
+    return LimitMesh(np.concatenate(lines), stroke_of_vertex, np.concatenate(triangles))

@@ -1,4 +1,4 @@
-"""How far from its root a chain reaches, and the plane in which it is asked to bend."""
+"""The zone of targets that a chain reaches, and the plane in which its pole bends it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...core.algebra.quaternions import about, rotate
 from ...core.algebra.vectors import add, norm, reject, scale, subtract
 from ...core.kinematics.reach import measure_reach
 
-# The least dead zone, as a share of the reach: bones of one length differ by less in float32.
-SMALLEST = 1e-5
+# Least radius of a dead zone, as a share of the reach: equal lengths differ by less in float32.
+MIN_DEAD_ZONE_SHARE = 1e-5
 
 
 class ReachZone(NamedTuple):
-    """Where targets are in reach: between two spheres about one centre.
+    """The zone of targets in reach, between two spheres about one centre.
 
     Attributes:
         centre: World space, shape (3,).
@@ -30,12 +30,12 @@ class ReachZone(NamedTuple):
 
 
 def find_reach(points: Array, *, turns_tip_first: bool = False) -> ReachZone:
-    """Return which targets a chain reaches, whatever its limits.
+    """Return the zone of targets that a chain reaches, regardless of its limits.
 
     Args:
-        points: Its joints as they stand, world space, shape (m + 1, 3).
-        turns_tip_first: Whether the tip takes the target's rotation before the others reach: then
-            it goes along with the target and does not reach itself.
+        points: Its joints on the pose, world space, shape (m + 1, 3).
+        turns_tip_first: Whether the tip takes the target's rotation before the other bones reach.
+            The tip then moves with the target and does not reach itself.
     """
     segments = points[1:] - points[:-1]
     centre = points[0]
@@ -43,23 +43,23 @@ def find_reach(points: Array, *, turns_tip_first: bool = False) -> ReachZone:
         centre = centre + segments[-1]
         segments = segments[:-1]
     most, least = measure_reach(np.sqrt(np.einsum("ij,ij->i", segments, segments))[:, None])
-    has_dead_zone = least[0] > SMALLEST * most[0]
+    has_dead_zone = least[0] > MIN_DEAD_ZONE_SHARE * most[0]
     return ReachZone(centre, float(most[0]), float(least[0]) if has_dead_zone else 0.0)
 
 
-# A pole nearer to the line from root to end than this share of its length gives no side.
-NO_SIDE = 1e-6
-UP = (0.0, 0.0, 1.0)
+# Least distance of a pole from the line root to end, as a share of it: nearer ones give no side.
+MIN_POLE_SHARE = 1e-6
+WORLD_UP = (0.0, 0.0, 1.0)
 
 
 class PolePlane(NamedTuple):
-    """The plane in which a chain is asked to bend; all points in world space.
+    """The plane in which the pole bends a chain; all points in world space.
 
     Attributes:
-        corners: The root, the end, and the pole turned by the pole angle about the line between
-            these, shape (3, 3). They span the plane.
-        pole: Shape (3,).
-        bulge: The joint that lies farthest from that line, shape (3,).
+        corners: The root, the end, and the pole turned by the pole angle about the line from root
+            to end, shape (3, 3). They span the plane.
+        pole: The pole, shape (3,).
+        bulge: The joint farthest from that line, shape (3,).
     """
 
     corners: Array
@@ -72,21 +72,21 @@ def find_pole_plane(points: Array, end: Array, pole: Array, angle: float) -> Pol
 
     Args:
         points: The chain's joints, world space, shape (m + 1, 3).
-        end: Its target, shape (3,), or the effector of a chain without one.
-        pole: Shape (3,).
+        end: Its target, shape (3,), or the effector of a chain without a target.
+        pole: Its pole, shape (3,).
         angle: Pole angle, radians, counter-clockwise seen from the end.
     """
     # For three points floats are faster than NumPy.
-    root, aim, aside = points[0].tolist(), end.tolist(), pole.tolist()
-    line = subtract(aim, root)
+    root, end_point, pole_point = points[0].tolist(), end.tolist(), pole.tolist()
+    line = subtract(end_point, root)
     length = norm(FLOATS, line)
-    along = scale(line, 1.0 / length) if length > 0.0 else UP
-    across = reject(subtract(aside, root), along)
-    corner, size = subtract(aside, across), norm(FLOATS, across)
-    if size > NO_SIDE * max(length, size):
-        corner = add(corner, rotate(about(FLOATS, along, angle), across))
+    along = scale(line, 1.0 / length) if length > 0.0 else WORLD_UP
+    offset = reject(subtract(pole_point, root), along)
+    corner, distance = subtract(pole_point, offset), norm(FLOATS, offset)
+    if distance > MIN_POLE_SHARE * max(length, distance):
+        corner = add(corner, rotate(about(FLOATS, along, angle), offset))
     inner = points[1:-1] if len(points) > 2 else points[:1]
     offsets, axis = inner - points[0], np.array(along)
     heights = offsets - (offsets @ axis)[:, None] * axis
     bulge = inner[np.einsum("pi,pi->p", heights, heights).argmax()]
-    return PolePlane(np.array((root, aim, corner)), pole, bulge)
+    return PolePlane(np.array((root, end_point, corner)), pole, bulge)
