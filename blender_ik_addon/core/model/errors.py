@@ -1,4 +1,4 @@
-"""What can be wrong with the input of a solve. An unreachable target is not an error."""
+"""Errors in the input of a solve. An unreachable target is not an error."""
 
 from __future__ import annotations
 
