@@ -78,7 +78,7 @@ class Limbs(Rows):
         reach: Shape (P, B).
     """
 
-    found = ("middles", "shares")
+    inherited = ("middles", "shares")
     topology: Topology
     bones: tuple[tuple[int, ...], ...]
     effectors: tuple[int, ...]

@@ -49,7 +49,7 @@ class CompiledJoints(Rows):
     """
 
     # The way that chains are solved stays the same, whichever are taken.
-    found = ("has_edges", "has_stiffness", "is_free", "is_rigid", "held_bones", "axis_shares")
+    inherited = ("has_edges", "has_stiffness", "is_free", "is_rigid", "held_bones", "axis_shares")
     kinds: tuple[JointKind, ...]
     offsets: Array
     zero: Array
