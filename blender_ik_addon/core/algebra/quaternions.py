@@ -140,12 +140,9 @@ def power(m: Arithmetic, q: Quaternion, share: Number) -> Quaternion:
     ``HALF_TURN_DIRECTION`` chooses, because otherwise the last digit would.
     """
     vector = to_vector(m, q)
-    is_half, is_reversed = (
-        m.absolute(q[0]) < HALF_TURN_COSINE,
-        dot(vector, HALF_TURN_DIRECTION) < 0.0,
-    )
+    is_half, is_back = m.absolute(q[0]) < HALF_TURN_COSINE, dot(vector, HALF_TURN_DIRECTION) < 0.0
     other_way = scale(vector, 1.0 - 2.0 * math.pi / m.maximum(norm(m, vector), 1.0))
-    return from_vector(m, scale(choose(m, is_half & is_reversed, other_way, vector), share))
+    return from_vector(m, scale(choose(m, is_half & is_back, other_way, vector), share))
 
 
 def interpolate(m: Arithmetic, start: Quaternion, end: Quaternion, share: Number) -> Quaternion:

@@ -103,9 +103,7 @@ class SolveOptions:
     def take(self, rows: Counts) -> SolveOptions:
         """Return the options of some of the chains."""
         fields = {name: getattr(self, name) for name in BY_CHAIN}
-        fields = {
-            name: value[rows] for name, value in fields.items() if isinstance(value, np.ndarray)
-        }
+        fields = {name: f[rows] for name, f in fields.items() if isinstance(f, np.ndarray)}
         return self._with(fields) if fields else self
 
     def per_unit(self, unit: Array) -> SolveOptions:
