@@ -36,9 +36,9 @@ class Bone(NamedTuple):
     the first. The offset leads from its axes at zero to the posed axes of the parent, None if these
     are the same; the offset rotation is without scale and shear. The scale converts lengths in its
     axes to the space of the chain. The joint is None if it turns freely. The hinge is the index of
-    its only axis, None for other joints. The readiness is the relative mobility about each posed
-    axis, None if all are equal. The greatest bend, in radians to the segment before, is for chains
-    without orientations; None for no limit.
+    its only axis, None for other joints. ``readiness`` is the mobility about each posed axis
+    relative to the greatest one, None if all are equal. The greatest bend, in radians to the
+    segment before, is for chains without orientations; None for no limit.
     """
 
     parent: int

@@ -49,8 +49,8 @@ class Posed(Rows):
     @cached_property
     def whole(self) -> Array:
         """The posed axes of the bones, shape (n, 3, 3, B)."""
-        whole: Array = np.einsum("nijb,njkb->nikb", self.frames, self.turn_matrices)
-        return whole
+        axes: Array = np.einsum("nijb,njkb->nikb", self.frames, self.turn_matrices)
+        return axes
 
     @cached_property
     def inverse_frames(self) -> Array:

@@ -110,14 +110,14 @@ class Topology:
         It is the point itself, or the head of the first unturned bone on the way there.
         """
         bones = len(self.parents)
-        held = np.tile(np.arange(bones + len(self.effector_bones)), (bones, 1))
+        points = np.tile(np.arange(bones + len(self.effector_bones)), (bones, 1))
         for point, carrier in enumerate([*self.parents, *self.effector_bones]):
             moved = point
             while carrier >= 0:
-                held[carrier, point] = moved
+                points[carrier, point] = moved
                 moved = carrier if carrier in self.unturned else moved
                 carrier = self.parents[carrier]
-        return held
+        return points
 
     @cached_property
     def moves(self) -> Flags:
