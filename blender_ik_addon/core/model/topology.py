@@ -121,9 +121,9 @@ class Topology:
 
     @cached_property
     def moves(self) -> Flags:
-        """Whether each bone moves each effector, shape (n, E)."""
-        is_on_path = self.is_above | np.eye(len(self.parents), dtype=np.bool_)
-        return is_on_path[:, self.effector_bones]
+        """Whether each bone is on the path of each effector, and so moves it, shape (n, E)."""
+        is_at_or_above = self.is_above | np.eye(len(self.parents), dtype=np.bool_)
+        return is_at_or_above[:, self.effector_bones]
 
     @cached_property
     def paths(self) -> tuple[tuple[int, ...], ...]:
@@ -159,8 +159,8 @@ class Topology:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each bone that move an effector."""
-        is_on_path = self.moves.any(axis=1)
-        return self._group_by_bone([p if is_on_path[b] else -1 for b, p in enumerate(self.parents)])
+        is_on_any = self.moves.any(axis=1)
+        return self._group_by_bone([p if is_on_any[b] else -1 for b, p in enumerate(self.parents)])
 
     @cached_property
     def carried(self) -> tuple[tuple[int, ...], ...]:
