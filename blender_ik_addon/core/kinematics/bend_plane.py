@@ -86,11 +86,11 @@ class Bend(NamedTuple):
 def find_bend(
     m: Arithmetic, first: Any, end: Any, inner: Any, reach: Number, hint: Any
 ) -> tuple[Vector, Vector, Number]:
-    """Return chord, side and bulge of a start pose: the distance of its inner mean from the chord.
+    """Return the chord, the side and the bulge of a start pose.
 
-    The side is that of the bulge; without a bulge, that of the hint; without both, any axis across.
-    A closed chain has no chord: it gets one across its bulge, so that a solve for a target at its
-    root changes nothing. ``inner`` and ``hint`` are zero if there are none.
+    The bulge is the distance of the inner joints' mean from the chord. The side is the bulge's;
+    without a bulge, the hint's; without both, any axis across. A closed chain gets a chord across
+    its bulge, so that a solve for its root changes nothing. Zero is no inner mean, or no hint.
     """
     first, hint = unit(m, first, ZERO), unit(m, hint, ZERO)
     outward = unit(m, inner, first)

@@ -15,7 +15,7 @@ from ..model.joints import JointKind
 from . import swing_twist
 from .swing_twist import SwingTwist, SwingTwistRange
 
-# A range is wide if it ends beyond this, in radians: one step may reach half a turn.
+# A range is wide if it ends beyond this, in radians: one step may come near to half a turn.
 MIN_WIDE_END = 2.6
 HINGES = {JointKind.HINGE_X: 0, JointKind.HINGE_Y: 1, JointKind.HINGE_Z: 2}
 ELBOWS = {JointKind.ELBOW_X: 0, JointKind.ELBOW_Z: 2}

@@ -93,7 +93,7 @@ class EdgeArrays:
         return slopes
 
     def bend(self, press: Array) -> Array:
-        """Return second derivatives by turns of the values at the outer two edges, (B, n, 3, 3).
+        """Return second derivatives by turns of what the first and last edge bound, (B, n, 3, 3).
 
         The end of a twist is flat: turns across its normal do not change the twist. With y the
         swung Y axis, along geodesics by turns w, y_k'' = w_k (w . y) - y_k |w|^2; and s_x = h y_z,

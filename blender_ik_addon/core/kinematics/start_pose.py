@@ -173,7 +173,7 @@ def describe_start(root: Array, unit: Array, points: Array, hint: Array) -> Star
 
 
 def count_turns(lengths: Array) -> Array:
-    """Return how many joint turns each segment of an even bend is off its middle, (n, any)."""
+    """Return the numbers of joint turns from an even bend's middle to its segments, (n, any)."""
     count = len(lengths)
     turns: Array = 0.5 * (count - 1) - np.arange(count, dtype=np.float64)
     return turns if lengths.ndim == 1 else turns[:, None]

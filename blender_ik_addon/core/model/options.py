@@ -53,8 +53,8 @@ class SolveOptions:
         soft_distance: Distance before full reach from which targets are approached more and more
             slowly, so that no joint pops straight; in the unit of the positions, or shape (B,). It
             counts up to half of the way from folded to stretched.
-        keeps_start: Whether chains with joints, and trees, stay in the start pose unless another
-            pose is better by enough. For chains that start from their last pose.
+        keeps_start: Whether chains with joints, and trees, stay in the start pose unless a better
+            pose is worth the move. For chains that start from their last pose.
         stays_near: Whether the pose stays near to the start. The last priority of a tree is then
             the distance from the start, measured by the mobilities of the joints. A free chain that
             starts with bends to both sides of its chord keeps them with NEWTON, which otherwise

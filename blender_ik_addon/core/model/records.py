@@ -25,7 +25,7 @@ def check_array(
     *,
     can_be_infinite: bool = False,
 ) -> Array:
-    """Return a frozen copy of finite numbers of a shape; otherwise raise ``error`` with advice."""
+    """Return a frozen copy of numbers of a shape, or raise ``error`` with advice."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

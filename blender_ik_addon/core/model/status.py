@@ -51,7 +51,7 @@ def name_outcome(
 
     Args:
         m: Arithmetic of the numbers.
-        residual: Distance from the effector to the target before any softening.
+        residual: Distance from the effector to the target, which is not softened.
         tolerance: Distance that counts as reached.
         is_too_far: Whether the target is too far.
         is_too_near: Whether the target is too near, and no limit keeps the chain from folding.

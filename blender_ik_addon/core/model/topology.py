@@ -27,7 +27,7 @@ class Topology:
     """The hierarchy of n bones and E effectors; every bone comes after its parent.
 
     Attributes:
-        parents: Index of each bone's parent, -1 for a root. A tree may have many roots.
+        parents: Index of each bone's parent, -1 for roots, one or more; their heads never move.
         effector_bones: Index of the bone that carries each effector.
         unturned: Copy of ``Joints.unturned``; see ``with_joints``.
         floats: Whether the first bone is ``JointKind.FLOATING``: it moves instead of turning.
@@ -192,8 +192,8 @@ class Topology:
     def limbs(self) -> tuple[tuple[int, ...], ...]:
         """The limb of each effector: the bones that bend to its pole.
 
-        These are the bones of its path that move only it and effectors beyond its bone, as fingers
-        are beyond a wrist. If they are fewer than two, the limb is the whole path.
+        These are the bones of its path that move only it and effectors on its bone or beyond, as
+        fingers are beyond a wrist. If they are fewer than two, the limb is the whole path.
         """
         limbs = []
         for path, carrier in zip(self.paths, self.effector_bones, strict=True):
