@@ -109,7 +109,7 @@ class KinematicTree(Rows):
         Args:
             turn: Turns of the joints, inside their ranges or not, shape (n, 4, B).
             slide: Slides, likewise, shape (n, B); None for none.
-            is_kept: Whether the last step kept a joint on an edge, shape (n, 3, B); None for none.
+            is_kept: Whether the last step kept joints on edges, shape (n, 3, B); None for none.
         """
         joints = self.joints
         if self.slide_axes is not None and slide is not None:
