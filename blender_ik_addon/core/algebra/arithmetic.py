@@ -1,8 +1,8 @@
-"""What floats and arrays do differently: one arithmetic for one chain, one for many side by side.
+"""The arithmetic of floats, for one chain, and of arrays, for many chains side by side.
 
-A *number* is a Python float (one chain), an array (B,) (chains alike) or (n, B) (their bones side
-by side); a vector, quaternion or matrix is a tuple of numbers. Formulas are written once and take
-the arithmetic of their numbers as ``m``. Floats raise where arrays give NaN, and a choice between
+A *number* is a Python float (one chain), an array (B,) (similar chains) or (n, B) (their bones). A
+vector, quaternion or matrix is a tuple of numbers. A formula is written once and takes the
+arithmetic of its numbers as ``m``. Floats raise errors where arrays give NaN, and a choice between
 arrays computes both sides: so roots, quotients, angles and powers are guarded here, in the same way
 for both. tests/core/algebra runs every formula on both.
 """
@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int64]
 Number = Any
-"""float | Array: what holds of one holds of the other, which is what tests prove."""
+"""float | Array: formulas give the same results for both, as tests prove."""
 Condition = Any
 """bool | Flags; combined by & and |, negated by ``Arithmetic.negate``."""
 Unary = Callable[[Number], Number]
@@ -29,44 +29,44 @@ Binary = Callable[[Number, Number], Number]
 
 
 class Arithmetic(Protocol):
-    """What formulas need besides +, -, * and comparisons.
+    """The operations of formulas besides +, -, * and comparisons.
 
-    The last four are sums over what a chain consists of: arrays (n, 3) for one chain, (n, 3, B)
-    for many.
+    The last four take all vectors of a chain: arrays (n, 3) for one chain, (n, 3, B) for many.
     """
 
-    sqrt: Unary  # zero for what rounding has brought below zero
+    sqrt: Unary  # zero for negative numbers, which come from rounding
     length: Callable[[Number, Number, Number], Number]  # the root of the sum of three squares
     divide: Binary  # zero where the divisor is zero
     sin: Unary
     cos: Unary
     atan2: Binary  # of y and x; zero for the origin
-    acos: Unary  # beyond 1 and -1 as there
+    acos: Unary  # of numbers clamped between -1 and 1
     exp: Unary  # e to a power of at most 700
-    round: Unary  # to the nearest whole number, of two the even one
+    round: Unary  # to the nearest whole number, halves to the even one
     absolute: Unary
     minimum: Binary
     maximum: Binary
     is_finite: Callable[[Number], Condition]
-    where: Callable[[Condition, Number, Number], Number]  # both have been computed
+    where: Callable[[Condition, Number, Number], Number]  # both sides are computed
     choose: Callable[[Condition, Any, Any], Any]  # one tuple of numbers or the other
     negate: Callable[[Condition], Condition]
-    all: Callable[[Condition], bool]  # whether it holds of all chains
+    all: Callable[[Condition], bool]  # whether the condition is true for all chains
     any: Callable[[Condition], bool]
-    total: Callable[[Array, Any], Any]  # of products of numbers (n, ...), or vectors (n, 3, ...)
+    total: Callable[[Array, Any], Any]  # of numbers (n, ...) times numbers or vectors (n, 3, ...)
     project: Callable[[Array, Any], Array]  # vectors (n, 3, ...) on one axis (3, ...)
     square: Callable[[Array], Array]  # the squared lengths of vectors (n, 3, ...)
     place: Callable[[Array, Array], Array]  # vectors given along the rows of a frame (3, 3, ...)
 
 
 def _make(**functions: Callable[..., Any]) -> Arithmetic:
-    """Return an arithmetic; Python finds and calls methods sooner than functions kept as values."""
+    """Return an arithmetic; Python calls methods faster than functions stored as attributes."""
     arithmetic: Arithmetic = type("Arithmetic", (), functions)()
     return arithmetic
 
 
-LARGEST_POWER = 700.0
-# A product with it adds up the components of every row, quicker than a sum along an axis.
+# Greatest exponent of e; float64 overflows beyond 709.
+MAX_EXPONENT = 700.0
+# A product with it sums the components of each row, faster than a sum along an axis.
 ONES = np.ones(3)
 
 FLOATS = _make(
@@ -77,10 +77,10 @@ FLOATS = _make(
     cos=math.cos,
     atan2=math.atan2,
     acos=lambda _, x: math.acos(-1.0 if x < -1.0 else 1.0 if x > 1.0 else x),
-    exp=lambda _, x: math.exp(x if x < LARGEST_POWER else LARGEST_POWER),
+    exp=lambda _, x: math.exp(x if x < MAX_EXPONENT else MAX_EXPONENT),
     round=lambda _, x: float(round(x)) if math.isfinite(x) else x,
     absolute=abs,
-    # Several times as fast as the built-in functions, which take any number of arguments.
+    # Several times faster than the built-in functions, which take any number of arguments.
     minimum=lambda _, x, y: y if y < x else x,
     maximum=lambda _, x, y: y if y > x else x,
     is_finite=math.isfinite,
@@ -104,7 +104,7 @@ def _divide(_: Arithmetic, x: Any, y: Any) -> Any:
 
 
 def _choose(_: Arithmetic, condition: Any, yes: Any, no: Any) -> Any:
-    return tuple([np.where(condition, one, other) for one, other in zip(yes, no, strict=True)])
+    return tuple([np.where(condition, a, b) for a, b in zip(yes, no, strict=True)])
 
 
 ARRAYS = _make(
@@ -115,7 +115,7 @@ ARRAYS = _make(
     cos=np.cos,
     atan2=np.arctan2,
     acos=lambda _, x: np.arccos(np.minimum(np.maximum(x, -1.0), 1.0)),
-    exp=lambda _, x: np.exp(np.minimum(x, LARGEST_POWER)),
+    exp=lambda _, x: np.exp(np.minimum(x, MAX_EXPONENT)),
     round=np.rint,
     absolute=np.abs,
     minimum=np.minimum,

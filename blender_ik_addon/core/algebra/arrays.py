@@ -1,10 +1,10 @@
 """Vectors and matrices of many joints and chains in arrays.
 
 Layout of every array in the solvers: ``(joints or segments, xyz, chains)``. The last axis is
-contiguous, so one NumPy call works on all chains; the xyz axis is always the last but one, so a
-single joint ``points[i]`` has shape (3, chains) and goes through the same functions.
+contiguous, so one NumPy call works on all chains. The xyz axis is always the last but one, so the
+same functions take a single joint ``points[i]`` of shape (3, chains).
 
-Sums over components are one NumPy call here; other formulas stand in ``vectors``.
+Sums over components are one NumPy call here; other formulas are in ``vectors``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Arrays (B, n, ...) with the chains first: the layout of what solves large systems.
+"""Arrays (B, n, ...) with the chains first: the layout of large systems of equations.
 
-Every product is one ``matmul``: it takes each chain by itself, and what becomes of a chain hangs on
-no other one, a single one included.
+Products of matrices are ``matmul``, which computes each chain by itself: the result of a chain does
+not depend on other chains, nor on their number.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import numpy as np
 from .arithmetic import Array, Flags
 from .nested import Nested, transform_leaves
 
-# Entries of the matrix of a vector product: components, and their signs.
+# Entries of the matrix of a vector product: indices of components, and their signs.
 _SKEW = np.array([0, 2, 1, 2, 0, 0, 1, 0, 0])
 _SKEW_SIGNS = np.array([0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0])
-# The same of the product of quaternions with half a vector: rows w, x, y and z.
+# The same for the product of half a vector with quaternions: rows w, x, y and z.
 _LEFT = np.array([0, 0, 1, 2, 0, 0, 2, 1, 1, 2, 0, 0, 2, 1, 0, 0])
 _LEFT_SIGNS = 0.5 * np.array([0, -1, -1, -1, 1, 0, -1, 1, 1, 1, 0, -1, 1, -1, 1, 0])
 
@@ -30,7 +30,7 @@ def chains_last(values: Array) -> Array:
 
 
 def choose_first(rows: Flags, first: Nested, second: Nested) -> Nested:
-    """Return arrays (B, ...) of one nesting where flagged (B,), otherwise those of another."""
+    """Return nested arrays (B, ...) of ``first`` where flagged (B,), otherwise of ``second``."""
     if rows.all():
         return first
 
@@ -49,7 +49,7 @@ def skew(vectors: Array) -> Array:
 def apply(matrices: Array, vectors: Array) -> Array:
     """Return the products of matrices (..., i, j) and vectors (..., j).
 
-    Not by ``matmul``: on some processors it rounds odd rows by where they stand in memory.
+    Not by ``matmul``: on some processors it rounds odd rows by their place in memory.
     """
     product: Array = np.einsum("...ij,...j->...i", matrices, vectors)
     return product
@@ -62,7 +62,7 @@ def measure(vectors: Array) -> Array:
 
 
 def turn_by(turn: Array, move: Array) -> Array:
-    """Return turns (B, n, 4) turned on by moves (B, n, 3), to second order as rotation vectors do.
+    """Return turns (B, n, 4) followed by moves (B, n, 3), rotation vectors to second order.
 
     Source: the Cayley map; a move by m turns by 2 atan(m / 2).
     """
@@ -78,6 +78,6 @@ def flatten(moved: Array) -> Array:
 
 
 def add_blocks(systems: Array, blocks: Array) -> None:
-    """Add blocks (B, n, 3, 3) to those on the diagonals of systems (B, 3 n, 3 n)."""
+    """Add blocks (B, n, 3, 3) to the diagonal blocks of systems (B, 3 n, 3 n)."""
     by_bone = systems.reshape(len(systems), blocks.shape[1], 3, -1, 3)
     np.einsum("bicid->bicd", by_bone)[...] += blocks

@@ -7,8 +7,8 @@ from .vectors import Vector, cross, dot, norm, reject, scale
 
 Matrix = tuple[Vector, Vector, Vector]
 
-# Matrices with a smaller determinant have no inverse that floats can tell.
-NO_VOLUME = 1e-300
+# A matrix with a smaller determinant has no inverse in floats.
+MIN_DETERMINANT = 1e-300
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -37,31 +37,31 @@ def inverse(m: Arithmetic, a: Matrix) -> Matrix:
     x, y, z = a
     columns = cross(y, z), cross(z, x), cross(x, y)
     volume = dot(x, columns[0])
-    share = m.divide(1.0, m.where(m.absolute(volume) > NO_VOLUME, volume, 0.0))
+    share = m.divide(1.0, m.where(m.absolute(volume) > MIN_DETERMINANT, volume, 0.0))
     return transpose((scale(columns[0], share), scale(columns[1], share), scale(columns[2], share)))
 
 
 def orient(m: Arithmetic, a: Matrix) -> Matrix:
-    """Return the rotation nearest to what a matrix shows, also one that mirrors.
+    """Return the rotation of a matrix that may scale, shear and mirror.
 
-    Y is exact and Z as near as can be; a matrix that mirrors has its X reversed, as the bones of
-    Blender's own mirrored rigs have.
+    The Y axis keeps its direction, and Z is as near as possible. A mirroring matrix has its X
+    reversed, as bones of Blender's mirrored rigs have.
     """
     _, y, z = transpose(a)
-    y = _shorten(m, y)
-    z = _shorten(m, reject(z, y))
+    y = _normalize(m, y)
+    z = _normalize(m, reject(z, y))
     return transpose((cross(y, z), y, z))
 
 
-def _shorten(m: Arithmetic, a: Vector) -> Vector:
-    """Return a vector of length one, zero staying zero."""
+def _normalize(m: Arithmetic, a: Vector) -> Vector:
+    """Return a vector at unit length; zero stays zero."""
     (x, y, z), size = a, norm(m, a)
     size = m.where(size > 0.0, size, 1.0)
     return x / size, y / size, z / size
 
 
 def solve_positive(system: tuple[Number, ...], right: Vector) -> Vector:
-    """Return x of A x = b, of a symmetric and positive definite A: its rows from the diagonal on.
+    """Return x of A x = b for a symmetric positive definite A, given from the diagonal on by rows.
 
     Source: elimination without pivots, which keeps more digits of weak directions than the inverse.
     """

@@ -1,4 +1,4 @@
-"""Some rows of outputs, and the heights of points among them along one direction."""
+"""Selected rows of outputs, and heights of points among them along one direction."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .arithmetic import Array, Counts
 
 @dataclass(frozen=True)
 class OutputRows:
-    """What of outputs (B, rows) is held.
+    """The parts of outputs (B, rows) that are held.
 
     Attributes:
-        plain: Rows that are held as they are, k of them.
-        points: First rows of points, three each, of which only heights are held, shape (p,).
+        plain: Indices of the k rows that are held as they are.
+        points: First of the three rows of each point whose height alone is held, shape (p,).
         normal: The direction of heights, shape (3,).
     """
 
@@ -25,14 +25,11 @@ class OutputRows:
 
     @classmethod
     def of(cls, plain: Counts | slice) -> OutputRows:
-        """Return rows without points."""
+        """Return a selection of rows without points."""
         return cls(plain, np.zeros(0, dtype=np.int64), np.zeros(3))
 
     def pick(self, values: Array) -> Array:
-        """Return what is held of outputs (B, rows), or of a Jacobian (B, rows, any).
-
-        Heights come first.
-        """
+        """Return the held parts of outputs (B, rows) or Jacobians (B, rows, any), heights first."""
         if isinstance(self.plain, slice):
             rows: Array = values[:, self.plain]
         else:
@@ -43,7 +40,7 @@ class OutputRows:
         return np.concatenate((heights, rows), axis=1)
 
     def spread(self, force: Array, count: int) -> Array:
-        """Return forces (B, p + k) on what is held as such on all outputs, (B, count)."""
+        """Return forces (B, p + k) on the held parts as forces on all outputs, (B, count)."""
         whole, heights = np.zeros((len(force), count)), len(self.points)
         whole[:, self.plain] = force[:, heights:]
         for at in range(3 if heights else 0):

@@ -21,14 +21,14 @@ from .vectors import (
 Quaternion = tuple[Number, Number, Number, Number]
 
 IDENTITY: Quaternion = (1.0, 0.0, 0.0, 0.0)
-# Every product is a sum of those of these.
+# The units: every product is a sum of products of these.
 AXES = IDENTITY, (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)
-# Vectors whose cosine is less than this share above that of opposite ones give no common axis.
+# Up to this value of one plus the cosine of two vectors, their common axis is inaccurate.
 NEARLY_OPPOSITE = 1e-3
-# Rotations with a smaller cosine of half the angle are half turns to what float32 can tell, and no
-# axis that people choose lies across this direction.
-HALF_TURN = 1e-5
-HALF_TURN_WAY = 1.0, 0.73, 0.41
+# With a smaller cosine of half its angle, a rotation is a half turn as far as float32 can tell.
+HALF_TURN_COSINE = 1e-5
+# No axis that people choose is perpendicular to this direction.
+HALF_TURN_DIRECTION = 1.0, 0.73, 0.41
 
 
 def multiply(outer: Quaternion, inner: Quaternion) -> Quaternion:
@@ -74,7 +74,7 @@ def unrotate(q: Quaternion, v: Vector) -> Vector:
 def between(
     m: Arithmetic, source: Vector, target: Vector, half_turn_axis: Vector | None = None
 ) -> Quaternion:
-    """Return the shortest rotation between unit vectors; of vectors as ``swing``."""
+    """Return the shortest rotation between two vectors, as ``swing``, at unit length."""
     return normalize(m, swing(m, source, target, half_turn_axis))
 
 
@@ -83,14 +83,14 @@ def swing(
 ) -> Quaternion:
     """Return the shortest rotation from the direction of one vector to that of another.
 
-    Not of unit length. It meets the target to the last digit.
+    The quaternion is not of unit length. It meets the target to the last digit.
 
     Args:
         m: Arithmetic of the numbers.
-        source: Of any length; a zero vector, which has no direction, gives the identity.
+        source: Vector of any length; zero gives the identity.
         target: Likewise.
-        half_turn_axis: Unit vector across the source to turn about where the two are opposite; by
-            default from the frame axis least aligned with the source.
+        half_turn_axis: Axis between opposite vectors, a unit vector across the source; by default
+            from the frame axis least aligned with the source.
 
     Source: derived for this project; tested in tests/core/algebra/test_algebra.py.
     """
@@ -101,8 +101,8 @@ def swing(
     is_wide = half <= NEARLY_OPPOSITE * size
     if not m.any(is_wide):
         return quaternion
-    # Nearly opposite vectors give their common axis badly. A half turn about the nearest axis
-    # across the source, and the small rotation that is left, still meet the target.
+    # The common axis of nearly opposite vectors is inaccurate. A half turn about the nearest axis
+    # across the source, and then the small remaining rotation, still meet the target.
     source = scale(source, m.divide(1.0, norm(m, source)))
     aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis
     axis = unit(m, reject(scale(across, m.divide(1.0, size)), source), aside)
@@ -112,7 +112,7 @@ def swing(
 
 
 def about(m: Arithmetic, axis: Vector, angle: Number) -> Quaternion:
-    """Return the rotation about a unit axis, by radians."""
+    """Return the rotation about a unit axis by an angle in radians."""
     sine = m.sin(0.5 * angle)
     return m.cos(0.5 * angle), axis[0] * sine, axis[1] * sine, axis[2] * sine
 
@@ -126,7 +126,7 @@ def from_vector(m: Arithmetic, v: Vector) -> Quaternion:
 
 
 def to_vector(m: Arithmetic, q: Quaternion) -> Vector:
-    """Return the vector along a rotation's axis, as long as its angle: of two ways the shorter."""
+    """Return the rotation vector of a rotation, the shorter way: its axis times its angle."""
     w, axis = q[0], (q[1], q[2], q[3])
     size = norm(m, axis)
     angle = 2.0 * m.atan2(size, m.absolute(w)) * m.where(w < 0.0, -1.0, 1.0)
@@ -134,19 +134,19 @@ def to_vector(m: Arithmetic, q: Quaternion) -> Vector:
 
 
 def power(m: Arithmetic, q: Quaternion, share: Number) -> Quaternion:
-    """Return a share of a rotation, on the shorter of the two ways.
+    """Return a share of a rotation, the shorter way.
 
-    Both ways of half a turn are as short: there the sign of ``HALF_TURN_WAY`` along the axis
-    chooses, as otherwise the last digit would.
+    The two ways of a half turn are equally short. There the side of the axis along
+    ``HALF_TURN_DIRECTION`` chooses, because otherwise the last digit would.
     """
     vector = to_vector(m, q)
-    is_half, is_back = m.absolute(q[0]) < HALF_TURN, dot(vector, HALF_TURN_WAY) < 0.0
+    is_half, is_back = m.absolute(q[0]) < HALF_TURN_COSINE, dot(vector, HALF_TURN_DIRECTION) < 0.0
     other_way = scale(vector, 1.0 - 2.0 * math.pi / m.maximum(norm(m, vector), 1.0))
     return from_vector(m, scale(choose(m, is_half & is_back, other_way, vector), share))
 
 
 def interpolate(m: Arithmetic, start: Quaternion, end: Quaternion, share: Number) -> Quaternion:
-    """Return the rotation a share of the short way from one to another."""
+    """Return the rotation at a share of the short way from start to end."""
     return multiply(start, power(m, multiply(conjugate(start), end), share))
 
 
@@ -171,7 +171,7 @@ def to_matrix(q: Quaternion) -> Matrix:
 
 
 def find_products(a: Matrix) -> tuple[Quaternion, ...]:
-    """Return four times the products of a quaternion and each of its components, off a matrix."""
+    """Return four times the products of a matrix's quaternion with each of its components."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = a
     w, x, y, z = 1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz
     wx, wy, wz, xy, xz, yz = zy - yz, xz - zx, yx - xy, xy + yx, xz + zx, yz + zy
@@ -185,12 +185,12 @@ def from_matrix(m: Arithmetic, a: Matrix) -> Quaternion:
     by less than one half (Shepperd, J. Guidance and Control 1, 1978).
     """
     best, *others = find_products(a)
-    most = best[0]
-    for at, row in enumerate(others, start=1):
-        best, most = choose(m, row[at] > most, row, best), m.maximum(most, row[at])
+    largest = best[0]
+    for i, row in enumerate(others, start=1):
+        best, largest = choose(m, row[i] > largest, row, best), m.maximum(largest, row[i])
     return nearest(m, normalize(m, best), IDENTITY)
 
 
 def from_shown(m: Arithmetic, a: Matrix) -> Quaternion:
-    """Return the unit quaternion of what a matrix of any kind shows, as ``matrices.orient``."""
+    """Return the unit quaternion of any matrix, without scale, shear and mirror."""
     return from_matrix(m, orient(m, a))

@@ -1,7 +1,7 @@
-"""Rotations in rows, as records and rigs keep them: quaternions (..., 4), matrices (..., 3, 3).
+"""Rotations in the layout of records and rigs: quaternions (..., 4), matrices (..., 3, 3).
 
-Formulas stand in ``quaternions``, ``angles`` and ``vectors``, and say what these functions return:
-here the last axis of arrays becomes a tuple of numbers, and the result an array again.
+The formulas, and their documentation, are in ``quaternions``, ``angles`` and ``vectors``. Here the
+last axis of an array becomes a tuple of numbers, and the result becomes an array again.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def _split_matrix(matrix: Array) -> Nested:
 
 def _join(numbers: Nested) -> Array:
     """Return numbers of shape (...) as rows (..., k), each component contiguous in memory."""
-    rows = np.array(numbers)
-    shuffled: Array = rows.transpose((*range(1, rows.ndim), 0))
-    return shuffled
+    columns = np.array(numbers)
+    rows: Array = columns.transpose((*range(1, columns.ndim), 0))
+    return rows
 
 
 def _join_matrix(numbers: Nested) -> Array:
@@ -53,17 +53,17 @@ quaternion_from_axis_angle = _in_rows(angles.from_axis_angle)
 axis_angle_from_quaternion = _in_rows(angles.to_axis_angle)
 quaternion_from_vector = _in_rows(quaternions.from_vector)
 vector_from_quaternion = _in_rows(quaternions.to_vector)
-# Sooner than NumPy's, which moves axes.
+# Faster than NumPy's, which moves axes.
 cross = _in_rows(vectors.cross)
 
 
 def power(quaternion: Array, share: float | Array) -> Array:
-    """Return unit quaternions (..., 4) turned shares of the short way; one for all, or (...)."""
+    """Return shares of rotations (..., 4), the short way; one share for all, or shape (...)."""
     return _join(quaternions.power(ARRAYS, _split(quaternion), share))
 
 
 def interpolate(start: Array, end: Array, share: float | Array) -> Array:
-    """Return unit quaternions (..., 4) a share, one or (...), of the way from some to others."""
+    """Return rotations (..., 4) at a share of the short way, one for all or of shape (...)."""
     if isinstance(share, float) and share == 1.0:
         return end
     return _join(quaternions.interpolate(ARRAYS, _split(start), _split(end), share))
@@ -76,8 +76,8 @@ def nearest_quaternion(quaternion: Array, reference: Array) -> Array:
 
 
 def without_flips(quaternions: Array) -> Array:
-    """Return rotations (F, 4) of frames, each the one of the two that is nearer to the last."""
+    """Return quaternions (F, 4) of frames, each with the sign nearer to the frame before."""
     is_opposite = (quaternions[1:] * quaternions[:-1]).sum(axis=1) < 0.0
     signs = np.cumprod(np.where(is_opposite, -1.0, 1.0))
-    found: Array = np.concatenate((quaternions[:1], quaternions[1:] * signs[:, None]))
-    return found
+    continuous: Array = np.concatenate((quaternions[:1], quaternions[1:] * signs[:, None]))
+    return continuous

@@ -1,7 +1,7 @@
 """Quaternions ``wxyz`` of many joints and chains, in the layout of ``arrays``: (..., 4, B).
 
-Formulas stand in ``quaternions``, and say what most of these functions return. For products and
-matrices, which solvers call most, tables of the formulas' terms take a few NumPy calls only.
+The formulas, and the documentation of most functions, are in ``quaternions``. Solvers call products
+and conversions to matrices most: there, tables of the formulas' terms save NumPy calls.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .nested import in_columns, to_numbers
 interpolate = in_columns(quaternions.interpolate)
 between = in_columns(quaternions.between)
 
-# Component i of a product adds up components j of the inner factor times components i ^ j of the
-# outer one, with the signs that ones in its place give the units.
+# Component i of a product sums over j: component j of the inner factor times component i ^ j of the
+# outer one. The signs are those of the units' products with a quaternion of ones.
 _OUTER = np.bitwise_xor.outer(np.arange(4), np.arange(4)).ravel()
 _SIGNS = np.column_stack(
     [quaternions.multiply((1.0, 1.0, 1.0, 1.0), unit) for unit in quaternions.AXES]
@@ -40,7 +40,7 @@ def conjugate(turn: Array) -> Array:
 
 
 def to_vectors(turn: Array) -> Array:
-    """Return the vectors (..., 3, B) along the axes of turns (..., 4, B), as long as the angles."""
+    """Return the rotation vectors (..., 3, B) of turns (..., 4, B): their axes times angles."""
     w, axis = turn[..., 0, :], turn[..., 1:, :]
     size = arrays.norm(axis)
     angle = 2.0 * np.arctan2(size, np.abs(w)) * np.where(w < 0.0, -1.0, 1.0)
@@ -65,8 +65,8 @@ def normalize(turn: Array) -> Array:
     return unit
 
 
-# Of each entry of a rotation matrix the two products of components that it adds, doubled, and
-# their signs: 1 - yy - zz, xy - wz, and so on, as in ``quaternions.to_matrix``.
+# The two products of components in each entry of a rotation matrix, and their signs times two:
+# 1 - yy - zz, xy - wz, and so on, as in ``quaternions.to_matrix``.
 _FIRST, _SECOND = (
     np.array([4 * "wxyz".index(term[0]) + "wxyz".index(term[1]) for term in terms.split()])
     for terms in ("yy xy xz xy xx yz xz yz xx", "zz wz wy wz zz wx wy wx yy")
@@ -86,21 +86,21 @@ def to_matrices(turn: Array) -> Array:
     return matrix.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
 
 
-# Four times the products of a quaternion with itself: what they are of no entry of a matrix, and
-# the entries that each of them adds, at most three, with their signs.
+# Four times the products of a quaternion's components, as sums of entries of its matrix: the
+# constant part, and the entries in each sum, at most three, with their signs.
 _UNITS = np.vstack((np.zeros(9), np.eye(9))).reshape(10, 3, 3)
-_OF_UNITS = np.array([quaternions.find_products(to_numbers(unit, 2)) for unit in _UNITS])
-_NO_ENTRIES = _OF_UNITS[0].ravel()
-_SHARES = _OF_UNITS[1:].reshape(9, 16).T - _NO_ENTRIES[:, None]
-_ADDED = np.argsort(-np.abs(_SHARES), axis=1, kind="stable")[:, :3]
-_ADDED_SIGNS = np.take_along_axis(_SHARES, _ADDED, axis=1)
+_UNIT_PRODUCTS = np.array([quaternions.find_products(to_numbers(unit, 2)) for unit in _UNITS])
+_CONSTANTS = _UNIT_PRODUCTS[0].ravel()
+_COEFFICIENTS = _UNIT_PRODUCTS[1:].reshape(9, 16).T - _CONSTANTS[:, None]
+_ENTRIES = np.argsort(-np.abs(_COEFFICIENTS), axis=1, kind="stable")[:, :3]
+_ENTRY_SIGNS = np.take_along_axis(_COEFFICIENTS, _ENTRIES, axis=1)
 
 
 def from_matrices(matrices: Array) -> Array:
     """Return the turns (n, 4, B) of rotation matrices (n, 3, 3, B), with w not negative."""
     entries = matrices.transpose(0, 3, 1, 2).reshape(-1, 9)
-    added = entries.take(_ADDED, axis=1) * _ADDED_SIGNS
-    products = added[..., 0] + added[..., 1] + added[..., 2] + _NO_ENTRIES
+    terms = entries.take(_ENTRIES, axis=1) * _ENTRY_SIGNS
+    products = terms[..., 0] + terms[..., 1] + terms[..., 2] + _CONSTANTS
     products = products.reshape(-1, 4, 4)
     rows = np.arange(len(products))
     turn: Array = products[rows, products[:, range(4), range(4)].argmax(axis=1)]
@@ -110,5 +110,5 @@ def from_matrices(matrices: Array) -> Array:
 
 
 def turn_by(turn: Array, vector: Array) -> Array:
-    """Return turns (..., 4, B) that rotation vectors (..., 3, B) have turned on."""
+    """Return turns (..., 4, B) followed by rotation vectors (..., 3, B)."""
     return normalize(multiply(from_vectors(vector), turn))

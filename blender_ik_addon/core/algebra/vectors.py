@@ -10,9 +10,9 @@ Vector = tuple[Number, Number, Number]
 Numbers = TypeVar("Numbers", bound=tuple[Number, ...])
 
 ZERO: Vector = (0.0, 0.0, 0.0)
-# Along a bone, in its own axes.
+# Direction of a bone in its axes.
 AHEAD: Vector = (0.0, 1.0, 0.0)
-# Below this length a vector of a chain scaled to unit length has no usable direction.
+# A shorter vector of a chain scaled to unit length has no usable direction.
 NO_DIRECTION = 1e-14
 
 
@@ -22,12 +22,12 @@ def add(a: Vector, b: Vector) -> Vector:
 
 
 def subtract(a: Vector, b: Vector) -> Vector:
-    """Return the first without the second."""
+    """Return the first vector minus the second."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 def scale(a: Vector, by: Number) -> Vector:
-    """Return a multiple."""
+    """Return a vector times a number."""
     return a[0] * by, a[1] * by, a[2] * by
 
 
@@ -47,13 +47,13 @@ def norm(m: Arithmetic, a: Vector) -> Number:
 
 
 def choose(m: Arithmetic, condition: Condition, yes: Numbers, no: Numbers) -> Numbers:
-    """Return one tuple of numbers or the other."""
+    """Return the first tuple of numbers if a condition is true, otherwise the second."""
     chosen: Numbers = m.choose(condition, yes, no)
     return chosen
 
 
 def unit(m: Arithmetic, a: Vector, fallback: Vector) -> Vector:
-    """Return the direction; the fallback where there is none."""
+    """Return the unit vector of a vector; the fallback if that has no direction."""
     size = norm(m, a)
     has_direction = size > NO_DIRECTION
     direction = scale(a, m.divide(1.0, size))

@@ -1,1 +1,1 @@
-"""Where poses put bones, what joints allow, and what chains reach."""
+"""The kinematics of bones: poses, limits of joints, and reach."""

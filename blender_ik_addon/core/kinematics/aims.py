@@ -1,6 +1,6 @@
-"""What effectors aim at besides their positions: poles of limbs, and turns of tip bones.
+"""The aims of effectors besides positions: poles of limbs, and rotations of tip bones.
 
-Layout as in ``arrays``; rows of an output are radians times what a radian weighs.
+Layout as in ``arrays``; rows of an output are radians times their weight.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from .start_pose import compile_start_poses
 
 # A bulge smaller than this share of the limb has no side.
 NO_SIDE = 1e-6
-# A vector a quarter turn on from another one has its parts along two axes, exchanged, times these.
-_ACROSS = np.array([-1.0, 1.0])[:, None]
+# A quarter turn in a plane exchanges the two components of a vector and multiplies them by these.
+_QUARTER_TURN = np.array([-1.0, 1.0])[:, None]
 
 
 class Bulges(NamedTuple):
-    """How P limbs bulge from their chords, shapes (P, 3, B).
+    """The bulges of P limbs from their chords, shapes (P, 3, B).
 
     Attributes:
-        posed: Where the bones stand.
-        root: The limbs' roots.
-        chord: Unit directions from there to their targets.
-        sides: To which they shall bend, and across that and the chord, shape (P, 2, 3, B).
-        offset: From the roots to the means of the inner joints.
-        parts: Of that along the sides, shape (P, 2, B).
-        inverse: One by the square of both, zero where limbs have no side, shape (P, B).
+        posed: Pose of the bones.
+        root: Roots of the limbs.
+        chord: Unit directions from the roots to the targets.
+        sides: Goal directions of the bulges, and those across them and the chords, (P, 2, 3, B).
+        offset: Vectors from the roots to the means of the inner joints.
+        components: Components of the offsets along the sides, shape (P, 2, B).
+        inverse_square: One by the sum of their squares, zero for limbs without a side, (P, B).
     """
 
     posed: Posed
@@ -46,18 +46,18 @@ class Bulges(NamedTuple):
     chord: Array
     sides: Array
     offset: Array
-    parts: Array
-    inverse: Array
+    components: Array
+    inverse_square: Array
 
 
 class PoleCurvature(NamedTuple):
-    """How the outputs of P poles change to second order, from poses in which their roots stay.
+    """The second-order change of the outputs of P poles whose roots stay in place.
 
     Attributes:
-        levers: From the heads of joints to what moves with them: turns move the means of inner
-            joints as they move the ends of these, shape (n, P, 3, B).
-        slopes: How outputs change with the means, shape (P, 3, B).
-        bends: How that changes with them, shape (P, 3, 3, B).
+        levers: Vectors from the heads of joints: a turn moves the mean of the inner joints as it
+            moves the end of its lever, shape (n, P, 3, B).
+        slopes: Derivatives of outputs by the means, shape (P, 3, B).
+        bends: Second derivatives of outputs by the means, shape (P, 3, 3, B).
     """
 
     levers: Array
@@ -67,18 +67,18 @@ class PoleCurvature(NamedTuple):
 
 @dataclass(frozen=True)
 class Limbs(Rows):
-    """The limbs of P effectors in the start poses of B trees; of a chain the whole chain.
+    """The limbs of P effectors in the start poses of B trees; the limb of a chain is all of it.
 
     Attributes:
-        topology: How the bones hang together.
-        bones: Of each limb, two or more.
+        topology: Hierarchy of the bones.
+        bones: Bones of each limb, two or more.
         effectors: The effector of each limb.
         chord: Unit directions from the limbs' roots to effectors, (P, 3, B).
-        side: To which they bend, shape (P, 3, B).
-        reach: Shape (P, B).
+        side: Directions to which the limbs bend, shape (P, 3, B).
+        reach: Reaches of the limbs, shape (P, B).
     """
 
-    found = ("middles", "shares")
+    inherited = ("middles", "shares")
     topology: Topology
     bones: tuple[tuple[int, ...], ...]
     effectors: tuple[int, ...]
@@ -87,7 +87,7 @@ class Limbs(Rows):
     reach: Array
 
     def take_effectors(self, flags: Sequence[bool] | None) -> Limbs:
-        """Return the limbs of flagged effectors; None flags all."""
+        """Return the limbs of flagged effectors; None means all."""
         if flags is None:
             return self
         rows = [row for row, effector in enumerate(self.effectors) if flags[effector]]
@@ -102,7 +102,7 @@ class Limbs(Rows):
 
     @cached_property
     def middles(self) -> Array:
-        """What each joint adds to the ways from the limbs' roots to the means of inner joints."""
+        """Coefficients of heads in the vectors from limbs' roots to inner means, shape (P, n)."""
         middles = np.zeros((len(self.bones), len(self.topology.parents)))
         for row, limb in enumerate(self.bones):
             middles[row, limb[0]] = -1.0
@@ -111,34 +111,34 @@ class Limbs(Rows):
 
     @cached_property
     def shares(self) -> tuple[Array, Array]:
-        """What each joint adds by the heads below it, and by its own, to such ways, (n, P, n).
+        """Coefficients of heads in the levers by which joints move two vectors, (n, P, n) each.
 
-        To those from the limbs' roots to what stands still, and to the means of the inner joints.
+        These lead from the limbs' roots to fixed points, and to the means of the inner joints.
         """
         above = self.topology.is_above[:, None].astype(float)
-        still = self._held(above * np.minimum(np.sign(self.middles), 0.0))
-        inner = self._held(above * self.middles)
-        for shares in (still, inner):
+        to_fixed = self._replace_points(above * np.minimum(np.sign(self.middles), 0.0))
+        to_mean = self._replace_points(above * self.middles)
+        for shares in (to_fixed, to_mean):
             np.einsum("npn->np", shares)[...] -= shares.sum(axis=2)
-        return still, inner
+        return to_fixed, to_mean
 
-    def _held(self, shares: Array) -> Array:
-        """Return shares of heads as shares of what moves as they do when each bone turns."""
+    def _replace_points(self, shares: Array) -> Array:
+        """Return coefficients of heads as those of the points in ``Topology.held``."""
         if not self.topology.unturned:
             return shares
         bones = len(shares)
-        is_held = self.topology.held[:, :bones, None] == np.arange(bones)
-        held: Array = np.einsum("npm,nmk->npk", shares, is_held.astype(float))
-        return held
+        is_same = self.topology.held[:, :bones, None] == np.arange(bones)
+        replaced: Array = np.einsum("npm,nmk->npk", shares, is_same.astype(float))
+        return replaced
 
 
 def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
     """Return the limbs of trees.
 
     Args:
-        topology: How the bones hang together.
-        posed: Where the start poses put them.
-        hints: Where they bend if they are straight, zero for no hint, shape (n, 3, B).
+        topology: Hierarchy of the bones.
+        posed: Start poses of the bones.
+        hints: Bend directions for straight limbs, zero for no hint, shape (n, 3, B).
     """
     bones, effectors, starts = [], [], []
     for effector, limb in enumerate(topology.limbs):
@@ -168,11 +168,11 @@ class Poles(Rows):
 
     Attributes:
         limbs: The limbs.
-        target: Of the effectors, shape (P, 3, B).
-        position: Of the poles, shape (P, 3, B).
+        target: Targets of the effectors, shape (P, 3, B).
+        position: Positions of the poles, shape (P, 3, B).
         angle: Radians about the chord, shape (P, B).
-        sign: -1 where limbs are flipped to the other side, shape (B,).
-        keeps_start: As ``Pole`` has it.
+        sign: -1 for trees whose limbs are flipped to the other side, shape (B,).
+        keeps_start: As in ``Pole``.
     """
 
     limbs: Limbs
@@ -183,32 +183,32 @@ class Poles(Rows):
     keeps_start: bool = False
 
     def measure(self, posed: Posed) -> Bulges:
-        """Return how limbs bulge from their chords; what was measured last is kept."""
-        known: Bulges | None = self.__dict__.get("_measured")
-        if known is not None and known.posed is posed:
-            return known
+        """Return the bulges of limbs from their chords; the last result is cached."""
+        cached: Bulges | None = self.__dict__.get("_measured")
+        if cached is not None and cached.posed is posed:
+            return cached
         heads, bones = posed.heads, self.limbs.bones
         root = heads[[limb[0] for limb in bones]]
-        if known is not None and np.array_equal(known.root, root):
-            # The roots of limbs that hang on no other bone never move.
-            chord, sides = known.chord, known.sides
+        if cached is not None and np.array_equal(cached.root, root):
+            # Roots of limbs without a parent bone never move.
+            chord, sides = cached.chord, cached.sides
         else:
             chord, sides = self._find_frames(root)
         offset = np.einsum("pn,nib->pib", self.limbs.middles, heads)
-        parts = np.einsum("psib,pib->psb", sides, offset)
-        inverse = self._invert(dot(parts, parts))
-        bulges = Bulges(posed, root, chord, sides, offset, parts, inverse)
+        components = np.einsum("psib,pib->psb", sides, offset)
+        inverse_square = self._invert(dot(components, components))
+        bulges = Bulges(posed, root, chord, sides, offset, components, inverse_square)
         self.__dict__["_measured"] = bulges
         return bulges
 
     def _find_frames(self, root: Array) -> tuple[Array, Array]:
-        """Return the chords of limbs, (P, 3, B), and their sides as ``Bulges`` has them."""
-        limbs, (count, _, trees), flat = self.limbs, root.shape, np.concatenate
+        """Return the chords of limbs, (P, 3, B), and their sides as in ``Bulges``."""
+        limbs, (count, _, trees), flatten = self.limbs, root.shape, np.concatenate
         is_set = np.ones(count * trees, dtype=np.bool_)
-        position = flat(self.position - root, axis=-1)
+        position = flatten(self.position - root, axis=-1)
         pole = Pole(is_set, position, self.angle.reshape(-1), self.keeps_start)
-        chord, side = flat(limbs.chord, axis=-1), flat(limbs.side, axis=-1)
-        target = flat(self.target - root, axis=-1)
+        chord, side = flatten(limbs.chord, axis=-1), flatten(limbs.side, axis=-1)
+        target = flatten(self.target - root, axis=-1)
         plan = plan_bend(ARRAYS, chord, side, limbs.reach.reshape(-1), target, pole)
         chord, side = (
             np.reshape(axis, (3, count, trees)).swapaxes(0, 1) for axis in (plan.chord, plan.side)
@@ -217,72 +217,73 @@ class Poles(Rows):
         return chord, np.stack((side, cross(chord, side)), axis=1)
 
     def _invert(self, square: Array) -> Array:
-        """Return one by squares of vectors (P, B); zero for vectors without a side."""
+        """Return the inverses of squared lengths (P, B); zero for bulges without a side."""
         has_side = square > (NO_SIDE * self.limbs.reach) ** 2
         return np.where(has_side, 1.0 / np.where(has_side, square, 1.0), 0.0)
 
     def find_past(self, posed: Posed) -> Array:
-        """Return by how many radians limbs are turned past their poles, shape (P, B)."""
+        """Return the angles by which limbs are turned past their poles, radians, shape (P, B)."""
         at = self.measure(posed)
-        return np.where(at.inverse > 0.0, np.arctan2(at.parts[:, 1], at.parts[:, 0]), 0.0)
+        return np.where(
+            at.inverse_square > 0.0, np.arctan2(at.components[:, 1], at.components[:, 0]), 0.0
+        )
 
-    def _find_shares(self, at: Bulges) -> Array:
-        """Return how outputs change with the parts of bulges, shape (P, 2, B)."""
-        shares: Array = at.parts[:, ::-1] * at.inverse[:, None] * _ACROSS
-        return shares
+    def _find_component_slopes(self, at: Bulges) -> Array:
+        """Return the derivatives of outputs by the components of bulges, shape (P, 2, B)."""
+        slopes: Array = at.components[:, ::-1] * at.inverse_square[:, None] * _QUARTER_TURN
+        return slopes
 
     def find_curvature(self, posed: Posed) -> PoleCurvature:
-        """Return how outputs change to second order; that roots move is left out."""
+        """Return the second-order change of outputs, as if the roots did not move."""
         at, shares = self.measure(posed), self.limbs.shares[1]
         levers = np.einsum("npm,mib->npib", shares, posed.heads)
-        slopes = np.einsum("psb,psib->pib", self._find_shares(at), at.sides)
-        along, across = at.parts.swapaxes(0, 1)
-        both, unlike = along * across, across * across - along * along
-        bends = np.array(((2.0 * both, unlike), (unlike, -2.0 * both))) * at.inverse**2
+        slopes = np.einsum("psb,psib->pib", self._find_component_slopes(at), at.sides)
+        along, across = at.components.swapaxes(0, 1)
+        mixed, squares = along * across, across * across - along * along
+        bends = np.array(((2.0 * mixed, squares), (squares, -2.0 * mixed))) * at.inverse_square**2
         bends = np.einsum("stpb,psib,ptjb->pijb", bends, at.sides, at.sides)
         return PoleCurvature(levers, slopes, bends)
 
     def face(self, posed: Posed, turn: Array) -> Array:
-        """Return turns (n, 4, B) of which limbs have turned as a whole toward their poles."""
+        """Return turns (n, 4, B) with each limb turned as a whole toward its pole."""
         limbs, faced = self.limbs, turn.copy()
-        kept = limbs.topology.unturned
-        led = [
-            (row, b) for row, limb in enumerate(limbs.bones) for b in limb if b in (limb[0], *kept)
+        free = limbs.topology.unturned
+        pairs = [
+            (row, b) for row, limb in enumerate(limbs.bones) for b in limb if b in (limb[0], *free)
         ]
-        rows, bones = (list(each) for each in zip(*led, strict=True))
+        rows, bones = (list(column) for column in zip(*pairs, strict=True))
         back = (-self.find_past(posed)[:, None] * self.measure(posed).chord)[rows]
         back = np.einsum("pijb,pib->pjb", posed.turn_axes[bones], back)
         faced[bones] = turns.multiply(turns.from_vectors(back), turn[bones])
         return faced
 
     def find_slopes(self, posed: Posed) -> Array:
-        """Return how outputs change with turns, shape (n, P, 3, B).
+        """Return the derivatives of outputs by turns, shape (n, P, 3, B).
 
-        Where the first bone floats, its row tells how they change with its place.
+        If the first bone floats, its row holds the derivatives by its position.
         """
-        at, limbs, (still_shares, shares) = self.measure(posed), self.limbs, self.limbs.shares
-        by_parts = self._find_shares(at)
-        inner = np.einsum("psb,psib->pib", by_parts, at.sides)
-        slopes = self._sum_slopes(posed, shares, inner)
+        at, limbs, (fixed_shares, shares) = self.measure(posed), self.limbs, self.limbs.shares
+        by_components = self._find_component_slopes(at)
+        by_mean = np.einsum("psb,psib->pib", by_components, at.sides)
+        slopes = self._sum_slopes(posed, shares, by_mean)
         floats = limbs.topology.floats
-        if still_shares.any() or floats:
-            # As the roots move, so do the ways to the pole and to the target, along which the
-            # chord lies.
+        if fixed_shares.any() or floats:
+            # A moving root changes the vectors to the pole and to the target, and so the chord.
             distance = np.maximum(norm(self.target - at.root), NO_SIDE * limbs.reach)
             to_pole = self.position - at.root
             aside = reject(to_pole, at.chord)
-            turned = (by_parts * at.parts[:, ::-1] * _ACROSS).sum(axis=1)
+            turned = (by_components * at.components[:, ::-1] * _QUARTER_TURN).sum(axis=1)
             pole = cross(at.chord, aside) * (turned * self._invert(dot(aside, aside)))[:, None]
-            along, pole_along = (dot(way, at.chord) / distance for way in (at.offset, to_pole))
-            of_root = -along[:, None] * inner - (1.0 - pole_along)[:, None] * pole
-            slopes += self._sum_slopes(posed, still_shares, of_root)
+            along, pole_along = (dot(v, at.chord) / distance for v in (at.offset, to_pole))
+            by_root = -along[:, None] * by_mean - (1.0 - pole_along)[:, None] * pole
+            slopes += self._sum_slopes(posed, fixed_shares, by_root)
             if floats:
-                slopes[0] = -of_root
+                slopes[0] = -by_root
         return slopes
 
     @staticmethod
     def _sum_slopes(posed: Posed, shares: Array, slopes: Array) -> Array:
-        """Return what slopes (P, 3, B) make of turns: joints move those below by their levers."""
+        """Return derivatives by turns from those by moved points (P, 3, B) and their levers."""
         levers = np.einsum("npm,mib->npib", shares, posed.heads)
         pulled = np.einsum("nijb,pib->npjb", posed.frames, slopes)
         return cross(posed.express(levers), pulled)
@@ -290,13 +291,13 @@ class Poles(Rows):
 
 @dataclass(frozen=True)
 class Tips(Rows):
-    """The turns that the bones of T effectors shall have taken.
+    """The goal rotations of the bones of T effectors.
 
     Attributes:
-        bones: Shape (T,).
-        effectors: Shape (T,).
-        turn: From the start pose wxyz, shape (T, 4, B).
-        back: The inverses of the bones' axes in the start pose, shape (T, 3, 3, B).
+        bones: Indices of the bones, T of them.
+        effectors: Indices of the effectors, likewise.
+        turn: Goal rotations from the start pose, wxyz, shape (T, 4, B).
+        back: Inverses of the bones' axes in the start pose, shape (T, 3, 3, B).
     """
 
     bones: tuple[int, ...]
@@ -305,30 +306,29 @@ class Tips(Rows):
     back: Array
 
     def find_turns_past(self, posed: Posed) -> Array:
-        """Return the turns that bones are past their wanted orientations, vectors (T, 3, B)."""
+        """Return the rotations from the goals to the bones' axes, rotation vectors (T, 3, B)."""
         bones = list(self.bones)
-        whole = np.einsum("tijb,tjkb->tikb", posed.frames[bones], posed.own[bones])
-        past = np.einsum("tijb,tjkb->tikb", whole, self._home)
-        return turns.to_vectors(turns.from_matrices(past))
+        axes = np.einsum("tijb,tjkb->tikb", posed.frames[bones], posed.turn_matrices[bones])
+        error = np.einsum("tijb,tjkb->tikb", axes, self._inverse_goal)
+        return turns.to_vectors(turns.from_matrices(error))
 
     @cached_property
-    def _home(self) -> Array:
-        """What brings axes that are turned as wanted to no turn at all, shape (T, 3, 3, B)."""
-        home: Array = np.einsum("tijb,tkjb->tikb", self.back, turns.to_matrices(self.turn))
-        return home
+    def _inverse_goal(self) -> Array:
+        """The inverses of the bones' axes at their goals, shape (T, 3, 3, B)."""
+        inverse: Array = np.einsum("tijb,tkjb->tikb", self.back, turns.to_matrices(self.turn))
+        return inverse
 
 
 @dataclass(frozen=True)
 class Aims(Rows):
-    """What B trees aim at besides positions: first a row a pole, then three a tip.
+    """The aims of B trees besides positions: one row per pole, then three per tip.
 
     Attributes:
-        topology: How the bones hang together.
-        poles: None for none.
-        tips: None for none.
-        weight: Of a radian, shape (B,).
+        topology: Hierarchy of the bones.
+        poles: None for no poles.
+        tips: None for no rotations of tips.
+        weight: Weight of a radian, shape (B,).
         sqrt_weights: Square roots of the effectors' weights, shape (E, B).
-        moves: Which bones move which effectors, shape (n, E, 1).
     """
 
     topology: Topology
@@ -338,11 +338,11 @@ class Aims(Rows):
     sqrt_weights: Array
 
     def take_share(self, posed: Posed, share: float) -> Aims:
-        """Return aims whose tips turn a share of the way from where they stand."""
+        """Return aims with the goals of tips at a share of the way from the present rotations."""
         if self.tips is None or share == 1.0:
             return self
-        left = turns.from_vectors((1.0 - share) * self.tips.find_turns_past(posed))
-        return replace(self, tips=replace(self.tips, turn=turns.multiply(left, self.tips.turn)))
+        rest = turns.from_vectors((1.0 - share) * self.tips.find_turns_past(posed))
+        return replace(self, tips=replace(self.tips, turn=turns.multiply(rest, self.tips.turn)))
 
     @property
     def effectors(self) -> tuple[int, ...]:
@@ -353,7 +353,7 @@ class Aims(Rows):
 
     @cached_property
     def _scale(self) -> Array:
-        """What radians are multiplied by, shape (rows, B)."""
+        """Factors of the radians in the output, shape (rows, B)."""
         scale: Array = self.weight * self.sqrt_weights[list(self.effectors)]
         return scale
 
@@ -363,25 +363,25 @@ class Aims(Rows):
         return len(self._scale)
 
     def find_output(self, posed: Posed) -> Array:
-        """Return what shall become zero, shape (rows, B)."""
+        """Return the weighted errors of the aims, shape (rows, B)."""
         rows = [] if self.poles is None else [self.poles.find_past(posed)]
         if self.tips is not None:
-            past = self.tips.find_turns_past(posed)
-            rows.append(past.reshape(-1, past.shape[-1]))
+            error = self.tips.find_turns_past(posed)
+            rows.append(error.reshape(-1, error.shape[-1]))
         return np.concatenate(rows) * self._scale
 
     def curve_poles(self, posed: Posed) -> PoleCurvature:
-        """Return how the first rows, those of the poles, change to second order."""
+        """Return the second-order change of the first rows, those of the poles."""
         assert self.poles is not None
         levers, slopes, bends = self.poles.find_curvature(posed)
         scale = self._scale[: len(slopes)]
         return PoleCurvature(levers, slopes * scale[:, None], bends * scale[:, None, None])
 
     def find_jacobian(self, posed: Posed) -> Array:
-        """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""
+        """Return the derivatives of outputs by turns of joints, shape (n, rows, 3, B)."""
         rows = [] if self.poles is None else [self.poles.find_slopes(posed)]
         if self.tips is not None:
-            moves = self.topology.turns | np.eye(len(posed.heads), dtype=np.bool_)
-            turned = posed.turn_axes[:, None] * moves[:, self.tips.bones, None, None, None]
+            is_turned = self.topology.turns | np.eye(len(posed.heads), dtype=np.bool_)
+            turned = posed.turn_axes[:, None] * is_turned[:, self.tips.bones, None, None, None]
             rows.append(turned.reshape(len(turned), -1, 3, turned.shape[-1]))
         return np.concatenate(rows, axis=1) * self._scale[:, None]

@@ -1,6 +1,6 @@
-"""Which way a chain bends: its chord, the side of its bulge, and the rotation of the whole chain.
+"""The bend of a chain: its chord, the side of its bulge, and the rotation of the whole chain.
 
-All formulas are in numbers; points are relative to the root. Vectors of many chains may be arrays
+All formulas take numbers; points are relative to the root. Vectors of many chains may be arrays
 (3, B).
 """
 
@@ -32,30 +32,30 @@ from ..algebra.vectors import (
 )
 
 # A start pose with a smaller mean offset from the chord, as a share of the chain's length, counts
-# as straight: its side would be noise of float32 storage (1e-7 a bone). Ten times larger, slightly
-# bent limbs lose their own side.
+# as straight: its side would be noise of float32 storage (1e-7 per bone). If this were ten times
+# larger, slightly bent limbs would lose their side.
 MIN_BULGE = 1e-5
 # A target nearer to the root than this share of the chain's length has no direction from it.
 MIN_TARGET_DISTANCE = 1e-9
-# A pole nearer to the chord's line than the first angle gives no side; from the second on it alone
-# gives the side. Between, both sides are blended: the elbow turns quickly but does not pop.
-POLE_GIVES_NO_SIDE = math.sin(math.radians(3.0))
+# Sines between pole and chord. Below the first, the pole gives no side; above the second, only it
+# does. Between them both sides are blended: the elbow turns quickly but does not pop.
+MIN_POLE_SINE = math.sin(math.radians(3.0))
 POLE_RULES = math.sin(math.radians(10.0))
-# Sides opposite to within rounding are turned into each other the positive way round.
-JUST_OPPOSITE = -math.pi + 1e-3
-# A target's turn counts by half up to here; from there to half a turn it is taken back, so that
-# turning it on goes round without a jump.
-MOST_TAKEN = 2.0 * math.pi / 3.0
-# What a target turns about the chord is told well while it swings off it by a right angle or less,
-# and not at all where it points back: the squared cosine of half that angle.
-TELLS_WELL = 0.5
+# Below this angle, in radians, two sides are opposite up to rounding and turn the positive way.
+OPPOSITE_ANGLE = -math.pi + 1e-3
+# Half of a target's twist counts up to this angle, in radians. From there to half a turn the part
+# that counts falls to zero, so that a target can turn round and round without a jump.
+MAX_HALVED_TWIST = 2.0 * math.pi / 3.0
+# A target's twist about the chord is well defined up to a swing by a right angle, and undefined at
+# half a turn: the squared cosine of half the right angle.
+WELL_DEFINED = 0.5
 
 
 class Pole(NamedTuple):
-    """Whether there is a pole, its position relative to the root, and radians about the chord.
+    """A pole: whether it is set, its position relative to the root, and radians about the chord.
 
-    Chains that keep their start face it no nearer than it tells: so they stay where they are when
-    solved from there once more, whatever the angle.
+    Chains that keep their start turn toward it only as far as it defines the side, so that a second
+    solve from the result changes nothing, whatever the angle.
     """
 
     is_set: Condition
@@ -65,10 +65,10 @@ class Pole(NamedTuple):
 
 
 class Bend(NamedTuple):
-    """The frame that the start pose's frame turns to for a target.
+    """The frame of a chain for its target.
 
-    The chord leads to the target, the chain bends toward the side, the normal is their product. The
-    rotation is that of the whole chain from its start pose, before any flip.
+    The chord points to the target, the chain bends to the side, and the normal is their vector
+    product. The rotation is that of the whole chain from its start pose, before any flip.
     """
 
     chord: Vector
@@ -86,15 +86,15 @@ class Bend(NamedTuple):
 def find_bend(
     m: Arithmetic, first: Any, end: Any, inner: Any, reach: Number, hint: Any
 ) -> tuple[Vector, Vector, Number]:
-    """Return chord and side of a start pose, and how far its inner joints' mean is off the chord.
+    """Return the chord, the side and the bulge of a start pose.
 
-    The side is that of the bulge; without a bulge, that of the hint; without both, any axis across.
-    A closed chain has no chord: it takes one across its bulge, so that a solve for its own root
-    leaves it as it is. Inner and hint are zero if there are none.
+    The bulge is the distance of the inner joints' mean from the chord. The side is the bulge's;
+    without a bulge, the hint's; without both, any axis across. A closed chain gets a chord across
+    its bulge, so that a solve for its root changes nothing. Zero is no inner mean, or no hint.
     """
     first, hint = unit(m, first, ZERO), unit(m, hint, ZERO)
-    out = unit(m, inner, first)
-    closed = unit(m, reject(hint, out), perpendicular(m, out))
+    outward = unit(m, inner, first)
+    closed = unit(m, reject(hint, outward), perpendicular(m, outward))
     chord = choose(m, norm(m, end) < MIN_TARGET_DISTANCE * reach, closed, unit(m, end, first))
     offset = reject(inner, chord)
     bulge = norm(m, offset)
@@ -105,7 +105,7 @@ def find_bend(
 
 
 def bend_side(joint_positions: Array) -> Array | None:
-    """Return the unit direction (3,) across its chord that joints (n + 1, 3) bend toward.
+    """Return the unit direction (3,) across the chord to which joints (n + 1, 3) bend.
 
     None for a chain that is straight or has no side.
     """
@@ -131,8 +131,8 @@ def plan_bend(
 
     The start pose is swung about the root until its chord points at the target (opposite
     directions: in the plane of the bend), then turned about the chord until its side faces the
-    pole. A target on the root leaves the chord as it was. A pole on the chord's line gives no side:
-    there the swung start pose keeps its own.
+    pole. A target on the root leaves the chord unchanged. A pole on the chord's line gives no side:
+    then the swung start pose keeps its side.
 
     Source: derived for this project after the two-bone construction in common use; continuity and
     covariance are proved in tests/core/test_continuity.py and test_covariance.py.
@@ -151,17 +151,17 @@ def _swivel(
     m: Arithmetic, pole: Pole, chord: Vector, side: Vector, rotation: Quaternion
 ) -> tuple[Vector, Quaternion]:
     """Return side and rotation turned about the chord toward the pole."""
-    part = reject(pole.position, chord)
-    sine = m.divide(norm(m, part), norm(m, pole.position))
-    share = smoothstep(m, sine, POLE_GIVES_NO_SIDE, POLE_RULES)
-    # Blending the angle, not the directions: those of a pole that the chord has just passed are
+    across = reject(pole.position, chord)
+    sine = m.divide(norm(m, across), norm(m, pole.position))
+    share = smoothstep(m, sine, MIN_POLE_SINE, POLE_RULES)
+    # Blend the angle, not the directions: when the chord has just passed the pole, they are
     # opposite, and their mean would vanish on the most usual path, in the plane of the bend.
     normal = cross(chord, side)
-    angle = m.atan2(dot(normal, part), dot(side, part))
+    angle = m.atan2(dot(normal, across), dot(side, across))
     if pole.keeps_start:
         angle += pole.angle
         angle = m.atan2(m.sin(angle), m.cos(angle))
-    angle = m.where(angle < JUST_OPPOSITE, angle + 2.0 * math.pi, angle)
+    angle = m.where(angle < OPPOSITE_ANGLE, angle + 2.0 * math.pi, angle)
     if pole.keeps_start:
         open_angle = (1.0 - share) * math.pi
         angle = angle - m.minimum(m.maximum(angle, -open_angle), open_angle)
@@ -184,8 +184,8 @@ def face_side(
 
     The bulge is the mean offset of the inner joints from the chord, along side and normal. A pose
     with a pole is turned about the chord until its bulge faces the side; without a bulge (straight,
-    or S-shaped with both halves alike) it stays. A flipped pose is mirrored across the chord. Both
-    are linear, so the frame is changed instead of the pose.
+    or S-shaped with equal halves) it stays. A flipped pose is mirrored across the chord. Both are
+    linear, so the frame is changed instead of the pose.
     """
     (y, z), side, normal = bulge, bend.side, bend.normal
     size = m.sqrt(y * y + z * z)
@@ -215,35 +215,37 @@ def carry_side(
     turn: Quaternion,
     share: Number,
 ) -> Vector:
-    """Return the unit direction across a chord that a limb bends to.
+    """Return the unit direction across a chord to which a limb bends.
 
-    The rest pose's side is carried to the chord by the shortest way from one direction, and turned
-    about it by half of what the target turns there. Opposite to that direction the side turns over,
-    as it must somewhere on a sphere: the lean brings that to where the limb does not go. All is
-    told in the space that the root turns in.
+    The rest pose's side is carried to the chord the shortest way from one direction, and turned
+    about the chord by half of the target's twist. Opposite to that direction the side turns over,
+    as it must somewhere on a sphere: the lean moves this to where the limb does not go. Everything
+    is in the space in which the root turns.
 
     Args:
         m: Arithmetic of the numbers.
         chord: Unit vector from root to end at rest.
-        side: Unit vector across it that the limb bends to at rest.
-        leaning: The direction to carry from: to which unit vector across the chord it leans, and
-            how far, in radians.
+        side: Unit vector across the chord to which the limb bends at rest.
+        leaning: Direction from which the side is carried: the unit vector across the chord to which
+            it leans, and the angle from the chord, in radians.
         toward: Unit vector from root to end now.
-        turn: Of the target since rest.
-        share: How much of it counts, 0 to 1.
+        turn: Rotation of the target since rest.
+        share: Share of its twist that counts, 0 to 1.
 
     Source: derived for this project; tests/core/kinematics/test_carried_side.py.
     """
     across, lean = leaning
     hinge = cross(chord, across)
-    seat = add(scale(chord, m.cos(lean)), scale(across, m.sin(lean)))
-    there, back = (quaternions.between(m, seat, to, hinge) for to in (toward, chord))
+    source = add(scale(chord, m.cos(lean)), scale(across, m.sin(lean)))
+    there, back = (quaternions.between(m, source, to, hinge) for to in (toward, chord))
     carried = quaternions.multiply(there, quaternions.conjugate(back))
-    w, *way = quaternions.multiply(turn, quaternions.conjugate(carried))
-    along = dot((way[0], way[1], way[2]), toward)
+    w, *axis = quaternions.multiply(turn, quaternions.conjugate(carried))
+    along = dot((axis[0], axis[1], axis[2]), toward)
     twist = 2.0 * m.atan2(along * m.where(w < 0.0, -1.0, 1.0), m.absolute(w))
     size = m.absolute(twist)
-    half = m.minimum(0.5 * size, (math.pi - size) * MOST_TAKEN / (2.0 * (math.pi - MOST_TAKEN)))
-    taken = share * half * smoothstep(m, w * w + along * along, 0.0, TELLS_WELL)
-    taken = m.where(twist < 0.0, -taken, taken)
-    return rotate(quaternions.multiply(quaternions.about(m, toward, taken), carried), side)
+    half = m.minimum(
+        0.5 * size, (math.pi - size) * MAX_HALVED_TWIST / (2.0 * (math.pi - MAX_HALVED_TWIST))
+    )
+    angle = share * half * smoothstep(m, w * w + along * along, 0.0, WELL_DEFINED)
+    angle = m.where(twist < 0.0, -angle, angle)
+    return rotate(quaternions.multiply(quaternions.about(m, toward, angle), carried), side)

@@ -1,4 +1,4 @@
-"""Bones as the sweeps take them, posed one after the other.
+"""The bones of sweeps, posed one after the other.
 
 Points are the heads of all n bones, and then the effectors. A chain is a tree with one effector.
 """
@@ -22,8 +22,8 @@ from .transport import PRODUCTS
 
 # A direction across a hinge that is shorter than this share of its vector is rounding.
 MIN_HINGE_SHARE = 1e-9
-# Weight of the present rotation of a bone with several ends, as a share of the weight of its ends:
-# it decides only where the ends leave the rotation open.
+# Weight of the present rotation of a bone with many ends, as a share of the weight of its ends: it
+# decides only what the ends leave open.
 REST_WEIGHT = 1e-3
 AXES: tuple[Vector, Vector, Vector] = matrices.IDENTITY
 
@@ -31,14 +31,14 @@ AXES: tuple[Vector, Vector, Vector] = matrices.IDENTITY
 class Bone(NamedTuple):
     """A bone and the joint at its head.
 
-    The parent, -1 for a root, stands before it. Ends are the points that hang on it, of a chain
-    the next one; segments lead there from its head, in its posed axes, and the length is that of
-    the first. The offset leads from its axes at zero to the posed axes of the bone before, None if
-    these are the same; the offset rotation is its rotation without scale and shear. The scale
-    converts lengths in its axes to the space of the chain. The joint is None if it turns freely.
-    The hinge is the number of its only axis, None for other joints; the readiness says how readily
-    it turns about each posed axis, None for all alike. The greatest bend, radians to the segment
-    before, is for chains without orientations; None for any.
+    The parent comes before the bone; it is -1 for a root. Ends are the points on the bone, in a
+    chain the next one. Segments lead there from its head, in its posed axes; the length is that of
+    the first. The offset leads from its axes at zero to the posed axes of the parent, None if these
+    are the same; the offset rotation is without scale and shear. The scale converts lengths in its
+    axes to the space of the chain. The joint is None if it turns freely. The hinge is the index of
+    its only axis, None for other joints. ``readiness`` is the mobility about each posed axis
+    relative to the greatest one, None if all are equal. The greatest bend, in radians to the
+    segment before, is for chains without orientations; None for no limit.
     """
 
     parent: int
@@ -56,11 +56,11 @@ class Bone(NamedTuple):
 
 
 class Bones(NamedTuple):
-    """The bones of a chain or a tree, roots first; all of them lead to an effector.
+    """The bones of a chain or a tree, roots first; every bone moves an effector.
 
-    Roots are bones without parents, and their heads; the reach is the longest way from a root to an
-    effector. Bones are rigid if all their offsets are rotations; they are then measured in the
-    space of the chain.
+    Roots are the indices and heads of bones without parents. The reach is the longest way from a
+    root to an effector. Bones are rigid if all offsets are rotations; lengths are then in the space
+    of the chain.
     """
 
     bones: tuple[Bone, ...]
@@ -71,7 +71,7 @@ class Bones(NamedTuple):
 
 
 class Pose(NamedTuple):
-    """Where bones are: their heads and then the effectors, local rotations, orientations."""
+    """The pose of bones: heads and then effectors, local rotations, orientations."""
 
     points: tuple[Vector, ...]
     rotations: tuple[Quaternion, ...] = ()
@@ -83,9 +83,9 @@ def lay_bones(
     lengths: Iterable[Number],
     bends: Iterable[Number | None] | None = None,
 ) -> Bones:
-    """Return the segments between points as bones whose joints turn freely.
+    """Return the segments between points as bones with free joints.
 
-    Their greatest angles to the segments before are ``bends``, None for any.
+    ``bends`` are the greatest angles to the segments before, None for no limit.
     """
     bones = tuple(
         Bone(i - 1, (i + 1,), (subtract(end, head),), length, most_bend=bend)
@@ -97,9 +97,9 @@ def lay_bones(
 
 
 class Targets(NamedTuple):
-    """The goals of effectors.
+    """The target positions of effectors, and the weights of points.
 
-    Weights are those of all points, of the effectors beyond them; empty for one effector.
+    A point weighs as much as the effectors beyond it. Weights are empty for one effector.
     """
 
     places: tuple[Vector, ...]
@@ -123,51 +123,51 @@ def aim_bone(
     bone: Bone,
     rotation: Quaternion,
     lever: Vector,
-    wanted: Vector,
+    direction: Vector,
     share: Number | None = None,
 ) -> Quaternion:
-    """Return the local rotation that turns a lever toward a direction, as far as the joint may.
+    """Return the local rotation that turns a lever toward a direction, as far as the joint allows.
 
-    Both are given in the posed axes of the bone. A share of the way is taken; None is all of it.
+    Both are in the posed axes of the bone. It turns by a share of the way; None means all of it.
     """
     axis = None
     if bone.hinge is not None:
         # A hinge turns in its plane only: it cannot change the part along its axis.
         axis = AXES[bone.hinge]
-        lever, wanted = _flatten(m, lever, bone.hinge), _flatten(m, wanted, bone.hinge)
-    swing = quaternions.swing(m, lever, wanted, axis)
+        lever, direction = _flatten(m, lever, bone.hinge), _flatten(m, direction, bone.hinge)
+    swing = quaternions.swing(m, lever, direction, axis)
     if share is not None:
         is_part = share < 1.0
         if m.any(is_part):
             part = quaternions.power(m, swing, share)
             swing = choose(m, is_part, part, swing)
     if bone.readiness is not None:
-        # Stiff axes take their shares only.
+        # Stiff axes turn less.
         x, y, z = quaternions.to_vector(m, swing)
-        taken = x * bone.readiness[0], y * bone.readiness[1], z * bone.readiness[2]
-        swing = quaternions.from_vector(m, taken)
+        reduced = x * bone.readiness[0], y * bone.readiness[1], z * bone.readiness[2]
+        swing = quaternions.from_vector(m, reduced)
     turned = quaternions.normalize(m, quaternions.multiply(rotation, swing))
     return turned if bone.joint is None else swing_twist.clamp(m, bone.joint, turned)
 
 
 def _flatten(m: Arithmetic, vector: Vector, axis: int) -> Vector:
-    """Return the part of a vector across a frame axis; zero where that is rounding."""
+    """Return the part of a vector across a frame axis; zero if that is rounding."""
     x, y, z = (0.0 if i == axis else vector[i] for i in range(3))
     counts = m.length(x, y, z) > MIN_HINGE_SHARE * norm(m, vector)
     return m.where(counts, x, 0.0), m.where(counts, y, 0.0), m.where(counts, z, 0.0)
 
 
 def hold_joint(
-    m: Arithmetic, bone: Bone, orientation: Quaternion, held: Quaternion, *, is_child: bool = False
+    m: Arithmetic, bone: Bone, orientation: Quaternion, other: Quaternion, *, is_child: bool = False
 ) -> Quaternion:
     """Return the orientation of one of two bones, brought into the range of their joint.
 
-    The other one is held. The joint is at the head of the child; ``is_child`` turns the child,
+    The other one is fixed. The joint is at the head of the child; ``is_child`` turns the child,
     otherwise its parent turns.
     """
     if bone.joint is None:
         return orientation
-    parent, child = (held, orientation) if is_child else (orientation, held)
+    parent, child = (other, orientation) if is_child else (orientation, other)
     local = swing_twist.clamp(m, bone.joint, _find_rotation(bone, parent, child))
     if is_child:
         return quaternions.multiply(find_zero(bone, parent), local)
@@ -178,7 +178,7 @@ def hold_joint(
 
 
 def find_zero(bone: Bone, parent: Quaternion) -> Quaternion:
-    """Return the axes of a bone at zero."""
+    """Return the orientation of a bone whose joint is at zero."""
     return parent if bone.offset is None else quaternions.multiply(parent, bone.offset_rotation)
 
 
@@ -207,16 +207,16 @@ def pose_bones(
 ) -> Pose:
     """Return the pose of bones, posed one after the other from the roots.
 
-    Aims are the goals of all points; bones turn toward them as far as their joints allow, each from
-    where the bones before have come to. Without aims the bones keep their rotations. Weights are
-    empty for one effector.
+    Aims are the goals of all points. Each bone turns toward them as far as its joint allows, after
+    the bones before it. Without aims the bones keep their rotations. Weights are empty for one
+    effector.
     """
     bones, is_rigid = chain.bones, chain.is_rigid
     points: list[Any] = [None] * (len(bones) + chain.effectors)
     for i, head in chain.roots:
         points[i] = head
     posed = list(rotations)
-    # The last one is what roots hang on.
+    # The last one, of index -1, is the parent of roots.
     orientations = [quaternions.IDENTITY] * (len(bones) + 1)
     frames = [matrices.IDENTITY] * (len(bones) + 1)
     for i, bone in enumerate(bones):
@@ -226,13 +226,13 @@ def pose_bones(
             frame = frames[bone.parent]
             frame = frame if bone.offset is None else matrices.multiply(frame, bone.offset)
         if aims is not None:
-            wanted = [subtract(aims[end], head) for end in bone.ends]
+            goals = [subtract(aims[end], head) for end in bone.ends]
             if frame is None:
-                wanted = [quaternions.unrotate(zero, way) for way in wanted]
+                goals = [quaternions.unrotate(zero, goal) for goal in goals]
             else:
                 inverse = matrices.inverse(m, frame)
-                wanted = [matrices.transform(inverse, way) for way in wanted]
-            posed[i] = rotation = _turn_bone(m, bone, rotation, wanted, weights)
+                goals = [matrices.transform(inverse, goal) for goal in goals]
+            posed[i] = rotation = _turn_bone(m, bone, rotation, goals, weights)
         orientations[i] = orientation = quaternions.multiply(zero, rotation)
         if frame is not None:
             frames[i] = frame = matrices.multiply(frame, quaternions.to_matrix(rotation))
@@ -249,30 +249,30 @@ def _turn_bone(
     m: Arithmetic,
     bone: Bone,
     rotation: Quaternion,
-    wanted: list[Vector],
+    goals: list[Vector],
     weights: tuple[Number, ...],
 ) -> Quaternion:
     """Return the local rotation that brings the ends of a bone nearest to their goals.
 
     Goals are relative to its head, in its axes at zero.
     """
-    if len(wanted) == 1:
-        way = quaternions.unrotate(rotation, wanted[0])
-        return aim_bone(m, bone, rotation, bone.segments[0], way)
+    if len(goals) == 1:
+        goal = quaternions.unrotate(rotation, goals[0])
+        return aim_bone(m, bone, rotation, bone.segments[0], goal)
     levers = [quaternions.rotate(rotation, segment) for segment in bone.segments]
-    swing = _fit_rotation(levers, wanted, [weights[end] for end in bone.ends])
+    swing = _fit_rotation(levers, goals, [weights[end] for end in bone.ends])
     turned = quaternions.normalize(m, quaternions.multiply(swing, rotation))
     return turned if bone.joint is None else swing_twist.clamp(m, bone.joint, turned)
 
 
-def _fit_rotation(levers: list[Vector], ways: list[Vector], weights: list[Number]) -> Quaternion:
-    """Return the rotation that brings levers nearest to ways.
+def _fit_rotation(levers: list[Vector], goals: list[Vector], weights: list[Number]) -> Quaternion:
+    """Return the rotation that brings levers nearest to goals.
 
     Source: Davenport's q-method (Markley and Mortari, "Quaternion attitude estimation using vector
     observations", Journal of the Astronautical Sciences 48, 2000).
     """
     source: Array = np.array(levers)
-    profile = np.einsum("mi...,mj...,m...->...ij", np.array(ways), source, np.array(weights))
+    profile = np.einsum("mi...,mj...,m...->...ij", np.array(goals), source, np.array(weights))
     size = np.einsum("mi...,mi...,m...->...", source, source, np.array(weights))
     profile = profile + REST_WEIGHT * size[..., None, None] * np.eye(3)
     matrix = np.einsum("...ij,ijk->...k", profile, PRODUCTS).reshape(*size.shape, 4, 4)

@@ -1,4 +1,4 @@
-"""The joints of bones as solvers take them: how they may turn, and which edges stop them.
+"""The joints of bones, compiled for solvers: their ranges, locks and mobilities.
 
 Layout as in ``arrays``.
 """
@@ -26,10 +26,10 @@ from .swing_twist import (
     take_apart,
 )
 
-# What rounding leaves of products of axes at right angles.
-ROUNDING = 1e-12
-# Kinds that lock axes whatever way their joints are turned.
-KNOWN = (*HINGES, JointKind.FIXED)
+# Greatest rounding error in products of perpendicular unit axes.
+MAX_AXIS_ERROR = 1e-12
+# Kinds that lock the same axes in every pose.
+AXIS_LOCKING = (*HINGES, JointKind.FIXED)
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,19 @@ class CompiledJoints(Rows):
     """The joints of n bones of B chains or trees.
 
     Attributes:
-        kinds: One a bone.
-        offsets: As ``Joints.offsets``, with ``zero`` in them, shape (n, 3, 3, B).
-        zero: What joints count from: local rotations are turns from here, shape (n, 4, B).
-        low: Shape (n, 3, B).
-        high: Shape (n, 3, B).
-        ranges: The same, compiled, and without room about locked axes.
+        kinds: One per bone.
+        offsets: As ``Joints.offsets``, with ``zero`` included, shape (n, 3, 3, B).
+        zero: Rotations at turn zero: a local rotation is zero times turn, shape (n, 4, B).
+        low: Smallest turns about X, Y and Z, shape (n, 3, B).
+        high: Greatest turns, shape (n, 3, B).
+        ranges: The same, compiled, with locked axes at zero.
         mobility: Shape (n, 3, B).
         slide_low: Shape (n, B).
         slide_high: Shape (n, B).
     """
 
-    # The way that chains are solved stays the same, whichever are taken.
-    found = ("has_edges", "has_stiffness", "is_free", "is_rigid", "held_bones", "axis_shares")
+    # A chain is solved in the same way whatever other chains are in the record.
+    inherited = ("has_edges", "has_stiffness", "is_free", "is_rigid", "held_bones", "axis_shares")
     kinds: tuple[JointKind, ...]
     offsets: Array
     zero: Array
@@ -63,67 +63,67 @@ class CompiledJoints(Rows):
     def take_bones(self, bones: list[int]) -> CompiledJoints:
         """Return the joints of some of the bones."""
         names = "offsets", "zero", "low", "high", "mobility", "slide_low", "slide_high"
-        rows = {name: getattr(self, name)[bones] for name in names}
+        fields = {name: getattr(self, name)[bones] for name in names}
         kinds = tuple(self.kinds[bone] for bone in bones)
-        return CompiledJoints(kinds=kinds, ranges=self.ranges.at(bones), **rows)
+        return CompiledJoints(kinds=kinds, ranges=self.ranges.at(bones), **fields)
 
     def find_middles(self) -> tuple[Array, Array]:
-        """Return middles of ranges and what is to either side, radians, shape (n, 3, B) each."""
-        rooms = map(joint_limits.lock_axes, self.kinds, self.low, self.high)
-        low, high = (np.array(ends) for ends in zip(*rooms, strict=True))
+        """Return the middles and half widths of ranges, radians, shape (n, 3, B) each."""
+        ranges = map(joint_limits.lock_axes, self.kinds, self.low, self.high)
+        low, high = (np.array(ends) for ends in zip(*ranges, strict=True))
         least, most = joint_limits.find_spans(low, high)
         return 0.5 * (least + most), 0.5 * (most - least)
 
     @cached_property
     def resting_slide(self) -> Array:
-        """The slides of start poses, brought to what the joints allow, shape (n, B)."""
+        """The slides of start poses, zero brought inside the ranges, shape (n, B)."""
         return np.clip(np.zeros_like(self.slide_low), self.slide_low, self.slide_high)
 
     @cached_property
     def slides(self) -> Flags:
-        """Which chains have bones that slide, shape (B,)."""
-        slides: Flags = (self.slide_high > self.slide_low).any(axis=0)
-        return slides
+        """Whether each chain has bones that slide, shape (B,)."""
+        flags: Flags = (self.slide_high > self.slide_low).any(axis=0)
+        return flags
 
     @cached_property
     def is_unlimited(self) -> Flags:
-        """Which chains have joints that turn freely, all of them, shape (B,)."""
+        """Whether all joints of each chain turn freely, shape (B,)."""
         is_free = ~(np.isfinite(self.low) | np.isfinite(self.high)).any(axis=(0, 1))
         unlimited: Flags = is_free & all(kind is JointKind.BALL for kind in self.kinds)
         return unlimited
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether all joints may turn as they like."""
+        """Whether all joints of all chains turn freely."""
         return bool(self.is_unlimited.all())
 
     @cached_property
     def is_rigid(self) -> bool:
-        """Whether all offsets are rotations, to rounding."""
+        """Whether all offsets are rotations, up to rounding."""
         products = np.einsum("nkib,nkjb->nijb", self.offsets, self.offsets)
-        is_even = np.abs(products - np.eye(3)[..., None]).max() <= ROUNDING
-        first, second, third = (self.offsets[:, :, axis] for axis in range(3))
-        return bool(is_even and (arrays.dot(arrays.cross(first, second), third) > 0.0).all())
+        is_orthonormal = np.abs(products - np.eye(3)[..., None]).max() <= MAX_AXIS_ERROR
+        x, y, z = (self.offsets[:, :, axis] for axis in range(3))
+        return bool(is_orthonormal and (arrays.dot(arrays.cross(x, y), z) > 0.0).all())
 
     @cached_property
     def has_edges(self) -> bool:
-        """Whether any joint has an end to its range, or a lock that its kind does not tell."""
+        """Whether any joint has an end to its range, or a lock beyond those of its kind."""
         has_ends = bool((self.ranges.has_ends & ~self.is_held).any())
         return has_ends or self.held_bones.size > 0
 
     @cached_property
     def is_held(self) -> Flags:
-        """Which axes have no room, shape (n, 3, B)."""
+        """Whether each axis is locked, shape (n, 3, B)."""
         return self.ranges.is_held
 
     @cached_property
     def has_stiffness(self) -> bool:
-        """Whether any bone turns less readily than others."""
+        """Whether any mobility is below 1."""
         return bool((self.mobility < 1.0).any())
 
     @cached_property
     def readiness(self) -> Array:
-        """Mobilities compared with the greatest of each chain, shape (n, 3, B)."""
+        """Mobilities relative to the greatest one of each chain, shape (n, 3, B)."""
         relative: Array = self.mobility / self.mobility.max(axis=(0, 1))
         return relative
 
@@ -136,10 +136,10 @@ class CompiledJoints(Rows):
         return np.ascontiguousarray(np.moveaxis(turns.multiply(self.zero, turn), -1, 0))
 
     def begun(self, turn: Array) -> Array:
-        """Return turns (n, 4, B) of any sort brought to what the joints allow."""
-        rows = (np.moveaxis(each, -1, 0) for each in (turn, self.low, self.high))
-        begun = joint_limits.clamp_rotations(self.kinds, *rows)
-        return np.ascontiguousarray(np.moveaxis(begun, 0, -1))
+        """Return any turns (n, 4, B) brought to the kinds and inside the ranges of the joints."""
+        rows = (np.moveaxis(array, -1, 0) for array in (turn, self.low, self.high))
+        clamped = joint_limits.clamp_rotations(self.kinds, *rows)
+        return np.ascontiguousarray(np.moveaxis(clamped, 0, -1))
 
     def clamped(self, turn: Array) -> Array:
         """Return turns (n, 4, B) brought inside their ranges."""
@@ -147,52 +147,52 @@ class CompiledJoints(Rows):
 
     @cached_property
     def range_arrays(self) -> RangeArrays:
-        """The ranges, as many turns are taken apart by them."""
+        """The ranges, stacked to decompose many turns."""
         return stack_ranges(self.ranges)
 
     def take_apart(self, turn: Array) -> TurnParts:
-        """Return turns (n, 4, B) brought inside their ranges, taken apart."""
+        """Return turns (n, 4, B) brought inside their ranges, as swing and twist."""
         return take_apart(self.range_arrays, turn.swapaxes(0, 1))
 
     @cached_property
     def axis_shares(self) -> Array:
-        """1 for the axes about which joints turn, as far as their kinds tell, shape (n, 3, 1)."""
-        known = [FREE[kind] if kind in KNOWN else (True, True, True) for kind in self.kinds]
-        return np.array(known, dtype=np.float64)[..., None]
+        """0 for axes that the kinds of joints lock in every pose, otherwise 1, shape (n, 3, 1)."""
+        free = [FREE[kind] if kind in AXIS_LOCKING else (True, True, True) for kind in self.kinds]
+        return np.array(free, dtype=np.float64)[..., None]
 
     @property
     def free_axes(self) -> Counts:
-        """Those axes, of three a bone."""
+        """Indices of the axes whose share is 1, of three per bone."""
         return np.flatnonzero(self.axis_shares)
 
     @cached_property
     def held_bones(self) -> Counts:
-        """The bones whose locks their kinds do not tell, all locked ones if some are stiff."""
-        is_known = np.array([kind in KNOWN for kind in self.kinds])
+        """The bones with locks beyond those of their kinds; all locked bones if some are stiff."""
+        is_locked_by_kind = np.array([kind in AXIS_LOCKING for kind in self.kinds])
         is_held = self.is_held.any(axis=(1, 2))
-        return np.flatnonzero(is_held & (self.has_stiffness | ~is_known))
+        return np.flatnonzero(is_held & (self.has_stiffness | ~is_locked_by_kind))
 
     @cached_property
     def rows(self) -> JointRows:
-        """The same with the chains first."""
+        """The joints with the chains first."""
         return JointRows(self)
 
 
 class JointRows:
-    """What joints of B trees allow, chains first, as ``algebra.chains_first`` lays arrays out.
+    """The joints of B trees with the chains first, in the layout of ``algebra.chains_first``.
 
     Attributes:
-        ranges: Shape (..., B, n).
-        has_room: Which axes have some, shape (B, n, 3).
-        is_locked: Those that the kinds of the joints do not tell, likewise.
-        has_locks: Whether there are any of those.
-        has_edges: Whether turns have to be taken apart.
+        ranges: Ranges of swing and twist, shape (..., B, n).
+        has_room: Whether axes are not locked, shape (B, n, 3).
+        is_locked: Whether axes of ``held_bones`` are locked, likewise.
+        has_locks: Whether there are such bones.
+        has_edges: Whether turns must be decomposed.
     """
 
     def __init__(self, joints: CompiledJoints) -> None:
-        """Take joints."""
+        """Convert joints."""
         self.has_edges = joints.has_edges or joints.has_stiffness
-        self.ranges = stack_ranges(transform_leaves(lambda each: each.T, joints.ranges))
+        self.ranges = stack_ranges(transform_leaves(lambda array: array.T, joints.ranges))
         is_held = np.moveaxis(joints.is_held, -1, 0)
         self.has_room, self.is_locked = ~is_held, np.zeros_like(is_held)
         self.is_locked[:, joints.held_bones] = is_held[:, joints.held_bones]
@@ -201,11 +201,11 @@ class JointRows:
         self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
 
     def take_apart(self, turn: Array) -> TurnParts:
-        """Return turns (B, n, 4) brought inside their ranges, taken apart."""
+        """Return turns (B, n, 4) brought inside their ranges, as swing and twist."""
         return take_apart(self.ranges, turn.transpose(2, 0, 1))
 
     def weigh_axes(self, turn: Array) -> Array:
-        """Return how torques turn joints but for edges, (B, n, 3, 3), of turns (B, n, 4)."""
+        """Return mobility matrices of joints without edges, (B, n, 3, 3), at turns (B, n, 4)."""
         if self._mobility is None:
             return self._free
         axes = turns.to_matrices(turn[..., None])[..., 0]
@@ -214,10 +214,10 @@ class JointRows:
 
 
 def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
-    """Return what the joints of bones allow, in units (B,)."""
+    """Return the joints of bones, compiled, with lengths in units (B,)."""
     low, high = put_rows_last(joints.low), put_rows_last(joints.high)
     offsets = put_rows_last(joints.offsets)
-    # What floats never turns: to solvers it is a joint like any other.
+    # A floating bone never turns: solvers treat it as any other joint.
     floating = {JointKind.FLOATING: JointKind.BALL}
     kinds = tuple(floating.get(kind, kind) for kind in joints.kinds)
     zero = np.zeros((len(kinds), 4, len(unit)))
@@ -230,14 +230,14 @@ def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
             offsets[bone] = arrays.compose(offsets[bone], turns.to_matrices(zero[bone]))
             low[bone, axis] -= middle
             high[bone, axis] -= middle
-    rooms = [joint_limits.lock_axes(*each) for each in zip(kinds, low, high, strict=True)]
+    locked = [joint_limits.lock_axes(*args) for args in zip(kinds, low, high, strict=True)]
     return CompiledJoints(
         kinds=kinds,
         offsets=offsets,
         zero=zero,
         low=low,
         high=high,
-        ranges=joint_limits.compile_ranges(*(np.array(ends) for ends in zip(*rooms, strict=True))),
+        ranges=joint_limits.compile_ranges(*(np.array(ends) for ends in zip(*locked, strict=True))),
         mobility=put_rows_last(joints.mobility),
         slide_low=put_rows_last(joints.slide_low) / unit,
         slide_high=put_rows_last(joints.slide_high) / unit,
@@ -245,5 +245,5 @@ def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
 
 
 def put_rows_last(rows: Array) -> Array:
-    """Return what has one row a chain in the layout of the solvers."""
+    """Return an array (B, ...) in the layout of the solvers, (..., B)."""
     return np.array(np.moveaxis(rows, 0, -1), order="C")

@@ -1,6 +1,6 @@
-"""What kinds of joints allow: rotations brought to the nearest that the kind and its limits have.
+"""The limits of joints: rotations brought to the nearest one that a kind and a range allow.
 
-Formulas take numbers; what takes arrays (..., components, B) or rows (..., components) calls them.
+Formulas take numbers; functions of arrays (..., components, B) or rows (..., components) call them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..model.joints import JointKind
 from . import swing_twist
 from .swing_twist import SwingTwist, SwingTwistRange
 
-# A range that ends farther out than this, in radians, comes near to half a turn within one step.
-WIDE = 2.6
+# A range is wide if it ends beyond this, in radians: one step may come near to half a turn.
+MIN_WIDE_END = 2.6
 HINGES = {JointKind.HINGE_X: 0, JointKind.HINGE_Y: 1, JointKind.HINGE_Z: 2}
 ELBOWS = {JointKind.ELBOW_X: 0, JointKind.ELBOW_Z: 2}
-# The axes that kinds leave free, X, Y and Z; the others have no room at all.
+# Whether kinds leave the axes X, Y and Z free; the others are locked.
 FREE = {
     JointKind.BALL: (True, True, True),
     JointKind.SWING: (True, False, True),
@@ -30,17 +30,17 @@ FREE = {
     JointKind.HINGE_Z: (False, False, True),
     JointKind.FIXED: (False, False, False),
 }
-# A range without an end goes so far from its other one, in radians.
+# Width of a range without one of its ends, in radians.
 OPEN_RANGE = 1.2
 
 
 def clamp_joint(
     m: Arithmetic, kind: JointKind, q: Quaternion, low: Vector, high: Vector
 ) -> Quaternion:
-    """Return a unit quaternion brought inside its range; one inside stays, to rounding.
+    """Return a unit quaternion brought inside its range; one inside changes only by rounding.
 
-    What a kind does not allow is dropped, as Blender drops it: a hinge keeps its own angle, a fixed
-    joint nothing.
+    Turns that the kind does not allow are dropped, as in Blender: a hinge keeps the angle about its
+    axis, a fixed joint nothing.
     """
     if kind in HINGES:
         axis = HINGES[kind]
@@ -57,10 +57,10 @@ def _lock_ends(kind: JointKind, ends: Vector) -> Vector:
 
 
 def find_hinge_angle(m: Arithmetic, q: Quaternion, axis: int) -> Number:
-    """Return a rotation's part about a frame axis, radians.
+    """Return the angle of a rotation about a frame axis, in radians.
 
-    About Y it is the twist; about X and Z the first of the Euler angles in the order of Z, Y, X,
-    and of X, Y, Z, as Blender reads them.
+    About Y it is the twist; about X and Z it is the first of the Euler angles in the order of Z, Y,
+    X, and of X, Y, Z, as in Blender.
     """
     if axis == 1:
         return 2.0 * m.atan2(q[2], q[0])
@@ -69,7 +69,7 @@ def find_hinge_angle(m: Arithmetic, q: Quaternion, axis: int) -> Number:
 
 
 def _clamp_elbow(m: Arithmetic, q: Quaternion, axis: int, low: Vector, high: Vector) -> Quaternion:
-    """Return a rotation without what is neither a bend about an axis nor a twist before it."""
+    """Return a rotation reduced to a twist and, after it, a bend about an axis, inside ranges."""
     (_, xy, _), (_, yy, _), (_, zy, _) = quaternions.to_matrix(q)
     angle = m.atan2(zy if axis == 0 else -xy, yy)
     unbent = quaternions.multiply(quaternions.about(m, matrices.IDENTITY[axis], -angle), q)
@@ -84,17 +84,17 @@ def _rotate_within(
     """Return the rotation about a frame axis by an angle brought inside its range."""
     least, most = low[axis], high[axis]
     middle = swing_twist.find_middle(m, least, most)
-    held = swing_twist.clamp_angle(m, angle, least, most, middle)
-    return quaternions.about(m, matrices.IDENTITY[axis], held)
+    clamped = swing_twist.clamp_angle(m, angle, least, most, middle)
+    return quaternions.about(m, matrices.IDENTITY[axis], clamped)
 
 
 def compile_ranges(low: Array, high: Array) -> SwingTwistRange:
-    """Return ranges from least and greatest turns about X, Y and Z, (..., 3, B), in radians."""
+    """Return ranges from smallest and greatest turns about X, Y and Z, (..., 3, B), radians."""
     return swing_twist.compile_range(ARRAYS, nested.split(low), nested.split(high))
 
 
 def decompose_turns(ranges: SwingTwistRange, turn: Array) -> SwingTwist:
-    """Return turns (..., 4, B) brought inside their ranges, taken apart."""
+    """Return turns (..., 4, B) brought inside their ranges, as swing and twist."""
     return swing_twist.decompose(ARRAYS, ranges, nested.split(turn))
 
 
@@ -105,17 +105,17 @@ def clamp_rotations(
 
     Ranges are radians about X, Y and Z, (..., n, 3), -inf and inf for no limit.
     """
-    held = np.array(rotations_wxyz, dtype=np.float64)
+    result = np.array(rotations_wxyz, dtype=np.float64)
     for kind in set(kinds):
-        bones = [bone for bone, each in enumerate(kinds) if each is kind]
-        alike = (np.moveaxis(each[..., bones, :], -1, 0) for each in (held, low, high))
-        clamped = clamp_joint(ARRAYS, kind, *(tuple(each) for each in alike))
-        held[..., bones, :] = np.moveaxis(np.array(clamped), 0, -1)
-    return held
+        bones = [bone for bone, other in enumerate(kinds) if other is kind]
+        arrays = (np.moveaxis(rows[..., bones, :], -1, 0) for rows in (result, low, high))
+        clamped = clamp_joint(ARRAYS, kind, *(tuple(components) for components in arrays))
+        result[..., bones, :] = np.moveaxis(np.array(clamped), 0, -1)
+    return result
 
 
 def keep_hinge_angles(kinds: tuple[JointKind, ...], turn: Array) -> Array:
-    """Return turns (n, 4, B) of which those of hinges keep their parts about their axes only."""
+    """Return turns (n, 4, B), in place, with those of hinges reduced to turns about their axes."""
     for axis in range(3):
         bones = [bone for bone, kind in enumerate(kinds) if HINGES.get(kind) == axis]
         if bones:
@@ -125,38 +125,38 @@ def keep_hinge_angles(kinds: tuple[JointKind, ...], turn: Array) -> Array:
 
 
 def turn_about(axis: int, angle: Array) -> Array:
-    """Return the turns (..., 4, B) about a frame axis, given by its number, by angles (..., B)."""
+    """Return the turns (..., 4, B) about a frame axis, given by its index, by angles (..., B)."""
     return nested.join(quaternions.about(ARRAYS, matrices.IDENTITY[axis], angle))
 
 
 def turn_joints(angle: Array) -> Array:
-    """Return turns (n, 4, B) that swing by angles (n, 3, B) about X and Z, twisted about Y."""
+    """Return turns (n, 4, B) that twist about Y, then swing about X and Z, by angles (n, 3, B)."""
     across = np.array([1.0, 0.0, 1.0])[:, None]
     return turns.multiply(turns.from_vectors(angle * across), turn_about(1, angle[:, 1]))
 
 
 def lock_axes(kind: JointKind, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the ranges (..., 3, B) of a kind with no room about the axes that it locks."""
+    """Return the ranges (..., 3, B) of a kind with zero for the axes that it locks."""
     free = np.array(FREE[kind])[:, None]
     return np.where(free, low, 0.0), np.where(free, high, 0.0)
 
 
 def find_wide_middle(kind: JointKind, low: Array, high: Array) -> tuple[int, Array] | None:
-    """Return the axis of a hinge or elbow with a range toward half a turn or more, and its middle.
+    """Return the axis and the middle of a hinge or elbow with a wide range; None for other joints.
 
-    Swings are given by sines of half angles, which know no more than half a turn to either side:
-    such a joint has to count from the middle of its range.
+    Sines of half angles describe swings up to half a turn to either side only: the turns of such a
+    joint must count from the middle of its range.
     """
     axis = {**HINGES, **ELBOWS}.get(kind, 1)
     least, most = low[..., axis, :], high[..., axis, :]
-    is_wide = np.isfinite(least) & np.isfinite(most) & (np.maximum(-least, most) > WIDE)
+    is_wide = np.isfinite(least) & np.isfinite(most) & (np.maximum(-least, most) > MIN_WIDE_END)
     if axis == 1 or not is_wide.any():
         return None
     return axis, np.where(is_wide, 0.5 * (least + most), 0.0)
 
 
 def find_spans(low: Array, high: Array) -> tuple[Array, Array]:
-    """Return ranges of which infinite ends are ``OPEN_RANGE`` from their other end, or zero."""
+    """Return ranges with infinite ends put at ``OPEN_RANGE`` from the other end, or from zero."""
     has_low, has_high = np.isfinite(low), np.isfinite(high)
     least = np.where(has_low, low, np.where(has_high, high, 0.0) - OPEN_RANGE)
     most = np.where(has_high, high, np.where(has_low, low, 0.0) + OPEN_RANGE)

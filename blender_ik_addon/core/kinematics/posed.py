@@ -1,4 +1,4 @@
-"""The joints of trees, where the bones stand, and how points on them move with turns of the joints.
+"""Poses of trees, the state of their joints, and how points move with turns of the joints.
 
 Layout as in ``arrays``.
 """
@@ -20,26 +20,25 @@ from ..model.topology import Rounds
 
 @dataclass(frozen=True)
 class Posed(Rows):
-    """Where the bones of B trees stand.
+    """A pose of the bones of B trees.
 
     Attributes:
-        frames: In which each bone's own turn acts, shape (n, 3, 3, B).
-        own: The turns as matrices, shape (n, 3, 3, B).
-        points: The heads of the bones, then the effectors, shape (n + E, 3, B): of a chain its
-            joints.
+        frames: Axes of the bones before their turns, shape (n, 3, 3, B).
+        turn_matrices: Turns of the bones as matrices, shape (n, 3, 3, B).
+        points: Heads of the bones, then the effectors, shape (n + E, 3, B): of a chain its joints.
         is_rigid: Whether all frames are rotations.
-        inverse: Of the frames, as they are; None where it is not known yet.
+        inverse: Inverses of the frames; None if they are not known yet.
     """
 
     frames: Array
-    own: Array
+    turn_matrices: Array
     points: Array
     is_rigid: bool = False
     inverse: Array | None = None
 
     @property
     def heads(self) -> Array:
-        """Of the bones, shape (n, 3, B)."""
+        """The heads of the bones, shape (n, 3, B)."""
         return self.points[: len(self.frames)]
 
     @property
@@ -50,21 +49,21 @@ class Posed(Rows):
     @cached_property
     def whole(self) -> Array:
         """The posed axes of the bones, shape (n, 3, 3, B)."""
-        whole: Array = np.einsum("nijb,njkb->nikb", self.frames, self.own)
-        return whole
+        axes: Array = np.einsum("nijb,njkb->nikb", self.frames, self.turn_matrices)
+        return axes
 
     @cached_property
     def inverse_frames(self) -> Array:
-        """Shape (n, 3, 3, B)."""
+        """The inverses of the frames, shape (n, 3, 3, B)."""
         if self.inverse is not None:
             return self.inverse
         return self.frames.swapaxes(1, 2) if self.is_rigid else arrays.invert(self.frames)
 
     @cached_property
     def turn_axes(self) -> Array:
-        """The axes of turns in the frames, as rotation vectors, outside of them, (n, 3, 3, B).
+        """The matrices from rotation vectors in the frames to those outside, (n, 3, 3, B).
 
-        A mirrored frame shows a turn the other way round, which its cofactors know.
+        A mirrored frame reverses a turn; its cofactors contain that sign.
         """
         if self.is_rigid:
             return self.frames
@@ -73,23 +72,23 @@ class Posed(Rows):
         return axes
 
     def express(self, vectors: Array) -> Array:
-        """Return vectors (n, ..., 3, B), some a joint, in the axes of its frame."""
+        """Return vectors (n, ..., 3, B), any number per joint, in the axes of its frame."""
         expressed: Array = np.einsum("nijb,n...jb->n...ib", self.inverse_frames, vectors)
         return expressed
 
 
 @dataclass(eq=False)
 class State(Rows):
-    """How the joints of B trees stand: what iterations start from, and what they return.
+    """The state of the joints of B trees: the start and the result of iterations.
 
     Attributes:
-        turn: Of the joints, shape (n, 4, B).
-        slide: Of the bones, shape (n, B).
-        is_kept: Which edges of its range the last step has kept a joint to, shape (n, 3, B).
-        output: What of the pose the target is compared with, shape (rows, B): three numbers an
-            effector, times the square root of its weight, and after them whatever else is aimed at.
-        posed: Where the bones stand.
-        linear: What a step from here has found out: one that is not taken is tried again.
+        turn: Turns of the joints, shape (n, 4, B).
+        slide: Slides of the bones, shape (n, B).
+        is_kept: Whether the last step kept a joint on an edge of its range, shape (n, 3, B).
+        output: Values that are compared with the target, shape (rows, B): three numbers per
+            effector, times the square root of its weight, and then those of the other aims.
+        posed: Pose of the bones.
+        linear: Results of a step from here, for the next try if that step is not taken.
     """
 
     turn: Array
@@ -104,29 +103,29 @@ class State(Rows):
         return type(self)(*take_rows(self.parts(), rows))
 
     def parts(self) -> tuple[Any, ...]:
-        """Return the fields but for what a step from here has found out."""
+        """Return the values of all fields except ``linear``."""
         return self.turn, self.slide, self.is_kept, self.output, self.posed
 
 
 def move_by_turns(frames: Array, levers: Array) -> Array:
-    """Return how ends of levers (n, q, 3, B) move with turns in frames, shape (n, q, 3, 3, B).
+    """Return the derivatives of ends of levers (n, q, 3, B) by turns, shape (n, q, 3, 3, B).
 
     The last axis but one is that of the turn, in the frame (n, 3, 3, B) of the joint.
     """
     # Column k of a frame times e_k x lever.
     frames = frames[:, None]
-    moved: Array = frames.take(_BEHIND, axis=3) * levers.take(_AHEAD, axis=2)[:, :, None]
-    moved -= frames.take(_AHEAD, axis=3) * levers.take(_BEHIND, axis=2)[:, :, None]
+    moved: Array = frames.take(_PREVIOUS_AXIS, axis=3) * levers.take(_NEXT_AXIS, axis=2)[:, :, None]
+    moved -= frames.take(_NEXT_AXIS, axis=3) * levers.take(_PREVIOUS_AXIS, axis=2)[:, :, None]
     return moved
 
 
-_AHEAD, _BEHIND = np.array([1, 2, 0]), np.array([2, 0, 1])
+_NEXT_AXIS, _PREVIOUS_AXIS = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def accumulate(values: Array, rounds: Rounds, join: Callable[[Array, Array], Array]) -> Array:
-    """Return what comes of joining arrays (n, ..., B) from a root to each one."""
-    for rows, above in rounds:
-        found = values.copy()
-        found[rows] = join(values[above], values[rows])
-        values = found
+    """Return arrays (n, ..., B), each joined with those of its ancestors, from the root on."""
+    for rows, ancestors in rounds:
+        joined = values.copy()
+        joined[rows] = join(values[ancestors], values[rows])
+        values = joined
     return values

@@ -1,8 +1,8 @@
-"""Which targets a chain reaches, and the soft distance that draws them in before it is stretched.
+"""The reach of chains, and the soft distance, which draws targets in before a chain is straight.
 
-A knee straightens with the square root of the distance left to full reach, infinitely fast at the
-end: it pops. The soft distance draws the target in, so that the knee never straightens completely.
-Solvers only see the target that has been drawn in.
+A knee straightens with the square root of the distance left to full reach: infinitely fast at the
+end, so it pops. The soft distance draws the target in, so that the knee never straightens
+completely. Solvers see only the softened target.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MAX_SOFT_SHARE = 0.5
 
 
 def measure_reach(lengths: Array) -> tuple[Array, Array]:
-    """Return the farthest and the nearest distances (B,) that segments (n, B) reach.
+    """Return the greatest and smallest distances (B,) that segments (n, B) reach.
 
-    Source: polygon inequality; the dead zone exists where one segment outreaches all others.
+    Source: polygon inequality; a dead zone exists if one segment exceeds the sum of the others.
     """
     reach: Array = lengths.sum(axis=0)
     least = 2.0 * lengths.max(axis=0) - reach
@@ -48,15 +48,15 @@ def is_soft(soft_distance: float | Array) -> bool:
 def ease_distance(
     m: Arithmetic, distance: Number, reach: Number, least: Number, soft: Number
 ) -> Number:
-    """Return the distance that a target is drawn in to.
+    """Return the distance to which a target is drawn in.
 
-    Source: Nicholas, "Soft IK", softimageblog 2009: D below a = L - s stays, beyond it becomes a +
-    s (1 - exp((a - D) / s)), which meets it with the same slope and stays below L. The bend of two
-    bones then never turns faster than the root of L / (2 l1 l2 s).
+    Source: Nicholas, "Soft IK", softimageblog 2009: D below a = L - s stays. Beyond a it becomes
+    a + s (1 - exp((a - D) / s)), which has the same slope at a and stays below L. Then the bend of
+    two bones never turns faster than the root of L / (2 l1 l2 s).
     """
     zone = m.minimum(soft, MAX_SOFT_SHARE * (reach - least))
     first = reach - zone
-    # Beyond the zone alone: inside, the exponential could overflow.
+    # Zero before the zone, where the exponential could overflow.
     past = m.divide(m.maximum(distance - first, 0.0), zone)
     near = first + zone * (1.0 - m.exp(-past))
     return m.where(past > 0.0, m.minimum(near, distance), distance)
@@ -65,7 +65,7 @@ def ease_distance(
 def soften_target(
     m: Arithmetic, root: Any, target: Any, reach: Number, least: Number, soft: Number
 ) -> tuple[Vector, Number, Condition]:
-    """Return a target drawn toward the root, how far, and whether it stands out of reach."""
+    """Return a target drawn toward the root, by what distance, and whether it is out of reach."""
     offset = subtract(target, root)
     distance = norm(m, offset)
     near = ease_distance(m, distance, reach, least, soft)
@@ -77,8 +77,8 @@ def distances_in_reach(lengths: Array, distance: Array, soft_distance: Array) ->
     """Return the distances of effectors from their roots for targets not too near, (B,).
 
     Args:
-        lengths: Of the segments, shape (B, n).
-        distance: From roots to targets, shape (B,).
+        lengths: Lengths of the segments, shape (B, n).
+        distance: Distances from roots to targets, shape (B,).
         soft_distance: As in ``SolveOptions``.
     """
     most, least = measure_reach(lengths.T)

@@ -1,9 +1,9 @@
 """Start poses of chains, compiled once for every target.
 
-A start pose is described in its own frame: X along its chord, Y to the side that it bends to. A
-solve then lays that frame along the new chord, so nothing of the pose is turned joint by joint.
-Chains are moved to their roots and scaled by a power of two, which rounds nothing, so that their
-length lies between one half and one.
+The frame of a start pose has X along its chord and Y to the side of its bend. A solve turns this
+frame to the new chord, so that no joint of the pose must be turned by itself. Points are relative
+to the root and scaled by a power of two, which is exact, so that the length of the chain is between
+one half and one.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ MAX_EVEN_DIFFERENCE = 1e-6
 class StartPose(Rows):
     """The start pose of one chain of n segments, or of B chains.
 
-    Numbers are floats for one chain and arrays (B,) for many; vectors are tuples of three floats,
-    or arrays (3, B); other arrays have B as their last axis, or none. The root and the ``unit`` are
-    in armature space, everything else in units. Points (n + 1, 3, ...) count from there;
-    directions (n, 3, ...) are those of the segments in the frame of the chord, the side across it
-    that the chain bends to, and their product. Below ``least`` a chain cannot fold; ``distance``
-    is that from root to effector, the bulge the size of the mean offset of the inner joints from
-    the chord. Beyond ``closing``, the turn at every joint, an even bend opens again: there it
-    brings the effector as near as ``nearest``.
+    Numbers are floats for one chain and arrays (B,) for many. Vectors are tuples of three floats,
+    or arrays (3, B). Other arrays have B as their last axis, or no such axis. The root and the
+    ``unit`` are in armature space, everything else is in units. Points (n + 1, 3, ...) are relative
+    to the root. Directions (n, 3, ...) are those of the segments in the frame of the chord, the
+    side of the bend and their product. The chain cannot fold below ``least``. ``distance`` is that
+    from root to effector, the bulge that of the inner joints' mean from the chord. ``closing`` is
+    the turn at every joint beyond which an even bend opens again; it brings the effector as near as
+    ``nearest``.
     """
 
     root: Any
@@ -89,20 +89,20 @@ class StartPose(Rows):
 
     @cached_property
     def is_longest(self) -> Flags:
-        """Which segment is the first of the greatest length, shape (n, ...)."""
+        """Whether each segment is the first one of the greatest length, shape (n, ...)."""
         index = np.arange(len(self.lengths)).reshape(-1, *self.lengths.shape[1:] and (1,))
         flags: Flags = index == np.argmax(self.lengths, axis=0)
         return flags
 
     @cached_property
     def ruled_by_longest(self) -> Number:
-        """How strongly the longest segment determines the pose of the others, 0 to 1."""
+        """The degree, 0 to 1, to which the longest segment determines the pose of the others."""
         rest = self.m.maximum(self.reach - self.longest, 1e-300)
         return smoothstep(self.m, self.longest / rest, 0.5, 1.0)
 
     @cached_property
     def after(self) -> Array:
-        """Lengths by share of the inner joints beyond: what offsets add to their mean, (n, ...)."""
+        """Lengths times the share of inner joints beyond: weights in their mean, (n, ...)."""
         count = len(self.lengths)
         inner = np.maximum(count - 1.0 - np.arange(count), 0.0) / max(count - 1, 1)
         weighted: Array = (inner * self.lengths.T).T
@@ -116,7 +116,7 @@ class StartPose(Rows):
 
     @cached_property
     def turns(self) -> Array:
-        """As ``count_turns``."""
+        """The result of ``count_turns``."""
         return count_turns(self.lengths)
 
     def alone(self, row: int) -> StartPose:
@@ -137,7 +137,7 @@ class StartPose(Rows):
 def compile_start_poses(joints: Array, hint: Array) -> StartPose:
     """Return compiled start poses of joints (n + 1, 3, B), armature space.
 
-    Straight ones bend to the hint (3, B), zero for none.
+    Straight chains bend to the hint (3, B), zero for none.
     """
     root = joints[0]
     _, exponent = np.frexp(norm(np.diff(joints, axis=0)).sum(axis=0))
@@ -173,7 +173,7 @@ def describe_start(root: Array, unit: Array, points: Array, hint: Array) -> Star
 
 
 def count_turns(lengths: Array) -> Array:
-    """Return how often each segment of an even bend is turned against its middle, (n, any)."""
+    """Return the numbers of joint turns from an even bend's middle to its segments, (n, any)."""
     count = len(lengths)
     turns: Array = 0.5 * (count - 1) - np.arange(count, dtype=np.float64)
     return turns if lengths.ndim == 1 else turns[:, None]
@@ -182,7 +182,7 @@ def count_turns(lengths: Array) -> Array:
 def _find_closing_turn(lengths: Array, most: Array) -> tuple[Array, Array]:
     """Return the turn at every joint that brings the effector nearest to the root, and how near.
 
-    A full turn shared out closes chains of equal segments; uneven ones may not close at all.
+    A full turn, divided among the segments, closes chains of equal segments; others may not close.
     """
     high, steps = np.full_like(most, 2.0 * np.pi / len(lengths)), 1j * count_turns(lengths)
     # Half a turn folds two segments, whatever their lengths.
@@ -200,18 +200,18 @@ def _find_closing_turn(lengths: Array, most: Array) -> tuple[Array, Array]:
 def align_free_joints(start: StartPose) -> Joints:
     """Return free joints of bones that lie along the segments of start poses.
 
-    The bones' Y axes point along the segments. X axes point to the side that the chain bends to and
-    are carried from bone to bone the short way. All bones stand at their zero.
+    The bones' Y axes point along the segments. X axes point to the side of the bend and are carried
+    from bone to bone the short way. All joints are at zero.
 
     Args:
         start: Start poses of B chains.
     """
     directions = np.diff(start.points, axis=0) / start.lengths[:, None, :]
-    across, before, frames = arrays.cross(start.side, start.chord), start.chord, []
+    across, previous, frames = arrays.cross(start.side, start.chord), start.chord, []
     frame = np.stack((start.side, start.chord, across), axis=1)
     for direction in directions:
-        swing = turns.between(before, direction, frame[:, 0])
-        frame, before = arrays.compose(turns.to_matrices(swing), frame), direction
+        swing = turns.between(previous, direction, frame[:, 0])
+        frame, previous = arrays.compose(turns.to_matrices(swing), frame), direction
         frames.append(frame)
     offsets = np.array(frames)
     offsets[1:] = np.einsum("njib,njkb->nikb", offsets[:-1], offsets[1:])
@@ -220,7 +220,7 @@ def align_free_joints(start: StartPose) -> Joints:
 
 
 def make_free_joints(chains: int, bones: int) -> Joints:
-    """Return free joints of so many chains; axes and start rotations are the identity."""
+    """Return free joints whose offsets and start rotations are the identity."""
     start = np.zeros((chains, bones, 4))
     start[..., 0] = 1.0
     return free_joints(np.broadcast_to(np.eye(3), (chains, bones, 3, 3)), start)

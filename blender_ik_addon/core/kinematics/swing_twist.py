@@ -1,13 +1,12 @@
 """Rotations of joints brought inside their ranges of swing and twist.
 
-A rotation is a *swing* S, which carries the bone's Y axis the short way, after a *twist* T about
-it: R = S T. The swing is given by sin(angle / 2) times its axis, which has an X and a Z only. Its
-range is bounded by a quarter of an ellipse in each quadrant about a middle, or by a box where an
-axis has no room or no end. Every joint is one: a hinge is a swing about one axis whose other axes
-have no room.
+A rotation R = S T is a *twist* T about the bone's Y axis and then a *swing* S, which carries this
+axis the short way. The swing is given as sin(angle / 2) times its axis, which has only X and Z. In
+each quadrant about a middle, a quarter of an ellipse bounds it; a box does if an axis is locked or
+has no end. All joints fit this: a hinge is a swing about one axis, and its other axes are locked.
 
-Source: what Blender's own IK solver allows, /intern/iksolver/ of its source, restated; proved
-against its evaluated bones in tests/blender/joints/test_joint_clamp.py.
+Source: the limits of Blender's IK solver, /intern/iksolver/ of its source, restated; tested against
+its evaluated bones in tests/blender/joints/test_joint_clamp.py.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ from ..algebra.nested import join
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector
 
-# A range narrower than this holds its axis, in sines.
+# An axis with a range narrower than this, in sines, is locked.
 HELD = 1e-9
-# Nearer to a swing by half a turn than this cosine there is no telling swing from twist.
+# Below this cosine of half the swing, near half a turn, the twist is undefined.
 HALF_TURN = 1e-9
 
 
 class SwingTwistRange(NamedTuple):
     """The range of a joint.
 
-    The swing's range has a middle about X and Z, sin(angle / 2), and half axes on the sides below
-    and above it, inf for none. The twist's has ends in radians, infinite for none, and a middle,
-    zero without both ends.
+    The range of the swing has a middle about X and Z, as sin(angle / 2), and half axes below and
+    above it, inf for no limit. The range of the twist has ends in radians, infinite for no limit,
+    and a middle, zero without both ends.
     """
 
     middle_x: Number
@@ -48,12 +47,12 @@ class SwingTwistRange(NamedTuple):
     twist_middle: Number
 
     def at(self, bone: int | list[int]) -> SwingTwistRange:
-        """Return the ranges of some bones, where numbers are arrays (n, B)."""
+        """Return the ranges of some bones, if numbers are arrays (n, B)."""
         return SwingTwistRange(*(number[bone] for number in self))
 
     @property
     def is_held(self) -> Flags:
-        """Which axes X, Y and Z have no room, shape (..., 3, B), where numbers are arrays."""
+        """Whether the axes X, Y and Z are locked, shape (..., 3, B), if numbers are arrays."""
         rooms = (
             self.below_x + self.above_x,
             self.twist_high - self.twist_low,
@@ -64,7 +63,7 @@ class SwingTwistRange(NamedTuple):
 
     @property
     def has_ends(self) -> Flags:
-        """Which axes X, Y and Z have a limit on either side, shape (..., 3, B), likewise."""
+        """Whether the axes X, Y and Z have a limit on a side, shape (..., 3, B), likewise."""
         nearest = (
             np.minimum(self.below_x, self.above_x),
             np.minimum(self.twist_high, -self.twist_low),
@@ -75,12 +74,13 @@ class SwingTwistRange(NamedTuple):
 
 
 class SwingTwist(NamedTuple):
-    """A rotation inside its range, taken apart.
+    """A rotation inside its range, as swing and twist.
 
-    The swing about X and Z, sin(angle / 2), the cosine of half of it, at least zero, and the twist
-    about Y in radians; the swing's offsets from the middle of its range and the half axes of the
-    range on that side; how far out it lies in the ellipse that bounds it, 1 on its edge, zero in a
-    box; and whether an ellipse bounds it.
+    The swing is sin(angle / 2) about X and Z, ``cosine`` that of half its angle, at least zero, and
+    the twist is about Y in radians. ``offset`` is the swing relative to the middle of its range,
+    and ``half`` the half axis of the range on that side. ``out`` is the distance from the middle in
+    the ellipse that bounds the swing: 1 on its edge, zero in a box. ``is_round`` tells whether an
+    ellipse bounds it.
     """
 
     swing_x: Number
@@ -96,7 +96,7 @@ class SwingTwist(NamedTuple):
 
 
 def compile_range(m: Arithmetic, low: Vector, high: Vector) -> SwingTwistRange:
-    """Return a range from the least and the greatest turns about X, Y and Z, in radians."""
+    """Return a range from the smallest and the greatest turns about X, Y and Z, in radians."""
     ends = []
     for axis in (0, 2):
         middle = _find_sine(m, m.minimum(m.maximum(0.0, low[axis]), high[axis]))
@@ -109,7 +109,7 @@ def compile_range(m: Arithmetic, low: Vector, high: Vector) -> SwingTwistRange:
 
 
 def _find_sine(m: Arithmetic, angle: Number) -> Number:
-    """Return sin(angle / 2), endless for an angle without limit; more than half a turn is half."""
+    """Return sin(angle / 2), infinite for an infinite angle; beyond half a turn that of half."""
     sine = m.sin(0.5 * m.minimum(m.maximum(angle, -math.pi), math.pi))
     return m.where(m.is_finite(angle), sine, angle)
 
@@ -126,7 +126,7 @@ def clamp_angle(m: Arithmetic, angle: Number, low: Number, high: Number, middle:
 
 
 def clamp(m: Arithmetic, ranges: SwingTwistRange, q: Quaternion) -> Quaternion:
-    """Return a unit quaternion brought inside its range; one inside stays, to rounding."""
+    """Return a unit quaternion brought inside its range; one inside changes only by rounding."""
     return compose(m, decompose(m, ranges, q))
 
 
@@ -187,14 +187,14 @@ class RangeArrays(NamedTuple):
     """Ranges of joints side by side, components first, then two axes of any length.
 
     Attributes:
-        middle: Of swings about X and Z, shape (2, ...).
-        below: Half axes of swings below that, likewise.
-        above: The same above it.
-        low: How far down the offset about X, the twist and the offset about Z go, shape (3, ...).
-        high: The same upward.
-        twist_middle: Shape (...).
-        is_round: Whether an ellipse bounds a swing, whatever its side, shape (...).
-        are_round: Whether that holds of all.
+        middle: Middles of swings about X and Z, shape (2, ...).
+        below: Half axes of swings below the middles, likewise.
+        above: Half axes of swings above the middles.
+        low: Lowest offset about X, twist, and offset about Z, shape (3, ...).
+        high: Highest ones.
+        twist_middle: Middles of twists, shape (...).
+        is_round: Whether ellipses bound a swing on all sides, shape (...).
+        are_round: Whether that is so for all joints.
     """
 
     middle: Array
@@ -208,13 +208,13 @@ class RangeArrays(NamedTuple):
 
 
 class TurnParts(NamedTuple):
-    """Turns inside their ranges, taken apart, components first.
+    """Turns inside their ranges, as swing and twist, components first.
 
     Attributes:
-        spot: The swing about X and Z, the cosine of half of it, and one, shape (4, ...).
+        spot: Swing about X and Z, the cosine of half its angle, and one, shape (4, ...).
         value: Offset about X from the middle of the range, twist, offset about Z, shape (3, ...).
         half: Half axes of the range on that side, shape (2, ...).
-        out: As ``SwingTwist``, like the next one.
+        out: As in ``SwingTwist``, like ``is_round``.
         is_round: Whether an ellipse bounds the swing.
     """
 
@@ -225,7 +225,7 @@ class TurnParts(NamedTuple):
     is_round: Flags
 
 
-_BACK, _UPRIGHT = np.array([1.0, -1.0])[:, None, None], np.array([1.0, 0.0])[:, None, None]
+_FLIP_SIGNS, _NO_TWIST = np.array([1.0, -1.0])[:, None, None], np.array([1.0, 0.0])[:, None, None]
 
 
 def stack_ranges(ranges: SwingTwistRange) -> RangeArrays:
@@ -239,20 +239,20 @@ def stack_ranges(ranges: SwingTwistRange) -> RangeArrays:
 
 
 def take_apart(ranges: RangeArrays, turn: Array) -> TurnParts:
-    """Return unit quaternions (4, any, any) brought inside their ranges, taken apart.
+    """Return unit quaternions (4, any, any) brought inside their ranges, as swing and twist.
 
-    As ``decompose``, for many joints in fewer calls of NumPy.
+    It is ``decompose`` for many joints, with fewer calls of NumPy.
     """
     w, _, y, _ = turn
     cosine = np.sqrt(w * w + y * y)
     if cosine.min(initial=1.0) > HALF_TURN:
-        upright = turn[::2] / cosine
+        phase = turn[::2] / cosine
     else:
         has_twist = cosine > HALF_TURN
-        upright = np.where(has_twist, turn[::2] / np.where(has_twist, cosine, 1.0), _UPRIGHT)
-    swing = turn[1::2] * upright[0] + _flip(turn[1::2]) * upright[1]
+        phase = np.where(has_twist, turn[::2] / np.where(has_twist, cosine, 1.0), _NO_TWIST)
+    swing = turn[1::2] * phase[0] + _flip(turn[1::2]) * phase[1]
     value = np.empty((3, *cosine.shape))
-    twist = 2.0 * np.arctan2(upright[1], upright[0])
+    twist = 2.0 * np.arctan2(phase[1], phase[0])
     value[1] = clamp_angle(ARRAYS, twist, ranges.low[1], ranges.high[1], ranges.twist_middle)
     offset = swing - ranges.middle
     half = np.where(offset >= 0.0, ranges.above, ranges.below)
@@ -261,11 +261,11 @@ def take_apart(ranges: RangeArrays, turn: Array) -> TurnParts:
 
 def _clamp_offsets(ranges: RangeArrays, offset: Array, half: Array, value: Array) -> TurnParts:
     """Return the parts of turns with offsets of swings (2, ...) brought inside their ranges."""
-    wide, is_round = half, ranges.is_round
+    divisor, is_round = half, ranges.is_round
     if not ranges.are_round:
         is_round = ((half > HELD) & (half < np.inf)).all(axis=0)
-        wide = np.where(is_round, half, 1.0)
-    share = offset / wide
+        divisor = np.where(is_round, half, 1.0)
+    share = offset / divisor
     out = np.sqrt((share * share).sum(axis=0))
     inside = offset / np.maximum(out, 1.0)
     if not ranges.are_round:
@@ -282,9 +282,9 @@ def _clamp_offsets(ranges: RangeArrays, offset: Array, half: Array, value: Array
 
 
 def put_together(parts: TurnParts, axis: int) -> Array:
-    """Return the quaternions of turns taken apart, as ``compose``.
+    """Return the quaternions of swings and twists; it is ``compose`` for many joints.
 
-    Of the shape of numbers (any, any), with components put in as the axis that is given.
+    They have the shape of the numbers (any, any), with components inserted as ``axis``.
     """
     half, phase = 0.5 * parts.value[1], np.empty_like(parts.half)
     np.cos(half, out=phase[0])
@@ -292,7 +292,7 @@ def put_together(parts: TurnParts, axis: int) -> Array:
     shape = list(half.shape)
     shape.insert(axis, 4)
     whole = np.empty(shape)
-    turn = whole.transpose(axis, *(each for each in range(3) if each != axis))
+    turn = whole.transpose(axis, *(other for other in range(3) if other != axis))
     turn[::2] = parts.spot[2] * phase
     turn[1::2] = parts.spot[:2] * phase[0] - _flip(parts.spot[:2]) * phase[1]
     return whole
@@ -300,5 +300,5 @@ def put_together(parts: TurnParts, axis: int) -> Array:
 
 def _flip(pair: Array) -> Array:
     """Return pairs (2, ...) turned back by a right angle."""
-    flipped: Array = pair[::-1] * _BACK
+    flipped: Array = pair[::-1] * _FLIP_SIGNS
     return flipped

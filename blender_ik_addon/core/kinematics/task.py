@@ -21,18 +21,18 @@ from .start_pose import StartPose
 
 # A tolerance below this share of the chain's length is finer than rounding: no solve would end.
 FINEST_TOLERANCE = 1e-14
-# Share of the reach: a target closer to the reach than this has been drawn in to it.
+# A target nearer to full reach than this share of it counts as drawn in to the reach.
 AT_REACH = 1e-12
 
 
-# Frozen records take twice as long to make, which shows where two bones take some microseconds.
+# Not frozen, which would double its construction time: a solve of two bones takes microseconds.
 @dataclass(slots=True)
 class Task:
     """Goal and options of one chain or of many, in armature space or relative to the root.
 
-    The pole and the flip are None where no chain has one, the soft distance likewise; the tip is
-    its rotation from its start orientation, None to leave it free. Those that stay near keep a bend
-    to both sides of the chord.
+    The pole, the flip and the soft distance are None if no chain has one. The tip is its rotation
+    from its start orientation, None to leave it free. Chains that stay near keep a bend to both
+    sides of the chord.
     """
 
     target: Any
@@ -46,12 +46,12 @@ class Task:
 
 
 def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
-    """Return what ``_make_task`` takes, as the records have it: chains first."""
+    """Return the arguments of ``_make_task`` as in the records, chains first."""
     flip, soft = options.use_flip_bend, options.soft_distance
     is_flipped = flip.any() if isinstance(flip, np.ndarray) else flip
     angle = goal.pole_angle
     if options.keeps_start and goal.pole_position is not None:
-        # Mirrored again and again, a chain would show another shape each time.
+        # A chain that is mirrored at every solve would change its shape every time.
         angle, is_flipped = turn_to_flip(angle, flip), False
     return (
         goal.target_position,
@@ -66,15 +66,15 @@ def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
 
 
 def turn_to_flip(pole_angle: float | Array, use_flip: bool | Flags) -> Any:
-    """Return the pole angle of chains that shall bend to the other side."""
+    """Return pole angles, turned by pi for chains that are flipped to the other side."""
     return pole_angle + math.pi * np.asarray(use_flip)
 
 
 def _make_task(
     options: SolveOptions, target: Any, pole: Any, pole_angle: Number, *rest: Any
 ) -> Task:
-    faced = None if pole is None else Pole(True, pole, pole_angle, options.keeps_start)
-    task = Task(target, faced, *rest)
+    full_pole = None if pole is None else Pole(True, pole, pole_angle, options.keeps_start)
+    task = Task(target, full_pole, *rest)
     task.stays_near = options.stays_near
     return task
 
@@ -84,34 +84,34 @@ def ask_one(goal: Goal, options: SolveOptions) -> Task:
     columns = _list_columns(goal, options)
     return _make_task(
         options,
-        *[each.tolist() if isinstance(each, np.ndarray) else each for each in columns],
+        *[value.tolist() if isinstance(value, np.ndarray) else value for value in columns],
     )
 
 
 def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
-    """Yield the tasks of a number of chains, in floats."""
+    """Yield the tasks of ``count`` chains, in floats."""
     columns = [
-        each.tolist() if isinstance(each, np.ndarray) else [each] * count
-        for each in _list_columns(goals, options)
+        value.tolist() if isinstance(value, np.ndarray) else [value] * count
+        for value in _list_columns(goals, options)
     ]
     return map(partial(_make_task, options), *columns)
 
 
 def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
-    """Return the task of a number of chains side by side, in arrays."""
+    """Return the task of ``count`` chains side by side, in arrays."""
 
-    def line_up(each: Any) -> Any:
-        if isinstance(each, np.ndarray):
-            return each.T
-        return None if each is None else np.broadcast_to(np.asarray(each), count)
+    def put_chains_last(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return value.T
+        return None if value is None else np.broadcast_to(np.asarray(value), count)
 
-    return _make_task(options, *map(line_up, _list_columns(goals, options)))
+    return _make_task(options, *map(put_chains_last, _list_columns(goals, options)))
 
 
 def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) -> Task:
-    """Return a task with another target relative to the roots, in units of ``StartPose.unit``.
+    """Return a task with another target, relative to the roots, in units of ``StartPose.unit``.
 
-    Tips and soft distances are met by the target.
+    The target already includes tip rotations and soft distances.
     """
     pole = task.pole
     if pole is not None:
@@ -127,19 +127,19 @@ def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) 
 
 
 def _relate(m: Arithmetic, start: StartPose, point: Vector) -> Any:
-    related = scale(subtract(point, start.root), 1.0 / start.unit)
-    return related if m is FLOATS else np.array(related)
+    relative = scale(subtract(point, start.root), 1.0 / start.unit)
+    return relative if m is FLOATS else np.array(relative)
 
 
 def accept_distance(m: Arithmetic, tolerance: Number, size: Number, target: Vector) -> Number:
-    """Return the distance from its target at which an effector has arrived."""
+    """Return the distance from its target at which an effector has arrived, with rounding."""
     x, y, z = target
     farthest = m.maximum(m.maximum(m.absolute(x), m.absolute(y)), m.absolute(z))
     return tolerance + FINEST_TOLERANCE * (size + farthest)
 
 
 def check_solver(solver: Solver, count: int, *, turns_tip: bool) -> None:
-    """Raise if a solver does not apply to chains of so many segments, one more that is turned.
+    """Raise if a solver does not apply to ``count`` segments to bend, before a tip that is turned.
 
     Raises:
         SolverMismatchError: If TWO_BONE gets any other number than two.

@@ -1,9 +1,9 @@
-"""Rotations carried along chains: each bone swings from its parent's rotation, as little as it can.
+"""Rotations carried along chains: each bone swings the shortest way from its parent's rotation.
 
-With R the rotation of the parent, s the bone's start direction and w its wanted one, the shortest
-swing from R s to w carried on by R is R' = (1 - w u) R / 2 cos(angle / 2) with the pure quaternion
-u = R s R^-1, so R' is proportional to R - w R s, which is linear in R. A chain is a product of 4x4
-matrices, and its length is divided out at the end.
+With R the rotation of the parent, s the bone's start direction and w its goal direction, R and then
+the shortest swing from R s to w are R' = (1 - w u) R / 2 cos(angle / 2) with the pure quaternion
+u = R s R^-1. So R' is proportional to R - w R s, which is linear in R: a chain is a product of 4x4
+matrices. The lengths of the quaternions are divided out at the end.
 
 Source: derived for this project; tests/core/kinematics/test_transport.py compares it with shortest
 rotations taken one after the other.
@@ -21,13 +21,13 @@ from ..algebra.nested import Rows
 from ..algebra.quaternions import AXES, Quaternion, multiply, normalize, rotate
 from ..algebra.vectors import ZERO, perpendicular, reject, unit
 
-# Up to this many matrices are multiplied faster one after the other.
+# Up to this number, matrices are multiplied faster one after the other.
 MAX_ONE_BY_ONE = 16
-# Swings nearer to a half turn than this cosine of half the angle lose digits. So does a product of
-# many matrices if less than this share of a quaternion remains: it rounds by its greatest size.
+# A swing with a smaller cosine of half its angle, near a half turn, loses digits. So does a product
+# of matrices if less than this share of a unit quaternion remains: it rounds by its greatest size.
 MIN_SHARE = 1e-2
-# Half of R, whatever the directions; and the matrices of R -> -w R s with w and s along the axes.
-HALF = 0.5 * np.eye(4)
+# The matrix of R -> R / 2, and those of R -> -w R s with w and s along the axes.
+HALF_IDENTITY = 0.5 * np.eye(4)
 PRODUCTS = -np.array(
     [
         [np.column_stack([multiply(multiply(w, r), s) for r in AXES]) for s in AXES[1:]]
@@ -38,14 +38,14 @@ PRODUCTS = -np.array(
 
 @dataclass(frozen=True)
 class Swings(Rows):
-    """The start directions of n bones of B chains, as ``carry_rotation`` takes them.
+    """The start directions of n bones of B chains, compiled for ``carry_rotation``.
 
     Attributes:
-        start: Of any length, shape (B, n, 3).
-        normal: Of the planes that the start poses bend in, shape (B, 3): a bone that turns over
-            turns about it, as a hinge does.
-        products: What turns wanted unit directions into the matrices of R -> -w R s / 2 on
-            quaternions wxyz, shape (B, n, 3, 16).
+        start: Start directions of any length, shape (B, n, 3).
+        normal: Normals of the planes in which start poses bend, shape (B, 3). A bone that turns
+            over turns about it, as a hinge does.
+        products: Matrices of R -> -w R s / 2 on quaternions wxyz for unit goal directions w along
+            the axes, shape (B, n, 3, 16).
     """
 
     start: Array
@@ -53,27 +53,27 @@ class Swings(Rows):
     products: Array
 
     def take(self, rows: Counts | Flags) -> Swings:
-        """Return the record of some of the chains, which come first in it."""
+        """Return the record of some of the chains, which are the first axis here."""
         return Swings(self.start[rows], self.normal[rows], self.products[rows])
 
 
 def compile_swings(start: Array, normal: Array) -> Swings:
-    """Return start directions compiled; arguments as the attributes of ``Swings``."""
+    """Return compiled start directions; arguments are attributes of ``Swings``."""
     half = start / (2.0 * np.sqrt((start * start).sum(axis=-1)))[..., None]
     return Swings(start, normal, np.einsum("bnj,ijk->bnik", half, PRODUCTS, order="C"))
 
 
-def carry_rotation(rotation: Array, swings: Swings, wanted: Array) -> Array:
+def carry_rotation(rotation: Array, swings: Swings, goals: Array) -> Array:
     """Return the rotations of the bones of B chains, unit quaternions wxyz, shape (B, n, 4).
 
-    They start from those of the whole chains, (B, 4), and bring the bones to wanted directions of
-    any length, (B, n, 3). Every row is computed by itself: it does not depend on the others.
+    They start from those of the whole chains, (B, 4), and bring the bones to goal directions of any
+    length, (B, n, 3). Every row is computed by itself: it does not depend on the others.
     """
-    # Sums run in the same order however many rows there are: all arrays lie row by row in memory.
-    sizes = np.sqrt((wanted * wanted).sum(axis=-1))[..., None]
-    matrices = np.einsum("bnij,bni->bnj", swings.products, np.divide(wanted, sizes, order="C"))
-    matrices = matrices.reshape(*wanted.shape[:2], 4, 4)
-    matrices += HALF
+    # Sums have the same order for any number of rows: all arrays are row by row in memory.
+    sizes = np.sqrt((goals * goals).sum(axis=-1))[..., None]
+    matrices = np.einsum("bnij,bni->bnj", swings.products, np.divide(goals, sizes, order="C"))
+    matrices = matrices.reshape(*goals.shape[:2], 4, 4)
+    matrices += HALF_IDENTITY
     carried = _apply_in_turn(matrices, rotation[:, :, None])[..., 0]
     sizes = np.sqrt((carried * carried).sum(axis=-1))
     # No product grows: where the last one is not small, no single one has lost digits.
@@ -87,14 +87,14 @@ def carry_rotation(rotation: Array, swings: Swings, wanted: Array) -> Array:
     carried /= np.where(sizes > 0.0, sizes, 1.0)[..., None]
     for row in np.flatnonzero(is_lossy):
         start, normal = swings.start[row], swings.normal[row]
-        carried[row] = _swing_in_turn(rotation[row], start, wanted[row], normal)
+        carried[row] = _swing_in_turn(rotation[row], start, goals[row], normal)
     return carried
 
 
 def _apply_in_turn(matrices: Array, column: Array) -> Array:
-    """Return what columns (B, 4, 1) become after one, two, ... of matrices (B, n, 4, 4).
+    """Return columns (B, 4, 1) times the first one, two, ... of matrices (B, n, 4, 4).
 
-    Of long chains the products of pairs give every second result, and those the others.
+    For long chains, products of pairs give every second result, and from these follow the others.
     """
     count = matrices.shape[1]
     results = np.empty((*matrices.shape[:3], 1))
@@ -110,10 +110,10 @@ def _apply_in_turn(matrices: Array, column: Array) -> Array:
     return results
 
 
-def _swing_in_turn(rotation: Array, start: Array, wanted: Array, normal: Array) -> list[Quaternion]:
+def _swing_in_turn(rotation: Array, start: Array, goals: Array, normal: Array) -> list[Quaternion]:
     """Return the rotations of the bones of one chain by shortest rotations, one after another."""
     m, carried, rotations = FLOATS, tuple(rotation.tolist()), []
-    for source, target in zip(start.tolist(), wanted.tolist(), strict=True):
+    for source, target in zip(start.tolist(), goals.tolist(), strict=True):
         along = rotate(carried, unit(m, source, ZERO))
         hinge = unit(m, reject(rotate(carried, normal.tolist()), along), perpendicular(m, along))
         swing = quaternions.between(m, along, unit(m, target, ZERO), hinge)

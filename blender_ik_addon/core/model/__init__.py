@@ -1,1 +1,1 @@
-"""What goes into a solve and comes out of it: one record each."""
+"""Records of the inputs and results of a solve."""

@@ -1,7 +1,7 @@
-"""Chains, and trees of bones, in their start poses: one, or many alike.
+"""Chains and trees of bones in their start poses: one, or many of the same structure.
 
-All points are in armature space (any one Cartesian frame outside Blender), each chain in its own,
-lengths in its unit.
+Points are in the armature space of their chain (outside Blender: in any Cartesian frame), and
+lengths are in its unit.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from .joints import JointKind, Joints
 from .records import Record, Shape, check_shape, freeze, take_record
 from .topology import Topology
 
-# A segment shorter than this share of the chain has no direction that float32 storage could keep.
-SHORTEST_SEGMENT = 1e-9
-# Offsets whose rows span less than this share of a cube of their size have lost a direction.
-LEAST_VOLUME = 1e-9
+# Smallest length of a segment, as a share of the chain's: float32 storage cannot keep the direction
+# of a shorter one.
+MIN_SEGMENT_SHARE = 1e-9
+# Smallest volume of an offset, as a share of its size cubed: a flatter one has lost a direction.
+MIN_VOLUME_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
 class Chain(Record):
     """A chain of joints in its start pose, root first; or a tree: chains that share bones.
 
-    A bone of a tree is a rigid body that turns about its head: its children's heads may stand
-    anywhere on it.
+    A bone of a tree is a rigid body that turns about its head. Its children's heads may be anywhere
+    on it.
 
     Attributes:
-        joint_positions: The bones' heads and the effector, shape (n + 1, 3); of a tree the heads
-            and then the effectors, shape (n + E, 3).
-        bend_direction: Where the chain bends when its start pose is straight, shape (3,); only
-            the part across the chain counts. Without it, or where it is zero, the axis least
-            aligned with the chain. Of a tree one a bone, shape (n, 3).
-        joints: What the joints allow, one a bone; None where all turn freely.
-        forces: What acts on the bones besides the pull of the target, one a bone; only FORCE asks
-            for it.
-        topology: How the bones of a tree hang together; None for a chain.
-        segment_lengths: Shape (n,); of a tree from its parents' heads to all points.
-        compiled: Kept here by the solvers: what they make of the start pose.
+        joint_positions: Heads of the bones, then the effector, shape (n + 1, 3). For a tree: the
+            heads, then the effectors, shape (n + E, 3).
+        bend_direction: Direction in which the chain bends if its start pose is straight, shape
+            (3,). Only the part across the chain counts. None and zero mean the axis that is least
+            aligned with the chain. For a tree: one per bone, shape (n, 3).
+        joints: One joint per bone; None if all turn freely.
+        forces: Forces besides the pull of the target, one per bone; only FORCE uses them.
+        topology: Hierarchy of the bones of a tree; None for a chain.
+        segment_lengths: Shape (n,). For a tree: from the parents' heads to all points, (n + E,).
+        compiled: Cache of the solvers for data that depends on the start pose only.
     """
 
     joint_positions: Array
@@ -87,7 +87,7 @@ class Chain(Record):
         points, topology = self.joint_positions, self.topology
         if topology is None:
             lengths: Array = np.linalg.norm(np.diff(points, axis=-2), axis=-1)
-            short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=-1, keepdims=True))
+            short = np.argwhere(lengths <= MIN_SEGMENT_SHARE * lengths.sum(axis=-1, keepdims=True))
             if len(short):
                 row = " ".join(str(index) for index in short[0][:-1])
                 chain = f"chain {row}" if row else "the chain"
@@ -102,9 +102,9 @@ class Chain(Record):
                 f"There are {points.shape[-2]} joint positions for {count} bones and {effectors}"
                 " effectors: give the heads and then the effectors."
             )
-        before = np.array([*topology.parents, *topology.effector_bones])
-        offsets = points - points[..., before, :]
-        lengths = np.linalg.norm(offsets * (before >= 0)[:, None], axis=-1)
+        carriers = np.array([*topology.parents, *topology.effector_bones])
+        offsets = points - points[..., carriers, :]
+        lengths = np.linalg.norm(offsets * (carriers >= 0)[:, None], axis=-1)
         for effector, path in enumerate(topology.paths):
             if (lengths[..., [*path, count + effector]].sum(axis=-1) <= 0.0).any():
                 raise InvalidChainError(
@@ -127,7 +127,7 @@ class Chain(Record):
 
     @property
     def min_reach(self) -> Number:
-        """The distance below which the chain cannot fold; 0 if no segment outreaches the rest."""
+        """The distance below which the chain cannot fold; 0 if no segment exceeds all others."""
         return np.maximum(0.0, 2.0 * self.segment_lengths.max(axis=-1) - self.max_reach)
 
     def as_batch(self) -> Chains:
@@ -140,39 +140,39 @@ class Chains(Chain):
 
     leading = ("B",)
     source: tuple[Chains, Counts | None] | None = None
-    """The chains that these rows were taken from, already or to be compiled; None for all rows."""
+    """The chains that hold the compiled data of these, and the rows there; None for all rows."""
 
     def __len__(self) -> int:
         """Return the number of chains."""
         return len(self.joint_positions)
 
     def take(self, rows: Counts | int) -> Chains:
-        """Return some of the chains; what is compiled of them stays so."""
-        taken = super().take(rows)
-        vars(taken).update(compiled=None, source=(self, rows))
-        return taken
+        """Return some of the chains; compiled data is shared."""
+        chains = super().take(rows)
+        vars(chains).update(compiled=None, source=(self, rows))
+        return chains
 
     def under(self, gravity: Array) -> Chains:
-        """Return chains with forces under another gravity; what is compiled of them stays so.
+        """Return the chains with another gravity; compiled data is shared.
 
         Args:
-            gravity: As ``Forces`` takes it, shape (B, 3).
+            gravity: As in ``Forces``, shape (B, 3).
         """
         assert self.forces is not None
-        moved = object.__new__(Chains)
+        chains = object.__new__(Chains)
         forces = self.forces.under(gravity)
-        whole = self.source[0] if self.source and self.source[1] is None else self
-        vars(moved).update(vars(self), forces=forces, compiled=None, source=(whole, None))
-        return moved
+        source = self.source[0] if self.source and self.source[1] is None else self
+        vars(chains).update(vars(self), forces=forces, compiled=None, source=(source, None))
+        return chains
 
 
 def _check_offsets(joints: Joints) -> None:
-    """Raise if bones of a tree stretch, or have no volume."""
+    """Raise ``InvalidChainError`` if a bone of a tree stretches or has no volume."""
     if joints.slide_low.any() or joints.slide_high.any():
         raise InvalidChainError(
             "Bones that several chains share cannot stretch: take the stretch off, or solve the"
             " chains one by one."
         )
     sizes = np.linalg.norm(joints.offsets, axis=-1).max(axis=-1)
-    if (np.abs(np.linalg.det(joints.offsets)) <= LEAST_VOLUME * sizes**3).any():
+    if (np.abs(np.linalg.det(joints.offsets)) <= MIN_VOLUME_SHARE * sizes**3).any():
         raise InvalidChainError("A bone of the tree is scaled to nothing: give it a scale.")

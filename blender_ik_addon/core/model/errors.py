@@ -1,23 +1,23 @@
-"""What can be wrong with the input of a solve. An unreachable target is not an error."""
+"""Errors in the input of a solve. An unreachable target is not an error."""
 
 from __future__ import annotations
 
 
 class IKError(ValueError):
-    """Base of every error of this project; its text is one sentence that says what to do next."""
+    """The base of every error of this project; its text is one sentence that says what to do."""
 
 
 class InvalidChainError(IKError):
-    """The chain cannot be solved: wrong shape, not finite, or a segment without length."""
+    """A chain of a wrong shape, with numbers that are not finite, or a segment without length."""
 
 
 class InvalidGoalError(IKError):
-    """The goal is not usable: a position or rotation of the wrong shape or not finite."""
+    """A goal with a position or rotation of a wrong shape, or numbers that are not finite."""
 
 
 class InvalidOptionError(IKError):
-    """An option is outside its range."""
+    """An option outside its range."""
 
 
 class SolverMismatchError(IKError):
-    """The solver does not apply to a chain of this length."""
+    """A solver that does not apply to a chain of this length."""

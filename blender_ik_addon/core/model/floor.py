@@ -1,4 +1,4 @@
-"""A plane that points of trees do not pass."""
+"""The floor: a plane that points of trees do not pass."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .records import Record, Shape, freeze
 class Floor(Record):
     """A plane, and points of a tree's bones that stay above it.
 
-    For many trees all arrays have one more axis as their first.
+    For many trees, all arrays have one more leading axis.
 
     Attributes:
-        bones: That carry the points, the same for all trees.
-        points: Where these are in the start pose, shape (F, 3), armature space.
-        normal: Up from the floor, of any length, shape (3,).
+        bones: Indices of the bones that carry the points, the same for all trees.
+        points: Positions of the points in the start pose, shape (F, 3), armature space.
+        normal: Direction up from the floor, of any length, shape (3,).
         origin: A point of the floor, shape (3,).
     """
 

@@ -1,4 +1,4 @@
-"""What acts on the joints of bones besides the pull of the target: springs and weight."""
+"""Forces on the joints of bones besides the pull of the target: springs and weight."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from .records import Record, check_array, freeze
 
 
 class StepMode(enum.StrEnum):
-    """How FORCE makes turns of torques."""
+    """How FORCE converts torques to rotations."""
 
     EXACT = "EXACT"
     """The triple product of axis, lever and force."""
     CLASSIC = "CLASSIC"
-    """The product of the sines between axis and force and between lever and force, with the sign
-    of the triple product: as game programmers know it."""
+    """The sine between axis and force times the sine between lever and force, with the sign of the
+    triple product: the form known in games."""
 
 
 @dataclass(frozen=True)
 class Forces(Record):
-    """The forces on n bones, for one chain or, with one more leading axis, for B chains alike.
+    """The forces on the n bones of one chain; with one more leading axis, of B similar chains.
 
-    The pose that FORCE finds has the least potential energy of all poses, nearby, that are as near
-    to the target and inside the limits:
+    FORCE finds the pose with the least potential energy among the nearby poses that are inside the
+    limits and equally near to the target:
 
         energy = sum of stiffness * angle^2 / 2  +  sum of mass * gravity * height / chain length
 
-    Heights are those of the bones' middles, in lengths of the chain, so a creature that is scaled
-    keeps its pose: stiffness 1 against mass 1 and gravity 1 is a spring that needs a radian for the
-    torque of the chain's whole length. Angles are those by which a joint is bent out of its comfort
-    range: components, about X, Y and Z of the bone at its optimum, of the turn from there as a
-    rotation vector. Toward a hard limit the resistance grows, to ten times what the same angle
-    costs far from it; the limit itself refuses.
+    Heights are those of the bones' midpoints, divided by the chain's length, so a scaled creature
+    keeps its pose. With stiffness, mass and gravity 1, a spring turned by one radian balances the
+    weight on a lever as long as the chain. Angles count from the edge of the comfort range. They
+    are components of a rotation vector from the optimum, about X, Y and Z of the bone there. Toward
+    a hard limit the resistance grows, up to ten times that of the same angle far from it. No joint
+    passes a hard limit.
 
     Attributes:
         stiffness: Energy per square radian, 0 for no spring, shape (..., n).
         masses: Shape (..., n); zero by default, like the next three.
-        gravity: Which way, and how strongly, masses are pulled, in the space of the chain's
-            points, shape (..., 3); zero for none.
-        comfort_low: Least turns from the optimum that cost nothing, about X, Y and Z in radians,
-            shape (..., n, 3); from -pi to pi.
-        comfort_high: Greatest turns.
-        optimum_wxyz: Local rotations where springs rest, shape (..., n, 4); None for those of the
-            start pose. What joints do not allow of them is left out.
-        mode: How torques become turns on the way to the target.
-        gain: Turn for a torque of one chain length of pull on a lever of any length, in radians;
-            None for a step that is stable by itself. CLASSIC takes 0.2 without.
+        gravity: Vector of gravity in the space of the chain's points, shape (..., 3); zero for
+            none.
+        comfort_low: Smallest turns from the optimum that cost no energy, about X, Y and Z in
+            radians, shape (..., n, 3); from -pi to pi.
+        comfort_high: Greatest such turns.
+        optimum_wxyz: Local rotations at which springs rest, shape (..., n, 4); None for those of
+            the start pose. Parts that the joints do not allow are removed.
+        mode: Conversion of torques to rotations on the way to the target.
+        gain: Radians of turn for the torque of a pull of one chain length on a lever of any length;
+            None for a step that is stable by itself. With None, CLASSIC uses 0.2.
     """
 
     stiffness: Array
@@ -94,20 +94,20 @@ class Forces(Record):
             raise InvalidChainError(
                 "A comfort range goes beyond half a turn: set its ends between -pi and pi."
             )
-        turns = self.optimum_wxyz
-        if turns is not None and (np.linalg.norm(turns, axis=-1) < 1e-9).any():
+        optimum = self.optimum_wxyz
+        if optimum is not None and (np.linalg.norm(optimum, axis=-1) < 1e-9).any():
             raise InvalidChainError("An optimum is a zero rotation: give unit quaternions wxyz.")
         if self.gain is not None and not (math.isfinite(self.gain) and self.gain > 0.0):
             raise InvalidChainError("The gain must be above zero: set it, say, to 0.2.")
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of chains, if these act on several, and of bones."""
+        """Shape (B, n) for the forces of B chains, (n,) for those of one."""
         return self.stiffness.shape
 
     def under(self, gravity: Array) -> Forces:
-        """Return the same springs and masses under another gravity, of the shape of this one."""
-        under = object.__new__(Forces)
+        """Return the same springs and masses with another gravity of the same shape."""
+        forces = object.__new__(Forces)
         array = check_array(gravity, self.gravity.shape, "forces' gravity", InvalidChainError)
-        under.__dict__.update(vars(self), gravity=array)
-        return under
+        forces.__dict__.update(vars(self), gravity=array)
+        return forces

@@ -1,4 +1,4 @@
-"""What effectors shall do: the goals of one chain, or of many."""
+"""Goals of the effectors of one chain or of many."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from .records import Record, Shape, check_array, freeze, take_record
 
 @dataclass(frozen=True)
 class Goal(Record):
-    """Where the effector shall be, and how the chain shall bend on its way.
+    """The goal of one chain: the target of its effector, and how the chain bends.
 
-    For a tree all arrays have one more axis before the last, of its E effectors; numbers become
+    For a tree of E effectors, all arrays have one more axis before the last, and numbers become
     arrays (E,).
 
     Attributes:
-        target_position: Shape (3,), armature space.
-        pole_position: The point that the chain bends toward, shape (3,), or None. In a tree the
-            limb of an effector bends: the bones that move it and else only what goes on from its
-            bone; where those are fewer than two, all that move it.
+        target_position: Target of the effector, shape (3,), armature space.
+        pole_position: Point toward which the chain bends, shape (3,), or None. In a tree the limb
+            of the effector bends: the bones of its path that move only it and effectors on its bone
+            or beyond. If these are fewer than two, it is the whole path.
         pole_angle: Turn of the bend about the line from root to target, in radians,
             counter-clockwise for a viewer at the target.
-        tip_rotation_wxyz: Rotation that takes the tip bone from its start orientation to the
-            wanted one, in armature space, shape (4,); None leaves the tip free.
-        weight: What effectors of a tree count where not all can be met: the sum of weight times
-            squared distance becomes least. Zero or more; None for 1.
-        priority: Of the goals of effectors, whole numbers (E,), for all trees alike. Those of 0 are
-            held whatever pulls. Those of 1 and 2 are met until that takes too much force, of 2
-            sooner; then they pull with it. Those of 3 and more pull softly, each next number a
-            tenth as strongly. None for no such order: positions of all come first, and poles and
-            turns are met besides.
-        floor: What points of a tree that has priorities do not pass; goals give way to it, but
-            those that are held. None for none.
-        near_wxyz: Local rotations of the pose that a tree with priorities looks from, and stays
-            near to, shape (n, 4); None for the start pose.
-        near_root: Where the first head is in that pose, of trees that float, shape (3,); None for
-            where it starts.
-        has_pole: Which of a tree's poles count, for all trees alike; None for all.
-        has_tip_rotation: The same of tip rotations.
+        tip_rotation_wxyz: Rotation of the tip bone from its start orientation to the requested one,
+            in armature space, shape (4,); None leaves the tip free.
+        weight: Weights of the effectors of a tree. If not all goals can be met, the sum of weight
+            times squared distance is minimised. Zero or more; None for 1.
+        priority: Priorities of the effectors' goals, whole numbers (E,), the same for all trees.
+            Goals of 0 are always held. Goals of 1 and 2 are met until that takes too much force;
+            then they pull with that force, and 2 gives way sooner. Goals of 3 and more pull softly,
+            each next number a tenth as strongly. None for no priorities: all positions come first,
+            and poles and rotations are met in addition.
+        floor: Floor of a tree with priorities; all goals but those of 0 give way to it. None for
+            no floor.
+        near_wxyz: Local rotations of the pose from which a tree with priorities starts, and near
+            which it stays, shape (n, 4); None for the start pose.
+        near_root: Position of the first head in that pose, for trees that float, shape (3,); None
+            for its start position.
+        has_pole: Whether each effector's pole counts, the same for all trees; None for all.
+        has_tip_rotation: The same for tip rotations.
     """
 
     target_position: Array
@@ -86,12 +86,12 @@ class Goal(Record):
             self._freeze_arrays(InvalidGoalError, near_root=(*leading[:-1], 3))
 
     def _freeze_rotations(self, name: str, words: str, shape: Shape) -> None:
-        """Put unit quaternions in place of rotations of any length."""
-        turns = check_array(getattr(self, name), shape, words, InvalidGoalError)
-        sizes = np.sqrt(np.add.reduce(turns * turns, axis=-1, keepdims=True))
+        """Replace rotations of any length by unit quaternions."""
+        rotations = check_array(getattr(self, name), shape, words, InvalidGoalError)
+        sizes = np.sqrt(np.add.reduce(rotations * rotations, axis=-1, keepdims=True))
         if (sizes < 1e-9).any():
             raise InvalidGoalError(f"A {words} is zero: give unit quaternions wxyz.")
-        unit = turns / sizes
+        unit = rotations / sizes
         unit.setflags(write=False)
         freeze(self, name, unit)
 
@@ -113,14 +113,14 @@ class Goal(Record):
                 freeze(self, name, tuple(kind(value) for value in values))
 
     def as_batch(self) -> Goals:
-        """Return the goal of one chain as that of a batch of one."""
+        """Return the goal of one chain as a batch of one."""
         return take_record(Goals, self, None)
 
 
 class Goals(Goal):
-    """Where B effectors shall be: a ``Goal`` whose arrays have B as their first axis.
+    """The goals of B chains: a ``Goal`` whose arrays have B as their first axis.
 
-    The angle may also be one number for all.
+    The pole angle may also be one number for all.
     """
 
     leading = ("B",)

@@ -1,4 +1,4 @@
-"""The joints of bones: what they are, and the ranges that they keep to."""
+"""The joints of bones: their kinds and ranges."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .records import Record, freeze
 
 
 class JointKind(enum.IntEnum):
-    """Which turns a joint allows; X, Y and Z are the axes of the bone at its zero, Y along it.
+    """The turns that a joint allows. X, Y and Z are the axes of the bone at its zero, Y along it.
 
-    A turn is a *swing* S, which carries the bone's Y axis the short way, after a *twist* T about
-    it: R = S T.
+    A turn R = S T is a *twist* T about the bone's Y axis and then a *swing* S, which carries this
+    axis the short way.
     """
 
     BALL = 0
@@ -28,44 +28,44 @@ class JointKind(enum.IntEnum):
     ELBOW_Z = 3
     """A turn about Z after a twist about Y."""
     HINGE_X = 4
-    """About X only; likewise the next two."""
+    """A turn about X only; HINGE_Y and HINGE_Z likewise."""
     HINGE_Y = 5
     HINGE_Z = 6
     FIXED = 7
     """No turn; the bone stays at its zero."""
     FLOATING = 8
-    """The first bone of a tree, which moves to all sides and does not turn."""
+    """No turn; the first bone of a tree moves in all directions."""
 
 
 @dataclass(frozen=True)
 class Joints(Record):
-    """The joints of n bones, for one chain or, with one more leading axis, for B chains alike.
+    """The joints of the n bones of one chain; with one more leading axis, of B similar chains.
 
-    Bones are posed one after the other: with A_i the offset and R_i the local rotation of bone i,
-    its posed axes are M_i = M_(i-1) A_i R_i, where M_(-1) is the frame of the chain's points.
-    Offsets may scale, shear and mirror. Limits hold R_i. A slide s_i moves the head of bone i, with
-    all that hangs on it, by M_(i-1) a_i s_i: along an axis that the bone's own rotation leaves
-    alone, as Blender does with location channels.
+    Bones are posed one after the other. With offset A_i and local rotation R_i, bone i has the
+    posed axes M_i = M_(i-1) A_i R_i, where M_(-1) is the frame of the chain's points. Offsets may
+    scale, shear and mirror. Limits bound R_i. A slide s_i moves the head of bone i, and all bones
+    below it, by M_(i-1) a_i s_i. This axis does not depend on R_i, as in Blender's location
+    channels.
 
     Attributes:
-        kinds: One a bone, the same for all chains.
+        kinds: One per bone, the same for all chains.
         offsets: A_i, shape (..., n, 3, 3).
         start_wxyz: R_i of the start pose, shape (..., n, 4).
-        low: Least turns about X, Y and Z in radians, -inf for no limit, shape (..., n, 3). Those of
-            a swing bound it as Blender does: by a quarter of an ellipse in each quadrant of
-            sin(angle / 2), of which these are the half axes. By default there are no limits, no
+        low: Smallest turns about X, Y and Z in radians, -inf for no limit, shape (..., n, 3). A
+            swing is bounded as in Blender: by a quarter of an ellipse in each quadrant of
+            sin(angle / 2), with these turns as its half axes. By default there are no limits, no
             stiffness and no slides.
         high: Greatest turns, shape (..., n, 3).
-        mobility: How readily bones turn about X, Y and Z, from 1 to above 0, shape (..., n, 3).
-        slide_low: Least way that a bone's head moves along its slide axis from where it starts,
-            shape (..., n), in the unit of the segments.
-        slide_high: Greatest way; both are zero where nothing slides.
-        slide_axes: a_i, of any length, in the posed axes of the bone before, shape (..., n,
-            3); by default the Y axes of the offsets, along which bones lie that have not turned.
-        unturned: Bones that the one before carries but does not turn, as those of Blender that
-            inherit no rotation: for these M_i = A_i R_i. NEWTON solves what has some, whatever the
-            solver; FORCE settles it, and FOLLOW refuses it. The bones that hang on a floating one
-            are among them.
+        mobility: How easily bones turn about X, Y and Z, above 0 and up to 1, shape (..., n, 3).
+        slide_low: Smallest slide of a bone's head from its start position, shape (..., n), in the
+            unit of the segments.
+        slide_high: Greatest slide; both are zero if the bone does not slide.
+        slide_axes: a_i, of any length, in the posed axes of the parent, shape (..., n, 3); by
+            default the Y axes of the offsets, the directions of bones without turns.
+        unturned: Indices of bones that their parent carries but does not turn, as Blender's bones
+            without inherited rotation: M_i = A_i R_i. NEWTON solves chains with such bones,
+            whatever the solver; FORCE settles them, and FOLLOW refuses them. Children of a floating
+            bone are always unturned.
     """
 
     kinds: tuple[JointKind, ...]
@@ -108,7 +108,7 @@ class Joints(Record):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of chains, if these are joints of several, and of bones."""
+        """Shape (B, n) for the joints of B chains, (n,) for those of one."""
         return self.slide_low.shape
 
     def _check_ranges(self) -> None:

@@ -1,4 +1,4 @@
-"""How to solve: the algorithm and its settings."""
+"""Options of a solve: the algorithm and its settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Solver(enum.StrEnum):
 
 
 class Lead(enum.StrEnum):
-    """Which end of a chain is led to the target."""
+    """The end of a chain that FOLLOW moves to the target."""
 
     TIP = "TIP"
     ROOT = "ROOT"
@@ -38,31 +38,31 @@ BY_CHAIN = "iterations", "tolerance", "use_flip_bend", "soft_distance"
 
 @dataclass(frozen=True, slots=True)
 class SolveOptions:
-    """How to solve. Where many chains are solved at once, most settings may differ by chain.
+    """Options of a solve. Those of ``BY_CHAIN`` may be arrays (B,) for B chains.
 
     Attributes:
         solver: The algorithm, one for all chains.
         iterations: Cap on iterations of the iterative solvers, at least 1; or shape (B,).
         tolerance: Accepted distance from effector to target, in the unit of the positions; or
-            shape (B,). A tolerance finer than float64 can resolve on the chain is taken as that
-            resolution.
-        use_flip_bend: Bend to the other side: the solution mirrored across the chord; or (B,).
+            shape (B,). A tolerance finer than the resolution of float64 is raised to that.
+        use_flip_bend: Whether to mirror the solution across the chord, so that it bends to the
+            other side; or shape (B,).
         orient_weight: Share of the goal's tip rotation that the tip takes, from 0 to 1.
-        use_finish: NEWTON finishes what FABRIK and CCD are too slow for, and chains with joints
-            that have not arrived start anew; else these are the bare algorithms.
-        soft_distance: Targets that lie nearer than this to full reach, or beyond, are approached
-            more and more slowly, so that no joint pops straight; in the unit of the positions, or
-            shape (B,). No more counts than half of the way from folded to stretched.
-        keeps_start: Chains with joints, and trees, stay in the start pose unless another pose is
-            better by what is worth a move: for chains that start from their own last pose.
-        stays_near: Of the poses that meet the goals of a tree in levels, the one is found that is
-            nearest to the start, by how readily joints turn: the last level. A free chain that
-            bends to both sides of its chord at first keeps that with NEWTON, which else takes it
-            for a straight one.
-        lead: Which end FOLLOW leads to the target.
+        use_finish: Whether NEWTON finishes chains for which FABRIK and CCD are too slow, and chains
+            with joints that have not arrived restart. Otherwise the algorithms run alone.
+        soft_distance: Distance before full reach from which targets are approached more and more
+            slowly, so that no joint pops straight; in the unit of the positions, or shape (B,). It
+            counts up to half of the way from folded to stretched.
+        keeps_start: Whether chains with joints, and trees, stay in the start pose unless a better
+            pose is worth the move. For chains that start from their last pose.
+        stays_near: Whether the pose stays near to the start. The last priority of a tree is then
+            the distance from the start, measured by the mobilities of the joints. A free chain that
+            starts with bends to both sides of its chord keeps them with NEWTON, which otherwise
+            treats it as straight.
+        lead: The end that FOLLOW moves to the target.
         max_bend: Greatest angle between neighbouring segments in radians, for FOLLOW without
-            joints; half a turn is none.
-        use_anchor: The end that FOLLOW does not lead stays where it is.
+            joints; pi for no limit.
+        use_anchor: Whether the end that FOLLOW does not lead stays in place.
     """
 
     solver: Solver = Solver.NEWTON
@@ -87,33 +87,33 @@ class SolveOptions:
                     f"There is no solver '{self.solver}': choose from {names}."
                 )
             freeze(self, "solver", Solver(self.solver))
-        for values, least, sentence in (
+        for values, minimum, sentence in (
             (self.iterations, 1, "The cap on iterations must be at least 1: raise it."),
             (self.tolerance, 0.0, "The tolerance must be zero or more: set a distance."),
             (self.soft_distance, 0.0, "The soft distance must be zero or more: set a distance."),
             (self.max_bend, 0.0, "The greatest bend must be zero or more: set an angle."),
         ):
-            is_enough = values >= least
-            # NaN is not.
-            if not (is_enough.all() if isinstance(is_enough, np.ndarray) else is_enough):
+            is_valid = values >= minimum
+            # NaN fails this comparison.
+            if not (is_valid.all() if isinstance(is_valid, np.ndarray) else is_valid):
                 raise InvalidOptionError(sentence)
         if not 0.0 <= self.orient_weight <= 1.0:
             raise InvalidOptionError("The orient_weight must lie between 0 and 1: set it there.")
 
     def take(self, rows: Counts) -> SolveOptions:
-        """Return the options of some of many chains."""
-        own = {name: getattr(self, name) for name in BY_CHAIN}
-        own = {name: each[rows] for name, each in own.items() if isinstance(each, np.ndarray)}
-        return self._with(own) if own else self
+        """Return the options of some of the chains."""
+        fields = {name: getattr(self, name) for name in BY_CHAIN}
+        fields = {name: f[rows] for name, f in fields.items() if isinstance(f, np.ndarray)}
+        return self._with(fields) if fields else self
 
     def per_unit(self, unit: Array) -> SolveOptions:
-        """Return the options with distances in spaces of which one is so many units, (B,)."""
+        """Return the options with distances divided by units of length (B,)."""
         names = "tolerance", "soft_distance"
         return self._with({name: getattr(self, name) / unit for name in names})
 
     def _with(self, values: Mapping[str, object]) -> SolveOptions:
-        """Return the options with other values, which need no check."""
-        some = object.__new__(SolveOptions)
+        """Return the options with some values replaced, without a check."""
+        options = object.__new__(SolveOptions)
         for name in self.__slots__:
-            freeze(some, name, values[name] if name in values else getattr(self, name))
-        return some
+            freeze(options, name, values[name] if name in values else getattr(self, name))
+        return options

@@ -1,4 +1,4 @@
-"""What all records share: arrays that are checked, copied and frozen, and rows taken from them."""
+"""The base of all records: arrays that are checked, copied and frozen, and rows of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_array(
     *,
     can_be_infinite: bool = False,
 ) -> Array:
-    """Return a frozen copy of numbers in the wanted shape, or raise and say what to do."""
+    """Return a frozen copy of numbers of a shape, or raise ``error`` with advice."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -33,13 +33,13 @@ def check_array(
     if array.shape != shape:
         check_shape(array.shape, shape, name, error)
     if can_be_infinite:
-        is_sound = not np.isnan(array).any()
+        is_valid = not np.isnan(array).any()
     elif array.ndim == 1:
         # A sum of finite numbers that overflows is as useless as a number that is not finite.
-        is_sound = math.isfinite(sum(array.tolist()))
+        is_valid = math.isfinite(sum(array.tolist()))
     else:
-        is_sound = bool(np.isfinite(array).all())
-    if not is_sound:
+        is_valid = bool(np.isfinite(array).all())
+    if not is_valid:
         raise error(f"The {name} must be finite: check the transforms behind the numbers.")
     array.setflags(write=False)
     return array
@@ -52,21 +52,21 @@ def check_shape(
     error: type[IKError],
     advice: str = "give an array like that",
 ) -> None:
-    """Raise if a shape is not the wanted one."""
+    """Raise ``error`` with advice if a shape is not the required one."""
     pairs = zip(actual, shape, strict=False)
-    differs = [size for size, each in pairs if size != each and not isinstance(each, str)]
-    if differs or len(actual) != len(shape):
+    wrong = [size for size, required in pairs if size != required and not isinstance(required, str)]
+    if wrong or len(actual) != len(shape):
         words = str(shape).replace("'", "")
         raise error(f"The {name} must have shape {words}, not {actual}: {advice}.")
 
 
 def freeze(record: object, name: str, value: object) -> None:
-    """Set an attribute of a frozen record while it is made."""
+    """Set an attribute of a frozen record during its construction."""
     object.__setattr__(record, name, value)
 
 
 class Record:
-    """One chain's frozen arrays; of many chains alike they have one leading axis more."""
+    """Frozen arrays of one chain; with one more leading axis, of many similar chains."""
 
     def take(self, rows: Counts | int) -> Self:
         """Return the record of some of the chains, or of one."""
@@ -80,9 +80,9 @@ class Record:
         can_be_infinite: bool = False,
         **shapes: Shape,
     ) -> None:
-        """Put checked copies in place of arrays; None stands for the default, which may be None.
+        """Replace arrays by checked copies; None stands for the default, which may be None.
 
-        Where the default is a number, a number stands for an array full of it.
+        If the default is a number, a number stands for an array full of it.
         """
         for name, shape in shapes.items():
             values, default = getattr(self, name), getattr(type(self), name, ())
@@ -98,11 +98,11 @@ class Record:
 
 
 def take_record(kind: type[Kind], record: Any, rows: Counts | int | None) -> Kind:
-    """Return a record of another kind with some rows of a record; it needs no check.
+    """Return some rows of a record as a record of another class, without a check.
 
-    A single index takes the leading axis away, None adds one. Plain numbers hold for all rows.
+    A single index removes the leading axis, None adds one. Plain numbers apply to all rows.
     """
-    taken = object.__new__(kind)
+    result = object.__new__(kind)
     for name in record.__dataclass_fields__:
         value = getattr(record, name)
         if isinstance(value, np.ndarray):
@@ -110,16 +110,16 @@ def take_record(kind: type[Kind], record: Any, rows: Counts | int | None) -> Kin
             value = value.item() if isinstance(value, np.generic) else value
         elif isinstance(value, Record):
             value = take_record(type(value), value, rows)
-        taken.__dict__[name] = value
-    return taken
+        result.__dict__[name] = value
+    return result
 
 
 def join_records(records: Sequence[Kind]) -> Kind:
-    """Return a record of many with the rows of one record after those of another."""
+    """Return one record with the rows of all records, one record after the other."""
     first = records[0]
     joined = object.__new__(type(first))
     for name, value in vars(first).items():
         if isinstance(value, np.ndarray):
-            value = np.concatenate([getattr(each, name) for each in records])
+            value = np.concatenate([getattr(record, name) for record in records])
         joined.__dict__[name] = value
     return joined

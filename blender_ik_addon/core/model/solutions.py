@@ -1,4 +1,4 @@
-"""The poses that solves return: of one chain, or of many."""
+"""The poses that solves return, of one chain or of many."""
 
 from __future__ import annotations
 
@@ -13,36 +13,35 @@ from .status import REACHED, STATUSES, Status
 class Solution(Record):
     """The pose that a solve returns.
 
-    Of a tree the joints are the heads and then the effectors, and ``residual``, ``tip_gap`` and
-    ``status_code`` have one number an effector, shape (E,).
+    For a tree, the joints are the heads, then the effectors; ``residual``, ``tip_gap`` and
+    ``status_code`` have one number per effector, shape (E,).
 
     Attributes:
-        joint_positions: Shape (n + 1, 3), armature space; the root has not moved, unless its
-            bone slides, or FOLLOW has dragged it.
-        chain_rotation_wxyz: Turn of the chain as a whole, shape (4,): it takes the start pose's
-            chord and bend to the solution's. Bones turn with it first and swing the rest of the
-            way, so hinges stay hinges and rolls follow the pole.
-        tip_rotation_wxyz: The turn of the tip bone from its start orientation where a rotation
-            was asked for, shape (4,), else None.
-        blended_rotations_wxyz: What ``bone_rotations`` gives for a solution of forces on joints
-            that turn freely, shape (n, 4); else None.
-        local_rotations_wxyz: Of chains with ``Joints``: the local rotation of each bone, within its
-            range, shape (n, 4); else None. They are all that counts then.
-        slides: Of chains with ``Joints``: how far each bone has moved along its slide axis, from
-            where it starts, shape (n,).
-        holds: Which turns about X, Y and Z stand on limits that keep the effector from the target,
+        joint_positions: Shape (n + 1, 3), armature space. The root moves only if its bone slides or
+            floats, or if FOLLOW drags it.
+        chain_rotation_wxyz: Rotation of the whole chain, shape (4,), from the chord and bend of the
+            start pose to those of the solution. Bones first turn with it and then swing the rest
+            of the way, so hinges stay hinges and rolls follow the pole.
+        tip_rotation_wxyz: Rotation of the tip bone from its start orientation if one was requested,
+            shape (4,); otherwise None.
+        blended_rotations_wxyz: Result of ``bone_rotations`` for a solution of forces on free
+            joints, shape (n, 4); otherwise None.
+        local_rotations_wxyz: Local rotations of chains with ``Joints``, inside their ranges, shape
+            (n, 4); otherwise None. If they are set, no other rotation counts.
+        slides: Slides of the bones of chains with ``Joints``, from the start pose, shape (n,).
+        holds: Whether a turn about X, Y or Z is at a limit that keeps the effector from the target,
             shape (n, 3); None for chains without ``Joints``.
-        tip_gap: Radians that are left to the wanted tip rotation: of chains with ``Joints`` the
-            position comes first, and then what the joints allow.
-        slide_holds: Which slides stand at ends that keep the effector from the target, shape (n,);
-            None where nothing slides.
-        forces: Of trees whose goals have priorities: what it takes to hold each effector, or what
-            pulls it, and at last what the floor carries, shape (E + 1,), joints that are turned by
-            a radian resisting by one; else None.
-        residual: Distance from the returned effector, or from the root that FOLLOW leads, to the
-            target.
-        iterations: Sweeps used, 0 for closed forms.
-        status_code: How the solve ended, an index into ``STATUSES``.
+        tip_gap: Radians that are left to the requested tip rotation. Chains with ``Joints`` meet
+            the position first, and turn the tip as far as the joints allow.
+        slide_holds: Whether a slide is at an end that keeps the effector from the target, shape
+            (n,); None if nothing slides.
+        forces: Forces of a tree with priorities, shape (E + 1,): on each effector, to hold or to
+            pull it, and then on the floor. A joint resists a turn of one radian by one. Otherwise
+            None.
+        residual: Distance to the target from the returned effector, or from the root if FOLLOW
+            leads that.
+        iterations: Iterations used, 0 for closed forms.
+        status_code: Outcome of the solve, an index into ``STATUSES``.
     """
 
     joint_positions: Array
@@ -61,12 +60,12 @@ class Solution(Record):
 
     @property
     def status(self) -> Status:
-        """How the solve of one chain ended."""
+        """The outcome for one chain."""
         return STATUSES[self.status_code]
 
     @property
     def statuses(self) -> tuple[Status, ...]:
-        """How the solve of a tree ended for each effector."""
+        """The outcome for each effector of a tree."""
         return tuple(STATUSES[code] for code in self.status_code)
 
     @property
@@ -75,7 +74,7 @@ class Solution(Record):
         return self.status_code == REACHED
 
     def as_batch(self) -> Solutions:
-        """Return the pose of one chain as that of a batch of one."""
+        """Return the pose of one chain as a batch of one."""
         return take_record(Solutions, self, None)
 
 

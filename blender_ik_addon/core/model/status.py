@@ -1,4 +1,4 @@
-"""How solves end: by name for people, as numbers for many chains."""
+"""Outcomes of solves: names for one chain, numbers for many."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..algebra.arithmetic import Arithmetic, Condition, Number
 
 
 class Status(enum.StrEnum):
-    """How a solve ended."""
+    """The outcome of a solve."""
 
     REACHED = "REACHED"
     """The residual is within the tolerance."""
@@ -19,19 +19,19 @@ class Status(enum.StrEnum):
     FOLDED = "FOLDED"
     """The target is too near, so the chain is folded, its closest pose."""
     ITERATIONS_USED_UP = "ITERATIONS_USED_UP"
-    """The cap on iterations came first; the best pose found is returned."""
+    """The cap on iterations ended the solve; the result is the best pose so far."""
     BLENDED = "BLENDED"
-    """A share of the pose, or time too short, leaves the effector on its way to the target."""
+    """A partial influence, or too little time, leaves the effector on its way to the target."""
     LIMITED = "LIMITED"
-    """The joints lead no nearer, by their limits or locks; the pose is the nearest found."""
+    """Limits or locks of joints keep the effector from the target; the pose is the nearest one."""
     SOFTENED = "SOFTENED"
     """The soft distance keeps the chain from stretching to a target that it could reach."""
     OUTWEIGHED = "OUTWEIGHED"
-    """In a tree other effectors pull the shared bones away; the weights settle by how much."""
+    """In a tree, other effectors pull shared bones away; the weights decide how far."""
 
 
 STATUSES = tuple(Status)
-"""What status codes mean: they are indices into it."""
+"""The outcomes; status codes are indices into this tuple."""
 REACHED, EXTENDED, FOLDED, ITERATIONS_USED_UP, BLENDED, LIMITED, SOFTENED, OUTWEIGHED = (
     np.int8(code) for code in range(len(STATUSES))
 )
@@ -40,7 +40,7 @@ REACHED, EXTENDED, FOLDED, ITERATIONS_USED_UP, BLENDED, LIMITED, SOFTENED, OUTWE
 def name_outcome(
     m: Arithmetic,
     residual: Number,
-    accepted: Number,
+    tolerance: Number,
     is_too_far: Condition,
     is_too_near: Condition,
     *,
@@ -51,22 +51,22 @@ def name_outcome(
 
     Args:
         m: Arithmetic of the numbers.
-        residual: To the target as it stands.
-        accepted: Distance that counts as reached.
-        is_too_far: Whether the target is.
-        is_too_near: Whether the target is, and no limit keeps the chain from folding.
-        is_limited: Whether the joints lead no nearer; None for chains without joints.
-        short: How far the soft distance has moved the target; None where none does.
+        residual: Distance from the effector to the target, which is not softened.
+        tolerance: Distance that counts as reached.
+        is_too_far: Whether the target is too far.
+        is_too_near: Whether the target is too near, and no limit keeps the chain from folding.
+        is_limited: Whether joints keep the effector from the target; None without joints.
+        short: Distance by which the soft distance moves the target; None without soft distances.
     """
     code = m.where(is_too_far, EXTENDED, ITERATIONS_USED_UP)
     if is_limited is not None:
         code = m.where(is_limited, LIMITED, code)
     code = m.where(is_too_near, FOLDED, code)
-    code = m.where(residual <= accepted, REACHED, code)
+    code = m.where(residual <= tolerance, REACHED, code)
     if short is None:
         return code
     is_moved = (short > 0.0) & (code != REACHED)
-    is_at_moved = residual <= short + accepted
+    is_at_moved = residual <= short + tolerance
     is_open = (code == ITERATIONS_USED_UP) | (code == LIMITED)
     code = m.where(is_moved & is_open & is_at_moved, SOFTENED, code)
     is_stuck = is_moved & m.negate(is_at_moved) & (code == EXTENDED)

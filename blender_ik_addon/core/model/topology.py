@@ -1,4 +1,4 @@
-"""How the bones of a tree hang together: its paths, runs and limbs. Indices only.
+"""The hierarchy of the bones of a tree: indices of its paths, runs and limbs.
 
 A chain is a tree with one effector.
 """
@@ -17,20 +17,20 @@ from .joints import JointKind, Joints
 from .records import freeze
 
 Index = Counts | slice
-"""Some rows; a slice where they lie side by side, which NumPy does not copy."""
+"""Indices of rows; a slice if they are contiguous, since NumPy does not copy a slice."""
 Rounds = tuple[tuple[Index, Index], ...]
-"""Of each round rows, and an ancestor of each."""
+"""For each round, rows and an ancestor of each row."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """The order of n bones and E effectors; every bone stands after its parent.
+    """The hierarchy of n bones and E effectors; every bone comes after its parent.
 
     Attributes:
-        parents: -1 for a root. There may be several of those; their heads never move.
-        effector_bones: The bone that carries each effector.
-        unturned: As ``Joints.unturned``, which alone tells it; solvers note it here.
-        floats: Whether the first bone moves instead of turning, as ``JointKind.FLOATING`` tells.
+        parents: Index of each bone's parent, -1 for roots, one or more; their heads never move.
+        effector_bones: Index of the bone that carries each effector.
+        unturned: Copy of ``Joints.unturned``; see ``with_joints``.
+        floats: Whether the first bone is ``JointKind.FLOATING``: it moves instead of turning.
     """
 
     parents: Sequence[int]
@@ -39,7 +39,7 @@ class Topology:
     floats: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        """Raise ``InvalidChainError`` if a bone stands before its parent, or is none."""
+        """Raise ``InvalidChainError`` if a bone comes before its parent, or an index is invalid."""
         for name in ("parents", "effector_bones"):
             indices = np.asarray(getattr(self, name))
             if indices.ndim != 1 or not indices.size or indices.dtype.kind not in "iu":
@@ -57,15 +57,15 @@ class Topology:
 
     @cached_property
     def led(self) -> list[int]:
-        """The bones that move an effector."""
+        """The bones that move an effector: those on the paths."""
         return np.flatnonzero(self.moves.any(axis=1)).tolist()
 
     @cached_property
     def is_above(self) -> Flags:
-        """Whether the bone of a row is an ancestor of that of a column, shape (n, n)."""
-        return self._above(self.parents)
+        """Whether the bone of a row is an ancestor of the column's bone, shape (n, n)."""
+        return self._find_ancestors(self.parents)
 
-    def _above(self, parents: Sequence[int]) -> Flags:
+    def _find_ancestors(self, parents: Sequence[int]) -> Flags:
         above = np.zeros((len(parents), len(parents)), dtype=np.bool_)
         for bone, parent in enumerate(parents):
             if parent >= 0:
@@ -74,56 +74,56 @@ class Topology:
         return above
 
     def with_joints(self, joints: Joints) -> Topology:
-        """Return the same order, with what joints tell of it noted."""
+        """Return the same hierarchy with ``unturned`` and ``floats`` set from joints."""
         floats = JointKind.FLOATING in joints.kinds
-        # What floats does not turn, nor does it turn others.
-        carried = [bone for bone, parent in enumerate(self.parents) if floats and parent == 0]
-        return self._noting(tuple(sorted({*joints.unturned, *carried})), floats=floats)
+        # A floating bone does not turn; nor does it turn its children.
+        children = [bone for bone, parent in enumerate(self.parents) if floats and parent == 0]
+        return self._with_joint_flags(tuple(sorted({*joints.unturned, *children})), floats=floats)
 
     def with_effectors(self, bones: Sequence[int]) -> Topology:
-        """Return the same order with effectors on other bones."""
-        found = Topology(self.parents, bones)
-        return found._noting(self.unturned, floats=self.floats)
+        """Return the same hierarchy with effectors on other bones."""
+        topology = Topology(self.parents, bones)
+        return topology._with_joint_flags(self.unturned, floats=self.floats)
 
-    def _noting(self, unturned: tuple[int, ...], *, floats: bool) -> Topology:
+    def _with_joint_flags(self, unturned: tuple[int, ...], *, floats: bool) -> Topology:
         if not (unturned or floats):
             return self
-        found = Topology(self.parents, self.effector_bones)
-        freeze(found, "unturned", unturned)
-        freeze(found, "floats", floats)
-        return found
+        topology = Topology(self.parents, self.effector_bones)
+        freeze(topology, "unturned", unturned)
+        freeze(topology, "floats", floats)
+        return topology
 
     @cached_property
     def turning_parents(self) -> list[int]:
-        """The bones that turn each bone, -1 for none."""
+        """The parent that turns each bone, -1 for none."""
         return [-1 if b in self.unturned else parent for b, parent in enumerate(self.parents)]
 
     @cached_property
     def turns(self) -> Flags:
-        """Which bones turn which others, as they turn themselves, shape (n, n)."""
-        return self._above(self.turning_parents)
+        """Whether the bone of a row turns the column's bone, another one, with it, shape (n, n)."""
+        return self._find_ancestors(self.turning_parents)
 
     @cached_property
     def held(self) -> Counts:
-        """Which point moves as each head and effector does when a bone turns, (n, n + E).
+        """The point that moves as each head and effector does when a bone turns, (n, n + E).
 
-        That is the point itself, or the head of the first bone on the way there that does not turn.
+        It is the point itself, or the head of the first unturned bone on the way there.
         """
         bones = len(self.parents)
-        held = np.tile(np.arange(bones + len(self.effector_bones)), (bones, 1))
+        points = np.tile(np.arange(bones + len(self.effector_bones)), (bones, 1))
         for point, carrier in enumerate([*self.parents, *self.effector_bones]):
-            on = point
+            moved = point
             while carrier >= 0:
-                held[carrier, point] = on
-                on = carrier if carrier in self.unturned else on
+                points[carrier, point] = moved
+                moved = carrier if carrier in self.unturned else moved
                 carrier = self.parents[carrier]
-        return held
+        return points
 
     @cached_property
     def moves(self) -> Flags:
-        """Which bones move which effectors, shape (n, E)."""
-        is_on_path = self.is_above | np.eye(len(self.parents), dtype=np.bool_)
-        return is_on_path[:, self.effector_bones]
+        """Whether each bone is on the path of each effector, and so moves it, shape (n, E)."""
+        is_at_or_above = self.is_above | np.eye(len(self.parents), dtype=np.bool_)
+        return is_at_or_above[:, self.effector_bones]
 
     @cached_property
     def paths(self) -> tuple[tuple[int, ...], ...]:
@@ -138,46 +138,46 @@ class Topology:
     @cached_property
     def children_of_bones(self) -> Index:
         """The bones with parents."""
-        return _slice_if_even(np.flatnonzero(np.array(self.parents) >= 0))
+        return _slice_if_contiguous(np.flatnonzero(np.array(self.parents) >= 0))
 
     @cached_property
     def carriers(self) -> Index:
-        """The bones that carry those with parents, and then the effectors."""
+        """The parents of the bones with parents, then the bones of the effectors."""
         parents = [parent for parent in self.parents if parent >= 0]
-        return _slice_if_even(np.array([*parents, *self.effector_bones]))
+        return _slice_if_contiguous(np.array([*parents, *self.effector_bones]))
 
     @cached_property
     def bone_rounds(self) -> Rounds:
-        """Rounds in which bones gather what those have that turn them; see ``_double_jumps``."""
+        """Rounds that accumulate values along the bones that turn; see ``_double_jumps``."""
         return _double_jumps(self.turning_parents)
 
     @cached_property
     def point_rounds(self) -> Rounds:
-        """The same for the bones and then the effectors."""
+        """The same for points: the heads of all bones, then the effectors."""
         return _double_jumps([*self.parents, *self.effector_bones])
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """Of each bone the children that lead to an effector."""
-        leads = self.moves.any(axis=1)
-        return self._sort_by_bone([p if leads[b] else -1 for b, p in enumerate(self.parents)])
+        """The children of each bone that move an effector."""
+        is_on_any = self.moves.any(axis=1)
+        return self._group_by_bone([p if is_on_any[b] else -1 for b, p in enumerate(self.parents)])
 
     @cached_property
     def carried(self) -> tuple[tuple[int, ...], ...]:
-        """Of each bone the effectors on it."""
-        return self._sort_by_bone(self.effector_bones)
+        """The effectors on each bone."""
+        return self._group_by_bone(self.effector_bones)
 
-    def _sort_by_bone(self, bones: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    def _group_by_bone(self, carriers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         return tuple(
-            tuple(index for index, on in enumerate(bones) if on == bone)
+            tuple(index for index, carrier in enumerate(carriers) if carrier == bone)
             for bone in range(len(self.parents))
         )
 
     @cached_property
     def runs(self) -> tuple[tuple[int, ...], ...]:
-        """Rows of bones, outward, of which only the last may have several children or effectors.
+        """Runs of bones, outward; only the last bone of one may have several children or effectors.
 
-        All bones that lead to an effector are in one of them, roots first.
+        Every bone that moves an effector is in one run, roots first.
         """
         runs: list[list[int]] = []
         for bone in np.flatnonzero(self.moves.any(axis=1)).tolist():
@@ -190,17 +190,17 @@ class Topology:
 
     @cached_property
     def limbs(self) -> tuple[tuple[int, ...], ...]:
-        """Of each effector the bones that bend to its pole.
+        """The limb of each effector: the bones that bend to its pole.
 
-        They are those of its path that move it alone, and others that go on from where it is, as
-        fingers do from a wrist; the whole path if these are fewer than two.
+        These are the bones of its path that move only it and effectors on its bone or beyond, as
+        fingers are beyond a wrist. If they are fewer than two, the limb is the whole path.
         """
         limbs = []
         for path, carrier in zip(self.paths, self.effector_bones, strict=True):
-            # What turns with the bone that carries the effector bends as one limb with it.
+            # Effectors that the carrier moves belong to the same limb.
             is_shared = (self.moves & ~self.moves[carrier]).any(axis=1)
-            own = tuple(bone for bone in path if not is_shared[bone])
-            limbs.append(own if len(own) > 1 else path[self.floats :])
+            limb = tuple(bone for bone in path if not is_shared[bone])
+            limbs.append(limb if len(limb) > 1 else path[self.floats :])
         return tuple(limbs)
 
 
@@ -210,21 +210,21 @@ def make_chain(count: int) -> Topology:
 
 
 def _double_jumps(parents: Sequence[int]) -> Rounds:
-    """Return rounds, each of rows and their ancestors, after which all have met all of them.
+    """Return rounds of rows and their ancestors, after which each row has met all its ancestors.
 
-    In each round a row takes over what its ancestor has gathered, and then jumps as far again:
-    as many rounds as the depth has binary digits, in an order that no count of chains changes.
+    In each round a row adds what its ancestor has accumulated, and then doubles its jump. There are
+    as many rounds as the depth has binary digits; their order does not depend on the chain count.
 
     Source: pointer jumping (Hillis and Steele, "Data parallel algorithms", 1986).
     """
     jumps, rounds = np.array(parents), []
     while (jumps >= 0).any():
         rows = np.flatnonzero(jumps >= 0)
-        rounds.append((_slice_if_even(rows), _slice_if_even(jumps[rows])))
+        rounds.append((_slice_if_contiguous(rows), _slice_if_contiguous(jumps[rows])))
         jumps = np.where(jumps >= 0, jumps[jumps], -1)
     return tuple(rounds)
 
 
-def _slice_if_even(rows: Counts) -> Index:
-    is_even = rows.size > 0 and bool((np.diff(rows) == 1).all())
-    return slice(int(rows[0]), int(rows[-1]) + 1) if is_even else rows
+def _slice_if_contiguous(rows: Counts) -> Index:
+    is_contiguous = rows.size > 0 and bool((np.diff(rows) == 1).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1) if is_contiguous else rows
